@@ -1,0 +1,60 @@
+# `make` alone lists what there is. Every target sets up what it needs in .venv.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+PYTHON ?= python3
+BIN := $(CURDIR)/.venv/bin
+export PATH := $(BIN):$(PATH)
+export PYTHONWARNINGS ?= ignore::FutureWarning,ignore::DeprecationWarning
+STORE := sqlite:///$(CURDIR)/mlruns/mlflow.db
+PORT ?= 5000
+
+.PHONY: help demo test repro results sweep ui bench check clean lock
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1|/' | while IFS='|' read -r t d; do printf '  make %-8s %s\n' "$$t" "$$d"; done
+
+.venv/ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python 3.11 or later is needed, {sys.executable} is {sys.version.split()[0]}: make PYTHON=python3.12 ...")'
+	@echo "Setting up .venv (once; some minutes) ..."
+	@[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: .venv/ready ## the whole pipeline on two generated corpora, in minutes and without a network
+	@tools/grid demo
+	@echo
+	@echo "The report:      build/demo/reports/index.html"
+	@echo "The MLflow runs: make ui, then http://127.0.0.1:$(PORT)"
+
+test: .venv/ready ## every test that needs no real data; with TWICETOLD_MIRROR set, those that do as well
+	@pytest $(ARGS)
+
+repro: .venv/ready ## dvc repro: the grid of params.yaml on the real data
+	@dvc repro $(ARGS)
+
+results: .venv/ready ## regenerate RESULTS.md (its grid needs TWICETOLD_MIRROR for Wang's partition)
+	@[ -n "$${TWICETOLD_MIRROR:-}" ] || { echo "error: set TWICETOLD_MIRROR to a mirror that holds quora/Quora_question_pair_partition/"; exit 1; }
+	@tools/grid results
+	@cp build/results/reports/RESULTS.md RESULTS.md
+
+sweep: .venv/ready ## a Hydra multirun, say: make sweep ARGS="data=toy_news model=dae objective.alpha=10,100,1000"
+	@python pipelines/train.py -m $(or $(ARGS),data=toy_news model=dae +sweep=dae_alpha)
+
+ui: .venv/ready ## the MLflow pages of all runs, on http://127.0.0.1:$(PORT)
+	@mlflow ui --backend-store-uri $${MLFLOW_TRACKING_URI:-$(STORE)} --port $(PORT)
+
+bench: .venv/ready ## speed as ratios in one run: losses, all-pairs AUC, training, data path
+	@for file in benchmarks/bench_*.py; do python $$file $(ARGS); done
+
+check: .venv/ready ## ruff, mypy, import-linter
+	@ruff check .
+	@ruff format --check .
+	@mypy
+	@lint-imports
+
+clean: ## remove what the pipeline makes; .venv, mlruns, downloads and DVC's cache stay
+	@rm -rf build runs reports outputs multirun data/raw data/processed data/triplets
+
+lock: .venv/ready ## write constraints.txt from what is installed
+	@{ echo "# Versions that are tested together; made by make lock."; pip freeze --exclude-editable | sed -E 's/\+cpu$$//'; } > constraints.txt
