@@ -1,0 +1,65 @@
+"""What goes into an encoder and what it hands to an objective: the border between data, models and losses.
+
+Shape letters: B rows of a batch, K stored entries of a batch, E embedding dimensions.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class SparseRows:
+    """A batch of sparse rows (or token sequences) in the form that `embedding_bag` takes.
+
+    Row b holds entries `offsets[b]` to `offsets[b + 1]`.
+    """
+
+    indices: Tensor
+    """(K,) int64 column (or token id) of each entry."""
+    offsets: Tensor
+    """(B + 1,) int64, from 0 to K."""
+    values: Tensor | None
+    """(K,) float32, or None where every entry is 1."""
+    width: int
+    """Number of columns, most of them empty."""
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> "SparseRows":
+        """The same rows on another device."""
+        values = None if self.values is None else self.values.to(device, non_blocking=non_blocking)
+        indices = self.indices.to(device, non_blocking=non_blocking)
+        return SparseRows(indices, self.offsets.to(device, non_blocking=non_blocking), values, self.width)
+
+    def rows(self) -> Tensor:
+        """(K,) int64: which row each entry belongs to."""
+        counts = self.offsets.diff()
+        return torch.repeat_interleave(torch.arange(len(self), device=counts.device), counts)
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """Embeddings of a batch of texts, with whatever else the family's objective needs."""
+
+    embedding: Tensor | SparseRows
+    """(B, E) dense; sparse rows for the lexical families, whose embedding is the weighted vocabulary itself."""
+    extras: Mapping[str, Any] = field(default_factory=dict)
+    """Family-specific by-products, named by the family (say `logits` of a reconstruction)."""
+
+
+@dataclass(frozen=True)
+class EncodedBatch:
+    """The encoded sides of one training batch and its labels, as an objective sees them."""
+
+    anchor: Encoding
+    positive: Encoding | None = None
+    negative: Encoding | None = None
+    label: Tensor | None = None
+    """(B,) int64 group code of each anchor (labelled texts), or float 0/1 or grade of each pair."""
+    group: Tensor | None = None
+    """(B,) int64 duplicate cluster of each anchor, -1 where unknown: such rows are no negatives of each other."""

@@ -1,0 +1,45 @@
+"""What the files inside a data folder and a run folder are called.
+
+Code takes every file name from here; `tests/contracts/test_layout.py` holds `dvc.yaml` to the same names.
+"""
+
+from pathlib import Path
+
+# data/raw/<data>/
+MANIFEST = "manifest.json"  # where each raw file came from, its size and sha256
+
+# data/processed/<data>/
+TEXTS = "texts.parquet"  # id, text, one column per group ("group.<name>") and per field ("field.<name>")
+MEMBERS = "members.parquet"  # split, text: which texts belong to which split
+PAIRS = "pairs.parquet"  # split, left, right, label
+CARD = "card.json"  # name, kind, group names, counts, audit
+
+# runs/<data>-<model>-<seed>/
+MODEL = "model"  # folder: everything needed to encode and score texts
+RECIPE = "recipe.json"  # in MODEL: the featuriser and encoder it was built from
+WEIGHTS = "encoder.safetensors"  # in MODEL
+FEATURISER_ARRAYS = "featuriser.safetensors"  # in MODEL
+FEATURISER_STATE = "featuriser.json"  # in MODEL
+DECISION = "decision.json"  # in MODEL: threshold and calibration, chosen on validation
+TRAINING = "training.json"  # in MODEL: epochs run, best epoch, best validation metric, parameter count
+METRICS = "metrics.json"  # {"val": {metric: value}, "test": {metric: value}}
+INTERVALS = "intervals.json"  # {"test": {metric: [low, high]}}
+ROC = "roc.csv"  # label, false_positive_rate, true_positive_rate (DVC plot)
+ROC_FIGURE = "roc.svg"
+SCORES = "scores.parquet"  # split, label, score in the corpus's order of pairs; no rows for documents
+OBSERVED = "observed.json"  # seconds and texts per second on this machine; no stage depends on it
+
+# reports/
+LEADERBOARD = "leaderboard.csv"  # long form: data,model,seed,split,metric,value
+REPORT = "index.html"
+RESULTS = "RESULTS.md"
+
+
+def cell(data: str, model: str, seed: int) -> str:
+    """Name of one cell of the grid: its config file, its run folder and its stage's suffix."""
+    return f"{data}-{model}-{seed}"
+
+
+def triplets_file(folder: Path, strategy: str) -> Path:
+    """Where the mining stage writes the triplets of one strategy."""
+    return folder / f"{strategy}.parquet"

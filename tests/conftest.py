@@ -1,0 +1,85 @@
+"""Shared fixtures: the real data, a tiny corpus, composed configs."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hydra import compose, initialize_config_dir
+from hypothesis import settings
+from omegaconf import DictConfig
+
+from twicetold.data.corpus import Corpus, Pairs
+
+settings.register_profile("untimed", deadline=None, derandomize=True, database=None)
+settings.load_profile("untimed")
+
+ROOT = Path(__file__).parents[1]
+
+
+def pytest_collection_modifyitems(items):
+    if os.environ.get("TWICETOLD_MIRROR"):
+        return
+    skip = pytest.mark.skip(reason="needs real data: set TWICETOLD_MIRROR to a mirror of it")
+    for item in items:
+        if "real" in item.keywords:
+            item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def mirror() -> Path:
+    return Path(os.environ["TWICETOLD_MIRROR"])
+
+
+@pytest.fixture(scope="session")
+def composed():
+    """Compose a primary config of conf/ with overrides."""
+
+    def _compose(primary: str, *overrides: str) -> DictConfig:
+        with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
+            return compose(primary, overrides=list(overrides))
+
+    return _compose
+
+
+WORDS = ["bank", "rate", "cut", "film", "star", "award", "drug", "trial", "phone", "chip", "game", "vote"]
+
+
+@pytest.fixture
+def news() -> Corpus:
+    """60 documents of 2 categories and 20 stories; the words of a story are drawn from its category's."""
+    random = np.random.default_rng(0)
+    story = np.repeat(np.arange(20), 3)
+    category = story % 2
+    texts = [" ".join(random.choice(WORDS[6 * c : 6 * c + 6], 4)) + f" story{s}" for c, s in zip(category, story)]
+    numbers = np.arange(60)
+    return Corpus(
+        name="news",
+        kind="documents",
+        ids=pa.array([f"d{i}" for i in numbers]),
+        texts=pa.array(texts),
+        groups={"category": category, "story": story},
+        members={"train": numbers[:36], "val": numbers[36:48], "test": numbers[48:]},
+    )
+
+
+@pytest.fixture
+def questions(news: Corpus) -> Corpus:
+    """The same texts as labelled pairs."""
+
+    def pairs(start: int, end: int) -> Pairs:
+        left = np.arange(start, end - 1)
+        return Pairs(left, left + 1, (news.groups["story"][left] == news.groups["story"][left + 1]).astype(np.float32))
+
+    numbers = np.arange(60)
+    cluster = np.where(numbers < 36, news.groups["story"], -1)
+    return Corpus(
+        name="questions",
+        kind="labelled_pairs",
+        ids=news.ids,
+        texts=news.texts,
+        groups={"cluster": cluster},
+        members=dict(news.members),
+        pairs={"train": pairs(0, 36), "val": pairs(36, 48), "test": pairs(48, 60)},
+    )
