@@ -1,0 +1,108 @@
+"""How much a split gives away: what a score could know about val and test from train, without reading well.
+
+A question that train has seen, a pair that follows from train's pairs by transitivity, and how often a question
+was asked about all say something about a label (Zhang et al. 2019, "Selection Bias Explorations and Debias
+Methods for Natural Language Sentence Matching Datasets", arXiv:1905.06221). The audit puts a number on each.
+
+Shape letters: N texts, M members of a split, P pairs.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twicetold.data.corpus import UNKNOWN, Corpus, Pairs
+
+HELD_OUT = ("val", "test")
+
+
+def audit(corpus: Corpus, *, time: NDArray[np.int64] | None = None) -> dict[str, Any]:
+    """Audit val and test of a corpus against its train.
+
+    Args:
+        corpus: documents or pairs, already split.
+        time: (N,) a number that grows with time, for documents whose order is known.
+
+    Returns:
+        split -> name -> share (0 to 1) or AUROC (None where it is not defined), ready for JSON. For pairs:
+
+        - `texts_in_train`: share of the split's texts that train has, too; `equal_texts_in_train`: the same by
+          equality of the text, whatever its id.
+        - `pairs_with_both_texts_in_train`; `equal_pairs_in_train`: share of the pairs whose two texts form a pair
+          of train; `identical_pairs`: share whose two texts are equal.
+        - `closure_coverage`: share of the pairs with both ends in one duplicate cluster of train, which implies
+          that they are duplicates; `closure_label_mean`: the mean label (grade) of these.
+        - `frequency_auroc_min` and `frequency_auroc_sum` (labelled pairs): AUROC of a score that never looks at
+          the text, the smaller (the sum) of the numbers of train pairs in which the two texts occur. 0.5 is what
+          a fair split has.
+
+        For documents: `equal_texts_in_train`; `stories_in_train` and `texts_of_train_stories` (shares of the
+        split's stories, and of its texts of known story); `texts_before_end_of_train` when `time` is given.
+    """
+    equal = _text_codes(corpus)
+    if corpus.kind == "documents":
+        return {split: _documents(corpus, split, equal=equal, time=time) for split in HELD_OUT}
+    return {split: _pairs(corpus, split, equal=equal) for split in HELD_OUT}
+
+
+def _documents(
+    corpus: Corpus, split: str, *, equal: NDArray[np.int64], time: NDArray[np.int64] | None
+) -> dict[str, float | None]:
+    train, held_out = corpus.members["train"], corpus.members[split]
+    found: dict[str, float | None] = {"equal_texts_in_train": _share(np.isin(equal[held_out], equal[train]))}
+    if "story" in corpus.groups:
+        story = corpus.groups["story"]
+        known = story[held_out][story[held_out] != UNKNOWN]
+        found["stories_in_train"] = _share(np.isin(np.unique(known), story[train]))
+        found["texts_of_train_stories"] = _share(np.isin(known, story[train]))
+    if time is not None:
+        found["texts_before_end_of_train"] = _share(time[held_out] < time[train].max())
+    return found
+
+
+def _pairs(corpus: Corpus, split: str, *, equal: NDArray[np.int64]) -> dict[str, float | None]:
+    train, held_out = corpus.pairs["train"], corpus.pairs[split]
+    members, cluster = corpus.members, corpus.groups["cluster"]
+    seen = np.zeros(len(corpus), bool)
+    seen[members["train"]] = True
+    left, right = held_out.left, held_out.right
+    closed = (cluster[left] == cluster[right]) & (cluster[left] != UNKNOWN)
+    found: dict[str, float | None] = {
+        "texts_in_train": _share(seen[members[split]]),
+        "equal_texts_in_train": _share(np.isin(equal[members[split]], equal[members["train"]])),
+        "pairs_with_both_texts_in_train": _share(seen[left] & seen[right]),
+        "equal_pairs_in_train": _share(np.isin(_pair_codes(held_out, equal), _pair_codes(train, equal))),
+        "identical_pairs": _share(equal[left] == equal[right]),
+        "closure_coverage": _share(closed),
+        "closure_label_mean": round(float(held_out.label[closed].mean()), 6) if closed.any() else None,
+    }
+    if corpus.kind == "labelled_pairs":
+        degree = np.bincount(np.concatenate([train.left, train.right]), minlength=len(corpus))
+        found["frequency_auroc_min"] = _auroc(held_out.label, np.minimum(degree[left], degree[right]))
+        found["frequency_auroc_sum"] = _auroc(held_out.label, degree[left] + degree[right])
+    return found
+
+
+def _text_codes(corpus: Corpus) -> NDArray[np.int64]:
+    """(N,) codes: equal texts have equal codes."""
+    codes: NDArray[np.int64] = corpus.texts.dictionary_encode().indices.to_numpy(zero_copy_only=False)
+    return codes.astype(np.int64)
+
+
+def _pair_codes(pairs: Pairs, texts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(P,) codes: pairs of equal texts, in either order, have equal codes."""
+    left, right = texts[pairs.left], texts[pairs.right]
+    return np.minimum(left, right) * np.int64(len(texts)) + np.maximum(left, right)
+
+
+def _share(holds: NDArray[np.bool_]) -> float | None:
+    return round(float(holds.mean()), 6) if len(holds) else None
+
+
+def _auroc(label: NDArray[np.float32], score: NDArray[np.int64]) -> float | None:
+    from sklearn.metrics import roc_auc_score  # imported here: it costs a second, and most commands never audit
+
+    if label.min() == label.max():
+        return None
+    return round(float(roc_auc_score(label > 0, score)), 6)

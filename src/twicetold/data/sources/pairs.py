@@ -1,0 +1,89 @@
+"""Your own pairs: a CSV, TSV, JSONL or Parquet file with two columns of texts and one of labels or grades."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from twicetold.data.corpus import Corpus
+from twicetold.data.sources import pair_corpus
+from twicetold.data.sources.documents import UserTable
+from twicetold.data.splits import by_component, by_rows
+
+
+def read(
+    raw: Path,
+    *,
+    name: str,
+    path: str | Path,
+    left: str,
+    right: str,
+    label: str,
+    graded: bool = False,
+    positive_grade: float | None = None,
+    split: Literal["pairs", "disjoint"] = "pairs",
+    split_column: str | None = None,
+    fractions: Sequence[float] = (0.8, 0.1, 0.1),
+    seed: int = 0,
+    limit: int | None = None,
+) -> Corpus:
+    """Read the pairs. Equal texts are one text.
+
+    Args:
+        raw: not used; the file is where `path` says.
+        name: of the dataset.
+        path: the file. Its suffix says what it is: .csv, .tsv, .jsonl or .parquet.
+        left: column with one text.
+        right: column with the other.
+        label: column that says whether they say the same: 1 or 0, true or false; or a grade.
+        graded: the labels are grades, any numbers, higher = more alike.
+        positive_grade: from this grade on, two texts of train are duplicates; needed for graded pairs.
+        split: `pairs` draws pairs, with the same share of duplicates everywhere; `disjoint` draws connected
+            components of pairs, so no text is on two sides.
+        split_column: column that says train, val or test; then nothing is drawn.
+        fractions: shares of the pairs that go to train, val and test when they are drawn.
+        seed: of the draw and of the cut to `limit`.
+        limit: keep about so many pairs, of every label and split; None for all.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if the file is not what it should be; says which row, and what was expected.
+    """
+    if split not in ("pairs", "disjoint"):
+        raise ValueError(f"pairs are split by 'pairs' or 'disjoint', or by a split_column; got {split!r}")
+    if graded and positive_grade is None:
+        raise ValueError(
+            "graded pairs need data.source.positive_grade=<number>: from which grade on do two texts say the same?"
+        )
+    columns = [left, right, label] + ([split_column] if split_column is not None else [])
+    table = UserTable.read(Path(path), columns)
+    texts = pa.concat_arrays([table.filled(left), table.filled(right)]).dictionary_encode()
+    one, other = np.asarray(texts.indices).astype(np.int64).reshape(2, -1)
+    labels = table.grades(label) if graded else table.labels(label)
+    if split_column is not None:
+        side = table.sides(split_column)
+    elif split == "disjoint":
+        side = by_component(len(texts.dictionary), one, other, fractions=fractions, seed=seed)
+    else:
+        strata = np.rint(labels).astype(np.int64)
+        side = by_rows(len(labels), fractions=fractions, seed=seed, strata=strata)
+    return pair_corpus(
+        name=name,
+        kind="graded_pairs" if graded else "labelled_pairs",
+        ids=pa.array([str(number) for number in range(len(texts.dictionary))]),
+        texts=texts.dictionary,
+        left=one,
+        right=other,
+        label=labels,
+        side=side,
+        positive=1 if positive_grade is None else positive_grade,
+        seed=seed,
+        limit=limit,
+        card={
+            "split": "column" if split_column is not None else split,
+            "rows": len(labels),
+            **({"positive_grade": positive_grade} if graded else {}),
+        },
+    )

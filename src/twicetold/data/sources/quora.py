@@ -1,0 +1,232 @@
+"""Quora Question Pairs: 404,290 pairs of questions, labelled as duplicates or not.
+
+Iyer, Dandekar and Csernai, "First Quora Dataset Release: Question Pairs" (2017). Tab-separated with a header; a
+field that holds a quote is quoted. The question "n/a" is a question.
+
+A question is known by its qid. Three splits:
+
+- `pairs`: random, with balanced val and test, made as Wang, Hamza and Florian 2017 (arXiv:1702.03814) made theirs;
+- `wang`: their own published partition;
+- `disjoint`: whole connected components of shared questions, so no question is on two sides.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from twicetold.data.corpus import Corpus
+from twicetold.data.sources import Rows, one_piece, pair_corpus, read_quoted, read_unquoted
+from twicetold.data.splits import TEST, TRAIN, UNUSED, VAL, Side, balanced, by_component
+
+FILE = "quora_duplicate_questions.tsv"
+COLUMNS = ("id", "qid1", "qid2", "question1", "question2", "is_duplicate")
+PARTITION = "Quora_question_pair_partition"
+PARTITION_FILES = {VAL: f"{PARTITION}/dev.tsv", TEST: f"{PARTITION}/test.tsv"}
+PARTITION_COLUMNS = ("label", "q1", "q2", "id")
+
+
+@dataclass(frozen=True)
+class _Questions:
+    """Questions by id, and the labelled pairs of them (R pairs)."""
+
+    ids: pa.StringArray
+    texts: pa.StringArray
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    label: NDArray[np.float32]
+
+
+def read(
+    raw: Path,
+    *,
+    name: str,
+    seed: int = 0,
+    limit: int | None = None,
+    split: Literal["pairs", "wang", "disjoint"] = "pairs",
+    val_pairs: int = 10_000,
+    test_pairs: int = 10_000,
+    fractions: Sequence[float] = (0.8, 0.1, 0.1),
+) -> Corpus:
+    """Read the pairs.
+
+    Args:
+        raw: folder with `quora_duplicate_questions.tsv` and, for `wang`, `Quora_question_pair_partition/`.
+        name: of the dataset.
+        seed: of the split and of the cut to `limit`.
+        limit: after the split, keep about so many pairs, of both labels and every split; None for all.
+        split: `pairs`, `wang` or `disjoint`.
+        val_pairs: size of the balanced val set (`pairs` only).
+        test_pairs: size of the balanced test set (`pairs` only).
+        fractions: of the pairs that go to train, val and test (`disjoint` only).
+
+    Raises:
+        FileNotFoundError: if a file is not in `raw`.
+        ValueError: if a file is not what it should be, holds too few rows for the split, or an option is wrong.
+    """
+    if split not in ("pairs", "wang", "disjoint"):
+        raise ValueError(f"quora is split by 'pairs', 'wang' or 'disjoint', got {split!r}")
+    if split == "wang":
+        _require_partition(raw)
+    rows = _read_pairs(raw / FILE)
+    questions = _questions(rows)
+    spellings = one_piece(_both(rows, "question1", "question2")).unique()
+    card: dict[str, Any] = {
+        "split": split,
+        "rows": len(rows) + sum(rows.malformed.values()),
+        "malformed": dict(rows.malformed),
+        "questions": len(questions.ids),
+        "texts_with_several_qids": len(questions.ids) - len(questions.texts.unique()),
+        "further_spellings_of_a_qid": len(spellings) - len(questions.texts.unique()),
+    }
+    if split == "wang":
+        questions, side, counts = _take_partition(questions, raw)
+        card["partition"] = counts
+    elif split == "pairs":
+        side = balanced(questions.label, val=val_pairs, test=test_pairs, seed=seed)
+    else:
+        # By form, not by qid: some questions were asked twice and have two qids.
+        forms = np.asarray(normal_form(questions.texts).dictionary_encode().indices).astype(np.int64)
+        left, right = forms[questions.left], forms[questions.right]
+        side = by_component(len(forms), left, right, fractions=fractions, seed=seed)
+    return pair_corpus(
+        name=name,
+        kind="labelled_pairs",
+        ids=questions.ids,
+        texts=questions.texts,
+        left=questions.left,
+        right=questions.right,
+        label=questions.label,
+        side=side,
+        positive=1,
+        seed=seed,
+        limit=limit,
+        card=card,
+    )
+
+
+def _read_pairs(path: Path) -> Rows:
+    rows = read_quoted(path, COLUMNS)
+    no_id = pc.or_(pc.equal(rows.table["qid1"], ""), pc.equal(rows.table["qid2"], ""))
+    rows = rows.without(no_id.combine_chunks(), "missing_qid")
+    empty = pc.or_(pc.equal(rows.table["question1"], ""), pc.equal(rows.table["question2"], ""))
+    rows = rows.without(empty.combine_chunks(), "empty_question")
+    rows = rows.without(_no_label(rows, "is_duplicate"), "bad_label")
+    if not len(rows):
+        raise ValueError(f"{path.name} has no sound row; left out: {dict(rows.malformed)}. Expected {COLUMNS}")
+    return rows
+
+
+def _questions(rows: Rows) -> _Questions:
+    """One text per qid: the spelling it has first."""
+    qids = one_piece(_both(rows, "qid1", "qid2")).dictionary_encode()
+    codes = np.asarray(qids.indices).astype(np.int64)
+    _, first = np.unique(codes, return_index=True)
+    left, right = codes.reshape(2, -1)
+    texts = one_piece(_both(rows, "question1", "question2")).take(pa.array(first))
+    return _Questions(qids.dictionary, texts, left, right, _labels(rows, "is_duplicate"))
+
+
+def _take_partition(questions: _Questions, raw: Path) -> tuple[_Questions, Side, dict[str, Any]]:
+    """Give the pairs of the published partition to val and test, and every other pair to train.
+
+    A pair of the partition is the pair of the main file with the same letters and digits, in either order. No pair
+    of that form stays in train, whether it was the matched one or a further copy.
+
+    Returns:
+        All pairs (the main file's, then the partition's), their sides, and counts for the card.
+    """
+    files = {side: _read_partition(raw / file) for side, file in PARTITION_FILES.items()}
+    part = Rows(pa.concat_tables([rows.table for rows in files.values()]))
+    known = len(questions.ids)
+    spoken = pa.concat_arrays([questions.texts, one_piece(_both(part, "q1", "q2"))])
+    forms = np.asarray(normal_form(spoken).dictionary_encode().indices).astype(np.int64)
+    form_left, form_right = forms[known:].reshape(2, -1)
+    label = _labels(part, "label")
+    main_key = _unordered(forms[questions.left], forms[questions.right])
+    part_key = _unordered(form_left, form_right)
+    matched = np.isin(part_key, main_key)
+    leaves_train = np.isin(main_key, part_key)
+
+    # The first question of a form stands for it; a form that only the partition has becomes a new text.
+    _, first, code = np.unique(forms, return_index=True, return_inverse=True)
+    end = first[code][known:]
+    new = np.unique(end[end >= known])
+    end = np.where(end >= known, known + np.searchsorted(new, end), end)
+    left, right = end.reshape(2, -1)
+
+    sizes = [len(rows) for rows in files.values()]
+    pairs = _Questions(
+        ids=pa.concat_arrays([questions.ids, pa.array([f"partition-{i}" for i in range(len(new))], pa.string())]),
+        texts=pa.concat_arrays([questions.texts, spoken.take(pa.array(new))]),
+        left=np.concatenate([questions.left, left]),
+        right=np.concatenate([questions.right, right]),
+        label=np.concatenate([questions.label, label]),
+    )
+    side = np.concatenate([np.where(leaves_train, UNUSED, TRAIN), np.repeat(list(files), sizes)]).astype(np.int8)
+    agrees = np.isin(2 * part_key + (label > 0), 2 * main_key + (questions.label > 0))
+    counts: dict[str, Any] = {
+        "pairs": len(part),
+        "matched": int(matched.sum()),
+        "matched_with_another_label": int((matched & ~agrees).sum()),
+        "not_in_main_file": int((~matched).sum()),
+        "new_texts": len(new),
+        "pairs_that_left_train": int(leaves_train.sum()),
+        "of_these_further_copies": int(leaves_train.sum() - len(np.unique(part_key[matched]))),
+        "repeated_pairs": len(part) - len(np.unique(part_key)),
+        "malformed": {PARTITION_FILES[s]: dict(rows.malformed) for s, rows in files.items() if rows.malformed},
+    }
+    return pairs, side, counts
+
+
+def normal_form(texts: pa.StringArray) -> pa.StringArray:
+    """The letters and digits of each text, case folded; the text itself where it has none.
+
+    The partition is tokenised as the Penn Treebank is, where brackets became words of letters (-LRB-, -RRB-):
+    these are no letters of the question.
+    """
+    one_line = pc.replace_substring(texts, "\n", " ")
+    folded = pa.array("\n".join(one_line.to_pylist()).casefold().split("\n"), pa.string())
+    unbracketed = pc.replace_substring_regex(folded, "-[lr][rsc]b-", "")
+    bare = pc.replace_substring_regex(unbracketed, r"[^\p{L}\p{N}]+", "")
+    return pc.if_else(pc.equal(bare, ""), folded, bare)
+
+
+def _read_partition(path: Path) -> Rows:
+    rows = read_unquoted(path, PARTITION_COLUMNS)
+    rows = rows.without(_no_label(rows, "label"), "bad_label")
+    empty = pc.or_(pc.equal(rows.table["q1"], ""), pc.equal(rows.table["q2"], ""))
+    return rows.without(empty.combine_chunks(), "empty_question")
+
+
+def _require_partition(raw: Path) -> None:
+    missing = [file for file in PARTITION_FILES.values() if not (raw / file).is_file()]
+    if missing:
+        raise FileNotFoundError(
+            f"the partition of Wang et al. 2017 is not in {raw}: {' and '.join(missing)} missing (tab-separated "
+            f"{' '.join(PARTITION_COLUMNS)}). It has no stable public address. Either set TWICETOLD_MIRROR to a "
+            f"folder or http address that holds quora/{PARTITION}/dev.tsv and test.tsv, or put the two files there "
+            "yourself; or use data=quora, whose split is made in the same way"
+        )
+
+
+def _both(rows: Rows, one: str, other: str) -> pa.ChunkedArray:
+    return pa.chunked_array([rows.column(one), rows.column(other)])
+
+
+def _no_label(rows: Rows, column: str) -> pa.BooleanArray:
+    return pc.invert(pc.is_in(rows.column(column), pa.array(["0", "1"])))
+
+
+def _labels(rows: Rows, column: str) -> NDArray[np.float32]:
+    return np.asarray(pc.equal(rows.column(column), "1")).astype(np.float32)
+
+
+def _unordered(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(R,) one number per pair of codes, the same in either order."""
+    return np.minimum(left, right) * (1 << 31) + np.maximum(left, right)

@@ -1,0 +1,162 @@
+import csv
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from twicetold.data.sources import documents
+
+COLUMNS = ("headline", "topic", "event", "key")
+ROWS = [(f'He said "{n}",\nthen left', "ab"[n % 2], f"e{n // 3}", f"k{n}") for n in range(30)]
+
+
+def write(path, rows=ROWS, columns=COLUMNS):
+    if path.suffix == ".parquet":
+        pq.write_table(pa.table(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))), path)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows))
+    else:
+        with path.open("w", newline="", encoding="utf-8") as out:
+            writer = csv.writer(out, delimiter="," if path.suffix == ".csv" else "\t", lineterminator="\n")
+            writer.writerows([columns, *rows])
+    return path
+
+
+def read(path, **options):
+    options = {"text": "headline", "category": "topic"} | options
+    return documents.read(path.parent, name="mine", path=path, **options)
+
+
+@pytest.mark.parametrize("suffix", documents.SUFFIXES)
+def test_every_format_gives_the_same_corpus(tmp_path, suffix):
+    corpus = read(write(tmp_path / f"mine{suffix}"), story="event", id="key")
+    assert corpus.texts.to_pylist() == [row[0] for row in ROWS]
+    assert corpus.ids.to_pylist() == [row[3] for row in ROWS]
+    assert corpus.group_names == {"category": ["a", "b"]}
+    assert corpus.groups["category"].tolist() == [n % 2 for n in range(30)]
+    assert len(np.unique(corpus.groups["story"])) == 10
+    assert corpus.card["audit"]["test"]["stories_in_train"] == 0.0
+
+
+def test_without_a_story_column_texts_are_dealt_by_category(tmp_path):
+    corpus = read(write(tmp_path / "mine.csv"))
+    assert corpus.card["split"] == "rows"
+    assert [len(m) for m in corpus.members.values()] == [18, 6, 6]
+    assert corpus.ids[3].as_py() == "3"
+
+
+def test_a_column_may_say_the_split(tmp_path):
+    rows = [(f"t{n}", "a", name) for n, name in enumerate(["train", "Dev", "test", "train"])]
+    corpus = read(write(tmp_path / "m.tsv", rows, ("headline", "topic", "part")), split_column="part")
+    assert {s: m.tolist() for s, m in corpus.members.items()} == {"train": [0, 3], "val": [1], "test": [2]}
+
+
+def test_an_empty_label_is_unknown(tmp_path):
+    rows = [(f"t{n}", "" if n == 4 else "a") for n in range(10)]
+    corpus = read(write(tmp_path / "m.csv", rows, ("headline", "topic")))
+    assert corpus.groups["category"][4] == -1
+    assert corpus.card["unlabelled"] == {"category": 1}
+
+
+def test_limit_cuts_the_corpus(tmp_path):
+    assert 10 <= len(read(write(tmp_path / "m.csv"), story="event", limit=12)) <= 15
+
+
+def test_a_missing_column_is_named_with_a_close_one_and_the_columns_there_are(tmp_path):
+    for suffix in documents.SUFFIXES:
+        with pytest.raises(ValueError, match=r"no column 'head_line'. Did you mean 'headline'\? .*'topic', 'event'"):
+            read(write(tmp_path / f"m{suffix}"), text="head_line")
+
+
+def test_no_label_column_at_all_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"data.source.category=<column>"):
+        read(write(tmp_path / "m.csv"), category=None)
+
+
+def test_an_empty_text_is_named_by_the_line_that_its_row_begins_on(tmp_path):
+    rows = [*ROWS[:2], ("  ", "a", "e", "k"), *ROWS[2:]]
+    with pytest.raises(
+        ValueError, match=r"m.csv, line 6, column 'headline': expected a text, not an empty one; got ''"
+    ):
+        read(write(tmp_path / "m.csv", rows))  # a header and two rows of two lines stand before it
+    with pytest.raises(ValueError, match=r"m.jsonl, line 3, column 'headline'"):
+        read(write(tmp_path / "m.jsonl", rows))
+    with pytest.raises(ValueError, match=r"m.parquet, row 3, column 'headline'"):
+        read(write(tmp_path / "m.parquet", rows))
+
+
+def test_a_repeated_id_is_named(tmp_path):
+    rows = [*ROWS[:5], (*ROWS[5][:3], "k2")]
+    with pytest.raises(ValueError, match="line 12, column 'key': expected an id that no earlier row has; got 'k2'"):
+        read(write(tmp_path / "m.csv", rows), id="key")
+
+
+def test_an_unknown_split_name_is_named(tmp_path):
+    rows = [("t", "a", "train"), ("u", "a", "training")]
+    with pytest.raises(ValueError, match=r"line 3, column 'part': expected one of train, val.*got 'training'"):
+        read(write(tmp_path / "m.csv", rows, ("headline", "topic", "part")), split_column="part")
+
+
+def test_a_row_with_another_number_of_fields_is_named(tmp_path):
+    path = tmp_path / "m.csv"
+    path.write_text('headline,topic\n"a\nb",x\n\nc,y,z\n')
+    with pytest.raises(ValueError, match=r"line 5: expected 2 fields \(headline, topic\), got 3"):
+        read(path)
+
+
+def test_bytes_that_are_no_utf8_are_named_by_line(tmp_path):
+    path = tmp_path / "m.tsv"
+    path.write_bytes("headline\ttopic\nok\ta\nZürich\tb\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"line 3: expected UTF-8, got the byte 0xfc.*iconv"):
+        read(path)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path):
+    path = write(tmp_path / "m.csv")
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert len(read(path)) == 30
+
+
+@pytest.mark.parametrize(("text", "message"), [("", "is empty"), (" \n", "is empty"), ("headline,topic\n", "no rows")])
+def test_empty_files_are_refused(tmp_path, text, message):
+    path = tmp_path / "m.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"headline": "a", "topic": "b"}\n\n{"headline": \n', "line 3: expected one JSON object"),
+        ('{"headline": "a", "topic": "b"}\n["c"]\n', "line 2: expected a JSON object"),
+        ('{"headline": "a", "topic": "b"}\n{"headline": "c"}\n', "line 2: there is no column 'topic'"),
+        ('{"headline": "a", "topic": "b"}\n{"headline": null, "topic": 1}\n', "line 2, column 'headline'"),
+    ],
+)
+def test_faulty_json_lines_are_named(tmp_path, text, message):
+    path = tmp_path / "m.jsonl"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read(path)
+
+
+def test_a_file_that_is_no_parquet_is_refused(tmp_path):
+    path = tmp_path / "m.parquet"
+    path.write_text("headline,topic\n")
+    with pytest.raises(ValueError, match="cannot be read as a Parquet file"):
+        read(path)
+
+
+def test_unknown_suffixes_and_missing_files_are_named(tmp_path):
+    with pytest.raises(ValueError, match=r"ends in .csv, .tsv, .jsonl, .parquet; got '.xlsx'"):
+        read(tmp_path / "m.xlsx")
+    with pytest.raises(FileNotFoundError, match=r"data.source.path"):
+        read(tmp_path / "m.csv")
+
+
+def test_a_label_column_that_is_empty_everywhere_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="column 'topic' is empty in every row"):
+        read(write(tmp_path / "m.csv", [("a", ""), ("b", "")], ("headline", "topic")))
