@@ -1,0 +1,169 @@
+"""BM25 hard negatives: texts that share the anchor's rare words and yet say something else.
+
+The negative of DPR (Karpukhin et al. 2020, arXiv:2004.04906), with the anchor's whole group left out of the list and
+the first ranks skipped, because what stands there is often a duplicate that nobody labelled. bm25s
+(https://github.com/xhluca/bm25s) computes the score of every word in every text once; a batch of queries is then one
+product of sparse matrices.
+
+Shape letters: M train texts of known group, V words, A anchors, B anchors of a batch, R ranks kept.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+
+import bm25s
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
+
+from twicetold.data.corpus import Corpus
+from twicetold.mining.groups import Groups, Positions, train_groups
+from twicetold.mining.triplets import Triplets, collect
+
+logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets itself to DEBUG, and any root handler prints that
+
+KINDS = ("bm25", "other_group")
+PRODUCTS = 1 << 23  # multiplications of one batch, which bounds its entries: about 100 MB
+PADDED = 1 << 21  # entries ranked at once
+NOBODY = -1
+
+
+def mine(
+    corpus: Corpus,
+    *,
+    seed: int,
+    label: str,
+    per_anchor: int,
+    ranks: Sequence[int] = (5, 50),
+    texts_per_word: int = 10_000,
+    negative_grade: float = 1.0,
+) -> Triplets:
+    """Draw positives from the anchor's group and negatives from a window of its BM25 list.
+
+    Args:
+        corpus: any corpus with the group `label`.
+        seed: of the draws.
+        label: the group whose members say the same.
+        per_anchor: triplets for each anchor. Where the window holds fewer texts than that, random members of other
+            groups fill up.
+        ranks: first and last rank of the window, counted from 1 in the list without the anchor's group.
+        texts_per_word: words that stand in more texts than this do not query: their weight is the smallest, and
+            their lists are what costs time.
+        negative_grade: of graded pairs, those above this grade are no negatives.
+
+    Raises:
+        ValueError: for an unknown label or a wrong window, or if no triplet is possible.
+    """
+    first, last = ranks
+    if not 1 <= first <= last:
+        raise ValueError(f"ranks is a first and a last rank, 1 <= first <= last; got {list(ranks)}")
+    groups = train_groups(corpus, label=label, per_anchor=per_anchor)
+    rng = np.random.default_rng(seed)
+    anchors = groups.with_positive()
+    positives = groups.draw_positives(anchors, per_anchor=per_anchor, rng=rng)
+    others = groups.draw_others(np.repeat(anchors, per_anchor), rng).reshape(positives.shape)
+    texts = corpus.texts.take(groups.texts).to_pylist()
+    negatives = np.full(positives.shape, NOBODY)
+    for rows, ranked in hardest(texts, groups, anchors, last=last, texts_per_word=texts_per_word):
+        negatives[rows] = _sample(ranked[:, first - 1 :], per_anchor=per_anchor, rng=rng)
+    found = negatives != NOBODY
+    return collect(
+        corpus,
+        anchor=groups.texts[np.repeat(anchors, per_anchor)],
+        positive=groups.texts[positives.ravel()],
+        negative=groups.texts[np.where(found, negatives, others).ravel()],
+        kind=np.where(found, KINDS.index("bm25"), KINDS.index("other_group")).ravel().astype(np.int64),
+        kinds=KINDS,
+        negative_grade=negative_grade,
+        card={
+            "strategy": "bm25",
+            "label": label,
+            "seed": seed,
+            "per_anchor": per_anchor,
+            "ranks": [first, last],
+            "texts_per_word": texts_per_word,
+            "texts": len(groups),
+            "anchors_without_positive": len(groups) - len(anchors),
+        },
+    )
+
+
+def hardest(
+    texts: list[str], groups: Groups, anchors: Positions, *, last: int, texts_per_word: int
+) -> Iterator[tuple[slice, Positions]]:
+    """Rank the texts of other groups by BM25, for one batch of anchors after another.
+
+    Args:
+        texts: M texts in the order of `groups`.
+        groups: which texts belong together.
+        anchors: (A,) positions.
+        last: R, the last rank to keep.
+        texts_per_word: see `mine`.
+
+    Yields:
+        The batch's range within `anchors`, and (B, R) positions by falling score (ties: by position), `NOBODY`
+        after the last text that shares a word with the anchor.
+    """
+    tokens = bm25s.tokenize(texts, stopwords=None, show_progress=False)
+    if not any(tokens.ids):
+        return  # bm25s has no index of nothing
+    queries, scores = _index(tokens)
+    frequency = np.diff(scores.indptr)
+    queries = queries[anchors]
+    queries.data *= (frequency <= texts_per_word)[queries.indices]
+    queries.eliminate_zeros()
+    work = np.cumsum(queries.astype(np.int64) @ frequency)
+    begin = 0
+    while begin < len(anchors):
+        done = work[begin - 1] if begin else 0
+        end = max(begin + 1, int(np.searchsorted(work, done + PRODUCTS, side="right")))
+        found = queries[begin:end] @ scores
+        yield slice(begin, end), _rank(found, groups, anchors[begin:end], last=last)
+        begin = end
+
+
+def _index(tokens: bm25s.tokenization.Tokenized) -> tuple[csr_array, csr_array]:
+    """(M, V) how often each word stands in each text, and (V, M) float32 BM25 score of each word in each text."""
+    index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
+    index.index(tokens, show_progress=False)
+    shape = (len(tokens.ids), len(index.scores["indptr"]) - 1)
+    counts = np.fromiter(map(len, tokens.ids), dtype=np.int64, count=len(tokens.ids))
+    words = np.fromiter((word for ids in tokens.ids for word in ids), dtype=np.int64, count=int(counts.sum()))
+    queries = csr_array((np.ones(len(words), np.float32), words, np.append(0, np.cumsum(counts))), shape=shape)
+    queries.sum_duplicates()
+    by_word = csc_array((index.scores["data"], index.scores["indices"], index.scores["indptr"]), shape=shape)
+    return queries, by_word.T
+
+
+def _rank(found: csr_array, groups: Groups, anchors: Positions, *, last: int) -> Positions:
+    """(B, R) the best columns of each row of scores, the anchor's own group left out."""
+    ranked = np.full((len(anchors), last), NOBODY)
+    lengths = np.diff(found.indptr)
+    rows = np.repeat(np.arange(len(anchors)), lengths)
+    # One integer orders by score and then by position: the bits of a positive float grow as it does.
+    keys = (found.data.astype(np.float32).view(np.int32).astype(np.int64) << 32) | (len(groups) - 1 - found.indices)
+    keys[groups.code[found.indices] == groups.code[anchors][rows]] = NOBODY
+    by_length = np.argsort(lengths, kind="stable")
+    end = len(by_length)
+    while end:  # rows of like length are padded to a rectangle, the longest first
+        width = int(lengths[by_length[end - 1]])
+        if not width:
+            break
+        begin = max(0, end - max(1, PADDED // width))
+        block = by_length[begin:end]
+        inside = np.arange(width) < lengths[block][:, None]
+        entry = np.where(inside, found.indptr[block].astype(np.int64)[:, None] + np.arange(width), 0)
+        padded = np.where(inside, keys[entry], NOBODY)
+        kept = min(last, width)
+        best = -np.sort(-np.partition(padded, width - kept, axis=1)[:, width - kept :], axis=1)
+        ranked[block, :kept] = np.where(best == NOBODY, NOBODY, len(groups) - 1 - (best & 0xFFFFFFFF))
+        end = begin
+    return ranked
+
+
+def _sample(window: Positions, *, per_anchor: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """(B, per_anchor) different texts of each row of a window at random, `NOBODY` once it is used up."""
+    order = np.where(window == NOBODY, np.inf, rng.random(window.shape)).argsort(axis=1)[:, :per_anchor]
+    drawn = np.full((len(window), per_anchor), NOBODY)
+    drawn[:, : order.shape[1]] = np.take_along_axis(window, order, axis=1)
+    return drawn

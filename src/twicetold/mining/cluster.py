@@ -1,0 +1,82 @@
+"""Triplets from duplicate clusters: positives of the anchor's cluster, negatives that somebody labelled as such.
+
+A labelled non-duplicate is a hard negative that a person looked at: Quora's pairs were chosen because they look
+alike. The rule is a reading of the "clustering triplet generating method" that FILM (arXiv:2010.05523) names and does
+not define. Where an anchor has no labelled non-duplicate (left), and for documents, a member of another group serves.
+"""
+
+import numpy as np
+
+from twicetold.data.corpus import UNKNOWN, Corpus
+from twicetold.mining.groups import Groups, Positions, draw_cyclic, train_groups
+from twicetold.mining.triplets import Triplets, collect, labelled, pair_keys
+
+KINDS = ("labelled", "other_group")
+
+
+def mine(corpus: Corpus, *, seed: int, label: str, per_anchor: int, negative_grade: float = 1.0) -> Triplets:
+    """Draw positives from the anchor's group, negatives from its labelled non-duplicates or else another group.
+
+    Args:
+        corpus: any corpus with the group `label`.
+        seed: of the draws.
+        label: the group whose members say the same; for pairs, the duplicate cluster.
+        per_anchor: triplets for each anchor. Each of its labelled non-duplicates is used at most once; members of
+            other groups fill up.
+        negative_grade: of graded pairs, the highest grade that makes a negative.
+
+    Raises:
+        ValueError: for an unknown label, or if no triplet is possible.
+    """
+    groups = train_groups(corpus, label=label, per_anchor=per_anchor)
+    rng = np.random.default_rng(seed)
+    anchors = groups.with_positive()
+    positives = groups.draw_positives(anchors, per_anchor=per_anchor, rng=rng)
+    others = groups.draw_others(np.repeat(anchors, per_anchor), rng).reshape(positives.shape)
+
+    left, right, contradictions = _labelled_negatives(corpus, groups, negative_grade=negative_grade)
+    shuffled = np.lexsort((rng.random(len(left)), left))
+    right = np.append(right[shuffled], 0)  # the 0 is what an anchor without labelled negatives would look at
+    begin = np.searchsorted(left[shuffled], anchors)
+    count = np.searchsorted(left[shuffled], anchors, side="right") - begin
+    drawn = draw_cyclic(np.maximum(count, 1), per_anchor=per_anchor, rng=rng)
+    has_label = np.arange(per_anchor) < count[:, None]
+    negatives = np.where(has_label, right[np.where(has_label, begin[:, None] + drawn, 0)], others)
+
+    return collect(
+        corpus,
+        anchor=groups.texts[np.repeat(anchors, per_anchor)],
+        positive=groups.texts[positives.ravel()],
+        negative=groups.texts[negatives.ravel()],
+        kind=np.where(has_label, KINDS.index("labelled"), KINDS.index("other_group")).ravel().astype(np.int64),
+        kinds=KINDS,
+        negative_grade=negative_grade,
+        card={
+            "strategy": "cluster",
+            "label": label,
+            "seed": seed,
+            "per_anchor": per_anchor,
+            "negative_grade": negative_grade,
+            "texts": len(groups),
+            "anchors_without_positive": len(groups) - len(anchors),
+            "labelled_different_in_one_group": contradictions,
+        },
+    )
+
+
+def _labelled_negatives(corpus: Corpus, groups: Groups, *, negative_grade: float) -> tuple[Positions, Positions, int]:
+    """The labelled non-duplicates of train in both directions, by position, each once.
+
+    Returns:
+        Anchors, their negatives, and how many pairs were left out because the closure puts both into one group.
+    """
+    position = np.full(len(corpus), UNKNOWN, dtype=np.int64)
+    position[groups.texts] = np.arange(len(groups))
+    _, (left, right) = labelled(corpus, negative_grade=negative_grade)
+    _, first = np.unique(pair_keys(left, right, count=len(corpus)), return_index=True)
+    left, right = position[left[first]], position[right[first]]
+    known = (left != UNKNOWN) & (right != UNKNOWN)
+    left, right = left[known], right[known]
+    apart = groups.code[left] != groups.code[right]
+    left, right = left[apart], right[apart]
+    return np.concatenate([left, right]), np.concatenate([right, left]), int((~apart).sum())
