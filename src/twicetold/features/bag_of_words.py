@@ -1,0 +1,84 @@
+"""Binary bag of words: which words of the vocabulary a text contains.
+
+Input of the denoising autoencoder (Okura et al. 2016) and of the `binary_count` baseline.
+"""
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.utils.validation import check_is_fitted
+
+from twicetold.features.rows import CsrRows
+
+
+class BagOfWords(BaseEstimator):
+    """Words of a text as a binary row over the most frequent words of the train texts.
+
+    Args:
+        max_features: vocabulary size at most, most frequent words first; None for all.
+        stop_words: `"english"` for scikit-learn's list, or None.
+        min_df: words in fewer texts than this (count, or share if a float) are left out.
+        max_df: words in more texts than this (count, or share if a float) are left out.
+
+    Attributes:
+        vocabulary_: the words, in column order.
+    """
+
+    def __init__(
+        self,
+        max_features: int | None = 10_000,
+        stop_words: str | None = "english",
+        min_df: float = 1,
+        max_df: float = 1.0,
+    ) -> None:
+        self.max_features = max_features
+        self.stop_words = stop_words
+        self.min_df = min_df
+        self.max_df = max_df
+
+    def fit(self, texts: Sequence[str], y: None = None) -> Self:
+        """Learn the vocabulary.
+
+        Raises:
+            ValueError: if no word is left.
+        """
+        vectorizer = CountVectorizer(
+            max_features=self.max_features, stop_words=self.stop_words, min_df=self.min_df, max_df=self.max_df
+        )
+        self.vocabulary_ = vocabulary_of(vectorizer, texts)
+        return self
+
+    def transform(self, texts: Sequence[str]) -> CsrRows:
+        """One binary row per text."""
+        check_is_fitted(self)
+        return CsrRows.from_scipy(count_words(self.vocabulary_, texts, binary=True), binary=True)
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.vocabulary_)
+
+
+def vocabulary_of(vectorizer: CountVectorizer, texts: Sequence[str]) -> list[str]:
+    """Fit `vectorizer` and return its words in column order.
+
+    Raises:
+        ValueError: if no word is left, with the settings that left none.
+    """
+    try:
+        vectorizer.fit(texts)
+    except ValueError as error:
+        settings = {name: getattr(vectorizer, name) for name in ("stop_words", "min_df", "max_df")}
+        raise ValueError(
+            f"no word of the {len(texts)} train texts is left for the vocabulary with {settings}: {error}"
+        ) from error
+    return [str(word) for word in vectorizer.get_feature_names_out()]
+
+
+def count_words(vocabulary: list[str], texts: Sequence[str], *, binary: bool = False) -> sp.csr_matrix:
+    """(texts, words) counts over a fixed vocabulary."""
+    return CountVectorizer(vocabulary=vocabulary, binary=binary, dtype=np.float32).transform(texts)

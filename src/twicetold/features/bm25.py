@@ -1,0 +1,68 @@
+"""BM25 weights: each text both as a query (its word counts) and as a document (its BM25 impacts).
+
+The BM25 score of a query q and a document d is a dot product, Σ_t tf(t, q) · impact(t, d), so both halves are
+sparse rows over one vocabulary, held side by side: columns [0, V) are the query's, [V, 2V) the document's.
+
+Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009; the idf is Lucene's, which is
+never negative (Kamphuis et al., Which BM25 Do You Mean?, 2020).
+"""
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.utils.validation import check_is_fitted
+
+from twicetold.features.bag_of_words import count_words, vocabulary_of
+from twicetold.features.rows import CsrRows
+
+
+class Bm25Weights(BaseEstimator):
+    """Query counts and document impacts, with idf and mean length learnt from the train texts.
+
+    Args:
+        k1: saturation of the term frequency.
+        b: how far length is normalised, 0 to 1.
+        stop_words: `"english"` for scikit-learn's list, or None.
+
+    Attributes:
+        vocabulary_: the words, in column order.
+        idf_: (words,) float32, ln(1 + (n − df + ½) / (df + ½)).
+        mean_length_: mean number of known words in a train text.
+    """
+
+    def __init__(self, k1: float = 1.2, b: float = 0.75, stop_words: str | None = None) -> None:
+        self.k1 = k1
+        self.b = b
+        self.stop_words = stop_words
+
+    def fit(self, texts: Sequence[str], y: None = None) -> Self:
+        """Learn vocabulary, idf and mean length.
+
+        Raises:
+            ValueError: if no word is left.
+        """
+        self.vocabulary_ = vocabulary_of(CountVectorizer(stop_words=self.stop_words), texts)
+        counts = count_words(self.vocabulary_, texts)
+        df = counts.getnnz(axis=0)
+        self.idf_ = np.log1p((counts.shape[0] - df + 0.5) / (df + 0.5)).astype(np.float32)
+        self.mean_length_ = float(counts.sum() / counts.shape[0])
+        return self
+
+    def transform(self, texts: Sequence[str]) -> CsrRows:
+        """One row of query counts followed by document impacts per text."""
+        check_is_fitted(self)
+        counts = count_words(self.vocabulary_, texts)
+        lengths = np.asarray(counts.sum(axis=1), np.float32).ravel()
+        saturation = self.k1 * (1 - self.b + self.b * lengths / self.mean_length_)
+        impacts = counts.copy()
+        impacts.data = impacts.data / (impacts.data + np.repeat(saturation, np.diff(counts.indptr)))
+        return CsrRows.from_scipy(sp.hstack([counts, impacts @ sp.diags(self.idf_, format="csr")], format="csr"))
+
+    @property
+    def width(self) -> int:
+        """Number of columns, twice the number of words."""
+        return 2 * len(self.vocabulary_)

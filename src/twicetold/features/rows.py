@@ -1,0 +1,100 @@
+"""Feature rows of a whole corpus in compressed sparse row form, and batches gathered from them.
+
+Three flat arrays, memory-mapped from disk: a batch of B rows is one vectorised gather, whatever B is, and no
+row is ever as wide as the vocabulary.
+
+Shape letters: N rows, K stored entries, B rows of a batch.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+
+from twicetold.encoding import SparseRows
+from twicetold.files import write_folder
+
+
+@dataclass(frozen=True)
+class CsrRows:
+    """Sparse rows (bags of words) or token sequences of N texts.
+
+    Args:
+        indptr: (N + 1,) int64; row i holds entries `indptr[i]` to `indptr[i + 1]`.
+        indices: (K,) int32 column or token id of each entry.
+        values: (K,) float32, or None where every entry is 1.
+        width: number of columns.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[np.float32] | None
+    width: int
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    @classmethod
+    def from_scipy(cls, matrix: sp.csr_matrix, *, binary: bool = False) -> Self:
+        """Rows of a scipy CSR matrix; `binary` drops the values, which must then all be 1."""
+        matrix.sort_indices()
+        values = None if binary else matrix.data.astype(np.float32)
+        return cls(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), values, matrix.shape[1])
+
+    def gather(self, rows: NDArray[np.int64]) -> SparseRows:
+        """The given rows, in the given order, as one batch of tensors.
+
+        Args:
+            rows: (B,) row numbers.
+        """
+        starts = self.indptr[rows]
+        lengths = self.indptr[rows + 1] - starts
+        offsets = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        entries = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
+        return SparseRows(
+            torch.from_numpy(self.indices[entries].astype(np.int64)),
+            torch.from_numpy(offsets),
+            None if self.values is None else torch.from_numpy(self.values[entries]),
+            self.width,
+        )
+
+    def save(self, folder: Path) -> None:
+        """Write the arrays to `folder`, all of them or none."""
+        with write_folder(folder) as target:
+            np.save(target / "indptr.npy", self.indptr)
+            np.save(target / "indices.npy", self.indices)
+            np.save(target / "width.npy", np.asarray(self.width))
+            if self.values is not None:
+                np.save(target / "values.npy", self.values)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Memory-map the arrays that `save` wrote."""
+
+        def mapped(name: str) -> Any:
+            return np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+
+        values = mapped("values") if (folder / "values.npy").exists() else None
+        return cls(mapped("indptr"), mapped("indices"), values, int(mapped("width")))
+
+
+class Featuriser(Protocol):
+    """A scikit-learn transformer from texts to sparse rows.
+
+    Fitted on train texts only; fitted state lives in attributes that end in `_`, as strings, numbers, lists
+    of them or arrays, so that `saved.save_fitted` can write it without pickle.
+    """
+
+    def fit(self, texts: Sequence[str]) -> Self:
+        """Learn vocabulary and weights from train texts."""
+        ...
+
+    def transform(self, texts: Sequence[str]) -> CsrRows:
+        """One row per text; words never seen in `fit` are left out."""
+        ...

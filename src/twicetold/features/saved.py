@@ -1,0 +1,30 @@
+"""Fitted state of a featuriser on disk: arrays in safetensors, the rest in JSON, never a pickle."""
+
+import json
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from safetensors.numpy import load_file, save_file
+
+from twicetold import layout
+from twicetold.files import write_text
+
+T = TypeVar("T")
+
+
+def save_fitted(featuriser: Any, folder: Path) -> None:
+    """Write the fitted attributes (those whose names end in `_`) of `featuriser` to `folder`."""
+    state = {n: v for n, v in vars(featuriser).items() if n.endswith("_") and not n.startswith("_")}
+    arrays = {n: np.ascontiguousarray(v) for n, v in state.items() if isinstance(v, np.ndarray)}
+    rest = {n: v for n, v in state.items() if n not in arrays}
+    save_file(arrays, folder / layout.FEATURISER_ARRAYS)
+    write_text(folder / layout.FEATURISER_STATE, json.dumps(rest, ensure_ascii=False, sort_keys=True))
+
+
+def load_fitted(featuriser: T, folder: Path) -> T:
+    """Give an unfitted `featuriser` the state that `save_fitted` wrote to `folder`, and return it."""
+    rest = json.loads((folder / layout.FEATURISER_STATE).read_text(encoding="utf-8"))
+    for name, value in {**rest, **load_file(folder / layout.FEATURISER_ARRAYS)}.items():
+        setattr(featuriser, name, value)
+    return featuriser

@@ -1,0 +1,65 @@
+"""TF-IDF rows of unit length: word counts weighted by how rare a word is in the train texts."""
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.preprocessing import normalize
+from sklearn.utils.validation import check_is_fitted
+
+from twicetold.features.bag_of_words import count_words, vocabulary_of
+from twicetold.features.rows import CsrRows
+
+
+class TfIdf(BaseEstimator):
+    """scikit-learn's TF-IDF (smooth idf, L2-normalised rows) over the words of the train texts.
+
+    Args:
+        max_features: vocabulary size at most, most frequent words first; None for all.
+        stop_words: `"english"` for scikit-learn's list, or None.
+        min_df: words in fewer texts than this (count, or share if a float) are left out.
+        max_df: words in more texts than this (count, or share if a float) are left out.
+
+    Attributes:
+        vocabulary_: the words, in column order.
+        idf_: (words,) float32, ln((1 + n) / (1 + df)) + 1.
+    """
+
+    def __init__(
+        self,
+        max_features: int | None = None,
+        stop_words: str | None = None,
+        min_df: float = 1,
+        max_df: float = 1.0,
+    ) -> None:
+        self.max_features = max_features
+        self.stop_words = stop_words
+        self.min_df = min_df
+        self.max_df = max_df
+
+    def fit(self, texts: Sequence[str], y: None = None) -> Self:
+        """Learn vocabulary and idf.
+
+        Raises:
+            ValueError: if no word is left.
+        """
+        vectorizer = TfidfVectorizer(
+            max_features=self.max_features, stop_words=self.stop_words, min_df=self.min_df, max_df=self.max_df
+        )
+        self.vocabulary_ = vocabulary_of(vectorizer, texts)
+        self.idf_ = vectorizer.idf_.astype(np.float32)
+        return self
+
+    def transform(self, texts: Sequence[str]) -> CsrRows:
+        """One row of unit length per text; a text without a known word has an empty row."""
+        check_is_fitted(self)
+        counts = count_words(self.vocabulary_, texts)
+        return CsrRows.from_scipy(normalize(counts @ sp.diags(self.idf_, format="csr"), copy=False))
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.vocabulary_)

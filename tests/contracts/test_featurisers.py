@@ -1,0 +1,55 @@
+"""Every leaf of conf/features/ keeps the featuriser's contract."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hydra.utils import instantiate
+from omegaconf import OmegaConf
+from sklearn.base import clone
+
+from twicetold.features.saved import load_fitted, save_fitted
+
+LEAVES = sorted((Path(__file__).parents[2] / "conf/features").glob("*.yaml"))
+
+
+def equal(one, other):
+    values = (one.values is None) == (other.values is None) and (
+        one.values is None or np.array_equal(one.values, other.values)
+    )
+    return values and np.array_equal(one.indptr, other.indptr) and np.array_equal(one.indices, other.indices)
+
+
+@pytest.fixture(params=LEAVES, ids=lambda p: p.stem)
+def featuriser(request):
+    return instantiate(OmegaConf.load(request.param))
+
+
+def test_fitting_twice_is_fitting_once(featuriser, news):
+    texts = news.texts_of("train")
+    once = featuriser.fit(texts).transform(texts)
+    assert equal(once, featuriser.fit(texts).transform(texts))
+
+
+def test_words_of_the_test_split_never_enter(featuriser, news):
+    train = news.texts_of("train")
+    rows = featuriser.fit(train).transform([*train, "unheardof word"])
+    assert rows.width == featuriser.fit(train).transform(train).width == featuriser.width
+    assert not np.diff(rows.indptr)[-1]
+
+
+def test_columns_are_sorted_within_each_row(featuriser, news):
+    rows = featuriser.fit(news.texts_of("train")).transform(news.texts.to_pylist())
+    for start, end in zip(rows.indptr, rows.indptr[1:]):
+        assert (np.diff(rows.indices[start:end]) > 0).all()
+
+
+def test_the_constructor_keeps_its_arguments_untouched(featuriser):
+    assert clone(featuriser).get_params() == featuriser.get_params()
+
+
+def test_fitted_state_survives_the_disk(featuriser, news, tmp_path):
+    texts = news.texts_of("train")
+    before = featuriser.fit(texts).transform(texts)
+    save_fitted(featuriser, tmp_path)
+    assert equal(before, load_fitted(clone(featuriser), tmp_path).transform(texts))
