@@ -1,0 +1,130 @@
+"""ROC AUC and average precision over all pairs i < j of labelled documents, for several labels at once.
+
+Scores are counted in a histogram, tile by tile, so memory is bounded by the tile and by `bins`, whatever the
+number of pairs. Documents are sorted by the label that relates the most pairs, so that each pair of tiles
+goes to the positives or the negatives as a whole; for every further label only the pairs within its groups
+are scored again, as its negatives are the total less its positives.
+
+Resolution: scores that round to the same of `bins + 1` values are a tie. AUC is exact for the rounded scores;
+against unrounded ones it is off by at most `ScoreCounts.resolution_error()`, half the share of positive-negative
+pairs that fall together. Scores that are multiples of the bin width lose nothing.
+
+Shape letters: M documents.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from twicetold.evaluation.inputs import DocumentVectors
+from twicetold.evaluation.ranking import ScoreCounts
+from twicetold.evaluation.tiles import ScoreScale, Tiles, Tiling, in_parallel, tiles_of
+
+BINS = 65_536
+
+
+@dataclass(frozen=True)
+class PairHistogram:
+    """Counts of positive and negative pairs at each value of a score scale."""
+
+    scale: ScoreScale
+    positive: NDArray[np.int64]
+    """(bins + 1,)"""
+    negative: NDArray[np.int64]
+    """(bins + 1,)"""
+
+    def occupied(self) -> NDArray[np.int64]:
+        """Indices that at least one pair has."""
+        return np.flatnonzero(self.positive + self.negative)
+
+    def counts(self) -> ScoreCounts:
+        """The counts at the scores that occur.
+
+        Raises:
+            ValueError: if there is no positive or no negative pair.
+        """
+        at = self.occupied()
+        return ScoreCounts(self.scale.values[at], self.positive[at], self.negative[at])
+
+
+def pair_histograms(vectors: DocumentVectors, *, bins: int = BINS) -> dict[str, PairHistogram]:
+    """Histogram of ⟨left_i, right_j⟩ over all i < j, for each group of `vectors`.
+
+    Args:
+        vectors: M documents; those of unknown group take part in no pair of that label.
+        bins: steps over the range of scores, [-1, 1] for cosine; otherwise the range is bounded first.
+
+    Returns:
+        Group name -> histogram, in the order of `vectors.groups`.
+
+    Raises:
+        ValueError: if `bins` cannot be used.
+    """
+    scale = ScoreScale.covering(vectors, bins=bins)
+    found: dict[str, PairHistogram] = {}
+    for _, known in vectors.by_known():
+        first, *others = sorted(known.groups, key=lambda name: -related_pairs(known.groups[name]))
+        positive, negative = _count(known, known.groups[first], scale, across=True)
+        found[first] = PairHistogram(scale, positive, negative)
+        for name in others:
+            own, _ = _count(known, known.groups[name], scale, across=False)
+            found[name] = PairHistogram(scale, own, positive + negative - own)
+    return {name: found[name] for name in vectors.groups}
+
+
+def pair_counts(vectors: DocumentVectors, *, bins: int = BINS) -> dict[str, ScoreCounts]:
+    """Counted scores of all pairs for each group: `.auroc()`, `.average_precision()`, `.roc_curve()`.
+
+    Raises:
+        ValueError: naming the group, if it relates no pair or every pair.
+    """
+    return named_counts(pair_histograms(vectors, bins=bins))
+
+
+def named_counts(histograms: Mapping[str, PairHistogram]) -> dict[str, ScoreCounts]:
+    """The counts of each histogram; an error names the group."""
+    counts = {}
+    for name, histogram in histograms.items():
+        try:
+            counts[name] = histogram.counts()
+        except ValueError as error:
+            raise ValueError(f"group {name!r}: {error}") from None
+    return counts
+
+
+def related_pairs(codes: NDArray[np.int64]) -> int:
+    """Number of pairs that share a code."""
+    _, sizes = np.unique(codes, return_counts=True)
+    return int((sizes * (sizes - 1) // 2).sum())
+
+
+def _count(
+    vectors: DocumentVectors, codes: NDArray[np.int64], scale: ScoreScale, *, across: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Counts of the pairs within groups and, if `across`, of those across."""
+    tiling = Tiling.of(codes)
+    tiles = tiles_of(vectors, scale, order=tiling.order)
+    within, beyond = np.zeros((2, scale.bins + 1), dtype=np.int64)
+    for one, other in in_parallel(lambda row: count_row(tiles, tiling, row, scale.bins, across), len(tiling.parts)):
+        within += one.numpy()
+        beyond += other.numpy()
+    return within, beyond
+
+
+def count_row(tiles: Tiles, tiling: Tiling, row: int, bins: int, across: bool) -> tuple[Tensor, Tensor]:
+    """Counts within and across groups for the pairs of tile `row` with itself and all later tiles."""
+    part = tiling.parts[row]
+    block, same = tiles.block(part, part), tiling.same(row)
+    upper = torch.ones_like(same).triu(diagonal=1)
+    within = torch.bincount(block[upper & same], minlength=bins + 1)
+    beyond = torch.bincount(block[upper & ~same], minlength=bins + 1) if across else torch.zeros_like(within)
+    for column in range(row + 1, len(tiling.parts)):
+        if tiling.together(row, column):
+            within += tiles.counts(part, tiling.parts[column])
+        elif across:
+            beyond += tiles.counts(part, tiling.parts[column])
+    return within, beyond

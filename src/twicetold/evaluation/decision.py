@@ -1,0 +1,139 @@
+"""From a score to a decision and a probability, by a rule without parameters, fitted on validation only.
+
+The threshold stands midway between two neighbouring distinct scores, so that it survives rounding. The
+probability is Platt's sigmoid (Platt 1999, "Probabilistic outputs for support vector machines") with his
+smoothed targets, found by the safeguarded Newton steps of Lin, Lin & Weng 2007 ("A note on Platt's
+probabilistic outputs for support vector machines").
+
+Shape letters: K distinct scores, P pairs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from twicetold.evaluation.inputs import finite
+from twicetold.evaluation.ranking import Floats, ScoreCounts, at_least
+
+Aim = Literal["accuracy", "f1"]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Where "says the same" begins, and how sure one may be.
+
+    Args:
+        threshold: a score of at least this much means duplicate.
+        slope: of the log-odds in the score.
+        intercept: log-odds at score 0.
+    """
+
+    threshold: float
+    slope: float
+    intercept: float
+
+    def duplicate(self, scores: ArrayLike) -> NDArray[np.bool_]:
+        """(P,) whether each score reaches the threshold."""
+        return np.asarray(finite(scores, "scores") >= self.threshold)
+
+    def probability(self, scores: ArrayLike) -> Floats:
+        """(P,) calibrated probability that each pair is a duplicate."""
+        return sigmoid(self.slope * finite(scores, "scores") + self.intercept)
+
+    def to_json(self) -> dict[str, float]:
+        """The three numbers by name."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, float]) -> "Decision":
+        """The decision that `to_json` wrote.
+
+        Raises:
+            ValueError: if a number is missing or there is one too many.
+        """
+        names = {"threshold", "slope", "intercept"}
+        if set(values) != names:
+            raise ValueError(f"a decision has the numbers {sorted(names)}, got {sorted(values)}")
+        return cls(**{name: float(value) for name, value in values.items()})
+
+
+def decide(scores: ArrayLike, labels: ArrayLike) -> Decision:
+    """The decision with the highest accuracy on (P,) scores and labels 0/1.
+
+    Raises:
+        ValueError: if a score is not finite or only one class occurs.
+    """
+    return decide_counts(ScoreCounts.of(scores, labels), aim="accuracy")
+
+
+def decide_counts(counts: ScoreCounts, *, aim: Aim) -> Decision:
+    """The decision with the highest accuracy or F1 on counted scores.
+
+    Of several best cuts the one in the widest gap between neighbouring scores wins, of equally wide gaps the
+    highest; the threshold is the middle of the gap. "All" and "none" are duplicates only if no cut between
+    two scores is as good.
+    """
+    slope, intercept = _platt(counts)
+    return Decision(_threshold(counts, aim), slope, intercept)
+
+
+def sigmoid(log_odds: Floats) -> Floats:
+    """1 / (1 + exp(-x)), without overflow."""
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * log_odds)))
+
+
+def _threshold(counts: ScoreCounts, aim: Aim) -> float:
+    score = counts.score
+    # Cut k calls everything from score k up a duplicate; cut K calls nothing one.
+    true = np.append(at_least(counts.positive), 0)
+    false = np.append(at_least(counts.negative), 0)
+    value = (true - false).astype(np.float64) if aim == "accuracy" else 2 * true / (true + false + counts.positives)
+    middle = (score[:-1] + score[1:]) / 2
+    middle = np.where(middle > score[:-1], middle, score[1:])  # adjacent floats have no middle
+    cut = np.concatenate([score[:1], middle, [np.nextafter(score[-1], np.inf)]])
+    gap = np.concatenate([[0.0], np.diff(score), [0.0]])
+    best = np.flatnonzero(value == value.max())
+    widest = best[gap[best] == gap[best].max()]
+    return float(cut[widest[-1]])
+
+
+def _platt(counts: ScoreCounts) -> tuple[float, float]:
+    """Slope and intercept of the log-odds; slope 0 if all scores are equal."""
+    positive, negative = counts.positive.astype(np.float64), counts.negative.astype(np.float64)
+    weight = positive + negative
+    total = weight.sum()
+    mean = np.dot(weight, counts.score) / total
+    spread = np.sqrt(np.dot(weight, (counts.score - mean) ** 2) / total)
+    z = (counts.score - mean) / (spread or 1.0)
+    high = (counts.positives + 1) / (counts.positives + 2)
+    low = 1 / (counts.negatives + 2)
+    target = positive * high + negative * low
+
+    def loss(at: Floats) -> float:
+        log_odds = at[0] * z + at[1]
+        return float(np.dot(weight, np.logaddexp(0.0, log_odds)) - np.dot(target, log_odds))
+
+    at = np.array([0.0, np.log((counts.positives + 1) / (counts.negatives + 1))])
+    now = loss(at)
+    for _ in range(100):
+        probability = sigmoid(at[0] * z + at[1])
+        residual = weight * probability - target
+        gradient = np.array([np.dot(residual, z), residual.sum()])
+        if np.abs(gradient).max() <= 1e-10 * total:
+            break
+        curvature = weight * probability * (1 - probability)
+        cross = np.dot(curvature, z)
+        hessian = np.array([[np.dot(curvature, z * z), cross], [cross, curvature.sum()]])
+        step = np.linalg.solve(hessian + 1e-12 * total * np.eye(2), gradient)
+        size = 1.0
+        while size > 1e-10 and loss(at - size * step) > now - 1e-4 * size * np.dot(gradient, step):
+            size /= 2
+        if size <= 1e-10:
+            break  # no descent left in double precision
+        at = at - size * step
+        now = loss(at)
+    slope = at[0] / (spread or 1.0)
+    return float(slope), float(at[1] - slope * mean)

@@ -1,0 +1,285 @@
+"""The standard evaluation: validation chooses the decision, test is only measured.
+
+| data | measures |
+|---|---|
+| labelled pairs | `auroc, average_precision, accuracy, f1, mcc, precision, recall, log_loss, brier, threshold` |
+| graded pairs | `pearson, spearman, auroc, threshold` (the last two at the positive grade) |
+| documents | `auroc_<group>, average_precision_<group>` over all pairs; `knn_accuracy_<group>` of classes, |
+| | `precision_at_<k>_<group>, recall_at_<k>_<group>` of all other groups; `f1_<primary group>, threshold` |
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twicetold.evaluation import intervals
+from twicetold.evaluation.all_pairs import BINS, PairHistogram, named_counts, pair_counts, pair_histograms
+from twicetold.evaluation.decision import Decision, decide, decide_counts
+from twicetold.evaluation.influence import all_pairs_intervals
+from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors, ScoredPairs
+from twicetold.evaluation.intervals import Interval
+from twicetold.evaluation.pair_metrics import Confusion, log_losses, pearson, spearman, squared_errors
+from twicetold.evaluation.ranking import RocCurve, ScoreCounts
+from twicetold.evaluation.retrieval import knn_right, nearest, precision_and_recall
+
+DUPLICATE = "duplicate"  # what the curve of pairs is called
+PRIMARY = {"documents": "auroc_category", "labelled_pairs": "auroc", "graded_pairs": "pearson"}
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was measured.
+
+    Args:
+        metrics: split ("val", "test") -> measure -> value.
+        intervals: "test" -> measure -> 95 % interval, for the measures that have one.
+        curves: label ("duplicate", or the group) -> ROC curve on test, thinned.
+        decision: threshold and calibration, both chosen on validation.
+    """
+
+    metrics: dict[str, dict[str, float]]
+    intervals: dict[str, dict[str, Interval]]
+    curves: dict[str, RocCurve]
+    decision: Decision
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """A retrieval measure of each document that it is defined for."""
+
+    values: NDArray[np.float64]
+    units: NDArray[np.int64]
+    """The unit of sampling that each of these documents is in."""
+
+
+@dataclass(frozen=True)
+class Standard:
+    """The standard evaluator.
+
+    Args:
+        bins: steps over the score range at which all-pairs measures tell scores apart.
+        neighbours: k of precision at k, recall at k and k-NN accuracy.
+        primary: kind of data -> the measure that training is steered by. Documents whose only group is
+            another one use that group.
+        classes: groups that are classes to predict; every other group is a cluster to retrieve.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+    """
+
+    bins: int = BINS
+    neighbours: int = 10
+    primary: Mapping[str, str] = field(default_factory=lambda: dict(PRIMARY))
+    classes: Sequence[str] = ("category",)
+    resamples: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        expected = {"documents": ("auroc_",), "labelled_pairs": ("auroc",), "graded_pairs": ("pearson", "spearman")}
+        for kind, metrics in expected.items():
+            name = self.primary.get(kind, "missing")
+            if not (name.startswith(metrics) if kind == "documents" else name in metrics):
+                raise ValueError(f"primary.{kind} must be one of {metrics} (auroc_ and a group's name), got {name!r}")
+
+    def documents(self, val: DocumentVectors, test: DocumentVectors) -> Report:
+        """Evaluate labelled documents over all their pairs.
+
+        Raises:
+            ValueError: if a group relates no pair or every pair, or val and test have different groups.
+        """
+        if set(val.groups) != set(test.groups):
+            raise ValueError(f"val has the groups {sorted(val.groups)}, test has {sorted(test.groups)}")
+        group = self._primary_group(val)
+        histograms = {"val": pair_histograms(val, bins=self.bins), "test": pair_histograms(test, bins=self.bins)}
+        counts = {split: named_counts(histogram) for split, histogram in histograms.items()}
+        decision = decide_counts(counts["val"][group], aim="f1")
+        retrieved = {"val": self._retrieval(val), "test": self._retrieval(test)}
+        metrics = {}
+        for split in ("val", "test"):
+            values = {f"auroc_{name}": count.auroc() for name, count in counts[split].items()}
+            values |= {f"average_precision_{name}": count.average_precision() for name, count in counts[split].items()}
+            values |= {name: float(one.values.mean()) for name, one in retrieved[split].items()}
+            values[f"f1_{group}"] = _confusion_at(counts[split][group], decision.threshold).f1
+            metrics[split] = values | {"threshold": decision.threshold}
+        curves = {name: count.roc_curve().thinned() for name, count in counts["test"].items()}
+        found = self._document_intervals(test, histograms["test"], retrieved["test"])
+        return Report(metrics, {"test": found}, curves, decision)
+
+    def labelled_pairs(self, val: ScoredPairs, test: ScoredPairs) -> Report:
+        """Evaluate pairs labelled 0/1.
+
+        Raises:
+            ValueError: if a split has only one class, or other labels.
+        """
+        decision = decide(val.score, val.label)
+        metrics = {"val": _pair_metrics(val, decision), "test": _pair_metrics(test, decision)}
+        curve = ScoreCounts.of(test.score, test.label).roc_curve().thinned()
+        return Report(metrics, {"test": self._pair_intervals(test, decision)}, {DUPLICATE: curve}, decision)
+
+    def graded_pairs(self, val: ScoredPairs, test: ScoredPairs, *, positive_grade: float) -> Report:
+        """Evaluate graded pairs; grades of at least `positive_grade` count as duplicates.
+
+        Raises:
+            ValueError: if all pairs of a split are on one side of `positive_grade`.
+        """
+        truth = {"val": val.label >= positive_grade, "test": test.label >= positive_grade}
+        decision = decide(val.score, truth["val"])
+        metrics = {
+            split: {
+                "pearson": pearson(pairs.score, pairs.label),
+                "spearman": spearman(pairs.score, pairs.label),
+                "auroc": ScoreCounts.of(pairs.score, truth[split]).auroc(),
+                "threshold": decision.threshold,
+            }
+            for split, pairs in (("val", val), ("test", test))
+        }
+        found = {
+            "pearson": self._bootstrap(intervals.pearson_statistic(test.score, test.label), len(test)),
+            "spearman": self._bootstrap(intervals.spearman_statistic(test.score, test.label), len(test)),
+            "auroc": intervals.auroc_interval(test.score, truth["test"]),
+        }
+        curve = ScoreCounts.of(test.score, truth["test"]).roc_curve().thinned()
+        return Report(metrics, {"test": found}, {DUPLICATE: curve}, decision)
+
+    def report(
+        self,
+        kind: str,
+        *,
+        val: DocumentVectors | ScoredPairs,
+        test: DocumentVectors | ScoredPairs,
+        positive_grade: float | None = None,
+    ) -> Report:
+        """Evaluate data of any kind; `positive_grade` is for graded pairs.
+
+        Raises:
+            ValueError: if `kind` is unknown or does not fit the inputs, or the data is degenerate.
+        """
+        match kind, val, test:
+            case "documents", DocumentVectors(), DocumentVectors():
+                return self.documents(val, test)
+            case "labelled_pairs", ScoredPairs(), ScoredPairs():
+                return self.labelled_pairs(val, test)
+            case "graded_pairs", ScoredPairs(), ScoredPairs() if positive_grade is not None:
+                return self.graded_pairs(val, test, positive_grade=positive_grade)
+        raise ValueError(_misfit(kind, val))
+
+    def decide(self, kind: str, val: DocumentVectors | ScoredPairs, *, positive_grade: float | None = None) -> Decision:
+        """The decision that `report` would choose on the same validation data.
+
+        Raises:
+            ValueError: as `report` does.
+        """
+        match kind, val:
+            case "documents", DocumentVectors():
+                group = self._primary_group(val)
+                return decide_counts(named_counts(pair_histograms(val, bins=self.bins))[group], aim="f1")
+            case "labelled_pairs", ScoredPairs():
+                return decide(val.score, val.label)
+            case "graded_pairs", ScoredPairs() if positive_grade is not None:
+                return decide(val.score, val.label >= positive_grade)
+        raise ValueError(_misfit(kind, val))
+
+    def primary_value(self, kind: str, inputs: DocumentVectors | ScoredPairs) -> tuple[str, float]:
+        """Name and value of the measure that steers training, and nothing else: cheap enough for every epoch.
+
+        Raises:
+            ValueError: if the measure is undefined on `inputs`, or `kind` is unknown or does not fit them.
+        """
+        if kind == "documents" and isinstance(inputs, DocumentVectors):
+            group = self._primary_group(inputs)
+            one = DocumentVectors(inputs.left, inputs.right, {group: inputs.groups[group]})
+            return f"auroc_{group}", pair_counts(one, bins=self.bins)[group].auroc()
+        if kind == "labelled_pairs" and isinstance(inputs, ScoredPairs):
+            return self.primary[kind], ScoreCounts.of(inputs.score, inputs.label).auroc()
+        if kind == "graded_pairs" and isinstance(inputs, ScoredPairs):
+            correlation = {"pearson": pearson, "spearman": spearman}[self.primary[kind]]
+            return self.primary[kind], correlation(inputs.score, inputs.label)
+        raise ValueError(_misfit(kind, inputs))
+
+    def _primary_group(self, vectors: DocumentVectors) -> str:
+        wanted = self.primary["documents"].removeprefix("auroc_")
+        if wanted in vectors.groups:
+            return wanted
+        if len(vectors.groups) == 1:
+            return next(iter(vectors.groups))
+        raise ValueError(f"evaluator.primary.documents names {wanted!r}, but the groups are {sorted(vectors.groups)}")
+
+    def _retrieval(self, vectors: DocumentVectors) -> dict[str, Retrieved]:
+        k, units = self.neighbours, self._units(vectors)
+        found: dict[str, Retrieved] = {}
+        for rows, known in vectors.by_known():
+            neighbours = nearest(known, k=k)
+            for name, codes in known.groups.items():
+                if name in self.classes:
+                    found[f"knn_accuracy_{name}"] = Retrieved(knn_right(neighbours, codes).astype(float), units[rows])
+                else:
+                    precision, recall, queries = precision_and_recall(neighbours, codes)
+                    found[f"precision_at_{k}_{name}"] = Retrieved(precision, units[rows[queries]])
+                    found[f"recall_at_{k}_{name}"] = Retrieved(recall, units[rows[queries]])
+        return found
+
+    def _units(self, vectors: DocumentVectors) -> NDArray[np.int64]:
+        """(M,) unit of sampling of each document: its cluster in the finest group that is no class, or itself."""
+        clusters = [codes for name, codes in vectors.groups.items() if name not in self.classes]
+        finest = max(clusters, key=lambda codes: len(np.unique(codes)), default=np.full(len(vectors), UNKNOWN))
+        return np.where(finest == UNKNOWN, finest.max() + 1 + np.arange(len(finest)), finest)
+
+    def _document_intervals(
+        self, vectors: DocumentVectors, histograms: dict[str, PairHistogram], retrieved: dict[str, Retrieved]
+    ) -> dict[str, Interval]:
+        pairs = all_pairs_intervals(vectors, histograms, clusters=self._units(vectors))
+        found = {f"{measure}_{name}": ends for name, each in pairs.items() for measure, ends in each.items()}
+        return found | {
+            name: intervals.clustered_mean_interval(one.values, one.units) for name, one in retrieved.items()
+        }
+
+    def _pair_intervals(self, pairs: ScoredPairs, decision: Decision) -> dict[str, Interval]:
+        confusion = Confusion.of(decision.duplicate(pairs.score), pairs.label)
+        probability = decision.probability(pairs.score)
+        right = confusion.true_positive + confusion.true_negative
+        precision = intervals.average_precision_statistic(pairs.score, pairs.label)
+        losses = intervals.mean_statistic(log_losses(probability, pairs.label))
+        errors = intervals.mean_statistic(squared_errors(probability, pairs.label))
+        return {
+            "auroc": intervals.auroc_interval(pairs.score, pairs.label),
+            "average_precision": self._bootstrap(precision, len(pairs)),
+            "accuracy": intervals.accuracy_interval(right, len(pairs)),
+            "log_loss": self._bootstrap(losses, len(pairs)),
+            "brier": self._bootstrap(errors, len(pairs)),
+            **intervals.confusion_intervals(confusion, resamples=self.resamples, seed=self.seed),
+        }
+
+    def _bootstrap(self, statistic: intervals.Statistic, pairs: int) -> Interval:
+        return intervals.bootstrap_interval(statistic, pairs, resamples=self.resamples, seed=self.seed)
+
+
+def _misfit(kind: str, inputs: object) -> str:
+    return (
+        f"kind {kind!r} does not go with {type(inputs).__name__}; kinds are {sorted(PRIMARY)}, "
+        "and graded pairs need a positive grade"
+    )
+
+
+def _pair_metrics(pairs: ScoredPairs, decision: Decision) -> dict[str, float]:
+    counts = ScoreCounts.of(pairs.score, pairs.label)
+    confusion = Confusion.of(decision.duplicate(pairs.score), pairs.label)
+    probability = decision.probability(pairs.score)
+    return {
+        "auroc": counts.auroc(),
+        "average_precision": counts.average_precision(),
+        "accuracy": confusion.accuracy,
+        "f1": confusion.f1,
+        "mcc": confusion.mcc,
+        "precision": confusion.precision,
+        "recall": confusion.recall,
+        "log_loss": float(log_losses(probability, pairs.label).mean()),
+        "brier": float(squared_errors(probability, pairs.label).mean()),
+        "threshold": decision.threshold,
+    }
+
+
+def _confusion_at(counts: ScoreCounts, threshold: float) -> Confusion:
+    above = counts.score >= threshold
+    true, false = int(counts.positive[above].sum()), int(counts.negative[above].sum())
+    return Confusion(true, false, counts.positives - true, counts.negatives - false)

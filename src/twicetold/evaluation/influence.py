@@ -1,0 +1,123 @@
+"""Intervals of all-pairs AUROC and average precision, where pairs share documents and so are not independent.
+
+Both measures are smooth functions of the histogram, so each pair has an influence that depends on its score
+alone. What a cluster of documents (a story) contributes is the sum over the pairs that touch it, and the sum of
+squares over clusters estimates the variance: the delete-one-cluster jackknife to first order (Efron 1982, "The
+jackknife, the bootstrap and other resampling plans", chapter 6). It takes one more pass over the pairs.
+
+Shape letters: M documents, T tables (label × measure), K distinct scores.
+"""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from twicetold.evaluation.all_pairs import PairHistogram
+from twicetold.evaluation.inputs import DocumentVectors
+from twicetold.evaluation.intervals import Interval, logit_interval
+from twicetold.evaluation.ranking import Floats, ScoreCounts
+from twicetold.evaluation.tiles import ScoreScale, Tiling, in_parallel, tiles_of
+
+MEASURES = ("auroc", "average_precision")
+
+
+def all_pairs_intervals(
+    vectors: DocumentVectors, histograms: dict[str, PairHistogram], *, clusters: NDArray[np.int64]
+) -> dict[str, dict[str, Interval]]:
+    """95 % intervals of what `all_pairs.pair_histograms` counted.
+
+    Args:
+        vectors: the M documents that were counted.
+        histograms: their histograms.
+        clusters: (M,) code of the unit of sampling that each document is in.
+
+    Returns:
+        Group name -> measure ("auroc", "average_precision") -> interval.
+    """
+    intervals: dict[str, dict[str, Interval]] = {}
+    for rows, part in vectors.by_known():
+        _, unit = np.unique(clusters[rows], return_inverse=True)
+        for name, codes in part.groups.items():
+            counts = histograms[name].counts()
+            sums = cluster_sums(part, histograms[name], codes=codes, clusters=unit)
+            variance = np.square(sums).sum(axis=1) * sums.shape[1] / max(sums.shape[1] - 1, 1)
+            values = (counts.auroc(), counts.average_precision())
+            intervals[name] = {
+                measure: logit_interval(value, float(spread))
+                for measure, value, spread in zip(MEASURES, values, variance, strict=True)
+            }
+    return intervals
+
+
+def cluster_sums(
+    vectors: DocumentVectors, histogram: PairHistogram, *, codes: NDArray[np.int64], clusters: NDArray[np.int64]
+) -> Floats:
+    """(measures, clusters): first-order loss of each measure when a cluster's documents are removed."""
+    positive, negative = influence_tables(histogram)
+    scale = histogram.scale
+    both = clusters * (codes.max() + 1) + codes  # same cluster and same label
+    everything = row_sums(vectors, scale, np.zeros_like(codes), negative)
+    everything += row_sums(vectors, scale, codes, positive - negative)
+    inside = row_sums(vectors, scale, clusters, negative) + row_sums(vectors, scale, both, positive - negative)
+    touching = everything - inside / 2  # a pair inside a cluster is in the sums of both its documents
+    return np.stack([np.bincount(clusters, weights=row) for row in touching])
+
+
+def influence_tables(histogram: PairHistogram) -> tuple[Floats, Floats]:
+    """(measures, bins + 1) influence of a positive and of a negative pair with each score index."""
+    counts, at = histogram.counts(), histogram.occupied()
+    tables = np.zeros((2, len(MEASURES), histogram.scale.bins + 1))
+    tables[:, 0, at] = _auroc_influence(counts)
+    tables[:, 1, at] = _average_precision_influence(counts)
+    return tables[0], tables[1]
+
+
+def row_sums(vectors: DocumentVectors, scale: ScoreScale, codes: NDArray[np.int64], tables: Floats) -> Floats:
+    """(T, M): for each document the sum of table[score index] over the other documents of its code."""
+    tiling = Tiling.of(codes)
+    tiles = tiles_of(vectors, scale, order=tiling.order)
+    # Table entries are of the order of 1 / pairs; scaled up, they keep float32's precision.
+    unit = np.abs(tables).max() or 1.0
+    lookup = [torch.from_numpy(table / unit).to(torch.float32) for table in tables]
+
+    def row(one: int) -> Tensor:
+        part = tiling.parts[one]
+        sums = torch.zeros(len(lookup), len(codes), dtype=torch.float64)
+        for other in range(one, len(tiling.parts)):
+            if one != other and not tiling.together(one, other):
+                continue
+            columns = tiling.parts[other]
+            block = tiles.block(part, columns)
+            for table, total in zip(lookup, sums, strict=True):
+                values = torch.index_select(table, 0, block.view(-1)).view(block.shape)
+                if one == other:
+                    values = values.mul_(tiling.same(one)).triu_(diagonal=1)
+                total[part] += values.sum(dim=1)
+                total[columns] += values.sum(dim=0)
+        return sums
+
+    ordered = np.zeros((len(lookup), len(codes)))
+    for partial in in_parallel(row, len(tiling.parts)):
+        ordered += partial.numpy()
+    sums = np.empty((len(lookup), len(codes)))
+    sums[:, tiling.order] = ordered * unit
+    return sums
+
+
+def _auroc_influence(counts: ScoreCounts) -> Floats:
+    """(2, K): of positives and negatives."""
+    below = (np.cumsum(counts.negative) - counts.negative / 2) / counts.negatives
+    above = 1 - (np.cumsum(counts.positive) - counts.positive / 2) / counts.positives
+    area = counts.auroc()
+    return np.stack([(below - area) / counts.positives, (above - area) / counts.negatives])
+
+
+def _average_precision_influence(counts: ScoreCounts) -> Floats:
+    """(2, K): derivative of Σ recall step × precision in the number of pairs at each score."""
+    precision = counts.precision_from_top()
+    taken = np.cumsum((counts.positive + counts.negative)[::-1])[::-1]
+    # One more positive (negative) lifts (lowers) the precision at its own score and at all below.
+    lift = np.cumsum(counts.positive * (1 - precision) / taken)
+    drop = np.cumsum(counts.positive * precision / taken)
+    return np.stack([precision - counts.average_precision() + lift, -drop]) / counts.positives

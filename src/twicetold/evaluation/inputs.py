@@ -1,0 +1,135 @@
+"""What evaluation is given: scores of labelled pairs, or vectors of labelled documents. No models in sight.
+
+Shape letters: P pairs, M documents, d dimensions.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+Vectors: TypeAlias = Any
+"""(M, d) float32 array, or a SciPy CSR matrix of the same shape."""
+
+UNKNOWN = -1  # group code of a document whose group is not known
+
+
+@dataclass(frozen=True)
+class ScoredPairs:
+    """Pairs of texts with the score a model gave them and what people said.
+
+    Args:
+        score: (P,) one number per pair, higher = more alike.
+        label: (P,) 0 or 1, or a grade.
+
+    Raises:
+        ValueError: if the lengths differ, there is no pair, or a number is not finite.
+    """
+
+    score: NDArray[np.floating[Any]]
+    label: NDArray[Any]
+
+    def __post_init__(self) -> None:
+        if self.score.ndim != 1 or self.score.shape != self.label.shape:
+            raise ValueError(f"expected one score per label, got shapes {self.score.shape} and {self.label.shape}")
+        finite(self.score, "scores")
+        finite(self.label, "labels")
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+
+@dataclass(frozen=True)
+class DocumentVectors:
+    """Documents as vectors, similarity(i, j) = ⟨left_i, right_j⟩, with the groups they belong to.
+
+    The similarity is symmetric by contract: pairs are read once, with i < j. For cosine, `right is left` and
+    rows have unit length; a symmetrised BM25 has stacked columns on each side.
+
+    Args:
+        left: (M, d) float32 array or CSR matrix.
+        right: the same shape and kind.
+        groups: name -> (M,) int64 codes, -1 = unknown: such a document takes part in no pair of that label.
+
+    Raises:
+        ValueError: if the parts do not fit each other or a number is not finite.
+    """
+
+    left: Vectors
+    right: Vectors
+    groups: Mapping[str, NDArray[np.int64]]
+
+    def __post_init__(self) -> None:
+        if self.left.ndim != 2 or self.left.shape != self.right.shape:
+            raise ValueError(f"expected left and right of one shape (M, d), got {self.left.shape}, {self.right.shape}")
+        if sparse.issparse(self.left) != sparse.issparse(self.right):
+            raise ValueError("expected left and right to be both dense or both sparse")
+        if not self.groups:
+            raise ValueError("documents need at least one group (category, story) to be evaluated against")
+        for name, codes in self.groups.items():
+            if codes.shape != (len(self),):
+                raise ValueError(f"group {name!r} has shape {codes.shape}, but there are {len(self)} documents")
+        for side in (self.left,) if self.right is self.left else (self.left, self.right):
+            finite(side.data if sparse.issparse(side) else side, "vectors", empty=sparse.issparse(side))
+
+    def __len__(self) -> int:
+        return int(self.left.shape[0])
+
+    def take(self, rows: NDArray[np.int64]) -> "DocumentVectors":
+        """The documents at `rows`, in that order."""
+        left = self.left[rows]
+        right = left if self.right is self.left else self.right[rows]
+        return DocumentVectors(left, right, {name: codes[rows] for name, codes in self.groups.items()})
+
+    def by_known(self) -> Iterator[tuple[NDArray[np.int64], "DocumentVectors"]]:
+        """The documents whose group is known, with their rows, once for each set of labels that knows the same.
+
+        Raises:
+            ValueError: if a group is unknown for all documents.
+        """
+        together: dict[bytes, list[str]] = {}
+        for name, codes in self.groups.items():
+            together.setdefault((codes != UNKNOWN).tobytes(), []).append(name)
+        for names in together.values():
+            groups = {name: self.groups[name] for name in names}
+            rows = np.flatnonzero(groups[names[0]] != UNKNOWN)
+            if rows.size == 0:
+                raise ValueError(f"group {names[0]!r} is unknown for every document: leave it out of the groups")
+            part = DocumentVectors(self.left, self.right, groups)
+            yield rows, part if len(rows) == len(self) else part.take(rows)
+
+
+def finite(values: ArrayLike, what: str, *, empty: bool = False) -> NDArray[np.float64]:
+    """`values` as float64, once it is certain that they can be compared.
+
+    Raises:
+        ValueError: if there are none (unless `empty`) or one is NaN or infinite.
+    """
+    array = np.asarray(values)
+    if array.size == 0 and not empty:
+        raise ValueError(f"there are no {what} to evaluate")
+    bad = array.size - int(np.isfinite(array).sum())
+    if bad:
+        raise ValueError(
+            f"{bad} of {array.size} {what} are NaN or infinite: training may have diverged "
+            "(try a lower learning rate or gradient clipping), or an input row is broken"
+        )
+    return array.astype(np.float64)
+
+
+def binary(labels: ArrayLike) -> NDArray[np.bool_]:
+    """`labels` as booleans.
+
+    Raises:
+        ValueError: if a label is neither 0 nor 1, or only one of the two occurs.
+    """
+    array = np.asarray(labels)
+    if not np.isin(array, (0, 1)).all():
+        raise ValueError(f"expected labels 0 or 1, got also {np.setdiff1d(array, (0, 1))[:3].tolist()}")
+    truth: NDArray[np.bool_] = array.astype(bool)
+    if truth.all() or not truth.any():
+        raise ValueError(f"expected pairs of both classes, but all {truth.size} labels are {int(truth[0])}")
+    return truth

@@ -1,0 +1,99 @@
+"""Measures of scored pairs: of a decision (accuracy, F1, MCC), of a probability, of graded agreement.
+
+Ranking measures (AUROC, average precision, ROC curve) are methods of `ranking.ScoreCounts`.
+
+Shape letters: P pairs.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from twicetold.evaluation.inputs import finite
+from twicetold.evaluation.ranking import Floats
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Counts of decisions against the truth. A measure whose denominator is 0 is 0, as in scikit-learn."""
+
+    true_positive: int
+    false_positive: int
+    false_negative: int
+    true_negative: int
+
+    @classmethod
+    def of(cls, decided: ArrayLike, labels: ArrayLike) -> "Confusion":
+        """Count (P,) decisions against (P,) labels 0/1."""
+        said, truth = np.asarray(decided, dtype=bool), np.asarray(labels).astype(bool)
+        counts = np.bincount(2 * said + truth, minlength=4).tolist()
+        return cls(true_positive=counts[3], false_positive=counts[2], false_negative=counts[1], true_negative=counts[0])
+
+    @property
+    def accuracy(self) -> float:
+        """Share of right decisions."""
+        right = self.true_positive + self.true_negative
+        return _ratio(right, right + self.false_positive + self.false_negative)
+
+    @property
+    def precision(self) -> float:
+        """Share of duplicates among what was called one."""
+        return _ratio(self.true_positive, self.true_positive + self.false_positive)
+
+    @property
+    def recall(self) -> float:
+        """Share of the duplicates that were called one."""
+        return _ratio(self.true_positive, self.true_positive + self.false_negative)
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall."""
+        return _ratio(2 * self.true_positive, 2 * self.true_positive + self.false_positive + self.false_negative)
+
+    @property
+    def mcc(self) -> float:
+        """Matthews correlation: Pearson correlation of decision and truth."""
+        tp, fp, fn, tn = self.true_positive, self.false_positive, self.false_negative, self.true_negative
+        return _ratio(tp * tn - fp * fn, math.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)))
+
+
+def log_losses(probability: ArrayLike, labels: ArrayLike) -> Floats:
+    """(P,) negative log-likelihood of each label; probabilities are kept off 0 and 1 by float64's precision."""
+    edge = np.finfo(np.float64).eps
+    likely = np.clip(np.asarray(probability, dtype=np.float64), edge, 1 - edge)
+    return np.asarray(np.where(np.asarray(labels).astype(bool), -np.log(likely), -np.log1p(-likely)))
+
+
+def squared_errors(probability: ArrayLike, labels: ArrayLike) -> Floats:
+    """(P,) squared distance of each probability from its label; the mean is the Brier score."""
+    return np.asarray(np.square(np.asarray(probability, dtype=np.float64) - np.asarray(labels)))
+
+
+def pearson(scores: ArrayLike, grades: ArrayLike) -> float:
+    """Linear correlation; 0 if either side is constant, as a constant tells nothing about the other.
+
+    Raises:
+        ValueError: if a number is not finite.
+    """
+    x, y = finite(scores, "scores"), finite(grades, "grades")
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return 0.0
+    x, y = x - x.mean(), y - y.mean()
+    return float(np.dot(x / np.linalg.norm(x), y / np.linalg.norm(y)))
+
+
+def spearman(scores: ArrayLike, grades: ArrayLike) -> float:
+    """Correlation of ranks, tied values sharing their mean rank; 0 if either side is constant."""
+    return pearson(midranks(finite(scores, "scores")), midranks(finite(grades, "grades")))
+
+
+def midranks(values: NDArray[np.float64]) -> Floats:
+    """(P,) rank of each value from 1, tied values sharing their mean rank."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[place])
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0

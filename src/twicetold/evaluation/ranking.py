@@ -1,0 +1,129 @@
+"""How well scores rank positives above negatives, read off the counts of both at each distinct score.
+
+A list of pairs and a histogram over billions of pairs both come down to such counts, so each measure is
+written once. Definitions as in scikit-learn: pairs of one score are one step of the curve.
+
+Shape letters: K distinct scores, P pairs, C points of a curve.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from twicetold.evaluation.inputs import binary, finite
+
+Floats = NDArray[np.float64]
+CURVE_POINTS = 1000
+
+
+@dataclass(frozen=True)
+class RocCurve:
+    """Receiver operating characteristic, from (0, 0) to (1, 1).
+
+    Args:
+        fpr: (C,) false positive rate, not falling.
+        tpr: (C,) true positive rate, not falling.
+    """
+
+    fpr: Floats
+    tpr: Floats
+
+    @property
+    def area(self) -> float:
+        """Area under the (perhaps thinned) curve, by the trapezoid rule."""
+        return float(np.trapezoid(self.tpr, self.fpr))
+
+    def thinned(self, points: int = CURVE_POINTS) -> "RocCurve":
+        """At most `points` corners of the curve, both ends among them.
+
+        Of a longer curve those are kept that come first at or after equally spaced positions along it,
+        where the position of a corner is fpr + tpr.
+        """
+        if len(self.fpr) <= points:
+            return self
+        position = self.fpr + self.tpr
+        wanted = np.linspace(0.0, position[-1], points)
+        keep = np.unique(np.minimum(np.searchsorted(position, wanted), len(position) - 1))
+        return RocCurve(self.fpr[keep], self.tpr[keep])
+
+
+@dataclass(frozen=True)
+class ScoreCounts:
+    """How many positives and negatives have each distinct score.
+
+    Args:
+        score: (K,) ascending.
+        positive: (K,) counts.
+        negative: (K,) counts.
+
+    Raises:
+        ValueError: if there is no positive or no negative.
+    """
+
+    score: Floats
+    positive: NDArray[Any]
+    negative: NDArray[Any]
+
+    def __post_init__(self) -> None:
+        if not self.positives or not self.negatives:
+            raise ValueError(
+                f"ranking needs positive and negative pairs, got {self.positives} positive and {self.negatives} "
+                "negative: the evaluated set is too small, or one label covers all of it or nothing"
+            )
+
+    @classmethod
+    def of(cls, scores: ArrayLike, labels: ArrayLike) -> "ScoreCounts":
+        """Count (P,) scores by (P,) labels 0/1.
+
+        Raises:
+            ValueError: if a score is not finite or only one class occurs.
+        """
+        truth = binary(labels)
+        distinct, place = np.unique(finite(scores, "scores"), return_inverse=True)
+        positive = np.bincount(place[truth], minlength=len(distinct))
+        return cls(distinct, positive, np.bincount(place, minlength=len(distinct)) - positive)
+
+    @property
+    def positives(self) -> int:
+        """Number of positives."""
+        return int(self.positive.sum())
+
+    @property
+    def negatives(self) -> int:
+        """Number of negatives."""
+        return int(self.negative.sum())
+
+    def auroc(self) -> float:
+        """Chance that a positive scores above a negative, ties counting one half (0.5 for a constant score)."""
+        below = np.cumsum(self.negative) - self.negative / 2
+        return float(np.dot(self.positive / self.positives, below / self.negatives))
+
+    def average_precision(self) -> float:
+        """Precision at each distinct score from the top, weighted by the recall that it adds."""
+        return float(np.dot(self.positive / self.positives, self.precision_from_top()))
+
+    def precision_from_top(self) -> Floats:
+        """(K,) share of positives among everything that scores at least as high."""
+        true, false = at_least(self.positive), at_least(self.negative)
+        return np.asarray(true / np.maximum(true + false, 1), dtype=np.float64)
+
+    def roc_curve(self) -> RocCurve:
+        """The curve through all distinct scores, without corners that lie on a straight line."""
+        tpr = np.concatenate([[0], np.cumsum(self.positive[::-1])])
+        fpr = np.concatenate([[0], np.cumsum(self.negative[::-1])])
+        # Along one direction the cross product of neighbouring steps is 0; counts are divided first, as
+        # products of two counts of pairs may exceed 64 bits.
+        right, up = np.diff(fpr) / self.negatives, np.diff(tpr) / self.positives
+        bend = np.concatenate([[True], right[1:] * up[:-1] != up[1:] * right[:-1], [True]])
+        return RocCurve(fpr[bend] / self.negatives, tpr[bend] / self.positives)
+
+    def resolution_error(self) -> float:
+        """Largest change of `auroc` if scores that are equal here were told apart at a finer resolution."""
+        return float(np.dot(self.positive / self.positives, self.negative / self.negatives) / 2)
+
+
+def at_least(counts: NDArray[Any]) -> NDArray[Any]:
+    """(K,) for each place, the sum of `counts` from there to the end."""
+    return np.asarray(np.cumsum(counts[::-1])[::-1])

@@ -1,0 +1,165 @@
+"""The standard evaluation as a whole: names, and that nothing of the test set gets into the decision."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from twicetold.evaluation.evaluators import Standard
+from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
+
+LEAF = Path(__file__).parents[3] / "conf" / "evaluator" / "standard.yaml"
+EVALUATOR = Standard(resamples=100)
+
+
+def pairs(seed, count=300):
+    rng = np.random.default_rng(seed)
+    label = (rng.random(count) < 0.4).astype(np.float32)
+    return ScoredPairs((rng.normal(size=count) + label).astype(np.float32), label)
+
+
+def graded(seed, count=300):
+    rng = np.random.default_rng(seed)
+    grade = rng.integers(0, 51, count) / 10
+    return ScoredPairs(grade + rng.normal(size=count), grade)
+
+
+def news(seed, stories=50):
+    rng = np.random.default_rng(seed)
+    story = np.repeat(np.arange(stories), 4)
+    category = rng.integers(0, 3, stories)[story]
+    vectors = rng.normal(size=(len(story), 6)) + np.eye(3, 6)[category] + rng.normal(size=(stories, 6))[story]
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    return DocumentVectors(vectors, vectors, {"category": category, "story": story})
+
+
+def run(kind, val, test):
+    if kind == "graded_pairs":
+        return EVALUATOR.graded_pairs(val, test, positive_grade=4.0)
+    return getattr(EVALUATOR, kind)(val, test)
+
+
+KINDS = [("labelled_pairs", pairs), ("graded_pairs", graded), ("documents", news)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "make", "names", "curves"),
+    [
+        (
+            *KINDS[0],
+            "auroc average_precision accuracy f1 mcc threshold precision recall log_loss brier",
+            "duplicate",
+        ),
+        (*KINDS[1], "pearson spearman auroc threshold", "duplicate"),
+        (
+            *KINDS[2],
+            "auroc_category auroc_story average_precision_category average_precision_story precision_at_10_story "
+            "recall_at_10_story knn_accuracy_category f1_category threshold",
+            "category story",
+        ),
+    ],
+)
+def test_every_measure_has_its_name_on_both_splits_and_intervals_hold_the_test_values(kind, make, names, curves):
+    report = run(kind, make(1), make(2))
+    assert set(report.metrics) == {"val", "test"}
+    for values in report.metrics.values():
+        assert set(values) == set(names.split())
+        assert all(type(value) is float and np.isfinite(value) for value in values.values())
+    assert set(report.curves) == set(curves.split())
+    assert set(report.intervals) == {"test"}
+    assert set(report.intervals["test"]) >= set(names.split()) - {"threshold", "f1_category"}
+    for name, (low, high) in report.intervals["test"].items():
+        assert low <= report.metrics["test"][name] <= high, name
+
+
+@pytest.mark.parametrize(("kind", "make"), KINDS)
+def test_test_labels_and_scores_cannot_influence_the_decision(kind, make):
+    val, test = make(1), make(2)
+    if kind == "documents":
+        rng = np.random.default_rng(0)
+        groups = {name: rng.permutation(codes) for name, codes in test.groups.items()}
+        other = DocumentVectors(-test.left, test.right, groups)
+    else:
+        other = ScoredPairs(-3 * test.score, np.random.default_rng(0).permutation(test.label))
+    one, two = run(kind, val, test), run(kind, val, other)
+    assert one.decision == two.decision
+    assert one.metrics["val"] == two.metrics["val"]
+    assert one.metrics["test"] != two.metrics["test"]
+
+
+def test_the_reported_accuracy_is_attained_by_the_reported_threshold():
+    val, test = pairs(1), pairs(2)
+    report = EVALUATOR.labelled_pairs(val, test)
+    for split, one in (("val", val), ("test", test)):
+        attained = np.mean((one.score >= report.metrics[split]["threshold"]) == one.label.astype(bool))
+        assert attained == report.metrics[split]["accuracy"]
+
+
+def test_the_reported_f1_of_documents_is_attained_by_the_reported_threshold():
+    val, test = news(1), news(2)
+    report = EVALUATOR.documents(val, test)
+    upper = np.triu_indices(len(test), 1)
+    said = (test.left @ test.right.T)[upper] >= report.decision.threshold
+    truth = np.equal.outer(test.groups["category"], test.groups["category"])[upper]
+    expected = 2 * (said & truth).sum() / (said.sum() + truth.sum())
+    assert report.metrics["test"]["f1_category"] == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize(("kind", "make"), KINDS)
+def test_the_value_that_steers_training_is_the_one_in_the_report(kind, make):
+    name, value = EVALUATOR.primary_value(kind, make(1))
+    assert name == EVALUATOR.primary[kind]
+    assert value == pytest.approx(run(kind, make(1), make(2)).metrics["val"][name], abs=1e-12)
+
+
+@pytest.mark.parametrize(("kind", "make"), KINDS)
+def test_the_same_inputs_give_the_same_report(kind, make):
+    one, two = (run(kind, make(1), make(2)) for _ in range(2))
+    assert (one.metrics, one.intervals, one.decision) == (two.metrics, two.intervals, two.decision)
+
+
+def test_documents_with_one_group_of_another_name_are_steered_by_it():
+    vectors = news(1)
+    own = DocumentVectors(vectors.left, vectors.right, {"topic": vectors.groups["story"]})
+    assert EVALUATOR.primary_value("documents", own)[0] == "auroc_topic"
+    report = EVALUATOR.documents(own, own)
+    assert {"auroc_topic", "precision_at_10_topic", "f1_topic"} <= set(report.metrics["test"])
+    classes = Standard(classes=["topic"]).documents(own, own)
+    assert {"auroc_topic", "knn_accuracy_topic"} <= set(classes.metrics["test"])
+    several = DocumentVectors(vectors.left, vectors.right, {"a": own.groups["topic"], "b": own.groups["topic"]})
+    with pytest.raises(ValueError, match=r"names 'category', but the groups are \['a', 'b'\]"):
+        EVALUATOR.primary_value("documents", several)
+
+
+def test_documents_of_unknown_story_are_evaluated_for_their_category():
+    vectors = news(1)
+    vectors.groups["story"][:40] = -1
+    report = EVALUATOR.documents(vectors, vectors)
+    assert (
+        report.metrics["test"]["knn_accuracy_category"]
+        == EVALUATOR.documents(news(1), news(1)).metrics["test"]["knn_accuracy_category"]
+    )
+    assert set(report.intervals["test"]) >= {"auroc_story", "precision_at_10_story"}
+
+
+def test_inputs_that_cannot_be_evaluated_are_refused():
+    val = pairs(1)
+    with pytest.raises(ValueError, match="both classes"):
+        EVALUATOR.labelled_pairs(val, ScoredPairs(val.score, np.ones(len(val))))
+    with pytest.raises(ValueError, match="both classes"):
+        EVALUATOR.graded_pairs(graded(1), graded(2), positive_grade=9.0)
+    with pytest.raises(ValueError, match="val has the groups"):
+        EVALUATOR.documents(news(1), DocumentVectors(news(2).left, news(2).left, {"story": news(2).groups["story"]}))
+    with pytest.raises(ValueError, match="does not go with ScoredPairs"):
+        EVALUATOR.primary_value("documents", val)
+    with pytest.raises(ValueError, match=r"primary\.labelled_pairs must be one of"):
+        Standard(primary={"documents": "auroc_category", "labelled_pairs": "f1", "graded_pairs": "pearson"})
+
+
+def test_the_leaf_in_conf_is_the_default_evaluator():
+    leaf = yaml.safe_load(LEAF.read_text(encoding="utf-8"))
+    assert leaf.pop("_target_") == "twicetold.evaluation.evaluators.Standard"
+    assert leaf.pop("_convert_") == "all"
+    leaf["classes"] = tuple(leaf["classes"])
+    assert Standard(**leaf) == Standard()

@@ -1,0 +1,74 @@
+"""Ranking measures of pairs against scikit-learn, ties included."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
+
+from twicetold.evaluation.ranking import RocCurve, ScoreCounts
+
+labelled = st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=2, max_size=60).filter(
+    lambda rows: 0 < sum(label for _, label in rows) < len(rows)
+)
+
+
+@given(labelled)
+def test_area_average_precision_and_curve_equal_scikit_learns(rows):
+    scores, labels = np.array(rows).T
+    counts = ScoreCounts.of(scores, labels)
+    assert counts.auroc() == pytest.approx(roc_auc_score(labels, scores), abs=1e-12)
+    assert counts.average_precision() == pytest.approx(average_precision_score(labels, scores), abs=1e-12)
+    fpr, tpr, _ = roc_curve(labels, scores, drop_intermediate=False)
+    curve = counts.roc_curve()
+    assert curve.area == pytest.approx(roc_auc_score(labels, scores), abs=1e-12)
+    ours = set(zip(curve.fpr.round(9).tolist(), curve.tpr.round(9).tolist(), strict=True))
+    assert ours <= set(zip(fpr.round(9).tolist(), tpr.round(9).tolist(), strict=True))
+
+
+@given(labelled)
+def test_negated_scores_have_the_complementary_area(rows):
+    scores, labels = np.array(rows).T
+    area, turned = ScoreCounts.of(scores, labels).auroc(), ScoreCounts.of(-scores, labels).auroc()
+    assert turned == pytest.approx(1 - area, abs=1e-12)
+
+
+def test_a_constant_score_has_area_one_half_and_the_precision_of_chance():
+    counts = ScoreCounts.of([3.0, 3.0, 3.0, 3.0], [1, 0, 0, 0])
+    assert (counts.auroc(), counts.average_precision()) == (0.5, 0.25)
+
+
+def test_the_resolution_error_bounds_what_rounding_costs():
+    rng = np.random.default_rng(0)
+    labels = rng.random(2000) < 0.4
+    scores = rng.normal(size=2000) + labels
+    rounded = ScoreCounts.of(scores.round(1), labels)
+    assert 0 < abs(rounded.auroc() - roc_auc_score(labels, scores)) <= rounded.resolution_error()
+
+
+def test_a_thinned_curve_keeps_its_ends_its_corners_and_nearly_all_of_its_area():
+    rng = np.random.default_rng(1)
+    labels = rng.random(30_000) < 0.5
+    curve = ScoreCounts.of(rng.normal(size=30_000) + labels, labels).roc_curve()
+    thin = curve.thinned(1000)
+    assert len(curve.fpr) > 5000
+    assert 900 < len(thin.fpr) <= 1000
+    assert (thin.fpr[0], thin.tpr[0], thin.fpr[-1], thin.tpr[-1]) == (0, 0, 1, 1)
+    assert np.isin(thin.fpr, curve.fpr).all()
+    assert thin.area == pytest.approx(curve.area, abs=1e-5)
+    assert thin.thinned(1000) is thin
+
+
+def test_a_long_vertical_or_level_stretch_survives_thinning():
+    fpr = np.concatenate([[0.0, 0.0], np.linspace(0, 1, 5001)])
+    tpr = np.concatenate([[0.0, 0.7], 0.7 + 0.3 * np.linspace(0, 1, 5001)])
+    thin = RocCurve(fpr, tpr).thinned(100)
+    assert (thin.fpr[1], thin.tpr[1]) == (0.0, 0.7)
+    assert thin.area == pytest.approx(0.85, abs=1e-3)
+
+
+def test_counts_of_trillions_of_pairs_do_not_overflow():
+    many = np.array([10**12, 10**12])
+    counts = ScoreCounts(np.array([0.0, 1.0]), many, many)
+    assert counts.auroc() == 0.5
+    assert counts.roc_curve().area == 0.5
