@@ -1,0 +1,146 @@
+"""Tracking: what was observed of every training, for people to compare in MLflow's pages.
+
+Write-only for the pipeline: no stage's output depends on the store, and deleting `mlruns/` loses nothing that cannot
+be made again. A run is found again by its fingerprint (see `twicetold.fingerprint`), so no run id stands in a tracked
+file. The rule for a store that is broken or out of reach: one clear warning, and the work goes on untracked.
+
+Only this package imports MLflow, and only once something is tracked: importing it is free.
+"""
+
+import getpass
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from twicetold.tracking.run import MAX_TAG, Run, shorten
+from twicetold.tracking.store import Settings, open_store, warn_untracked
+from twicetold.tracking.sweep import report_to_sweep, sweep_parent
+
+__all__ = ["Run", "Settings", "reopen", "report_to_sweep", "start", "sweep_parent"]
+
+
+@contextmanager
+def start(
+    settings: Settings,
+    *,
+    experiment: str,
+    name: str,
+    tags: Mapping[str, str],
+    params: Mapping[str, Any],
+    parent: str | None = None,
+) -> Iterator[Run]:
+    """A new run, closed when the block ends: FINISHED, FAILED after an error, KILLED after Ctrl-C.
+
+    Args:
+        settings: whether and where.
+        experiment: the dataset's name; made when it is not there.
+        name: the run's name, `<model>-<seed>`.
+        tags: data, model, seed, fingerprint. `origin` and `git` are added.
+        params: the learning keys, nested.
+        parent: id of the sweep's parent run, see `sweep_parent`.
+    """
+    with _create(settings, experiment=experiment, name=name, tags=tags, params=params, parent=parent).ending() as run:
+        yield run
+
+
+@contextmanager
+def reopen(
+    settings: Settings, *, experiment: str, name: str, tags: Mapping[str, str], params: Mapping[str, Any]
+) -> Iterator[Run]:
+    """The run with the same fingerprint, or a new one where the store has none (it was wiped, or off in training).
+
+    Of several, those of the pipeline go first, then finished ones, then the newest. The status of a run that is found
+    stays as it is: an evaluation that fails does not make a training fail.
+
+    Args:
+        settings: as for `start`, and so are the others.
+        experiment: the dataset's name.
+        name: the run's name.
+        tags: must hold `fingerprint`.
+        params: the learning keys; logged only if the run is made anew.
+
+    Raises:
+        ValueError: if `tags` has no fingerprint.
+    """
+    if "fingerprint" not in tags:
+        raise ValueError(f"a run is found again by its tag `fingerprint`, but only {sorted(tags)} are given")
+    found = _find(settings, experiment, tags["fingerprint"]) if settings.enabled else Run(None, None, name=name)
+    if found is not None:
+        yield found
+        return
+    with _create(settings, experiment=experiment, name=name, tags=tags, params=params, parent=None).ending() as run:
+        yield run
+
+
+def _create(
+    settings: Settings,
+    *,
+    experiment: str,
+    name: str,
+    tags: Mapping[str, str],
+    params: Mapping[str, Any],
+    parent: str | None,
+) -> Run:
+    if not settings.enabled:
+        return Run(None, None, name=name)
+    every = {"origin": settings.origin, **_provenance(settings.root), **tags}
+    if parent is not None:
+        every["mlflow.parentRunId"] = parent
+    every = {key: shorten(str(value), MAX_TAG) for key, value in every.items()}
+    try:
+        store = open_store(settings, experiment)
+        made = store.client.create_run(store.experiment_id, tags=every, run_name=name)
+    except Exception as error:
+        warn_untracked(f"start the run {name}", error)
+        return Run(None, None, name=name)
+    run = Run(store, made.info.run_id, name=name)
+    run.log_params(params)
+    return run
+
+
+def _find(settings: Settings, experiment: str, fingerprint: str) -> Run | None:
+    """The run to reopen; an untracked one where the store fails; None where the store has no such run."""
+    try:
+        store = open_store(settings, experiment)
+        runs = store.client.search_runs(
+            [store.experiment_id], f"tags.fingerprint = '{fingerprint}'", order_by=["attributes.start_time DESC"]
+        )
+    except Exception as error:
+        warn_untracked(f"find the run with fingerprint {fingerprint}", error)
+        return Run(None, None)
+    if not runs:
+        return None
+    # min() keeps the first of equals, and the newest come first
+    best = min(runs, key=lambda run: (run.data.tags.get("origin") != "dvc", run.info.status != "FINISHED"))
+    models = best.outputs.model_outputs if best.outputs else []
+    return Run(
+        store,
+        best.info.run_id,
+        name=best.info.run_name,
+        model_id=models[-1].model_id if models else None,
+        earlier=frozenset(best.data.metrics),
+    )
+
+
+def _provenance(root: Path) -> dict[str, str]:
+    """Tags that say which code ran, and those that MLflow's pages show as source and user."""
+    tags = {"mlflow.source.type": "LOCAL", "mlflow.source.name": Path(sys.argv[0]).name}
+    with suppress(OSError, KeyError):  # a container without a user entry
+        tags["mlflow.user"] = getpass.getuser()
+    commit = _git(root, "rev-parse", "HEAD")
+    if commit:
+        changed = _git(root, "status", "--porcelain", "--untracked-files=no")
+        tags |= {"git": commit + ("+dirty" if changed else ""), "mlflow.source.git.commit": commit}
+    return tags
+
+
+def _git(root: Path, *arguments: str) -> str:
+    """What git says, or nothing where there is no git, no repository or no commit."""
+    try:
+        done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()

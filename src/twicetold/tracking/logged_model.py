@@ -1,0 +1,98 @@
+"""Saving a trained model in MLflow's format, and logging it with a run.
+
+Signature, requirements, code and example are all stated: MLflow would otherwise load and run the model, in a second
+process, to find them out. The steps go through the client, because `mlflow.pyfunc.log_model` works on a global
+current run in a global store.
+"""
+
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from twicetold.tracking.store import Store
+
+PACKAGE = Path(__file__).parents[1]
+SCRIPT = Path(__file__).with_name("served_model.py")
+REQUIREMENTS = ("mlflow", "torch", "numpy", "scipy", "scikit-learn", "pyarrow", "bm25s", "safetensors")
+"""What scoring imports; training, tracking and reports need more."""
+
+
+def save(
+    model_folder: Path, destination: Path, *, input_example: Mapping[str, Sequence[str]], about: Any = None
+) -> None:
+    """Write the model in MLflow's format: the folder, the package's source, the script, signature and requirements.
+
+    Args:
+        model_folder: what `twicetold.scoring.load_scorer` reads.
+        destination: a folder that does not exist yet, or is empty.
+        input_example: column -> values: either `text`, or `left` and `right`.
+        about: an `mlflow.models.Model` that says which logged model this is.
+    """
+    import pandas as pd  # type: ignore[import-untyped]
+    from mlflow import pyfunc
+
+    pyfunc.save_model(
+        destination,
+        python_model=SCRIPT,
+        artifacts={"model": str(model_folder)},
+        code_paths=[str(PACKAGE)],
+        signature=_signature(),
+        input_example=pd.DataFrame({name: list(values) for name, values in input_example.items()}),
+        pip_requirements=_pinned(),
+        mlflow_model=about,
+    )
+
+
+def log(store: Store, run_id: str, model_folder: Path, *, name: str, input_example: Mapping[str, Sequence[str]]) -> str:
+    """Save the model, upload it and show it as the run's output.
+
+    Returns:
+        The id of the logged model.
+    """
+    from mlflow.entities import LoggedModelOutput
+    from mlflow.models import Model
+
+    client = store.client
+    plain = re.sub(r"[^\w-]", "-", name) or "model"
+    model = client.create_logged_model(store.experiment_id, name=plain, source_run_id=run_id)
+    status = "FAILED"
+    try:
+        about = Model(
+            artifact_path=model.artifact_location, model_uuid=model.model_id, run_id=run_id, model_id=model.model_id
+        )
+        with tempfile.TemporaryDirectory() as scratch:
+            saved = Path(scratch) / "saved"
+            save(model_folder, saved, input_example=input_example, about=about)
+            client.log_model_artifacts(model.model_id, str(saved))
+        client.log_outputs(run_id, models=[LoggedModelOutput(model.model_id, step=0)])
+        status = "READY"
+    finally:
+        client.finalize_logged_model(model.model_id, status)
+    return str(model.model_id)
+
+
+def _signature() -> Any:
+    """One signature for both uses: all columns are optional, and the served model says which go together."""
+    from mlflow.models import ModelSignature
+    from mlflow.types import ColSpec, DataType, Schema
+    from mlflow.types.schema import Array
+
+    inputs = [ColSpec(DataType.string, name, required=False) for name in ("text", "left", "right")]
+    kinds = {
+        "embedding": Array(DataType.double),
+        "indices": Array(DataType.long),
+        "values": Array(DataType.double),
+        "score": DataType.double,
+        "probability": DataType.double,
+        "duplicate": DataType.boolean,
+    }
+    outputs = [ColSpec(kind, name, required=False) for name, kind in kinds.items()]
+    return ModelSignature(inputs=Schema(inputs), outputs=Schema(outputs))
+
+
+def _pinned() -> list[str]:
+    # "2.13.0+cpu" names a wheel of one machine's index; its public version is 2.13.0
+    return [f"{name}=={version(name).split('+')[0]}" for name in REQUIREMENTS]

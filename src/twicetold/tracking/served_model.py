@@ -1,0 +1,85 @@
+"""The served model: texts to embeddings, or pairs of texts to score, probability and decision.
+
+MLflow keeps this file with every logged model and runs it to load the model (models from code: nothing is pickled).
+It works on the copy of the package that lies beside it, and on the model folder that a training wrote.
+
+Give it a table with the column `text`, or one with the columns `left` and `right`.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd  # type: ignore[import-untyped]
+from mlflow.models import set_model
+from mlflow.pyfunc import PythonModel
+
+EXPECTED = "give a table with either the column `text` (for embeddings) or the columns `left` and `right` (for pairs)"
+
+
+class ServedModel(PythonModel):  # type: ignore[misc]
+    """MLflow's interface to a `twicetold.scoring.Scorer`."""
+
+    def load_context(self, context: Any) -> None:
+        """Load the scorer from the model folder that was logged."""
+        from twicetold.scoring import load_scorer
+
+        self._scorer = load_scorer(Path(context.artifacts["model"]))
+
+    def predict(self, context: Any, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:
+        """Embed or score each row.
+
+        Args:
+            context: not used; the model is loaded already.
+            model_input: `text`, or `left` and `right`; strings, none missing.
+            params: not used.
+
+        Returns:
+            One row for each row of the input, with its index. For texts the column `embedding`, a list of numbers;
+            lexical families, whose embeddings are as wide as the vocabulary, give the columns `indices` and `values`
+            of the entries that are not zero instead. For pairs the columns `score` (higher is more alike),
+            `probability` (that both say the same) and `duplicate` (the decision at the threshold chosen on
+            validation).
+
+        Raises:
+            ValueError: if the columns are other than these, or a value is not a string.
+        """
+        columns = [name for name in ("text", "left", "right") if name in model_input.columns]
+        texts = {name: _strings(model_input[name]) for name in columns}
+        if columns == ["text"]:
+            return pd.DataFrame(_embedding_columns(self._scorer.embed(texts["text"])), index=model_input.index)
+        if columns == ["left", "right"]:
+            scores = np.asarray(self._scorer.score(texts["left"], texts["right"]), dtype=np.float64)
+            decision = self._scorer.decision
+            judged = {
+                "score": scores,
+                "probability": np.asarray(decision.probability(scores), dtype=np.float64),
+                "duplicate": np.asarray(decision.duplicate(scores), dtype=bool),
+            }
+            return pd.DataFrame(judged, index=model_input.index)
+        # columns that the signature does not name were dropped before, with a warning of MLflow's that lists them
+        raise ValueError(f"of the columns text, left and right the input has {columns or 'none'}: {EXPECTED}")
+
+
+def _strings(column: pd.Series) -> list[str]:
+    values: list[Any] = column.tolist()
+    for row, value in enumerate(values):
+        if not isinstance(value, str):
+            raise ValueError(
+                f"row {row} of column `{column.name}` is no text but {value!r}: every value must be a string"
+            )
+    return values
+
+
+def _embedding_columns(embeddings: Any) -> dict[str, list[Any]]:
+    if isinstance(embeddings, np.ndarray):
+        return {"embedding": embeddings.tolist()}
+    rows = embeddings.tocsr()
+    cuts = rows.indptr[1:-1]
+    return {
+        "indices": [part.tolist() for part in np.split(rows.indices, cuts)],
+        "values": [part.tolist() for part in np.split(rows.data, cuts)],
+    }
+
+
+set_model(ServedModel())

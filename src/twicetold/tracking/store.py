@@ -1,0 +1,128 @@
+"""Where the tracking store is, and how it is opened.
+
+By default a SQLite file at `mlruns/mlflow.db` under the project's root (MLflow 3.13 and later refuse the older store of
+loose files), with artifacts beside it in `mlruns/artifacts/<experiment>`. `MLFLOW_TRACKING_URI` wins when it is set;
+where it names a server, artifacts are the server's business.
+
+MLflow is imported on the first opening, not before: importing this module is free.
+"""
+
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ORIGINS = ("dvc", "sweep", "run")
+SQLITE = "sqlite:///"
+
+_ENVIRONMENT = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    # A server that is down must cost seconds (30 at worst), not the minutes of MLflow's defaults (7 retries, 120 s).
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
+    "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
+    "MLFLOW_ARTIFACT_UPLOAD_DOWNLOAD_TIMEOUT": "60",
+    # Else a lock file in the working directory replaces the requirements that are given with a model.
+    "MLFLOW_UV_AUTO_DETECT": "false",
+}
+
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Whether and where runs are tracked.
+
+    Args:
+        enabled: False makes everything a no-op, and MLflow is never imported.
+        uri: address of the store; None for the SQLite file under `root`. A relative SQLite path is relative to `root`.
+        root: the project's root.
+        origin: who started the run: "dvc" (the pipeline), "sweep" (a multirun) or "run" (a person).
+
+    Raises:
+        ValueError: if `origin` is none of these.
+    """
+
+    enabled: bool
+    uri: str | None
+    root: Path
+    origin: str
+
+    def __post_init__(self) -> None:
+        if self.origin not in ORIGINS:
+            raise ValueError(f"origin must be one of {ORIGINS}, got {self.origin!r}")
+
+
+@dataclass(frozen=True)
+class Store:
+    """An open store and the experiment in it that runs belong to."""
+
+    client: Any
+    """An `mlflow.MlflowClient`."""
+    experiment_id: str
+
+
+def address(settings: Settings) -> str:
+    """The address of the store: `MLFLOW_TRACKING_URI` as it stands, else the settings', else SQLite under the root."""
+    from_environment = os.environ.get("MLFLOW_TRACKING_URI")
+    if from_environment:
+        return from_environment
+    if settings.uri is None:
+        return f"{SQLITE}{settings.root.resolve() / 'mlruns' / 'mlflow.db'}"
+    if settings.uri.startswith(SQLITE):
+        return f"{SQLITE}{settings.root.resolve() / settings.uri.removeprefix(SQLITE)}"
+    return settings.uri
+
+
+def open_store(settings: Settings, experiment: str) -> Store:
+    """Open the store and find or create the experiment.
+
+    Raises:
+        Exception: whatever MLflow raises when the store is broken or unreachable; callers catch it with
+            `warn_untracked`.
+    """
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    from mlflow import MlflowClient
+
+    for name in ("mlflow.store.db.utils", "alembic", "mlflow.pyfunc"):  # migrations and model saving are chatty
+        logging.getLogger(name).setLevel(logging.WARNING)
+    uri = address(settings)
+    location = None
+    if uri.startswith(SQLITE):
+        folder = Path(uri.removeprefix(SQLITE)).resolve().parent
+        folder.mkdir(parents=True, exist_ok=True)
+        location = (folder / "artifacts" / experiment).as_uri()
+    client = MlflowClient(tracking_uri=uri, registry_uri=uri)
+    found = client.get_experiment_by_name(experiment)
+    if found is None:
+        return Store(client, _create_experiment(client, experiment, location))
+    return Store(client, found.experiment_id)
+
+
+def warn_untracked(what: str, error: Exception) -> None:
+    """Say that the store failed and that the work goes on without it.
+
+    A training of hours must not be lost because its tracking server is down. So callers catch every `Exception` of the
+    store, not a list of known ones: MLflow passes on those of its database driver, HTTP client and artifact storage.
+    """
+    reason = str(error).strip().split("\n")[0] or type(error).__name__
+    _logger.warning(
+        "MLflow could not %s: %s -- the work goes on, but nothing more of this run is tracked. "
+        "Check MLFLOW_TRACKING_URI and mlruns/, or switch tracking off with tracking=off.",
+        what,
+        reason,
+    )
+
+
+def _create_experiment(client: Any, experiment: str, location: str | None) -> str:
+    try:
+        return str(client.create_experiment(experiment, artifact_location=location))
+    except Exception:
+        found = client.get_experiment_by_name(experiment)  # another process was faster
+        if found is None:
+            raise
+        return str(found.experiment_id)

@@ -1,0 +1,154 @@
+import shutil
+import subprocess
+import sys
+import types
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from twicetold.tracking import logged_model
+from twicetold.tracking.served_model import ServedModel
+
+FAKE_SCORING = """
+import numpy as np
+
+class Decision:
+    def probability(self, scores):
+        return 1 / (1 + np.exp(-scores))
+    def duplicate(self, scores):
+        return scores > 0.5
+
+class Scorer:
+    decision = Decision()
+    def embed(self, texts):
+        return np.array([[len(text), 1.5] for text in texts], np.float32)
+    def score(self, left, right):
+        return np.array([float(a == b) for a, b in zip(left, right, strict=True)], np.float32)
+
+def load_scorer(folder):
+    assert (folder / "recipe.json").read_text() == "{}"
+    return Scorer()
+"""
+
+
+@pytest.fixture
+def scoring(monkeypatch):
+    """A scoring module with which a text's embedding is (its length, 1.5), and equal texts score 1."""
+    module = types.ModuleType("twicetold.scoring")
+    exec(FAKE_SCORING, module.__dict__)
+    monkeypatch.setitem(sys.modules, "twicetold.scoring", module)
+    monkeypatch.setattr(sys, "path", list(sys.path))  # loading a model prepends its code
+    return module
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "recipe.json").write_text("{}")
+    return folder
+
+
+@pytest.fixture
+def served(scoring, folder):
+    model = ServedModel()
+    model.load_context(types.SimpleNamespace(artifacts={"model": str(folder)}))
+    return lambda **columns: model.predict(None, pd.DataFrame(columns))
+
+
+@pytest.fixture
+def saved(scoring, folder, tmp_path):
+    destination = tmp_path / "saved"
+    logged_model.save(folder, destination, input_example={"left": ["a"], "right": ["b"]})
+    return destination
+
+
+def test_texts_give_a_list_of_numbers_each(served):
+    assert served(text=["abc", "a"]).to_dict("list") == {"embedding": [[3.0, 1.5], [1.0, 1.5]]}
+
+
+def test_pairs_give_score_probability_and_decision(served):
+    table = served(left=["a", "b"], right=["a", "c"])
+    assert table["score"].tolist() == [1.0, 0.0]
+    assert table["probability"].tolist() == pytest.approx([0.7310585786, 0.5])
+    assert table["duplicate"].tolist() == [True, False]
+
+
+def test_sparse_embeddings_are_given_as_indices_and_values(served, scoring, monkeypatch):
+    rows = sp.csr_matrix(np.array([[0, 2.5, 0, 1], [0, 0, 0, 0], [4, 0, 0, 0]]))
+    monkeypatch.setattr(scoring.Scorer, "embed", lambda self, texts: rows)
+    assert served(text=["a", "b", "c"]).to_dict("list") == {
+        "indices": [[1, 3], [], [0]],
+        "values": [[2.5, 1.0], [], [4.0]],
+    }
+
+
+def test_one_sparse_row_is_one_row(served, scoring, monkeypatch):
+    monkeypatch.setattr(scoring.Scorer, "embed", lambda self, texts: sp.csr_matrix(np.array([[0, 3.0]])))
+    assert served(text=["a"]).to_dict("list") == {"indices": [[1]], "values": [[3.0]]}
+
+
+def test_rows_keep_the_index_of_the_input(served, scoring, folder):
+    model = ServedModel()
+    model.load_context(types.SimpleNamespace(artifacts={"model": str(folder)}))
+    table = pd.DataFrame({"text": ["a", "b"]}, index=[7, 3])
+    assert model.predict(None, table).index.tolist() == [7, 3]
+
+
+@pytest.mark.parametrize(
+    ("columns", "got"),
+    [
+        ({"headline": ["a"]}, "none"),
+        ({"left": ["a"]}, r"\['left'\]"),
+        ({"text": ["a"], "left": ["a"], "right": ["a"]}, r"\['text', 'left', 'right'\]"),
+    ],
+)
+def test_wrong_columns_are_refused_with_what_is_expected(served, columns, got):
+    with pytest.raises(ValueError, match=f"the input has {got}: give a table with either the column `text`"):
+        served(**columns)
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), 3, ["a", "b"]])
+def test_a_value_that_is_no_text_is_refused_with_its_row(served, value):
+    with pytest.raises(ValueError, match="row 1 of column `right` is no text but"):
+        served(left=["a", "b"], right=["a", value])
+
+
+def test_a_saved_model_loads_and_takes_both_kinds_of_table(saved):
+    from mlflow import pyfunc
+
+    model = pyfunc.load_model(str(saved))
+    assert list(model.predict(pd.DataFrame({"text": ["ab"]}))) == ["embedding"]
+    assert list(model.predict(pd.DataFrame({"left": ["a"], "right": ["a"]}))) == ["score", "probability", "duplicate"]
+    with pytest.raises(ValueError, match="the input has none: give a table"):
+        model.predict(pd.DataFrame({"headline": ["a"]}))
+
+
+def test_a_saved_model_holds_no_pickle_and_pins_what_scoring_needs(saved):
+    kinds = {path.suffix for path in saved.rglob("*") if path.is_file()}
+    assert not kinds & {".pkl", ".pickle", ".joblib", ".pyc", ".pt", ".pth"}
+    pins = dict(line.split("==") for line in (saved / "requirements.txt").read_text().split())
+    assert set(pins) == set(logged_model.REQUIREMENTS)
+    assert not any("+" in pin for pin in pins.values())
+
+
+def test_a_saved_model_works_in_another_process_from_another_place_with_its_own_code(folder, tmp_path, monkeypatch):
+    package = tmp_path / "package" / "twicetold"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "scoring.py").write_text(FAKE_SCORING)
+    monkeypatch.setattr(logged_model, "PACKAGE", package)
+    logged_model.save(folder, tmp_path / "saved", input_example={"text": ["a"]})
+    moved = tmp_path / "moved"
+    (tmp_path / "saved").rename(moved)
+    shutil.rmtree(tmp_path / "package")
+    shutil.rmtree(folder)
+    program = (
+        "import sys, pandas; from mlflow import pyfunc\n"
+        "print(pyfunc.load_model(sys.argv[1]).predict(pandas.DataFrame({'text': ['four']})).embedding[0])\n"
+        "import twicetold; print(twicetold.__file__)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(moved)], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout.split("\n")[:2] == ["[4.0, 1.5]", str(moved / "code" / "twicetold" / "__init__.py")], done.stderr

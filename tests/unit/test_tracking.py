@@ -1,0 +1,489 @@
+import json
+import logging
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from twicetold.tracking import Settings, reopen, report_to_sweep, start, sweep_parent
+from twicetold.tracking.run import flatten
+from twicetold.tracking.store import address, open_store
+
+TAGS = {"data": "quora", "model": "dae", "seed": "0", "fingerprint": "f00d"}
+
+
+@pytest.fixture(scope="module")
+def migrated(tmp_path_factory):
+    """A database that has been through its migrations, which take a second: each test gets a copy."""
+    root = tmp_path_factory.mktemp("migrated")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        open_store(Settings(True, None, root, "run"), "Default")
+    return root / "mlruns" / "mlflow.db"
+
+
+@pytest.fixture
+def settings(migrated, tmp_path, monkeypatch):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    root = tmp_path / "a project"
+    (root / "mlruns").mkdir(parents=True)
+    shutil.copy(migrated, root / "mlruns" / "mlflow.db")
+    working = tmp_path / "working"
+    working.mkdir()
+    monkeypatch.chdir(working)
+    return Settings(enabled=True, uri=None, root=root, origin="run")
+
+
+def begin(settings, name="dae-0", tags=TAGS, params=None, **further):
+    return start(settings, experiment="quora", name=name, tags=tags, params=params or {}, **further)
+
+
+def find(settings, tags=TAGS, params=None):
+    return reopen(settings, experiment="quora", name="dae-0", tags=tags, params=params or {})
+
+
+def stored(settings, run_id):
+    return open_store(settings, "quora").client.get_run(run_id)
+
+
+def runs(settings):
+    store = open_store(settings, "quora")
+    return list(store.client.search_runs([store.experiment_id]))
+
+
+def as_origin(settings, origin):
+    return Settings(settings.enabled, settings.uri, settings.root, origin)
+
+
+# new runs
+
+
+def test_a_run_shows_its_name_tags_and_flattened_parameters(settings):
+    params = {"model": "dae", "objective": {"alpha": 10, "mining": {"hard": True}}, "sizes": [1, 2], "clip": None}
+    with begin(settings, params=params) as run:
+        run.log_tags({"mined": "bm25"})
+    seen = stored(settings, run.id)
+    assert seen.info.run_name == "dae-0"
+    assert seen.data.params == {
+        "model": "dae",
+        "objective.alpha": "10",
+        "objective.mining.hard": "true",
+        "sizes": "[1, 2]",
+        "clip": "null",
+    }
+    assert {**TAGS, "origin": "run", "mined": "bm25"}.items() <= seen.data.tags.items()
+
+
+def test_hundreds_of_parameters_and_very_long_values_are_logged(settings):
+    params = {f"p{i}": i for i in range(250)} | {"long": "x" * 9000, "empty": "", "nothing": {}}
+    with begin(settings, params=params) as run:
+        pass
+    seen = stored(settings, run.id).data.params
+    assert len(seen) == 253
+    assert (seen["long"], seen["empty"], seen["nothing"]) == ("x" * 5999 + "…", "", "{}")
+
+
+def test_flattening_keeps_texts_as_they_are():
+    assert flatten({"a": {"b": {"c": "1"}, "d": 1.0}, "e": ["x"]}) == {"a.b.c": "1", "a.d": "1.0", "e": '["x"]'}
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(ValueError, "FAILED"), (SystemExit, "FAILED"), (KeyboardInterrupt, "KILLED")]
+)
+def test_a_run_that_ends_in_an_error_says_so_and_passes_it_on(settings, error, status):
+    with pytest.raises(error), begin(settings) as run:
+        raise error
+    assert stored(settings, run.id).info.status == status
+
+
+def test_a_run_that_ends_well_is_finished(settings):
+    with begin(settings) as run:
+        assert stored(settings, run.id).info.status == "RUNNING"
+    assert stored(settings, run.id).info.status == "FINISHED"
+
+
+def test_everything_lies_under_the_root_and_nothing_in_the_working_directory(settings, tmp_path):
+    picture = tmp_path / "roc.svg"
+    picture.write_text("<svg/>")
+    with begin(settings) as run:
+        run.log_text("a: 1", "recipe.yaml")
+        run.log_file(picture, "figures")
+    artifacts = settings.root / "mlruns" / "artifacts" / "quora" / run.id / "artifacts"
+    assert (artifacts / "recipe.yaml").read_text() == "a: 1"
+    assert (artifacts / "figures" / "roc.svg").read_text() == "<svg/>"
+    assert list(Path.cwd().iterdir()) == []
+
+
+def test_a_file_that_is_not_there_is_an_error_of_the_caller(settings, tmp_path):
+    with begin(settings) as run:
+        with pytest.raises(FileNotFoundError, match="expected a file to log at"):
+            run.log_file(tmp_path / "roc.svg")
+        with pytest.raises(FileNotFoundError, match="expected a model folder at"):
+            run.log_model(tmp_path / "model", input_example={"text": ["a"]})
+        assert run.tracked
+
+
+# metrics and datasets
+
+
+def test_a_metric_without_a_step_is_the_last_word_after_a_curve(settings):
+    with begin(settings) as run:
+        for epoch, value in enumerate([0.5, 0.9, 0.7]):
+            run.log_metrics({"val/auroc": value}, epoch)
+        run.log_metrics({"val/auroc": 0.6, "val/f1": 0.5})
+    assert stored(settings, run.id).data.metrics == {"val/auroc": 0.6, "val/f1": 0.5}
+
+
+def test_a_metric_without_a_step_is_the_last_word_in_a_reopened_run_too(settings):
+    with begin(settings) as run:
+        run.log_curve("val/auroc", [0.5, 0.9, 0.7])
+    for value in (0.8, 0.75):
+        with find(settings) as again:
+            again.log_metrics({"val/auroc": value, "test/auroc": value})
+        assert stored(settings, run.id).data.metrics == {"val/auroc": value, "test/auroc": value}
+
+
+def test_a_curve_of_thousands_of_steps_is_kept_whole(settings):
+    with begin(settings) as run:
+        run.log_curve("loss", [1 / (i + 1) for i in range(2500)], steps=range(0, 5000, 2))
+        run.log_curve("none", [])
+    history = open_store(settings, "quora").client.get_metric_history(run.id, "loss")
+    assert [(m.step, m.value) for m in history] == [(2 * i, 1 / (i + 1)) for i in range(2500)]
+
+
+def test_a_curve_with_other_steps_than_values_is_refused(settings):
+    with begin(settings) as run, pytest.raises(ValueError, match="2 values but 1 steps"):
+        run.log_curve("loss", [1.0, 0.5], steps=[0])
+
+
+def test_numbers_that_are_not_finite_are_logged(settings):
+    with begin(settings) as run:
+        run.log_metrics({"nan": float("nan"), "inf": float("inf")})
+        assert run.tracked
+    assert set(stored(settings, run.id).data.metrics) == {"nan", "inf"}
+
+
+def test_datasets_are_inputs_of_the_run_once_each(settings):
+    digest = "0123456789abcdef" * 4
+    with begin(settings) as run:
+        for _ in range(2):
+            run.log_dataset(
+                "quora",
+                context="train",
+                digest=digest,
+                source="http://example.org/questions.tsv",
+                counts={"num_rows": 7},
+                columns={"text": "string"},
+            )
+        run.log_dataset("mine", context="test", digest="ab", source="/home/me/mine.csv", counts={})
+    inputs = {entry.dataset.name: entry for entry in stored(settings, run.id).inputs.dataset_inputs}
+    quora = inputs["quora"].dataset
+    assert len(inputs) == 2
+    assert [(tag.key, tag.value) for tag in inputs["quora"].tags] == [("mlflow.data.context", "train")]
+    assert (quora.digest, quora.source_type) == (digest[:36], "http")
+    assert json.loads(quora.profile) == {"num_rows": 7, "sha256": digest}
+    assert json.loads(quora.source) == {"url": "http://example.org/questions.tsv"}
+    assert json.loads(inputs["mine"].dataset.source) == {"uri": "/home/me/mine.csv"}
+
+
+# models
+
+
+def test_a_logged_model_is_ready_under_its_run_and_shows_the_runs_metrics(settings, tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "recipe.json").write_text("{}")
+    with begin(settings) as run:
+        run.log_curve("val/auroc", [0.5, 0.7])
+        uri = run.log_model(folder, input_example={"text": ["a"]})
+    with find(settings) as again:
+        again.log_metrics({"test/auroc": 0.6})
+    client = open_store(settings, "quora").client
+    (output,) = stored(settings, run.id).outputs.model_outputs
+    model = client.get_logged_model(output.model_id)
+    assert uri == model.model_uri
+    assert (model.name, str(model.status), model.source_run_id) == ("dae-0", "READY", run.id)
+    assert {metric.key: metric.value for metric in model.metrics} == {"val/auroc": 0.7, "test/auroc": 0.6}
+    logged = settings.root / "mlruns" / "artifacts" / "quora" / "models" / model.model_id / "artifacts"
+    assert (logged / "artifacts" / "model" / "recipe.json").read_text() == "{}"
+    assert f"model_id: {model.model_id}" in (logged / "MLmodel").read_text()
+
+
+# finding a run again
+
+
+def test_a_run_is_found_again_by_its_fingerprint(settings):
+    with begin(settings, params={"alpha": 1}) as run:
+        pass
+    with begin(settings, tags={**TAGS, "fingerprint": "beef"}):
+        pass
+    with find(settings, params={"alpha": 2}) as again:
+        assert again.id == run.id
+    assert stored(settings, run.id).data.params == {"alpha": "1"}
+
+
+def test_the_newest_of_several_runs_is_reopened(settings):
+    for _ in range(3):
+        with begin(settings) as last:
+            time.sleep(0.002)  # start times have whole milliseconds
+    with find(settings) as again:
+        assert again.id == last.id
+
+
+def test_a_run_of_the_pipeline_goes_before_a_newer_one_of_a_sweep(settings):
+    with begin(as_origin(settings, "dvc")) as run:
+        pass
+    with begin(as_origin(settings, "sweep")):
+        pass
+    with find(settings) as again:
+        assert again.id == run.id
+
+
+def test_a_finished_run_goes_before_a_newer_one_that_was_killed(settings):
+    with begin(settings) as run:
+        pass
+    with pytest.raises(KeyboardInterrupt), begin(settings):
+        raise KeyboardInterrupt
+    with find(settings) as again:
+        assert again.id == run.id
+
+
+def test_a_run_is_made_anew_where_the_store_was_wiped(settings):
+    with begin(settings):
+        pass
+    shutil.rmtree(settings.root / "mlruns")
+    other = Settings(True, "sqlite:///mlruns/other.db", settings.root, "dvc")  # MLflow keeps the removed file open
+    with find(other, params={"alpha": 1}) as again:
+        again.log_metrics({"test/auroc": 0.5})
+    seen = stored(other, again.id)
+    assert (seen.info.status, seen.info.run_name, seen.data.params) == ("FINISHED", "dae-0", {"alpha": "1"})
+    assert {**TAGS, "origin": "dvc"}.items() <= seen.data.tags.items()
+
+
+def test_an_evaluation_that_fails_leaves_the_training_finished(settings):
+    with begin(settings) as run:
+        pass
+    with pytest.raises(ValueError, match="bad"), find(settings):
+        raise ValueError("bad")
+    assert stored(settings, run.id).info.status == "FINISHED"
+
+
+def test_finding_a_run_without_a_fingerprint_is_refused(settings):
+    with pytest.raises(ValueError, match="only \\['data'\\] are given"), find(settings, tags={"data": "quora"}):
+        pass
+
+
+# sweeps
+
+
+def job(settings, value, sweep_id="2026-01-01_10-00-00"):
+    parent = sweep_parent(settings, experiment="quora", sweep_id=sweep_id, name="sweep dae")
+    with begin(settings, parent=parent) as run:
+        pass
+    report_to_sweep(settings, parent, experiment="quora", child=run, primary="auroc", value=value)
+    return parent, run.id
+
+
+def test_the_jobs_of_a_sweep_share_one_finished_parent_that_shows_the_best(settings):
+    sweep = as_origin(settings, "sweep")
+    jobs = [job(sweep, value) for value in (0.6, 0.8, float("nan"), 0.7)]
+    parent, best = jobs[1]
+    assert {parent for parent, _ in jobs} == {parent}
+    assert all(stored(sweep, child).data.tags["mlflow.parentRunId"] == parent for _, child in jobs)
+    seen = stored(sweep, parent)
+    assert (seen.info.status, seen.info.run_name, seen.data.tags["origin"]) == ("FINISHED", "sweep dae", "sweep")
+    assert (seen.data.metrics["best/auroc"], seen.data.tags["best_run"]) == (0.8, best)
+    history = open_store(sweep, "quora").client.get_metric_history(parent, "best/auroc")
+    assert [(m.step, m.value) for m in history] == [(0, 0.6), (1, 0.8), (2, 0.8), (3, 0.8)]
+
+
+def test_another_sweep_has_another_parent(settings):
+    assert job(settings, 0.5)[0] != job(settings, 0.5, sweep_id="it's another")[0]
+    assert job(settings, 0.5, sweep_id="it's another")[0] == job(settings, 0.5, sweep_id="it's another")[0]
+
+
+def test_a_sweep_whose_jobs_all_diverge_has_no_best(settings):
+    parent, _ = job(settings, float("nan"))
+    assert stored(settings, parent).data.metrics == {}
+
+
+# stores that fail
+
+
+def test_a_store_that_cannot_be_opened_costs_one_warning_and_no_training(settings, caplog, tmp_path):
+    broken = Settings(True, "sqlite:///broken.db", settings.root, "run")
+    (settings.root / "broken.db").write_bytes(b"this is no database" * 100)
+    folder = tmp_path / "model"
+    folder.mkdir()
+    with caplog.at_level(logging.WARNING, "twicetold"), begin(broken, params={"a": 1}) as run:
+        run.log_metrics({"loss": 1.0})
+        run.log_tags({"a": "b"})
+        run.log_text("a", "a.txt")
+        assert run.log_model(folder, input_example={"text": ["a"]}) is None
+        assert (run.id, run.tracked) == (None, False)
+    (record,) = caplog.records
+    assert "could not start the run dae-0: " in record.message
+    assert "the work goes on" in record.message
+    assert "tracking=off" in record.message
+
+
+def test_a_store_that_cannot_be_opened_does_not_stop_an_evaluation_or_a_sweep(settings, caplog):
+    broken = Settings(True, "file:./mlruns", settings.root, "run")
+    with find(broken) as run:
+        run.log_metrics({"test/auroc": 1.0})
+    assert job(broken, 0.5) == (None, None)
+    assert [record.message.split(":")[0] for record in caplog.records if record.name.startswith("twicetold")] == [
+        "MLflow could not find the run with fingerprint f00d",
+        "MLflow could not make the parent run of sweep 2026-01-01_10-00-00",
+        "MLflow could not start the run dae-0",
+    ]
+
+
+def test_a_server_that_is_down_is_given_up_soon(settings, caplog, monkeypatch):
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # bound but not listening: connections are refused
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{closed.getsockname()[1]}")
+        began = time.monotonic()
+        with begin(settings) as run:
+            run.log_metrics({"loss": 1.0})
+    assert time.monotonic() - began < 10
+    assert not run.tracked
+    assert sum(record.name.startswith("twicetold") for record in caplog.records) == 1
+
+
+def test_a_store_that_fails_on_the_way_is_warned_about_once_and_the_run_is_still_closed(settings, caplog, monkeypatch):
+    from mlflow import MlflowClient
+
+    def fail(*_, **__):
+        raise OSError("disk full\nmore about it")
+
+    with caplog.at_level(logging.WARNING, "twicetold"), begin(settings) as run:
+        run.log_metrics({"loss": 1.0})
+        with monkeypatch.context() as patch:
+            patch.setattr(MlflowClient, "log_batch", fail)
+            run.log_metrics({"loss": 0.5})
+        run.log_metrics({"loss": 0.25})
+        assert not run.tracked
+    assert [record.message.split(" -- ")[0] for record in caplog.records] == ["MLflow could not log metrics: disk full"]
+    seen = stored(settings, run.id)
+    assert (seen.info.status, seen.data.metrics) == ("FINISHED", {"loss": 1.0})
+
+
+def test_a_failing_store_does_not_hide_the_error_of_the_training(settings, monkeypatch):
+    from mlflow import MlflowClient
+
+    def fail(*_, **__):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(MlflowClient, "set_terminated", fail)
+    with pytest.raises(ValueError, match="the real trouble"), begin(settings):
+        raise ValueError("the real trouble")
+
+
+# where the store is
+
+
+def test_the_environment_wins_over_the_settings(tmp_path, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://tracking.example")
+    assert address(Settings(True, "sqlite:///x.db", tmp_path, "run")) == "http://tracking.example"
+
+
+@pytest.mark.parametrize(
+    ("uri", "expected"),
+    [
+        (None, "sqlite:///{root}/mlruns/mlflow.db"),
+        ("sqlite:///elsewhere/x.db", "sqlite:///{root}/elsewhere/x.db"),
+        ("sqlite:////tmp/x.db", "sqlite:////tmp/x.db"),
+        ("http://tracking.example", "http://tracking.example"),
+    ],
+)
+def test_relative_stores_start_at_the_root_wherever_the_process_stands(tmp_path, monkeypatch, uri, expected):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    assert address(Settings(True, uri, tmp_path, "run")) == expected.format(root=tmp_path)
+
+
+def test_a_store_named_in_the_environment_keeps_its_artifacts_beside_the_database(settings, tmp_path, monkeypatch):
+    shutil.copy(settings.root / "mlruns" / "mlflow.db", tmp_path / "shared.db")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/shared.db")
+    with begin(settings) as run:
+        run.log_text("a", "a.txt")
+    assert (tmp_path / "artifacts" / "quora" / run.id / "artifacts" / "a.txt").exists()
+    assert list(Path.cwd().iterdir()) == []
+
+
+def test_an_unknown_origin_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"origin must be one of .*, got 'cron'"):
+        Settings(True, None, tmp_path, "cron")
+
+
+# provenance
+
+
+def git(folder, *arguments):
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    return subprocess.check_output(["git", *identity, *arguments], cwd=folder, text=True).strip()
+
+
+def test_the_commit_is_a_tag_and_uncommitted_changes_are_marked(settings):
+    git(settings.root, "init", "-q")
+    (settings.root / "code.py").write_text("1")
+    git(settings.root, "add", "code.py")
+    git(settings.root, "commit", "-q", "-m", "first")
+    commit = git(settings.root, "rev-parse", "HEAD")
+    with begin(settings) as clean:
+        pass
+    (settings.root / "code.py").write_text("2")
+    with begin(settings) as dirty:
+        pass
+    assert stored(settings, clean.id).data.tags["git"] == commit
+    assert stored(settings, dirty.id).data.tags["git"] == f"{commit}+dirty"
+
+
+@pytest.mark.parametrize("path", [os.environ["PATH"], ""])
+def test_without_a_repository_or_without_git_there_is_no_commit_and_no_error(settings, monkeypatch, path):
+    monkeypatch.setenv("PATH", path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(settings.root.parent))
+    with begin(settings) as run:
+        pass
+    assert "git" not in stored(settings, run.id).data.tags
+
+
+# tracking switched off
+
+
+def test_with_tracking_off_everything_works_and_mlflow_is_never_imported(tmp_path):
+    program = f"""
+import sys
+from pathlib import Path
+from twicetold.tracking import Settings, reopen, report_to_sweep, start, sweep_parent
+root = Path({str(tmp_path)!r})
+off = Settings(enabled=False, uri=None, root=root, origin="sweep")
+parent = sweep_parent(off, experiment="quora", sweep_id="s", name="sweep")
+(root / "file").write_text("x")
+for make in (start, reopen):
+    with make(off, experiment="quora", name="dae-0", tags={{"fingerprint": "f"}}, params={{"a": 1}}) as run:
+        run.log_params({{"a": 1}}); run.log_tags({{"a": "b"}})
+        run.log_metrics({{"a": 1.0}}, 1); run.log_curve("a", [1.0])
+        run.log_dataset("d", context="train", digest="x", source="y", counts={{}})
+        run.log_file(root / "file"); run.log_text("x", "x.txt")
+        assert run.log_model(root, input_example={{"text": ["a"]}}) is None
+        assert (run.id, run.tracked, parent) == (None, False, None)
+        report_to_sweep(off, parent, experiment="quora", child=run, primary="auroc", value=1.0)
+assert not any(name.split(".")[0] in ("mlflow", "torch", "pandas") for name in sys.modules)
+assert [path.name for path in root.iterdir()] == ["file"]
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("leaf", "enabled"), [("local", True), ("off", False)])
+def test_the_leaves_of_conf_give_what_the_settings_need(tmp_path, leaf, enabled):
+    values = yaml.safe_load((Path(__file__).parents[2] / "conf" / "tracking" / f"{leaf}.yaml").read_text())
+    assert Settings(**values, root=tmp_path, origin="run") == Settings(enabled, None, tmp_path, "run")
