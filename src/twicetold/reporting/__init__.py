@@ -1,0 +1,45 @@
+"""The report: what every run found, as a table for programs, a page for people and text for a terminal.
+
+It reads the files that the other stages left (names in `layout`), computes nothing that they could have, and
+writes the same bytes for the same files, except for the seconds that were observed, which the page shows.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from twicetold import layout
+from twicetold.files import write_text
+from twicetold.reporting.leaderboard import leaderboard_csv, rank
+from twicetold.reporting.markdown import markdown
+from twicetold.reporting.page import Section, page
+from twicetold.reporting.records import Cell, read_provenance, read_runs
+from twicetold.reporting.terminal import leaderboard_text
+
+__all__ = ["Cell", "build", "leaderboard_text", "markdown"]
+
+
+def build(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path, target: Path) -> None:
+    """Write the leaderboard and the HTML report of all cells to `target`.
+
+    Both are made before either is written, each under a temporary name first; nothing else in `target` is touched.
+
+    Args:
+        cells: which runs to report; datasets are shown in order of first appearance.
+        runs: the folder of run folders.
+        processed: the folder of corpora.
+        raw: the folder of raw folders.
+        target: where `leaderboard.csv` and `index.html` go.
+
+    Raises:
+        ValueError: if there are no cells, or models of one dataset were scored on different pairs.
+        FileNotFoundError: if a stage has not been run; says which.
+    """
+    found = read_runs(cells, runs)
+    sections = [
+        Section(read_provenance(data, processed=processed, raw=raw), rank(data, by_data))
+        for data, by_data in found.items()
+    ]
+    table = leaderboard_csv(run for by_data in found.values() for run in by_data)
+    html = page(sections)
+    write_text(target / layout.LEADERBOARD, table)
+    write_text(target / layout.REPORT, html)

@@ -1,0 +1,139 @@
+"""Is the best model really better than each other one, and do its probabilities mean what they say?
+
+Both questions are asked of the test pairs that all models scored. The paired tests look at the same pairs on both
+sides (DeLong et al. 1988 for AUROC, McNemar 1947 for the verdicts), so they tell differences apart that the two
+intervals alone would not.
+
+Shape letters: P test pairs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twicetold.evaluation.decision import Decision
+from twicetold.reporting.leaderboard import Leaderboard, Row
+from twicetold.reporting.records import Scores, read_decision, read_scores
+
+BINS = 10
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The best model against another on the same test pairs."""
+
+    model: str
+    difference: float
+    """AUROC of the best minus AUROC of the other."""
+    low: float
+    high: float
+    p_value: float
+    only_best_right: int
+    """Pairs that the best judges rightly and the other wrongly, each at its own threshold."""
+    only_other_right: int
+    verdict_p_value: float
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Test pairs whose predicted probability lies in one tenth of [0, 1]."""
+
+    low: float
+    high: float
+    count: int
+    predicted: float
+    """Mean predicted probability."""
+    observed: float
+    """Share that does say the same."""
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """Predicted probability against observed share for one model."""
+
+    model: str
+    bins: tuple[Bin, ...]
+    """Those that hold any pair."""
+
+    @property
+    def gap(self) -> float:
+        """Mean distance between predicted and observed, weighted by pairs (expected calibration error)."""
+        pairs = sum(b.count for b in self.bins)
+        return sum(b.count * abs(b.predicted - b.observed) for b in self.bins) / pairs
+
+
+def compare(board: Leaderboard) -> list[Comparison]:
+    """The best model of a leaderboard of labelled pairs against each other one; the first seed stands for each.
+
+    Raises:
+        ValueError: if two models were not scored on the same pairs.
+    """
+    # SciPy takes a second to import, and document reports need none of it.
+    from twicetold.evaluation.intervals import mcnemar, paired_auroc_test
+
+    best = _judged(board.best)
+    if best is None:
+        return []
+    comparisons = []
+    for row in board.rows[1:]:
+        other = _judged(row)
+        if other is None:
+            continue
+        if not np.array_equal(best[0].label, other[0].label):
+            raise ValueError(
+                f"{board.best.first.folder.name} and {row.first.folder.name} were scored on different test pairs "
+                f"({len(best[0].label):,} and {len(other[0].label):,}, or in another order), so they cannot be "
+                f"compared pair by pair. Run `dvc repro --force` on both evaluate stages."
+            )
+        label = best[0].label > 0.5
+        ranks = paired_auroc_test(best[0].score, other[0].score, label)
+        best_right, other_right = ((s.score >= d.threshold) == label for s, d in (best, other))
+        verdicts = mcnemar(best_right, other_right)
+        comparisons.append(
+            Comparison(
+                model=row.model,
+                difference=ranks.difference,
+                low=ranks.low,
+                high=ranks.high,
+                p_value=ranks.p_value,
+                only_best_right=int(np.sum(best_right & ~other_right)),
+                only_other_right=int(np.sum(~best_right & other_right)),
+                verdict_p_value=verdicts.p_value,
+            )
+        )
+    return comparisons
+
+
+def reliabilities(rows: Sequence[Row]) -> list[Reliability]:
+    """How reliable each model's probabilities are on test; models that give none are left out."""
+    found = []
+    for row in rows:
+        judged = _judged(row)
+        if judged is not None:
+            scores, decision = judged
+            found.append(Reliability(row.model, reliability_bins(decision.probability(scores.score), scores.label)))
+    return found
+
+
+def reliability_bins(probability: NDArray[np.float64], label: NDArray[np.float64]) -> tuple[Bin, ...]:
+    """Group pairs by tenths of predicted probability; equal probabilities always share a bin.
+
+    Args:
+        probability: (P,) in [0, 1].
+        label: (P,) 0 or 1.
+    """
+    which = np.minimum((probability * BINS).astype(np.int64), BINS - 1)
+    counts = np.bincount(which, minlength=BINS)
+    predicted = np.bincount(which, weights=probability, minlength=BINS)
+    observed = np.bincount(which, weights=label, minlength=BINS)
+    return tuple(
+        Bin(b / BINS, (b + 1) / BINS, int(counts[b]), float(predicted[b] / counts[b]), float(observed[b] / counts[b]))
+        for b in np.flatnonzero(counts)
+    )
+
+
+def _judged(row: Row) -> tuple[Scores, Decision] | None:
+    scores = read_scores(row.first)
+    return None if scores is None else (scores, read_decision(row.first))

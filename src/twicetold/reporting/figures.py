@@ -1,0 +1,185 @@
+"""Small figures as inline SVG: crisp at any size, the same bytes every time, coloured by the page's style sheet.
+
+Colours are classes (`c0` to `c7`), so a figure follows light and dark; from the ninth model on lines are dashed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twicetold.reporting.comparison import Reliability
+from twicetold.reporting.records import Curve
+
+COLOURS = 8
+_SIDE = 300  # of the unit square, in SVG units
+_LEFT, _TOP, _RIGHT, _BOTTOM = 46, 10, 12, 42
+_TOLERANCE = 0.2 / _SIDE  # how far a thinned curve may stray: a fifth of an SVG unit
+_LEAST = 20  # pairs in a bin, below which its observed share is mostly noise
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve of a figure."""
+
+    name: str
+    note: str
+    """Shown after the name in the hover title: the value that sums the curve up."""
+    colour: int
+    """Position of the model in the page's order, so that it has one colour on the whole page."""
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    sizes: NDArray[np.int64] | None = None
+    """Pairs behind each point; None draws no points."""
+
+
+def roc_figure(curves: Sequence[tuple[str, str, int, Curve]], *, title: str) -> str:
+    """ROC curves of several models over the diagonal of guessing.
+
+    Args:
+        curves: model, its AUROC in words, its colour, its curve.
+        title: what the figure shows, for screen readers.
+    """
+    lines = [
+        Line(model, note, colour, *thinned(curve.false_positive_rate, curve.true_positive_rate))
+        for model, note, colour, curve in curves
+    ]
+    return _square(lines, title=title, x_label="false positive rate", y_label="true positive rate")
+
+
+def reliability_figure(reliabilities: Sequence[tuple[int, Reliability]], *, title: str) -> str:
+    """Observed share against predicted probability; on the diagonal a probability means what it says.
+
+    Args:
+        reliabilities: colour and reliability of each model.
+        title: what the figure shows, for screen readers.
+    """
+    lines = []
+    for colour, found in reliabilities:
+        bins = [b for b in found.bins if b.count >= _LEAST]
+        lines.append(
+            Line(
+                name=found.model,
+                note=f"off by {found.gap:.3f} on average",
+                colour=colour,
+                x=np.array([b.predicted for b in bins]),
+                y=np.array([b.observed for b in bins]),
+                sizes=np.array([b.count for b in bins], dtype=np.int64),
+            )
+        )
+    return _square(lines, title=title, x_label="predicted probability", y_label="observed share")
+
+
+def whisker(
+    value: float, *, interval: tuple[float, float] | None, axis: tuple[float, float], baseline: float | None
+) -> str:
+    """A value and its interval on an axis that the whole column shares; a faint line marks the best baseline."""
+    width, middle = 72, 8
+
+    def at(number: float) -> str:
+        return _n(3 + (width - 6) * (number - axis[0]) / (axis[1] - axis[0]))
+
+    marks = [f'<line class="track" x1="3" x2="{width - 3}" y1="{middle}" y2="{middle}"/>']
+    if baseline is not None:
+        marks.append(f'<line class="mark" x1="{at(baseline)}" x2="{at(baseline)}" y1="1" y2="{2 * middle - 1}"/>')
+    if interval is not None:
+        low, high = map(at, interval)
+        marks.append(f'<line class="span" x1="{low}" x2="{high}" y1="{middle}" y2="{middle}"/>')
+    marks.append(f'<circle class="dot" cx="{at(value)}" cy="{middle}" r="3.2"/>')
+    return (
+        f'<svg class="whisker" viewBox="0 0 {width} {2 * middle}" width="{width}" height="{2 * middle}" '
+        f'aria-hidden="true">{"".join(marks)}</svg>'
+    )
+
+
+def swatch(colour: int) -> str:
+    """The stroke of one model, for legends."""
+    return f'<svg class="swatch" viewBox="0 0 22 8" width="22" height="8" aria-hidden="true">{_stroke(colour)}</svg>'
+
+
+def thinned(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The fewest points that draw the same curve to the eye: none left out lies further off than `_TOLERANCE`.
+
+    Douglas & Peucker 1973: keep the ends; if some point between them is too far from their chord, keep the furthest
+    and do the same on both sides of it.
+    """
+    keep = np.zeros(len(x), bool)
+    keep[[0, -1]] = True
+    open_stretches = [(0, len(x) - 1)]
+    while open_stretches:
+        first, last = open_stretches.pop()
+        if last - first < 2:
+            continue
+        along = np.array([x[last] - x[first], y[last] - y[first]])
+        from_x, from_y = x[first + 1 : last] - x[first], y[first + 1 : last] - y[first]
+        length = float(np.hypot(*along))
+        off = np.abs(along[0] * from_y - along[1] * from_x) / length if length else np.hypot(from_x, from_y)
+        furthest = int(np.argmax(off))
+        if off[furthest] > _TOLERANCE:
+            middle = first + 1 + furthest
+            keep[middle] = True
+            open_stretches += [(first, middle), (middle, last)]
+    return x[keep], y[keep]
+
+
+def _square(lines: Sequence[Line], *, title: str, x_label: str, y_label: str) -> str:
+    width, height = _LEFT + _SIDE + _RIGHT, _TOP + _SIDE + _BOTTOM
+    bottom, right, middle = _TOP + _SIDE, _LEFT + _SIDE, _LEFT + _SIDE / 2
+    parts = [
+        f'<svg class="figure" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(title)}">',
+        f'<rect class="frame" x="{_LEFT}" y="{_TOP}" width="{_SIDE}" height="{_SIDE}"/>',
+    ]
+    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
+        x, y = _across(tick), _up(tick)
+        if 0 < tick < 1:
+            parts.append(f'<path class="grid" d="M{_n(x)} {_TOP}V{bottom}M{_LEFT} {_n(y)}H{right}"/>')
+        parts.append(f'<text class="tick" x="{_n(x)}" y="{bottom + 15}" text-anchor="middle">{tick:g}</text>')
+        parts.append(f'<text class="tick" x="{_LEFT - 6}" y="{_n(y + 4)}" text-anchor="end">{tick:g}</text>')
+    parts += [
+        f'<path class="diagonal" d="M{_LEFT} {bottom}L{right} {_TOP}"/>',
+        f'<text class="axis" x="{_n(middle)}" y="{height - 6}" text-anchor="middle">{escape(x_label)}</text>',
+        f'<text class="axis" transform="translate(12 {_n(_TOP + _SIDE / 2)}) rotate(-90)" text-anchor="middle">'
+        f"{escape(y_label)}</text>",
+    ]
+    # The best model comes first in every list and last in drawing order, so that it lies on top.
+    parts += [_line(line) for line in reversed(lines)]
+    return "".join([*parts, "</svg>"])
+
+
+def _line(line: Line) -> str:
+    points = [(_n(_across(float(x))), _n(_up(float(y)))) for x, y in zip(line.x, line.y, strict=True)]
+    path = "M" + "L".join(f"{x} {y}" for x, y in points) if points else ""
+    dots = ""
+    if line.sizes is not None:
+        biggest = max(1, int(line.sizes.max(initial=0)))
+        dots = "".join(
+            f'<circle cx="{x}" cy="{y}" r="{_n(1.5 + 2.5 * float(np.sqrt(pairs / biggest)))}">'
+            f"<title>{escape(line.name)}: {100 * float(seen):.0f} % of {int(pairs):,} pairs, "
+            f"predicted {100 * float(said):.0f} %</title></circle>"
+            for (x, y), pairs, said, seen in zip(points, line.sizes, line.x, line.y, strict=True)
+        )
+    title = f"<title>{escape(line.name)}: {escape(line.note)}</title>"
+    return (
+        f'<g class="line c{line.colour % COLOURS}{" dashed" if line.colour >= COLOURS else ""}">{title}'
+        f'<path class="touch" d="{path}"/><path class="ink" d="{path}"/>{dots}</g>'
+    )
+
+
+def _stroke(colour: int) -> str:
+    dashed = " dashed" if colour >= COLOURS else ""
+    return f'<g class="line c{colour % COLOURS}{dashed}"><path class="ink" d="M1 4H21"/></g>'
+
+
+def _across(value: float) -> float:
+    return _LEFT + _SIDE * value
+
+
+def _up(value: float) -> float:
+    return _TOP + _SIDE * (1 - value)
+
+
+def _n(value: float | str) -> str:
+    """A coordinate with one decimal at most: a tenth of a unit is below what a screen shows."""
+    return f"{float(value):.1f}".removesuffix(".0")

@@ -1,0 +1,163 @@
+"""What each metric is called, what it means and how many digits of it mean anything."""
+
+import math
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How a metric is shown to people."""
+
+    name: str
+    label: str
+    meaning: str
+    stem: str
+    """The name without rank and group: `precision_at` of `precision_at_10_story`."""
+    group: str
+    """The label of documents that it is about, empty for pairs."""
+
+    @property
+    def is_quality(self) -> bool:
+        """Whether a higher value is better; a threshold is neither good nor bad."""
+        return self.stem not in _LOWER_OR_NEITHER
+
+    @property
+    def leads(self) -> bool:
+        """Whether the leaderboard shows it; the others are listed below it."""
+        return self.stem in _LEADING and not (self.stem == "f1" and self.group)
+
+    def show(self, value: float, digits: int = 3) -> str:
+        """A value of it: so many decimals, but significant digits of a threshold, whose scale is the model's own."""
+        return magnitude(value) if self.stem == "threshold" else number(value, digits)
+
+
+_MEANINGS = {
+    "auroc": (
+        "AUROC",
+        "Take one pair that says the same and one that does not: the chance that the first gets the higher score "
+        "(ties count half). 0.5 is guessing, 1 is perfect; needs no threshold and does not depend on how many pairs "
+        "say the same.",
+    ),
+    "average_precision": (
+        "Average precision",
+        "Go down the list of pairs sorted by score: the precision at each true pair, averaged. Guessing gives the "
+        "share of true pairs, so compare it within one dataset only.",
+    ),
+    "accuracy": ("Accuracy", "Share of pairs judged rightly, saying yes from the threshold upwards."),
+    "f1": ("F1", "Harmonic mean of precision and recall at the threshold."),
+    "mcc": (
+        "MCC",
+        "Matthews correlation between verdict and truth at the threshold: 0 is guessing, 1 is perfect, and saying "
+        "always yes earns nothing.",
+    ),
+    "precision": ("Precision", "Of the pairs called the same, the share that is."),
+    "recall": ("Recall", "Of the pairs that are the same, the share that is found."),
+    "threshold": (
+        "Threshold",
+        "The score from which a pair counts as saying the same: chosen on validation, applied unchanged to test.",
+    ),
+    "pearson": ("Pearson", "Linear correlation between score and grade: 0 is none, 1 is a straight line."),
+    "spearman": (
+        "Spearman",
+        "Correlation between the ranks of scores and the ranks of grades: asks only for the right order.",
+    ),
+    "knn_accuracy": ("k-NN accuracy", "How often the nearest other documents vote for the right label."),
+    "precision_at": ("P@{k}", "Of the {k} nearest documents, the share with the same label, averaged over documents."),
+    "recall_at": (
+        "R@{k}",
+        "Of all documents with the same label, the share among the {k} nearest, averaged over documents.",
+    ),
+    "brier": ("Brier", "Mean squared gap between predicted probability and truth; lower is better."),
+    "log_loss": ("Log loss", "Mean surprise at the truth under the predicted probability; lower is better."),
+    "calibration_error": (
+        "Calibration error",
+        "Mean gap between predicted probability and observed share over ten bins; lower is better.",
+    ),
+}
+
+_LOWER_OR_NEITHER = ("threshold", "brier", "log_loss", "calibration_error")
+
+_LEADING = (
+    "pearson",
+    "spearman",
+    "auroc",
+    "average_precision",
+    "accuracy",
+    "f1",
+    "mcc",
+    "precision_at",
+    "knn_accuracy",
+    "threshold",
+)
+"""Stems of the metrics that the leaderboard shows, in this order."""
+
+_RANKED = re.compile(r"(precision_at|recall_at)_([0-9]+)(?:_(.+))?")
+_PLAIN = re.compile(f"({'|'.join(sorted(_MEANINGS, key=len, reverse=True))})(?:_(.+))?")
+
+
+def describe(name: str) -> Metric:
+    """How the metric called `name` in `metrics.json` is shown; unknown names are shown as they are, made readable."""
+    rank = ""
+    if found := _RANKED.fullmatch(name):
+        stem, rank, group = found.groups(default="")
+    elif found := _PLAIN.fullmatch(name):
+        stem, group = found.groups(default="")
+    else:
+        return Metric(name, _readable(name), meaning="", stem=name, group="")
+    label, meaning = (text.format(k=rank) for text in _MEANINGS[stem])
+    if group:
+        group = group.replace("_", " ")
+        label = f"{label} {group}"
+        meaning = f"{meaning} Here two documents belong together when they share the {group}."
+    return Metric(name, label, meaning, stem=stem, group=group)
+
+
+def ordered(names: set[str]) -> tuple[str, ...]:
+    """Metric names in reading order: the leading ones first, the others by name."""
+
+    def place(name: str) -> tuple[int, str]:
+        metric = describe(name)
+        return (_LEADING.index(metric.stem) if metric.leads else len(_LEADING), name)
+
+    return tuple(sorted(names, key=place))
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A value with a fixed number of decimals, an en dash where it is undefined."""
+    return "–" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def count(value: float) -> str:
+    """A whole number with thousands separators: 12,345."""
+    return f"{round(value):,}"
+
+
+def magnitude(value: float) -> str:
+    """A number to about three significant digits: 0.0312, 4.57, 123, 45,678."""
+    if value == 0 or math.isnan(value):
+        return "0" if value == 0 else "–"
+    digits = max(0, 2 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{digits}f}"
+
+
+def size(value: int) -> str:
+    """A file size: exact bytes below a kilobyte, else kB or MB in powers of ten."""
+    if value < 1000:
+        return f"{value} B"
+    return f"{value / 1e3:,.0f} kB" if value < 1e6 else f"{value / 1e6:,.1f} MB"
+
+
+def share(value: float) -> str:
+    """A share as a percentage with one decimal."""
+    return f"{100 * value:.1f} %"
+
+
+def probability(value: float) -> str:
+    """A p-value: three decimals, or a bound below that."""
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _readable(name: str) -> str:
+    words = name.replace("_", " ")
+    return words[:1].upper() + words[1:]

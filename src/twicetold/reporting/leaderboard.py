@@ -1,0 +1,139 @@
+"""Leaderboards: one row per model, averaged over seeds, ordered by what validation says.
+
+The order and the mark "best" come from validation; test is shown beside it and chooses nothing.
+"""
+
+import csv
+import io
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from twicetold.reporting.glossary import describe, ordered
+from twicetold.reporting.records import Run
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A metric over the seeds of one model."""
+
+    mean: float
+    deviation: float | None
+    """Standard deviation over seeds, None for a single one."""
+    interval: tuple[float, float] | None
+    """Ends of the 95 % interval of one run, averaged over seeds; None where none was computed."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One model on one dataset."""
+
+    model: str
+    runs: tuple[Run, ...]
+    """By seed."""
+    metrics: Mapping[str, Mapping[str, Estimate]]
+    """Split -> metric -> estimate."""
+    epochs: float
+    train_seconds: float | None
+    texts_per_second: float | None
+
+    @property
+    def first(self) -> Run:
+        """The run with the smallest seed: it stands for the model where one run is drawn or compared."""
+        return self.runs[0]
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """All models on one dataset, the best on validation first."""
+
+    data: str
+    primary: str
+    metrics: tuple[str, ...]
+    """Every metric that some run has, in reading order, the primary first."""
+    rows: tuple[Row, ...]
+
+    @property
+    def best(self) -> Row:
+        """The model that validation chooses."""
+        return self.rows[0]
+
+    @property
+    def baseline(self) -> Row | None:
+        """The best model in which nothing was learned, None where there is none."""
+        return next((row for row in self.rows if row.first.is_baseline), None)
+
+    def top(self, metric: str) -> float | None:
+        """The highest test value of a metric, None where more is not better."""
+        found = [row.metrics["test"][metric].mean for row in self.rows if metric in row.metrics["test"]]
+        found = [value for value in found if not math.isnan(value)]
+        return max(found) if found and describe(metric).is_quality else None
+
+
+def rank(data: str, runs: Sequence[Run]) -> Leaderboard:
+    """The leaderboard of one dataset.
+
+    The primary metric is the one that training watched; where no run watched any, the first in reading order.
+    """
+    names = {name for run in runs for name in run.metrics["test"]}
+    metrics = ordered(names)
+    primary = next((run.primary for run in runs if run.primary in names), metrics[0])
+    models: dict[str, list[Run]] = {}
+    for run in runs:
+        models.setdefault(run.cell.model, []).append(run)
+    rows = [_row(model, found) for model, found in models.items()]
+    rows.sort(key=lambda row: (-_or_worst(row.metrics["val"].get(primary)), row.model))
+    return Leaderboard(data, primary, (primary, *(m for m in metrics if m != primary)), tuple(rows))
+
+
+def leaderboard_csv(runs: Iterable[Run]) -> str:
+    """Every metric of every run in long form, `data,model,seed,split,metric,value`, at full precision."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["data", "model", "seed", "split", "metric", "value"])
+    for run in sorted(runs, key=lambda run: run.cell):
+        for split in sorted(run.metrics):
+            for metric, value in sorted(run.metrics[split].items()):
+                writer.writerow([run.cell.data, run.cell.model, run.cell.seed, split, metric, repr(value)])
+    return text.getvalue()
+
+
+def _row(model: str, runs: list[Run]) -> Row:
+    splits = {
+        split: {
+            name: _estimate([run.metrics[split][name] for run in runs], _ends(runs, name) if split == "test" else None)
+            for name in runs[0].metrics[split]
+            if all(name in run.metrics[split] for run in runs)
+        }
+        for split in ("val", "test")
+    }
+    return Row(
+        model=model,
+        runs=tuple(runs),
+        metrics=splits,
+        epochs=statistics.fmean(run.epochs for run in runs),
+        train_seconds=_mean_of_known([run.train_seconds for run in runs]),
+        texts_per_second=_mean_of_known([run.texts_per_second for run in runs]),
+    )
+
+
+def _estimate(values: list[float], ends: tuple[float, float] | None) -> Estimate:
+    deviation = statistics.stdev(values) if len(values) > 1 else None
+    return Estimate(statistics.fmean(values), deviation, ends)
+
+
+def _ends(runs: list[Run], metric: str) -> tuple[float, float] | None:
+    found = [run.intervals[metric] for run in runs if metric in run.intervals]
+    if len(found) < len(runs):
+        return None
+    return statistics.fmean(low for low, _ in found), statistics.fmean(high for _, high in found)
+
+
+def _mean_of_known(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if known else None
+
+
+def _or_worst(estimate: Estimate | None) -> float:
+    return -math.inf if estimate is None or math.isnan(estimate.mean) else estimate.mean

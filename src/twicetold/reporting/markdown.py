@@ -1,0 +1,87 @@
+"""The leaderboards and the provenance of the data as Markdown, for a results file that is kept in Git.
+
+Nothing that was merely observed (seconds, speed) is in it, so the same runs give the same bytes.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from twicetold.reporting import provenance
+from twicetold.reporting.glossary import count, describe, number
+from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row, rank
+from twicetold.reporting.records import Cell, Provenance, read_provenance, read_runs
+
+
+def markdown(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path) -> str:
+    """Every dataset's leaderboard with intervals, its counts, its leakage audit and the checksums of its files.
+
+    Raises:
+        FileNotFoundError: if a stage has not been run; says which.
+    """
+    parts = []
+    for data, found in read_runs(cells, runs).items():
+        about = read_provenance(data, processed=processed, raw=raw)
+        parts += [f"## {_cell(data)}\n", f"{provenance.kind_in_words(about)}\n", _leaderboard(rank(data, found))]
+        parts += _data(about)
+    return "\n".join(parts)
+
+
+def _leaderboard(board: Leaderboard) -> str:
+    shown = [name for name in board.metrics[1:] if describe(name).leads]
+    primary = describe(board.primary).label
+    heads = ["model", f"{primary}, test", "95 % interval", f"{primary}, validation"]
+    heads += [f"{describe(name).label}, test" for name in shown] + ["parameters", "epochs"]
+    return _table(heads, (_row(row, board, shown) for row in board.rows))
+
+
+def _row(row: Row, board: Leaderboard, shown: Sequence[str]) -> list[str]:
+    test = row.metrics["test"]
+    primary = test.get(board.primary)
+    model = _cell(row.model)
+    ends = primary.interval if primary else None
+    return [
+        (f"**{model}**" if row is board.best else model) + (" (baseline)" if row.first.is_baseline else ""),
+        _estimate(board.primary, primary, top=board.top(board.primary)),
+        f"{number(ends[0])} to {number(ends[1])}" if ends else "–",
+        _estimate(board.primary, row.metrics["val"].get(board.primary), top=None),
+        *(_estimate(name, test.get(name), top=board.top(name)) for name in shown),
+        count(row.first.parameters) if row.first.parameters else "–",
+        f"{row.epochs:g}" if row.epochs else "–",
+    ]
+
+
+def _estimate(name: str, found: Estimate | None, *, top: float | None) -> str:
+    if found is None:
+        return "–"
+    metric = describe(name)
+    text = metric.show(found.mean) + ("" if found.deviation is None else f" ± {metric.show(found.deviation)}")
+    return f"**{text}**" if found.mean == top else text
+
+
+def _data(about: Provenance) -> list[str]:
+    parts = []
+    counted = provenance.split_table(about.card)
+    if counted is not None:
+        parts.append(_table(["split", *counted.columns], ([split, *cells] for split, cells in counted.rows)))
+    facts = [f"- {name}: {value}" for name, value in provenance.facts(about.card)]
+    facts += [f"- {sentence}" for sentence in provenance.audit_in_words(about.audit)]
+    if facts:
+        parts.append("\n".join(_cell(fact) for fact in facts) + "\n")
+    if about.files:
+        rows = ([f.name, f"{f.size:,}", f"{f.lines:,}", f"`{f.sha256}`", f.origin] for f in about.files)
+        parts.append(_table(["file", "bytes", "lines", "sha256", "from"], rows))
+    return parts
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---", *("---:" for _ in heads[1:])], *rows]
+    return "\n".join("| " + " | ".join(map(_bar, line)) + " |" for line in lines) + "\n"
+
+
+def _bar(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _cell(text: str) -> str:
+    """Text from outside, so that Markdown and HTML in it stay text."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("\n", " ")

@@ -1,0 +1,161 @@
+"""The report as one HTML page that needs nothing else: no address outside it, figures inline, a few lines of script.
+
+Everything that came from configuration or data is escaped; the only unescaped strings are those made here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from twicetold.reporting import comparison, provenance, style
+from twicetold.reporting.glossary import count, describe, number, size
+from twicetold.reporting.leaderboard import Leaderboard, Row
+from twicetold.reporting.page_evidence import curves, significance
+from twicetold.reporting.page_leaderboard import all_metrics_table, estimate, leaderboard_table, plain
+from twicetold.reporting.page_reading import glossary, reading
+from twicetold.reporting.records import Provenance
+
+
+@dataclass(frozen=True)
+class Section:
+    """One dataset: what it is and how the models did on it."""
+
+    about: Provenance
+    board: Leaderboard
+
+
+def page(sections: Sequence[Section]) -> str:
+    """The whole report."""
+    models = {row.model for section in sections for row in section.board.rows}
+    cells = sum(len(row.runs) for section in sections for row in section.board.rows)
+    colours = {model: colour for colour, model in enumerate(_by_role(sections))}
+    boards = [section.board for section in sections]
+    links = "".join(f'<a href="#{_anchor(s)}">{escape(s.about.name)}</a>' for s in sections)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>twicetold: report</title>\n<style>{style.STYLE}</style>\n</head>\n<body>\n"
+        '<header>\n<p class="name">twicetold</p>\n'
+        "<h1>Which cheap model tells me that two texts say the same thing, and how far can I trust it?</h1>\n"
+        f'<p class="lead">{_plural(len(models), "model")} on {_plural(len(sections), "dataset")}, '
+        f"{_plural(cells, 'run')} in all. Every choice was made on validation; the test numbers below chose "
+        "nothing.</p>\n</header>\n"
+        f'<nav>{links}<a href="#reading">How to read this</a><a href="#glossary">Glossary</a></nav>\n<main>\n'
+        f"{_overview(sections)}\n{''.join(_section(s, colours) for s in sections)}\n{reading(boards)}\n"
+        f"{glossary(boards)}\n</main>\n"
+        "<footer>The same numbers at full precision, one per line, are in <code>leaderboard.csv</code> beside this "
+        f"page.</footer>\n<script>{style.SCRIPT}</script>\n</body>\n</html>\n"
+    )
+
+
+def _overview(sections: Sequence[Section]) -> str:
+    models = _by_role(sections)
+    head = "".join(f'<th scope="col">{escape(model)}</th>' for model in models)
+    body = []
+    for section in sections:
+        board = section.board
+        rows = {row.model: row for row in board.rows}
+        cells = [_overview_cell(rows.get(model), board) for model in models]
+        name = f'<a href="#{_anchor(section)}">{escape(board.data)}</a>'
+        metric = escape(describe(board.primary).label)
+        body.append(f'<tr><th scope="row">{name} <span class="sub">{metric}</span></th>{"".join(cells)}</tr>')
+    return (
+        "<h2>At a glance</h2>\n"
+        '<p class="soft">The primary metric on test; the model that validation chooses is set off in colour.</p>\n'
+        f'<div class="scroll"><table><thead><tr><th scope="col">Dataset</th>{head}</tr></thead>'
+        f"<tbody>{''.join(body)}</tbody></table></div>"
+    )
+
+
+def _by_role(sections: Sequence[Section]) -> list[str]:
+    """Every model, the trained ones first, then by name: the order of columns and colours on the whole page."""
+    rows = [row for section in sections for row in section.board.rows]
+    baselines = {row.model for row in rows if row.first.is_baseline}
+    return sorted({row.model for row in rows}, key=lambda model: (model in baselines, model))
+
+
+def _overview_cell(row: Row | None, board: Leaderboard) -> str:
+    if row is None:
+        return '<td class="sub">not run</td>'
+    chosen = ' class="chosen"' if row is board.best else ""
+    return f"<td{chosen}>{plain(board.primary, row.metrics['test'].get(board.primary))}</td>"
+
+
+def _section(section: Section, colours: Mapping[str, int]) -> str:
+    about, board = section.about, section.board
+    judged = about.kind == "labelled_pairs"
+    parts = [
+        f'<section id="{_anchor(section)}">\n<h2>{escape(about.name)}</h2>',
+        f'<p class="soft">{escape(provenance.kind_in_words(about))}</p>',
+        _verdict(board),
+        f"<h3>Leaderboard</h3>\n{leaderboard_table(board)}\n{all_metrics_table(board)}",
+        curves(board, comparison.reliabilities(board.rows) if judged else [], colours),
+        significance(board, comparison.compare(board)) if judged else "",
+        _data(about),
+    ]
+    return "\n".join(part for part in parts if part) + "\n</section>\n"
+
+
+def _verdict(board: Leaderboard) -> str:
+    best, baseline = board.best, board.baseline
+    found = best.metrics["test"][board.primary]
+    metric = escape(describe(board.primary).label)
+    text = f"Validation chooses <b>{escape(best.model)}</b>: {metric} on test {estimate(board.primary, found)}"
+    if found.interval:
+        text += f" (95 % interval {number(found.interval[0])} to {number(found.interval[1])})"
+    if baseline is not None and baseline is not best:
+        other = baseline.metrics["test"][board.primary].mean
+        text += f", {found.mean - other:+.3f} against the best baseline, {escape(baseline.model)}"
+    elif baseline is best and len(board.rows) > 1:
+        text += ". It is a baseline: no other model does better on validation"
+    return f"<p>{text}.</p>"
+
+
+def _data(about: Provenance) -> str:
+    parts = ["<h3>The data</h3>"]
+    counted = provenance.split_table(about.card)
+    if counted is not None:
+        heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in counted.columns)
+        body = "".join(
+            f'<tr><th scope="row">{escape(split)}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in cells)}</tr>'
+            for split, cells in counted.rows
+        )
+        parts.append(
+            f'<div class="scroll"><table><thead><tr><th scope="col">Split</th>{heads}</tr></thead>'
+            f"<tbody>{body}</tbody></table></div>"
+        )
+    facts = provenance.facts(about.card)
+    if facts:
+        items = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts)
+        parts.append(f'<dl class="facts">{items}</dl>')
+    audit = provenance.audit_in_words(about.audit)
+    if audit:
+        items = "".join(f"<li>{escape(sentence)}</li>" for sentence in audit)
+        parts.append(f'<h3>Does anything leak between the splits?</h3><ul class="audit">{items}</ul>')
+    parts.append(_files(about))
+    return "\n".join(parts)
+
+
+def _files(about: Provenance) -> str:
+    if not about.files:
+        return '<p class="soft">No file was downloaded: this corpus is generated, or your own.</p>'
+    body = "".join(
+        f'<tr><th scope="row">{escape(f.name)}</th><td>{size(f.size)}</td><td>{count(f.lines)}</td>'
+        f'<td class="text hash">{escape(f.origin)}</td><td class="text hash">{escape(f.sha256)}</td></tr>'
+        for f in about.files
+    )
+    return (
+        f"<details><summary>Raw files, where they came from and their checksums ({len(about.files)})</summary>"
+        '<div class="scroll"><table><thead><tr><th scope="col">File</th><th scope="col">Size</th>'
+        '<th scope="col">Lines</th><th scope="col" class="text">From</th>'
+        '<th scope="col" class="text">SHA-256</th></tr></thead>'
+        f"<tbody>{body}</tbody></table></div></details>"
+    )
+
+
+def _plural(amount: int, noun: str) -> str:
+    return f"{amount} {noun}{'' if amount == 1 else 's'}"
+
+
+def _anchor(section: Section) -> str:
+    return escape(f"data-{section.about.name}".replace(" ", "-"))

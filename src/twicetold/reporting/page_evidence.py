@@ -1,0 +1,90 @@
+"""What stands behind a leaderboard, as HTML: curves, reliability and paired tests."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+
+from twicetold.reporting import figures
+from twicetold.reporting.comparison import Comparison, Reliability
+from twicetold.reporting.glossary import count, probability, share
+from twicetold.reporting.leaderboard import Leaderboard, Row
+from twicetold.reporting.page_leaderboard import plain
+from twicetold.reporting.records import read_curves
+
+
+def curves(board: Leaderboard, reliabilities: Sequence[Reliability], colours: Mapping[str, int]) -> str:
+    """ROC curves for each label and, where there are probabilities, how reliable they are; one colour per model."""
+    found = [(colours[row.model], row, read_curves(row.first)) for row in board.rows]
+    labels = dict.fromkeys(label for _, _, curves in found for label in curves)
+    panels = []
+    for label in labels:
+        drawn = [(c, row, curves[label], _area(row, label)) for c, row, curves in found if label in curves]
+        figure = figures.roc_figure(
+            [(row.model, f"AUROC {area}", colour, curve) for colour, row, curve, area in drawn],
+            title=f"ROC curves for {label}",
+        )
+        several = len(labels) > 1
+        caption = f"<b>ROC{', same ' + escape(label) if several else ''}</b>: true pairs found against false alarms"
+        legend = [(colour, row.model, area) for colour, row, _, area in drawn]
+        panels.append(_panel(caption, figure, legend))
+    if reliabilities:
+        reliable = [(colours[r.model], r) for r in reliabilities]
+        figure = figures.reliability_figure(reliable, title="Observed share against predicted probability")
+        caption = "<b>Reliability</b>: on the diagonal, a probability means what it says"
+        panels.append(_panel(caption, figure, [(c, r.model, f"off by {r.gap:.3f}") for c, r in reliable]))
+    if not panels:
+        return ""
+    tables = _reliability_table(reliabilities[0]) if reliabilities else ""
+    return f'<h3>Curves</h3>\n<div class="figures">{"".join(panels)}</div>\n{tables}'
+
+
+def significance(board: Leaderboard, found: Sequence[Comparison]) -> str:
+    """The best model against each other one on the same test pairs."""
+    if not found:
+        return ""
+    body = "".join(
+        f'<tr><th scope="row">{escape(c.model)}</th><td>{c.difference:+.4f}</td>'
+        f"<td>{c.low:+.4f} to {c.high:+.4f}</td><td>{probability(c.p_value)}</td>"
+        f"<td>{count(c.only_best_right)}</td><td>{count(c.only_other_right)}</td>"
+        f"<td>{probability(c.verdict_p_value)}</td></tr>"
+        for c in found
+    )
+    best = escape(board.best.model)
+    return (
+        f"<h3>Is {best} really better?</h3>\n"
+        '<p class="soft">On the same test pairs: the difference in AUROC (paired test of DeLong and others) and the '
+        "pairs that only one of the two judges rightly (McNemar’s test). The p-values are not corrected for the "
+        "number of comparisons.</p>\n"
+        f'<div class="scroll"><table><thead><tr><th scope="col">{best} against</th>'
+        '<th scope="col">AUROC<small>difference</small></th><th scope="col"><small>95 % interval</small></th>'
+        f'<th scope="col">p<small>DeLong</small></th><th scope="col">Only {best}<small>is right</small></th>'
+        '<th scope="col">Only the other<small>is right</small></th><th scope="col">p<small>McNemar</small></th>'
+        f"</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _area(row: Row, label: str) -> str:
+    metrics = row.metrics["test"]
+    found = metrics.get(f"auroc_{label}") or metrics.get("auroc")
+    return plain("auroc", found)
+
+
+def _panel(caption: str, figure: str, legend: Iterable[tuple[int, str, str]]) -> str:
+    items = "".join(
+        f'<li>{figures.swatch(colour)}{escape(name)}<span class="sub">{escape(note)}</span></li>'
+        for colour, name, note in legend
+    )
+    return f'<figure><figcaption>{caption}</figcaption>{figure}<ul class="legend">{items}</ul></figure>'
+
+
+def _reliability_table(found: Reliability) -> str:
+    body = "".join(
+        f'<tr><th scope="row">{b.low:.1f} to {b.high:.1f}</th><td>{count(b.count)}</td>'
+        f"<td>{share(b.predicted)}</td><td>{share(b.observed)}</td></tr>"
+        for b in found.bins
+    )
+    return (
+        f"<details><summary>Predicted and observed, {escape(found.model)}</summary>"
+        '<div class="scroll"><table><thead><tr><th scope="col">Probability</th><th scope="col">Test pairs</th>'
+        '<th scope="col">Predicted</th><th scope="col">Say the same</th></tr></thead>'
+        f"<tbody>{body}</tbody></table></div></details>"
+    )

@@ -1,0 +1,109 @@
+"""The leaderboard of one dataset as HTML tables."""
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+from twicetold.reporting import figures
+from twicetold.reporting.glossary import count, describe, magnitude, number
+from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row
+
+
+def leaderboard_table(board: Leaderboard) -> str:
+    """One row per model, the best on validation first; a click on a head sorts by its column."""
+    shown = [name for name in board.metrics[1:] if describe(name).leads]
+    primary = escape(describe(board.primary).label)
+    heads = [
+        '<th scope="col">Model</th>',
+        f'<th scope="col">{primary}<small>test</small></th>',
+        '<th scope="col" class="text"><small>95 % interval</small></th>',
+        f'<th scope="col">{primary}<small>validation</small></th>',
+        *(f'<th scope="col">{escape(describe(name).label)}<small>test</small></th>' for name in shown),
+        '<th scope="col">Parameters</th>',
+        '<th scope="col">Epochs</th>',
+    ]
+    observed = any(row.train_seconds is not None or row.texts_per_second is not None for row in board.rows)
+    if observed:
+        heads.append('<th scope="col">Training<small>seconds</small></th>')
+        heads.append('<th scope="col">Speed<small>texts a second</small></th>')
+    body = "".join(_leaderboard_row(row, board, shown, observed) for row in board.rows)
+    return (
+        f'<div class="scroll"><table class="wide sortable"><thead><tr>{"".join(heads)}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def all_metrics_table(board: Leaderboard) -> str:
+    """Every metric of every model, validation beside test, folded away."""
+    heads = "".join(
+        f'<th scope="col">{escape(row.model)}<small>validation</small></th><th scope="col"><small>test</small></th>'
+        for row in board.rows
+    )
+    body = "".join(
+        f'<tr><th scope="row">{escape(describe(name).label)}</th>'
+        + "".join(f"<td>{plain(name, row.metrics[s].get(name), 4)}</td>" for row in board.rows for s in ("val", "test"))
+        + "</tr>"
+        for name in board.metrics
+    )
+    return (
+        "<details><summary>All metrics, validation beside test</summary>"
+        f'<div class="scroll"><table class="wide"><thead><tr><th scope="col">Metric</th>{heads}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div></details>"
+    )
+
+
+def estimate(name: str, found: Estimate) -> str:
+    """A mean with its deviation over seeds."""
+    metric = describe(name)
+    if found.deviation is None:
+        return metric.show(found.mean)
+    return f'{metric.show(found.mean)} <span class="sub spread">± {metric.show(found.deviation)}</span>'
+
+
+def plain(name: str, found: Estimate | None, digits: int = 3) -> str:
+    """A mean alone, an en dash where there is none."""
+    return "–" if found is None else describe(name).show(found.mean, digits)
+
+
+def _leaderboard_row(row: Row, board: Leaderboard, shown: Sequence[str], observed: bool) -> str:
+    tags = f' <span class="sub">{len(row.runs)} seeds</span>' if len(row.runs) > 1 else ""
+    tags += '<span class="tag on">best</span>' if row is board.best else ""
+    tags += '<span class="tag">baseline</span>' if row.first.is_baseline else ""
+    primary = row.metrics["test"].get(board.primary)
+    cells = [
+        _quality(board.primary, primary, top=board.top(board.primary)),
+        f'<td class="left" data-value="{primary.mean if primary else "nan"}">{_whisker(primary, board)}</td>',
+        _quality(board.primary, row.metrics["val"].get(board.primary), top=None),
+        *(_quality(name, row.metrics["test"].get(name), top=board.top(name)) for name in shown),
+        _amount(row.first.parameters, count(row.first.parameters) if row.first.parameters else "–"),
+        _amount(row.epochs, f"{row.epochs:g}" if row.epochs else "–"),
+    ]
+    if observed:
+        costs = (row.train_seconds, row.texts_per_second)
+        cells += [_amount(cost, "–" if cost is None else magnitude(cost)) for cost in costs]
+    kind = ' class="best"' if row is board.best else ""
+    return f'<tr{kind}><th scope="row">{escape(row.model)}{tags}</th>{"".join(cells)}</tr>'
+
+
+def _quality(name: str, found: Estimate | None, *, top: float | None) -> str:
+    if found is None:
+        return '<td data-value="nan">–</td>'
+    kind = ' class="top"' if found.mean == top else ""
+    return f'<td{kind} data-value="{found.mean!r}">{estimate(name, found)}</td>'
+
+
+def _amount(value: float | None, text: str) -> str:
+    return f'<td data-value="{"nan" if value is None else value}">{text}</td>'
+
+
+def _whisker(found: Estimate | None, board: Leaderboard) -> str:
+    if found is None or math.isnan(found.mean):
+        return ""
+    estimates = [row.metrics["test"][board.primary] for row in board.rows if board.primary in row.metrics["test"]]
+    ends = [end for e in estimates for end in (e.mean, *(e.interval or ())) if not math.isnan(end)]
+    axis = (min(ends), max(ends)) if max(ends) > min(ends) else (min(ends) - 0.5, max(ends) + 0.5)
+    baseline = board.baseline.metrics["test"][board.primary].mean if board.baseline else None
+    drawn = figures.whisker(found.mean, interval=found.interval, axis=axis, baseline=baseline)
+    if found.interval is None:
+        return drawn
+    return f'{drawn} <span class="sub">{number(found.interval[0])}–{number(found.interval[1])}</span>'

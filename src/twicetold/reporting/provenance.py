@@ -1,0 +1,159 @@
+"""What a corpus card says, in words: how many texts and pairs, from which files, and what leaks between splits.
+
+Sources name their counts themselves, so anything a card holds is shown; counts that are known by name get a sentence.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from twicetold.data.corpus import SPLITS
+from twicetold.reporting.glossary import magnitude, share
+from twicetold.reporting.records import Provenance
+
+MALFORMED = "malformed"  # on a card: why rows were left out, and how many
+
+KINDS = {
+    "documents": "Texts with labels. Two texts belong together when they share a label, and every pair of test texts "
+    "is judged.",
+    "labelled_pairs": "Pairs of texts that people judged to say the same or not.",
+    "graded_pairs": "Pairs of texts that people graded by how alike in meaning they are.",
+}
+
+
+_AUDIT = {
+    "texts_in_train": "{test} of the test texts occur in training pairs, too (validation {val}).",
+    "equal_texts_in_train": "{test} of the test texts stand word for word in train (validation {val}).",
+    "pairs_with_both_texts_in_train": "{test} of the test pairs join two texts that train has both seen "
+    "(validation {val}).",
+    "equal_pairs_in_train": "{test} of the test pairs are pairs of train, word for word (validation {val}).",
+    "identical_pairs": "{test} of the test pairs hold the same text twice (validation {val}).",
+    "closure_coverage": "{test} of the test pairs follow from train by transitivity: both texts are in one cluster of "
+    "known duplicates (validation {val}).",
+    "closure_label_mean": "The mean label of those pairs is {test} (validation {val}).",
+    "frequency_auroc_min": "A score that never reads, only counts how often the rarer of the two texts occurs in "
+    "training pairs, reaches an AUROC of {test} (validation {val}); 0.500 would be a fair split.",
+    "frequency_auroc_sum": "The same with the occurrences of both texts added up: AUROC {test} (validation {val}).",
+    "stories_in_train": "{test} of the test stories are told in train, too (validation {val}).",
+    "texts_of_train_stories": "{test} of the test texts belong to such a story (validation {val}).",
+    "texts_before_end_of_train": "{test} of the test texts appeared before the last one of train (validation {val}).",
+}
+"""Sentence for each finding of `twicetold.data.audit`, in reading order; others are shown by name."""
+
+_FIRST = ("texts", "pairs")  # columns that lead the table of splits
+
+
+@dataclass(frozen=True)
+class SplitTable:
+    """Counts that a card gives per split."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[str, ...]], ...]
+    """Split and one cell for each column."""
+
+
+def kind_in_words(about: Provenance) -> str:
+    """What the labels of a dataset are."""
+    return KINDS[about.kind]
+
+
+def split_table(card: Mapping[str, Any]) -> SplitTable | None:
+    """Everything that a card counts per split as one table, None where it counts nothing so."""
+    columns: dict[str, Mapping[str, Any]] = {}
+    for key, value in _leaves({key: value for key, value in card.items() if key != MALFORMED}):
+        if _is_per_split(value):
+            columns |= _per_split(key, value)
+    if not columns:
+        return None
+    columns = {name: columns[name] for name in sorted(columns, key=lambda name: name not in _FIRST)}
+    rows = [(s, tuple(_value(found.get(s)) for found in columns.values())) for s in SPLITS]
+    return SplitTable(tuple(_readable(name) for name in columns), tuple(rows))
+
+
+def facts(card: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Everything else on a card, as name and value."""
+    found = [
+        (_readable(key), _value(value))
+        for key, value in _leaves({key: value for key, value in card.items() if key != MALFORMED})
+        if not _is_per_split(value) and value is not None and value != []
+    ]
+    return [*found, ("Malformed rows left out", _malformed(card[MALFORMED]))] if MALFORMED in card else found
+
+
+def _malformed(reasons: Mapping[str, Any]) -> str:
+    """How many rows a source could not use, and why: reason -> count, or the same for each split."""
+    counts: dict[str, int] = {}
+    for reason, count in (leaf for part in _flat(reasons) for leaf in part.items()):
+        counts[reason] = counts.get(reason, 0) + int(count)
+    total = sum(counts.values())
+    why = ", ".join(f"{reason.replace('_', ' ')} {count:,}" for reason, count in counts.items() if count)
+    return f"{total:,} ({why})" if total else "none"
+
+
+def _flat(reasons: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return list(reasons.values()) if _is_per_split(reasons) else [reasons]
+
+
+def audit_in_words(audit: Mapping[str, Any]) -> list[str]:
+    """What the leakage audit found, a sentence each; findings that are not defined on test are left out.
+
+    Args:
+        audit: split -> finding -> value, as `twicetold.data.audit` gives it.
+    """
+    test, val = audit.get("test", {}), audit.get("val", {})
+    known = [key for key in _AUDIT if key in test]
+    keys = known + [key for key in test if key not in _AUDIT]
+    return [_sentence(key, test[key], val.get(key)) for key in keys if test[key] is not None]
+
+
+def _sentence(key: str, test: Any, val: Any) -> str:
+    pattern = _AUDIT.get(key, f"{_readable(key)}: {{test}} on test, {{val}} on validation.")
+    is_share = "auroc" not in key and "mean" not in key
+    for split, value in (("test", test), ("val", val)):
+        shown = "not defined" if value is None else share(value) if is_share else f"{value:.3f}"
+        pattern = pattern.replace(f"{{{split}}}", shown)
+    return pattern
+
+
+def _leaves(card: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for key, value in card.items():
+        name = key if key == prefix else f"{prefix} {key}".strip()
+        if isinstance(value, Mapping) and not _is_per_split(value):
+            found += _leaves(value, name)
+        else:
+            found.append((name, value))
+    return found
+
+
+def _is_per_split(value: Any) -> bool:
+    return isinstance(value, Mapping) and bool(value) and set(value) <= set(SPLITS)
+
+
+def _per_split(key: str, value: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    if not any(isinstance(found, Mapping) for found in value.values()):
+        return {key: value}
+    columns: dict[str, dict[str, Any]] = {}
+    for split, found in value.items():
+        for name, inner in _leaves(found):
+            columns.setdefault(name, {})[split] = inner
+    return dict(columns)
+
+
+def _readable(key: str) -> str:
+    words = key.replace("_", " ").strip()
+    return words[:1].upper() + words[1:]
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return share(value) if 0 <= value <= 1 else magnitude(value)
+    if isinstance(value, list):
+        return ", ".join(_value(item) for item in value)
+    return str(value)

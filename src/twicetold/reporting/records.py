@@ -1,0 +1,189 @@
+"""What the stages before the report left behind, read from run folders and data folders."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from twicetold import layout
+from twicetold.data.download import FileRecord, Manifest
+from twicetold.evaluation.decision import Decision
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One cell of the grid: one model on one dataset with one seed."""
+
+    data: str
+    model: str
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """The name of its config file, run folder and stages."""
+        return layout.cell(self.data, self.model, self.seed)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What training and evaluation of one cell left behind."""
+
+    cell: Cell
+    folder: Path
+    metrics: Mapping[str, Mapping[str, float]]
+    """Split -> metric -> value; NaN where the metric is undefined."""
+    intervals: Mapping[str, tuple[float, float]]
+    """Test metric -> ends of its 95 % interval."""
+    parameters: int
+    epochs: int
+    primary: str
+    """The metric that training watched on validation."""
+    train_seconds: float | None
+    texts_per_second: float | None
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether nothing was learned by gradient: the lexical baselines."""
+        return self.parameters == 0
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One ROC curve, from (0, 0) to (1, 1)."""
+
+    false_positive_rate: NDArray[np.float64]
+    true_positive_rate: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Test scores of one run, in the corpus's order of pairs."""
+
+    label: NDArray[np.float64]
+    score: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What is known about one dataset."""
+
+    name: str
+    kind: str
+    card: Mapping[str, Any]
+    """Counts and notes of the source, without the audit."""
+    audit: Mapping[str, Any]
+    files: tuple[FileRecord, ...]
+    """Empty for generated corpora."""
+
+
+def read_runs(cells: Sequence[Cell], runs: Path) -> dict[str, list[Run]]:
+    """The runs of each dataset, datasets in order of first appearance, runs by model and seed.
+
+    Raises:
+        ValueError: if there are no cells.
+        FileNotFoundError: if a cell was not trained or not evaluated; says which stage to run.
+    """
+    if not cells:
+        raise ValueError("no cells to report on: name datasets, models and seeds, then run `dvc repro compose`")
+    by_data: dict[str, list[Run]] = {cell.data: [] for cell in cells}
+    for cell in sorted(cells):
+        by_data[cell.data].append(_read_run(cell, runs / cell.name))
+    return by_data
+
+
+def read_provenance(data: str, *, processed: Path, raw: Path) -> Provenance:
+    """The corpus card and the manifest of raw files of one dataset.
+
+    Raises:
+        FileNotFoundError: if one of them is missing; says which stage to run.
+    """
+    about = _read_json(processed / data / layout.CARD, stage=f"prepare@{data}")
+    _require(raw / data / layout.MANIFEST, stage=f"download@{data}")
+    card = dict(about["card"])
+    audit = card.pop("audit", {})
+    for elsewhere in ("files", "source"):  # the manifest and `conf/data` say the same and more
+        card.pop(elsewhere, None)
+    return Provenance(data, about["kind"], card, audit, Manifest.load(raw / data).files)
+
+
+def read_curves(run: Run) -> dict[str, Curve]:
+    """ROC curves of a run by label (`category`, `story`); empty where it has none, as for graded pairs."""
+    path = run.folder / layout.ROC
+    if not path.exists():
+        return {}
+    table = pa_csv.read_csv(path)
+    if not table.num_rows:
+        return {}
+    curves = {}
+    for label in pc.unique(table["label"]).to_pylist():
+        rows = table.filter(pc.equal(table["label"], label))
+        rates = (rows[name].cast("float64").to_numpy() for name in ("false_positive_rate", "true_positive_rate"))
+        curves[str(label)] = Curve(*rates)
+    return curves
+
+
+def read_scores(run: Run) -> Scores | None:
+    """Test scores of a run, or None for documents, whose pairs are too many to keep."""
+    path = run.folder / layout.SCORES
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is missing: run `dvc repro evaluate@{run.cell.name}`")
+    rows = pq.read_table(path, columns=["split", "label", "score"])
+    rows = rows.filter(pc.equal(rows["split"].cast("string"), "test"))
+    if not rows.num_rows:
+        return None
+    return Scores(*(rows[name].cast("float64").to_numpy() for name in ("label", "score")))
+
+
+def read_decision(run: Run) -> Decision:
+    """The threshold and the calibration that a run chose on validation."""
+    found = _read_json(run.folder / layout.MODEL / layout.DECISION, stage=f"train@{run.cell.name}")
+    return Decision.from_json(found)
+
+
+def _read_run(cell: Cell, folder: Path) -> Run:
+    training = _read_json(folder / layout.MODEL / layout.TRAINING, stage=f"train@{cell.name}")
+    metrics = _read_json(folder / layout.METRICS, stage=f"evaluate@{cell.name}")
+    intervals = _read_json(folder / layout.INTERVALS, stage=f"evaluate@{cell.name}")
+    observed_path = folder / layout.OBSERVED
+    observed = json.loads(observed_path.read_text(encoding="utf-8")) if observed_path.exists() else {}
+    for split in ("val", "test"):
+        if split not in metrics:
+            raise ValueError(
+                f"{folder.name}/{layout.METRICS} has no {split!r}, only {sorted(metrics)}: "
+                f"expected 'val' and 'test'. Run `dvc repro --force evaluate@{cell.name}`."
+            )
+    return Run(
+        cell=cell,
+        folder=folder,
+        metrics={split: {name: _number(value) for name, value in found.items()} for split, found in metrics.items()},
+        intervals={name: (float(low), float(high)) for name, (low, high) in intervals.get("test", {}).items()},
+        parameters=int(training["parameters"]),
+        epochs=int(training["epochs"]),
+        primary=training["metric"],
+        train_seconds=observed.get("train_seconds"),
+        texts_per_second=observed.get("texts_per_second"),
+    )
+
+
+def _read_json(path: Path, *, stage: str) -> Any:
+    _require(path, stage=stage)
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _require(path: Path, *, stage: str) -> None:
+    if not path.exists():
+        raise FileNotFoundError(
+            f"{path} is missing: the report needs it and the stage {stage} writes it. "
+            f"Run `dvc repro {stage}`, or take the cell out of the grid."
+        )
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else float(value)

@@ -1,0 +1,100 @@
+"""The leaderboards for a terminal: the best model in bold there, plain ASCII where the output goes to a file or a pipe.
+
+Every block fits 100 columns; what does not fit is in the report.
+"""
+
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from twicetold.reporting.glossary import count, describe, magnitude, number
+from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row, rank
+from twicetold.reporting.records import Cell, read_runs
+
+WIDTH = 100
+_GAP = "  "
+_NOTE = "* best on validation (val); every other column is about test\n"
+_BOLD, _DIM, _RESET = "\033[1m", "\033[2m", "\033[0m"
+_SHORT = {"average_precision": "AP", "accuracy": "acc", "knn_accuracy": "kNN", "category": "cat"}
+
+
+def leaderboard_text(cells: Sequence[Cell], runs: Path, *, terminal: bool | None = None) -> str:
+    """One block per dataset, the best model on validation first and marked with a star.
+
+    Args:
+        cells: what to show.
+        runs: the folder of run folders.
+        terminal: whether the reader is a terminal that understands bold; None asks standard output.
+
+    Raises:
+        FileNotFoundError: if a cell was not trained or not evaluated; says which stage to run.
+    """
+    styled = sys.stdout.isatty() if terminal is None else terminal
+    boards = [rank(data, found) for data, found in read_runs(cells, runs).items()]
+    return "\n".join([*(_block(board, styled) for board in boards), _NOTE])
+
+
+def _block(board: Leaderboard, styled: bool) -> str:
+    seconds = any(row.train_seconds is not None for row in board.rows)
+    heads = ["", "test", "95 % interval", "val"]
+    lines = [_leading_cells(row, board) for row in board.rows]
+    for head, column in _trailing_columns(board, seconds):
+        taken = sum(_width(cells) + len(_GAP) for cells in zip(heads, *lines, strict=True))
+        if taken + _width([head, *column]) <= WIDTH:
+            heads.append(head)
+            for cells, cell in zip(lines, column, strict=True):
+                cells.append(cell)
+    widths = [_width(cells) for cells in zip(heads, *lines, strict=True)]
+    title = f"{board.data}: {describe(board.primary).label}"
+    head = _line(heads, widths)
+    body = [_line(cells, widths) for cells in lines]
+    if styled:
+        title, head, body[0] = f"{_BOLD}{title}{_RESET}", f"{_DIM}{head}{_RESET}", f"{_BOLD}{body[0]}{_RESET}"
+    return "\n".join([title, head, *body]) + "\n"
+
+
+def _leading_cells(row: Row, board: Leaderboard) -> list[str]:
+    test = row.metrics["test"].get(board.primary)
+    ends = test.interval if test else None
+    return [
+        ("* " if row is board.best else "  ") + row.model,
+        _spread(board.primary, test),
+        f"{number(ends[0])}-{number(ends[1])}" if ends else "",
+        _mean(board.primary, row.metrics["val"].get(board.primary)),
+    ]
+
+
+def _trailing_columns(board: Leaderboard, seconds: bool) -> list[tuple[str, list[str]]]:
+    """The columns to add while they fit: cost first, since that is half of the question."""
+    rows = board.rows
+    columns = [("parameters", ["none" if row.first.is_baseline else count(row.first.parameters) for row in rows])]
+    if seconds:
+        columns.append(("train s", ["" if r.train_seconds is None else magnitude(r.train_seconds) for r in rows]))
+    shown = [name for name in board.metrics[1:] if describe(name).leads]
+    return columns + [(_short(name), [_mean(name, row.metrics["test"].get(name)) for row in rows]) for name in shown]
+
+
+def _short(name: str) -> str:
+    for long, short in _SHORT.items():
+        name = name.replace(long, short)
+    return name.replace("precision_at_", "P@").replace("_", " ")
+
+
+def _spread(name: str, found: Estimate | None) -> str:
+    spread = "" if found is None or found.deviation is None else f" +-{describe(name).show(found.deviation)}"
+    return _mean(name, found) + spread
+
+
+def _mean(name: str, found: Estimate | None) -> str:
+    return "-" if found is None or math.isnan(found.mean) else describe(name).show(found.mean)
+
+
+def _width(cells: Sequence[str]) -> int:
+    return max(len(cell) for cell in cells)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    first = cells[0].ljust(widths[0])
+    rest = [cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True)]
+    return _GAP.join([first, *rest]).rstrip()

@@ -1,0 +1,124 @@
+"""Run folders as the other stages leave them, small and made up."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from twicetold import layout
+from twicetold.reporting import Cell
+
+PAIRS = 400
+
+
+@dataclass(frozen=True)
+class Project:
+    """Folders of a finished pipeline."""
+
+    root: Path
+
+    @property
+    def folders(self) -> dict[str, Path]:
+        return {"runs": self.root / "runs", "processed": self.root / "processed", "raw": self.root / "raw"}
+
+    def run(self, cell: Cell) -> Path:
+        return self.root / "runs" / cell.name
+
+    def add_data(self, name: str, kind: str, card: Mapping[str, Any], *, files: list[dict[str, Any]] | None = None):
+        about = {"name": name, "kind": kind, "group_names": {}, "card": card}
+        write(self.root / "processed" / name / layout.CARD, about)
+        write(self.root / "raw" / name / layout.MANIFEST, {"files": files or []})
+
+    def add_run(
+        self,
+        cell: Cell,
+        metrics: Mapping[str, float],
+        *,
+        primary: str,
+        val: Mapping[str, float] | None = None,
+        parameters: int = 0,
+        seconds: float | None = None,
+    ) -> Path:
+        folder = self.run(cell)
+        write(folder / layout.METRICS, {"test": metrics, "val": metrics if val is None else val})
+        write(folder / layout.INTERVALS, {"test": {primary: [metrics[primary] - 0.02, metrics[primary] + 0.02]}})
+        training = {"parameters": parameters, "epochs": 7 if parameters else 0, "metric": primary}
+        write(folder / layout.MODEL / layout.TRAINING, training)
+        decision = {"threshold": 0.5, "slope": 4.0, "intercept": -2.0}
+        write(folder / layout.MODEL / layout.DECISION, decision)
+        if seconds is not None:
+            write(folder / layout.OBSERVED, {"train_seconds": seconds, "texts_per_second": 1234.5})
+        return folder
+
+
+def write(path: Path, content: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def write_roc(folder: Path, *labels: str) -> None:
+    rows = ["label,false_positive_rate,true_positive_rate"]
+    rows += [f"{label},{x},{x**0.5}" for label in labels for x in (0.0, 0.25, 0.5, 1.0)]
+    (folder / layout.ROC).write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
+def write_scores(folder: Path, *, separation: float, labels_from: int = 0) -> None:
+    label = np.random.default_rng(labels_from).integers(0, 2, PAIRS)
+    score = 0.5 + separation * (label - 0.5) + np.random.default_rng(len(folder.name)).normal(0, 0.3, PAIRS)
+    table = {"split": ["test"] * PAIRS + ["val"], "label": [*label.astype(float), 0.0], "score": [*score, 99.0]}
+    pq.write_table(pa.table(table), folder / layout.SCORES)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """No data and no runs yet."""
+    return Project(tmp_path)
+
+
+@pytest.fixture
+def finished(project: Project) -> tuple[Project, list[Cell]]:
+    """Three kinds of data, trained models and baselines, two seeds of one."""
+    findings = {"texts_in_train": 0.25, "frequency_auroc_min": 0.58, "closure_label_mean": None}
+    audit = {"val": findings, "test": findings}
+    splits = {s: {"pairs": 400, "share_of_duplicates": 0.5} for s in ("train", "val", "test")}
+    card = {"rows": 1203, "malformed": {"bad_label": 3}, "splits": splits, "audit": audit, "source": {"_target_": "x"}}
+    record = {"name": "pairs.tsv", "source": "questions", "origin": "mirror", "size": 12345, "lines": 9}
+    record["sha256"] = "ab" * 32
+    project.add_data("questions", "labelled_pairs", card, files=[record])
+    project.add_data("news", "documents", {"malformed": {}, "splits": {s: {"texts": 90} for s in splits}, "audit": {}})
+    project.add_data("graded", "graded_pairs", {"malformed": {"test": {"bad_grade": 1}, "val": {}}})
+    cells = []
+    for model, seed, quality, parameters in [("dae", 0, 0.8, 1000), ("dae", 1, 0.82, 1000), ("tfidf", 0, 0.7, 0)]:
+        cells.append(Cell("questions", model, seed))
+        metrics = {"auroc": quality, "accuracy": quality - 0.1, "threshold": 0.5}
+        val = {"auroc": quality + 0.01, "accuracy": quality, "threshold": 0.5}
+        seconds = 12.5 if parameters else 0.5
+        folder = project.add_run(cells[-1], metrics, val=val, primary="auroc", parameters=parameters, seconds=seconds)
+        write_roc(folder, "duplicate")
+        write_scores(folder, separation=quality - 0.3)
+    for model, quality in [("dae", 0.75), ("tfidf", 0.52)]:
+        cells.append(Cell("news", model, 0))
+        metrics = {"auroc_category": quality, "auroc_story": 0.9, "precision_at_10_story": 0.6}
+        write_roc(project.add_run(cells[-1], metrics, primary="auroc_category"), "category", "story")
+        cells.append(Cell("graded", model, 0))
+        project.add_run(cells[-1], {"pearson": quality, "spearman": quality - 0.01}, primary="spearman")
+    return project, cells
+
+
+@pytest.fixture
+def make_page(finished: tuple[Project, list[Cell]]) -> Callable[[], str]:
+    """Build the report of the finished project and read its page."""
+    from twicetold import reporting
+
+    def make() -> str:
+        project, cells = finished
+        reporting.build(cells, **project.folders, target=project.root / "reports")
+        return (project.root / "reports" / layout.REPORT).read_text(encoding="utf-8")
+
+    return make

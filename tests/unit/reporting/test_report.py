@@ -1,0 +1,301 @@
+import csv
+import json
+import math
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from twicetold import layout, reporting
+from twicetold.reporting import Cell
+
+VOID = {"meta", "link", "br", "img", "hr", "input"}
+
+
+class Balance(HTMLParser):
+    """Fails on a tag that is closed in the wrong order or never."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.cells, self.widths = [], 0, []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "table":
+            self.widths.append(set())
+        if tag == "tr":
+            self.cells = 0
+        if tag in ("td", "th"):
+            self.cells += 1
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+        if tag == "tr":
+            self.widths[-1].add(self.cells)
+
+
+def build(project, cells):
+    reporting.build(cells, **project.folders, target=project.root / "reports")
+    return (project.root / "reports" / layout.REPORT).read_text(encoding="utf-8")
+
+
+def test_the_csv_holds_every_metric_of_every_run_and_nothing_observed(finished):
+    project, cells = finished
+    build(project, cells)
+
+    with (project.root / "reports" / layout.LEADERBOARD).open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    found = {(r["data"], r["model"], int(r["seed"]), r["split"], r["metric"]): float(r["value"]) for r in rows}
+    expected = {
+        (cell.data, cell.model, cell.seed, split, metric): value
+        for cell in cells
+        for split, metrics in json.loads((project.run(cell) / layout.METRICS).read_text()).items()
+        for metric, value in metrics.items()
+    }
+    assert found == expected
+
+
+def test_the_page_needs_nothing_outside_it(make_page):
+    html = make_page()
+
+    assert not re.search(r"(?:src|href)=\"(?!#)", html)
+    assert "@import" not in html
+    assert "url(" not in html
+
+
+def test_every_tag_is_closed_and_the_rows_of_a_table_are_equally_wide(make_page):
+    checked = Balance()
+    checked.feed(make_page())
+
+    assert checked.open == []
+    assert all(len(widths) == 1 for widths in checked.widths), checked.widths
+
+
+def test_every_link_leads_somewhere_on_the_page(make_page):
+    html = make_page()
+
+    assert set(re.findall(r'href="#([^"]+)"', html)) <= set(re.findall(r'id="([^"]+)"', html))
+
+
+def test_the_same_files_give_the_same_bytes_in_whatever_order_runs_are_named(finished):
+    project, cells = finished
+    first = build(project, cells)
+    backwards = [cell for data in ("questions", "news", "graded") for cell in reversed(cells) if cell.data == data]
+
+    assert build(project, backwards) == first
+
+
+def test_no_path_of_this_machine_is_on_the_page(finished):
+    project, cells = finished
+
+    assert str(project.root) not in build(project, cells)
+
+
+def test_names_and_notes_from_outside_are_escaped(project):
+    evil = "<img src=x onerror=alert(1)>&\"'"
+    cell = Cell("data", "m<script>", 0)
+    record = {"name": evil, "source": "s", "origin": evil, "size": 1, "sha256": "00", "lines": 1}
+    card = {evil: evil, "splits": {s: {evil: 1} for s in ("train", "val", "test")}, "audit": {"test": {evil: 0.5}}}
+    project.add_data("data", "labelled_pairs", card, files=[record])
+    project.add_run(cell, {"auroc": 0.7, evil: 0.1}, primary="auroc")
+
+    html = build(project, [cell])
+
+    assert "<img" not in html
+    assert "m<script>" not in html
+    assert "&lt;img" in html
+
+
+def test_a_page_of_documents_draws_one_roc_figure_for_each_label(make_page):
+    html = make_page()
+
+    assert html.count('aria-label="ROC curves for category"') == 1
+    assert html.count('aria-label="ROC curves for story"') == 1
+
+
+def test_only_labelled_pairs_get_paired_tests_and_a_reliability_figure(make_page):
+    html = make_page()
+
+    assert html.count("really better?</h3>") == 1
+    assert html.count("Observed share against predicted probability") == 1
+
+
+def test_the_paired_tests_are_those_of_the_evaluation_package(finished):
+    from twicetold.evaluation.intervals import mcnemar, paired_auroc_test
+    from twicetold.reporting.comparison import compare
+    from twicetold.reporting.leaderboard import rank
+    from twicetold.reporting.records import read_runs
+
+    project, cells = finished
+    (found,) = compare(rank("questions", read_runs(cells, project.root / "runs")["questions"]))
+
+    sides = [pq.read_table(project.run(Cell("questions", model, 0)) / layout.SCORES) for model in ("dae", "tfidf")]
+    best, other = (side["score"].to_numpy()[:-1] for side in sides)
+    label = sides[0]["label"].to_numpy()[:-1] == 1
+    expected = paired_auroc_test(best, other, label)
+    right, other_right = (best >= 0.5) == label, (other >= 0.5) == label
+    assert (found.difference, found.p_value) == (expected.difference, expected.p_value)
+    assert found.only_best_right == np.sum(right & ~other_right)
+    assert found.only_other_right == np.sum(~right & other_right)
+    assert found.verdict_p_value == mcnemar(right, other_right).p_value
+
+
+def test_models_scored_on_different_pairs_are_not_compared(finished):
+    project, cells = finished
+    scores = project.run(Cell("questions", "tfidf", 0)) / layout.SCORES
+    table = pq.read_table(scores).to_pydict()
+    table["label"][0] = 1 - table["label"][0]
+    pq.write_table(pa.table(table), scores)
+
+    with pytest.raises(ValueError, match="questions-dae-0 and questions-tfidf-0 were scored on different test pairs"):
+        build(project, cells)
+
+
+def test_the_audit_is_told_in_words_and_undefined_findings_are_left_out(make_page):
+    html = make_page()
+
+    assert "25.0 % of the test texts occur in training pairs, too (validation 25.0 %)." in html
+    assert "AUROC of 0.580 (validation 0.580)" in html
+    assert "mean label of those pairs" not in html
+
+
+def test_malformed_rows_are_counted_with_their_reasons(make_page):
+    html = make_page()
+
+    assert "3 (bad label 3)" in html
+    assert "1 (bad grade 1)" in html
+    assert "<dd>none</dd>" in html
+
+
+def test_the_glossary_explains_each_metric_on_the_page_and_no_other(make_page):
+    glossary = make_page().split('id="glossary"')[1]
+
+    for label in ("AUROC", "AUROC category", "P@10 story", "Threshold", "Spearman"):
+        assert f"<dt>{label}</dt>" in glossary
+    assert "<dt>MCC</dt>" not in glossary
+
+
+def test_seconds_are_shown_where_they_were_observed_and_nowhere_else(make_page):
+    questions, news = make_page().split('<section id="data-news">')
+
+    assert "12.5" in questions
+    assert "Training<small>seconds" not in news.split("</section>")[0]
+
+
+def test_an_undefined_metric_is_a_dash_on_the_page_and_nan_in_the_csv(project):
+    cell = Cell("data", "dae", 0)
+    project.add_data("data", "graded_pairs", {})
+    project.add_run(cell, {"pearson": 0.5, "spearman": math.nan}, primary="pearson")
+
+    html = build(project, [cell])
+
+    assert "nan<" not in html
+    assert f"{'data,dae,0,test,spearman'},nan" in (project.root / "reports" / layout.LEADERBOARD).read_text()
+
+
+@pytest.mark.parametrize(
+    ("missing", "stage"),
+    [
+        (f"{layout.MODEL}/{layout.TRAINING}", "train@questions-tfidf-0"),
+        (f"{layout.MODEL}/{layout.DECISION}", "train@questions-tfidf-0"),
+        (layout.METRICS, "evaluate@questions-tfidf-0"),
+        (layout.INTERVALS, "evaluate@questions-tfidf-0"),
+    ],
+)
+def test_a_missing_run_file_names_the_stage_to_run_and_nothing_is_written(finished, missing, stage):
+    project, cells = finished
+    (project.run(Cell("questions", "tfidf", 0)) / missing).unlink()
+
+    with pytest.raises(FileNotFoundError, match=f"dvc repro {stage}"):
+        build(project, cells)
+    assert not (project.root / "reports").exists()
+
+
+@pytest.mark.parametrize(
+    ("missing", "stage"),
+    [(f"processed/news/{layout.CARD}", "prepare@news"), (f"raw/news/{layout.MANIFEST}", "download@news")],
+)
+def test_a_missing_data_file_names_the_stage_to_run(finished, missing, stage):
+    project, cells = finished
+    (project.root / missing).unlink()
+
+    with pytest.raises(FileNotFoundError, match=f"dvc repro {stage}"):
+        build(project, cells)
+
+
+def test_metrics_without_a_split_say_what_was_expected(finished):
+    project, cells = finished
+    (project.run(cells[0]) / layout.METRICS).write_text('{"test": {"auroc": 0.5}}')
+
+    with pytest.raises(ValueError, match=r"has no 'val', only \['test'\].*evaluate@questions-dae-0"):
+        build(project, cells)
+
+
+def test_no_cells_are_an_error_and_not_an_empty_report(project):
+    with pytest.raises(ValueError, match="no cells to report on"):
+        build(project, [])
+
+
+def test_other_files_in_the_target_folder_stay(finished):
+    project, cells = finished
+    (project.root / "reports").mkdir()
+    (project.root / "reports" / "mine.txt").write_text("mine")
+    build(project, cells)
+
+    assert sorted(p.name for p in (project.root / "reports").iterdir()) == ["index.html", "leaderboard.csv", "mine.txt"]
+
+
+def test_the_terminal_text_is_ascii_and_fits_100_columns_where_there_is_no_terminal(finished):
+    project, cells = finished
+    text = reporting.leaderboard_text(cells, project.root / "runs", terminal=False)
+
+    assert text.isascii()
+    assert max(map(len, text.splitlines())) <= 100
+    assert "\033" not in text
+
+
+def test_the_terminal_text_has_a_block_for_each_dataset_and_stars_the_best(finished):
+    project, cells = finished
+    text = reporting.leaderboard_text(cells, project.root / "runs", terminal=False)
+
+    *blocks, note = text.strip().split("\n\n")
+    assert [block.splitlines()[0] for block in blocks] == [
+        "questions: AUROC",
+        "news: AUROC category",
+        "graded: Spearman",
+    ]
+    assert all(block.count("* ") == 1 for block in blocks)
+    assert note.startswith("* best on validation")
+    assert re.search(r"\* dae +0\.810 \+-0\.014 +0\.790-0\.830 +0\.820", blocks[0])
+
+
+def test_a_terminal_gets_the_best_row_in_bold(finished):
+    project, cells = finished
+    text = reporting.leaderboard_text(cells, project.root / "runs", terminal=True)
+
+    assert text.count("\033[1m* ") == 3
+
+
+def test_the_markdown_tables_hold_intervals_counts_and_checksums_but_nothing_observed(finished):
+    project, cells = finished
+    text = reporting.markdown(cells, **project.folders)
+
+    assert "| **dae** | **0.810 ± 0.014** | 0.790 to 0.830 | 0.820 ± 0.014 |" in text
+    assert f"| pairs.tsv | 12,345 | 9 | `{'ab' * 32}` | mirror |" in text
+    assert "| train | 400 | 50.0 % |" in text
+    assert "12.5" not in text
+
+
+def test_the_rows_of_a_markdown_table_are_equally_wide(finished):
+    project, cells = finished
+    text = reporting.markdown(cells, **project.folders)
+
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        assert len({line.count("|") for line in table.splitlines()}) == 1
