@@ -1,0 +1,18 @@
+"""Binary counts: cosine of which words two texts contain, unweighted.
+
+The second baseline of louislung/DAE_RNN_News_Recommendation, on the denoising autoencoder's own input.
+"""
+
+from twicetold.modules.sparse_tower import SparseTower
+
+
+class BinaryCountCosine(SparseTower):
+    """Cosine of binary bags of words.
+
+    Args:
+        width: number of words.
+    """
+
+    def __init__(self, *, width: int) -> None:
+        super().__init__()
+        self.width = width

@@ -1,0 +1,37 @@
+"""Symmetrised BM25: the mean of scoring the left text as query for the right one, and the other way round.
+
+Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009. BM25 itself is not symmetric;
+"do these two say the same" is, hence the mean.
+
+Shape letters: B texts, V words; feature rows are [query counts (V) | document impacts (V)].
+"""
+
+import torch
+
+from twicetold.encoding import Encoding, SparseRows
+from twicetold.modules.sparse_tower import SparseTower, sparse, values_of
+
+
+class SymmetricBm25(SparseTower):
+    """½ · (BM25 of right given left + BM25 of left given right).
+
+    Args:
+        width: number of feature columns, twice the number of words.
+    """
+
+    def __init__(self, *, width: int) -> None:
+        super().__init__()
+        self.width = width
+
+    def encode(self, features: SparseRows) -> Encoding:
+        """The rows of counts and impacts, unscaled."""
+        return Encoding(features)
+
+    def search_vectors(self, encoding: Encoding) -> tuple[SparseRows, SparseRows]:
+        """⟨[tf | impact], ½ [impact | tf]⟩: swapping the halves of one side makes each count meet an impact."""
+        rows = sparse(encoding)
+        words = self.width // 2
+        swapped = (rows.indices + words) % self.width
+        order = torch.argsort(rows.rows() * self.width + swapped)
+        halved = values_of(rows)[order] / 2
+        return rows, SparseRows(swapped[order], rows.offsets, halved, rows.width)

@@ -1,0 +1,42 @@
+"""What every family offers: encode texts, score pairs.
+
+Shape letters: B texts or pairs of a batch.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol, Self, runtime_checkable
+
+from torch import Tensor, nn
+
+from twicetold.encoding import Encoding, SparseRows
+
+
+class Encoder(Protocol):
+    """A family's `nn.Module`. Constructed with `width=`, the number of feature columns, and its own settings."""
+
+    def encode(self, features: SparseRows) -> Encoding:
+        """Encode a batch of B texts; a text's encoding never depends on its batch neighbours."""
+        ...
+
+    def score(self, left: Encoding, right: Encoding) -> Tensor:
+        """(B,) one number per pair; higher means more alike."""
+        ...
+
+    # of nn.Module
+    def parameters(self) -> Iterator[nn.Parameter]: ...  # noqa: D102
+    def state_dict(self) -> dict[str, Any]: ...  # noqa: D102
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> Any: ...  # noqa: D102
+    def train(self, mode: bool = True) -> Self: ...  # noqa: D102
+    def eval(self) -> Self: ...  # noqa: D102
+    def cpu(self) -> Self: ...  # noqa: D102
+    @property
+    def training(self) -> bool: ...  # noqa: D102
+
+
+@runtime_checkable
+class Searchable(Protocol):
+    """A family whose scores are dot products, so that one vector per text serves every comparison."""
+
+    def search_vectors(self, encoding: Encoding) -> tuple[Tensor, Tensor] | tuple[SparseRows, SparseRows]:
+        """Vectors of B texts as queries and as documents, with score(l, r) = ⟨query of l, document of r⟩."""
+        ...

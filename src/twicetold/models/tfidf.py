@@ -1,0 +1,19 @@
+"""TF-IDF cosine: the baseline that every learnt family has to beat.
+
+Salton and Buckley, Term-weighting approaches in automatic text retrieval, 1988. The weights come from the
+featuriser; nothing is trained.
+"""
+
+from twicetold.modules.sparse_tower import SparseTower
+
+
+class TfIdfCosine(SparseTower):
+    """Cosine of TF-IDF rows.
+
+    Args:
+        width: number of words.
+    """
+
+    def __init__(self, *, width: int) -> None:
+        super().__init__()
+        self.width = width
