@@ -1,0 +1,49 @@
+"""What identifies a training: its learning keys and its data. They find its run and its checkpoints again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from twicetold.fingerprint import fingerprint, folder_digest
+
+LEARNING_KEYS = ("name", "features", "encoder", "examples", "objective", "optimizer", "trainer", "seed")
+"""Keys of a training config that change what is learnt; `dvc.yaml` tracks the same ones."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """One training, named."""
+
+    data: str
+    model: str
+    seed: int
+    learning: Mapping[str, Any]
+    data_digest: str
+    fingerprint: str
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any], processed: Path, triplets: Path) -> "Identity":
+        """From a resolved config and the folders of the corpus and its triplets."""
+        learning = {key: config[key] for key in LEARNING_KEYS}
+        strategy = (config["examples"] or {}).get("strategy")
+        digest = folder_digest(processed, [p.name for p in processed.iterdir()])
+        if strategy and triplets.is_dir():
+            digest += folder_digest(triplets, [p.name for p in triplets.glob(f"{strategy}.*")])
+        name, seed = config["data"]["name"], config["seed"]
+        return cls(name, config["name"], seed, learning, digest, fingerprint(learning, digest))
+
+    @property
+    def run_name(self) -> str:
+        """Name of its run in MLflow, within the experiment that is named after the data."""
+        return f"{self.model}-{self.seed}"
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """What its run can be found by."""
+        return {"data": self.data, "model": self.model, "seed": str(self.seed), "fingerprint": self.fingerprint}
+
+    @property
+    def feature_key(self) -> str:
+        """Names corpus and featuriser settings."""
+        return f"{self.data}-{fingerprint({'features': self.learning['features']}, self.data_digest)}"

@@ -1,0 +1,155 @@
+"""Train one cell of the grid: one family on one corpus with one seed.
+
+The road is the same for every family: fit the featuriser on train texts, make feature rows, fit the encoder (unless
+nothing in it is learnt), choose the decision on validation, save.
+"""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+
+from twicetold import layout
+from twicetold.data.corpus import Corpus
+from twicetold.data.examples import EpochBatches, Examples, train_loader
+from twicetold.evaluation.evaluators import Standard
+from twicetold.features.cache import feature_rows
+from twicetold.features.rows import Featuriser
+from twicetold.features.saved import save_fitted
+from twicetold.files import write_folder, write_text
+from twicetold.models.protocol import Encoder
+from twicetold.objectives.protocol import Objective
+from twicetold.scoring import Scorer, evaluation_inputs, score_pairs
+from twicetold.training.schedule import Fitted, MakeOptimizer, OnEpoch, Runtime, Schedule
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a recipe chose, ready to be put together."""
+
+    featuriser: Featuriser
+    encoder_of: Callable[[int], Encoder]
+    """From the number of feature columns to the encoder."""
+    examples: Examples | None
+    objective: Objective | None
+    """None, as `examples` is then, where nothing is learnt by gradient."""
+    make_optimizer: MakeOptimizer
+    schedule: Schedule
+    evaluator: Standard
+
+
+@dataclass(frozen=True)
+class Places:
+    """Folders that training reads from and keeps its scratch in."""
+
+    triplets: Path
+    features: Path
+    checkpoints: Path
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained cell."""
+
+    scorer: Scorer
+    metric: str
+    fitted: Fitted
+    parameters: int
+    seconds: float
+    texts_per_second: float
+
+    def save(self, folder: Path, *, features: Mapping[str, Any], encoder: Mapping[str, Any]) -> None:
+        """Write everything that scoring needs to `folder`, all of it or nothing.
+
+        Args:
+            folder: the model folder.
+            features: configuration that the featuriser was built from.
+            encoder: configuration that the encoder was built from.
+        """
+        training = {"parameters": self.parameters, "metric": self.metric, **asdict(self.fitted)}
+        weights = self.scorer.encoder.state_dict()
+        with write_folder(folder) as target:
+            save_fitted(self.scorer.featuriser, target)
+            save_file({name: t.contiguous() for name, t in weights.items()}, target / layout.WEIGHTS)
+            for file, content in {
+                layout.RECIPE: {"features": features, "encoder": encoder},
+                layout.DECISION: asdict(self.scorer.decision),
+                layout.TRAINING: training,
+            }.items():
+                write_text(target / file, json.dumps(content, indent=2, sort_keys=True) + "\n")
+
+
+def train_cell(
+    corpus: Corpus, parts: Parts, *, seed: int, feature_key: str, places: Places, runtime: Runtime, on_epoch: OnEpoch
+) -> Trained:
+    """Train, and choose the decision on validation. The test split is not read.
+
+    Args:
+        corpus: the data.
+        parts: what the recipe chose.
+        seed: of initialisation, order and noise.
+        feature_key: names corpus and featuriser settings, for the cache of feature rows.
+        places: folders.
+        runtime: where to compute.
+        on_epoch: called with each epoch's metrics and number.
+    """
+    started = time.perf_counter()
+    featuriser = parts.featuriser.fit(corpus.texts_of("train"))
+    rows = feature_rows(featuriser, corpus, places.features, key=feature_key)
+    torch.manual_seed(seed)
+    encoder = parts.encoder_of(rows.width)
+
+    def validate(encoder: Encoder) -> tuple[str, float]:
+        return parts.evaluator.primary_value(corpus.kind, evaluation_inputs(encoder, rows, corpus, "val"))
+
+    if parts.objective is None or parts.examples is None:
+        metric, value = validate(encoder)
+        fitted = Fitted(epochs=0, best_epoch=0, best_value=value)
+        on_epoch({f"val/{metric}": value}, 0)
+    else:
+        # Lightning costs seconds of import, which the baselines need not pay.
+        from twicetold.training.fit import fit
+        from twicetold.training.learner import Learner
+
+        metric = parts.evaluator.primary[corpus.kind]
+        index = parts.examples.index(corpus, places.triplets)
+        batches = EpochBatches(index, batch_size=parts.schedule.batch_size, seed=seed)
+        learner = Learner(encoder, parts.objective, make_optimizer=parts.make_optimizer, validate=validate, seed=seed)
+        fitted = fit(
+            learner,
+            train_loader(index, rows, batches, workers=runtime.workers),
+            schedule=parts.schedule,
+            runtime=runtime,
+            checkpoints=places.checkpoints,
+            on_epoch=on_epoch,
+        )
+    seconds = time.perf_counter() - started
+    encoder.cpu()
+    decision = parts.evaluator.decide(
+        corpus.kind,
+        evaluation_inputs(encoder, rows, corpus, "val"),
+        positive_grade=corpus.card.get("positive_grade"),
+    )
+    return Trained(
+        scorer=Scorer(featuriser, encoder, decision),
+        metric=metric,
+        fitted=fitted,
+        parameters=sum(p.numel() for p in encoder.parameters()),
+        seconds=seconds,
+        texts_per_second=_speed(featuriser, encoder, corpus),
+    )
+
+
+def _speed(featuriser: Featuriser, encoder: Encoder, corpus: Corpus) -> float:
+    texts = corpus.texts_of("val")[:2000]
+    started = time.perf_counter()
+    rows = featuriser.transform(texts)
+    numbers = np.arange(len(rows))
+    score_pairs(encoder, rows, numbers, numbers[::-1])
+    return len(texts) / (time.perf_counter() - started)

@@ -1,0 +1,105 @@
+"""Fitting a learner: early stopping, the best weights, and a checkpoint to resume from after a kill."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from pytorch_lightning.callbacks import Checkpoint, EarlyStopping
+from safetensors.torch import load_file, save_file
+
+from twicetold.data.examples import Batch
+from twicetold.files import write_file
+from twicetold.training.learner import Learner
+from twicetold.training.schedule import Fitted, OnEpoch, Runtime, Schedule
+
+logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)  # hints and advertisements at every start
+
+BEST = "best.safetensors"
+LAST = "last.ckpt"
+
+
+class Keep(Checkpoint):
+    """After each epoch: the best weights so far, and everything needed to resume.
+
+    A Lightning `Checkpoint`, so that it runs last, when early stopping has made up its mind. Files are renamed into
+    place, so that a kill in mid-write leaves the former one.
+    """
+
+    def __init__(self, folder: Path, on_epoch: OnEpoch) -> None:
+        self.folder = folder
+        self.on_epoch = on_epoch
+        self.best_value = -float("inf")
+        self.best_epoch = -1
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, learner: pl.LightningModule) -> None:
+        """Write both files, and tell the listener."""
+        assert isinstance(learner, Learner)
+        if learner.primary > self.best_value:
+            self.best_value, self.best_epoch = learner.primary, trainer.current_epoch
+            with write_file(self.folder / BEST) as path:
+                save_file({n: t.detach().cpu().contiguous() for n, t in learner.encoder.state_dict().items()}, path)
+        with write_file(self.folder / LAST) as path:
+            trainer.save_checkpoint(path, weights_only=False)
+        self.on_epoch(learner.curves, trainer.current_epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a resumed run must know of the best so far."""
+        return {"best_value": self.best_value, "best_epoch": self.best_epoch}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Restore it."""
+        self.best_value, self.best_epoch = state_dict["best_value"], state_dict["best_epoch"]
+
+
+def fit(
+    learner: Learner,
+    loader: "torch.utils.data.DataLoader[Batch]",
+    *,
+    schedule: Schedule,
+    runtime: Runtime,
+    checkpoints: Path,
+    on_epoch: OnEpoch,
+) -> Fitted:
+    """Train, resuming where an earlier attempt with the same `checkpoints` folder was cut off.
+
+    Args:
+        learner: whose encoder gets the best weights in the end.
+        loader: of training batches.
+        schedule: how long, in what numbers.
+        runtime: where.
+        checkpoints: folder of this very training; the caller removes it when the model is saved.
+        on_epoch: called with the epoch's metrics and number.
+
+    Raises:
+        KeyboardInterrupt: if the user stopped it; the checkpoints stay, and the next call resumes.
+        ValueError: if the training diverged in its first epoch.
+    """
+    checkpoints.mkdir(parents=True, exist_ok=True)
+    keep = Keep(checkpoints, on_epoch)
+    callbacks: list[pl.Callback] = [keep]
+    if schedule.patience is not None:
+        callbacks.append(EarlyStopping("val/primary", mode="max", patience=schedule.patience, min_delta=0.0))
+    trainer = pl.Trainer(
+        max_epochs=schedule.epochs,
+        accelerator=runtime.accelerator,
+        devices=1,
+        precision=schedule.precision,
+        gradient_clip_val=schedule.gradient_clip,
+        deterministic="warn",
+        logger=False,
+        enable_checkpointing=True,
+        callbacks=callbacks,
+        enable_progress_bar=runtime.progress,
+        enable_model_summary=False,
+        default_root_dir=checkpoints,
+    )
+    last = checkpoints / LAST
+    trainer.fit(learner, loader, ckpt_path=last if last.exists() else None, weights_only=True)
+    if trainer.interrupted:
+        raise KeyboardInterrupt("training was stopped; run the same command again to go on from the last epoch")
+    if keep.best_epoch < 0:
+        raise ValueError("the validation metric was never a number: lower the learning rate or clip gradients")
+    learner.encoder.load_state_dict(load_file(checkpoints / BEST))
+    return Fitted(epochs=trainer.current_epoch, best_epoch=keep.best_epoch, best_value=keep.best_value)

@@ -1,0 +1,76 @@
+"""The one LightningModule: any encoder, any objective, any optimizer."""
+
+from collections import defaultdict
+
+import pytorch_lightning as pl
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from twicetold.data.examples import Batch
+from twicetold.encoding import EncodedBatch
+from twicetold.models.protocol import Encoder
+from twicetold.objectives.protocol import Objective
+from twicetold.training.schedule import MakeOptimizer, Validate
+
+
+class Learner(pl.LightningModule):
+    """Composes the parts of training; it is not a base class.
+
+    Args:
+        encoder: the family's module.
+        objective: named losses of an encoded batch.
+        make_optimizer: from parameters to optimizer.
+        validate: from the encoder to the name and value of the primary metric on validation.
+        seed: of the run; each epoch's random state is derived from it and the epoch's number alone, so that a
+            resumed training draws what an undisturbed one would have drawn.
+    """
+
+    def __init__(
+        self, encoder: Encoder, objective: Objective, *, make_optimizer: MakeOptimizer, validate: Validate, seed: int
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.objective = objective
+        self.make_optimizer = make_optimizer
+        self.validate = validate
+        self.seed = seed
+        self.curves: dict[str, float] = {}
+        """Metrics of the last finished epoch: `train/<loss>` (means over steps) and `val/<primary>`."""
+        self.primary = float("nan")
+        """Primary metric after the last finished epoch."""
+
+    def configure_optimizers(self) -> Optimizer:
+        """The optimizer over all parameters of encoder and objective."""
+        return self.make_optimizer(p for p in self.parameters() if p.requires_grad)
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """The total loss of one batch."""
+        if batch_idx == 0:
+            self._start_epoch()
+        losses = self.objective(
+            EncodedBatch(
+                anchor=self.encoder.encode(batch.anchor),
+                positive=None if batch.positive is None else self.encoder.encode(batch.positive),
+                negative=None if batch.negative is None else self.encoder.encode(batch.negative),
+                label=batch.label,
+            )
+        )
+        for name, value in losses.items():
+            self._sums[name] += value.detach()
+        self._steps += 1
+        return losses["loss"]
+
+    def _start_epoch(self) -> None:
+        # Not in on_train_epoch_start: Lightning leaves that hook out of the first epoch after a resume.
+        torch.manual_seed(self.seed + 1_000_003 * self.current_epoch)
+        self._sums: dict[str, Tensor] = defaultdict(lambda: torch.zeros((), device=self.device))
+        self._steps = 0
+
+    def on_train_epoch_end(self) -> None:
+        """Validate; log the epoch's mean losses and the primary metric."""
+        name, self.primary = self.validate(self.encoder)
+        self.curves = {f"train/{n}": float(s) / self._steps for n, s in self._sums.items()}
+        self.curves[f"val/{name}"] = self.primary
+        self.log_dict(self.curves, batch_size=1)
+        self.log("val/primary", self.primary, prog_bar=True, batch_size=1)

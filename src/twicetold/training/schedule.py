@@ -1,0 +1,59 @@
+"""How long to train, where, and how it went: plain values, without Lightning."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import nn
+from torch.optim import Optimizer
+
+from twicetold.models.protocol import Encoder
+
+OnEpoch = Callable[[dict[str, float], int], None]
+"""Called with the metrics and the number of each finished epoch."""
+Validate = Callable[[Encoder], tuple[str, float]]
+"""From an encoder to the name and value of the primary metric on validation."""
+MakeOptimizer = Callable[[Iterable[nn.Parameter]], Optimizer]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long to train, and in what numbers; changes the outcome.
+
+    Args:
+        epochs: at most this many.
+        batch_size: examples per step.
+        patience: stop after this many epochs without a better validation metric; None trains to the end.
+        gradient_clip: largest gradient norm, or None.
+        precision: Lightning's name: `32-true` or `bf16-mixed`.
+    """
+
+    epochs: int
+    batch_size: int
+    patience: int | None
+    gradient_clip: float | None
+    precision: Literal["32-true", "bf16-mixed"]
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """Where the numbers are computed; does not change what is computed.
+
+    Args:
+        accelerator: `auto`, `cpu` or `gpu`.
+        workers: processes that load batches; 0 loads in the training process.
+        progress: show a progress bar.
+    """
+
+    accelerator: str
+    workers: int
+    progress: bool
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """How training went; the learner's encoder holds the best weights."""
+
+    epochs: int
+    best_epoch: int
+    best_value: float

@@ -1,0 +1,134 @@
+"""Training: early stopping, best weights, and resuming after a kill with nothing changed."""
+
+import os
+import signal
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from twicetold.data.examples import EpochBatches, LabelledTexts, train_loader
+from twicetold.features.bag_of_words import BagOfWords
+from twicetold.models.dae import DenoisingAutoencoder
+from twicetold.objectives.denoising_triplet import DenoisingTriplet
+from twicetold.training.fit import BEST, LAST, fit
+from twicetold.training.learner import Learner
+from twicetold.training.schedule import Runtime, Schedule
+
+RUNTIME = Runtime(accelerator="cpu", workers=0, progress=False)
+
+
+def learner_of(corpus, values=None):
+    featuriser = BagOfWords().fit(corpus.texts_of("train"))
+    rows = featuriser.transform(corpus.texts.to_pylist())
+    torch.manual_seed(0)
+    encoder = DenoisingAutoencoder(
+        width=rows.width,
+        hidden=4,
+        activation="sigmoid",
+        corruption="masking",
+        corruption_level=0.3,
+        decay_when_encoding=True,
+    )
+    scripted = iter(values or [])
+
+    def validate(encoder):
+        return "auroc", float(next(scripted)) if values else float(encoder.weight.detach().std())
+
+    objective = DenoisingTriplet(alpha=10.0, mining="batch_all", reconstruction="cross_entropy")
+    learner = Learner(encoder, objective, make_optimizer=partial(torch.optim.Adam, lr=0.01), validate=validate, seed=3)
+    index = LabelledTexts("category").index(corpus, Path())
+    return learner, train_loader(index, rows, EpochBatches(index, batch_size=7, seed=3), workers=0)
+
+
+def run(corpus, folder, *, epochs=6, patience=None, values=None, on_epoch=lambda metrics, epoch: None):
+    learner, loader = learner_of(corpus, values)
+    schedule = Schedule(epochs=epochs, batch_size=7, patience=patience, gradient_clip=1.0, precision="32-true")
+    fitted = fit(learner, loader, schedule=schedule, runtime=RUNTIME, checkpoints=folder, on_epoch=on_epoch)
+    return fitted, {n: t.clone() for n, t in learner.encoder.state_dict().items()}
+
+
+def equal(one, other):
+    return all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_the_same_seed_gives_the_same_weights(news, tmp_path):
+    _, one = run(news, tmp_path / "a")
+    _, other = run(news, tmp_path / "b")
+    assert equal(one, other)
+
+
+def test_the_best_epochs_weights_are_kept_and_training_stops_when_patience_is_out(news, tmp_path):
+    values = [0.5, 0.9, 0.6, 0.7, 0.8, 0.8]
+    fitted, weights = run(news, tmp_path / "a", epochs=6, patience=2, values=values)
+    assert (fitted.epochs, fitted.best_epoch, fitted.best_value) == (4, 1, 0.9)
+    _, until_best = run(news, tmp_path / "b", epochs=2, values=[0.5, 0.9])
+    assert equal(weights, until_best)
+    assert equal(weights, load_file(tmp_path / "a" / BEST))
+
+
+class Cut(Exception):
+    """Stands for a kill: nothing after it runs."""
+
+
+@pytest.mark.parametrize("cut", [0, 1, 4])
+def test_a_training_cut_after_any_epoch_resumes_to_the_very_same_weights(news, tmp_path, cut):
+    undisturbed, expected = run(news, tmp_path / "whole", patience=3)
+    seen = []
+
+    def stop(metrics, epoch):
+        seen.append(epoch)
+        if epoch == cut and len(seen) == cut + 1:
+            raise Cut
+
+    with pytest.raises(Cut):
+        run(news, tmp_path / "cut", patience=3, on_epoch=stop)
+    resumed, weights = run(news, tmp_path / "cut", patience=3, on_epoch=stop)
+    assert equal(expected, weights)
+    assert resumed == undisturbed
+    assert seen == list(range(undisturbed.epochs))
+
+
+def test_a_checkpoint_cut_short_is_never_seen(news, tmp_path):
+    run(news, tmp_path / "a", epochs=1)
+    assert {p.name for p in (tmp_path / "a").iterdir()} == {BEST, LAST}
+
+
+def test_a_validation_metric_that_is_never_a_number_is_an_error(news, tmp_path):
+    with pytest.raises(ValueError, match="never a number"):
+        run(news, tmp_path, epochs=2, patience=5, values=[np.nan, np.nan])
+
+
+def test_epoch_metrics_reach_the_listener(news, tmp_path):
+    seen = []
+    run(news, tmp_path, epochs=2, on_epoch=lambda metrics, epoch: seen.append((epoch, set(metrics))))
+    expected = {"train/loss", "train/reconstruction", "train/triplet", "train/fraction", "val/auroc"}
+    assert [epoch for epoch, _ in seen] == [0, 1]
+    assert all(expected <= names for _, names in seen)
+
+
+def test_bf16_trains(news, tmp_path):
+    learner, loader = learner_of(news)
+    schedule = Schedule(epochs=1, batch_size=7, patience=None, gradient_clip=1.0, precision="bf16-mixed")
+    fitted = fit(learner, loader, schedule=schedule, runtime=RUNTIME, checkpoints=tmp_path, on_epoch=lambda m, e: None)
+    assert fitted.epochs == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_ctrl_c_ends_with_a_message_and_keeps_the_checkpoint(news, tmp_path):
+    def interrupt(metrics, epoch):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises((KeyboardInterrupt, SystemExit)):
+        run(news, tmp_path, epochs=4, on_epoch=interrupt)
+    assert (tmp_path / LAST).exists()
+
+
+def test_the_baselines_import_no_lightning():
+    code = "import sys, twicetold.training.cell; sys.exit('pytorch_lightning' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
