@@ -1,0 +1,39 @@
+"""Render every cell of the grid in params.yaml to a resolved config file: `compose.py <folder>`.
+
+Imports neither torch nor the library, so that composing costs under a second.
+"""
+
+from itertools import product
+from pathlib import Path
+from sys import argv
+
+from hydra import compose, initialize
+from hydra.errors import HydraException
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+
+def render(primary: str, target: Path, overrides: list[str]) -> None:
+    try:
+        config = compose(primary, overrides=overrides)
+        OmegaConf.resolve(config)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise SystemExit(f"cannot compose {target.stem} from {' '.join(overrides)}:\n{error}") from error
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(OmegaConf.to_yaml(config, sort_keys=True), encoding="utf-8")
+
+
+def main() -> None:
+    grid, out = OmegaConf.load("params.yaml"), Path(argv[1])
+    data_overrides = [o for o in grid.overrides if o.lstrip("+~").startswith(("data.", "mining."))]
+    with initialize(version_base="1.3", config_path="../conf"):
+        for data in grid.data:
+            chosen = [f"data={data}", f"profile={grid.profile}", *data_overrides]
+            render("prepare", out / "prepare" / f"{data}.yaml", chosen)
+        for data, model, seed in product(grid.data, grid.model, grid.seed):
+            chosen = [f"data={data}", f"model={model}", f"seed={seed}", f"profile={grid.profile}", *grid.overrides]
+            render("train", out / "train" / f"{data}-{model}-{seed}.yaml", chosen)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+"""Fetch the raw files of a dataset: `download.py data=quora`; `TWICETOLD_MIRROR` is tried first."""
+
+import os
+from pathlib import Path
+
+import hydra
+from omegaconf import DictConfig, OmegaConf
+
+from twicetold.data.download import RemoteFile, fetch
+from twicetold.errors import readable_errors
+
+
+@hydra.main(version_base="1.3", config_path="../conf", config_name="prepare")
+def main(cfg: DictConfig) -> None:
+    files = [RemoteFile(**file) for file in OmegaConf.to_container(cfg.data.download, resolve=True)]
+    with readable_errors():
+        fetch(
+            files,
+            Path(cfg.paths.raw, cfg.data.name),
+            mirror=os.environ.get("TWICETOLD_MIRROR"),
+            store=Path(cfg.paths.downloads),
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Score validation and test with a trained model, with the threshold chosen on validation; nothing else reads test.
+
+After `train.py data=quora model=dae hydra.run.dir=X`: `evaluate.py data=quora model=dae hydra.run.dir=X`.
+"""
+
+import json
+from pathlib import Path
+
+import hydra
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from hydra.core.hydra_config import HydraConfig
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf
+
+from twicetold import layout, tracking
+from twicetold.data.corpus import Corpus
+from twicetold.errors import readable_errors
+from twicetold.evaluation.evaluators import Report
+from twicetold.evaluation.figures import save_roc_csv, save_roc_figure
+from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
+from twicetold.features.cache import feature_rows
+from twicetold.files import write_file, write_text
+from twicetold.identity import Identity
+from twicetold.scoring import evaluation_inputs, load_scorer
+
+SCORES = pa.schema({"split": pa.string(), "label": pa.float32(), "score": pa.float32()})
+
+
+@hydra.main(version_base="1.3", config_path="../conf", config_name="train")
+def main(cfg: DictConfig) -> None:
+    with readable_errors():
+        evaluate(cfg, Path(HydraConfig.get().runtime.output_dir))
+
+
+def evaluate(cfg: DictConfig, out: Path) -> None:
+    processed, triplets = (Path(root, cfg.data.name) for root in (cfg.paths.processed, cfg.paths.triplets))
+    corpus = Corpus.load(processed)
+    who = Identity.of(OmegaConf.to_container(cfg, resolve=True), processed, triplets)
+    scorer = load_scorer(out / layout.MODEL)
+    rows = feature_rows(scorer.featuriser, corpus, Path(cfg.paths.features), key=who.feature_key)
+    inputs = {split: evaluation_inputs(scorer.encoder, rows, corpus, split) for split in ("val", "test")}
+    report = instantiate(cfg.evaluator).report(corpus.kind, **inputs, positive_grade=corpus.card.get("positive_grade"))
+    write(report, inputs, out)
+    settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin=cfg.origin)
+    with tracking.reopen(settings, experiment=who.data, name=who.run_name, tags=who.tags, params=who.learning) as run:
+        run.log_metrics({f"{s}/{name}": v for s, metrics in report.metrics.items() for name, v in metrics.items()})
+        for file in (layout.METRICS, layout.INTERVALS, layout.ROC, layout.ROC_FIGURE):
+            run.log_file(out / file, "evaluation")
+    print(f"{who.data} {who.run_name}: test " + ", ".join(f"{n} {v:.4f}" for n, v in report.metrics["test"].items()))
+
+
+def write(report: Report, inputs: dict[str, ScoredPairs | DocumentVectors], out: Path) -> None:
+    for file, content in {layout.METRICS: report.metrics, layout.INTERVALS: report.intervals}.items():
+        write_text(out / file, json.dumps(content, indent=2, sort_keys=True) + "\n")
+    save_roc_csv(out / layout.ROC, report.curves)
+    save_roc_figure(out / layout.ROC_FIGURE, report.curves, title="ROC on test")
+    scored = {split: pairs for split, pairs in inputs.items() if isinstance(pairs, ScoredPairs)}
+    columns = {
+        "split": [split for split, pairs in scored.items() for _ in range(len(pairs))],
+        "label": np.concatenate([np.empty(0, np.float32), *(pairs.label for pairs in scored.values())]),
+        "score": np.concatenate([np.empty(0, np.float32), *(pairs.score for pairs in scored.values())]),
+    }
+    with write_file(out / layout.SCORES) as path:
+        pq.write_table(pa.table(columns, schema=SCORES), path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+"""Choose training triplets from the whole train split, by every strategy of the config: `mine.py data=quora`."""
+
+from pathlib import Path
+
+import hydra
+from hydra.utils import instantiate
+from omegaconf import DictConfig
+
+from twicetold import layout
+from twicetold.data.corpus import Corpus
+from twicetold.errors import readable_errors
+from twicetold.files import write_folder
+
+
+@hydra.main(version_base="1.3", config_path="../conf", config_name="prepare")
+def main(cfg: DictConfig) -> None:
+    with readable_errors(), write_folder(Path(cfg.paths.triplets, cfg.data.name)) as folder:
+        corpus = Corpus.load(Path(cfg.paths.processed, cfg.data.name))
+        for name, strategy in cfg.mining.strategies.items():
+            triplets = instantiate(strategy)(corpus, seed=cfg.mining.seed, label=cfg.data.label)
+            triplets.save(layout.triplets_file(folder, name))
+            print(f"{cfg.data.name}: {len(triplets):,} triplets by {name}")
+
+
+if __name__ == "__main__":
+    main()

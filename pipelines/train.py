@@ -1,0 +1,128 @@
+"""Train one family on one dataset: `train.py data=quora model=dae`, or `-m` for a sweep; returns val/<primary>."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf
+
+from twicetold import layout, tracking
+from twicetold.data.corpus import Corpus
+from twicetold.errors import readable_errors
+from twicetold.files import write_text
+from twicetold.identity import Identity
+from twicetold.training.cell import Parts, Places, Trained, train_cell
+from twicetold.training.schedule import Runtime, Schedule
+
+
+@hydra.main(version_base="1.3", config_path="../conf", config_name="train")
+def main(cfg: DictConfig) -> float:
+    with readable_errors():
+        return train(cfg, Path(HydraConfig.get().runtime.output_dir))
+
+
+def train(cfg: DictConfig, out: Path) -> float:
+    processed, triplets = (Path(root, cfg.data.name) for root in (cfg.paths.processed, cfg.paths.triplets))
+    if cfg.origin != "dvc":
+        prepare_when_stale(cfg, processed)
+    corpus = Corpus.load(processed)
+    config = OmegaConf.to_container(cfg, resolve=True)
+    who = Identity.of(config, processed, triplets)
+    checkpoints = Path(cfg.paths.checkpoints, who.fingerprint)
+    settings, parent = tracking_of(cfg, who)
+    with tracking.start(
+        settings, experiment=who.data, name=who.run_name, tags=who.tags, params=who.learning, parent=parent
+    ) as run:
+        run.log_dataset(who.data, context="training", digest=who.data_digest, source=f"{processed}", counts=corpus.card)
+        trained = train_cell(
+            corpus,
+            parts_of(cfg),
+            seed=who.seed,
+            feature_key=who.feature_key,
+            places=Places(triplets, Path(cfg.paths.features), checkpoints),
+            runtime=runtime_of(cfg),
+            on_epoch=lambda metrics, epoch: run.log_metrics(metrics, step=epoch),
+        )
+        trained.save(out / layout.MODEL, features=config["features"], encoder=config["encoder"])
+        shutil.rmtree(checkpoints, ignore_errors=True)
+        observe(trained, out, run)
+        run.log_text(OmegaConf.to_yaml(cfg, resolve=True, sort_keys=True), "config.yaml")
+        run.log_model(out / layout.MODEL, input_example=example_of(corpus))
+        metric, value = trained.metric, trained.fitted.best_value
+        tracking.report_to_sweep(settings, parent, experiment=who.data, child=run, primary=metric, value=value)
+    print(f"{who.data} {who.run_name}: val {metric} {value:.4f} after {trained.fitted.epochs} epochs")
+    return value
+
+
+def parts_of(cfg: DictConfig) -> Parts:
+    def built_or_none(part: DictConfig) -> Any:
+        return None if part._target_ is None else instantiate(part)
+
+    return Parts(
+        featuriser=instantiate(cfg.features),
+        encoder_of=lambda width: instantiate(cfg.encoder, width=width),
+        examples=built_or_none(cfg.examples),
+        objective=built_or_none(cfg.objective),
+        make_optimizer=instantiate(cfg.optimizer),
+        schedule=Schedule(**cfg.trainer),
+        evaluator=instantiate(cfg.evaluator),
+    )
+
+
+def runtime_of(cfg: DictConfig) -> Runtime:
+    progress = sys.stderr.isatty() if cfg.runtime.progress == "auto" else cfg.runtime.progress
+    return Runtime(accelerator=cfg.runtime.accelerator, workers=cfg.runtime.workers, progress=progress)
+
+
+def tracking_of(cfg: DictConfig, who: Identity) -> tuple[tracking.Settings, str | None]:
+    """Where to track, and the parent run of a sweep's job."""
+    sweep = HydraConfig.get().mode == RunMode.MULTIRUN
+    settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin="sweep" if sweep else cfg.origin)
+    if not sweep:
+        return settings, None
+    name = f"sweep {who.model}"
+    return settings, tracking.sweep_parent(
+        settings, experiment=who.data, sweep_id=str(HydraConfig.get().sweep.dir), name=name
+    )
+
+
+def prepare_when_stale(cfg: DictConfig, processed: Path) -> None:
+    """Bring the corpus up to date with the config, for a person who trains without the pipeline."""
+    card = processed / layout.CARD
+    source = OmegaConf.to_container(cfg.data.source, resolve=True)
+    if card.exists() and json.loads(card.read_text(encoding="utf-8"))["card"].get("source") == source:
+        own = source.get("path")
+        if own is None or Path(own).stat().st_mtime < card.stat().st_mtime:
+            return
+    choice = HydraConfig.get().runtime.choices.data
+    further = [o for o in HydraConfig.get().overrides.task if o.lstrip("+~").startswith(("data.", "profile="))]
+    for stage in ("download", "prepare", "mine"):
+        command = [sys.executable, str(Path(__file__).with_name(f"{stage}.py")), f"data={choice}", *further]
+        if subprocess.run(command, check=False).returncode:
+            raise ValueError(f"{stage} of {choice} failed, see above")
+
+
+def observe(trained: Trained, out: Path, run: tracking.Run) -> None:
+    """Keep what this machine took; no stage depends on it."""
+    seen = {"train_seconds": trained.seconds, "texts_per_second": trained.texts_per_second}
+    write_text(out / layout.OBSERVED, json.dumps(seen) + "\n")
+    run.log_metrics({**seen, "parameters": trained.parameters, f"best/{trained.metric}": trained.fitted.best_value})
+
+
+def example_of(corpus: Corpus) -> dict[str, list[str]]:
+    if corpus.kind == "documents":
+        return {"text": corpus.texts_of("val")[:3]}
+    pairs = corpus.pairs["val"]
+    sides = {"left": pairs.left[:3], "right": pairs.right[:3]}
+    return {side: [corpus.texts[int(i)].as_py() for i in texts] for side, texts in sides.items()}
+
+
+if __name__ == "__main__":
+    main()

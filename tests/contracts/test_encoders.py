@@ -1,0 +1,118 @@
+"""Every recipe in conf/model/ builds an encoder that keeps the contract."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hydra.utils import instantiate
+from safetensors.torch import load, save
+
+from twicetold.encoding import Encoding, SparseRows
+from twicetold.models.protocol import Searchable
+from twicetold.scoring import score_pairs
+
+MODELS = sorted(p.stem for p in (Path(__file__).parents[2] / "conf/model").glob("*.yaml"))
+
+
+@pytest.fixture(params=MODELS)
+def built(request, composed, news):
+    """Encoder, featuriser and feature rows of a family on the tiny corpus, with its config."""
+    cfg = composed("train", "data=toy_news", f"model={request.param}")
+    featuriser = instantiate(cfg.features).fit(news.texts_of("train"))
+    rows = featuriser.transform(news.texts.to_pylist())
+    torch.manual_seed(0)
+    return instantiate(cfg.encoder, width=featuriser.width), featuriser, rows, cfg
+
+
+def dense(encoding: Encoding) -> torch.Tensor:
+    rows = encoding.embedding
+    if not isinstance(rows, SparseRows):
+        return rows
+    out = torch.zeros(len(rows), rows.width)
+    out[rows.rows(), rows.indices] = torch.ones(len(rows.indices)) if rows.values is None else rows.values
+    return out
+
+
+def embed(encoder, rows, texts):
+    with torch.no_grad():
+        return dense(encoder.eval().encode(rows.gather(np.asarray(texts, np.int64))))
+
+
+def test_one_embedding_per_text_and_one_score_per_pair(built):
+    encoder, _, rows, _ = built
+    left, right = (encoder.eval().encode(rows.gather(np.arange(a, a + 5))) for a in (0, 5))
+    assert dense(left).shape[0] == 5
+    assert encoder.score(left, right).shape == (5,)
+
+
+def test_encoding_is_deterministic_outside_training(built):
+    encoder, _, rows, _ = built
+    assert torch.equal(embed(encoder, rows, range(9)), embed(encoder, rows, range(9)))
+
+
+def test_an_embedding_does_not_depend_on_its_batch_neighbours(built):
+    encoder, _, rows, _ = built
+    together = embed(encoder, rows, range(20))
+    alone = torch.cat([embed(encoder, rows, [i]) for i in range(20)])
+    torch.testing.assert_close(together, alone)
+
+
+def test_scores_do_not_depend_on_which_text_is_left(built):
+    encoder, _, rows, _ = built
+    left, right = np.arange(10), np.arange(10, 20)
+    np.testing.assert_allclose(score_pairs(encoder, rows, left, right), score_pairs(encoder, rows, right, left), 1e-5)
+
+
+def test_a_text_is_most_like_itself(built):
+    encoder, _, rows, _ = built
+    same = score_pairs(encoder, rows, np.arange(20), np.arange(20))
+    other = score_pairs(encoder, rows, np.arange(20), np.arange(20, 40))
+    assert (same >= other - 1e-6).all()
+
+
+def test_search_vectors_give_the_scores(built):
+    encoder, _, rows, _ = built
+    if not isinstance(encoder, Searchable):
+        pytest.skip("scores pairs only")
+    with torch.no_grad():
+        left, right = (encoder.eval().encode(rows.gather(np.arange(a, a + 9))) for a in (0, 9))
+        expected = encoder.score(left, right)
+        queries, documents = encoder.search_vectors(left)[0], encoder.search_vectors(right)[1]
+    actual = (dense(Encoding(queries)) * dense(Encoding(documents))).sum(1)
+    torch.testing.assert_close(actual, expected)
+
+
+def test_a_text_without_a_known_word_scores_no_higher_than_any_other_pair_without_shared_words(built):
+    encoder, featuriser, _, _ = built
+    rows = featuriser.transform(["unheardof", "bank rate cut"])
+    score = score_pairs(encoder, rows, np.array([0]), np.array([1]))
+    assert np.isfinite(score).all()
+    assert score[0] == 0
+
+
+def test_gradients_reach_every_parameter(built, news, tmp_path):
+    encoder, _, rows, cfg = built
+    if cfg.objective._target_ is None:
+        assert not list(encoder.parameters())
+        return
+    from twicetold.data.examples import EpochBatches, GatheredExamples
+    from twicetold.encoding import EncodedBatch
+
+    index = instantiate(cfg.examples).index(news, tmp_path)
+    chosen = next(iter(EpochBatches(index, batch_size=30, seed=0)))
+    batch = GatheredExamples(index, rows).__getitems__(chosen)
+    encoder.train()
+    sides = {s: encoder.encode(r) for s in ("anchor", "positive", "negative") if (r := getattr(batch, s)) is not None}
+    instantiate(cfg.objective)(EncodedBatch(**sides, label=batch.label))["loss"].backward()
+    for name, parameter in encoder.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().sum() > 0, name
+
+
+def test_state_survives_safetensors(built):
+    encoder, featuriser, rows, cfg = built
+    torch.manual_seed(1)
+    other = instantiate(cfg.encoder, width=featuriser.width)
+    other.load_state_dict(load(save(encoder.state_dict())))
+    assert torch.equal(embed(encoder, rows, range(9)), embed(other, rows, range(9)))

@@ -1,0 +1,87 @@
+"""One name everywhere: recipe, module, config, stage and folder of a family are called the same."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from twicetold import layout
+from twicetold.identity import LEARNING_KEYS
+
+ROOT = Path(__file__).parents[2]
+MODELS = sorted(p.stem for p in (ROOT / "conf/model").glob("*.yaml"))
+DATA = sorted(p.stem for p in (ROOT / "conf/data").glob("*.yaml"))
+STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+
+
+def composed_data(composed, name):
+    required = {
+        "documents": ["data.source.path=x.csv", "data.source.text=t"],
+        "pairs": ["data.source.path=x.csv", "data.source.left=a", "data.source.right=b", "data.source.label=y"],
+    }
+    return required.get(name, [])
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_recipe_its_module_and_its_name_agree(model, composed):
+    cfg = composed("train", "data=toy_news", f"model={model}")
+    assert cfg.name == model
+    assert cfg.encoder._target_.split(".")[:3] == ["twicetold", "models", model]
+    assert (ROOT / f"src/twicetold/models/{model}.py").is_file()
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_a_data_leaf_is_called_as_its_file(data, composed):
+    assert composed("prepare", f"data={data}", *composed_data(composed, data)).data.name == data
+
+
+@pytest.mark.parametrize("grid", ["params.yaml", *(f"conf/grid/{g}.yaml" for g in ("demo", "results"))])
+def test_a_grid_names_only_what_there_is(grid):
+    chosen = yaml.safe_load((ROOT / grid).read_text())
+    assert set(chosen["data"]) <= set(DATA)
+    assert set(chosen["model"]) <= set(MODELS)
+    assert set(chosen) == {"data", "model", "seed", "profile", "overrides"}
+
+
+@pytest.mark.parametrize("leaf", sorted((ROOT / "conf/tuned").glob("*.yaml")), ids=lambda p: p.stem)
+def test_a_tuned_leaf_belongs_to_a_dataset_and_a_family(leaf):
+    assert leaf.stem in {f"{data}-{model}" for data in DATA for model in MODELS}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_each_stage_has_a_script_of_its_name_and_depends_on_it(stage):
+    assert (ROOT / f"pipelines/{stage}.py").is_file()
+    assert f"python pipelines/{stage}.py" in STAGES[stage]["cmd"]
+    assert f"pipelines/{stage}.py" in STAGES[stage]["deps"]
+
+
+def test_code_that_a_stage_depends_on_exists():
+    for stage in STAGES.values():
+        for path in stage["deps"]:
+            if path.startswith("src/") and "$" not in path:
+                assert (ROOT / path).exists(), path
+
+
+def test_dvc_tracks_the_learning_keys():
+    (tracked,) = STAGES["train"]["params"][0].values()
+    assert tuple(tracked) == LEARNING_KEYS
+
+
+def test_dvc_yaml_uses_the_file_names_of_the_layout():
+    evaluate = STAGES["evaluate"]
+    outs = [next(iter(o)) if isinstance(o, dict) else o for k in ("metrics", "plots", "outs") for o in evaluate[k]]
+    names = {Path(out).name for out in outs}
+    assert names == {layout.METRICS, layout.ROC, layout.ROC_FIGURE, layout.INTERVALS, layout.SCORES}
+    assert STAGES["train"]["outs"] == [f"${{paths.runs}}/${{key}}/{layout.MODEL}"]
+
+
+def test_dvc_yaml_holds_no_numbers():
+    text = (ROOT / "dvc.yaml").read_text()
+    assert not re.findall(r"[=: ]\d", text)
+
+
+def test_params_yaml_holds_names_and_seeds_only():
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    assert all(isinstance(name, str) for key in ("data", "model", "overrides") for name in params[key])
+    assert all(isinstance(seed, int) for seed in params["seed"])
