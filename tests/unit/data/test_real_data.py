@@ -1,8 +1,6 @@
 """The sources on the real data. The mirror may hold a subset, so counts are bounds and identities."""
 
 import os
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,47 +32,39 @@ def raw(tmp_path_factory):
     return root
 
 
-def timed(read, folder: Path, **options):
-    begin = time.process_time()
-    corpus = read(folder, name="x", **options)
-    return corpus, time.process_time() - begin
-
-
-def test_headlines_are_read_whole_within_seconds(raw):
-    corpus, seconds = timed(uci_news.read, raw / "uci_news")
+def test_headlines_are_read_whole(raw):
+    corpus = uci_news.read(raw / "uci_news", name="x")
     lines = (raw / "uci_news" / "newsCorpora.csv").read_bytes().count(b"\n")
     assert corpus.card["rows"] == lines
     assert len(corpus) == lines - sum(corpus.card["malformed"].values())
     assert corpus.card["audit"]["test"]["stories_in_train"] == 0.0
-    assert seconds < 2 * max(1, lines / 17_650)
 
 
 def test_headlines_split_by_time_have_the_published_sizes(raw):
-    corpus, _ = timed(uci_news.read, raw / "uci_news", split="time")
+    corpus = uci_news.read(raw / "uci_news", name="x", split="time")
     assert [len(m) for m in corpus.members.values()] == [4500, 500, 5348]
     assert corpus.card["audit"]["test"]["texts_before_end_of_train"] == 0.0
 
 
 def test_the_published_partition_is_found_in_the_main_file(raw):
-    corpus, seconds = timed(quora.read, raw / "quora", split="wang")
+    corpus = quora.read(raw / "quora", name="x", split="wang")
     counts = corpus.card["partition"]
     assert counts["pairs"] == 20_000
     assert counts["matched"] >= 19_990
     assert counts["matched_with_another_label"] == 0
     assert {s: float(corpus.pairs[s].label.mean()) for s in ("val", "test")} == {"val": 0.5, "test": 0.5}
     assert corpus.card["audit"]["test"]["equal_pairs_in_train"] == 0.0
-    assert seconds < 5 * max(1, corpus.card["rows"] / 116_538)
 
 
 def test_random_question_pairs_are_balanced_like_the_published_ones(raw):
-    corpus, _ = timed(quora.read, raw / "quora")
+    corpus = quora.read(raw / "quora", name="x")
     for split in ("val", "test"):
         assert len(corpus.pairs[split]) == 10_000
         assert corpus.pairs[split].label.sum() == 5_000
 
 
 def test_disjoint_question_pairs_give_nothing_away(raw):
-    corpus, _ = timed(quora.read, raw / "quora", split="disjoint")
+    corpus = quora.read(raw / "quora", name="x", split="disjoint")
     for split in ("val", "test"):
         found = corpus.card["audit"][split]
         assert found["equal_texts_in_train"] == found["closure_coverage"] == 0.0
@@ -84,6 +74,6 @@ def test_disjoint_question_pairs_give_nothing_away(raw):
 
 
 def test_the_graded_pairs_have_the_official_sizes(raw):
-    corpus, _ = timed(stsb.read, raw / "stsbenchmark")
+    corpus = stsb.read(raw / "stsbenchmark", name="x")
     assert {s: len(p) for s, p in corpus.pairs.items()} == {"train": 5749, "val": 1500, "test": 1379}
     assert corpus.card["malformed"] == {}

@@ -87,13 +87,17 @@ def read(
     if split == "wang":
         questions, side, counts = _take_partition(questions, raw)
         card["partition"] = counts
-    elif split == "pairs":
-        side = balanced(questions.label, val=val_pairs, test=test_pairs, seed=seed)
     else:
         # By form, not by qid: some questions were asked twice and have two qids.
         forms = np.asarray(normal_form(questions.texts).dictionary_encode().indices).astype(np.int64)
         left, right = forms[questions.left], forms[questions.right]
-        side = by_component(len(forms), left, right, fractions=fractions, seed=seed)
+        if split == "disjoint":
+            side = by_component(len(forms), left, right, fractions=fractions, seed=seed)
+        else:  # a pair that was labelled twice must not stand on two sides
+            _, first = np.unique(_unordered(left, right), return_index=True)
+            side = np.full(len(left), UNUSED, np.int8)
+            side[np.sort(first)] = balanced(questions.label[np.sort(first)], val=val_pairs, test=test_pairs, seed=seed)
+            card["repeated_pairs_left_out"] = len(left) - len(first)
     return pair_corpus(
         name=name,
         kind="labelled_pairs",
