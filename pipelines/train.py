@@ -38,7 +38,13 @@ def train(cfg: DictConfig, out: Path) -> float:
     checkpoints = Path(cfg.paths.checkpoints, who.fingerprint)
     settings, parent = tracking_of(cfg, who)
     with tracking.start(
-        settings, experiment=who.data, name=who.run_name, tags=who.tags, params=who.learning, parent=parent
+        settings,
+        experiment=who.data,
+        name=who.run_name,
+        tags=who.tags,
+        params=who.learning,
+        parent=parent,
+        resumed=checkpoints.is_dir(),
     ) as run:
         run.log_dataset(who.data, context="training", digest=who.data_digest, source=f"{processed}", counts=corpus.card)
         trained = train_cell(

@@ -266,6 +266,25 @@ def test_a_run_is_made_anew_where_the_store_was_wiped(settings):
     assert {**TAGS, "origin": "dvc"}.items() <= seen.data.tags.items()
 
 
+def test_a_resumed_training_goes_on_with_the_run_that_was_cut_off(settings):
+    with pytest.raises(KeyboardInterrupt), begin(settings) as cut:
+        cut.log_metrics({"val/auroc": 0.5}, step=0)
+        raise KeyboardInterrupt
+    with begin(settings, resumed=True) as resumed:
+        resumed.log_metrics({"val/auroc": 0.6}, step=1)
+    assert resumed.id == cut.id
+    assert stored(settings, cut.id).info.status == "FINISHED"
+    assert stored(settings, cut.id).data.metrics["val/auroc"] == 0.6
+
+
+def test_a_resumed_training_leaves_a_finished_run_alone(settings):
+    with begin(settings) as finished:
+        pass
+    with begin(settings, resumed=True) as other:
+        pass
+    assert other.id != finished.id
+
+
 def test_an_evaluation_that_fails_leaves_the_training_finished(settings):
     with begin(settings) as run:
         pass

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from twicetold.tracking.run import MAX_TAG, Run, shorten
-from twicetold.tracking.store import Settings, open_store, warn_untracked
+from twicetold.tracking.store import Settings, Store, open_store, warn_untracked
 from twicetold.tracking.sweep import report_to_sweep, sweep_parent
 
 __all__ = ["Run", "Settings", "reopen", "report_to_sweep", "start", "sweep_parent"]
@@ -31,6 +31,7 @@ def start(
     tags: Mapping[str, str],
     params: Mapping[str, Any],
     parent: str | None = None,
+    resumed: bool = False,
 ) -> Iterator[Run]:
     """A new run, closed when the block ends: FINISHED, FAILED after an error, KILLED after Ctrl-C.
 
@@ -41,8 +42,11 @@ def start(
         tags: data, model, seed, fingerprint. `origin` and `git` are added.
         params: the learning keys, nested.
         parent: id of the sweep's parent run, see `sweep_parent`.
+        resumed: the training goes on after a kill: so does its run, if the store has it and it never finished.
     """
-    with _create(settings, experiment=experiment, name=name, tags=tags, params=params, parent=parent).ending() as run:
+    run = _unfinished(settings, experiment, tags["fingerprint"]) if resumed and settings.enabled else None
+    run = run or _create(settings, experiment=experiment, name=name, tags=tags, params=params, parent=parent)
+    with run.ending():
         yield run
 
 
@@ -104,10 +108,7 @@ def _create(
 def _find(settings: Settings, experiment: str, fingerprint: str) -> Run | None:
     """The run to reopen; an untracked one where the store fails; None where the store has no such run."""
     try:
-        store = open_store(settings, experiment)
-        runs = store.client.search_runs(
-            [store.experiment_id], f"tags.fingerprint = '{fingerprint}'", order_by=["attributes.start_time DESC"]
-        )
+        store, runs = _runs_of(settings, experiment, fingerprint)
     except Exception as error:
         warn_untracked(f"find the run with fingerprint {fingerprint}", error)
         return Run(None, None)
@@ -123,6 +124,29 @@ def _find(settings: Settings, experiment: str, fingerprint: str) -> Run | None:
         model_id=models[-1].model_id if models else None,
         earlier=frozenset(best.data.metrics),
     )
+
+
+def _unfinished(settings: Settings, experiment: str, fingerprint: str) -> Run | None:
+    """The newest run of a training that was cut off, running again; None where there is none."""
+    try:
+        store, runs = _runs_of(settings, experiment, fingerprint)
+        cut = [run for run in runs if run.info.status != "FINISHED" and run.data.tags.get("origin") == settings.origin]
+        if not cut:
+            return None
+        store.client.update_run(cut[0].info.run_id, status="RUNNING")
+    except Exception as error:
+        warn_untracked(f"go on with the run with fingerprint {fingerprint}", error)
+        return Run(None, None)
+    return Run(store, cut[0].info.run_id, name=cut[0].info.run_name, earlier=frozenset(cut[0].data.metrics))
+
+
+def _runs_of(settings: Settings, experiment: str, fingerprint: str) -> tuple[Store, list[Any]]:
+    """The open store and its runs with this fingerprint, newest first."""
+    store = open_store(settings, experiment)
+    found = store.client.search_runs(
+        [store.experiment_id], f"tags.fingerprint = '{fingerprint}'", order_by=["attributes.start_time DESC"]
+    )
+    return store, list(found)
 
 
 def _provenance(root: Path) -> dict[str, str]:
