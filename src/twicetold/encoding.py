@@ -1,6 +1,6 @@
 """What goes into an encoder and what it hands to an objective: the border between data, models and losses.
 
-Shape letters: B rows of a batch, K stored entries of a batch, E embedding dimensions.
+Shape letters: B rows of a batch, K stored entries of a batch, E embedding dimensions, V features.
 """
 
 from collections.abc import Mapping
@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,31 @@ class Encoding:
     """(B, E) dense; sparse rows for the lexical families, whose embedding is the weighted vocabulary itself."""
     extras: Mapping[str, Any] = field(default_factory=dict)
     """Family-specific by-products, named by the family (say `logits` of a reconstruction)."""
+
+
+@dataclass(frozen=True)
+class LinearLogits:
+    """Logits h Wᵀ + c of a linear decoder, kept as factors, for an objective that never needs all of (B, V)."""
+
+    hidden: Tensor
+    """(B, E) h."""
+    weight: Tensor
+    """(V, E) W."""
+    bias: Tensor
+    """(V,) c."""
+
+    @property
+    def shape(self) -> torch.Size:
+        """(B, V), of the logits."""
+        return torch.Size((len(self.hidden), len(self.weight)))
+
+    def dense(self) -> Tensor:
+        """(B, V) multiplied out."""
+        return F.linear(self.hidden, self.weight, self.bias)
+
+    def sigmoid(self) -> Tensor:
+        """(B, V) what the decoder puts out."""
+        return self.dense().sigmoid()
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
-from twicetold.encoding import Encoding, SparseRows
+from twicetold.encoding import Encoding, LinearLogits, SparseRows
 from twicetold.modules.corruption import Corruption, corrupt
 from twicetold.modules.two_tower import TwoTower
 
@@ -57,12 +57,12 @@ class DenoisingAutoencoder(TwoTower):
         self.decay_when_encoding = decay_when_encoding
 
     def encode(self, features: SparseRows) -> Encoding:
-        """Embed; in training also reconstruct: `logits` (B, V) of the `target`, the clean rows."""
+        """Embed; in training also reconstruct: `logits` (B, V), as factors, of the `target`, the clean rows."""
         if not self.training:
             kept = corrupt(features, "decay", self.level) if self.decay_when_encoding else features
             return Encoding(self.hide(kept))
         embedding = self.hide(corrupt(features, self.corruption, self.level))
-        logits = embedding @ self.weight.T + self.visible_bias  # (B, E) -> (B, V)
+        logits = LinearLogits(embedding, self.weight, self.visible_bias)  # (B, E) -> (B, V)
         return Encoding(embedding, {"logits": logits, "target": features})
 
     def hide(self, rows: SparseRows) -> Tensor:

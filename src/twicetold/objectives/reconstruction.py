@@ -1,0 +1,139 @@
+"""Reconstruction losses against a sparse target that is never made dense: summed over features, averaged over rows.
+
+As `weighted_loss` in github.com/louislung/DAE_RNN_News_Recommendation@16f72d4 (`autoencoder/utils.py`): per row a *sum*
+over all features, then the weighted mean Σ w ℓ / (Σ w + 1e-16). The sum matters: the α by which a triplet loss is added
+means something else against a mean over features, by a factor of their number.
+
+With x zero nearly everywhere, each loss splits into a term over all features that does not see x, and one over the
+stored entries of x. A row stores each of its features once. Where the decoder is linear the cross-entropy does not even
+make the logits: it runs over tiles of features, small enough for the cache, and takes loss and gradient from each.
+
+Shape letters: B rows, V features, E embedding dimensions, K stored entries of the target.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
+
+from twicetold.encoding import LinearLogits, SparseRows
+
+
+def cross_entropy(logits: Tensor | LinearLogits, target: SparseRows, weight: Tensor | None = None) -> Tensor:
+    """Binary cross-entropy of σ(z) to x: −Σ [x ln σ(z) + (1 − x) ln(1 − σ(z))] = Σ softplus(z) − Σ x z.
+
+    Args:
+        logits: (B, V) z, before the sigmoid. Given as factors, z is never whole in memory, and the loss is
+            differentiable once.
+        target: B rows of width V, with entries in [0, 1].
+        weight: (B,) of each row, without gradient; None for ones.
+    """
+    _check(logits, target)
+    if isinstance(logits, LinearLogits):
+        share = _shares(logits.hidden.new_ones(len(target)) if weight is None else weight, logits.hidden)
+        loss: Tensor = _LinearCrossEntropy.apply(logits.hidden, logits.weight, logits.bias, target, share)  # type: ignore[no-untyped-call]
+        return loss
+    z = _at_entries(logits, target)
+    everywhere = F.softplus(logits).sum(1, dtype=z.dtype)
+    return weighted_mean(everywhere - _sum_by_row(_values(target, z) * z, target), weight)
+
+
+def mean_squared(output: Tensor, target: SparseRows, weight: Tensor | None = None) -> Tensor:
+    """Squared error Σ (x − y)² of the output y (B, V); arguments as in `cross_entropy`."""
+    _check(output, target)
+    y = _at_entries(output, target)
+    x = _values(target, y)
+    return weighted_mean(output.square().sum(1) + _sum_by_row(x * (x - 2 * y), target), weight)
+
+
+def cosine_proximity(output: Tensor, target: SparseRows, weight: Tensor | None = None) -> Tensor:
+    """Negative cosine of x and the output y (B, V), 0 for an empty row; arguments as in `cross_entropy`."""
+    _check(output, target)
+    y = _at_entries(output, target)
+    x = _values(target, y)
+    # TensorFlow's l2_normalize, which the reference uses, bounds squared norms from below by 1e-12.
+    norms = (output.square().sum(1).clamp(min=1e-12) * _sum_by_row(x * x, target).clamp(min=1e-12)).sqrt()
+    return weighted_mean(-_sum_by_row(x * y, target) / norms, weight)
+
+
+def weighted_mean(loss: Tensor, weight: Tensor | None = None) -> Tensor:
+    """Σ w ℓ / (Σ w + 1e-16) of (B,) losses: 0 where every weight is 0, or no row is there."""
+    if weight is None:
+        return loss.sum() / max(len(loss), 1)
+    return (_shares(weight, loss) * loss).sum()
+
+
+class _LinearCrossEntropy(torch.autograd.Function):
+    """Σ_b s_b ℓ_b from hidden (B, E), weight (V, E), bias (V,), target and shares s (B,).
+
+    With g = ∂ℓ/∂z = σ(z) − x, the gradients are s·gW, (s·g)ᵀh and gᵀs. They are made on the way forward, first as
+    if x were zero and then corrected at its entries.
+    """
+
+    @staticmethod
+    def forward(  # type: ignore[override]
+        ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor, target: SparseRows, share: Tensor
+    ) -> Tensor:
+        d_hidden, d_weight, d_bias = torch.zeros_like(hidden), torch.empty_like(weight), torch.empty_like(bias)
+        total = hidden.new_zeros(len(hidden))
+        shared = share[:, None] * hidden
+        for tile in _tiles(hidden, weight):
+            z = F.linear(hidden, weight[tile], bias[tile])  # (B, features of the tile)
+            total += F.softplus(z).sum(1, dtype=total.dtype)
+            slope = z.sigmoid_()
+            d_hidden += slope @ weight[tile]
+            d_weight[tile] = slope.T @ shared
+            d_bias[tile] = slope.T @ share
+        row, column = target.rows(), target.indices
+        h, w = hidden[row], weight[column]  # (K, E)
+        x = _values(target, total)
+        total.index_add_(0, row, x * ((h * w).sum(1) + bias[column]), alpha=-1)
+        d_hidden.index_add_(0, row, x[:, None] * w, alpha=-1).mul_(share[:, None])
+        shared_x = x * share[row]
+        d_weight.index_add_(0, column, shared_x[:, None] * h, alpha=-1)
+        d_bias.index_add_(0, column, shared_x, alpha=-1)
+        ctx.save_for_backward(d_hidden, d_weight, d_bias)
+        return torch.dot(share, total)
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, outer: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        d_hidden, d_weight, d_bias = ctx.saved_tensors
+        return outer * d_hidden, outer * d_weight, outer * d_bias, None, None
+
+
+def _tiles(hidden: Tensor, weight: Tensor) -> list[slice]:
+    """Runs of features: 1 MB of logits each on CPU; more where launching a kernel costs more than running it."""
+    entries = 1 << (18 if hidden.device.type == "cpu" else 24)
+    wide = max(1, entries // max(1, len(hidden)))
+    return [slice(start, start + wide) for start in range(0, len(weight), wide)]
+
+
+def _shares(weight: Tensor, like: Tensor) -> Tensor:
+    """(B,) w / (Σ w + 1e-16) in another's dtype."""
+    weight = weight.to(like.dtype)
+    return weight / (weight.sum() + 1e-16)
+
+
+def _at_entries(dense: Tensor, target: SparseRows) -> Tensor:
+    """(K,) the dense array (B, V) where the target stores something; 16 bits become 32."""
+    return dense[target.rows(), target.indices].to(torch.promote_types(dense.dtype, torch.float32))
+
+
+def _values(target: SparseRows, like: Tensor) -> Tensor:
+    """(K,) the stored entries in another's dtype."""
+    return like.new_ones(len(target.indices)) if target.values is None else target.values.to(like.dtype)
+
+
+def _sum_by_row(entries: Tensor, target: SparseRows) -> Tensor:
+    """(K,) to (B,)."""
+    return entries.new_zeros(len(target)).index_add(0, target.rows(), entries)
+
+
+def _check(dense: Tensor | LinearLogits, target: SparseRows) -> None:
+    if dense.shape != (len(target), target.width):
+        raise ValueError(
+            f"a reconstruction must have the target's shape ({len(target)}, {target.width}); got {tuple(dense.shape)}"
+        )

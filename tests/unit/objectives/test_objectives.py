@@ -1,0 +1,111 @@
+"""What holds of every objective, whatever it computes. A new objective adds one line to `OBJECTIVES`."""
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import Tensor
+
+from twicetold.encoding import EncodedBatch, Encoding, SparseRows
+from twicetold.objectives.denoising_triplet import DenoisingTriplet
+from twicetold.objectives.protocol import Objective
+
+WIDTH = 20
+
+
+@dataclass(frozen=True)
+class Case:
+    objective: Objective
+    zero_when_satisfied: str | None
+    """The part that vanishes, exactly or beyond any use, once every triplet is well satisfied."""
+
+
+OBJECTIVES = {
+    f"denoising_triplet-{mining}-{loss}": Case(
+        DenoisingTriplet(alpha=3, mining=mining, reconstruction=loss), zero_when_satisfied="triplet"
+    )
+    for mining in ("batch_all", "batch_hard", "explicit")
+    for loss in ("cross_entropy", "mean_squared", "cosine_proximity")
+}
+
+
+@pytest.fixture(params=OBJECTIVES.values(), ids=OBJECTIVES)
+def case(request) -> Case:
+    return request.param
+
+
+def side(embedding: Tensor, seed: int) -> Encoding:
+    generator = torch.Generator().manual_seed(seed)
+    size = len(embedding)
+    entries = torch.rand(size, WIDTH, generator=generator).argsort(1)[:, :4].flatten()
+    logits = torch.randn(size, WIDTH, generator=generator, dtype=embedding.dtype).requires_grad_()
+    target = SparseRows(entries, torch.arange(size + 1) * 4, None, WIDTH)
+    return Encoding(embedding.requires_grad_(), {"logits": logits, "target": target})
+
+
+def batch(anchor: Tensor, positive: Tensor, negative: Tensor, label: Tensor) -> EncodedBatch:
+    return EncodedBatch(side(anchor, 1), side(positive, 2), side(negative, 3), label=label)
+
+
+def random_batch(size: int) -> EncodedBatch:
+    sides = torch.randn(3, size, 4, generator=torch.Generator().manual_seed(size), dtype=torch.float64)
+    return batch(*sides.clone().unbind(), label=torch.arange(size) % 3)
+
+
+def permuted(encoded: Encoding, order: Tensor) -> Encoding:
+    target = encoded.extras["target"]
+    indices = target.indices.view(len(target), -1)[order].flatten()
+    return Encoding(
+        encoded.embedding[order],
+        {"logits": encoded.extras["logits"][order], "target": SparseRows(indices, target.offsets, None, WIDTH)},
+    )
+
+
+def leaves(encoded: EncodedBatch) -> list[Tensor]:
+    sides = (encoded.anchor, encoded.positive, encoded.negative)
+    return [tensor for s in sides for tensor in (s.embedding, s.extras["logits"])]
+
+
+def test_the_order_of_the_batch_does_not_matter(case):
+    encoded = random_batch(18)
+    order = torch.randperm(18, generator=torch.Generator().manual_seed(0))
+    sides = (encoded.anchor, encoded.positive, encoded.negative)
+    shuffled = EncodedBatch(*(permuted(s, order) for s in sides), label=encoded.label[order])
+    straight, turned = case.objective(encoded), case.objective(shuffled)
+    assert {k: pytest.approx(v.item(), rel=1e-7) for k, v in straight.items()} == {
+        k: v.item() for k, v in turned.items()
+    }
+
+
+def test_the_loss_vanishes_where_every_triplet_is_well_satisfied(case):
+    if case.zero_when_satisfied is None:
+        pytest.skip("this objective has no term that vanishes")
+    axes = 8 * torch.eye(3, dtype=torch.float64)[torch.arange(9) % 3]
+    encoded = batch(axes.clone(), axes.clone(), axes.roll(1, 0), torch.arange(9) % 3)
+    assert case.objective(encoded)[case.zero_when_satisfied].item() == pytest.approx(0, abs=1e-20)
+
+
+def test_gradients_are_finite_at_coincident_points(case):
+    for value in (0.0, 0.5):
+        sides = torch.full((3, 6, 4), value).unbind()
+        encoded = batch(*(s.clone() for s in sides), label=torch.arange(6) % 2)
+        case.objective(encoded)["loss"].backward()
+        assert all(torch.isfinite(leaf.grad).all() for leaf in leaves(encoded) if leaf.grad is not None)
+
+
+def test_an_empty_batch_gives_a_zero_that_back_propagates(case):
+    encoded = random_batch(0)
+    losses = case.objective(encoded)
+    losses["loss"].backward()
+    assert losses["loss"].item() == 0
+    assert encoded.anchor.embedding.grad.shape == (0, 4)
+
+
+def test_the_total_is_called_loss_and_every_part_is_a_finite_scalar(case):
+    losses = case.objective(random_batch(12))
+    assert losses["loss"].requires_grad
+    assert all(value.shape == () and torch.isfinite(value) for value in losses.values())
+
+
+def test_it_has_no_parameters_and_so_holds_no_encoder(case):
+    assert list(case.objective.parameters()) == []
