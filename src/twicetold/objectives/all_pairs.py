@@ -26,6 +26,7 @@ Shape letters: B rows, A anchors of one chunk, G cells, q order, P positives and
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -114,8 +115,12 @@ class _Grid:
     @classmethod
     def fit(cls, span: float, size: int, accuracy: float, device: torch.device) -> "_Grid":
         """The cheapest grid over dots of this span that is accurate enough."""
-        span = max(span, 1e-9)
+        octave = math.log2(max(span, 1e-9))
+        return cls._fit(2 ** (math.ceil(octave * 8) / 8), size, accuracy, device)  # rounded up, to be found again
 
+    @classmethod
+    @lru_cache(maxsize=64)
+    def _fit(cls, span: float, size: int, accuracy: float, device: torch.device) -> "_Grid":
         def order(cells: int) -> int:
             return max(2, math.ceil(math.log(10 / accuracy) / math.asinh(math.pi * 2 * cells / span)))
 
