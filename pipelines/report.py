@@ -1,5 +1,6 @@
-"""Leaderboard and HTML report of every cell that was rendered; `--show` prints the leaderboard instead."""
+"""Leaderboard and HTML report of every cell of the grid in params.yaml; `--show` prints the leaderboard instead."""
 
+from itertools import product
 from pathlib import Path
 from sys import argv
 
@@ -12,9 +13,8 @@ from twicetold.files import write_text
 
 def main() -> None:
     paths = OmegaConf.load("conf/paths.yaml").paths
-    rendered = Path(paths.rendered, "train")
-    configs = [OmegaConf.load(path) for path in sorted(rendered.glob("*.yaml"))]
-    cells = [reporting.Cell(c.data.name, c.name, c.seed) for c in configs]
+    grid = OmegaConf.load("params.yaml")
+    cells = [reporting.Cell(*cell) for cell in product(grid.data, grid.model, grid.seed)]
     runs, processed, raw, target = (Path(p) for p in (paths.runs, paths.processed, paths.raw, paths.reports))
     with readable_errors():
         if "--show" in argv:

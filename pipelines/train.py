@@ -108,7 +108,9 @@ def prepare_when_stale(cfg: DictConfig, processed: Path) -> None:
         if own is None or Path(own).stat().st_mtime < card.stat().st_mtime:
             return
     choice = HydraConfig.get().runtime.choices.data
-    further = [o for o in HydraConfig.get().overrides.task if o.lstrip("+~").startswith(("data.", "profile="))]
+    further = [
+        o for o in HydraConfig.get().overrides.task if o.lstrip("+~").startswith(("data.", "paths.", "profile="))
+    ]
     for stage in ("download", "prepare", "mine"):
         command = [sys.executable, str(Path(__file__).with_name(f"{stage}.py")), f"data={choice}", *further]
         if subprocess.run(command, check=False).returncode:

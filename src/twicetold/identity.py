@@ -7,7 +7,18 @@ from typing import Any
 
 from twicetold.fingerprint import fingerprint, folder_digest
 
-LEARNING_KEYS = ("name", "features", "encoder", "examples", "objective", "optimizer", "trainer", "seed")
+LEARNING_KEYS = (
+    "name",
+    "features",
+    "encoder",
+    "examples",
+    "objective",
+    "optimizer",
+    "trainer",
+    "seed",
+    "evaluator.primary",  # what early stopping watches
+    "evaluator.bins",
+)
 """Keys of a training config that change what is learnt; `dvc.yaml` tracks the same ones."""
 
 
@@ -25,7 +36,7 @@ class Identity:
     @classmethod
     def of(cls, config: Mapping[str, Any], processed: Path, triplets: Path) -> "Identity":
         """From a resolved config and the folders of the corpus and its triplets."""
-        learning = {key: config[key] for key in LEARNING_KEYS}
+        learning = {key: _at(config, key) for key in LEARNING_KEYS}
         strategy = (config["examples"] or {}).get("strategy")
         digest = folder_digest(processed, [p.name for p in processed.iterdir()])
         if strategy and triplets.is_dir():
@@ -47,3 +58,10 @@ class Identity:
     def feature_key(self) -> str:
         """Names corpus and featuriser settings."""
         return f"{self.data}-{fingerprint({'features': self.learning['features']}, self.data_digest)}"
+
+
+def _at(config: Mapping[str, Any], key: str) -> Any:
+    """The value at a dotted key."""
+    for part in key.split("."):
+        config = config[part]
+    return config

@@ -96,9 +96,12 @@ def fit(
         default_root_dir=checkpoints,
     )
     last = checkpoints / LAST
-    trainer.fit(learner, loader, ckpt_path=last if last.exists() else None, weights_only=True)
-    if trainer.interrupted:
-        raise KeyboardInterrupt("training was stopped; run the same command again to go on from the last epoch")
+    try:
+        trainer.fit(learner, loader, ckpt_path=last if last.exists() else None, weights_only=True)
+    except SystemExit as stop:  # what Lightning makes of Ctrl-C, without a word
+        raise KeyboardInterrupt(
+            "training was stopped; run the same command again to go on from the last epoch"
+        ) from stop
     if keep.best_epoch < 0:
         raise ValueError("the validation metric was never a number: lower the learning rate or clip gradients")
     learner.encoder.load_state_dict(load_file(checkpoints / BEST))
