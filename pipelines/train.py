@@ -93,7 +93,7 @@ def tracking_of(cfg: DictConfig, who: Identity) -> tuple[tracking.Settings, str 
     settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin="sweep" if sweep else cfg.origin)
     if not sweep:
         return settings, None
-    name = f"sweep {who.model}"
+    name = f"sweep {Path(HydraConfig.get().sweep.dir).name}"
     return settings, tracking.sweep_parent(
         settings, experiment=who.data, sweep_id=str(HydraConfig.get().sweep.dir), name=name
     )

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 TRACEBACK = "HYDRA_FULL_ERROR"  # Hydra's own switch
+EXPECTED = (ValueError, TypeError, OSError)
 
 
 @contextmanager
@@ -12,9 +13,17 @@ def readable_errors() -> Iterator[None]:
     """End the program with the message of an expected error alone; `HYDRA_FULL_ERROR=1` shows the traceback."""
     try:
         yield
-    except (ValueError, TypeError, OSError) as error:
-        if os.environ.get(TRACEBACK):
-            raise
-        raise SystemExit(f"error: {error}\n(set {TRACEBACK}=1 to see where it came from)") from error
     except KeyboardInterrupt as stop:
         raise SystemExit(f"stopped. {stop}".rstrip()) from stop
+    except Exception as error:
+        expected = _expected(error)
+        if expected is None or os.environ.get(TRACEBACK):
+            raise
+        raise SystemExit(f"error: {expected}\n(set {TRACEBACK}=1 to see where it came from)") from error
+
+
+def _expected(error: Exception) -> Exception | None:
+    """The error that a user can do something about: itself, or what a configuration library wrapped."""
+    if type(error).__module__.startswith(("hydra.", "omegaconf.")):
+        return error.__cause__ if isinstance(error.__cause__, EXPECTED) else error
+    return error if isinstance(error, EXPECTED) else None

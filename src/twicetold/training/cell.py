@@ -117,7 +117,6 @@ def train_cell(
         from twicetold.training.fit import fit
         from twicetold.training.learner import Learner
 
-        metric = parts.evaluator.primary[corpus.kind]
         index = parts.examples.index(corpus, places.triplets)
         batches = EpochBatches(index, batch_size=parts.schedule.batch_size, seed=seed)
         learner = Learner(encoder, parts.objective, make_optimizer=parts.make_optimizer, validate=validate, seed=seed)
@@ -129,6 +128,7 @@ def train_cell(
             checkpoints=places.checkpoints,
             on_epoch=on_epoch,
         )
+        metric, _ = validate(encoder)
     seconds = time.perf_counter() - started
     encoder.cpu()
     decision = parts.evaluator.decide(

@@ -1,0 +1,212 @@
+"""A lab: a copy of the project in a temporary folder, with a Git repository and a DVC cache of its own.
+
+The lab's own `src` is what its stages import, so that an edit there is an edit of the running code. The grid is small
+(smoke profile, tracking off), because every stage that runs costs seconds of imports.
+"""
+
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import pytest
+import yaml
+
+PROJECT = Path(__file__).parents[2]
+COPIED = ("conf", "pipelines", "src", "dvc.yaml", ".dvcignore", ".gitignore", "mlruns/README.md", "params.yaml")
+GRID = {
+    "data": ["toy_news", "toy_questions"],
+    "model": ["tfidf", "dae"],
+    "seed": [0],
+    "profile": "smoke",
+    "overrides": ["tracking=off"],
+}
+LIMIT = 300  # seconds until a command counts as hung
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A copy of the project to edit and to run commands in."""
+
+    root: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {n: v for n, v in os.environ.items() if not n.startswith(("MLFLOW_", "TWICETOLD_", "DVC_", "HYDRA_"))}
+        return kept | {
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": f"{self.root / 'src'}",
+            "PYTHONWARNINGS": "ignore",
+            "OMP_NUM_THREADS": "1",  # two threads of one tiny training wait for each other where cores are shared
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "DVC_SITE_CACHE_DIR": f"{self.root}.site",
+        }
+
+    def start(self, *command: str, **options) -> subprocess.Popen:
+        """Start a command in the lab, as a process group of its own; its output is `process.stdout`."""
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        environment = self.environment | options.pop("env", {})
+        return subprocess.Popen(
+            command, cwd=self.root, env=environment, text=True, start_new_session=True, **streams, **options
+        )
+
+    def attempt(self, *command: str, **options) -> tuple[int, str]:
+        """Run a command in the lab; its exit code, and all it printed."""
+        process = self.start(*command, **options)
+        try:
+            out, _ = process.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+        return process.returncode, out
+
+    def run(self, *command: str, **options) -> str:
+        """What a command printed that must succeed."""
+        code, out = self.attempt(*command, **options)
+        assert code == 0, f"{' '.join(command)} ended with {code}:\n{out}"
+        return out
+
+    def ran(self, *arguments: str) -> list[str]:
+        """The stages that `dvc repro` ran, in their order; those taken from the run cache did not run."""
+        return stages_in(self.run("dvc", "repro", *arguments))
+
+    def edit(self, file: str, old: str, new: str) -> None:
+        path = self.root / file
+        text = path.read_text()
+        assert text.count(old) == 1, f"{old!r} is {text.count(old)} times in {file}"
+        path.write_text(text.replace(old, new))
+
+    def append(self, file: str, text: str) -> None:
+        with (self.root / file).open("a") as stream:
+            stream.write(text)
+
+    def grid(self, **changed) -> None:
+        """Change entries of params.yaml."""
+        path = self.root / "params.yaml"
+        path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | changed))
+
+    def commit(self) -> None:
+        self.run("git", "add", "--all")
+        self.run("git", "commit", "--quiet", "--allow-empty", "--message", "state")
+
+    def copy(self, target: Path) -> "Lab":
+        shutil.copytree(self.root, target, symlinks=True)
+        return Lab(target)
+
+    def bytes_of(self, *folders: str) -> dict[str, bytes]:
+        """Every file under the given folders."""
+        files = (p for folder in folders for p in (self.root / folder).rglob("*") if p.is_file())
+        return {str(p.relative_to(self.root)): p.read_bytes() for p in files}
+
+    def tracked_runs(self) -> list["TrackedRun"]:
+        """The runs in the lab's MLflow store, oldest first."""
+        with sqlite3.connect(self.root / "mlruns" / "mlflow.db") as store:
+            runs = store.execute("SELECT run_uuid, status FROM runs ORDER BY start_time").fetchall()
+            return [TrackedRun.read(store, *run) for run in runs]
+
+
+@dataclass(frozen=True)
+class TrackedRun:
+    """A run in an MLflow store, read without importing MLflow."""
+
+    id: str
+    status: str
+    tags: dict[str, str]
+    params: dict[str, str]
+    curves: dict[str, list[tuple[int, float]]]
+    """Metric -> (step, value) of each logged point."""
+
+    @classmethod
+    def read(cls, store: sqlite3.Connection, run: str, status: str) -> "TrackedRun":
+        tags, params = (
+            dict(store.execute(f"SELECT key, value FROM {table} WHERE run_uuid = ?", [run]))
+            for table in ("tags", "params")
+        )
+        curves: dict[str, list[tuple[int, float]]] = {}
+        points = store.execute("SELECT key, step, value FROM metrics WHERE run_uuid = ? ORDER BY step", [run])
+        for key, step, value in points:
+            curves.setdefault(key, []).append((step, value))
+        return cls(run, status, tags, params, curves)
+
+
+def stages_in(output: str) -> list[str]:
+    """The stages that a DVC command ran, read from what it printed."""
+    return re.findall(r"^Running stage '([^']*)':", output, flags=re.MULTILINE)
+
+
+@pytest.fixture(scope="session")
+def cells() -> Callable[..., set[str]]:
+    """Names of the stages of some cells: `cells("train evaluate", data=[…], model=[…])`."""
+
+    def names(kinds: str, *, data: Iterable[str], model: Iterable[str], seed: Iterable[int] = (0,)) -> set[str]:
+        chosen = list(product(data, model, seed))
+        return {f"{kind}@{d}-{m}-{s}" for kind in kinds.split() for d, m, s in chosen}
+
+    return names
+
+
+@pytest.fixture(scope="session")
+def stages() -> Callable[[str], list[str]]:
+    return stages_in
+
+
+@pytest.fixture(scope="session")
+def wait_for() -> Callable[..., None]:
+    """Wait until something is so, as long as a process lives."""
+
+    def wait(process: subprocess.Popen, what: str, condition: Callable[[], bool]) -> None:
+        end = time.monotonic() + LIMIT
+        while not condition():
+            assert process.poll() is None, f"ended before {what}:\n{process.stdout.read()}"
+            assert time.monotonic() < end, f"waited {LIMIT} s for {what}"
+            time.sleep(0.002)
+
+    return wait
+
+
+@pytest.fixture(scope="session")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    """The project as it is, with a small grid; nothing has run. Copy it."""
+    lab = Lab(tmp_path_factory.mktemp("labs") / "untouched")
+    for name in COPIED:
+        source, target = PROJECT / name, lab.root / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(source, target) if source.is_dir() else shutil.copy2(source, target)
+    lab.run("git", "init", "--quiet")
+    for name, value in {"user.name": "lab", "user.email": "lab@example.org"}.items():
+        lab.run("git", "config", name, value)
+    lab.run("dvc", "init", "--quiet")
+    shutil.copy2(PROJECT / ".dvc" / "config", lab.root / ".dvc" / "config")
+    lab.grid(**GRID)
+    lab.commit()
+    return lab
+
+
+@pytest.fixture(scope="session")
+def finished(untouched: Lab, cells) -> Lab:
+    """The lab after its first `dvc repro`. Copy it."""
+    lab = untouched.copy(untouched.root.with_name("finished"))
+    data = {f"{stage}@{name}" for stage in ("download", "prepare", "mine") for name in GRID["data"]}
+    expected = data | cells("train evaluate", data=GRID["data"], model=GRID["model"]) | {"compose", "report"}
+    ran = lab.ran()
+    assert expected == set(ran)
+    assert len(expected) == len(ran)
+    lab.commit()
+    return lab
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty MLflow store; making its tables costs seconds, copying it nothing."""
+    path = tmp_path_factory.mktemp("store") / "mlflow.db"
+    make = f"from mlflow import MlflowClient; MlflowClient('sqlite:///{path}').search_experiments()"
+    subprocess.run([sys.executable, "-c", make], check=True, capture_output=True, timeout=LIMIT)
+    return path

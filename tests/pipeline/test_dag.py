@@ -1,0 +1,152 @@
+"""What runs after which change: every row is one edit of a finished pipeline and the stages that answer it.
+
+The rows share one lab and follow each other; each starts from the finished pipeline that the row before it left.
+"""
+
+import http.server
+import shutil
+import threading
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+NEWS, QUESTIONS = "toy_news", "toy_questions"
+DATA = (NEWS, QUESTIONS)
+
+
+@pytest.fixture(scope="module")
+def lab(finished, tmp_path_factory):
+    return finished.copy(tmp_path_factory.mktemp("dag") / "lab")
+
+
+def weights(lab):
+    return lab.bytes_of(f"runs/{NEWS}-dae-0/model")
+
+
+def test_the_first_run_runs_every_stage_of_every_cell(finished):
+    made = {path.name for path in (finished.root / "runs").iterdir()}
+    assert {f"{data}-{model}-0" for data in DATA for model in ("tfidf", "dae")} == made
+
+
+def test_when_nothing_changed_nothing_runs(lab):
+    assert lab.ran() == []
+
+
+def test_a_comment_in_a_recipe_runs_compose_alone(lab):
+    lab.edit("conf/model/dae.yaml", "# @package _global_\n", "# @package _global_\n# A note.\n")
+    assert lab.ran() == ["compose"]
+
+
+def test_where_runs_are_tracked_and_computed_runs_compose_alone(lab):
+    lab.edit("conf/tracking/off.yaml", "uri: null", "uri: http://127.0.0.1:5000")
+    lab.edit("conf/runtime/auto.yaml", "progress: auto", "progress: false")
+    assert lab.ran() == ["compose"]
+
+
+def test_the_evaluator_reruns_every_evaluation_and_no_training(lab, cells):
+    lab.edit("conf/evaluator/standard.yaml", "resamples: 1000", "resamples: 200")
+    evaluated = cells("evaluate", data=DATA, model=["tfidf", "dae"])
+    assert {"compose", *evaluated, "report"} == set(lab.ran())
+
+
+def test_what_was_deleted_comes_from_the_cache_and_nothing_runs(lab):
+    outputs = ("build/conf", "data/processed", "data/raw", "data/triplets", "runs", "reports")
+    before = {path: content for path, content in lab.bytes_of(*outputs).items() if not path.endswith("observed.json")}
+    for folder in ("build", "data", "runs", "reports"):
+        shutil.rmtree(lab.root / folder)
+    assert lab.ran() == []
+    assert before == lab.bytes_of(*outputs)
+
+
+def test_a_smaller_grid_runs_compose_and_report_alone(lab):
+    lab.grid(data=[NEWS])
+    assert lab.ran() == ["compose", "report"]
+    assert QUESTIONS not in (lab.root / "reports" / "leaderboard.csv").read_text()
+
+
+def test_an_objective_and_an_encoder_retrain_their_family_and_no_data_stage(lab, cells):
+    before = weights(lab)
+    lab.edit("conf/objective/denoising_triplet.yaml", "reconstruction: cross_entropy", "reconstruction: mean_squared")
+    lab.edit("conf/model/dae.yaml", "hidden: 50", "hidden: 40")
+    assert {"compose", *cells("train evaluate", data=[NEWS], model=["dae"]), "report"} == set(lab.ran())
+    assert before != weights(lab)
+
+
+def test_a_module_retrains_its_family_and_the_same_weights_end_it_there(lab, cells):
+    before = weights(lab)
+    lab.append("src/twicetold/models/dae.py", "\n# A note.\n")
+    assert cells("train", data=[NEWS], model=["dae"]) == set(lab.ran())
+    assert before == weights(lab)
+
+
+def test_a_new_family_that_is_not_in_the_grid_runs_compose_alone(lab):
+    for folder, kind in (("src/twicetold/models", "py"), ("conf/model", "yaml")):
+        shutil.copy(lab.root / folder / f"tfidf.{kind}", lab.root / folder / f"second.{kind}")
+    lab.edit("conf/model/second.yaml", "name: tfidf", "name: second")
+    lab.edit("conf/model/second.yaml", "twicetold.models.tfidf.", "twicetold.models.second.")
+    assert lab.ran() == ["compose"]
+
+
+def test_a_word_in_params_yaml_runs_the_cells_of_that_family(lab, cells):
+    lab.grid(model=["tfidf", "dae", "second"])
+    assert {"compose", *cells("train evaluate", data=[NEWS], model=["second"]), "report"} == set(lab.ran())
+
+
+def test_another_profile_runs_what_it_changes(lab):
+    lab.grid(model=["tfidf"])
+    assert lab.ran() == ["compose", "report"]
+    lab.grid(profile="full")
+    expected = ["compose", f"prepare@{NEWS}", f"mine@{NEWS}", f"train@{NEWS}-tfidf-0", f"evaluate@{NEWS}-tfidf-0"]
+    assert [*expected, "report"] == lab.ran()
+
+
+def test_back_at_the_former_profile_nothing_runs(lab):
+    lab.grid(profile="smoke")
+    assert lab.ran() == []
+
+
+@pytest.fixture
+def graded_pairs(tmp_path):
+    """The STS benchmark in small, at two addresses of this machine."""
+    words = "bank film drug phone court storm match plane vote song".split()
+    for place in ("here", "there"):
+        (tmp_path / place).mkdir()
+        for split, rows in (("train", 40), ("dev", 20), ("test", 20)):
+            lines = [
+                f"main-news\tMSRpar\t2012test\t{row:04}\t{row % 6}.000\tthe {words[row % 10]} number {row} is new"
+                f"\tthe {words[(row + (row % 6 < 4)) % 10]} number {row} was seen"
+                for row in range(rows)
+            ]
+            (tmp_path / place / f"sts-{split}.csv").write_text("\n".join(lines) + "\n")
+    handler = partial(Quiet, directory=f"{tmp_path}")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+def leaf(address):
+    files = "".join(
+        f"  - name: sts-{split}.csv\n    source: small\n    urls: [{address}/sts-{split}.csv]\n"
+        for split in ("train", "dev", "test")
+    )
+    source = "  _target_: twicetold.data.sources.stsb.read\n  positive_grade: 4.0\n  seed: 0\n  limit: null\n"
+    return f"name: small\nlabel: cluster\ndownload:\n{files}source:\n{source}"
+
+
+def test_another_address_for_the_same_bytes_mines_and_trains_nothing(lab, graded_pairs):
+    recipe: Path = lab.root / "conf" / "data" / "small.yaml"
+    recipe.write_text(leaf(f"{graded_pairs}/here"))
+    lab.grid(data=["small"])
+    cell = "small-tfidf-0"
+    data = ["download@small", "prepare@small", "mine@small"]
+    assert ["compose", *data, f"train@{cell}", f"evaluate@{cell}", "report"] == lab.ran()
+    recipe.write_text(leaf(f"{graded_pairs}/there"))
+    shutil.rmtree(lab.root / "data" / "downloads")
+    assert {"compose", "download@small"} <= set(ran := lab.ran()) <= {"compose", *data[:2], "report"}, ran

@@ -1,0 +1,110 @@
+"""Beside a finished pipeline: a sweep, a person's run, and a tracking store that nothing depends on.
+
+The tests share one lab and follow each other.
+"""
+
+import re
+import shutil
+from collections import Counter
+
+import pytest
+
+CELL = "toy_news-tfidf-0"
+OUTPUTS = ("build/conf", "data/processed/toy_news", "data/triplets/toy_news", "runs", "reports")
+UP_TO_DATE = "Data and pipelines are up to date."
+VALIDATION = "val/auroc_category"
+
+
+def outputs(lab):
+    return {path: content for path, content in lab.bytes_of(*OUTPUTS).items() if not path.endswith("observed.json")}
+
+
+def of_origin(lab, origin):
+    return [run for run in lab.tracked_runs() if run.tags["origin"] == origin]
+
+
+@pytest.fixture(scope="module")
+def lab(finished, store, tmp_path_factory):
+    lab = finished.copy(tmp_path_factory.mktemp("sweep") / "lab")
+    shutil.copy(store, lab.root / "mlruns")
+    return lab
+
+
+def test_switching_tracking_on_retrains_nothing_and_a_training_of_the_pipeline_is_tracked(lab):
+    before = outputs(lab)
+    lab.grid(overrides=[])
+    assert lab.ran() == ["compose"]
+    assert lab.ran("--force", "--single-item", f"train@{CELL}") == [f"train@{CELL}"]
+    (run,) = of_origin(lab, "dvc")
+    assert run.tags.items() >= {"data": "toy_news", "model": "tfidf", "seed": "0", "mlflow.runName": "tfidf-0"}.items()
+    assert run.params.keys() >= {"name", "seed", "features.max_features", "encoder._target_", "trainer.epochs"}
+    assert VALIDATION in run.curves
+    changed = {path for path, content in outputs(lab).items() if before.get(path) != content}
+    assert all(path.startswith("build/conf/train/") for path in changed), "only what was rendered says tracking is on"
+    lab.commit()
+
+
+def test_a_sweep_is_one_parent_with_a_child_per_job_and_leaves_everything_as_it_was(lab):
+    before = outputs(lab)
+    job = "hydra.experimental.callbacks.LogJobReturnCallback"
+    out = lab.run(
+        *("python", "pipelines/train.py", "-m", "data=toy_news", "model=dae", "profile=smoke"),
+        *("objective.alpha=10,100", "trainer.epochs=1", f"+hydra.callbacks.returned._target_={job}"),
+    )
+    assert before == outputs(lab)
+    assert lab.run("git", "status", "--porcelain") == ""
+    assert UP_TO_DATE in lab.run("dvc", "status")
+
+    runs = of_origin(lab, "sweep")
+    (parent,) = (run for run in runs if "sweep" in run.tags)
+    children = [run for run in runs if run.tags.get("mlflow.parentRunId") == parent.id]
+    assert len(runs) == 3
+    assert [run.params["objective.alpha"] for run in children] == ["10", "100"]
+    assert all(run.status == "FINISHED" for run in runs)
+    values = [run.curves[VALIDATION][-1][1] for run in children]
+    assert [float(v) for v in re.findall(r"return value: ([\d.]+)", out)] == pytest.approx(values)
+    assert parent.curves["best/auroc_category"][-1][1] == pytest.approx(max(values))
+    assert parent.tags["best_run"] == children[values.index(max(values))].id
+    assert not [name for run in runs for name in run.curves if name.startswith("test/")], "a sweep never reads test"
+
+
+def test_a_persons_run_prepares_data_that_was_never_prepared(lab, tmp_path):
+    topics = {"sport": "match goal coach team", "money": "bank rate share profit"}
+    rows = [
+        f"the {word} of day {day},{topic}"
+        for day in range(20)
+        for topic, words in topics.items()
+        for word in words.split()
+    ]
+    (tmp_path / "news.csv").write_text("headline,topic\n" + "\n".join(rows) + "\n")
+    columns = ("data.source.text=headline", "data.source.category=topic")
+    before = outputs(lab)
+    out = lab.run(
+        *("python", "pipelines/train.py", "data=documents", f"data.source.path={tmp_path / 'news.csv'}", *columns),
+        "model=tfidf",
+    )
+    assert "documents tfidf-0: val auroc_category" in out
+    (run,) = of_origin(lab, "run")
+    assert run.tags["data"] == "documents"
+    assert VALIDATION in run.curves
+    assert before == outputs(lab)
+    assert lab.run("git", "status", "--porcelain") == ""
+    assert UP_TO_DATE in lab.run("dvc", "status")
+
+
+def test_every_run_of_every_origin_is_there(lab):
+    assert Counter(run.tags["origin"] for run in lab.tracked_runs()) == {"dvc": 1, "sweep": 3, "run": 1}
+
+
+def test_without_the_store_an_evaluation_works_and_makes_its_run_anew(lab):
+    before = outputs(lab)
+    (former,) = of_origin(lab, "dvc")
+    shutil.rmtree(lab.root / "mlruns")
+    assert lab.ran("--force", "--single-item", f"evaluate@{CELL}") == [f"evaluate@{CELL}"]
+    (run,) = lab.tracked_runs()
+    assert run.id != former.id
+    assert run.tags["fingerprint"] == former.tags["fingerprint"]
+    assert run.params == former.params
+    assert "test/auroc_category" in run.curves
+    assert before == outputs(lab)
+    assert UP_TO_DATE in lab.run("dvc", "status")

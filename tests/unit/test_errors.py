@@ -1,0 +1,41 @@
+import pytest
+from hydra.utils import instantiate
+from omegaconf import OmegaConf
+from omegaconf.errors import MissingMandatoryValue
+
+from twicetold.errors import readable_errors
+
+
+def fail(message):
+    raise FileNotFoundError(message)
+
+
+def test_an_expected_error_ends_with_its_message():
+    with pytest.raises(SystemExit, match="error: no such column"), readable_errors():
+        raise ValueError("no such column")
+
+
+def test_the_message_of_an_error_that_hydra_wrapped_is_its_own(request):
+    with pytest.raises(SystemExit, match=r"^error: where is it\?\n"), readable_errors():
+        instantiate({"_target_": f"{fail.__module__}.fail", "message": "where is it?"})
+
+
+def test_a_missing_mandatory_value_is_named():
+    with pytest.raises(SystemExit, match="path"), readable_errors():
+        OmegaConf.create({"path": "???"}).path  # noqa: B018
+
+
+def test_a_bug_keeps_its_traceback():
+    with pytest.raises(ZeroDivisionError), readable_errors():
+        1 / 0  # noqa: B018
+
+
+def test_the_switch_shows_the_traceback(monkeypatch):
+    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")
+    with pytest.raises(MissingMandatoryValue), readable_errors():
+        OmegaConf.create({"path": "???"}).path  # noqa: B018
+
+
+def test_ctrl_c_ends_with_a_word():
+    with pytest.raises(SystemExit, match=r"^stopped\. run it again$"), readable_errors():
+        raise KeyboardInterrupt("run it again")
