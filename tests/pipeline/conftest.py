@@ -32,6 +32,11 @@ GRID = {
 LIMIT = 300  # seconds until a command counts as hung
 
 
+def _hear_ctrl_c() -> None:
+    """A shell's background job ignores SIGINT, and so would every child of tests that run in one."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @dataclass(frozen=True)
 class Lab:
     """A copy of the project to edit and to run commands in."""
@@ -55,7 +60,14 @@ class Lab:
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         environment = self.environment | options.pop("env", {})
         return subprocess.Popen(
-            command, cwd=self.root, env=environment, text=True, start_new_session=True, **streams, **options
+            command,
+            cwd=self.root,
+            env=environment,
+            text=True,
+            start_new_session=True,
+            preexec_fn=_hear_ctrl_c,
+            **streams,
+            **options,
         )
 
     def attempt(self, *command: str, **options) -> tuple[int, str]:
