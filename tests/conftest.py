@@ -6,6 +6,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from jaxtyping import install_import_hook
+
+# Shapes in annotations are checked at run time, so before anything of these is imported.
+install_import_hook(["twicetold.encoding", "twicetold.modules", "twicetold.models"], "beartype.beartype")
+
 from hydra import compose, initialize_config_dir
 from hypothesis import settings
 from omegaconf import DictConfig

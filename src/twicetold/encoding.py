@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from jaxtyping import Float, Int64, Shaped
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -19,11 +20,11 @@ class SparseRows:
     Row b holds entries `offsets[b]` to `offsets[b + 1]`.
     """
 
-    indices: Tensor
+    indices: Int64[Tensor, " K"]
     """(K,) int64 column (or token id) of each entry."""
-    offsets: Tensor
+    offsets: Int64[Tensor, " _"]
     """(B + 1,) int64, from 0 to K."""
-    values: Tensor | None
+    values: Float[Tensor, " K"] | None
     """(K,) float32, or None where every entry is 1."""
     width: int
     """Number of columns, most of them empty."""
@@ -37,7 +38,7 @@ class SparseRows:
         indices = self.indices.to(device, non_blocking=non_blocking)
         return SparseRows(indices, self.offsets.to(device, non_blocking=non_blocking), values, self.width)
 
-    def rows(self) -> Tensor:
+    def rows(self) -> Int64[Tensor, " K"]:
         """(K,) int64: which row each entry belongs to."""
         counts = self.offsets.diff()
         return torch.repeat_interleave(torch.arange(len(self), device=counts.device), counts)
@@ -47,7 +48,7 @@ class SparseRows:
 class Encoding:
     """Embeddings of a batch of texts, with whatever else the family's objective needs."""
 
-    embedding: Tensor | SparseRows
+    embedding: Float[Tensor, "B E"] | SparseRows
     """(B, E) dense; sparse rows for the lexical families, whose embedding is the weighted vocabulary itself."""
     extras: Mapping[str, Any] = field(default_factory=dict)
     """Family-specific by-products, named by the family (say `logits` of a reconstruction)."""
@@ -57,11 +58,11 @@ class Encoding:
 class LinearLogits:
     """Logits h Wᵀ + c of a linear decoder, kept as factors, for an objective that never needs all of (B, V)."""
 
-    hidden: Tensor
+    hidden: Float[Tensor, "B E"]
     """(B, E) h."""
-    weight: Tensor
+    weight: Float[Tensor, "V E"]
     """(V, E) W."""
-    bias: Tensor
+    bias: Float[Tensor, " V"]
     """(V,) c."""
 
     @property
@@ -69,11 +70,11 @@ class LinearLogits:
         """(B, V), of the logits."""
         return torch.Size((len(self.hidden), len(self.weight)))
 
-    def dense(self) -> Tensor:
+    def dense(self) -> Float[Tensor, "B V"]:
         """(B, V) multiplied out."""
         return F.linear(self.hidden, self.weight, self.bias)
 
-    def sigmoid(self) -> Tensor:
+    def sigmoid(self) -> Float[Tensor, "B V"]:
         """(B, V) what the decoder puts out."""
         return self.dense().sigmoid()
 
@@ -85,7 +86,7 @@ class EncodedBatch:
     anchor: Encoding
     positive: Encoding | None = None
     negative: Encoding | None = None
-    label: Tensor | None = None
+    label: Shaped[Tensor, " B"] | None = None
     """(B,) int64 group code of each anchor (labelled texts), or float 0/1 or grade of each pair."""
-    group: Tensor | None = None
+    group: Int64[Tensor, " B"] | None = None
     """(B,) int64 duplicate cluster of each anchor, -1 where unknown: such rows are no negatives of each other."""

@@ -13,6 +13,7 @@ Shape letters: B texts, V words, E embedding dimensions.
 from typing import Literal
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
@@ -65,7 +66,7 @@ class DenoisingAutoencoder(TwoTower):
         logits = LinearLogits(embedding, self.weight, self.visible_bias)  # (B, E) -> (B, V)
         return Encoding(embedding, {"logits": logits, "target": features})
 
-    def hide(self, rows: SparseRows) -> Tensor:
+    def hide(self, rows: SparseRows) -> Float[Tensor, "B E"]:
         """f(x W + b) − f(b)."""
         hidden = embedding_bag(  # sparse (B, V) -> (B, E)
             rows.indices,

@@ -4,8 +4,9 @@ Shape letters: B texts or pairs of a batch.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from twicetold.encoding import Encoding, SparseRows
@@ -18,7 +19,7 @@ class Encoder(Protocol):
         """Encode a batch of B texts; a text's encoding never depends on its batch neighbours."""
         ...
 
-    def score(self, left: Encoding, right: Encoding) -> Tensor:
+    def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
         """(B,) one number per pair; higher means more alike."""
         ...
 
@@ -26,9 +27,9 @@ class Encoder(Protocol):
     def parameters(self) -> Iterator[nn.Parameter]: ...  # noqa: D102
     def state_dict(self) -> dict[str, Any]: ...  # noqa: D102
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> Any: ...  # noqa: D102
-    def train(self, mode: bool = True) -> Self: ...  # noqa: D102
-    def eval(self) -> Self: ...  # noqa: D102
-    def cpu(self) -> Self: ...  # noqa: D102
+    def train(self, mode: bool = True) -> Any: ...  # noqa: D102
+    def eval(self) -> Any: ...  # noqa: D102
+    def cpu(self) -> Any: ...  # noqa: D102
     @property
     def training(self) -> bool: ...  # noqa: D102
 

@@ -15,7 +15,7 @@ from twicetold.modules.sparse_tower import values_of
 Corruption = Literal["masking", "salt_and_pepper", "decay", "none"]
 
 
-def corrupt(rows: SparseRows, kind: Corruption, level: float) -> SparseRows:
+def corrupt(rows: SparseRows, kind: str, level: float) -> SparseRows:
     """Corrupted copy of binary or weighted rows.
 
     Args:

@@ -4,6 +4,7 @@ Shape letters: B pairs or texts, K stored entries of a batch, V columns.
 """
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from twicetold.encoding import Encoding, SparseRows
@@ -19,7 +20,7 @@ class SparseTower(nn.Module):
         """The rows themselves, scaled to unit length."""
         return Encoding(unit_rows(features))
 
-    def score(self, left: Encoding, right: Encoding) -> Tensor:
+    def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
         """(B,) score of each pair; higher means more alike."""
         queries, _ = self.search_vectors(left)
         _, documents = self.search_vectors(right)
@@ -42,7 +43,7 @@ def sparse(encoding: Encoding) -> SparseRows:
     return encoding.embedding
 
 
-def values_of(rows: SparseRows) -> Tensor:
+def values_of(rows: SparseRows) -> Float[Tensor, " K"]:
     """(K,) values, ones where the rows are binary."""
     return torch.ones(len(rows.indices), device=rows.indices.device) if rows.values is None else rows.values
 
@@ -54,7 +55,7 @@ def unit_rows(rows: SparseRows) -> SparseRows:
     return SparseRows(rows.indices, rows.offsets, values * squares.rsqrt()[row], rows.width)
 
 
-def row_dots(left: SparseRows, right: SparseRows) -> Tensor:
+def row_dots(left: SparseRows, right: SparseRows) -> Float[Tensor, " B"]:
     """(B,) dot product of row b of `left` and row b of `right`.
 
     Entries are keyed by (row, column); within a row the columns must be sorted, so that the keys are sorted too

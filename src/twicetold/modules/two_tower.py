@@ -3,6 +3,7 @@
 Shape letters: B pairs or texts, E embedding dimensions.
 """
 
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize
 
@@ -19,17 +20,17 @@ class TwoTower(nn.Module):
         """Embed a batch of texts: (B, E)."""
         raise NotImplementedError
 
-    def score(self, left: Encoding, right: Encoding) -> Tensor:
+    def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
         """(B,) cosine of each pair, in [−1, 1]; higher means more alike."""
         return cosine_similarity(dense(left), dense(right), dim=1)
 
-    def search_vectors(self, encoding: Encoding) -> tuple[Tensor, Tensor]:
+    def search_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B E"], Float[Tensor, "B E"]]:
         """Vectors whose dot products are the scores: (B, E) as queries, (B, E) as documents."""
         unit = normalize(dense(encoding), dim=1)
         return unit, unit
 
 
-def dense(encoding: Encoding) -> Tensor:
+def dense(encoding: Encoding) -> Float[Tensor, "B E"]:
     """The embedding of a family whose embeddings are dense.
 
     Raises:

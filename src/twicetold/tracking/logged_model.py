@@ -16,7 +16,7 @@ from twicetold.tracking.store import Store
 
 PACKAGE = Path(__file__).parents[1]
 SCRIPT = Path(__file__).with_name("served_model.py")
-REQUIREMENTS = ("mlflow", "torch", "numpy", "scipy", "scikit-learn", "pyarrow", "bm25s", "safetensors")
+REQUIREMENTS = ("mlflow", "torch", "numpy", "scipy", "scikit-learn", "pyarrow", "safetensors", "jaxtyping")
 """What scoring imports; training, tracking and reports need more."""
 
 

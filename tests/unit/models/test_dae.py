@@ -66,7 +66,7 @@ def test_outside_training_the_input_is_scaled_by_what_masking_leaves(x):
 
 def test_initial_weights_are_xaviers_and_biases_zero():
     model = DenoisingAutoencoder(
-        width=4000, hidden=50, activation="sigmoid", corruption="none", corruption_level=0, decay_when_encoding=False
+        width=4000, hidden=50, activation="sigmoid", corruption="none", corruption_level=0.0, decay_when_encoding=False
     )
     bound = (6 / 4050) ** 0.5
     assert model.weight.abs().max() <= bound
