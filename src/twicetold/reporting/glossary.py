@@ -161,3 +161,8 @@ def probability(value: float) -> str:
 def _readable(name: str) -> str:
     words = name.replace("_", " ")
     return words[:1].upper() + words[1:]
+
+
+def split_of(name: str) -> str:
+    """Which split a column of test metrics speaks of: a threshold is applied to test, but chosen on validation."""
+    return "validation" if name == "threshold" else "test"

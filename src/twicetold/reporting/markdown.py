@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from twicetold.reporting import provenance
-from twicetold.reporting.glossary import count, describe, number
+from twicetold.reporting.glossary import count, describe, number, split_of
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row, rank
 from twicetold.reporting.records import Cell, Provenance, read_provenance, read_runs
 
@@ -30,7 +30,7 @@ def _leaderboard(board: Leaderboard) -> str:
     shown = [name for name in board.metrics[1:] if describe(name).leads]
     primary = describe(board.primary).label
     heads = ["model", f"{primary}, test", "95 % interval", f"{primary}, validation"]
-    heads += [f"{describe(name).label}, test" for name in shown] + ["parameters", "epochs"]
+    heads += [f"{describe(name).label}, {split_of(name)}" for name in shown] + ["parameters", "epochs"]
     return _table(heads, (_row(row, board, shown) for row in board.rows))
 
 

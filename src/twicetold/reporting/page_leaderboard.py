@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 
 from twicetold.reporting import figures
-from twicetold.reporting.glossary import count, describe, magnitude, number
+from twicetold.reporting.glossary import count, describe, magnitude, number, split_of
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row
 
 
@@ -18,7 +18,7 @@ def leaderboard_table(board: Leaderboard) -> str:
         f'<th scope="col">{primary}<small>test</small></th>',
         '<th scope="col" class="text"><small>95 % interval</small></th>',
         f'<th scope="col">{primary}<small>validation</small></th>',
-        *(f'<th scope="col">{escape(describe(name).label)}<small>test</small></th>' for name in shown),
+        *(f'<th scope="col">{escape(describe(name).label)}<small>{split_of(name)}</small></th>' for name in shown),
         '<th scope="col">Parameters</th>',
         '<th scope="col">Epochs</th>',
     ]
