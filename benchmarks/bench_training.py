@@ -185,7 +185,7 @@ def difference_of_losses(rows: CsrRows, index: ExampleIndex) -> float:
     label = torch.from_numpy(index.label)[chosen]
     ours = objective()(EncodedBatch(anchor=encoder.encode(rows.gather(chosen)), label=label))["loss"]
     theirs = model(torch.from_numpy(as_scipy(rows)[chosen].toarray()), label, masked=0)
-    return float((theirs / ours - 1).abs())
+    return float((theirs.detach() / ours.detach() - 1).abs())
 
 
 def gathering(rows: CsrRows, index: ExampleIndex, epochs: int) -> list[float]:
