@@ -1,6 +1,7 @@
 """Fitting a learner: early stopping, the best weights, and a checkpoint to resume from after a kill."""
 
 import logging
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from twicetold.training.learner import Learner
 from twicetold.training.schedule import Fitted, OnEpoch, Runtime, Schedule
 
 logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)  # hints and advertisements at every start
+warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # Lightning 2.6 asks torch 2.13 in an older way
 
 BEST = "best.safetensors"
 LAST = "last.ckpt"
