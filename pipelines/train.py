@@ -73,7 +73,7 @@ def parts_of(cfg: DictConfig) -> Parts:
 
     return Parts(
         featuriser=instantiate(cfg.features),
-        encoder_of=lambda width: instantiate(cfg.encoder, width=width),
+        encoder_of=lambda shape: instantiate(cfg.encoder, **shape),
         examples=built_or_none(cfg.examples),
         objective=built_or_none(cfg.objective),
         make_optimizer=instantiate(cfg.optimizer),

@@ -89,4 +89,8 @@ class EncodedBatch:
     label: Shaped[Tensor, " B"] | None = None
     """(B,) int64 group code of each anchor (labelled texts), or float 0/1 or grade of each pair."""
     group: Int64[Tensor, " B"] | None = None
-    """(B,) int64 duplicate cluster of each anchor, -1 where unknown: such rows are no negatives of each other."""
+    """(B,) int64 duplicate cluster of each anchor, -1 where unknown."""
+    positive_group: Int64[Tensor, " B"] | None = None
+    """(B,) the same of each positive: a positive of the anchor's own cluster is never its negative."""
+    score: Float[Tensor, " B"] | None = None
+    """(B,) the encoder's score of anchor and positive, for objectives with `needs_score`."""

@@ -139,7 +139,7 @@ def load_scorer(folder: Path) -> Scorer:
         raise FileNotFoundError(f"no trained model in {folder}: expected {layout.RECIPE} there; train it first")
     recipe = json.loads((folder / layout.RECIPE).read_text(encoding="utf-8"))
     featuriser = load_fitted(construct(recipe["features"]), folder)
-    encoder = construct(recipe["encoder"], width=featuriser.width)
+    encoder = construct(recipe["encoder"], **featuriser.shape)
     encoder.load_state_dict(load_file(folder / layout.WEIGHTS))
     decision = Decision.from_json(json.loads((folder / layout.DECISION).read_text(encoding="utf-8")))
     return Scorer(featuriser, encoder.eval(), decision)

@@ -22,7 +22,7 @@ def built(request, composed, news):
     featuriser = instantiate(cfg.features).fit(news.texts_of("train"))
     rows = featuriser.transform(news.texts.to_pylist())
     torch.manual_seed(0)
-    return instantiate(cfg.encoder, width=featuriser.width), featuriser, rows, cfg
+    return instantiate(cfg.encoder, **featuriser.shape), featuriser, rows, cfg
 
 
 def dense(encoding: Encoding) -> torch.Tensor:
@@ -113,6 +113,6 @@ def test_gradients_reach_every_parameter(built, news, tmp_path):
 def test_state_survives_safetensors(built):
     encoder, featuriser, rows, cfg = built
     torch.manual_seed(1)
-    other = instantiate(cfg.encoder, width=featuriser.width)
+    other = instantiate(cfg.encoder, **featuriser.shape)
     other.load_state_dict(load(save(encoder.state_dict())))
     assert torch.equal(embed(encoder, rows, range(9)), embed(other, rows, range(9)))

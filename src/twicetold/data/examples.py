@@ -23,6 +23,8 @@ from twicetold.encoding import SparseRows
 from twicetold.features.rows import CsrRows
 from twicetold.mining.triplets import Triplets
 
+WINDOW = 50  # batches that are sorted by length together
+
 
 @dataclass(frozen=True)
 class ExampleIndex:
@@ -31,8 +33,12 @@ class ExampleIndex:
     anchor: NDArray[np.int64]
     positive: NDArray[np.int64] | None = None
     negative: NDArray[np.int64] | None = None
-    label: NDArray[np.int64] | None = None
-    """(X,) group code of each anchor."""
+    label: NDArray[Any] | None = None
+    """(X,) int64 group code of each anchor, or float32 0/1 of each pair."""
+    group: NDArray[np.int64] | None = None
+    """(X,) duplicate cluster of each anchor; examples of one cluster are kept out of each other's batches."""
+    positive_group: NDArray[np.int64] | None = None
+    """(X,) duplicate cluster of each positive."""
     block: NDArray[np.int64] | None = None
     """(X,) examples of one block are kept side by side in an epoch, so that they meet in one batch."""
 
@@ -48,6 +54,8 @@ class Batch:
     positive: SparseRows | None = None
     negative: SparseRows | None = None
     label: Tensor | None = None
+    group: Tensor | None = None
+    positive_group: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.anchor)
@@ -85,10 +93,8 @@ class LabelledTexts:
         Raises:
             ValueError: if the corpus has no such group.
         """
-        if self.label not in corpus.groups:
-            raise ValueError(f"{corpus.name} has no group {self.label!r}, only {sorted(corpus.groups)}")
         members = corpus.members["train"]
-        codes = corpus.groups[self.label][members]
+        codes = _group(corpus, self.label)[members]
         members, codes = members[codes != UNKNOWN], codes[codes != UNKNOWN]
         block = None if self.together is None else _blocks(codes, self.together)
         return ExampleIndex(anchor=members, label=codes, block=block)
@@ -100,9 +106,11 @@ class MinedTriplets:
 
     Args:
         strategy: which file of the mining stage (`random`, `bm25`, `cluster`).
+        group: the group whose members are never negatives of each other (`cluster`, `story`, `category`).
     """
 
     strategy: str
+    group: str
 
     def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
         """One example per triplet.
@@ -110,15 +118,57 @@ class MinedTriplets:
         Raises:
             FileNotFoundError: if that strategy was not mined for this corpus.
         """
-        path = layout.triplets_file(triplets, self.strategy)
-        if not path.exists():
-            there = sorted(p.stem for p in triplets.glob("*.parquet")) or "none"
-            raise FileNotFoundError(
-                f"no triplets mined by {self.strategy!r} for {corpus.name}: {path} is missing (there: {there}). "
-                f"Run `dvc repro mine@{corpus.name}`, or choose another examples.strategy."
-            )
-        mined = Triplets.load(path)
-        return ExampleIndex(anchor=mined.anchor, positive=mined.positive, negative=mined.negative)
+        mined, group = _mined(corpus, triplets, self.strategy), _group(corpus, self.group)
+        return ExampleIndex(
+            anchor=mined.anchor,
+            positive=mined.positive,
+            negative=mined.negative,
+            group=group[mined.anchor],
+            positive_group=group[mined.positive],
+        )
+
+
+@dataclass(frozen=True)
+class LabelledPairs:
+    """Pairs of train with label 1 (they say the same) or 0.
+
+    Graded pairs count as 1 from the corpus's positive grade on. Documents have no pairs: for them each triplet of
+    the mining stage gives a pair of either kind.
+
+    Args:
+        strategy: which file of the mining stage, for documents.
+        group: the group whose members are never negatives of each other.
+        duplicates_only: leave the pairs with label 0 out, for objectives that find negatives in the batch.
+    """
+
+    strategy: str
+    group: str
+    duplicates_only: bool = False
+
+    def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
+        """One example per pair.
+
+        Raises:
+            FileNotFoundError: if the corpus is of documents, and the strategy was not mined.
+        """
+        group = _group(corpus, self.group)
+        if corpus.kind == "documents":
+            mined = _mined(corpus, triplets, self.strategy)
+            left = np.concatenate([mined.anchor, mined.anchor])
+            right = np.concatenate([mined.positive, mined.negative])
+            same = np.repeat(np.array([True, False]), len(mined))
+        else:
+            pairs = corpus.pairs["train"]
+            left, right, same = pairs.left, pairs.right, pairs.label >= corpus.card.get("positive_grade", 1)
+        kept = same | (not self.duplicates_only)
+        left, right, same = left[kept], right[kept], same[kept]
+        return ExampleIndex(
+            anchor=left,
+            positive=right,
+            label=same.astype(np.float32),
+            group=group[left],
+            positive_group=group[right],
+        )
 
 
 class GatheredExamples(Dataset[Batch]):
@@ -139,8 +189,12 @@ class GatheredExamples(Dataset[Batch]):
             for side in ("anchor", "positive", "negative")
             if (texts := getattr(examples, side)) is not None
         }
-        label = None if examples.label is None else torch.from_numpy(examples.label[chosen])
-        return Batch(**sides, label=label)
+        tensors = {
+            name: torch.from_numpy(values[chosen])
+            for name in ("label", "group", "positive_group")
+            if (values := getattr(examples, name)) is not None
+        }
+        return Batch(**cast("dict[str, Any]", {**sides, **tensors}))
 
 
 @dataclass
@@ -148,11 +202,20 @@ class EpochBatches:
     """Batches of an epoch as index arrays; the order depends on seed and epoch alone.
 
     Nothing is carried from one epoch to the next, so training that resumes at an epoch sees what it would have seen.
+
+    Args:
+        examples: what to batch.
+        batch_size: examples per batch; the last one may be smaller.
+        seed: of the order.
+        lengths: (X,) entries of each example, or None. If given, examples of like length meet in one batch, so that
+            sequences are padded little: the shuffled examples are sorted by length within windows of `WINDOW` batches.
+        epoch: which epoch's order `__iter__` gives.
     """
 
     examples: ExampleIndex
     batch_size: int
     seed: int
+    lengths: NDArray[np.int64] | None = None
     epoch: int = 0
 
     def __len__(self) -> int:
@@ -169,13 +232,32 @@ class EpochBatches:
 
     def __iter__(self) -> Iterator[NDArray[np.int64]]:
         random = np.random.default_rng([self.seed, self.epoch])
-        if self.examples.block is None:
-            order = random.permutation(len(self.examples))
-        else:
-            rank = random.permutation(self.examples.block.max() + 1)
-            order = np.argsort(rank[self.examples.block], kind="stable")
-        for start in range(0, len(order), self.batch_size):
-            yield order[start : start + self.batch_size]
+        order = self._order(random)
+        batches = [order[start : start + self.batch_size] for start in range(0, len(order), self.batch_size)]
+        if self.lengths is not None:  # else the windows would come from short to long
+            random.shuffle(batches)
+        yield from batches
+
+    def _order(self, random: np.random.Generator) -> NDArray[np.int64]:
+        examples = self.examples
+        if examples.block is not None:
+            rank = random.permutation(examples.block.max() + 1)
+            return np.argsort(rank[examples.block], kind="stable")
+        order = random.permutation(len(examples))
+        if examples.group is not None:
+            order = order[np.argsort(_spread(examples.group[order], random), kind="stable")]
+        if self.lengths is not None:
+            window = np.arange(len(order)) // (WINDOW * self.batch_size)
+            order = order[np.lexsort((self.lengths[order], window))]
+        return order
+
+
+def lengths_of(examples: ExampleIndex, rows: CsrRows) -> NDArray[np.int64]:
+    """(X,) entries of the longest text of each example."""
+    sides = (examples.anchor, examples.positive, examples.negative)
+    entries = np.diff(rows.indptr)
+    longest: NDArray[np.int64] = np.max([entries[side] for side in sides if side is not None], axis=0)
+    return longest
 
 
 def train_loader(examples: ExampleIndex, rows: CsrRows, batches: EpochBatches, *, workers: int) -> DataLoader[Batch]:
@@ -185,6 +267,37 @@ def train_loader(examples: ExampleIndex, rows: CsrRows, batches: EpochBatches, *
     return DataLoader(
         GatheredExamples(examples, rows), batch_sampler=batch_sampler, collate_fn=as_is, num_workers=workers
     )
+
+
+def _mined(corpus: Corpus, triplets: Path, strategy: str) -> Triplets:
+    path = layout.triplets_file(triplets, strategy)
+    if not path.exists():
+        there = sorted(p.stem for p in triplets.glob("*.parquet")) or "none"
+        raise FileNotFoundError(
+            f"no triplets mined by {strategy!r} for {corpus.name}: {path} is missing (there: {there}). "
+            f"Run `dvc repro mine@{corpus.name}`, or choose another examples.strategy."
+        )
+    return Triplets.load(path)
+
+
+def _group(corpus: Corpus, name: str) -> NDArray[np.int64]:
+    if name not in corpus.groups:
+        raise ValueError(f"{corpus.name} has no group {name!r}, only {sorted(corpus.groups)}")
+    return corpus.groups[name]
+
+
+def _spread(group: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.float64]:
+    """(X,) places in [0, 1) at which the members of each group lie evenly apart, from a random start.
+
+    Sorted by place, two members of a group of k stand about X / k examples apart: not in one batch, unless the group
+    has more members than the epoch has batches. Examples of no known group lie anywhere.
+    """
+    _, code, counts = np.unique(group, return_inverse=True, return_counts=True)
+    by_group = np.argsort(code, kind="stable")
+    within = np.empty(len(group), np.int64)
+    within[by_group] = np.arange(len(group)) - np.repeat(np.cumsum(counts) - counts, counts)
+    place = (random.random(len(counts))[code] + within / counts[code]) % 1
+    return np.where(group == UNKNOWN, random.random(len(group)), place)
 
 
 def _as_is(batch: Batch) -> Batch:

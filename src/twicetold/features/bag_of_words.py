@@ -58,9 +58,9 @@ class BagOfWords(BaseEstimator):
         return CsrRows.from_scipy(count_words(self.vocabulary_, texts, binary=True), binary=True)
 
     @property
-    def width(self) -> int:
-        """Number of columns."""
-        return len(self.vocabulary_)
+    def shape(self) -> dict[str, int]:
+        """`width`: number of columns."""
+        return {"width": len(self.vocabulary_)}
 
 
 def vocabulary_of(vectorizer: CountVectorizer, texts: Sequence[str]) -> list[str]:

@@ -63,6 +63,6 @@ class Bm25Weights(BaseEstimator):
         return CsrRows.from_scipy(sp.hstack([counts, impacts @ sp.diags(self.idf_, format="csr")], format="csr"))
 
     @property
-    def width(self) -> int:
-        """Number of columns, twice the number of words."""
-        return 2 * len(self.vocabulary_)
+    def shape(self) -> dict[str, int]:
+        """`width`: number of columns, twice the number of words."""
+        return {"width": 2 * len(self.vocabulary_)}

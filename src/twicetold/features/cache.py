@@ -3,8 +3,12 @@
 import hashlib
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
 from twicetold.data.corpus import Corpus
-from twicetold.features.rows import CsrRows, Featuriser
+from twicetold.features.rows import CsrRows, Featuriser, Texts
 
 
 def feature_rows(featuriser: Featuriser, corpus: Corpus, folder: Path, *, key: str) -> CsrRows:
@@ -20,5 +24,19 @@ def feature_rows(featuriser: Featuriser, corpus: Corpus, folder: Path, *, key: s
     code = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py"))))
     place = folder / f"{key}-{code.hexdigest()[:8]}"
     if not place.exists():
-        featuriser.transform(corpus.texts.to_pylist()).save(place)
+        featuriser.transform(inputs_of(featuriser, corpus, np.arange(len(corpus)))).save(place)
     return CsrRows.load(place)
+
+
+def inputs_of(featuriser: Featuriser, corpus: Corpus, rows: NDArray[np.int64]) -> Texts:
+    """What the featuriser reads of some texts: the texts, or the columns that its attribute `fields` names.
+
+    A field that the corpus lacks is empty in every row.
+    """
+    fields = getattr(featuriser, "fields", None)
+    chosen = pa.array(rows)
+    texts: list[str] = corpus.texts.take(chosen).to_pylist()
+    if fields is None:
+        return texts
+    columns = {name: corpus.fields[name].take(chosen).to_pylist() for name in fields if name in corpus.fields}
+    return {**{name: [""] * len(texts) for name in fields}, **columns, "text": texts}

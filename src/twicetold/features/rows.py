@@ -6,10 +6,10 @@ row is ever as wide as the vocabulary.
 Shape letters: N rows, K stored entries, B rows of a batch.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 
 from twicetold.encoding import SparseRows
 from twicetold.files import write_folder
+
+Texts: TypeAlias = Sequence[str] | Mapping[str, Sequence[str]]
+"""Texts, or (for a featuriser with several `fields`) columns of texts by name, `text` among them."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +94,18 @@ class Featuriser(Protocol):
     of them or arrays, so that `saved.save_fitted` can write it without pickle.
     """
 
-    def fit(self, texts: Sequence[str]) -> Self:
+    def fit(self, texts: Texts) -> Self:
         """Learn vocabulary and weights from train texts."""
         ...
 
-    def transform(self, texts: Sequence[str]) -> CsrRows:
+    def transform(self, texts: Texts) -> CsrRows:
         """One row per text; words never seen in `fit` are left out."""
         ...
+
+    @property
+    def shape(self) -> Mapping[str, Any]:
+        """What an encoder must know of its features, as constructor arguments: at least `width`."""
+        ...
+
+    # Optional attributes: `ordered = True` where rows are sequences, which are then batched by length;
+    # `fields`, the columns that it reads besides the text.

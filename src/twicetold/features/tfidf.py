@@ -60,6 +60,6 @@ class TfIdf(BaseEstimator):
         return CsrRows.from_scipy(normalize(counts @ sp.diags(self.idf_, format="csr"), copy=False))
 
     @property
-    def width(self) -> int:
-        """Number of columns."""
-        return len(self.vocabulary_)
+    def shape(self) -> dict[str, int]:
+        """`width`: number of columns."""
+        return {"width": len(self.vocabulary_)}

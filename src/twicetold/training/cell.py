@@ -17,9 +17,9 @@ from safetensors.torch import save_file
 
 from twicetold import layout
 from twicetold.data.corpus import Corpus
-from twicetold.data.examples import EpochBatches, Examples, train_loader
+from twicetold.data.examples import EpochBatches, Examples, lengths_of, train_loader
 from twicetold.evaluation.evaluators import Standard
-from twicetold.features.cache import feature_rows
+from twicetold.features.cache import feature_rows, inputs_of
 from twicetold.features.rows import Featuriser
 from twicetold.features.saved import save_fitted
 from twicetold.files import write_folder, write_text
@@ -34,8 +34,8 @@ class Parts:
     """What a recipe chose, ready to be put together."""
 
     featuriser: Featuriser
-    encoder_of: Callable[[int], Encoder]
-    """From the number of feature columns to the encoder."""
+    encoder_of: Callable[[Mapping[str, Any]], Encoder]
+    """From the shape of the features to the encoder."""
     examples: Examples | None
     objective: Objective | None
     """None, as `examples` is then, where nothing is learnt by gradient."""
@@ -100,10 +100,10 @@ def train_cell(
         on_epoch: called with each epoch's metrics and number.
     """
     started = time.perf_counter()
-    featuriser = parts.featuriser.fit(corpus.texts_of("train"))
+    featuriser = parts.featuriser.fit(inputs_of(parts.featuriser, corpus, corpus.members["train"]))
     rows = feature_rows(featuriser, corpus, places.features, key=feature_key)
     torch.manual_seed(seed)
-    encoder = parts.encoder_of(rows.width)
+    encoder = parts.encoder_of(featuriser.shape)
 
     def validate(encoder: Encoder) -> tuple[str, float]:
         return parts.evaluator.primary_value(corpus.kind, evaluation_inputs(encoder, rows, corpus, "val"))
@@ -118,7 +118,8 @@ def train_cell(
         from twicetold.training.learner import Learner
 
         index = parts.examples.index(corpus, places.triplets)
-        batches = EpochBatches(index, batch_size=parts.schedule.batch_size, seed=seed)
+        lengths = lengths_of(index, rows) if getattr(parts.featuriser, "ordered", False) else None
+        batches = EpochBatches(index, batch_size=parts.schedule.batch_size, seed=seed, lengths=lengths)
         learner = Learner(encoder, parts.objective, make_optimizer=parts.make_optimizer, validate=validate, seed=seed)
         fitted = fit(
             learner,
@@ -147,9 +148,9 @@ def train_cell(
 
 
 def _speed(featuriser: Featuriser, encoder: Encoder, corpus: Corpus) -> float:
-    texts = corpus.texts_of("val")[:2000]
+    texts = inputs_of(featuriser, corpus, corpus.members["val"][:2000])
     started = time.perf_counter()
     rows = featuriser.transform(texts)
     numbers = np.arange(len(rows))
     score_pairs(encoder, rows, numbers, numbers[::-1])
-    return len(texts) / (time.perf_counter() - started)
+    return len(rows) / (time.perf_counter() - started)

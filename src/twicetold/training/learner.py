@@ -48,12 +48,19 @@ class Learner(pl.LightningModule):
         """The total loss of one batch."""
         if batch_idx == 0:
             self._start_epoch()
+        anchor = self.encoder.encode(batch.anchor)
+        positive = None if batch.positive is None else self.encoder.encode(batch.positive)
+        negative = None if batch.negative is None else self.encoder.encode(batch.negative)
+        needs_score = getattr(self.objective, "needs_score", False)
         losses = self.objective(
             EncodedBatch(
-                anchor=self.encoder.encode(batch.anchor),
-                positive=None if batch.positive is None else self.encoder.encode(batch.positive),
-                negative=None if batch.negative is None else self.encoder.encode(batch.negative),
+                anchor=anchor,
+                positive=positive,
+                negative=negative,
                 label=batch.label,
+                group=batch.group,
+                positive_group=batch.positive_group,
+                score=self.encoder.score(anchor, positive) if needs_score and positive is not None else None,
             )
         )
         for name, value in losses.items():

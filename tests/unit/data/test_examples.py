@@ -3,7 +3,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twicetold.data.examples import EpochBatches, ExampleIndex, LabelledTexts, MinedTriplets, train_loader
+from twicetold.data.examples import (
+    EpochBatches,
+    ExampleIndex,
+    LabelledPairs,
+    LabelledTexts,
+    MinedTriplets,
+    train_loader,
+)
 from twicetold.features.bag_of_words import BagOfWords
 
 
@@ -19,6 +26,38 @@ def test_every_example_comes_once_an_epoch_and_blocks_stay_together(codes, size,
     assert np.bincount(block).max() <= size
     assert all(len(set(codes[block == b])) == 1 for b in set(block))
     assert len(np.flatnonzero(np.diff(block[order]))) == len(set(block)) - 1
+
+
+@given(st.lists(st.integers(-1, 30), min_size=1, max_size=200), st.integers(2, 20))
+def test_members_of_a_group_are_spread_over_the_epoch(groups, size):
+    groups = np.array(groups)
+    index = ExampleIndex(anchor=np.arange(len(groups)), group=groups)
+    batches = list(EpochBatches(index, batch_size=size, seed=0))
+    assert sorted(np.concatenate(batches)) == list(range(len(groups)))
+    together = sum(len(b) - len(set(groups[b])) for b in batches if (groups[b] >= 0).all())
+    shuffled = np.random.default_rng(0).permutation(groups)
+    by_chance = sum(len(b) - len(set(b)) for b in np.split(shuffled, range(size, len(groups), size)) if (b >= 0).all())
+    assert together <= by_chance + len(batches)
+
+
+def test_examples_of_like_length_meet_in_one_batch_and_batches_come_in_random_order():
+    lengths = np.random.default_rng(0).integers(1, 30, 1000)
+    index = ExampleIndex(anchor=np.arange(1000))
+    batches = list(EpochBatches(index, batch_size=20, seed=0, lengths=lengths))
+    assert sorted(np.concatenate(batches)) == list(range(1000))
+    assert np.mean([np.ptp(lengths[b]) for b in batches]) < 2
+    means = [lengths[b].mean() for b in batches]
+    assert abs(np.corrcoef(means, np.arange(len(means)))[0, 1]) < 0.5
+
+
+@pytest.mark.parametrize("duplicates_only", [False, True])
+def test_labelled_pairs_are_the_train_pairs_with_their_clusters(questions, tmp_path, duplicates_only):
+    index = LabelledPairs("random", "cluster", duplicates_only).index(questions, tmp_path)
+    pairs = questions.pairs["train"]
+    kept = (pairs.label == 1) | (not duplicates_only)
+    assert index.anchor.tolist() == pairs.left[kept].tolist()
+    assert index.label.tolist() == pairs.label[kept].tolist()
+    assert index.positive_group.tolist() == questions.groups["cluster"][pairs.right[kept]].tolist()
 
 
 def test_the_order_depends_on_seed_and_epoch_alone():
@@ -47,7 +86,7 @@ def test_a_label_that_is_not_there_is_named(news, tmp_path):
 
 def test_triplets_that_were_not_mined_are_named(news, tmp_path):
     with pytest.raises(FileNotFoundError, match="dvc repro mine@news"):
-        MinedTriplets("bm25").index(news, tmp_path)
+        MinedTriplets("bm25", "story").index(news, tmp_path)
 
 
 def test_a_batch_holds_the_rows_and_labels_of_its_examples(news, tmp_path):
