@@ -12,6 +12,8 @@ from jaxtyping import Float, Int64, Shaped
 from torch import Tensor
 from torch.nn import functional as F
 
+UNKNOWN_TOKEN = 0  # number of every token that a sequence's vocabulary lacks
+
 
 @dataclass(frozen=True)
 class SparseRows:

@@ -9,6 +9,7 @@ from hydra.utils import instantiate
 from safetensors.torch import load, save
 
 from twicetold.encoding import Encoding, SparseRows
+from twicetold.mining import random
 from twicetold.models.protocol import Searchable
 from twicetold.scoring import score_pairs
 
@@ -85,7 +86,7 @@ def test_search_vectors_give_the_scores(built):
 
 def test_a_text_without_a_known_word_scores_no_higher_than_any_other_pair_without_shared_words(built):
     encoder, featuriser, _, _ = built
-    rows = featuriser.transform(["unheardof", "bank rate cut"])
+    rows = featuriser.transform(["qqqq", "bank rate cut"])  # no letter of the first one is in the corpus
     score = score_pairs(encoder, rows, np.array([0]), np.array([1]))
     assert np.isfinite(score).all()
     assert score[0] == 0
@@ -99,12 +100,16 @@ def test_gradients_reach_every_parameter(built, news, tmp_path):
     from twicetold.data.examples import EpochBatches, GatheredExamples
     from twicetold.encoding import EncodedBatch
 
+    random.mine(news, seed=0, label="category", per_anchor=2).save(tmp_path / "random.parquet")
     index = instantiate(cfg.examples).index(news, tmp_path)
     chosen = next(iter(EpochBatches(index, batch_size=30, seed=0)))
     batch = GatheredExamples(index, rows).__getitems__(chosen)
     encoder.train()
     sides = {s: encoder.encode(r) for s in ("anchor", "positive", "negative") if (r := getattr(batch, s)) is not None}
-    instantiate(cfg.objective)(EncodedBatch(**sides, label=batch.label))["loss"].backward()
+    objective = instantiate(cfg.objective)
+    score = encoder.score(sides["anchor"], sides["positive"]) if getattr(objective, "needs_score", False) else None
+    labels = {name: getattr(batch, name) for name in ("label", "group", "positive_group")}
+    objective(EncodedBatch(**sides, **labels, score=score))["loss"].backward()
     for name, parameter in encoder.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.abs().sum() > 0, name

@@ -26,6 +26,8 @@ class Schedule:
         patience: stop after this many epochs without a better validation metric; None trains to the end.
         gradient_clip: largest gradient norm, or None.
         precision: Lightning's name: `32-true` or `bf16-mixed`.
+        warmup_steps: the learning rate rises for so many steps, and then falls with the inverse square root of the
+            steps so far (Vaswani et al. 2017, §5.3); None keeps it as the optimizer has it.
     """
 
     epochs: int
@@ -33,6 +35,14 @@ class Schedule:
     patience: int | None
     gradient_clip: float | None
     precision: Literal["32-true", "bf16-mixed"]
+    warmup_steps: int | None = None
+
+    def rate(self, step: int) -> float:
+        """Learning rate of a step (the first is 1), as a share of the highest."""
+        if self.warmup_steps is None:
+            return 1.0
+        top = self.warmup_steps + 1  # trax's warmup_and_rsqrt_decay
+        return float(min(step / top, (top / step) ** 0.5))
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from twicetold.encoding import EncodedBatch, Encoding, SparseRows
+from twicetold.objectives.closest_and_mean import ClosestAndMean, ClosestAndMeanSemiHard
 from twicetold.objectives.denoising_triplet import DenoisingTriplet
 from twicetold.objectives.protocol import Objective
 
@@ -27,6 +28,8 @@ OBJECTIVES = {
     for mining in ("batch_all", "batch_hard", "explicit")
     for loss in ("cross_entropy", "mean_squared", "cosine_proximity")
 }
+OBJECTIVES["closest_and_mean"] = Case(ClosestAndMean(margin=0.25), zero_when_satisfied=None)
+OBJECTIVES["closest_and_mean_semi_hard"] = Case(ClosestAndMeanSemiHard(margin=0.25), zero_when_satisfied=None)
 
 
 @pytest.fixture(params=OBJECTIVES.values(), ids=OBJECTIVES)

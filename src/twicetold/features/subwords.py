@@ -1,0 +1,122 @@
+"""Texts as sequences of subwords: byte pair encoding, learnt on the train texts.
+
+Sennrich, Haddow and Birch, Neural Machine Translation of Rare Words with Subword Units, ACL 2016 (arXiv:1508.07909).
+Merges never cross words, so each distinct word is taken apart once, however often it occurs.
+
+Shape letters: N texts, W words, K subwords, U distinct words.
+"""
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from twicetold.encoding import UNKNOWN_TOKEN
+from twicetold.features.rows import CsrRows
+from twicetold.features.splitting import Tokens, characters, words
+from twicetold.features.tokens import cut_off, vocabulary_of
+
+UNKNOWN_SUBWORD = "<unk>"
+BEGIN_OF_WORD = "\u2581"  # a letter like any other to the algorithm (Kudo and Richardson 2018, SentencePiece)
+
+
+class Subwords(BaseEstimator):
+    """Subwords of a text, in order.
+
+    Args:
+        size: of the vocabulary at most, characters included.
+        lower_case: take `Bank` and `bank` for one word.
+        min_count: pairs that occur less often in the train texts are not merged.
+        max_alphabet: characters at most, most frequent first; the others are unknown.
+        max_length: subwords of a text that are read; None for all.
+
+    Attributes:
+        tokenizer_: vocabulary and merges, as JSON of the `tokenizers` library.
+    """
+
+    ordered = True
+
+    def __init__(
+        self,
+        size: int = 8000,
+        lower_case: bool = False,
+        min_count: int = 2,
+        max_alphabet: int = 1000,
+        max_length: int | None = None,
+    ) -> None:
+        self.size = size
+        self.lower_case = lower_case
+        self.min_count = min_count
+        self.max_alphabet = max_alphabet
+        self.max_length = max_length
+
+    def fit(self, texts: Sequence[str], y: None = None) -> Self:
+        """Learn the merges.
+
+        Raises:
+            ValueError: if the texts have no word.
+        """
+        from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+        tokens = words(texts, lower_case=self.lower_case)
+        if not len(tokens.codes):
+            raise ValueError(f"the {len(tokens)} train texts have no word to learn subwords from")
+        # The library would cut a larger alphabet in another order each time; one of the right size it leaves alone.
+        letters = characters(texts, lower_case=self.lower_case)
+        alphabet = [BEGIN_OF_WORD, *vocabulary_of(letters, min_df=1, max_size=self.max_alphabet)]
+        tokenizer: Any = Tokenizer(models.BPE(unk_token=UNKNOWN_SUBWORD))
+        tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+        trainer = trainers.BpeTrainer(
+            vocab_size=self.size,
+            min_frequency=self.min_count,
+            initial_alphabet=alphabet,
+            limit_alphabet=len(alphabet),
+            special_tokens=[UNKNOWN_SUBWORD],  # so it gets number 0
+            show_progress=False,
+        )
+        tokenizer.train_from_iterator(_respaced(tokens), trainer)
+        assert tokenizer.token_to_id(UNKNOWN_SUBWORD) == UNKNOWN_TOKEN
+        self.tokenizer_: str = tokenizer.to_str()
+        return self
+
+    def transform(self, texts: Sequence[str]) -> CsrRows:
+        """One sequence of numbers per text."""
+        check_is_fitted(self)
+        tokens, tokenizer = words(texts, lower_case=self.lower_case), self._loaded()
+        taken_apart = [word.ids for word in tokenizer.encode_batch_fast(_marked(tokens.spellings).to_pylist())]
+        length = np.fromiter(map(len, taken_apart), np.int64, len(taken_apart))  # (U,)
+        pieces = np.fromiter(chain.from_iterable(taken_apart), np.int32, length.sum())
+        start = np.cumsum(length) - length
+        per_word = length[tokens.codes]  # (W,)
+        ends = np.concatenate([[0], np.cumsum(per_word)])
+        entries = np.arange(ends[-1]) + np.repeat(start[tokens.codes] - ends[:-1], per_word)  # (K,)
+        width = tokenizer.get_vocab_size()
+        return cut_off(ends[tokens.offsets], pieces[entries], width=width, max_length=self.max_length)
+
+    @property
+    def shape(self) -> dict[str, int]:
+        """`width`: how many numbers there are, the one for unknown characters included."""
+        return {"width": self._loaded().get_vocab_size()}
+
+    def _loaded(self) -> Any:
+        from tokenizers import Tokenizer
+
+        return Tokenizer.from_str(self.tokenizer_)
+
+
+def _marked(spellings: pa.LargeStringArray) -> pa.LargeStringArray:
+    mark, nothing = (pa.scalar(text, spellings.type) for text in (BEGIN_OF_WORD, ""))
+    return pc.binary_join_element_wise(mark, spellings, nothing)
+
+
+def _respaced(tokens: Tokens) -> list[str]:
+    """The texts with their words marked and one blank apart, so that splitting at blanks finds the same words."""
+    in_order = _marked(tokens.spellings).take(pa.array(tokens.codes))
+    per_text = pa.ListArray.from_arrays(pa.array(tokens.offsets, pa.int32()), in_order)
+    respaced: list[str] = pc.binary_join(per_text, pa.scalar(" ", in_order.type)).to_pylist()
+    return respaced

@@ -1,0 +1,86 @@
+"""Pretrained word vectors in GloVe's text format: a word and its numbers a line, separated by blanks.
+
+Pennington, Socher and Manning, GloVe: Global Vectors for Word Representation, EMNLP 2014; public domain (PDDL).
+
+Shape letters: W words that are looked up, D dimensions.
+"""
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as csv
+from numpy.typing import NDArray
+
+from twicetold.data.download import RemoteFile, fetch
+
+ARCHIVE = "https://nlp.stanford.edu/data/glove.6B.zip"
+PUBLIC = tuple(f"glove.6B.{size}d.txt" for size in (50, 100, 200, 300))
+BLOCK = 1 << 24  # bytes of the file at a time
+
+
+def word_vectors(file: Path, words: Sequence[str]) -> NDArray[np.float32]:
+    """(W, D) vectors of the given words; zeros where the file has none.
+
+    A word that the file lacks is looked up in lower case: GloVe 6B has no capitals.
+
+    Args:
+        file: `<downloads>/glove/glove.6B.50d.txt`, say. If it is not there and is one of `PUBLIC`, it is fetched from
+            the mirror that `TWICETOLD_MIRROR` names, or from Stanford.
+        words: to look up.
+
+    Raises:
+        FileNotFoundError: if the file is not there, and is none that can be fetched.
+        ValueError: if it holds no vectors.
+    """
+    if not file.is_file():
+        _fetch(file)
+    wanted = pa.array(words, pa.string())
+    lower = pc.utf8_lower(wanted)
+    known, vectors = _read(file, pa.chunked_array([wanted, lower]).unique())
+    row = np.asarray(pc.fill_null(pc.coalesce(pc.index_in(wanted, known), pc.index_in(lower, known)), -1))
+    found = np.zeros((len(row), vectors.shape[1]), np.float32)
+    found[row >= 0] = vectors[row[row >= 0]]
+    return found
+
+
+def _read(file: Path, wanted: pa.Array) -> tuple[pa.Array, NDArray[np.float32]]:
+    """Those of the wanted words that the file has, and their vectors."""
+    with file.open(encoding="utf-8") as lines:
+        numbers = [f"f{i}" for i in range(len(lines.readline().split(" ")) - 1)]
+    if not numbers:
+        raise ValueError(f"{file} holds no vectors: expected a word and its numbers in each line, separated by blanks")
+    reader = csv.open_csv(
+        file,
+        csv.ReadOptions(column_names=["word", *numbers], block_size=BLOCK),
+        csv.ParseOptions(delimiter=" ", quote_char=False, invalid_row_handler=lambda row: "skip"),
+        csv.ConvertOptions(
+            column_types={"word": pa.string(), **dict.fromkeys(numbers, pa.float32())},
+            null_values=[""],
+            strings_can_be_null=False,
+        ),
+    )
+    kept = pa.Table.from_batches(
+        [batch.filter(pc.is_in(batch["word"], wanted)) for batch in reader], reader.schema
+    ).combine_chunks()
+    if not len(kept):
+        return pa.array([], pa.string()), np.zeros((0, len(numbers)), np.float32)
+    return kept["word"].chunk(0), np.stack([kept[name].to_numpy() for name in numbers], axis=1)
+
+
+def _fetch(file: Path) -> None:
+    """Put one of GloVe's own files in its place: `<store>/<source>/<name>`, as `fetch` knows it."""
+    if file.name not in PUBLIC:
+        raise FileNotFoundError(
+            f"no word vectors at {file}: put a file in GloVe's text format there, or name one of {', '.join(PUBLIC)}"
+        )
+    file.parent.mkdir(parents=True, exist_ok=True)
+    source = RemoteFile(name=file.name, source=file.parent.name, urls=[ARCHIVE], member=file.name, max_bytes=1 << 32)
+    mirror = os.environ.get("TWICETOLD_MIRROR")
+    with tempfile.TemporaryDirectory(dir=file.parent, prefix=".fetched.") as folder:
+        fetch([source], Path(folder, "raw"), mirror=mirror, store=file.parent.parent)
+        Path(folder, "raw", file.name).replace(file)

@@ -1,0 +1,58 @@
+"""Siamese LSTM: both texts go through one LSTM, and the cosine of the two results says whether they are duplicates.
+
+The course on Natural Language Processing of deeplearning.ai (4.3, in trax); the architecture goes back to Mueller and
+Thyagarajan, Siamese Recurrent Architectures for Learning Sentence Similarity, AAAI 2016.
+
+    x_t = E[w_t]                           a vector for each token
+    h_t = LSTM(x_t, h_t−1)
+    v   = Σ_t h_t / T                      over the text's own T tokens, where the course also averages over padding
+    embedding = v / ‖v‖                    zero for a text without a known token: similar to nothing
+
+Shape letters: B texts, K tokens of a batch, V tokens of the vocabulary, E embedding and H hidden dimensions.
+"""
+
+import numpy as np
+from jaxtyping import Float
+
+from twicetold.encoding import Encoding, SparseRows
+from twicetold.modules.pooling import Pooling, unit
+from twicetold.modules.sequence import RaggedLstm, TokenEmbedding, with_known_token
+from twicetold.modules.two_tower import TwoTower
+
+
+class SiameseLstm(TwoTower):
+    """One LSTM layer for both texts.
+
+    Args:
+        width: V, numbers of tokens.
+        embedding: E, dimensions of a token's vector.
+        hidden: H, of a state, per direction.
+        bidirectional: read both ways.
+        pooling: `mean`, `max`, `last` or `attention`, over a text's states.
+        dropout: share of the entries of the tokens' vectors that are zeroed in training.
+        frozen: keep the tokens' vectors as they begin.
+        vectors: (V, E) pretrained ones to begin with, from the featuriser.
+    """
+
+    def __init__(
+        self,
+        *,
+        width: int,
+        embedding: int,
+        hidden: int,
+        bidirectional: bool,
+        pooling: str,
+        dropout: float,
+        frozen: bool,
+        vectors: Float[np.ndarray, "V E"] | None = None,
+    ) -> None:
+        super().__init__()
+        self.embed = TokenEmbedding(width, embedding, dropout=dropout, vectors=vectors, frozen=frozen)
+        self.read = RaggedLstm(embedding, hidden, bidirectional=bidirectional)
+        self.pool = Pooling(pooling, self.read.size, bidirectional=bidirectional)
+
+    def encode(self, features: SparseRows) -> Encoding:
+        """Embed: (B, H), or (B, 2 H) if bidirectional, of length 1."""
+        states = self.read(self.embed(features), features.offsets)  # (K,) -> (K, E) -> (K, H)
+        pooled = self.pool(states, features.offsets)  # (K, H) -> (B, H)
+        return Encoding(unit(pooled) * with_known_token(features)[:, None])

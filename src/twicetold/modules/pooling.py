@@ -1,0 +1,83 @@
+"""From the states of a text's tokens to one vector.
+
+Attention: Lin et al., A Structured Self-attentive Sentence Embedding, ICLR 2017 (arXiv:1703.03130), with one head.
+
+Shape letters: B texts, K tokens of a batch, H dimensions of a state.
+"""
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor, nn
+from torch.nn.functional import embedding_bag
+
+WAYS = ("mean", "max", "last", "attention")
+
+
+class Pooling(nn.Module):
+    """One vector for each text; zeros for a text without tokens.
+
+    Args:
+        how: `mean` and `max` over a text's states; `last`: the state after the last token, where each direction ends;
+            `attention`: a mean with learnt weights.
+        size: H, dimensions of a state.
+        bidirectional: the second half of each state was read from the text's end.
+
+    Raises:
+        ValueError: if `how` is none of these.
+    """
+
+    def __init__(self, how: str, size: int, *, bidirectional: bool = False) -> None:
+        super().__init__()
+        if how not in WAYS:
+            raise ValueError(f"pooling must be one of {', '.join(WAYS)}; got {how!r}")
+        self.how = how
+        self.backward_from = size // 2 if bidirectional else size
+        if how == "attention":
+            self.attend = nn.Sequential(nn.Linear(size, size), nn.Tanh(), nn.Linear(size, 1, bias=False))
+
+    def forward(self, states: Float[Tensor, "K H"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "B H"]:
+        """(B, H) from (K, H) and (B + 1,) offsets."""
+        states = states.float()  # sums in full precision, whatever the states came in
+        match self.how:
+            case "mean":
+                return _sums(states, offsets) / offsets.diff().clamp(min=1)[:, None]
+            case "max":
+                every = torch.arange(len(states), device=states.device)
+                return embedding_bag(every, states, offsets, mode="max", include_last_offset=True)
+            case "last":
+                return self._ends(states, offsets)
+        return _sums(states * _softmax(self.attend(states).float(), offsets), offsets)
+
+    def _ends(self, states: Float[Tensor, "K H"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "B H"]:
+        first, last = offsets[:-1], offsets[1:] - 1
+        empty = (first > last)[:, None]
+        padded = torch.cat([states, states.new_zeros(1, states.shape[1])])  # so that there is a row to take
+        forwards = padded.index_select(0, last.clamp(min=0))[:, : self.backward_from]
+        backwards = padded.index_select(0, first)[:, self.backward_from :]
+        return torch.cat([forwards, backwards], 1).masked_fill(empty, 0)
+
+
+def _texts(offsets: Int64[Tensor, " _"]) -> Int64[Tensor, " K"]:
+    """(K,) which text each token belongs to."""
+    return torch.repeat_interleave(torch.arange(len(offsets) - 1, device=offsets.device), offsets.diff())
+
+
+def _sums(states: Float[Tensor, "K H"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "B H"]:
+    """The sum of each text's states."""
+    return states.new_zeros(len(offsets) - 1, states.shape[1]).index_add(0, _texts(offsets), states)
+
+
+def _softmax(scores: Float[Tensor, "K 1"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "K 1"]:
+    """Weights that add up to 1 within each text."""
+    every = torch.arange(len(scores), device=scores.device)
+    highest = embedding_bag(every, scores.detach(), offsets, mode="max", include_last_offset=True)
+    text = _texts(offsets)
+    powers = (scores - highest.index_select(0, text)).exp()
+    return powers / _sums(powers, offsets).index_select(0, text)
+
+
+def unit(vectors: Float[Tensor, "B H"]) -> Float[Tensor, "B H"]:
+    """Vectors of length 1; a zero vector stays zero, and its gradient stays small."""
+    lengths = vectors.norm(dim=1, keepdim=True)
+    scaled: Tensor = vectors / lengths.where(lengths > 0, 1)
+    return scaled

@@ -1,0 +1,84 @@
+"""Pretrained word vectors in GloVe's text format."""
+
+import numpy as np
+import pytest
+
+from twicetold.features import vectors
+from twicetold.features.tokens import Words
+from twicetold.features.vectors import word_vectors
+
+LINES = 'the 0.5 -1 2\n" 1 1 1\n, 3 3 3\n. . 9 9 9\nbank 1e-3 0.25 -4\nnull 7 7 7\n'
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "glove" / "mine.txt"
+    path.parent.mkdir()
+    path.write_text(LINES, encoding="utf-8")
+    return path
+
+
+def test_words_get_their_vectors_and_others_zeros(file):
+    found = word_vectors(file, ["bank", "unheardof", "the"])
+    expected = np.array([[1e-3, 0.25, -4], [0, 0, 0], [0.5, -1, 2]], np.float32)
+    np.testing.assert_array_equal(expected, found)
+
+
+def test_quotes_commas_and_the_word_null_are_words_like_others(file):
+    assert word_vectors(file, ['"', ",", "null"])[:, 0].tolist() == [1, 3, 7]
+
+
+def test_a_word_is_looked_up_in_lower_case_if_its_own_form_is_missing(file):
+    assert word_vectors(file, ["The", "BANK"])[:, 1].tolist() == [-1, 0.25]
+
+
+def test_lines_with_a_blank_within_the_word_are_left_out(file):
+    assert not word_vectors(file, ["."]).any()
+
+
+def test_no_known_word_gives_zeros(file):
+    assert not word_vectors(file, ["unheardof"]).any()
+
+
+def test_blocks_make_no_difference(file, monkeypatch):
+    whole = word_vectors(file, ["the", "bank", "null"])
+    monkeypatch.setattr(vectors, "BLOCK", 64)
+    np.testing.assert_array_equal(whole, word_vectors(file, ["the", "bank", "null"]))
+
+
+def test_a_missing_file_that_nobody_publishes_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"mine.txt.*glove.6B.50d.txt"):
+        word_vectors(tmp_path / "mine.txt", ["the"])
+
+
+def test_a_file_without_numbers_is_an_error(tmp_path):
+    (tmp_path / "words.txt").write_text("the\nbank\n")
+    with pytest.raises(ValueError, match="holds no vectors"):
+        word_vectors(tmp_path / "words.txt", ["the"])
+
+
+def test_a_published_file_is_fetched_from_the_mirror_into_the_store(tmp_path, monkeypatch):
+    mirror = tmp_path / "mirror" / "glove" / "glove.6B.50d.txt"
+    mirror.parent.mkdir(parents=True)
+    mirror.write_text("the " + " ".join(["1"] * 50) + "\n")
+    monkeypatch.setenv("TWICETOLD_MIRROR", str(tmp_path / "mirror"))
+    file = tmp_path / "downloads" / "glove" / "glove.6B.50d.txt"
+    assert word_vectors(file, ["the"]).sum() == 50
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+    monkeypatch.setenv("TWICETOLD_MIRROR", str(tmp_path / "gone"))
+    assert word_vectors(file, ["the"]).sum() == 50
+
+
+def test_the_featuriser_hands_them_to_the_encoder_and_saves_no_copy(file):
+    featuriser = Words(vectors=str(file)).fit(["the bank unheardof"])
+    shape = featuriser.shape
+    assert shape["width"] == 4
+    assert shape["vectors"].shape == (4, 3)
+    assert not shape["vectors"][0].any()  # of unknown words
+    assert [n for n, v in vars(featuriser).items() if n.endswith("_")] == ["vocabulary_"]
+
+
+@pytest.mark.real
+def test_the_mirrors_glove_knows_most_words(mirror):
+    found = word_vectors(mirror / "glove" / "glove.6B.50d.txt", ["the", "Question", "bank", "zzzyx"])
+    assert found.any(1).tolist() == [True, True, True, False]

@@ -1,0 +1,127 @@
+"""Layers over sequences of any length, against PyTorch's own on one text at a time."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+from torch.nn.utils.rnn import pack_sequence
+
+from twicetold.encoding import SparseRows
+from twicetold.modules.sequence import RaggedConvolution, RaggedLstm, TokenEmbedding, packing, with_known_token
+
+LENGTHS = [3, 0, 7, 1, 7, 2, 0]
+
+
+def offsets_of(lengths):
+    return torch.tensor([0, *lengths]).cumsum(0)
+
+
+def values_of(lengths, size=5):
+    return torch.randn(sum(lengths), size, generator=torch.Generator().manual_seed(1), requires_grad=True)
+
+
+def per_text(values, lengths):
+    return values.split(list(lengths))
+
+
+@given(st.lists(st.integers(0, 6), max_size=8).filter(any))
+def test_tokens_are_packed_as_pytorch_packs_them(lengths):
+    numbers = torch.arange(sum(lengths)).float()
+    place, batch_sizes = packing(offsets_of(lengths))
+    expected = pack_sequence([text for text in numbers.split(lengths) if len(text)], enforce_sorted=False)
+    actual = torch.empty_like(numbers)
+    actual[place] = numbers
+    assert expected.batch_sizes.tolist() == batch_sizes.tolist()
+    assert expected.data.tolist() == actual.tolist()
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_every_text_is_read_as_if_it_were_alone(bidirectional):
+    torch.manual_seed(0)
+    layer, values = RaggedLstm(5, 4, bidirectional=bidirectional), values_of(LENGTHS)
+    states = layer(values, offsets_of(LENGTHS))
+    assert states.shape == (sum(LENGTHS), layer.size)
+    expected = torch.cat([layer.lstm(text[:, None])[0][:, 0] for text in per_text(values, LENGTHS) if len(text)])
+    torch.testing.assert_close(states, expected)
+
+
+def test_gradients_of_the_lstm_are_those_of_reading_alone():
+    torch.manual_seed(0)
+    layer, values = RaggedLstm(5, 4), values_of(LENGTHS)
+    layer(values, offsets_of(LENGTHS)).square().sum().backward()
+    together, values.grad = values.grad, None
+    sum(layer.lstm(text[:, None])[0].square().sum() for text in per_text(values, LENGTHS) if len(text)).backward()
+    torch.testing.assert_close(together, values.grad)
+
+
+@pytest.mark.parametrize("window", [1, 3, 5])
+def test_every_text_is_convolved_with_zeros_beyond_its_ends(window):
+    torch.manual_seed(0)
+    layer, values = RaggedConvolution(5, 4, window=window), values_of(LENGTHS)
+    alone = nn.functional.conv1d
+    weight, bias = layer.convolution.weight, layer.convolution.bias
+    expected = [alone(t.T[None], weight, bias, padding=window // 2)[0].T for t in per_text(values, LENGTHS) if len(t)]
+    torch.testing.assert_close(layer(values, offsets_of(LENGTHS)), torch.cat(expected))
+
+
+def test_a_window_without_a_centre_is_an_error():
+    with pytest.raises(ValueError, match="odd number of them; got 4"):
+        RaggedConvolution(5, 4, window=4)
+
+
+@pytest.mark.parametrize("layer", [RaggedLstm(5, 4), RaggedConvolution(5, 4, window=3)])
+@pytest.mark.parametrize("lengths", [[], [0, 0]])
+def test_a_batch_without_a_token_still_back_propagates(layer, lengths):
+    values = values_of(lengths)
+    states = layer(values, offsets_of(lengths))
+    assert states.shape == (0, 4)
+    states.sum().backward()
+    assert values.grad.shape == (0, 5)
+
+
+def test_the_lstm_computes_on_no_padding():
+    seen = []
+    layer = RaggedLstm(5, 4)
+    layer.lstm.register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0].data.shape[0]))
+    layer(values_of([1, 1, 1, 90]), offsets_of([1, 1, 1, 90]))
+    assert seen == [93]
+
+
+def tokens(*texts, width=6):
+    lengths = [len(text) for text in texts]
+    return SparseRows(
+        torch.tensor([n for text in texts for n in text], dtype=torch.int64), offsets_of(lengths), None, width
+    )
+
+
+def test_known_tokens_are_those_but_zero():
+    assert with_known_token(tokens([0, 0], [], [0, 4], [1])).tolist() == [False, False, True, True]
+
+
+def test_pretrained_vectors_are_kept_and_missing_ones_drawn_with_their_spread():
+    vectors = np.zeros((2000, 8), np.float32)
+    vectors[:1000] = np.random.default_rng(0).normal(0, 3, (1000, 8))
+    torch.manual_seed(0)
+    layer = TokenEmbedding(2000, 8, vectors=vectors)
+    np.testing.assert_array_equal(vectors[:1000], layer.weight[:1000].detach())
+    assert layer.weight[1000:].std().item() == pytest.approx(3, rel=0.05)
+    assert layer.weight.requires_grad
+
+
+def test_frozen_vectors_get_no_gradient():
+    layer = TokenEmbedding(6, 4, frozen=True)
+    assert not layer(tokens([1, 2])).requires_grad
+
+
+def test_pretrained_vectors_of_another_size_are_an_error_that_says_what_to_set():
+    with pytest.raises(ValueError, match=r"50 dimensions .* set encoder.embedding=50"):
+        TokenEmbedding(6, 128, vectors=np.ones((6, 50), np.float32))
+
+
+def test_dropout_is_for_training_alone():
+    layer, rows = TokenEmbedding(6, 400, dropout=0.5), tokens([1, 2])
+    dropped = layer.train()(rows)
+    assert 0.4 < (dropped == 0).float().mean().item() < 0.6
+    assert torch.equal(layer.eval()(rows), layer.weight[[1, 2]])
