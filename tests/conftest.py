@@ -66,6 +66,11 @@ def news() -> Corpus:
         texts=pa.array(texts),
         groups={"category": category, "story": story},
         members={"train": numbers[:36], "val": numbers[36:48], "test": numbers[48:]},
+        fields={
+            "publisher": pa.array([f"Paper {n % 5}" for n in numbers]),
+            "hostname": pa.array([f"paper{n % 5}.example" for n in numbers]),
+            "url_slug": pa.array(texts),
+        },
     )
 
 

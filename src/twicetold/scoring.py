@@ -1,13 +1,15 @@
 """From texts to scores with a given encoder: what validation, evaluation and a served model share.
 
 A family whose scores are dot products (`Searchable`) embeds each text once; any other family scores batches of pairs.
+Documents are compared each with each, so by dot products whatever the family: a family with another score ranks them by
+its embeddings (`Rankable`), and a model that was trained on documents scores pairs in the same way.
 
 Shape letters: N texts of the corpus, P pairs, M documents of a split, D columns of the search vectors.
 """
 
 import importlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +24,12 @@ from torch import Tensor
 
 from twicetold import layout
 from twicetold.data.corpus import Corpus
-from twicetold.encoding import SparseRows
+from twicetold.encoding import Encoding, SparseRows
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
 from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.features.saved import load_fitted
-from twicetold.models.protocol import Encoder, Searchable
+from twicetold.models.protocol import Encoder, Rankable, Searchable
 
 BATCH = 1024  # texts or pairs encoded at once
 Matrix: TypeAlias = Any
@@ -38,7 +40,7 @@ def search_matrices(encoder: Encoder, rows: CsrRows, texts: NDArray[np.int64]) -
     """Search vectors of the given texts, as queries and as documents.
 
     Args:
-        encoder: a `Searchable` family.
+        encoder: a `Searchable` or `Rankable` family.
         rows: feature rows of the whole corpus.
         texts: (M,) row numbers.
 
@@ -48,7 +50,11 @@ def search_matrices(encoder: Encoder, rows: CsrRows, texts: NDArray[np.int64]) -
     Raises:
         TypeError: if the family cannot embed a text alone.
     """
-    if not isinstance(encoder, Searchable):
+    if isinstance(encoder, Searchable):
+        vectors_of: Callable[[Encoding], tuple[Any, Any]] = encoder.search_vectors
+    elif isinstance(encoder, Rankable):
+        vectors_of = encoder.ranking_vectors
+    else:
         raise TypeError(
             f"{type(encoder).__name__} scores pairs only, it has no vector per text: "
             "use it on labelled or graded pairs, or choose a family with search_vectors"
@@ -57,7 +63,7 @@ def search_matrices(encoder: Encoder, rows: CsrRows, texts: NDArray[np.int64]) -
     with _evaluating(encoder) as device:
         for start in range(0, len(texts), BATCH):
             batch = rows.gather(texts[start : start + BATCH]).to(device)
-            query, document = encoder.search_vectors(encoder.encode(batch))
+            query, document = vectors_of(encoder.encode(batch))
             queries.append(query)
             documents.append(query if document is query else document)
     same = all(q is d for q, d in zip(queries, documents, strict=True))
@@ -66,7 +72,7 @@ def search_matrices(encoder: Encoder, rows: CsrRows, texts: NDArray[np.int64]) -
 
 
 def score_pairs(
-    encoder: Encoder, rows: CsrRows, left: NDArray[np.int64], right: NDArray[np.int64]
+    encoder: Encoder, rows: CsrRows, left: NDArray[np.int64], right: NDArray[np.int64], *, as_documents: bool = False
 ) -> NDArray[np.float32]:
     """(P,) score of each pair of texts; higher means more alike.
 
@@ -75,8 +81,9 @@ def score_pairs(
         rows: feature rows of the whole corpus.
         left: (P,) row numbers.
         right: (P,) row numbers.
+        as_documents: score as `search_matrices` ranks documents, which for a `Rankable` family is not its own score.
     """
-    if isinstance(encoder, Searchable):
+    if as_documents or isinstance(encoder, Searchable):
         texts, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
         queries, documents = search_matrices(encoder, rows, texts)
         return _row_dots(queries, ends[: len(left)], documents, ends[len(left) :])
@@ -106,6 +113,8 @@ class Scorer:
     encoder: Encoder
     decision: Decision
     """Threshold and calibration, both chosen on validation."""
+    as_documents: bool = False
+    """Whether the decision was chosen on documents, and so on dot products of their vectors."""
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """(n, D) vectors whose dot products are scores; CSR for the lexical families.
@@ -126,7 +135,9 @@ class Scorer:
             raise ValueError(f"expected as many left texts as right ones, got {len(left)} and {len(right)}")
         rows = self.featuriser.transform([*left, *right])
         numbers = np.arange(len(rows))
-        return score_pairs(self.encoder, rows, numbers[: len(left)], numbers[len(left) :])
+        return score_pairs(
+            self.encoder, rows, numbers[: len(left)], numbers[len(left) :], as_documents=self.as_documents
+        )
 
 
 def load_scorer(folder: Path) -> Scorer:
@@ -142,21 +153,27 @@ def load_scorer(folder: Path) -> Scorer:
     encoder = construct(recipe["encoder"], **featuriser.shape)
     encoder.load_state_dict(load_file(folder / layout.WEIGHTS))
     decision = Decision.from_json(json.loads((folder / layout.DECISION).read_text(encoding="utf-8")))
-    return Scorer(featuriser, encoder.eval(), decision)
+    return Scorer(featuriser, encoder.eval(), decision, recipe["as_documents"])
 
 
 def construct(config: Mapping[str, Any], **further: Any) -> Any:
-    """Build the object that a configuration with `_target_` describes, from this library alone.
+    """Build the object that a configuration with `_target_` describes, with its parts, from this library alone.
 
     Raises:
-        ValueError: if the target lies outside the library: a model folder must not run foreign code.
+        ValueError: if a target lies outside the library: a model folder must not run foreign code.
     """
-    settings = {**config, **further}
+    settings = {name: _constructed(value) for name, value in {**config, **further}.items() if name != "_convert_"}
     target = settings.pop("_target_")
     module, _, name = target.rpartition(".")
     if not module.startswith("twicetold."):
         raise ValueError(f"expected a _target_ within twicetold, got {target!r}: this model folder is not one of ours")
     return getattr(importlib.import_module(module), name)(**settings)
+
+
+def _constructed(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return construct(value) if "_target_" in value else {n: _constructed(v) for n, v in value.items()}
+    return [_constructed(v) for v in value] if isinstance(value, list) else value
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from hydra.utils import instantiate
 from safetensors.torch import load, save
 
 from twicetold.encoding import Encoding, SparseRows
+from twicetold.features.cache import inputs_of
 from twicetold.mining import random
 from twicetold.models.protocol import Searchable
 from twicetold.scoring import score_pairs
@@ -20,8 +21,9 @@ MODELS = sorted(p.stem for p in (Path(__file__).parents[2] / "conf/model").glob(
 def built(request, composed, news):
     """Encoder, featuriser and feature rows of a family on the tiny corpus, with its config."""
     cfg = composed("train", "data=toy_news", f"model={request.param}")
-    featuriser = instantiate(cfg.features).fit(news.texts_of("train"))
-    rows = featuriser.transform(news.texts.to_pylist())
+    featuriser = instantiate(cfg.features)
+    featuriser.fit(inputs_of(featuriser, news, news.members["train"]))
+    rows = featuriser.transform(inputs_of(featuriser, news, np.arange(len(news))))
     torch.manual_seed(0)
     return instantiate(cfg.encoder, **featuriser.shape), featuriser, rows, cfg
 

@@ -23,7 +23,7 @@ def equal(one, other):
 def inputs_of(featuriser, texts):
     """What it reads: the texts, and the same again in every further field."""
     fields = getattr(featuriser, "fields", None)
-    return texts if fields is None else {name: texts for name in ("text", *fields)}
+    return texts if fields is None else dict.fromkeys(("text", *fields), texts)
 
 
 @pytest.fixture(params=LEAVES, ids=lambda p: p.stem)

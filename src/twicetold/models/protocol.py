@@ -41,3 +41,12 @@ class Searchable(Protocol):
     def search_vectors(self, encoding: Encoding) -> tuple[Tensor, Tensor] | tuple[SparseRows, SparseRows]:
         """Vectors of B texts as queries and as documents, with score(l, r) = ⟨query of l, document of r⟩."""
         ...
+
+
+@runtime_checkable
+class Rankable(Protocol):
+    """A family that scores pairs in another way, but embeds texts such that dot products rank documents."""
+
+    def ranking_vectors(self, encoding: Encoding) -> tuple[Tensor, Tensor]:
+        """Vectors of B texts as queries and as documents; their dot products are not the scores."""
+        ...

@@ -78,7 +78,11 @@ class Trained:
             save_fitted(self.scorer.featuriser, target)
             save_file({name: t.contiguous() for name, t in weights.items()}, target / layout.WEIGHTS)
             for file, content in {
-                layout.RECIPE: {"features": features, "encoder": encoder},
+                layout.RECIPE: {
+                    "features": features,
+                    "encoder": encoder,
+                    "as_documents": self.scorer.as_documents,
+                },
                 layout.DECISION: asdict(self.scorer.decision),
                 layout.TRAINING: training,
             }.items():
@@ -138,7 +142,7 @@ def train_cell(
         positive_grade=corpus.card.get("positive_grade"),
     )
     return Trained(
-        scorer=Scorer(featuriser, encoder, decision),
+        scorer=Scorer(featuriser, encoder, decision, as_documents=corpus.kind == "documents"),
         metric=metric,
         fitted=fitted,
         parameters=sum(p.numel() for p in encoder.parameters()),

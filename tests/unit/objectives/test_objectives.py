@@ -9,7 +9,10 @@ from torch import Tensor
 from twicetold.encoding import EncodedBatch, Encoding, SparseRows
 from twicetold.objectives.closest_and_mean import ClosestAndMean, ClosestAndMeanSemiHard
 from twicetold.objectives.denoising_triplet import DenoisingTriplet
+from twicetold.objectives.pair_bce import PairBce
 from twicetold.objectives.protocol import Objective
+from twicetold.objectives.softmax import Softmax
+from twicetold.objectives.weighted_sum import WeightedSum
 
 WIDTH = 20
 
@@ -28,6 +31,15 @@ OBJECTIVES = {
     for mining in ("batch_all", "batch_hard", "explicit")
     for loss in ("cross_entropy", "mean_squared", "cosine_proximity")
 }
+OBJECTIVES["softmax"] = Case(Softmax(gamma=20, negatives=None, symmetric=True), zero_when_satisfied=None)
+OBJECTIVES["pair_bce"] = Case(PairBce(pos_weight=2), zero_when_satisfied=None)
+OBJECTIVES["weighted_sum"] = Case(
+    WeightedSum(
+        parts={"pairs": PairBce(pos_weight=None), "search": Softmax(gamma=5, negatives=None, symmetric=False)},
+        weights={"pairs": 1, "search": 0.2},
+    ),
+    zero_when_satisfied=None,
+)
 OBJECTIVES["closest_and_mean"] = Case(ClosestAndMean(margin=0.25), zero_when_satisfied=None)
 OBJECTIVES["closest_and_mean_semi_hard"] = Case(ClosestAndMeanSemiHard(margin=0.25), zero_when_satisfied=None)
 
@@ -47,7 +59,12 @@ def side(embedding: Tensor, seed: int) -> Encoding:
 
 
 def batch(anchor: Tensor, positive: Tensor, negative: Tensor, label: Tensor) -> EncodedBatch:
-    return EncodedBatch(side(anchor, 1), side(positive, 2), side(negative, 3), label=label)
+    return scored(side(anchor, 1), side(positive, 2), side(negative, 3), label)
+
+
+def scored(anchor: Encoding, positive: Encoding, negative: Encoding, label: Tensor) -> EncodedBatch:
+    score = (anchor.embedding * positive.embedding).sum(1)
+    return EncodedBatch(anchor, positive, negative, label=label, score=score)
 
 
 def random_batch(size: int) -> EncodedBatch:
@@ -73,7 +90,7 @@ def test_the_order_of_the_batch_does_not_matter(case):
     encoded = random_batch(18)
     order = torch.randperm(18, generator=torch.Generator().manual_seed(0))
     sides = (encoded.anchor, encoded.positive, encoded.negative)
-    shuffled = EncodedBatch(*(permuted(s, order) for s in sides), label=encoded.label[order])
+    shuffled = scored(*(permuted(s, order) for s in sides), label=encoded.label[order])
     straight, turned = case.objective(encoded), case.objective(shuffled)
     assert {k: pytest.approx(v.item(), rel=1e-7) for k, v in straight.items()} == {
         k: v.item() for k, v in turned.items()

@@ -1,0 +1,88 @@
+"""Texts to words without a loop per text: one flat array of code points, cut wherever a character is no letter.
+
+Words are runs of letters and digits, lower-cased. They are written out once each and then referred to by number, so
+that whatever is costly is done per distinct word of a chunk, of which there are few (Zipf 1949), not per word.
+
+Shape letters: N texts of a chunk, W their words, D distinct words.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+CHUNK = 1 << 21  # characters that are split at once, in some 100 MB
+BEYOND = 0xFFFD  # stands for every letter beyond the Basic Multilingual Plane, so that a letter takes 16 bits
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of some consecutive texts."""
+
+    offsets: NDArray[np.int64]
+    """(N + 1,) text i has the words `number[offsets[i] : offsets[i + 1]]`."""
+    number: NDArray[np.int32]
+    """(W,) which distinct word each word is."""
+    distinct: pa.BinaryArray
+    """(D,) the distinct words, in UTF-16."""
+
+    def text(self) -> NDArray[np.int64]:
+        """(W,) which text each word belongs to."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+
+def split(texts: Sequence[str]) -> Iterator[Words]:
+    """Words of all texts, in chunks of about `CHUNK` characters."""
+    chunk = np.cumsum(_lengths(texts)) // CHUNK
+    for start, end in pairwise([0, *(np.flatnonzero(np.diff(chunk)) + 1), len(texts)]):
+        yield _split(texts[start:end])
+
+
+def encoded(words: Sequence[str]) -> pa.BinaryArray:
+    """Words as `Words.distinct` has them."""
+    return pa.array([word.encode("utf-16-le") for word in words], pa.binary())
+
+
+def decoded(words: pa.BinaryArray) -> list[str]:
+    """The same as strings."""
+    return [word.decode("utf-16-le") for word in words.to_pylist()]
+
+
+def runs(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The numbers start, …, start + length − 1 of every run, one run after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
+
+
+def _split(texts: Sequence[str]) -> Words:
+    joined = "\0".join(texts).encode("utf-32-le", "surrogatepass")
+    letters = _folded()[np.frombuffer(joined, "<u4")]
+    inside = np.zeros(len(letters) + 2, bool)
+    np.not_equal(letters, 0, out=inside[1:-1])
+    edges = np.flatnonzero(inside[1:] != inside[:-1])
+    starts, ends = edges[::2], edges[1::2]
+    bounds = np.zeros(len(starts) + 1, np.int32)
+    np.cumsum(2 * (ends - starts), out=bounds[1:])
+    buffers = [None, pa.py_buffer(bounds), pa.py_buffer(letters[inside[1:-1]])]
+    words = pa.Array.from_buffers(pa.binary(), len(starts), buffers).dictionary_encode()
+    text_ends = np.cumsum(_lengths(texts) + 1)  # one separator each
+    offsets = np.concatenate([[0], np.searchsorted(starts, text_ends)])
+    return Words(offsets, words.indices.to_numpy(), words.dictionary)
+
+
+def _lengths(texts: Sequence[str]) -> NDArray[np.int64]:
+    return np.fromiter(map(len, texts), np.int64, len(texts))
+
+
+@lru_cache(maxsize=1)
+def _folded() -> NDArray[np.uint16]:
+    """For each code point its lower-case letter, or 0 if it is neither letter nor digit."""
+    every = np.arange(0x110000, dtype=np.uint32)
+    letters = every[np.strings.isalnum(every.view("U1"))]
+    table = np.zeros(len(every), np.uint16)
+    table[letters] = [ord(chr(c).lower()[0]) if c <= 0xFFFF else BEYOND for c in letters.tolist()]
+    return table

@@ -1,0 +1,109 @@
+"""Several views of a text side by side: each view has its own fields, featuriser and range of columns.
+
+Elkahky, Song and He, A Multi-View Deep Learning Approach for Cross Domain User Modeling in Recommendation Systems,
+WWW 2015.
+
+Shape letters: N texts, M views.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from twicetold.features.rows import CsrRows, Featuriser, Texts
+
+
+class View(BaseEstimator):
+    """One view: which columns of the corpus it reads, and how.
+
+    Args:
+        name: for messages and saved state.
+        fields: columns that it reads, joined by a space; `text` is the text itself.
+        featuriser: of bags (not of sequences).
+    """
+
+    def __init__(self, name: str, fields: Sequence[str], featuriser: Featuriser) -> None:
+        self.name = name
+        self.fields = fields
+        self.featuriser = featuriser
+
+    def read(self, texts: Texts) -> list[str]:
+        """(N,) what it reads; a field that is not there is empty."""
+        columns = texts if isinstance(texts, Mapping) else {"text": texts}
+        empty = [""] * len(columns["text"])
+        return list(map(" ".join, zip(*(columns.get(field, empty) for field in self.fields), strict=True)))
+
+
+class Views(BaseEstimator):
+    """Columns of the first view, then of the second, and so on.
+
+    Args:
+        views: the views.
+
+    Attributes:
+        bounds_: view m has the columns `bounds_[m]` to `bounds_[m + 1]`.
+        card_: the card of each view that has one.
+        (others): fitted state of each view, `<view>__<attribute>`.
+    """
+
+    def __init__(self, views: Sequence[View]) -> None:
+        self.views = views
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Columns that the views read besides the text."""
+        return tuple(sorted({field for view in self.views for field in view.fields} - {"text"}))
+
+    def fit(self, texts: Texts, y: None = None) -> Self:
+        """Fit every view.
+
+        Raises:
+            ValueError: if a view finds nothing to read, say because the corpus lacks its fields.
+        """
+        widths: list[int] = []
+        self.card_: dict[str, Any] = {}
+        for view in self.views:
+            column = view.read(texts)
+            if not any(map(str.strip, column)):
+                raise ValueError(
+                    f"view {view.name!r} reads {list(view.fields)}, which are empty in all {len(column)} train texts: "
+                    "choose views of fields that the corpus has, such as features=views_text"
+                )
+            fitted = clone(view.featuriser).fit(column)
+            widths.append(fitted.shape["width"])
+            state = {name: value for name, value in vars(fitted).items() if name.endswith("_")}
+            if card := state.pop("card_", None):
+                self.card_[view.name] = card
+            for name, value in state.items():
+                setattr(self, f"{view.name}__{name}", value)
+        self.bounds_ = [0, *accumulate(widths)]
+        return self
+
+    def transform(self, texts: Texts) -> CsrRows:
+        """One row per text, the views side by side."""
+        check_is_fitted(self)
+        return CsrRows.from_scipy(
+            sp.hstack([_matrix(self._fitted(view).transform(view.read(texts))) for view in self.views], format="csr")
+        )
+
+    def _fitted(self, view: View) -> Any:
+        featuriser, prefix = clone(view.featuriser), f"{view.name}__"
+        for name, value in vars(self).items():
+            if name.startswith(prefix):
+                setattr(featuriser, name.removeprefix(prefix), value)
+        return featuriser
+
+    @property
+    def shape(self) -> Mapping[str, Any]:
+        """`width`: number of columns; `bounds`: where each view's begin, and the end."""
+        return {"width": self.bounds_[-1], "bounds": self.bounds_}
+
+
+def _matrix(rows: CsrRows) -> sp.csr_matrix:
+    values = np.ones(len(rows.indices), np.float32) if rows.values is None else rows.values
+    return sp.csr_matrix((values, rows.indices, rows.indptr), shape=(len(rows), rows.width))

@@ -1,0 +1,165 @@
+"""Word hashing: a text as counts of the letter n-grams of its words, and of frequent words and word pairs if wished.
+
+Huang et al., Learning Deep Structured Semantic Models for Web Search using Clickthrough Data, CIKM 2013, section 3.2:
+letter trigrams keep the input small whatever the vocabulary, and an unseen word still has seen trigrams.
+
+Shape letters: N texts, W words, D distinct words, K stored entries, L letter n-grams, F frequent words, P word pairs.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from twicetold.features.distinct_words import Words, decoded, encoded, runs, split
+from twicetold.features.letter_grams import as_numbers, as_strings, colliding, find, letter_grams
+from twicetold.features.rows import CsrRows
+
+PUBLISHED = {"words": 500_000, "letter_grams": 30_621, "collisions": 22, "collisions_percent": 0.0044}
+"""Letter trigrams of the vocabulary of Huang et al. 2013, table 1."""
+
+
+class WordHashing(BaseEstimator):
+    """Counts over letter n-grams, then frequent words, then frequent pairs of neighbouring words, of the train texts.
+
+    Args:
+        letters: n of the letter n-grams, 2 to 4; 0 for none.
+        words: 0 for letters alone, 1 to count words as well, 2 to count words and pairs of neighbours.
+        most: how many columns words and pairs get together, most frequent first; None for all.
+
+    Attributes:
+        letter_grams_: the n-grams, in column order.
+        words_: the frequent words, in column order.
+        pairs_: (P,) int64, sorted: first word · F + second word of each frequent pair, in column order.
+        card_: words of the train texts, their distinct letter n-grams, and how many words collide, that is share all
+            their n-grams with another word; `published` has the paper's figures. None without letters.
+    """
+
+    def __init__(self, letters: int = 3, words: int = 0, most: int | None = None) -> None:
+        self.letters = letters
+        self.words = words
+        self.most = most
+
+    def fit(self, texts: Sequence[str], y: None = None) -> Self:
+        """Learn the columns.
+
+        Raises:
+            ValueError: if the texts have no word, or a setting is wrong.
+        """
+        if self.words not in (0, 1, 2) or (self.letters == 0 and self.words == 0):
+            raise ValueError(f"expected words 0, 1 or 2, and above 0 without letters; got {self.words}")
+        chunks = list(split(texts))
+        whole = pa.concat_arrays([chunk.distinct for chunk in chunks]).dictionary_encode()
+        if not len(whole):
+            raise ValueError(f"no word in the {len(texts)} train texts: expected letters or digits")
+        self.letter_grams_: list[str] = []
+        self.card_: dict[str, Any] | None = None
+        if self.letters:
+            grams, offsets = letter_grams(whole.dictionary, self.letters)
+            self.letter_grams_ = as_strings(np.unique(grams), self.letters)
+            self.card_ = card(colliding(grams, offsets), words=len(offsets) - 1, letter_grams=len(self.letter_grams_))
+        ends = np.cumsum([len(chunk.distinct) for chunk in chunks])
+        number = whole.indices.to_numpy()
+        numbers = [number[end - len(c.distinct) : end][c.number] for c, end in zip(chunks, ends, strict=True)]
+        self._choose(whole.dictionary, numbers, [chunk.offsets for chunk in chunks])
+        return self
+
+    def _choose(
+        self, distinct: pa.BinaryArray, numbers: list[NDArray[np.int32]], offsets: list[NDArray[np.int64]]
+    ) -> None:
+        """Choose the frequent words and pairs, from the words of each chunk and where its texts begin.
+
+        A pair is never more frequent than its words, and of equals words go first, so a chosen pair has chosen words.
+        """
+        count = np.bincount(np.concatenate(numbers), minlength=len(distinct))
+        alphabetical = pc.array_sort_indices(distinct).to_numpy()
+        pairs, pair_counts = np.empty(0, np.int64), np.empty(0, np.int64)
+        if self.words == 2:
+            first, second = (np.concatenate(side) for side in zip(*map(neighbours, numbers, offsets), strict=True))
+            place = np.argsort(alphabetical)  # so that the order of pairs does not depend on that of texts
+            pairs, pair_counts = np.unique(place[first] * len(distinct) + place[second], return_counts=True)
+        both = np.concatenate([count[alphabetical] * bool(self.words), pair_counts])
+        chosen = np.argsort(-both, kind="stable")[: self.most if self.words else 0]
+        words = np.sort(chosen[chosen < len(distinct)])
+        pairs = pairs[np.sort(chosen[chosen >= len(distinct)]) - len(distinct)]
+        self.words_ = decoded(distinct.take(pa.array(alphabetical[words])))
+        first, second = np.searchsorted(words, np.stack([pairs // len(distinct), pairs % len(distinct)]))
+        self.pairs_ = first * len(words) + second
+
+    def transform(self, texts: Sequence[str]) -> CsrRows:
+        """One row of counts per text; a text without a known word has an empty row."""
+        check_is_fitted(self)
+        grams, words = as_numbers(self.letter_grams_, self.letters), encoded(self.words_)
+        width = self.shape["width"]
+        parts = [counted(self._columns(chunk, grams, words), len(chunk.offsets) - 1, width) for chunk in split(texts)]
+        lengths, columns, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return CsrRows(np.concatenate([[0], np.cumsum(lengths)]), columns, counts, width)
+
+    def _columns(
+        self, chunk: Words, grams: NDArray[np.uint64], words: pa.BinaryArray
+    ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Text and column of each entry, with repetitions, by kind."""
+        text, found = chunk.text(), []
+        if self.letters:
+            column, offsets = known_grams(chunk.distinct, grams, self.letters)
+            lengths = np.diff(offsets)[chunk.number]
+            found.append((np.repeat(text, lengths), column[runs(offsets[chunk.number], lengths)]))
+        if self.words:
+            known = pc.fill_null(pc.index_in(chunk.distinct, words), -1).to_numpy()[chunk.number].astype(np.int64)
+            found.append((text[known >= 0], len(grams) + known[known >= 0]))
+        if self.words == 2:
+            inner = np.flatnonzero((text[1:] == text[:-1]) & (known[1:] >= 0) & (known[:-1] >= 0))
+            place, there = find(self.pairs_, known[inner] * len(words) + known[inner + 1])
+            found.append((text[inner[there]], len(grams) + len(words) + place[there]))
+        return found
+
+    @property
+    def shape(self) -> Mapping[str, int]:
+        """`width`: number of columns."""
+        return {"width": len(self.letter_grams_) + len(self.words_) + len(self.pairs_)}
+
+
+def card(collisions: int, *, words: int, letter_grams: int) -> dict[str, Any]:
+    """The word hashing report."""
+    percent = 100 * collisions / words
+    own = {"words": words, "letter_grams": letter_grams, "collisions": collisions, "collisions_percent": percent}
+    return {**own, "published": PUBLISHED}
+
+
+def known_grams(
+    words: pa.BinaryArray, grams: NDArray[np.uint64], size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Columns of each word's known letter n-grams, and (D + 1,) offsets: where each word's begin."""
+    all_grams, offsets = letter_grams(words, size)
+    column, there = find(grams, all_grams)
+    return column[there], np.concatenate([[0], np.cumsum(there)])[offsets]
+
+
+def neighbours(number: NDArray[np.int32], offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """First and second word of each pair of neighbours within a text."""
+    inner = np.ones(max(len(number) - 1, 0), bool)
+    inner[offsets[(offsets > 0) & (offsets < len(number))] - 1] = False
+    return number[:-1][inner].astype(np.int64), number[1:][inner].astype(np.int64)
+
+
+def counted(
+    entries: list[tuple[NDArray[np.int64], NDArray[np.int64]]], texts: int, width: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+    """Row lengths, columns and counts of (text, column) entries: cells are sorted, and equal ones fall together."""
+    fits: Any = np.uint32 if texts * width < 2**32 else np.int64  # half as wide, half as long to sort
+    cells = np.concatenate([text.astype(fits) * fits(width) + column.astype(fits) for text, column in entries])
+    cells.sort()
+    new = np.ones(len(cells) + 1, bool)
+    np.not_equal(cells[1:], cells[:-1], out=new[1:-1])
+    firsts = np.flatnonzero(new)
+    text, column = np.divmod(cells[firsts[:-1]], fits(width))
+    return (
+        np.bincount(text.astype(np.int64), minlength=texts),
+        column.astype(np.int32),
+        np.diff(firsts).astype(np.float32),
+    )

@@ -1,0 +1,80 @@
+"""A text as a sequence of words, each of them hashed into its letter trigrams: input of CDSSM and LSTM-DSSM.
+
+Shen et al., A Latent Semantic Model with Convolutional-Pooling Structure for Information Retrieval, CIKM 2014.
+
+One flat row carries both levels. A 0 begins each word, and the word's trigrams follow as columns counted from 1:
+the words #a#, #an# are [0, #a#, 0, #an, an#].
+
+Shape letters: N texts, W words of a chunk.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from twicetold.features.distinct_words import runs, split
+from twicetold.features.letter_grams import as_numbers
+from twicetold.features.rows import CsrRows
+from twicetold.features.word_hashing import WordHashing, known_grams
+
+TRIGRAM = 3
+ENTRIES = np.int32
+
+
+class WordTrigrams(BaseEstimator):
+    """Letter trigrams of each word, words in order; a word without a known trigram is left out.
+
+    Args:
+        longest: words beyond the first so many of a text are left out; None keeps all.
+
+    Attributes:
+        letter_grams_: the trigrams, in the order of columns 1, 2, …
+        card_: the word hashing report, see `WordHashing`.
+    """
+
+    ordered = True
+
+    def __init__(self, longest: int | None = None) -> None:
+        self.longest = longest
+
+    def fit(self, texts: Sequence[str], y: None = None) -> Self:
+        """Learn the trigrams.
+
+        Raises:
+            ValueError: if the texts have no word.
+        """
+        hashing = WordHashing(letters=TRIGRAM).fit(texts)
+        self.letter_grams_: list[str] = hashing.letter_grams_
+        self.card_: dict[str, Any] | None = hashing.card_
+        return self
+
+    def transform(self, texts: Sequence[str]) -> CsrRows:
+        """One sequence per text."""
+        check_is_fitted(self)
+        grams = as_numbers(self.letter_grams_, TRIGRAM)
+        lengths, entries = [np.empty(0, np.int64)], [np.empty(0, ENTRIES)]
+        for chunk in split(texts):
+            column, offsets = known_grams(chunk.distinct, grams, TRIGRAM)
+            # One row per distinct word, mark first; then one gather per word of the texts.
+            sizes = np.diff(offsets)
+            table = np.insert(column + 1, offsets[:-1], 0).astype(ENTRIES)
+            text, number = chunk.text(), chunk.number
+            known = sizes[number] > 0
+            text, number = text[known], number[known]
+            if self.longest is not None:
+                first = np.searchsorted(text, text)
+                early = np.arange(len(text)) - first < self.longest
+                text, number = text[early], number[early]
+            size = sizes[number] + 1
+            entries.append(table[runs(offsets[number] + number, size)])
+            lengths.append(np.bincount(text, weights=size, minlength=len(chunk.offsets) - 1).astype(np.int64))
+        indptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+        return CsrRows(indptr, np.concatenate(entries), None, self.shape["width"])
+
+    @property
+    def shape(self) -> Mapping[str, int]:
+        """`width`: number of columns, the mark included."""
+        return {"width": len(self.letter_grams_) + 1}

@@ -1,0 +1,89 @@
+"""DSSM: word hashing and a few dense layers, trained to find the right text among others (objective `softmax`).
+
+Huang et al., Learning Deep Structured Semantic Models for Web Search using Clickthrough Data, CIKM 2013.
+
+    x  counts of letter trigrams            #good# is #go, goo, ood, od#
+    y  = tanh(W₃ tanh(W₂ tanh(W₁ x + b₁) + b₂) + b₃)
+    R(Q, D) = cos(y_Q, y_D)
+
+Shape letters: B texts, V letter trigrams, E embedding dimensions.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from twicetold.encoding import Encoding, SparseRows
+from twicetold.modules.hashing import Activation, HashingTower
+from twicetold.modules.two_tower import TwoTower, dense
+
+
+class Dssm(TwoTower):
+    """One tower for both texts, or one each.
+
+    With two towers a text has two embeddings, as a query and as a document. Whether two texts say the same does not
+    depend on which comes first, so the score is the mean of cos(query, document) over both directions.
+
+    Args:
+        width: V, number of letter trigrams.
+        hidden: units of the hidden layers.
+        embedding: E.
+        shared: one tower for both texts.
+        activation: after each layer.
+        batch_norm: normalise over the batch before each activation.
+        dropout: share of hidden units that a training step leaves out.
+        input_dropout: share of stored entries that a training step leaves out.
+    """
+
+    def __init__(
+        self,
+        *,
+        width: int,
+        hidden: Sequence[int],
+        embedding: int,
+        shared: bool,
+        activation: Activation,
+        batch_norm: bool,
+        dropout: float,
+        input_dropout: float,
+    ) -> None:
+        super().__init__()
+
+        def tower() -> HashingTower:
+            return HashingTower(
+                width,
+                sizes=[*hidden, embedding],
+                activation=activation,
+                batch_norm=batch_norm,
+                dropout=dropout,
+                input_dropout=input_dropout,
+            )
+
+        self.query = tower()
+        self.document = None if shared else tower()
+
+    def encode(self, features: SparseRows) -> Encoding:
+        """Embed: (B, E), or with two towers (B, 2E); then, in training, `query` and `document` (B, 1, E) as well."""
+        query: Tensor = self.query(features)
+        if self.document is None:
+            return Encoding(query)
+        document: Tensor = self.document(features)
+        both = torch.cat([normalize(query, dim=1), normalize(document, dim=1)], dim=1) / 2**0.5  # 2 (B, E) -> (B, 2E)
+        roles = {"query": query[:, None], "document": document[:, None]}
+        return Encoding(both, roles if self.training else {})
+
+    def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
+        """(B,) cosine of each pair, in [−1, 1]; with two towers the mean over both directions."""
+        queries, _ = self.search_vectors(left)
+        _, documents = self.search_vectors(right)
+        return (queries * documents).sum(1)
+
+    def search_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:
+        """Vectors whose dot products are the scores; of two towers, [query | document] and [document | query]."""
+        if self.document is None:
+            return super().search_vectors(encoding)
+        both = dense(encoding)
+        return both, both.roll(both.shape[1] // 2, dims=1)

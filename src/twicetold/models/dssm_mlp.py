@@ -1,0 +1,85 @@
+"""DSSM with a network in place of the parameter-free cosine: it compares two embeddings by what it has learnt.
+
+The network sees [u, v, |u − v|, u ∘ v] of the embeddings u and v, as in InferSent (Conneau et al., EMNLP 2017, figure
+1), in both orders, so that it does not matter which text comes first. The cosine stays beside it as one more term: it
+keeps the embeddings fit for search, and training starts where DSSM does.
+
+    s(Q, D) = a · cos(u, v) + ½ [mlp(u, v) + mlp(v, u)]           log-odds of "says the same"
+
+Shape letters: B texts or pairs, V columns, E embedding dimensions.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import cosine_similarity, normalize
+
+from twicetold.encoding import Encoding, SparseRows
+from twicetold.modules.hashing import ACTIVATIONS, Activation, HashingTower, linear
+from twicetold.modules.two_tower import dense
+
+
+class DssmMlp(nn.Module):
+    """A DSSM tower, and a network that compares.
+
+    Documents are too many to compare each with each by a network: they are ranked by the cosine of their embeddings.
+
+    Args:
+        width: V, number of feature columns.
+        hidden: units of the hidden layers of the tower.
+        embedding: E.
+        head: units of the hidden layers of the comparing network.
+        sharpness: a at the start of training.
+        activation: after each layer.
+        batch_norm: normalise over the batch before each activation of the tower.
+        dropout: share of hidden units, of the tower and of the head's input too, that a training step leaves out.
+        input_dropout: share of stored entries that a training step leaves out.
+    """
+
+    def __init__(
+        self,
+        *,
+        width: int,
+        hidden: Sequence[int],
+        embedding: int,
+        head: Sequence[int],
+        sharpness: float,
+        activation: Activation,
+        batch_norm: bool,
+        dropout: float,
+        input_dropout: float,
+    ) -> None:
+        super().__init__()
+        self.tower = HashingTower(
+            width,
+            sizes=[*hidden, embedding],
+            activation=activation,
+            batch_norm=batch_norm,
+            dropout=dropout,
+            input_dropout=input_dropout,
+        )
+        self.sharpness = nn.Parameter(torch.tensor(sharpness))
+        layers: list[nn.Module] = []
+        for inputs, outputs in zip([4 * embedding, *head[:-1]], head, strict=True):
+            layers += [nn.Dropout(dropout), linear(inputs, outputs), ACTIVATIONS[activation]()]
+        self.head = nn.Sequential(*layers, linear(head[-1], 1))
+
+    def encode(self, features: SparseRows) -> Encoding:
+        """Embed: (B, E); 0 for a text without a known word."""
+        return Encoding(self.tower(features))
+
+    def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
+        """(B,) log-odds that each pair says the same; 0, undecided, where a text has no known word."""
+        u, v = dense(left), dense(right)
+        shared = [(u - v).abs(), u * v]
+        orders = torch.stack([torch.cat([u, v, *shared], 1), torch.cat([v, u, *shared], 1)])  # 4 (B, E) -> (2, B, 4E)
+        compared: Tensor = self.head(orders).squeeze(2).mean(0)  # (2, B, 4E) -> (B,)
+        known = (u != 0).any(1) & (v != 0).any(1)
+        return (self.sharpness * cosine_similarity(u, v, dim=1) + compared) * known
+
+    def ranking_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B E"], Float[Tensor, "B E"]]:
+        """Unit vectors: their dot products rank documents, though they are not the scores."""
+        unit = normalize(dense(encoding), dim=1)
+        return unit, unit

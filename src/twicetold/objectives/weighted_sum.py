@@ -1,0 +1,35 @@
+"""Several objectives at once, weighted."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from twicetold.encoding import EncodedBatch
+from twicetold.objectives.protocol import Objective
+
+
+class WeightedSum(nn.Module):
+    """Σ weight · loss.
+
+    Args:
+        parts: objectives by name.
+        weights: of the same names.
+
+    Raises:
+        ValueError: if the names differ.
+    """
+
+    def __init__(self, *, parts: Mapping[str, Objective], weights: Mapping[str, float]) -> None:
+        super().__init__()
+        if set(parts) != set(weights):
+            raise ValueError(f"expected one weight for each of {sorted(parts)}, got {sorted(weights)}")
+        self.parts = dict(parts)
+        self.weights = dict(weights)
+        self.needs_score = any(getattr(part, "needs_score", False) for part in parts.values())
+
+    def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
+        """`loss`, and for the log each part's own loss under its name."""
+        losses = {name: part(batch)["loss"] for name, part in self.parts.items()}
+        total = torch.stack([self.weights[name] * loss for name, loss in losses.items()]).sum()
+        return {"loss": total, **{name: loss.detach() for name, loss in losses.items()}}

@@ -1,0 +1,198 @@
+"""The DSSM family against the formulas of its papers, text by text and word by word."""
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cosine_similarity
+
+from twicetold.encoding import EncodedBatch
+from twicetold.features.bag_of_words import BagOfWords
+from twicetold.features.views import View, Views
+from twicetold.features.word_hashing import WordHashing
+from twicetold.features.word_trigrams import WordTrigrams
+from twicetold.models.cdssm import Cdssm
+from twicetold.models.dssm import Dssm
+from twicetold.models.dssm_mlp import DssmMlp
+from twicetold.models.lstm_dssm import LstmDssm
+from twicetold.models.mv_dssm import MultiViewDssm
+from twicetold.objectives.softmax import Softmax
+from twicetold.scoring import search_matrices
+
+TEXTS = ["good day to you", "day", "good", "to you a good day and a good night", "night and day", "you"]
+TOWER = {"activation": "tanh", "batch_norm": False, "dropout": 0.0, "input_dropout": 0.0}
+
+
+def hashed(featuriser):
+    rows = featuriser.fit(TEXTS).transform([*TEXTS, "?"])
+    return rows.gather(np.arange(len(TEXTS) + 1)), featuriser
+
+
+def shaken(model):
+    """With biases that are not zero, as after training."""
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1))
+    return model.eval()
+
+
+def trigram_counts(word, featuriser):
+    counts = torch.zeros(len(featuriser.letter_grams_))
+    for start in range(len(word)):
+        counts[featuriser.letter_grams_.index(f"#{word}#"[start : start + 3])] += 1
+    return counts
+
+
+@pytest.fixture
+def bags():
+    return hashed(WordHashing())
+
+
+@pytest.fixture
+def sequences():
+    return hashed(WordTrigrams())
+
+
+def test_one_tower_scores_by_cosine_and_embeds_an_empty_text_to_zero(bags):
+    rows, featuriser = bags
+    model = shaken(Dssm(**featuriser.shape, hidden=[8], embedding=4, shared=True, **TOWER))
+    encoding = model.encode(rows)
+    assert encoding.embedding.shape == (7, 4)
+    assert not encoding.embedding[-1].any()
+    counts = torch.stack([sum(trigram_counts(w, featuriser) for w in text.split()) for text in TEXTS])
+    second = model.query.layers[2]
+    hidden = torch.tanh(counts @ model.query.hashing.weight + model.query.bias)
+    torch.testing.assert_close(torch.tanh(second(hidden)), encoding.embedding[:-1])
+
+
+def test_two_towers_score_the_mean_of_both_directions(bags):
+    rows, featuriser = bags
+    model = shaken(Dssm(**featuriser.shape, hidden=[8], embedding=4, shared=False, **TOWER))
+    encoding = model.train().encode(rows)
+    q, d = (encoding.extras[role][:-1, 0] for role in ("query", "document"))
+    assert not torch.allclose(q, d)
+    turned = torch.roll(torch.arange(6), 1)
+    expected = (cosine_similarity(q, d[turned]) + cosine_similarity(d, q[turned])) / 2
+    left, right = (type(encoding)(encoding.embedding[:-1][order]) for order in (torch.arange(6), turned))
+    torch.testing.assert_close(expected, model.score(left, right))
+    torch.testing.assert_close(expected, model.score(right, left))
+
+
+def test_a_convolution_sees_each_words_neighbours_and_nothing_beyond_its_text(sequences):
+    rows, featuriser = sequences
+    model = shaken(Cdssm(**featuriser.shape, window=3, hidden=5, embedding=4, dropout=0.0))
+    before, middle, after = model.convolution.weight.unflatten(1, (3, 5)).unbind(1)
+    nothing = torch.zeros(len(featuriser.letter_grams_))
+    expected = []
+    for text in TEXTS:
+        words = [nothing, *(trigram_counts(w, featuriser) for w in text.split()), nothing]
+        windows = [words[t - 1] @ before + words[t] @ middle + words[t + 1] @ after for t in range(1, len(words) - 1)]
+        pooled = torch.tanh(torch.stack(windows) + model.bias).max(0).values
+        expected.append(torch.tanh(model.semantic(pooled)))
+    embedding = model.encode(rows).embedding
+    torch.testing.assert_close(torch.stack(expected), embedding[:-1])
+    assert not embedding[-1].any()
+
+
+def test_a_window_without_a_middle_is_refused():
+    with pytest.raises(ValueError, match="odd number of words, with one in its middle, got 2"):
+        Cdssm(width=5, window=2, hidden=5, embedding=4, dropout=0.0)
+
+
+def test_an_lstm_gives_the_state_after_each_texts_own_last_word(sequences):
+    rows, featuriser = sequences
+    model = shaken(LstmDssm(**featuriser.shape, hidden=5, embedding=4, dropout=0.0))
+    embedding = model.encode(rows).embedding
+    for text, found in zip(TEXTS, embedding):
+        words = torch.stack([trigram_counts(w, featuriser) for w in text.split()]) @ model.hashing.weight
+        _, (last, _) = model.lstm.lstm(words[:, None])
+        torch.testing.assert_close(last[0, 0], found)
+    assert not embedding[-1].any()
+
+
+@pytest.fixture
+def multi_view():
+    columns = {"text": TEXTS, "publisher": ["Post", "Wire", "Post", "", "Wire", "Ledger"]}
+    views = Views(
+        [
+            View("words", ["text"], BagOfWords(stop_words=None)),
+            View("letters", ["text"], WordHashing()),
+            View("publisher", ["publisher"], WordHashing()),
+        ]
+    ).fit(columns)
+    torch.manual_seed(0)
+    model = MultiViewDssm(**views.shape, hidden=[8], embedding=4, **TOWER)
+    return model, views.transform(columns).gather(np.arange(6))
+
+
+def test_the_score_is_the_mean_over_views_of_the_cosine_and_a_missing_view_counts_as_zero(multi_view):
+    model, rows = multi_view
+    encoding = model.train().encode(rows)
+    views = encoding.extras["query"]
+    turned = torch.roll(torch.arange(6), 1)
+    expected = torch.stack([cosine_similarity(views[:, m], views[turned, m]) for m in range(3)]).mean(0)
+    torch.testing.assert_close(expected, model.score(encoding, type(encoding)(encoding.embedding[turned])))
+    assert not views[3, 2].any()
+    torch.testing.assert_close(torch.tensor(2 / 3), model.score(encoding, encoding)[3].detach())
+
+
+def test_every_view_trains(multi_view):
+    model, rows = multi_view
+    before = [{n: p.clone() for n, p in tower.named_parameters()} for tower in model.towers]
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    encoding = model.train().encode(rows)
+    turned = type(encoding)(
+        encoding.embedding.roll(1, 0), {role: views.roll(1, 0) for role, views in encoding.extras.items()}
+    )
+    Softmax(gamma=10, negatives=None, symmetric=False)(EncodedBatch(encoding, turned))["loss"].backward()
+    optimizer.step()
+    for tower, old in zip(model.towers, before):
+        for name, parameter in tower.named_parameters():
+            assert parameter.grad.any(), name
+            assert not torch.equal(parameter, old[name]), name
+
+
+def test_views_have_weights_of_their_own(multi_view):
+    model, rows = multi_view
+    encoding = model.train().encode(rows)
+    encoding.extras["query"][:, 1].sum().backward()
+    with_gradient = [any(p.grad is not None and p.grad.any() for p in tower.parameters()) for tower in model.towers]
+    assert with_gradient == [False, True, False]
+
+
+def test_bounds_that_do_not_cover_the_columns_are_refused():
+    with pytest.raises(ValueError, match=r"from 0 to 9, .* got \[0, 8\]"):
+        MultiViewDssm(width=9, bounds=[0, 8], hidden=[8], embedding=4, **TOWER)
+
+
+@pytest.fixture
+def compared(bags):
+    rows, featuriser = bags
+    model = DssmMlp(**featuriser.shape, hidden=[8], embedding=4, head=[6, 5], sharpness=5.0, **TOWER)
+    return shaken(model), rows, featuriser
+
+
+def test_the_network_sees_both_embeddings_their_difference_and_their_product_in_both_orders(compared):
+    model, rows, _ = compared
+    encoding = model.encode(rows)
+    turned = type(encoding)(encoding.embedding.roll(1, 0))
+    for i, score in enumerate(model.score(encoding, turned)[1:-1], 1):
+        u, v = encoding.embedding[i], turned.embedding[i]
+        orders = [model.head(torch.cat([a, b, (a - b).abs(), a * b])) for a, b in ((u, v), (v, u))]
+        expected = model.sharpness * cosine_similarity(u, v, dim=0) + sum(orders).squeeze() / 2
+        torch.testing.assert_close(expected, score)
+    torch.testing.assert_close(model.score(encoding, turned), model.score(turned, encoding))
+
+
+def test_a_pair_with_an_unknown_text_is_undecided(compared):
+    model, rows, _ = compared
+    encoding = model.encode(rows)
+    assert model.score(encoding, type(encoding)(encoding.embedding[[6] * 7])).tolist() == [0] * 7
+
+
+def test_documents_are_ranked_by_the_cosine_of_the_embeddings_below_the_network(compared):
+    model, rows, featuriser = compared
+    left, right = search_matrices(model, featuriser.transform(TEXTS), np.arange(6))
+    assert left is right
+    embedding = model.encode(rows).embedding[:-1].detach()
+    expected = cosine_similarity(embedding[:, None], embedding, dim=2)
+    np.testing.assert_allclose(expected.numpy(), left @ right.T, atol=1e-6)

@@ -1,0 +1,56 @@
+import math
+
+import pytest
+import torch
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from twicetold.encoding import EncodedBatch, Encoding
+from twicetold.objectives.pair_bce import PairBce
+from twicetold.objectives.softmax import Softmax
+from twicetold.objectives.weighted_sum import WeightedSum
+
+SIDE = Encoding(torch.randn(5, 3, generator=torch.Generator().manual_seed(0)))
+LABEL = torch.tensor([1.0, 0, 0, 1, 0])
+SCORE = torch.tensor([2.0, -1, 0.5, -3, 0])
+
+
+def batch(**changes):
+    return EncodedBatch(**{"anchor": SIDE, "positive": SIDE, "label": LABEL, "score": SCORE, **changes})
+
+
+def test_it_is_the_mean_cross_entropy_of_the_scores():
+    expected = sum(math.log1p(math.exp(-s if y else s)) for s, y in zip(SCORE.tolist(), LABEL.tolist())) / 5
+    assert PairBce(pos_weight=None)(batch())["loss"].item() == pytest.approx(expected)
+
+
+def test_pos_weight_counts_duplicates_as_often():
+    again = torch.tensor([0, 0, 0, 1, 2, 3, 3, 3, 4])
+    expected = binary_cross_entropy_with_logits(SCORE[again], LABEL[again])
+    assert PairBce(pos_weight=3)(batch())["loss"].item() == pytest.approx(expected.item())
+
+
+@pytest.mark.parametrize("missing", ["score", "label"])
+def test_a_batch_without_scores_or_labels_names_the_examples_that_have_them(missing):
+    with pytest.raises(ValueError, match="choose examples=labelled_pairs"):
+        PairBce(pos_weight=None)(batch(**{missing: None}))
+
+
+def test_a_weighted_sum_is_the_sum_of_its_parts():
+    parts = {"pairs": PairBce(pos_weight=None), "search": Softmax(gamma=5, negatives=None, symmetric=True)}
+    losses = WeightedSum(parts=parts, weights={"pairs": 2, "search": 0.5})(batch())
+    assert losses["loss"].item() == pytest.approx(2 * losses["pairs"].item() + 0.5 * losses["search"].item())
+    assert {name: part(batch())["loss"].item() for name, part in parts.items()} == {
+        name: losses[name].item() for name in parts
+    }
+
+
+def test_a_weighted_sum_needs_scores_if_a_part_does():
+    search = Softmax(gamma=5, negatives=None, symmetric=True)
+    assert not WeightedSum(parts={"search": search}, weights={"search": 1}).needs_score
+    both = {"search": search, "pairs": PairBce(pos_weight=None)}
+    assert WeightedSum(parts=both, weights={"search": 1, "pairs": 1}).needs_score
+
+
+def test_a_part_without_a_weight_is_refused():
+    with pytest.raises(ValueError, match=r"each of \['pairs'\], got \['pears'\]"):
+        WeightedSum(parts={"pairs": PairBce(pos_weight=None)}, weights={"pears": 1})

@@ -1,0 +1,58 @@
+"""Scoring with families whose score is not a dot product, and building a model from its saved configuration."""
+
+import numpy as np
+import pytest
+import torch
+
+from twicetold.evaluation.decision import Decision
+from twicetold.features.views import Views
+from twicetold.features.word_hashing import WordHashing
+from twicetold.models.dssm_mlp import DssmMlp
+from twicetold.scoring import Scorer, construct, score_pairs, search_matrices
+
+TEXTS = ["good day to you", "good night", "night and day"]
+DECISION = Decision(0.5, 1.0, 0.0)
+HASHING = {"_target_": "twicetold.features.word_hashing.WordHashing", "letters": 3}
+
+
+@pytest.fixture
+def compared():
+    featuriser = WordHashing().fit(TEXTS)
+    torch.manual_seed(0)
+    settings = {"activation": "tanh", "batch_norm": False, "dropout": 0.0, "input_dropout": 0.0}
+    return featuriser, DssmMlp(**featuriser.shape, hidden=[8], embedding=4, head=[6], sharpness=5.0, **settings)
+
+
+def test_a_family_with_a_network_is_scored_by_it_on_pairs_and_by_its_vectors_on_documents(compared):
+    featuriser, encoder = compared
+    by_network = Scorer(featuriser, encoder, DECISION).score(TEXTS[:2], TEXTS[1:])
+    by_vectors = Scorer(featuriser, encoder, DECISION, as_documents=True).score(TEXTS[:2], TEXTS[1:])
+    rows = featuriser.transform(TEXTS)
+    np.testing.assert_allclose(score_pairs(encoder, rows, np.array([0, 1]), np.array([1, 2])), by_network, rtol=1e-5)
+    vectors, _ = search_matrices(encoder, rows, np.arange(3))
+    np.testing.assert_allclose((vectors[:2] * vectors[1:]).sum(1), by_vectors, rtol=1e-5)
+    assert not np.allclose(by_network, by_vectors)
+
+
+def test_a_family_without_vectors_says_where_it_can_be_used():
+    class PairsOnly(torch.nn.Module):
+        pass
+
+    with pytest.raises(TypeError, match="PairsOnly scores pairs only"):
+        search_matrices(PairsOnly(), WordHashing().fit(TEXTS).transform(TEXTS), np.arange(3))
+
+
+def test_parts_of_a_configuration_are_built_with_it():
+    view = {"_target_": "twicetold.features.views.View", "name": "letters", "fields": ["text"], "featuriser": HASHING}
+    built = construct({"_target_": "twicetold.features.views.Views", "_convert_": "all", "views": [view]})
+    assert isinstance(built, Views)
+    assert isinstance(built.views[0].featuriser, WordHashing)
+    assert built.fit(TEXTS).shape["bounds"] == [0, len(WordHashing().fit(TEXTS).letter_grams_)]
+
+
+@pytest.mark.parametrize(
+    "where", [lambda bad: bad, lambda bad: {**HASHING, "words": [bad]}, lambda bad: {**HASHING, "x": bad}]
+)
+def test_foreign_code_is_refused_at_any_depth(where):
+    with pytest.raises(ValueError, match=r"expected a _target_ within twicetold, got 'os\.system'"):
+        construct(where({"_target_": "os.system", "command": "true"}))
