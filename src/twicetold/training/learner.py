@@ -74,6 +74,16 @@ class Learner(pl.LightningModule):
         self._sums: dict[str, Tensor] = defaultdict(lambda: torch.zeros((), device=self.device))
         self._steps = 0
 
+    def configure_gradient_clipping(
+        self,
+        optimizer: Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Clip the norm of the gradient. Lightning's own refuses fused optimizers in bf16, which needs no scaling."""
+        if gradient_clip_val is not None:
+            torch.nn.utils.clip_grad_norm_(self.parameters(), gradient_clip_val)
+
     def on_train_epoch_end(self) -> None:
         """Validate; log the epoch's mean losses and the primary metric."""
         name, self.primary = self.validate(self.encoder)

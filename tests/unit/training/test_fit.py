@@ -41,7 +41,9 @@ def learner_of(corpus, values=None):
         return "auroc", float(next(scripted)) if values else float(encoder.weight.detach().std())
 
     objective = DenoisingTriplet(alpha=10.0, mining="batch_all", reconstruction="cross_entropy")
-    learner = Learner(encoder, objective, make_optimizer=partial(torch.optim.Adam, lr=0.01), validate=validate, seed=3)
+    learner = Learner(
+        encoder, objective, make_optimizer=partial(torch.optim.Adam, lr=0.01, fused=True), validate=validate, seed=3
+    )
     index = LabelledTexts("category").index(corpus, Path())
     return learner, train_loader(index, rows, EpochBatches(index, batch_size=7, seed=3), workers=0)
 
