@@ -16,7 +16,17 @@ from twicetold.tracking.store import Store
 
 PACKAGE = Path(__file__).parents[1]
 SCRIPT = Path(__file__).with_name("served_model.py")
-REQUIREMENTS = ("mlflow", "torch", "numpy", "scipy", "scikit-learn", "pyarrow", "safetensors", "jaxtyping")
+REQUIREMENTS = (
+    "mlflow",
+    "torch",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "pyarrow",
+    "safetensors",
+    "jaxtyping",
+    "tokenizers",
+)
 """What scoring imports; training, tracking and reports need more."""
 
 
