@@ -104,7 +104,7 @@ def test_an_lstm_gives_the_state_after_each_texts_own_last_word(sequences):
     embedding = model.encode(rows).embedding
     for text, found in zip(TEXTS, embedding):
         words = torch.stack([trigram_counts(w, featuriser) for w in text.split()]) @ model.hashing.weight
-        _, (last, _) = model.lstm.lstm(words[:, None])
+        _, (last, _) = model.lstm.onwards(words[:, None])
         torch.testing.assert_close(last[0, 0], found)
     assert not embedding[-1].any()
 

@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import nn
-from torch.nn.utils.rnn import pack_sequence
 
 from twicetold.encoding import SparseRows
-from twicetold.modules.sequence import RaggedConvolution, RaggedLstm, TokenEmbedding, packing, with_known_token
+from twicetold.modules import sequence
+from twicetold.modules.sequence import RaggedConvolution, RaggedLstm, TokenEmbedding, with_known_token
 
 LENGTHS = [3, 0, 7, 1, 7, 2, 0]
 
@@ -26,34 +24,55 @@ def per_text(values, lengths):
     return values.split(list(lengths))
 
 
-@given(st.lists(st.integers(0, 6), max_size=8).filter(any))
-def test_tokens_are_packed_as_pytorch_packs_them(lengths):
-    numbers = torch.arange(sum(lengths)).float()
-    place, batch_sizes = packing(offsets_of(lengths))
-    expected = pack_sequence([text for text in numbers.split(lengths) if len(text)], enforce_sorted=False)
-    actual = torch.empty_like(numbers)
-    actual[place] = numbers
-    assert expected.batch_sizes.tolist() == batch_sizes.tolist()
-    assert expected.data.tolist() == actual.tolist()
+def read_alone(layer, values, lengths):
+    """PyTorch's own LSTM on one text after another."""
+    own = nn.LSTM(5, 4, bidirectional=layer.backwards is not None).to(values.dtype)
+    parts = {"": layer.onwards, "_reverse": layer.backwards}
+    weights = {f"{name}{end}": p for end, part in parts.items() if part for name, p in part.named_parameters()}
+    texts = [text[:, None] for text in per_text(values, lengths) if len(text)]
+    return torch.cat([torch.func.functional_call(own, weights, text)[0][:, 0] for text in texts])
 
 
 @pytest.mark.parametrize("bidirectional", [False, True])
-def test_every_text_is_read_as_if_it_were_alone(bidirectional):
+@pytest.mark.parametrize("group", [1, 2, 64])
+def test_every_text_is_read_as_if_it_were_alone(bidirectional, group, monkeypatch):
+    monkeypatch.setattr(sequence, "GROUP", group)
     torch.manual_seed(0)
     layer, values = RaggedLstm(5, 4, bidirectional=bidirectional), values_of(LENGTHS)
     states = layer(values, offsets_of(LENGTHS))
     assert states.shape == (sum(LENGTHS), layer.size)
-    expected = torch.cat([layer.lstm(text[:, None])[0][:, 0] for text in per_text(values, LENGTHS) if len(text)])
-    torch.testing.assert_close(states, expected)
+    torch.testing.assert_close(states, read_alone(layer, values, LENGTHS))
 
 
-def test_gradients_of_the_lstm_are_those_of_reading_alone():
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("lengths", [LENGTHS, [1, 1], [4], [0, 9, 0]])
+def test_gradients_of_the_lstm_are_those_of_pytorchs_own_reading_alone(lengths, bidirectional):
     torch.manual_seed(0)
+    layer, values = RaggedLstm(5, 4, bidirectional=bidirectional).double(), values_of(lengths).detach().double()
+    values.requires_grad_()
+    inputs = [values, *layer.parameters()]
+    states = layer(values, offsets_of(lengths))
+    weights = torch.randn(states.shape, dtype=states.dtype)
+    actual = torch.autograd.grad((states * weights).sum(), inputs)
+    expected = torch.autograd.grad((read_alone(layer, values, lengths) * weights).sum(), inputs)
+    torch.testing.assert_close(actual, expected)
+
+
+def test_the_lstm_reads_in_mixed_precision():
     layer, values = RaggedLstm(5, 4), values_of(LENGTHS)
-    layer(values, offsets_of(LENGTHS)).square().sum().backward()
-    together, values.grad = values.grad, None
-    sum(layer.lstm(text[:, None])[0].square().sum() for text in per_text(values, LENGTHS) if len(text)).backward()
-    torch.testing.assert_close(together, values.grad)
+    exact = layer(values, offsets_of(LENGTHS))
+    with torch.autocast("cpu", torch.bfloat16):
+        mixed = layer(values, offsets_of(LENGTHS))
+    mixed.float().sum().backward()
+    torch.testing.assert_close(exact, mixed.float(), atol=0.02, rtol=0.02)
+
+
+def test_a_long_text_costs_its_neighbours_no_padding():
+    layer, computed = RaggedLstm(5, 4), []
+    layer.onwards.register_forward_pre_hook(lambda module, inputs: computed.append(inputs[0].shape[:2].numel()))
+    lengths = [3] * 200 + [90]
+    layer(values_of(lengths), offsets_of(lengths))
+    assert sum(computed) < 200 * 3 + 64 * 90
 
 
 @pytest.mark.parametrize("window", [1, 3, 5])
@@ -79,14 +98,6 @@ def test_a_batch_without_a_token_still_back_propagates(layer, lengths):
     assert states.shape == (0, 4)
     states.sum().backward()
     assert values.grad.shape == (0, 5)
-
-
-def test_the_lstm_computes_on_no_padding():
-    seen = []
-    layer = RaggedLstm(5, 4)
-    layer.lstm.register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0].data.shape[0]))
-    layer(values_of([1, 1, 1, 90]), offsets_of([1, 1, 1, 90]))
-    assert seen == [93]
 
 
 def tokens(*texts, width=6):
