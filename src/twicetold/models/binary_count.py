@@ -12,7 +12,3 @@ class BinaryCountCosine(SparseTower):
     Args:
         width: number of words.
     """
-
-    def __init__(self, *, width: int) -> None:
-        super().__init__()
-        self.width = width

@@ -19,10 +19,6 @@ class SymmetricBm25(SparseTower):
         width: number of feature columns, twice the number of words.
     """
 
-    def __init__(self, *, width: int) -> None:
-        super().__init__()
-        self.width = width
-
     def encode(self, features: SparseRows) -> Encoding:
         """The rows of counts and impacts, unscaled."""
         return Encoding(features)

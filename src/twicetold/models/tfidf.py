@@ -13,7 +13,3 @@ class TfIdfCosine(SparseTower):
     Args:
         width: number of words.
     """
-
-    def __init__(self, *, width: int) -> None:
-        super().__init__()
-        self.width = width

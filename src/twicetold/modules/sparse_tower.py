@@ -14,7 +14,14 @@ class SparseTower(nn.Module):
     """Base of the lexical families: cosine of the sparse feature rows.
 
     A text without a known word has cosine 0 with every text.
+
+    Args:
+        width: V.
     """
+
+    def __init__(self, *, width: int) -> None:
+        super().__init__()
+        self.width = width
 
     def encode(self, features: SparseRows) -> Encoding:
         """The rows themselves, scaled to unit length."""

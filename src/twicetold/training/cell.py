@@ -109,17 +109,15 @@ def train_cell(
     torch.manual_seed(seed)
     encoder = parts.encoder_of(featuriser.shape)
 
-    def validate(encoder: Encoder) -> tuple[str, float]:
-        return parts.evaluator.primary_value(corpus.kind, evaluation_inputs(encoder, rows, corpus, "val"))
-
     if parts.objective is None or parts.examples is None:
-        metric, value = validate(encoder)
-        fitted = Fitted(epochs=0, best_epoch=0, best_value=value)
-        on_epoch({f"val/{metric}": value}, 0)
+        fitted = None
     else:
         # Lightning costs seconds of import, which the baselines need not pay.
         from twicetold.training.fit import fit
         from twicetold.training.learner import Learner
+
+        def validate(encoder: Encoder) -> tuple[str, float]:
+            return parts.evaluator.primary_value(corpus.kind, evaluation_inputs(encoder, rows, corpus, "val"))
 
         index = parts.examples.index(corpus, places.triplets)
         lengths = lengths_of(index, rows) if getattr(parts.featuriser, "ordered", False) else None
@@ -133,14 +131,14 @@ def train_cell(
             checkpoints=places.checkpoints,
             on_epoch=on_epoch,
         )
-        metric, _ = validate(encoder)
-    seconds = time.perf_counter() - started
     encoder.cpu()
-    decision = parts.evaluator.decide(
-        corpus.kind,
-        evaluation_inputs(encoder, rows, corpus, "val"),
-        positive_grade=corpus.card.get("positive_grade"),
-    )
+    inputs = evaluation_inputs(encoder, rows, corpus, "val")
+    metric, value = parts.evaluator.primary_value(corpus.kind, inputs)
+    seconds = time.perf_counter() - started
+    if fitted is None:
+        fitted = Fitted(epochs=0, best_epoch=0, best_value=value)
+        on_epoch({f"val/{metric}": value}, 0)
+    decision = parts.evaluator.decide(corpus.kind, inputs, positive_grade=corpus.card.get("positive_grade"))
     return Trained(
         scorer=Scorer(featuriser, encoder, decision, as_documents=corpus.kind == "documents"),
         metric=metric,

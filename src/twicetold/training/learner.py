@@ -89,5 +89,4 @@ class Learner(pl.LightningModule):
         name, self.primary = self.validate(self.encoder)
         self.curves = {f"train/{n}": float(s) / self._steps for n, s in self._sums.items()}
         self.curves[f"val/{name}"] = self.primary
-        self.log_dict(self.curves, batch_size=1)
         self.log("val/primary", self.primary, prog_bar=True, batch_size=1)
