@@ -9,8 +9,13 @@ Source: the course on Natural Language Processing of deeplearning.ai, 4.3: in it
 the positive (`ClosestAndMeanSemiHard`; semi-hard as in Schroff et al., FaceNet, CVPR 2015). The course relies on
 batches without further duplicates; here those that are known, by their cluster, are left out of N_i.
 
-A row may also be a pair that is labelled as no duplicate. Then its positive is the anchor itself, s = 1, and the pair's
-other text is among its negatives: with one margin in both, such a pair is pushed below a cosine of 1 − m.
+A row may also be a pair that is labelled as no duplicate. It has no positive of its own, so it stands against those of
+the other rows: for a row k with label 0 and the P rows i with label 1,
+
+    L_k = 1/P Σ_i max(0, m − s_ii + s_kk)
+
+A pair that people call different has to score lower than every pair that says the same: one threshold for all pairs
+asks for just that, and in-batch negatives, which are far away already, do not teach it.
 
 Shape letters: B rows, E embedding dimensions.
 """
@@ -33,11 +38,13 @@ class ClosestAndMean(nn.Module):
         self.margin = margin
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`, the mean over rows with negatives; its parts `closest` and `mean`; `active`, the share above 0."""
-        scores, positive, negative = _compare(batch)
-        closest, mean = _hinges(scores, positive, negative, negative, self.margin)
-        rows = negative.any(1).sum().clamp(min=1)
-        return _named(closest.sum() / rows, mean.sum() / rows, closest + mean, rows)
+        """`loss`, the mean over rows that have something to stand against, and its parts.
+
+        They are `closest`, `mean`, and `different`, of the rows with label 0; `active` is the share of rows above 0.
+        """
+        scores, negative, same = _compare(batch)
+        hinges, rows = _hinges(scores, negative, negative, same, self.margin)
+        return _named(hinges / rows, rows)
 
 
 class ClosestAndMeanSemiHard(nn.Module):
@@ -52,49 +59,59 @@ class ClosestAndMeanSemiHard(nn.Module):
         self.margin = margin
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`, the sum over rows; its parts `closest` and `mean`; `active`, the share of rows above 0."""
-        scores, positive, negative = _compare(batch)
-        semi_hard = negative & (scores <= positive[:, None])
-        closest, mean = _hinges(scores, positive, negative, semi_hard, self.margin)
-        return _named(closest.sum(), mean.sum(), closest + mean, negative.any(1).sum().clamp(min=1))
+        """`loss`, the sum over rows, and its parts as in `ClosestAndMean`."""
+        scores, negative, same = _compare(batch)
+        semi_hard = negative & (scores <= scores.diagonal()[:, None])
+        hinges, rows = _hinges(scores, negative, semi_hard, same, self.margin)
+        return _named(hinges, rows)
 
 
 def _compare(batch: EncodedBatch) -> tuple[Tensor, Tensor, Tensor]:
-    """(B, B) cosines, (B,) those of the positives, (B, B) which pairs are negatives."""
+    """(B, B) cosines, (B, B) which of them are of negatives, (B,) which rows are duplicates."""
     if batch.positive is None:
         raise ValueError("this objective needs pairs, and the batch has no positive: choose examples=duplicates")
     anchor, other = _unit(batch.anchor), _unit(batch.positive)
     with torch.autocast(anchor.device.type, enabled=False):  # in bf16, cosines near 1 would be 0.004 apart
         scores = anchor @ other.T
-    positive = scores.diagonal()
-    own = torch.eye(len(scores), dtype=torch.bool, device=scores.device)
-    same = own
+    related = torch.eye(len(scores), dtype=torch.bool, device=scores.device)
     if batch.group is not None and batch.positive_group is not None:
-        same = own | ((batch.group[:, None] == batch.positive_group) & (batch.group >= 0)[:, None])
+        related = related | ((batch.group[:, None] == batch.positive_group) & (batch.group >= 0)[:, None])
+    same = torch.ones(len(scores), dtype=torch.bool, device=scores.device)
     if batch.label is not None and batch.label.is_floating_point():  # of pairs, and not the group codes of texts
-        duplicate = batch.label > 0
-        positive = torch.where(duplicate, positive, 1.0)
-        same = same & ~(own & ~duplicate[:, None])
-    return scores, positive, ~same
+        same = batch.label > 0
+    return scores, ~related & same[:, None], same
 
 
-def _hinges(
-    scores: Tensor, positive: Tensor, negative: Tensor, candidates: Tensor, margin: float
-) -> tuple[Tensor, Tensor]:
-    """(B,) hinge on the closest of the candidates and (B,) on the mean of the negatives; 0 where there are none."""
+def _hinges(scores: Tensor, negative: Tensor, candidates: Tensor, same: Tensor, margin: float) -> tuple[Tensor, Tensor]:
+    """(3, B) hinges, each 0 where there is nothing to compare with; () how many rows have something.
+
+    They are on the closest of the candidates, on the mean of the negatives, and, of rows with label 0, on duplicates.
+    """
+    positive = scores.diagonal()
     counts = negative.sum(1)
     mean = scores.where(negative, 0).sum(1) / counts.clamp(min=1)
     # amax refuses rows without columns, as in an empty batch
     closest = scores.masked_fill(~candidates, -torch.inf).amax(1) if len(scores) else positive
-    return (margin - positive + closest).relu(), (margin - positive + mean).relu().where(counts > 0, 0)
+    different = (margin - positive[same] + positive[:, None]).relu().sum(1) / same.sum().clamp(min=1)  # (B, P) -> (B,)
+    hinges = torch.stack(
+        [
+            (margin - positive + closest).relu(),
+            (margin - positive + mean).relu().where(counts > 0, 0),
+            different.where(~same, 0),
+        ]
+    )
+    rows = (counts > 0).sum() + (~same).sum() * same.any()
+    return hinges, rows.clamp(min=1)
 
 
-def _named(closest: Tensor, mean: Tensor, per_row: Tensor, rows: Tensor) -> dict[str, Tensor]:
+def _named(hinges: Tensor, rows: Tensor) -> dict[str, Tensor]:
+    closest, mean, different = hinges.sum(1)
     return {
-        "loss": closest + mean,
+        "loss": closest + mean + different,
         "closest": closest.detach(),
         "mean": mean.detach(),
-        "active": (per_row.detach() > 0).sum() / rows,
+        "different": different.detach(),
+        "active": (hinges.detach().sum(0) > 0).sum() / rows,
     }
 
 

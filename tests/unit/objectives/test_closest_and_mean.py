@@ -33,20 +33,21 @@ def test_the_courses_values_come_out(sides, expected):
 
 
 def rows_of(anchor, positive, group, duplicate, *, semi_hard):
-    """Loss of each row with a negative, by the formula."""
+    """Loss of each row with something to stand against, by the formula."""
     scores = normalize(anchor, dim=1) @ normalize(positive, dim=1).T
+    own = scores.diagonal().tolist()
+    duplicates = [score for score, same in zip(own, duplicate) if same]
     for i, row in enumerate(scores.tolist()):
-        own = row[i] if duplicate[i] else 1.0
-        others = [
-            score
-            for j, score in enumerate(row)
-            if (j == i and not duplicate[i]) or (j != i and (group[0][i] < 0 or group[0][i] != group[1][j]))
-        ]
+        if not duplicate[i]:
+            if duplicates:
+                yield sum(max(0.0, MARGIN - score + own[i]) for score in duplicates) / len(duplicates)
+            continue
+        others = [score for j, score in enumerate(row) if j != i and (group[0][i] < 0 or group[0][i] != group[1][j])]
         if not others:
             continue
-        candidates = [score for score in others if score <= own or not semi_hard]
-        closest = max(0.0, MARGIN - own + max(candidates)) if candidates else 0.0
-        yield closest + max(0.0, MARGIN - own + sum(others) / len(others))
+        candidates = [score for score in others if score <= own[i] or not semi_hard]
+        closest = max(0.0, MARGIN - own[i] + max(candidates)) if candidates else 0.0
+        yield closest + max(0.0, MARGIN - own[i] + sum(others) / len(others))
 
 
 CODES = st.integers(-1, 3)
@@ -103,12 +104,19 @@ def test_a_known_duplicate_in_another_row_is_no_negative():
     assert loss(together) == 0
 
 
-def test_a_pair_labelled_as_no_duplicate_is_pushed_below_one_minus_the_margin():
-    near, far = [[1.0, 0]], [[0.0, 1]]
-    assert loss(batch(near, near, label=[0.0])) == pytest.approx(2 * MARGIN)
-    assert loss(batch(near, far, label=[0.0])) == 0
-    edge = [[1 - MARGIN, (1 - (1 - MARGIN) ** 2) ** 0.5]]
-    assert loss(batch(near, edge, label=[0.0])) == pytest.approx(0, abs=1e-12)
+def test_a_pair_labelled_as_no_duplicate_is_pushed_below_the_duplicates_by_the_margin():
+    anchor = [[1.0, 0, 0], [0, 1.0, 0]]
+    near = batch(anchor, [[1.0, 0, 0], [0, 1.0, 0]], label=[1.0, 0.0])
+    assert loss(near) == pytest.approx(MARGIN / 2)  # the duplicate's own hinges are 0
+    edge = [0, 1 - MARGIN, (1 - (1 - MARGIN) ** 2) ** 0.5]
+    assert loss(batch(anchor, [[1.0, 0, 0], edge], label=[1.0, 0.0])) == pytest.approx(0, abs=1e-7)
+
+
+def test_pairs_that_are_all_labelled_as_no_duplicates_have_nothing_to_stand_against():
+    encoded = batch(*SECOND, label=[0.0, 0.0, 0.0])
+    losses = ClosestAndMean(margin=MARGIN)(encoded)
+    losses["loss"].backward()
+    assert losses["loss"].item() == 0
 
 
 def test_group_codes_of_texts_are_not_taken_for_labels_of_pairs():
