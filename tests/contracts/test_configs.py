@@ -52,6 +52,14 @@ def test_the_published_profile_leaves_tuned_values_out(composed):
     assert tuned.objective.alpha != published.objective.alpha
 
 
+def test_the_siamese_lstm_is_judged_at_its_published_threshold_as_well(composed):
+    evaluator = composed("train", "data=toy_questions", "model=siamese_lstm").evaluator
+    assert evaluator.published_threshold == 0.7
+    standard = composed("train", "data=toy_questions", "model=siamese_cnn").evaluator
+    assert standard.published_threshold is None
+    assert {**evaluator, "published_threshold": None} == standard
+
+
 def test_leaves_do_not_interpolate_so_that_dvc_can_set_them():
     allowed = set((CONF / "examples").glob("*.yaml"))  # they take the label from the dataset
     for group in (*SHARED, "data", "mining"):

@@ -6,10 +6,14 @@
 | graded pairs | `pearson, spearman, auroc, threshold` (the last two at the positive grade) |
 | documents | `auroc_<group>, average_precision_<group>` over all pairs; `knn_accuracy_<group>` of classes, |
 | | `precision_at_<k>_<group>, recall_at_<k>_<group>` of all other groups; `f1_<primary group>, threshold` |
+
+Where a source publishes a threshold, labelled pairs have `published_threshold` as well, with the accuracy and the F1
+that it gives.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +29,7 @@ from twicetold.evaluation.ranking import RocCurve, ScoreCounts
 from twicetold.evaluation.retrieval import knn_right, nearest, precision_and_recall
 
 DUPLICATE = "duplicate"  # what the curve of pairs is called
+AT_PUBLISHED = ("accuracy", "f1")  # measures that are taken at a published threshold as well
 PRIMARY = {"documents": "auroc_category", "labelled_pairs": "auroc", "graded_pairs": "pearson"}
 
 
@@ -66,6 +71,7 @@ class Standard:
         classes: groups that are classes to predict; every other group is a cluster to retrieve.
         resamples: of the bootstrap.
         seed: of the bootstrap.
+        published_threshold: labelled pairs are judged at this one as well; None where the source has none.
     """
 
     bins: int = BINS
@@ -74,6 +80,7 @@ class Standard:
     classes: Sequence[str] = ("category",)
     resamples: int = 1000
     seed: int = 0
+    published_threshold: float | None = None
 
     def __post_init__(self) -> None:
         expected = {"documents": ("auroc_",), "labelled_pairs": ("auroc",), "graded_pairs": ("pearson", "spearman")}
@@ -112,8 +119,8 @@ class Standard:
         Raises:
             ValueError: if a split has only one class, or other labels.
         """
-        decision = decide(val.score, val.label)
-        metrics = {"val": _pair_metrics(val, decision), "test": _pair_metrics(test, decision)}
+        decision, splits = decide(val.score, val.label), {"val": val, "test": test}
+        metrics = {s: _pair_metrics(pairs, decision) | self._as_published(pairs) for s, pairs in splits.items()}
         curve = ScoreCounts.of(test.score, test.label).roc_curve().thinned()
         return Report(metrics, {"test": self._pair_intervals(test, decision)}, {DUPLICATE: curve}, decision)
 
@@ -234,19 +241,38 @@ class Standard:
             name: intervals.clustered_mean_interval(one.values, one.units) for name, one in retrieved.items()
         }
 
+    def _as_published(self, pairs: ScoredPairs) -> dict[str, float]:
+        if self.published_threshold is None:
+            return {}
+        confusion = Confusion.of(pairs.score >= self.published_threshold, pairs.label)
+        found = {_at_published(name): getattr(confusion, name) for name in AT_PUBLISHED}
+        return found | {"published_threshold": self.published_threshold}
+
     def _pair_intervals(self, pairs: ScoredPairs, decision: Decision) -> dict[str, Interval]:
-        confusion = Confusion.of(decision.duplicate(pairs.score), pairs.label)
         probability = decision.probability(pairs.score)
-        right = confusion.true_positive + confusion.true_negative
         precision = intervals.average_precision_statistic(pairs.score, pairs.label)
         losses = intervals.mean_statistic(log_losses(probability, pairs.label))
         errors = intervals.mean_statistic(squared_errors(probability, pairs.label))
         return {
             "auroc": intervals.auroc_interval(pairs.score, pairs.label),
             "average_precision": self._bootstrap(precision, len(pairs)),
-            "accuracy": intervals.accuracy_interval(right, len(pairs)),
             "log_loss": self._bootstrap(losses, len(pairs)),
             "brier": self._bootstrap(errors, len(pairs)),
+            **self._verdict_intervals(decision.duplicate(pairs.score), pairs.label),
+            **self._published_intervals(pairs),
+        }
+
+    def _published_intervals(self, pairs: ScoredPairs) -> dict[str, Interval]:
+        if self.published_threshold is None:
+            return {}
+        found = self._verdict_intervals(pairs.score >= self.published_threshold, pairs.label)
+        return {_at_published(name): found[name] for name in AT_PUBLISHED}
+
+    def _verdict_intervals(self, verdict: NDArray[np.bool_], label: NDArray[Any]) -> dict[str, Interval]:
+        confusion = Confusion.of(verdict, label)
+        right = confusion.true_positive + confusion.true_negative
+        return {
+            "accuracy": intervals.accuracy_interval(right, len(label)),
             **intervals.confusion_intervals(confusion, resamples=self.resamples, seed=self.seed),
         }
 
@@ -277,6 +303,10 @@ def _pair_metrics(pairs: ScoredPairs, decision: Decision) -> dict[str, float]:
         "brier": float(squared_errors(probability, pairs.label).mean()),
         "threshold": decision.threshold,
     }
+
+
+def _at_published(name: str) -> str:
+    return f"{name}_at_published_threshold"
 
 
 def _confusion_at(counts: ScoreCounts, threshold: float) -> Confusion:

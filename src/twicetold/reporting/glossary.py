@@ -29,7 +29,7 @@ class Metric:
 
     def show(self, value: float, digits: int = 3) -> str:
         """A value of it: so many decimals, but significant digits of a threshold, whose scale is the model's own."""
-        return magnitude(value) if self.stem == "threshold" else number(value, digits)
+        return magnitude(value) if self.stem in _SPLIT_OF else number(value, digits)
 
 
 _MEANINGS = {
@@ -57,6 +57,18 @@ _MEANINGS = {
         "Threshold",
         "The score from which a pair counts as saying the same: chosen on validation, applied unchanged to test.",
     ),
+    "accuracy_at_published_threshold": (
+        "Accuracy at the published threshold",
+        "Share of pairs judged rightly at the threshold that the model's source gives, instead of one from validation.",
+    ),
+    "f1_at_published_threshold": (
+        "F1 at the published threshold",
+        "Harmonic mean of precision and recall at the threshold that the model's source gives.",
+    ),
+    "published_threshold": (
+        "Published threshold",
+        "The score from which the model's source counts a pair as saying the same.",
+    ),
     "pearson": ("Pearson", "Linear correlation between score and grade: 0 is none, 1 is a straight line."),
     "spearman": (
         "Spearman",
@@ -76,7 +88,10 @@ _MEANINGS = {
     ),
 }
 
-_LOWER_OR_NEITHER = ("threshold", "brier", "log_loss", "calibration_error")
+_LOWER_OR_NEITHER = ("threshold", "published_threshold", "brier", "log_loss", "calibration_error")
+
+_SPLIT_OF = {"threshold": "validation", "published_threshold": "fixed"}
+"""Where each threshold comes from; it is applied to test like all else."""
 
 _LEADING = (
     "pearson",
@@ -89,6 +104,9 @@ _LEADING = (
     "precision_at",
     "knn_accuracy",
     "threshold",
+    "accuracy_at_published_threshold",
+    "f1_at_published_threshold",
+    "published_threshold",
 )
 """Stems of the metrics that the leaderboard shows, in this order."""
 
@@ -164,5 +182,5 @@ def _readable(name: str) -> str:
 
 
 def split_of(name: str) -> str:
-    """Which split a column of test metrics speaks of: a threshold is applied to test, but chosen on validation."""
-    return "validation" if name == "threshold" else "test"
+    """Which split a column of test metrics speaks of: a threshold is applied to test, but chosen elsewhere."""
+    return _SPLIT_OF.get(name, "test")

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from sklearn.metrics import f1_score
 
 from twicetold.evaluation.evaluators import Standard
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
@@ -141,6 +142,23 @@ def test_documents_of_unknown_story_are_evaluated_for_their_category():
         == EVALUATOR.documents(news(1), news(1)).metrics["test"]["knn_accuracy_category"]
     )
     assert set(report.intervals["test"]) >= {"auroc_story", "precision_at_10_story"}
+
+
+def test_a_published_threshold_is_judged_beside_that_of_validation_and_changes_nothing_else():
+    val, test = pairs(1), pairs(2)
+    threshold = float(np.median(test.score))
+    report = Standard(resamples=100, published_threshold=threshold).labelled_pairs(val, test)
+    plain = EVALUATOR.labelled_pairs(val, test)
+    metrics, said = report.metrics["test"], test.score >= threshold
+    assert metrics["published_threshold"] == threshold
+    assert metrics["accuracy_at_published_threshold"] == np.mean(said == test.label)
+    assert metrics["f1_at_published_threshold"] == pytest.approx(f1_score(test.label, said))
+    for name in ("accuracy_at_published_threshold", "f1_at_published_threshold"):
+        low, high = report.intervals["test"][name]
+        assert low < metrics[name] < high
+    assert {n: v for n, v in metrics.items() if "published" not in n} == plain.metrics["test"]
+    assert report.decision == plain.decision
+    assert EVALUATOR.decide("labelled_pairs", val) == report.decision
 
 
 def test_inputs_that_cannot_be_evaluated_are_refused():

@@ -16,6 +16,8 @@ from twicetold.reporting.glossary import count, describe, magnitude, number, ord
         ("precision", "Precision"),
         ("f1_category", "F1 category"),
         ("knn_accuracy_category", "k-NN accuracy category"),
+        ("accuracy_at_published_threshold", "Accuracy at the published threshold"),
+        ("published_threshold", "Published threshold"),
         ("some_new_metric", "Some new metric"),
     ],
 )
@@ -29,7 +31,7 @@ def test_a_known_metric_is_explained_and_an_unknown_one_is_not():
     assert describe("some_new_metric").meaning == ""
 
 
-@pytest.mark.parametrize("name", ["threshold", "brier", "log_loss"])
+@pytest.mark.parametrize("name", ["threshold", "published_threshold", "brier", "log_loss"])
 def test_a_metric_of_which_less_is_better_is_no_quality(name):
     assert not describe(name).is_quality
 
