@@ -4,6 +4,7 @@ After `train.py data=quora model=dae hydra.run.dir=X`: `evaluate.py data=quora m
 """
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import hydra
@@ -41,12 +42,15 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     scorer = load_scorer(out / layout.MODEL)
     rows = feature_rows(scorer.featuriser, corpus, Path(cfg.paths.features), key=who.feature_key)
     inputs = {split: evaluation_inputs(scorer.encoder, rows, corpus, split) for split in ("val", "test")}
-    report = instantiate(cfg.evaluator).report(corpus.kind, **inputs, positive_grade=corpus.card.get("positive_grade"))
+    evaluator = instantiate(cfg.evaluator)
+    report = evaluator.report(corpus.kind, **inputs, positive_grade=corpus.card.get("positive_grade"))
     write(report, inputs, out)
+    samples = [] if corpus.kind == "documents" else scorer.verdicts(evaluator.sample_pairs)
+    write_text(out / layout.SAMPLES, json.dumps([asdict(v) for v in samples], ensure_ascii=False, indent=2) + "\n")
     settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin=cfg.origin)
     with tracking.reopen(settings, experiment=who.data, name=who.run_name, tags=who.tags, params=who.learning) as run:
         run.log_metrics({f"{s}/{name}": v for s, metrics in report.metrics.items() for name, v in metrics.items()})
-        for file in (layout.METRICS, layout.INTERVALS, layout.ROC, layout.ROC_FIGURE):
+        for file in (layout.METRICS, layout.INTERVALS, layout.SAMPLES, layout.ROC, layout.ROC_FIGURE):
             run.log_file(out / file, "evaluation")
     print(f"{who.data} {who.run_name}: test " + ", ".join(f"{n} {v:.4f}" for n, v in report.metrics["test"].items()))
 

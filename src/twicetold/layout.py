@@ -27,6 +27,9 @@ INTERVALS = "intervals.json"  # {"test": {metric: [low, high]}}
 ROC = "roc.csv"  # label, false_positive_rate, true_positive_rate (DVC plot)
 ROC_FIGURE = "roc.svg"
 SCORES = "scores.parquet"  # split, label, score in the corpus's order of pairs; no rows for documents
+SAMPLES = (
+    "samples.json"  # [{left, right, score, probability, duplicate}]: the evaluator's sample pairs; none for documents
+)
 OBSERVED = "observed.json"  # seconds and texts per second on this machine; no stage depends on it
 
 # reports/

@@ -25,7 +25,7 @@ from torch import Tensor
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.decision import Decision, Verdict
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
 from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.features.saved import load_fitted
@@ -138,6 +138,15 @@ class Scorer:
         return score_pairs(
             self.encoder, rows, numbers[: len(left)], numbers[len(left) :], as_documents=self.as_documents
         )
+
+    def verdicts(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
+        """Score, probability and decision of each pair of texts."""
+        if not pairs:
+            return []
+        left, right = ([pair[side] for pair in pairs] for side in (0, 1))
+        score = self.score(left, right)
+        found = zip(left, right, score, self.decision.probability(score), self.decision.duplicate(score), strict=True)
+        return [Verdict(a, b, float(s), float(p), bool(d)) for a, b, s, p, d in found]
 
 
 def load_scorer(folder: Path) -> Scorer:

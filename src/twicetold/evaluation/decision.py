@@ -60,6 +60,17 @@ class Decision:
         return cls(**{name: float(value) for name, value in values.items()})
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """What a trained model says of one pair of texts."""
+
+    left: str
+    right: str
+    score: float
+    probability: float
+    duplicate: bool
+
+
 def decide(scores: ArrayLike, labels: ArrayLike) -> Decision:
     """The decision with the highest accuracy on (P,) scores and labels 0/1.
 

@@ -72,6 +72,7 @@ class Standard:
         resamples: of the bootstrap.
         seed: of the bootstrap.
         published_threshold: labelled pairs are judged at this one as well; None where the source has none.
+        sample_pairs: pairs of texts that each model of pairs is asked about, to be shown; they are not measured.
     """
 
     bins: int = BINS
@@ -81,8 +82,12 @@ class Standard:
     resamples: int = 1000
     seed: int = 0
     published_threshold: float | None = None
+    sample_pairs: Sequence[tuple[str, str]] = ()
 
     def __post_init__(self) -> None:
+        for pair in self.sample_pairs:
+            if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
+                raise ValueError(f"evaluator.sample_pairs holds pairs of texts, [left, right], got {pair!r}")
         expected = {"documents": ("auroc_",), "labelled_pairs": ("auroc",), "graded_pairs": ("pearson", "spearman")}
         for kind, metrics in expected.items():
             name = self.primary.get(kind, "missing")

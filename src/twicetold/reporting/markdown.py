@@ -6,10 +6,12 @@ Nothing that was merely observed (seconds, speed) is in it, so the same runs giv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from twicetold.evaluation.decision import Verdict
 from twicetold.reporting import provenance
-from twicetold.reporting.glossary import count, describe, number, split_of
+from twicetold.reporting.glossary import count, describe, magnitude, number, share, split_of
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row, rank
 from twicetold.reporting.records import Cell, Provenance, read_provenance, read_runs
+from twicetold.reporting.samples import EXPLANATION, decision_in_words, sample_table
 
 
 def markdown(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path) -> str:
@@ -21,8 +23,9 @@ def markdown(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path) -
     parts = []
     for data, found in read_runs(cells, runs).items():
         about = read_provenance(data, processed=processed, raw=raw)
-        parts += [f"## {_cell(data)}\n", f"{provenance.kind_in_words(about)}\n", _leaderboard(rank(data, found))]
-        parts += _data(about)
+        board = rank(data, found)
+        parts += [f"## {_cell(data)}\n", f"{provenance.kind_in_words(about)}\n", _leaderboard(board)]
+        parts += _samples(board) + _data(about)
     return "\n".join(parts)
 
 
@@ -56,6 +59,21 @@ def _estimate(name: str, found: Estimate | None, *, top: float | None) -> str:
     metric = describe(name)
     text = metric.show(found.mean) + ("" if found.deviation is None else f" ± {metric.show(found.deviation)}")
     return f"**{text}**" if found.mean == top else text
+
+
+def _samples(board: Leaderboard) -> list[str]:
+    samples = sample_table(board)
+    if samples is None:
+        return []
+    heads = ["model", *(_cell(f"{left} / {right}") for left, right in samples.pairs)]
+    rows = ([_cell(model), *map(_verdict, verdicts)] for model, verdicts in samples.rows)
+    return [f"{EXPLANATION}\n", _table(heads, rows)]
+
+
+def _verdict(verdict: Verdict | None) -> str:
+    if verdict is None:
+        return "–"
+    return f"{decision_in_words(verdict)}: {magnitude(verdict.score)} ({share(verdict.probability)})"
 
 
 def _data(about: Provenance) -> list[str]:

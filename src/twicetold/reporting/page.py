@@ -10,7 +10,7 @@ from html import escape
 from twicetold.reporting import comparison, provenance, style
 from twicetold.reporting.glossary import count, describe, number, size
 from twicetold.reporting.leaderboard import Leaderboard, Row
-from twicetold.reporting.page_evidence import curves, significance
+from twicetold.reporting.page_evidence import curves, samples, significance
 from twicetold.reporting.page_leaderboard import all_metrics_table, estimate, leaderboard_table, plain
 from twicetold.reporting.page_reading import glossary, reading
 from twicetold.reporting.records import Provenance
@@ -89,6 +89,7 @@ def _section(section: Section, colours: Mapping[str, int]) -> str:
         f'<p class="soft">{escape(provenance.kind_in_words(about))}</p>',
         _verdict(board),
         f"<h3>Leaderboard</h3>\n{leaderboard_table(board)}\n{all_metrics_table(board)}",
+        samples(board),
         curves(board, comparison.reliabilities(board.rows) if judged else [], colours),
         significance(board, comparison.compare(board)) if judged else "",
         _data(about),

@@ -1,14 +1,42 @@
-"""What stands behind a leaderboard, as HTML: curves, reliability and paired tests."""
+"""What stands behind a leaderboard, as HTML: sample pairs, curves, reliability and paired tests."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
+from twicetold.evaluation.decision import Verdict
 from twicetold.reporting import figures
 from twicetold.reporting.comparison import Comparison, Reliability
-from twicetold.reporting.glossary import count, probability, share
+from twicetold.reporting.glossary import count, magnitude, probability, share
 from twicetold.reporting.leaderboard import Leaderboard, Row
 from twicetold.reporting.page_leaderboard import plain
 from twicetold.reporting.records import read_curves
+from twicetold.reporting.samples import EXPLANATION, decision_in_words, sample_table
+
+
+def samples(board: Leaderboard) -> str:
+    """What each model says of the sample pairs."""
+    found = sample_table(board)
+    if found is None:
+        return ""
+    heads = "".join(
+        f'<th scope="col" class="text">{escape(left)}<small>{escape(right)}</small></th>' for left, right in found.pairs
+    )
+    body = "".join(
+        f'<tr><th scope="row">{escape(model)}</th>{"".join(map(_verdict, verdicts))}</tr>'
+        for model, verdicts in found.rows
+    )
+    return (
+        f'<h3>Sample pairs</h3>\n<p class="soft">{EXPLANATION}</p>\n'
+        f'<div class="scroll"><table><thead><tr><th scope="col">Do these say the same?</th>{heads}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _verdict(verdict: Verdict | None) -> str:
+    if verdict is None:
+        return '<td class="text">–</td>'
+    numbers = f"score {magnitude(verdict.score)}, probability {share(verdict.probability)}"
+    return f'<td class="text">{decision_in_words(verdict)} <span class="sub">{numbers}</span></td>'
 
 
 def curves(board: Leaderboard, reliabilities: Sequence[Reliability], colours: Mapping[str, int]) -> str:

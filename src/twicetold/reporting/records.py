@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from twicetold import layout
 from twicetold.data.download import FileRecord, Manifest
-from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.decision import Decision, Verdict
 
 
 @dataclass(frozen=True, order=True)
@@ -43,6 +43,8 @@ class Run:
     """Test metric -> ends of its 95 % interval."""
     parameters: int
     epochs: int
+    samples: tuple[Verdict, ...]
+    """What it says of the evaluator's sample pairs; empty for documents."""
     primary: str
     """The metric that training watched on validation."""
     train_seconds: float | None
@@ -151,6 +153,7 @@ def _read_run(cell: Cell, folder: Path) -> Run:
     training = _read_json(folder / layout.MODEL / layout.TRAINING, stage=f"train@{cell.name}")
     metrics = _read_json(folder / layout.METRICS, stage=f"evaluate@{cell.name}")
     intervals = _read_json(folder / layout.INTERVALS, stage=f"evaluate@{cell.name}")
+    samples = _read_json(folder / layout.SAMPLES, stage=f"evaluate@{cell.name}")
     observed_path = folder / layout.OBSERVED
     observed = json.loads(observed_path.read_text(encoding="utf-8")) if observed_path.exists() else {}
     for split in ("val", "test"):
@@ -166,6 +169,7 @@ def _read_run(cell: Cell, folder: Path) -> Run:
         intervals={name: (float(low), float(high)) for name, (low, high) in intervals.get("test", {}).items()},
         parameters=int(training["parameters"]),
         epochs=int(training["epochs"]),
+        samples=tuple(Verdict(**verdict) for verdict in samples),
         primary=training["metric"],
         train_seconds=observed.get("train_seconds"),
         texts_per_second=observed.get("texts_per_second"),

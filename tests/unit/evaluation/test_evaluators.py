@@ -175,9 +175,16 @@ def test_inputs_that_cannot_be_evaluated_are_refused():
         Standard(primary={"documents": "auroc_category", "labelled_pairs": "f1", "graded_pairs": "pearson"})
 
 
+@pytest.mark.parametrize("pair", [["one"], ["one", "two", "three"], "ab", ["one", 2]])
+def test_a_sample_pair_that_is_none_is_refused(pair):
+    with pytest.raises(ValueError, match=r"evaluator\.sample_pairs holds pairs of texts"):
+        Standard(sample_pairs=[pair])
+
+
 def test_the_leaf_in_conf_is_the_default_evaluator():
     leaf = yaml.safe_load(LEAF.read_text(encoding="utf-8"))
     assert leaf.pop("_target_") == "twicetold.evaluation.evaluators.Standard"
     assert leaf.pop("_convert_") == "all"
     leaf["classes"] = tuple(leaf["classes"])
+    assert all(len(pair) == 2 for pair in leaf.pop("sample_pairs"))
     assert Standard(**leaf) == Standard()

@@ -1,7 +1,7 @@
 """Run folders as the other stages leave them, small and made up."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,7 @@ class Project:
         val: Mapping[str, float] | None = None,
         parameters: int = 0,
         seconds: float | None = None,
+        samples: Sequence[Mapping[str, Any]] = (),
     ) -> Path:
         folder = self.run(cell)
         write(folder / layout.METRICS, {"test": metrics, "val": metrics if val is None else val})
@@ -52,6 +53,7 @@ class Project:
         write(folder / layout.MODEL / layout.TRAINING, training)
         decision = {"threshold": 0.5, "slope": 4.0, "intercept": -2.0}
         write(folder / layout.MODEL / layout.DECISION, decision)
+        write(folder / layout.SAMPLES, list(samples))
         if seconds is not None:
             write(folder / layout.OBSERVED, {"train_seconds": seconds, "texts_per_second": 1234.5})
         return folder

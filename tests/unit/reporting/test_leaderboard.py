@@ -17,6 +17,7 @@ def run(model, seed=0, *, val=0.5, test=0.5, parameters=10, primary="auroc", int
         intervals={"auroc": interval} if interval else {},
         parameters=parameters,
         epochs=3,
+        samples=(),
         primary=primary,
         train_seconds=None,
         texts_per_second=None,

@@ -207,6 +207,7 @@ def test_an_undefined_metric_is_a_dash_on_the_page_and_nan_in_the_csv(project):
         (f"{layout.MODEL}/{layout.DECISION}", "train@questions-tfidf-0"),
         (layout.METRICS, "evaluate@questions-tfidf-0"),
         (layout.INTERVALS, "evaluate@questions-tfidf-0"),
+        (layout.SAMPLES, "evaluate@questions-tfidf-0"),
     ],
 )
 def test_a_missing_run_file_names_the_stage_to_run_and_nothing_is_written(finished, missing, stage):

@@ -1,0 +1,34 @@
+"""What each model says of a few pairs of texts, so that numbers have something to stand for."""
+
+from dataclasses import dataclass
+
+from twicetold.evaluation.decision import Verdict
+from twicetold.reporting.leaderboard import Leaderboard
+
+EXPLANATION = (
+    "Pairs that are not part of the data, with each model's decision, score and calibrated probability. "
+    "Scores are each model's own: compare them with its threshold, not with each other."
+)
+
+
+@dataclass(frozen=True)
+class SampleTable:
+    """Verdicts of each model on each pair."""
+
+    pairs: tuple[tuple[str, str], ...]
+    rows: tuple[tuple[str, tuple[Verdict | None, ...]], ...]
+    """Model, and its verdict on each pair; None where it was not asked."""
+
+
+def sample_table(board: Leaderboard) -> SampleTable | None:
+    """The sample pairs of one dataset, None where there are none; the first seed stands for each model."""
+    found = [(row.model, {(v.left, v.right): v for v in row.first.samples}) for row in board.rows]
+    pairs = tuple(dict.fromkeys(pair for _, verdicts in found for pair in verdicts))
+    if not pairs:
+        return None
+    return SampleTable(pairs, tuple((model, tuple(verdicts.get(pair) for pair in pairs)) for model, verdicts in found))
+
+
+def decision_in_words(verdict: Verdict) -> str:
+    """Whether the two texts say the same, in the model's opinion."""
+    return "same" if verdict.duplicate else "not the same"
