@@ -36,7 +36,8 @@ repro: .venv/ready ## dvc repro: the grid of params.yaml on the real data
 results: .venv/ready ## regenerate RESULTS.md (its grid needs TWICETOLD_MIRROR for Wang's partition)
 	@[ -n "$${TWICETOLD_MIRROR:-}" ] || { echo "error: set TWICETOLD_MIRROR to a mirror that holds quora/Quora_question_pair_partition/"; exit 1; }
 	@tools/grid results
-	@cat docs/results-preface.md build/results/reports/RESULTS.md > RESULTS.md
+	@tools/grid published
+	@cat docs/results-preface.md build/results/reports/RESULTS.md docs/results-published.md build/published/reports/RESULTS.md > RESULTS.md
 
 sweep: .venv/ready ## a Hydra multirun, say: make sweep ARGS="data=toy_news model=dae objective.alpha=10,100,1000"
 	@python pipelines/train.py -m $(or $(ARGS),data=toy_news model=dae +sweep=dae_alpha)

@@ -21,7 +21,10 @@ def main() -> None:
             print(reporting.leaderboard_text(cells, runs))
             return
         reporting.build(cells, runs=runs, processed=processed, raw=raw, target=target)
-        write_text(target / layout.RESULTS, reporting.markdown(cells, runs=runs, processed=processed, raw=raw))
+        # As published, models are shown on data that the results of the full profile describe.
+        about_data = grid.profile != "published"
+        text = reporting.markdown(cells, runs=runs, processed=processed, raw=raw, about_data=about_data)
+        write_text(target / layout.RESULTS, text)
     print(f"report: {target / layout.REPORT}")
 
 

@@ -36,7 +36,7 @@ def test_a_data_leaf_is_called_as_its_file(data, composed):
     assert composed("prepare", f"data={data}", *composed_data(composed, data)).data.name == data
 
 
-@pytest.mark.parametrize("grid", ["params.yaml", *(f"conf/grid/{g}.yaml" for g in ("demo", "results"))])
+@pytest.mark.parametrize("grid", ["params.yaml", *(f"conf/grid/{g}.yaml" for g in ("demo", "published", "results"))])
 def test_a_grid_names_only_what_there_is(grid):
     chosen = yaml.safe_load((ROOT / grid).read_text())
     assert set(chosen["data"]) <= set(DATA)

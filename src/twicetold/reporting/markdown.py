@@ -14,8 +14,15 @@ from twicetold.reporting.records import Cell, Provenance, read_provenance, read_
 from twicetold.reporting.samples import EXPLANATION, decision_in_words, sample_table
 
 
-def markdown(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path) -> str:
+def markdown(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path, about_data: bool = True) -> str:
     """Every dataset's leaderboard with intervals, its counts, its leakage audit and the checksums of its files.
+
+    Args:
+        cells: which runs to report.
+        runs: the folder of run folders.
+        processed: the folder of corpora.
+        raw: the folder of raw folders.
+        about_data: False leaves out what concerns the data alone.
 
     Raises:
         FileNotFoundError: if a stage has not been run; says which.
@@ -25,7 +32,7 @@ def markdown(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path) -
         about = read_provenance(data, processed=processed, raw=raw)
         board = rank(data, found)
         parts += [f"## {_cell(data)}\n", f"{provenance.kind_in_words(about)}\n", _leaderboard(board)]
-        parts += _samples(board) + _data(about)
+        parts += _samples(board) + (_data(about) if about_data else [])
     return "\n".join(parts)
 
 

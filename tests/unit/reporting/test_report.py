@@ -300,3 +300,12 @@ def test_the_rows_of_a_markdown_table_are_equally_wide(finished):
 
     for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         assert len({line.count("|") for line in table.splitlines()}) == 1
+
+
+def test_the_markdown_can_leave_out_what_concerns_the_data_alone(finished):
+    project, cells = finished
+    text = reporting.markdown(cells, **project.folders, about_data=False)
+
+    assert "| **dae** |" in text
+    assert "sha256" not in text
+    assert "Malformed" not in text
