@@ -62,7 +62,7 @@ def write(report: Report, inputs: dict[str, ScoredPairs | DocumentVectors], out:
     save_roc_figure(out / layout.ROC_FIGURE, report.curves, title="ROC on test")
     scored = {split: pairs for split, pairs in inputs.items() if isinstance(pairs, ScoredPairs)}
     columns = {
-        "split": [split for split, pairs in scored.items() for _ in range(len(pairs))],
+        "split": np.repeat(list(scored), [len(pairs) for pairs in scored.values()]).astype(str),  # documents: no rows
         "label": np.concatenate([np.empty(0, np.float32), *(pairs.label for pairs in scored.values())]),
         "score": np.concatenate([np.empty(0, np.float32), *(pairs.score for pairs in scored.values())]),
     }
