@@ -22,7 +22,8 @@ from torch import Tensor
 
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.ranking import ScoreCounts
-from twicetold.evaluation.tiles import ScoreScale, Tiles, Tiling, in_parallel, tiles_of
+from twicetold.evaluation.tiles import ScoreScale, Tiles, Tiling, tiles_of
+from twicetold.parallel import in_parallel
 
 BINS = 65_536
 

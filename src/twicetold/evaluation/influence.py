@@ -17,7 +17,8 @@ from twicetold.evaluation.all_pairs import PairHistogram
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.intervals import Interval, logit_interval
 from twicetold.evaluation.ranking import Floats, ScoreCounts
-from twicetold.evaluation.tiles import ScoreScale, Tiling, in_parallel, tiles_of
+from twicetold.evaluation.tiles import ScoreScale, Tiling, tiles_of
+from twicetold.parallel import in_parallel
 
 MEASURES = ("auroc", "average_precision")
 

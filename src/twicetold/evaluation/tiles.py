@@ -12,10 +12,8 @@ Shape letters: M documents, r and c rows of two tiles, d dimensions.
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -26,7 +24,6 @@ from torch import Tensor
 from twicetold.evaluation.inputs import DocumentVectors
 
 TILE = 1024  # rows: scores and indices of a tile pair (4 MB each) stay in cache
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -200,20 +197,6 @@ class Tiling:
         """(r, r) bool: pairs inside a tile that are of one group."""
         codes = self.codes[self.parts[tile]]
         return codes[:, None] == codes[None, :]
-
-
-def in_parallel(task: Callable[[int], Result], count: int) -> Iterator[Result]:
-    """`task(0)`, `task(1)`, … in order, computed by as many threads as torch was given.
-
-    Each thread multiplies matrices serially, so that results do not depend on how many threads there are,
-    and none waits for another when the machine is busy.
-    """
-    threads = torch.get_num_threads()
-    try:
-        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            yield from pool.map(task, range(count))
-    finally:
-        torch.set_num_threads(threads)  # the workers' setting would be inherited by later threads
 
 
 def _longest(vectors: Any) -> float:
