@@ -14,7 +14,7 @@ class WeightedSum(nn.Module):
 
     Args:
         parts: objectives by name.
-        weights: of the same names.
+        weights: of the same names; a part of weight 0 is not computed.
 
     Raises:
         ValueError: if the names differ.
@@ -24,9 +24,9 @@ class WeightedSum(nn.Module):
         super().__init__()
         if set(parts) != set(weights):
             raise ValueError(f"expected one weight for each of {sorted(parts)}, got {sorted(weights)}")
-        self.parts = dict(parts)
+        self.parts = {name: part for name, part in parts.items() if weights[name]}
         self.weights = dict(weights)
-        self.needs_score = any(getattr(part, "needs_score", False) for part in parts.values())
+        self.needs_score = any(getattr(part, "needs_score", False) for part in self.parts.values())
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
         """`loss`, and for the log each part's own loss under its name."""
