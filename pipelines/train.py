@@ -16,6 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from twicetold import layout, tracking
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
+from twicetold.features.hashing_card import by_view, in_words
 from twicetold.files import write_text
 from twicetold.identity import Identity
 from twicetold.training.cell import Parts, Places, Trained, train_cell
@@ -56,6 +57,8 @@ def train(cfg: DictConfig, out: Path) -> float:
             runtime=runtime_of(cfg),
             on_epoch=lambda metrics, epoch: run.log_metrics(metrics, step=epoch),
         )
+        for view, card in by_view(getattr(trained.scorer.featuriser, "card_", None)).items():
+            print(f"{who.data} {who.run_name}: word hashing{view and f' of {view}'}: {in_words(card)}")
         trained.save(out / layout.MODEL, features=config["features"], encoder=config["encoder"])
         shutil.rmtree(checkpoints, ignore_errors=True)
         observe(trained, out, run)

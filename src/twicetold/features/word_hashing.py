@@ -17,11 +17,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from twicetold.features.distinct_words import Words, decoded, encoded, runs, split
+from twicetold.features.hashing_card import card
 from twicetold.features.letter_grams import as_numbers, as_strings, colliding, find, letter_grams
 from twicetold.features.rows import CsrRows
-
-PUBLISHED = {"words": 500_000, "letter_grams": 30_000, "collisions": 22, "collisions_percent": 0.0044}
-"""Letter trigrams of the vocabulary of Huang et al. 2013, table 1."""
 
 
 class WordHashing(BaseEstimator):
@@ -122,13 +120,6 @@ class WordHashing(BaseEstimator):
     def shape(self) -> Mapping[str, int]:
         """`width`: number of columns."""
         return {"width": len(self.letter_grams_) + len(self.words_) + len(self.pairs_)}
-
-
-def card(collisions: int, *, words: int, letter_grams: int) -> dict[str, Any]:
-    """The word hashing report."""
-    percent = 100 * collisions / words
-    own = {"words": words, "letter_grams": letter_grams, "collisions": collisions, "collisions_percent": percent}
-    return {**own, "published": PUBLISHED}
 
 
 def known_grams(

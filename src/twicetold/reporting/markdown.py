@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from twicetold.evaluation.decision import Verdict
-from twicetold.reporting import provenance
+from twicetold.reporting import provenance, samples, word_hashing
 from twicetold.reporting.glossary import count, describe, magnitude, number, share, split_of
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row, rank
 from twicetold.reporting.records import Cell, Provenance, read_provenance, read_runs
-from twicetold.reporting.samples import EXPLANATION, decision_in_words, sample_table
+from twicetold.reporting.samples import decision_in_words, sample_table
 
 
 def markdown(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path, about_data: bool = True) -> str:
@@ -32,7 +32,7 @@ def markdown(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path, a
         about = read_provenance(data, processed=processed, raw=raw)
         board = rank(data, found)
         parts += [f"## {_cell(data)}\n", f"{provenance.kind_in_words(about)}\n", _leaderboard(board)]
-        parts += _samples(board) + (_data(about) if about_data else [])
+        parts += _samples(board) + _word_hashing(board) + (_data(about) if about_data else [])
     return "\n".join(parts)
 
 
@@ -69,18 +69,26 @@ def _estimate(name: str, found: Estimate | None, *, top: float | None) -> str:
 
 
 def _samples(board: Leaderboard) -> list[str]:
-    samples = sample_table(board)
-    if samples is None:
+    found = sample_table(board)
+    if found is None:
         return []
-    heads = ["model", *(_cell(f"{left} / {right}") for left, right in samples.pairs)]
-    rows = ([_cell(model), *map(_verdict, verdicts)] for model, verdicts in samples.rows)
-    return [f"{EXPLANATION}\n", _table(heads, rows)]
+    heads = ["model", *(_cell(f"{left} / {right}") for left, right in found.pairs)]
+    rows = ([_cell(model), *map(_verdict, verdicts)] for model, verdicts in found.rows)
+    return [f"{samples.EXPLANATION}\n", _table(heads, rows)]
 
 
 def _verdict(verdict: Verdict | None) -> str:
     if verdict is None:
         return "–"
     return f"{decision_in_words(verdict)}: {magnitude(verdict.score)} ({share(verdict.probability)})"
+
+
+def _word_hashing(board: Leaderboard) -> list[str]:
+    found = word_hashing.hashing_rows(board)
+    if not found:
+        return []
+    rows = ([_cell(models), *cells] for models, cells in found)
+    return [f"{word_hashing.EXPLANATION}\n", _table(["model", *word_hashing.COLUMNS], rows)]
 
 
 def _data(about: Provenance) -> list[str]:

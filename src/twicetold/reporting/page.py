@@ -10,7 +10,7 @@ from html import escape
 from twicetold.reporting import comparison, provenance, style
 from twicetold.reporting.glossary import count, describe, number, size
 from twicetold.reporting.leaderboard import Leaderboard, Row
-from twicetold.reporting.page_evidence import curves, samples, significance
+from twicetold.reporting.page_evidence import curves, hashing, samples, significance
 from twicetold.reporting.page_leaderboard import all_metrics_table, estimate, leaderboard_table, plain
 from twicetold.reporting.page_reading import glossary, reading
 from twicetold.reporting.records import Provenance
@@ -92,6 +92,7 @@ def _section(section: Section, colours: Mapping[str, int]) -> str:
         samples(board),
         curves(board, comparison.reliabilities(board.rows) if judged else [], colours),
         significance(board, comparison.compare(board)) if judged else "",
+        hashing(board),
         _data(about),
     ]
     return "\n".join(part for part in parts if part) + "\n</section>\n"

@@ -1,10 +1,10 @@
-"""What stands behind a leaderboard, as HTML: sample pairs, curves, reliability and paired tests."""
+"""What stands behind a leaderboard, as HTML: sample pairs, curves, reliability, paired tests and word hashing."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from twicetold.evaluation.decision import Verdict
-from twicetold.reporting import figures
+from twicetold.reporting import figures, word_hashing
 from twicetold.reporting.comparison import Comparison, Reliability
 from twicetold.reporting.glossary import count, magnitude, probability, share
 from twicetold.reporting.leaderboard import Leaderboard, Row
@@ -87,6 +87,23 @@ def significance(board: Leaderboard, found: Sequence[Comparison]) -> str:
         f'<th scope="col">p<small>DeLong</small></th><th scope="col">Only {best}<small>is right</small></th>'
         '<th scope="col">Only the other<small>is right</small></th><th scope="col">p<small>McNemar</small></th>'
         f"</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def hashing(board: Leaderboard) -> str:
+    """How word hashing went, for the models that do it."""
+    found = word_hashing.hashing_rows(board)
+    if not found:
+        return ""
+    heads = "".join(f'<th scope="col">{column.capitalize()}</th>' for column in word_hashing.COLUMNS)
+    body = "".join(
+        f'<tr><th scope="row">{escape(models)}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+        for models, cells in found
+    )
+    return (
+        f'<h3>Word hashing</h3>\n<p class="soft">{word_hashing.EXPLANATION}</p>\n'
+        f'<div class="scroll"><table><thead><tr><th scope="col">Model</th>{heads}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
     )
 
 

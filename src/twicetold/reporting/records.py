@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from twicetold import layout
 from twicetold.data.download import FileRecord, Manifest
 from twicetold.evaluation.decision import Decision, Verdict
+from twicetold.features.hashing_card import by_view
 
 
 @dataclass(frozen=True, order=True)
@@ -147,6 +148,12 @@ def read_decision(run: Run) -> Decision:
     """The threshold and the calibration that a run chose on validation."""
     found = _read_json(run.folder / layout.MODEL / layout.DECISION, stage=f"train@{run.cell.name}")
     return Decision.from_json(found)
+
+
+def read_hashing_cards(run: Run) -> dict[str, Mapping[str, Any]]:
+    """The word hashing report of each view of a run's featuriser; empty where it hashes no words."""
+    path = run.folder / layout.MODEL / layout.FEATURISER_STATE
+    return by_view(json.loads(path.read_text(encoding="utf-8")).get("card_")) if path.exists() else {}
 
 
 def _read_run(cell: Cell, folder: Path) -> Run:

@@ -1,0 +1,38 @@
+"""The word hashing report: how many words go into how few letter n-grams, and how many cannot be told apart there.
+
+Huang et al., Learning Deep Structured Semantic Models for Web Search using Clickthrough Data, CIKM 2013, table 1.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+PUBLISHED = {"words": 500_000, "letter_grams": 30_000, "collisions": 22, "collisions_percent": 0.0044}
+"""Letter trigrams of the paper's vocabulary."""
+
+
+def card(collisions: int, *, words: int, letter_grams: int) -> dict[str, Any]:
+    """The report on one vocabulary, with the paper's figures beside it."""
+    percent = 100 * collisions / words
+    own = {"words": words, "letter_grams": letter_grams, "collisions": collisions, "collisions_percent": percent}
+    return {**own, "published": PUBLISHED}
+
+
+def by_view(found: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
+    """The reports in a featuriser's `card_`, by view; the name is empty where there are no views."""
+    if not found:
+        return {}
+    return {"": found} if "published" in found else dict(found)
+
+
+def in_words(one: Mapping[str, Any]) -> str:
+    """A report as a line of text."""
+    published = one["published"]
+    return (
+        f"{one['words']:,} words into {one['letter_grams']:,} letter n-grams, {percentage(one)} of the words collide "
+        f"(Huang et al. 2013: {published['words']:,} into {published['letter_grams']:,}, {percentage(published)})"
+    )
+
+
+def percentage(one: Mapping[str, Any]) -> str:
+    """Share of the words that have all their n-grams in common with another word."""
+    return f"{one['collisions_percent']:.2g} %"
