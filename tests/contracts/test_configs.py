@@ -32,6 +32,11 @@ def test_every_recipe_composes_with_every_profile(model, profile, data, composed
         assert callable(get_object(node._target_))
 
 
+@pytest.mark.parametrize("profile", PROFILES)
+def test_data_is_prepared_with_every_profile(profile, composed):
+    assert composed("prepare", "data=toy_questions", f"profile={profile}").data.name == "toy_questions"
+
+
 @pytest.mark.parametrize("leaf", sorted(p for g in SHARED for p in (CONF / g).glob("*.yaml")), ids=lambda p: p.stem)
 def test_every_shared_leaf_can_be_chosen_on_the_command_line(leaf, composed):
     composed("train", "data=toy_news", "model=dae", f"{leaf.parent.name}={leaf.stem}")
