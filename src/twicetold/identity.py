@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from twicetold.features.vectors import at_hand
 from twicetold.fingerprint import fingerprint, folder_digest
 
 LEARNING_KEYS = (
@@ -35,12 +36,18 @@ class Identity:
 
     @classmethod
     def of(cls, config: Mapping[str, Any], processed: Path, triplets: Path) -> "Identity":
-        """From a resolved config and the folders of the corpus and its triplets."""
+        """From a resolved config and the folders of the corpus and its triplets.
+
+        Files that the featuriser reads besides (`features.vectors`) count as data: another file is another training.
+        """
         learning = {key: _at(config, key) for key in LEARNING_KEYS}
         strategy = (config["examples"] or {}).get("strategy")
         digest = folder_digest(processed, [p.name for p in processed.iterdir()])
         if strategy and triplets.is_dir():
             digest += folder_digest(triplets, [p.name for p in triplets.glob(f"{strategy}.*")])
+        if vectors := config["features"].get("vectors"):
+            file = at_hand(Path(vectors))
+            digest += folder_digest(file.parent, [file.name])
         name, seed = config["data"]["name"], config["seed"]
         return cls(name, config["name"], seed, learning, digest, fingerprint(learning, digest))
 

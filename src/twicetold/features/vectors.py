@@ -37,15 +37,24 @@ def word_vectors(file: Path, words: Sequence[str]) -> NDArray[np.float32]:
         FileNotFoundError: if the file is not there, and is none that can be fetched.
         ValueError: if it holds no vectors.
     """
-    if not file.is_file():
-        _fetch(file)
     wanted = pa.array(words, pa.string())
     lower = pc.utf8_lower(wanted)
-    known, vectors = _read(file, pa.chunked_array([wanted, lower]).unique())
+    known, vectors = _read(at_hand(file), pa.chunked_array([wanted, lower]).unique())
     row = np.asarray(pc.fill_null(pc.coalesce(pc.index_in(wanted, known), pc.index_in(lower, known)), -1))
     found = np.zeros((len(row), vectors.shape[1]), np.float32)
     found[row >= 0] = vectors[row[row >= 0]]
     return found
+
+
+def at_hand(file: Path) -> Path:
+    """The file itself, fetched if it is not there.
+
+    Raises:
+        FileNotFoundError: if it is not there, and is none that can be fetched.
+    """
+    if not file.is_file():
+        _fetch(file)
+    return file
 
 
 def _read(file: Path, wanted: pa.Array) -> tuple[pa.Array, NDArray[np.float32]]:
