@@ -1,6 +1,7 @@
 """What goes into an encoder and what it hands to an objective: the border between data, models and losses.
 
-Shape letters: B rows of a batch, K stored entries of a batch, E embedding dimensions, V features.
+Shape letters: B rows of a batch, K stored entries of a batch, E embedding dimensions, V features, W words of a batch,
+C words of the vocabulary.
 """
 
 from collections.abc import Mapping
@@ -79,6 +80,22 @@ class LinearLogits:
     def sigmoid(self) -> Float[Tensor, "B V"]:
         """(B, V) what the decoder puts out."""
         return self.dense().sigmoid()
+
+
+@dataclass(frozen=True)
+class WordsInContext:
+    """The words of a batch of texts in order, for an objective that looks at words and their neighbours."""
+
+    vector: Float[Tensor, "W E"]
+    """(W, E) of each word, as a centre."""
+    number: Int64[Tensor, " W"]
+    """(W,) its number in the vocabulary; 0 for one that is not there."""
+    offsets: Int64[Tensor, " _"]
+    """(B + 1,) text b has the words `offsets[b]` to `offsets[b + 1]`."""
+    contexts: Float[Tensor, "C E"]
+    """(C, E) vector of each number, as a neighbour."""
+    counts: Int64[Tensor, " C"]
+    """(C,) how often each number occurs in the train texts."""
 
 
 @dataclass(frozen=True)

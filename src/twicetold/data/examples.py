@@ -101,6 +101,15 @@ class LabelledTexts:
 
 
 @dataclass(frozen=True)
+class TrainTexts:
+    """Every train text, without labels: for objectives that learn from the words of a text."""
+
+    def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
+        """One example per train text."""
+        return ExampleIndex(anchor=corpus.members["train"])
+
+
+@dataclass(frozen=True)
 class MinedTriplets:
     """The triplets that the mining stage wrote.
 

@@ -6,6 +6,7 @@ Shape letters: N texts, K tokens, V size of the vocabulary, D dimensions of pret
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,6 +23,8 @@ from twicetold.features.rows import CsrRows
 from twicetold.features.splitting import Tokens, characters, words
 from twicetold.features.vectors import word_vectors
 
+UNKNOWN_NAME = "(unknown)"
+
 
 class Words(BaseEstimator):
     """Words of a text, in order (see `splitting`).
@@ -33,9 +36,13 @@ class Words(BaseEstimator):
         max_length: words of a text that are read; None for all.
         vectors: file of pretrained vectors in GloVe's text format, which the encoder gets as `vectors`; fetched if it
             is one of GloVe's own and not there yet. None for none.
+        counted: tell the encoder how often each word occurs in the train texts, as `counts`.
+        smooth: weigh words by `smooth_weights`, which is what this number is for; None: every word has weight 1.
 
     Attributes:
         vocabulary_: the words numbered 1, 2, ...
+        counts_: (width,) int64, how often each number occurs in the train texts; 0 for unknown words. Kept where
+            `counted` or `smooth` asks for it.
     """
 
     ordered = True
@@ -47,12 +54,16 @@ class Words(BaseEstimator):
         max_size: int | None = None,
         max_length: int | None = None,
         vectors: str | None = None,
+        counted: bool = False,
+        smooth: float | None = None,
     ) -> None:
         self.lower_case = lower_case
         self.min_df = min_df
         self.max_size = max_size
         self.max_length = max_length
         self.vectors = vectors
+        self.counted = counted
+        self.smooth = smooth
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Learn the vocabulary, and look its words up among the pretrained vectors.
@@ -64,22 +75,32 @@ class Words(BaseEstimator):
         self.vocabulary_ = vocabulary_of(tokens, min_df=self.min_df, max_size=self.max_size)
         # Not part of the saved state: the encoder's weights begin with them and are saved.
         self._vectors = None if self.vectors is None else word_vectors(Path(self.vectors), self.vocabulary_)
+        if self.counted or self.smooth is not None:
+            self.counts_ = occurrences(tokens, self.vocabulary_)
         return self
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
-        """One sequence of numbers per text."""
+        """One sequence of numbers per text, with weights if they are smoothed."""
         check_is_fitted(self)
-        return numbered(words(texts, lower_case=self.lower_case), self.vocabulary_, max_length=self.max_length)
+        rows = numbered(words(texts, lower_case=self.lower_case), self.vocabulary_, max_length=self.max_length)
+        if self.smooth is None:
+            return rows
+        return replace(rows, values=smooth_weights(self.counts_, self.smooth)[rows.indices])
 
     @property
     def shape(self) -> dict[str, Any]:
         """`width`: how many numbers there are, the one for unknown words included; `vectors`, (width, D), if any.
 
-        A word without a pretrained vector has a row of zeros there.
+        A word without a pretrained vector has a row of zeros there. `counts`, (width,), if they are asked for.
         """
-        found = getattr(self, "_vectors", None)
-        width = {"width": len(self.vocabulary_) + 1}
-        return width if found is None else {**width, "vectors": np.pad(found, ((1, 0), (0, 0)))}
+        shape: dict[str, Any] = {"width": len(self.vocabulary_) + 1}
+        if (found := getattr(self, "_vectors", None)) is not None:
+            shape["vectors"] = np.pad(found, ((1, 0), (0, 0)))
+        return {**shape, "counts": self.counts_} if self.counted else shape
+
+    def get_feature_names_out(self) -> NDArray[np.object_]:
+        """(width,) the words in column order, as scikit-learn's transformers give them."""
+        return np.array([UNKNOWN_NAME, *self.vocabulary_], object)
 
 
 class Characters(BaseEstimator):
@@ -125,6 +146,10 @@ class Characters(BaseEstimator):
         """`width`: how many numbers there are, the one for unknown characters included."""
         return {"width": len(self.vocabulary_) + 1}
 
+    def get_feature_names_out(self) -> NDArray[np.object_]:
+        """(width,) the characters in column order, as scikit-learn's transformers give them."""
+        return np.array([UNKNOWN_NAME, *self.vocabulary_], object)
+
 
 def vocabulary_of(tokens: Tokens, *, min_df: int, max_size: int | None) -> list[str]:
     """Distinct tokens by the number of texts that they occur in, the most widespread first; ties by spelling.
@@ -148,11 +173,32 @@ def vocabulary_of(tokens: Tokens, *, min_df: int, max_size: int | None) -> list[
     return vocabulary[:max_size]
 
 
+def occurrences(tokens: Tokens, vocabulary: Sequence[str]) -> NDArray[np.int64]:
+    """(width,) how often each number occurs; 0 for unknown tokens, which are nobody's occurrences."""
+    found = np.bincount(_numbers(tokens, vocabulary)[tokens.codes], minlength=len(vocabulary) + 1).astype(np.int64)
+    found[UNKNOWN_TOKEN] = 0
+    return found
+
+
+def smooth_weights(counts: NDArray[np.int64], a: float) -> NDArray[np.float32]:
+    """(width,) smooth inverse frequency a / (a + p) of tokens with probability p, which is 1 for those never seen.
+
+    Arora, Liang and Ma, A Simple but Tough-to-Beat Baseline for Sentence Embeddings, ICLR 2017, algorithm 1.
+    """
+    weights: NDArray[np.float32] = (a / (a + counts / max(counts.sum(), 1))).astype(np.float32)
+    return weights
+
+
 def numbered(tokens: Tokens, vocabulary: Sequence[str], *, max_length: int | None) -> CsrRows:
     """The tokens by their place in the vocabulary, from 1; 0 for the rest."""
+    number = _numbers(tokens, vocabulary)[tokens.codes]
+    return cut_off(tokens.offsets, number, width=len(vocabulary) + 1, max_length=max_length)
+
+
+def _numbers(tokens: Tokens, vocabulary: Sequence[str]) -> NDArray[np.int32]:
+    """(U,) number of each distinct token."""
     place = pc.index_in(tokens.spellings, pa.array(vocabulary, pa.large_string()))
-    number = np.asarray(pc.fill_null(place, -1)) + 1 + UNKNOWN_TOKEN
-    return cut_off(tokens.offsets, number[tokens.codes], width=len(vocabulary) + 1, max_length=max_length)
+    return np.asarray(pc.fill_null(place, -1)) + 1 + UNKNOWN_TOKEN
 
 
 def cut_off(offsets: NDArray[np.int64], numbers: NDArray[np.int32], *, width: int, max_length: int | None) -> CsrRows:

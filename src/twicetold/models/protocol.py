@@ -3,7 +3,7 @@
 Shape letters: B texts or pairs of a batch.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from jaxtyping import Float
@@ -40,6 +40,31 @@ class Searchable(Protocol):
 
     def search_vectors(self, encoding: Encoding) -> tuple[Tensor, Tensor] | tuple[SparseRows, SparseRows]:
         """Vectors of B texts as queries and as documents, with score(l, r) = ⟨query of l, document of r⟩."""
+        ...
+
+
+@runtime_checkable
+class Linear(Protocol):
+    """A family whose embeddings are linear in the feature row, but for the length of each: its scores can be explained.
+
+    A score is then a sum over pairs of a left and a right column, and each term can be shown (`interpretation`).
+    """
+
+    def linear_maps(self) -> tuple[Tensor, Tensor] | tuple[SparseRows, SparseRows]:
+        """What each of V feature columns adds to the search vectors of a text, as query and as document.
+
+        Two (V, E) maps, dense, or sparse rows for the lexical families; the same one twice where the roles do not
+        differ. The search vectors of a row x are x times the maps, each scaled by a number above 0.
+        """
+        ...
+
+
+@runtime_checkable
+class Finishing(Protocol):
+    """A family of which something is fitted in closed form, when training by gradient, if there is any, is over."""
+
+    def finish(self, texts: Iterable[SparseRows]) -> None:
+        """Fit it on the train texts, which come in batches."""
         ...
 
 

@@ -23,9 +23,9 @@ from twicetold.features.cache import feature_rows, inputs_of
 from twicetold.features.rows import Featuriser
 from twicetold.features.saved import save_fitted
 from twicetold.files import write_folder, write_text
-from twicetold.models.protocol import Encoder
+from twicetold.models.protocol import Encoder, Finishing
 from twicetold.objectives.protocol import Objective
-from twicetold.scoring import Scorer, evaluation_inputs, score_pairs
+from twicetold.scoring import BATCH, Scorer, evaluation_inputs, score_pairs
 from twicetold.training.schedule import Fitted, MakeOptimizer, OnEpoch, Runtime, Schedule
 
 
@@ -132,6 +132,9 @@ def train_cell(
             on_epoch=on_epoch,
         )
     encoder.cpu()
+    if isinstance(encoder, Finishing):
+        train = corpus.members["train"]
+        encoder.finish(rows.gather(train[start : start + BATCH]) for start in range(0, len(train), BATCH))
     inputs = evaluation_inputs(encoder, rows, corpus, "val")
     metric, value = parts.evaluator.primary_value(corpus.kind, inputs)
     seconds = time.perf_counter() - started

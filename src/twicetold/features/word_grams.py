@@ -1,0 +1,108 @@
+"""A text as a sequence of words, each of them as itself and as its letter n-grams: input of fastText.
+
+Bojanowski, Grave, Joulin and Mikolov, Enriching Word Vectors with Subword Information, TACL 2017, section 3.2. One flat
+row carries both levels: each word begins with its number, 0 for a word that is not in the vocabulary, and its n-grams
+follow as columns beyond those of the words. The values of a word's entries sum to its weight, so that its vector is the
+mean of those of its parts, as in the authors' program (their paper takes the sum).
+
+Two things are not as published. n is 3 and 4, where the paper has 3 to 6; and n-grams are those of train, each with a
+column of its own, where the paper hashes all of them into two million.
+
+Shape letters: N texts, K entries, U distinct words, V words of the vocabulary.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from twicetold.encoding import UNKNOWN_TOKEN
+from twicetold.features.distinct_words import encoded, runs
+from twicetold.features.letter_grams import as_numbers, as_strings, letter_grams
+from twicetold.features.rows import CsrRows
+from twicetold.features.splitting import words
+from twicetold.features.tokens import UNKNOWN_NAME, occurrences, smooth_weights, vocabulary_of
+from twicetold.features.word_hashing import known_grams
+
+SIZES = (3, 4)  # n
+
+
+class WordGrams(BaseEstimator):
+    """Words and their letter n-grams; a word that is unknown and has no known n-gram is left out.
+
+    Args:
+        min_df: words in fewer train texts than this have no column of their own.
+        smooth: weigh words by `tokens.smooth_weights`; None: every word has weight 1.
+
+    Attributes:
+        vocabulary_: the words numbered 1, 2, ...
+        counts_: (1 + V,) int64, how often each number occurs in the train texts; 0 for unknown words.
+        grams_: the n-grams, in the order of the columns from 1 + V on, the shorter ones first.
+    """
+
+    ordered = True
+
+    def __init__(self, min_df: int = 1, smooth: float | None = None) -> None:
+        self.min_df = min_df
+        self.smooth = smooth
+
+    def fit(self, texts: Sequence[str], y: None = None) -> Self:
+        """Learn the words and their n-grams.
+
+        Raises:
+            ValueError: if no word is left.
+        """
+        tokens = words(texts, lower_case=True)
+        self.vocabulary_ = vocabulary_of(tokens, min_df=self.min_df, max_size=None)
+        self.counts_ = occurrences(tokens, self.vocabulary_)
+        spelt = encoded(self.vocabulary_)
+        self.grams_: list[str] = [
+            g for size in SIZES for g in as_strings(np.unique(letter_grams(spelt, size)[0]), size)
+        ]
+        return self
+
+    def transform(self, texts: Sequence[str]) -> CsrRows:
+        """One sequence per text: each word's number, and then its n-grams."""
+        check_is_fitted(self)
+        tokens = words(texts, lower_case=True)
+        place = pc.index_in(tokens.spellings, pa.array(self.vocabulary_, pa.large_string()))
+        number = np.asarray(pc.fill_null(place, -1)).astype(np.int64) + 1 + UNKNOWN_TOKEN  # (U,)
+        columns, offsets = self._distinct(number, encoded(tokens.spellings.to_pylist()))
+        sizes = np.diff(offsets)
+        parts = sizes - (number == UNKNOWN_TOKEN)  # the number 0 has no vector, and no part in the mean
+        weights = np.ones(len(self.counts_)) if self.smooth is None else smooth_weights(self.counts_, self.smooth)
+        values = np.repeat(weights[number] / np.maximum(parts, 1), sizes).astype(np.float32)
+        length = np.where(parts > 0, sizes, 0)[tokens.codes]
+        entries = runs(offsets[tokens.codes], length)  # (K,)
+        ends = np.concatenate([[0], np.cumsum(length)])
+        return CsrRows(ends[tokens.offsets], columns[entries].astype(np.int32), values[entries], self.shape["width"])
+
+    def _distinct(
+        self, number: NDArray[np.int64], spelt: pa.BinaryArray
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Entries of each distinct word, and (U + 1,) offsets: where each word's begin."""
+        word, column = [np.arange(len(number))], [number]
+        first = 1 + len(self.vocabulary_)
+        for size in SIZES:
+            known = as_numbers([gram for gram in self.grams_ if len(gram) == size], size)
+            found, offsets = known_grams(spelt, known, size)
+            word.append(np.repeat(np.arange(len(number)), np.diff(offsets)))
+            column.append(first + found)
+            first += len(known)
+        words_of = np.concatenate(word)
+        order = np.argsort(words_of, kind="stable")
+        return np.concatenate(column)[order], np.searchsorted(words_of[order], np.arange(len(number) + 1))
+
+    @property
+    def shape(self) -> dict[str, Any]:
+        """`width`: number of columns, the one for unknown words included; `counts`, (1 + V,), of the words."""
+        return {"width": 1 + len(self.vocabulary_) + len(self.grams_), "counts": self.counts_}
+
+    def get_feature_names_out(self) -> NDArray[np.object_]:
+        """(width,) words and n-grams in column order, as scikit-learn's transformers give them."""
+        return np.array([UNKNOWN_NAME, *self.vocabulary_, *self.grams_], object)

@@ -1,0 +1,56 @@
+"""Mean of pretrained word vectors, by cosine: what words mean on average, without their order. Nothing is trained.
+
+Pennington, Socher and Manning, GloVe: Global Vectors for Word Representation, EMNLP 2014; as a reference row for text
+similarity in Tang et al., An Interpretable and Low-rank Metric Learning (FILM), arXiv:2010.05523, and in many others.
+With the featuriser's smooth weights and `remove` of 1 it is the baseline of Arora, Liang and Ma, ICLR 2017.
+
+Shape letters: V tokens of the vocabulary, E dimensions.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from twicetold.encoding import SparseRows
+from twicetold.modules.vector_mean import VectorMean
+
+
+class GloveMean(VectorMean):
+    """Pretrained vectors, added up; words that have none count for nothing.
+
+    Args:
+        width: V, numbers of tokens.
+        embedding: E, dimensions of the pretrained vectors.
+        remove: how many directions that all train texts share are left out; 0 for a plain mean.
+        vectors: (V, E) from the featuriser; None only where a trained model is loaded, which has them already.
+
+    Raises:
+        ValueError: if the vectors have another shape.
+    """
+
+    def __init__(
+        self, *, width: int, embedding: int, remove: int, vectors: Float[np.ndarray, "V E"] | None = None
+    ) -> None:
+        super().__init__(embedding=embedding, remove=remove)
+        given = np.zeros((width, embedding), np.float32) if vectors is None else vectors
+        if given.shape != (width, embedding):
+            raise ValueError(
+                f"the pretrained vectors have {given.shape[1]} dimensions, but the encoder wants {embedding}: "
+                f"set encoder.embedding={given.shape[1]}"
+            )
+        self.register_buffer("table", torch.from_numpy(np.asarray(given, np.float32)))
+
+    def finish(self, texts: Iterable[SparseRows]) -> None:
+        """As `VectorMean`.
+
+        Raises:
+            ValueError: if no word of train has a vector.
+        """
+        if not self.table.any():
+            raise ValueError(
+                "no word of the train texts has a pretrained vector: set features.vectors to a file in GloVe's text "
+                "format, of the texts' language, and features.lower_case as its words are written"
+            )
+        super().finish(texts)

@@ -1,0 +1,86 @@
+"""Tell a word's neighbours from other words: skip-gram with negative sampling.
+
+    L = −log σ(⟨v_w, u_c⟩) − J · E_n [log σ(−⟨v_w, u_n⟩)]      for a word w and each neighbour c
+
+Mikolov, Sutskever, Chen, Corrado and Dean, Distributed Representations of Words and Phrases and their
+Compositionality, NIPS 2013: equation 4, noise words n drawn by count^¾ (section 2.2), frequent words left out by chance
+(section 2.3). As in the authors' program, each word's window is drawn anew, so that near neighbours count for more.
+
+One thing differs: the J noise words of a pair are not its own. A step draws M of them for all of its pairs and gives
+each the weight J / M. The expected loss and gradient are the same, and gathers become one matrix product.
+
+Shape letters: W words of the batch, E dimensions, C words of the vocabulary, M noise words.
+"""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn.functional import logsigmoid
+
+from twicetold.encoding import UNKNOWN_TOKEN, EncodedBatch, WordsInContext
+
+POWER = 0.75  # of counts, for noise words
+
+
+class SkipGram(nn.Module):
+    """Skip-gram with negative sampling over the anchors' words.
+
+    Args:
+        window: neighbours on either side at most.
+        negatives: J, noise words for each pair.
+        noise: M, noise words of a step.
+        subsample: t: a word with frequency f stays with probability √(t / f) at most; None keeps every word.
+
+    Raises:
+        ValueError: if a number is not positive.
+    """
+
+    def __init__(self, *, window: int, negatives: int, noise: int, subsample: float | None) -> None:
+        super().__init__()
+        settings = {"window": window, "negatives": negatives, "noise": noise, "subsample": subsample}
+        if wrong := {name: value for name, value in settings.items() if value is not None and not value > 0}:
+            raise ValueError(f"skip_gram counts words and neighbours, which must be above 0; got {wrong}")
+        self.window = window
+        self.negatives = negatives
+        self.noise = noise
+        self.subsample = subsample
+
+    def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
+        """`loss`, the mean over pairs of a word and a neighbour."""
+        words = batch.anchor.extras.get("words")
+        if not isinstance(words, WordsInContext):
+            raise ValueError("skip_gram trains word vectors, and this family gives none: choose word2vec or fasttext")
+        kept = self._kept(words)
+        centre, number = words.vector[kept], words.number[kept]  # (W, E), (W,)
+        text = torch.repeat_interleave(words.offsets.diff())[kept]
+        context = words.contexts[number]  # (W, E)
+        reach = torch.randint(1, self.window + 1, text.shape, device=text.device)
+        total = centre.sum() * 0 + context.sum() * 0  # a batch without a pair still links to the graph
+        pairs = torch.zeros(len(text), device=text.device)  # of each centre
+        for distance in range(1, min(self.window, len(text) - 1) + 1):
+            near = text[distance:] == text[:-distance]
+            onwards = near & (reach[:-distance] >= distance)
+            backwards = near & (reach[distance:] >= distance)
+            total = total - _log_odds(centre[:-distance], context[distance:], onwards)
+            total = total - _log_odds(centre[distance:], context[:-distance], backwards)
+            pairs[:-distance] += onwards
+            pairs[distance:] += backwards
+        drawn = torch.multinomial(words.counts.double() ** POWER, self.noise, replacement=True)
+        against = logsigmoid(-centre @ words.contexts[drawn].T).mean(1)  # (W, E) @ (E, M) -> (W,)
+        total = total - self.negatives * (against * pairs).sum()
+        return {"loss": total / pairs.sum().clamp(min=1)}
+
+    def _kept(self, words: WordsInContext) -> Bool[Tensor, " W"]:
+        """Which words stay: unknown ones do not, frequent ones by chance."""
+        known = words.number != UNKNOWN_TOKEN
+        if self.subsample is None:
+            return known
+        frequency = words.counts / words.counts.sum()
+        chance = (self.subsample / frequency).sqrt()[words.number]
+        return known & (torch.rand(chance.shape, device=chance.device) < chance)
+
+
+def _log_odds(
+    centre: Float[Tensor, "W E"], context: Float[Tensor, "W E"], chosen: Bool[Tensor, " W"]
+) -> Float[Tensor, ""]:
+    return (logsigmoid((centre * context).sum(1)) * chosen).sum()
