@@ -1,4 +1,4 @@
-"""Fitting a learner: warm-up, early stopping, the best weights, and a checkpoint to resume from after a kill."""
+"""Fitting a learner: learning rate, early stopping, the best weights, and a checkpoint to resume from after a kill."""
 
 import logging
 import warnings
@@ -55,7 +55,7 @@ class Keep(Checkpoint):
         self.best_value, self.best_epoch = state_dict["best_value"], state_dict["best_epoch"]
 
 
-class WarmUp(pl.Callback):
+class LearningRate(pl.Callback):
     """Sets the learning rate of each step by its number alone, so that a resumed run needs no memory of it."""
 
     def __init__(self, schedule: Schedule) -> None:
@@ -63,7 +63,7 @@ class WarmUp(pl.Callback):
 
     def on_train_batch_start(self, trainer: pl.Trainer, learner: pl.LightningModule, batch: Any, number: int) -> None:
         """Before each step."""
-        share = self.schedule.rate(trainer.global_step + 1)
+        share = self.schedule.rate(trainer.global_step + 1, steps=int(trainer.estimated_stepping_batches))
         for optimizer in trainer.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = optimizer.defaults["lr"] * share
@@ -95,8 +95,8 @@ def fit(
     checkpoints.mkdir(parents=True, exist_ok=True)
     keep = Keep(checkpoints, on_epoch)
     callbacks: list[pl.Callback] = [keep]
-    if schedule.warmup_steps is not None:
-        callbacks.append(WarmUp(schedule))
+    if schedule.warmup_steps is not None or schedule.decay is not None:
+        callbacks.append(LearningRate(schedule))
     if schedule.patience is not None:
         callbacks.append(EarlyStopping("val/primary", mode="max", patience=schedule.patience, min_delta=0.0))
     trainer = pl.Trainer(

@@ -26,8 +26,12 @@ class Schedule:
         patience: stop after this many epochs without a better validation metric; None trains to the end.
         gradient_clip: largest gradient norm, or None.
         precision: Lightning's name: `32-true` or `bf16-mixed`.
-        warmup_steps: the learning rate rises for so many steps, and then falls with the inverse square root of the
-            steps so far (Vaswani et al. 2017, §5.3); None keeps it as the optimizer has it.
+        warmup_steps: the learning rate rises for so many steps; None for none.
+        decay: what it does then. None: stays; `inverse_sqrt`: falls with the inverse square root of the steps so far
+            (Vaswani et al. 2017, §5.3); `linear`: falls to 0 at the end of the last of all `epochs`.
+
+    Raises:
+        ValueError: for another decay, or an inverse square root without a warm-up to begin it.
     """
 
     epochs: int
@@ -36,13 +40,27 @@ class Schedule:
     gradient_clip: float | None
     precision: Literal["32-true", "bf16-mixed"]
     warmup_steps: int | None = None
+    decay: Literal["inverse_sqrt", "linear"] | None = None
 
-    def rate(self, step: int) -> float:
-        """Learning rate of a step (the first is 1), as a share of the highest."""
-        if self.warmup_steps is None:
-            return 1.0
-        top = self.warmup_steps + 1  # trax's warmup_and_rsqrt_decay
-        return float(min(step / top, (top / step) ** 0.5))
+    def __post_init__(self) -> None:
+        if self.decay not in (None, "inverse_sqrt", "linear"):
+            raise ValueError(f"trainer.decay must be inverse_sqrt, linear or null; got {self.decay!r}")
+        if self.decay == "inverse_sqrt" and self.warmup_steps is None:
+            raise ValueError("trainer.decay=inverse_sqrt falls from the end of a warm-up: set trainer.warmup_steps")
+
+    def rate(self, step: int, *, steps: int) -> float:
+        """Learning rate of a step, as a share of the highest.
+
+        Args:
+            step: the first is 1.
+            steps: of all epochs.
+        """
+        top = (self.warmup_steps or 0) + 1  # trax's warmup_and_rsqrt_decay
+        if step < top or self.decay is None:
+            return min(step / top, 1.0)
+        if self.decay == "inverse_sqrt":
+            return float((top / step) ** 0.5)
+        return (steps + 1 - step) / (steps + 1 - top)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Warm-up: the learning rate of each step, in training and after a resume."""
+"""The learning rate of each step, in training and after a resume."""
 
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ def schedule_of(**settings):
 
 
 def test_the_rate_rises_on_a_line_and_falls_with_the_inverse_square_root_of_the_steps():
-    rate = schedule_of(warmup_steps=400).rate
+    rate = partial(schedule_of(warmup_steps=400, decay="inverse_sqrt").rate, steps=2000)
     assert rate(1) == pytest.approx(1 / 401)
     assert rate(200) == pytest.approx(200 / 401)
     assert rate(401) == 1
@@ -31,8 +31,23 @@ def test_the_rate_rises_on_a_line_and_falls_with_the_inverse_square_root_of_the_
     assert max(map(rate, range(1, 2000))) == 1
 
 
-def test_without_warm_up_the_rate_is_constant():
-    assert {schedule_of().rate(step) for step in (1, 10, 1000)} == {1.0}
+def test_the_rate_falls_on_a_line_to_zero_after_the_last_step():
+    rate = partial(schedule_of(decay="linear").rate, steps=10)
+    assert [rate(step) for step in range(1, 11)] == pytest.approx([1 - step / 10 for step in range(10)])
+    warm = partial(schedule_of(warmup_steps=3, decay="linear").rate, steps=10)
+    assert [warm(step) for step in (1, 2, 3, 4, 7, 10)] == pytest.approx([1 / 4, 1 / 2, 3 / 4, 1, 4 / 7, 1 / 7])
+
+
+def test_without_a_decay_the_rate_stays_where_it_is():
+    assert {schedule_of().rate(step, steps=1000) for step in (1, 10, 1000)} == {1.0}
+    assert schedule_of(warmup_steps=1).rate(1, steps=1000) == 1 / 2
+    assert {schedule_of(warmup_steps=1).rate(step, steps=1000) for step in (2, 10, 1000)} == {1.0}
+
+
+@pytest.mark.parametrize("settings", [{"decay": "cosine"}, {"decay": "inverse_sqrt"}])
+def test_a_decay_that_cannot_be_is_refused(settings):
+    with pytest.raises(ValueError, match=r"trainer\.decay"):
+        schedule_of(**settings)
 
 
 class Recording(torch.optim.SGD):
@@ -81,18 +96,20 @@ def train(corpus, folder, *, rates, cut=None, **settings):
     return encoder.state_dict()
 
 
-def test_every_step_of_a_training_has_its_own_rate(questions, tmp_path):
+@pytest.mark.parametrize("settings", [{"warmup_steps": 6, "decay": "inverse_sqrt"}, {"decay": "linear"}])
+def test_every_step_of_a_training_has_its_own_rate(questions, tmp_path, settings):
     rates = []
-    train(questions, tmp_path, rates=rates, warmup_steps=6)
+    train(questions, tmp_path, rates=rates, **settings)
     assert len(rates) == 4 * 7
-    assert rates == [pytest.approx(HIGHEST * schedule_of(warmup_steps=6).rate(step)) for step in range(1, 29)]
+    assert rates == [pytest.approx(HIGHEST * schedule_of(**settings).rate(step, steps=28)) for step in range(1, 29)]
 
 
 def test_a_resumed_training_goes_on_with_the_rates_and_to_the_weights_of_an_undisturbed_one(questions, tmp_path):
+    settings = {"warmup_steps": 6, "decay": "linear"}
     undisturbed, rates = [], []
-    expected = train(questions, tmp_path / "whole", rates=undisturbed, warmup_steps=6)
+    expected = train(questions, tmp_path / "whole", rates=undisturbed, **settings)
     with pytest.raises(Cut):
-        train(questions, tmp_path / "cut", rates=rates, warmup_steps=6, cut=1)
-    actual = train(questions, tmp_path / "cut", rates=rates, warmup_steps=6)
+        train(questions, tmp_path / "cut", rates=rates, cut=1, **settings)
+    actual = train(questions, tmp_path / "cut", rates=rates, **settings)
     assert rates == undisturbed
     assert all(torch.equal(expected[name], actual[name]) for name in expected)
