@@ -8,11 +8,11 @@ export PYTHONWARNINGS ?= ignore::FutureWarning,ignore::DeprecationWarning
 STORE := sqlite:///$(CURDIR)/mlruns/mlflow.db
 PORT ?= 5000
 
-.PHONY: help demo test repro results sweep ui bench check clean lock
+.PHONY: help demo test repro results sweep ui bench gpu-check check clean lock
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1|/; s/\$$\(PORT\)/$(PORT)/' | while IFS='|' read -r t d; do printf '  make %-8s %s\n' "$$t" "$$d"; done
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/; s/\$$\(PORT\)/$(PORT)/' | while IFS='|' read -r t d; do printf '  make %-9s %s\n' "$$t" "$$d"; done
 
 .venv/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python 3.11 or later is needed, {sys.executable} is {sys.version.split()[0]}: make PYTHON=python3.12 ...")'
@@ -47,6 +47,9 @@ ui: .venv/ready ## the MLflow pages of all runs, on http://127.0.0.1:$(PORT)
 
 bench: .venv/ready ## speed as ratios in one run: losses, all-pairs AUC, training, data path
 	@for file in benchmarks/bench_*.py; do python $$file $(ARGS); done
+
+gpu-check: .venv/ready ## does every family learn on the GPU, in 32 bits and in bf16, what it learns on the CPU?
+	@python tools/gpu_check.py $(ARGS)
 
 check: .venv/ready ## ruff, mypy, import-linter
 	@ruff check .

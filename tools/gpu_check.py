@@ -1,0 +1,95 @@
+#!/usr/bin/env python
+"""Does every family learn the same on a GPU as on the CPU? One epoch each, in 32 bits and in bf16.
+
+Fails (1) where validation is more than half a point away from the CPU's in 32 bits, and says so (2) where there is no
+GPU. `--accelerator cpu` compares bf16 with 32 bits on the CPU instead.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+from hydra import compose, initialize_config_dir
+from omegaconf import DictConfig
+
+from twicetold import layout
+from twicetold.data.corpus import Corpus
+from twicetold.errors import readable_errors
+from twicetold.training.cell import Places, train_cell
+from twicetold.training.schedule import Runtime
+
+TOP = Path(__file__).resolve().parents[1]
+TOLERANCE = 0.005  # of validation's primary metric
+NO_GPU = 2
+
+
+def main(arguments: list[str]) -> int:
+    """Check, print a table, and give the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--accelerator", choices=("gpu", "cpu"), default="gpu")
+    parser.add_argument("--data", default="toy_questions", help="a dataset of conf/data; prepared if it is not yet")
+    parser.add_argument("--model", nargs="+", help="families; by default all that learn by gradient")
+    asked = parser.parse_args(arguments)
+    if asked.accelerator == "gpu" and not torch.cuda.is_available():
+        print("no GPU here: nothing was checked (--accelerator cpu compares bf16 with 32 bits on the CPU)")
+        return NO_GPU
+    prepare(asked.data)
+    names = asked.model or sorted(path.stem for path in (TOP / "conf/model").glob("*.yaml"))
+    recipes = {name: recipe(asked.data, name) for name in names}
+    learnt = {name: cfg for name, cfg in recipes.items() if cfg.objective._target_ is not None}
+    settings = [("cpu", "32-true"), ("gpu", "32-true"), ("gpu", "bf16-mixed")]
+    if asked.accelerator == "cpu":
+        settings = [("cpu", "32-true"), ("cpu", "bf16-mixed")]
+    print(f"{asked.data}: validation after one epoch")
+    print("".join(["family".ljust(14), *(" ".join(s).rjust(16) for s in settings), "largest difference".rjust(20)]))
+    failed = []
+    for name, cfg in learnt.items():
+        values = [validation(cfg, *setting) for setting in settings]
+        differences = [abs(value - values[0]) for value in values[1:]]
+        if not all(difference <= TOLERANCE for difference in differences):  # NaN fails, too
+            failed.append(name)
+        numbers = "".join(f"{value:16.4f}" for value in values)
+        print(f"{name:14}{numbers}{max(differences):20.4f}{'  too large' if name in failed else ''}", flush=True)
+    if failed:
+        print(f"more than {TOLERANCE} from the CPU in 32 bits: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+def prepare(data: str) -> None:
+    """Make the corpus and its triplets where they are missing."""
+    if not Path("data/processed", data, layout.CARD).exists():
+        for stage in ("download", "prepare", "mine"):
+            subprocess.run([sys.executable, str(TOP / f"pipelines/{stage}.py"), f"data={data}"], check=True)
+
+
+def recipe(data: str, model: str) -> DictConfig:
+    """A family's config, for one epoch."""
+    with initialize_config_dir(str(TOP / "conf"), version_base="1.3"):
+        return compose("train", [f"data={data}", f"model={model}", "trainer.epochs=1", "trainer.patience=null"])
+
+
+def validation(cfg: DictConfig, accelerator: str, precision: str) -> float:
+    """The primary metric on validation after training."""
+    sys.path.insert(0, str(TOP / "pipelines"))  # scripts, not a package
+    from train import parts_of
+
+    cfg.trainer.precision = precision
+    with tempfile.TemporaryDirectory() as scratch:
+        trained = train_cell(
+            Corpus.load(Path(cfg.paths.processed, cfg.data.name)),
+            parts_of(cfg),
+            seed=cfg.seed,
+            feature_key="features",
+            places=Places(Path(cfg.paths.triplets, cfg.data.name), Path(scratch), Path(scratch, "checkpoints")),
+            runtime=Runtime(accelerator=accelerator, workers=0, progress=False),
+            on_epoch=lambda metrics, epoch: None,
+        )
+    return trained.fitted.best_value
+
+
+if __name__ == "__main__":
+    with readable_errors():
+        sys.exit(main(sys.argv[1:]))
