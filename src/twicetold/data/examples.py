@@ -301,10 +301,7 @@ def _spread(group: NDArray[np.int64], random: np.random.Generator) -> NDArray[np
     Sorted by place, two members of a group of k stand about X / k examples apart: not in one batch, unless the group
     has more members than the epoch has batches. Examples of no known group lie anywhere.
     """
-    _, code, counts = np.unique(group, return_inverse=True, return_counts=True)
-    by_group = np.argsort(code, kind="stable")
-    within = np.empty(len(group), np.int64)
-    within[by_group] = np.arange(len(group)) - np.repeat(np.cumsum(counts) - counts, counts)
+    code, counts, within = _places(group)
     place = (random.random(len(counts))[code] + within / counts[code]) % 1
     return np.where(group == UNKNOWN, random.random(len(group)), place)
 
@@ -315,11 +312,15 @@ def _as_is(batch: Batch) -> Batch:
 
 def _blocks(codes: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     """Number the members of each group in runs of `size`; each run is a block."""
-    order = np.argsort(codes, kind="stable")
-    ordered = codes[order]
-    starts = np.flatnonzero(np.diff(ordered, prepend=ordered[0] - 1))
-    within = np.arange(len(codes)) - np.repeat(starts, np.diff(starts, append=len(codes)))
-    new = np.diff(ordered, prepend=ordered[0]) != 0
-    block = np.empty(len(codes), np.int64)
-    block[order] = np.cumsum(new | ((within % size == 0) & (within > 0)))
-    return block
+    code, counts, within = _places(codes)
+    blocks = -(-counts // size)
+    numbers: NDArray[np.int64] = (np.cumsum(blocks) - blocks)[code] + within // size
+    return numbers
+
+
+def _places(group: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """(X,) number of each member's group, members of each group, and (X,) place of each member within its group."""
+    _, number, counts = np.unique(group, return_inverse=True, return_counts=True)
+    within = np.empty(len(group), np.int64)
+    within[np.argsort(number, kind="stable")] = np.arange(len(group)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return number, counts, within
