@@ -27,9 +27,11 @@ INTERVALS = "intervals.json"  # {"test": {metric: [low, high]}}
 ROC = "roc.csv"  # label, false_positive_rate, true_positive_rate (DVC plot)
 ROC_FIGURE = "roc.svg"
 SCORES = "scores.parquet"  # split, label, score in the corpus's order of pairs; no rows for documents
-SAMPLES = (
-    "samples.json"  # [{left, right, score, probability, duplicate}]: the evaluator's sample pairs; none for documents
-)
+# [{left, right, score, probability, duplicate}]: the evaluator's sample pairs; none for documents
+SAMPLES = "samples.json"
+EXPLANATION = "explanation.csv"  # pairs of terms and what each adds to a score; no stage depends on it
+EXPLANATION_FIGURE = "explanation.svg"
+TERMS = "terms.csv"  # largest terms of each dimension of an embedding
 OBSERVED = "observed.json"  # seconds and texts per second on this machine; no stage depends on it
 
 # reports/

@@ -199,13 +199,14 @@ def _evaluating(encoder: Encoder) -> Iterator[torch.device]:
 
 def _stack(parts: Sequence[Tensor | SparseRows]) -> Matrix:
     return (
-        sp.vstack([_matrix(p) for p in parts], format="csr")
+        sp.vstack([matrix_of(p) for p in parts], format="csr")
         if isinstance(parts[0], SparseRows)
-        else np.concatenate([_matrix(p) for p in parts])
+        else np.concatenate([matrix_of(p) for p in parts])
     )
 
 
-def _matrix(vectors: Tensor | SparseRows) -> Matrix:
+def matrix_of(vectors: Tensor | SparseRows) -> Matrix:
+    """The same as an array or a SciPy matrix."""
     if isinstance(vectors, Tensor):
         return vectors.float().cpu().numpy()
     values = torch.ones(len(vectors.indices)) if vectors.values is None else vectors.values

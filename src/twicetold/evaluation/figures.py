@@ -7,7 +7,7 @@ display.
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -62,12 +62,16 @@ def save_roc_figure(path: Path, curves: Mapping[str, RocCurve], *, title: str = 
     Raises:
         ValueError: if there is no curve.
     """
+    save_figure(path, lambda: roc_figure(curves, title=title))
+
+
+def save_figure(path: Path, draw: Callable[[], Any]) -> None:
+    """Write the matplotlib figure that `draw` makes; the suffix says which format. The same figure, the same bytes."""
     from matplotlib import rc_context
 
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     with rc_context({"svg.hashsalt": "twicetold", "svg.fonttype": "path"}), write_file(path) as temporary:
-        figure = roc_figure(curves, title=title)
-        figure.savefig(temporary, format=path.suffix.lstrip("."), dpi=144, metadata=dates.get(path.suffix))
+        draw().savefig(temporary, format=path.suffix.lstrip("."), dpi=144, metadata=dates.get(path.suffix))
 
 
 def save_roc_csv(path: Path, curves: Mapping[str, RocCurve]) -> None:

@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
@@ -61,6 +62,10 @@ class BagOfWords(BaseEstimator):
     def shape(self) -> dict[str, int]:
         """`width`: number of columns."""
         return {"width": len(self.vocabulary_)}
+
+    def get_feature_names_out(self) -> NDArray[np.object_]:
+        """(width,) the words in column order, as scikit-learn's transformers give them."""
+        return np.array(self.vocabulary_, object)
 
 
 def vocabulary_of(vectorizer: CountVectorizer, texts: Sequence[str]) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
@@ -66,3 +67,7 @@ class Bm25Weights(BaseEstimator):
     def shape(self) -> dict[str, int]:
         """`width`: number of columns, twice the number of words."""
         return {"width": 2 * len(self.vocabulary_)}
+
+    def get_feature_names_out(self) -> NDArray[np.object_]:
+        """(width,) the words in column order, counts and then impacts, as scikit-learn's transformers give them."""
+        return np.array([*self.vocabulary_, *self.vocabulary_], object)

@@ -5,6 +5,7 @@ from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
@@ -63,3 +64,7 @@ class TfIdf(BaseEstimator):
     def shape(self) -> dict[str, int]:
         """`width`: number of columns."""
         return {"width": len(self.vocabulary_)}
+
+    def get_feature_names_out(self) -> NDArray[np.object_]:
+        """(width,) the words in column order, as scikit-learn's transformers give them."""
+        return np.array(self.vocabulary_, object)

@@ -121,6 +121,12 @@ class WordHashing(BaseEstimator):
         """`width`: number of columns."""
         return {"width": len(self.letter_grams_) + len(self.words_) + len(self.pairs_)}
 
+    def get_feature_names_out(self) -> NDArray[np.object_]:
+        """(width,) n-grams, words and pairs of words in column order, as scikit-learn's transformers give them."""
+        words = np.array(self.words_, object)
+        first, second = np.divmod(self.pairs_, max(len(words), 1))
+        return np.concatenate([np.array(self.letter_grams_, object), words, words[first] + " " + words[second]])
+
 
 def known_grams(
     words: pa.BinaryArray, grams: NDArray[np.uint64], size: int

@@ -1,8 +1,9 @@
 """Mean of pretrained word vectors, by cosine: what words mean on average, without their order. Nothing is trained.
 
 Pennington, Socher and Manning, GloVe: Global Vectors for Word Representation, EMNLP 2014; as a reference row for text
-similarity in Tang et al., An Interpretable and Low-rank Metric Learning (FILM), arXiv:2010.05523, and in many others.
-With the featuriser's smooth weights and `remove` of 1 it is the baseline of Arora, Liang and Ma, ICLR 2017.
+similarity in Tang et al., FILM: A Fast, Interpretable, and Low-rank Metric Learning Approach for Sentence Matching,
+2020 (arXiv:2010.05523), and in many other tables. With the featuriser's smooth weights and `remove` of 1 it is the
+baseline of Arora, Liang and Ma, ICLR 2017.
 
 Shape letters: V tokens of the vocabulary, E dimensions.
 """
@@ -42,7 +43,7 @@ class GloveMean(VectorMean):
             )
         self.register_buffer("table", torch.from_numpy(np.asarray(given, np.float32)))
 
-    def finish(self, texts: Iterable[SparseRows]) -> None:
+    def settle(self, texts: Iterable[SparseRows]) -> None:
         """As `VectorMean`.
 
         Raises:
@@ -53,4 +54,4 @@ class GloveMean(VectorMean):
                 "no word of the train texts has a pretrained vector: set features.vectors to a file in GloVe's text "
                 "format, of the texts' language, and features.lower_case as its words are written"
             )
-        super().finish(texts)
+        super().settle(texts)

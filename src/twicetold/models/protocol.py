@@ -60,11 +60,11 @@ class Linear(Protocol):
 
 
 @runtime_checkable
-class Finishing(Protocol):
-    """A family of which something is fitted in closed form, when training by gradient, if there is any, is over."""
+class Settling(Protocol):
+    """A family of which something is fitted in closed form, besides what is trained by gradient, if anything."""
 
-    def finish(self, texts: Iterable[SparseRows]) -> None:
-        """Fit it on the train texts, which come in batches."""
+    def settle(self, texts: Iterable[SparseRows]) -> None:
+        """Fit it on the train texts, which come in batches: before each validation, so that the model kept has it."""
         ...
 
 

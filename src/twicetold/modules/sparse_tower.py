@@ -38,6 +38,16 @@ class SparseTower(nn.Module):
         rows = sparse(encoding)
         return rows, rows
 
+    def linear_maps(self) -> tuple[SparseRows, SparseRows]:
+        """(V, V) each column is a dimension of its own, as query and as document."""
+        columns = identity(self.width)
+        return self.search_vectors(Encoding(columns))
+
+
+def identity(width: int) -> SparseRows:
+    """(V, V) each column alone."""
+    return SparseRows(torch.arange(width), torch.arange(width + 1), None, width)
+
 
 def sparse(encoding: Encoding) -> SparseRows:
     """The embedding of a lexical family.

@@ -54,7 +54,7 @@ class VectorMean(TwoTower):
         columns = self._without_shared(self.table)
         return columns, columns
 
-    def finish(self, texts: Iterable[SparseRows]) -> None:
+    def settle(self, texts: Iterable[SparseRows]) -> None:
         """Find the directions that the train texts share: none if R is 0.
 
         Args:
@@ -62,8 +62,9 @@ class VectorMean(TwoTower):
         """
         if not len(self.shared):
             return
-        moments = torch.zeros(2 * (self.table.shape[1],), dtype=torch.float64)
-        for batch in texts:
+        device = self.table.device
+        moments = torch.zeros(2 * (self.table.shape[1],), dtype=torch.float64, device=device)
+        for batch in (text.to(device) for text in texts):
             mean = (self.sum(batch) / self._words(batch).diff()[:, None].clamp(min=1)).double()  # (B, E)
             moments += mean.T @ mean
         self.shared.copy_(torch.linalg.eigh(moments)[1].T[-len(self.shared) :])

@@ -20,10 +20,10 @@ from twicetold.data.corpus import Corpus
 from twicetold.data.examples import EpochBatches, Examples, lengths_of, train_loader
 from twicetold.evaluation.evaluators import Standard
 from twicetold.features.cache import feature_rows, inputs_of
-from twicetold.features.rows import Featuriser
+from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.features.saved import save_fitted
 from twicetold.files import write_folder, write_text
-from twicetold.models.protocol import Encoder, Finishing
+from twicetold.models.protocol import Encoder, Settling
 from twicetold.objectives.protocol import Objective
 from twicetold.scoring import BATCH, Scorer, evaluation_inputs, score_pairs
 from twicetold.training.schedule import Fitted, MakeOptimizer, OnEpoch, Runtime, Schedule
@@ -117,6 +117,7 @@ def train_cell(
         from twicetold.training.learner import Learner
 
         def validate(encoder: Encoder) -> tuple[str, float]:
+            settle(encoder, rows, corpus)
             return parts.evaluator.primary_value(corpus.kind, evaluation_inputs(encoder, rows, corpus, "val"))
 
         index = parts.examples.index(corpus, places.triplets)
@@ -132,9 +133,7 @@ def train_cell(
             on_epoch=on_epoch,
         )
     encoder.cpu()
-    if isinstance(encoder, Finishing):
-        train = corpus.members["train"]
-        encoder.finish(rows.gather(train[start : start + BATCH]) for start in range(0, len(train), BATCH))
+    settle(encoder, rows, corpus)
     inputs = evaluation_inputs(encoder, rows, corpus, "val")
     metric, value = parts.evaluator.primary_value(corpus.kind, inputs)
     seconds = time.perf_counter() - started
@@ -150,6 +149,15 @@ def train_cell(
         seconds=seconds,
         texts_per_second=_speed(featuriser, encoder, corpus),
     )
+
+
+def settle(encoder: Encoder, rows: CsrRows, corpus: Corpus) -> None:
+    """Fit on train what a family fits in closed form, if it is of that kind."""
+    if not isinstance(encoder, Settling):
+        return
+    train = corpus.members["train"]
+    with torch.no_grad():
+        encoder.settle(rows.gather(train[start : start + BATCH]) for start in range(0, len(train), BATCH))
 
 
 def _speed(featuriser: Featuriser, encoder: Encoder, corpus: Corpus) -> float:

@@ -1,0 +1,60 @@
+"""Show which terms two texts' score comes from: `explain.py run=runs/quora-film-0 left="..." right="..."`.
+
+No stage: it reads a trained model and changes nothing that others read.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import hydra
+from omegaconf import DictConfig
+
+from twicetold import layout
+from twicetold.errors import readable_errors
+from twicetold.interpretation.contributions import explain, largest_terms
+from twicetold.interpretation.figures import save_explanation_figure
+from twicetold.interpretation.tables import explanation_text, save_explanation_csv, save_terms_csv
+from twicetold.scoring import load_scorer
+
+TEXTS = ("left=", "right=")
+
+
+@hydra.main(version_base="1.3", config_path="../conf", config_name="explain")
+def main(cfg: DictConfig) -> None:
+    with readable_errors():
+        run = Path(cfg.run)
+        show(run, cfg.left, cfg.right, top=cfg.top, out=run if cfg.out is None else Path(cfg.out))
+
+
+def show(run: Path, left: str, right: str, *, top: int, out: Path) -> None:
+    if not run.is_dir():
+        there = sorted(p.name for p in run.parent.glob("*/")) or "none"
+        raise FileNotFoundError(f"no run folder {run}; in {run.parent} there are: {there}")
+    scorer = load_scorer(run / layout.MODEL)
+    found = explain(scorer, left, right)
+    save_explanation_csv(out / layout.EXPLANATION, found)
+    save_explanation_figure(out / layout.EXPLANATION_FIGURE, found)
+    files = [layout.EXPLANATION, layout.EXPLANATION_FIGURE]
+    if dimensions := largest_terms(scorer, top):
+        save_terms_csv(out / layout.TERMS, dimensions)
+        files.append(layout.TERMS)
+    print(explanation_text(found, most=top))
+    verdict = "the same" if scorer.decision.duplicate(found.score) else "not the same"
+    print(f"{verdict}: the threshold is {scorer.decision.threshold:.4f}")
+    print(f"in {out}: {', '.join(files)}")
+
+
+def as_text(argument: str) -> str:
+    """An override of a text, quoted for Hydra, so that commas, quotes and brackets in it are the text's own."""
+    key = next((key for key in TEXTS if argument.startswith(key)), None)
+    if key is None:
+        return argument
+    text = re.sub(r"(\\*)(\$\{)", r"\1\1\\\2", argument.removeprefix(key))  # for OmegaConf, whose interpolation it is
+    text = re.sub(r"(\\+)$", r"\1\1", re.sub(r"(\\*)(')", r"\1\1\\\2", text))
+    return f"{key}'{text}'"
+
+
+if __name__ == "__main__":
+    sys.argv[1:] = map(as_text, sys.argv[1:])
+    main()

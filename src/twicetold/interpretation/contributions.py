@@ -1,0 +1,183 @@
+"""Why two texts have their score: what each term of the one adds to it together with each term of the other.
+
+Where embeddings are linear in the feature rows, x A for queries and y B for documents, a score is a sum over pairs of
+columns:
+
+    score = s t (x A) · (y B) = Σ_i Σ_j  s t x_i y_j ⟨A_i, B_j⟩     s, t: 1 / length for a cosine, 1 for a dot product
+
+The weights of a dimension, a column of A, are what Tang et al. 2020 (FILM, arXiv:2010.05523, figure 5) show: rows of
+their L = Aᵀ. A contribution is a fact about the model. That the model is right about the texts does not follow from it.
+
+Shape letters: P left and Q right terms, K entries of a text, V feature columns, E dimensions.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+
+from twicetold import models
+from twicetold.encoding import SparseRows
+from twicetold.features.rows import CsrRows, Featuriser
+from twicetold.models.protocol import Encoder, Linear, Searchable
+from twicetold.scoring import Scorer, matrix_of
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A score and what it is made of."""
+
+    left: tuple[str, ...]
+    """(P,) terms of the left text."""
+    right: tuple[str, ...]
+    """(Q,) terms of the right text."""
+    contribution: NDArray[np.float64]
+    """(P, Q) of each pair of terms; they add up to the score."""
+    score: float
+    """As the model gives it."""
+
+    def largest(self, count: int) -> list[tuple[str, str, float]]:
+        """The pairs of terms that count most for or against, largest first; none that counts for nothing."""
+        flat = self.contribution.ravel()
+        order = np.argsort(-np.abs(flat), kind="stable")[:count]
+        rows, columns = np.divmod(order[flat[order] != 0], max(len(self.right), 1))
+        values = self.contribution[rows, columns].tolist()
+        return [(self.left[i], self.right[j], v) for i, j, v in zip(rows, columns, values, strict=True)]
+
+    def folded(self, most: int) -> "Explanation":
+        """The same with at most `most` terms on a side: the others, which count least, are added up into one."""
+        rows, left = _folding(self.left, np.abs(self.contribution).sum(1), most)
+        columns, right = _folding(self.right, np.abs(self.contribution).sum(0), most)
+        return Explanation(left, right, rows @ self.contribution @ columns.T, self.score)
+
+
+def explain(scorer: Scorer, left: str, right: str) -> Explanation:
+    """Contributions of the terms of two texts to their score.
+
+    A term that comes several times in a text, or fills several columns, is added up.
+
+    Args:
+        scorer: a trained model.
+        left: a text.
+        right: the other one.
+
+    Raises:
+        TypeError: if the family is not linear.
+        ValueError: if a text is empty, or has no term that the model knows.
+    """
+    encoder = linear(scorer.encoder)
+    for side, text in (("left", left), ("right", right)):
+        if not text.strip():
+            raise ValueError(f"the {side} text is empty: there is nothing to explain")
+    rows = scorer.featuriser.transform([left, right])
+    names = names_of(scorer.featuriser)
+    with torch.inference_mode():
+        query_map, document_map = encoder.linear_maps()
+        encoding = scorer.encoder.encode(rows.gather(np.arange(2)))
+        assert isinstance(scorer.encoder, Searchable)
+        queries, documents = scorer.encoder.search_vectors(encoding)
+    left_terms, left_vectors = _terms(rows, 0, names, query_map, matrix_of(queries)[[0]])
+    right_terms, right_vectors = _terms(rows, 1, names, document_map, matrix_of(documents)[[1]])
+    for side, terms in (("left", left_terms), ("right", right_terms)):
+        if not terms:
+            raise ValueError(f"no term of the {side} text is known to the model, so its score with every text is 0")
+    products = left_vectors @ right_vectors.T
+    contribution = products.toarray() if sp.issparse(products) else products
+    return Explanation(left_terms, right_terms, contribution, float(scorer.score([left], [right])[0]))
+
+
+def largest_terms(scorer: Scorer, count: int) -> list[list[tuple[str, float]]]:
+    """The terms with the largest weights, of either sign, in each of the E dimensions of an embedding.
+
+    Args:
+        scorer: a trained model.
+        count: terms for each dimension.
+
+    Returns:
+        (E, count) terms and weights, largest first; nothing for the lexical families, whose dimensions are terms.
+
+    Raises:
+        TypeError: if the family is not linear.
+    """
+    columns, _ = linear(scorer.encoder).linear_maps()
+    if isinstance(columns, SparseRows):
+        return []
+    weights, names = matrix_of(columns.detach()), names_of(scorer.featuriser)
+    count = min(count, len(weights))
+    largest = np.argpartition(-np.abs(weights), count - 1, axis=0)[:count]  # (count, E)
+    order = np.argsort(-np.abs(np.take_along_axis(weights, largest, 0)), axis=0, kind="stable")
+    largest = np.take_along_axis(largest, order, 0)
+    values = np.take_along_axis(weights, largest, 0)
+    return [list(zip(names[c].tolist(), v.tolist(), strict=True)) for c, v in zip(largest.T, values.T, strict=True)]
+
+
+def linear(encoder: Encoder) -> Linear:
+    """The same encoder.
+
+    Raises:
+        TypeError: if its family is not linear; says which are.
+    """
+    if isinstance(encoder, Linear):
+        return encoder
+    raise TypeError(
+        f"the scores of {type(encoder).__name__} are no sums over terms, as the family is not linear; "
+        f"those that are: {', '.join(linear_families())}"
+    )
+
+
+def linear_families() -> list[str]:
+    """Names of the families whose scores can be explained."""
+    modules = (importlib.import_module(f"{models.__name__}.{m.name}") for m in pkgutil.iter_modules(models.__path__))
+    return sorted(
+        module.__name__.rpartition(".")[2]
+        for module in modules
+        for value in vars(module).values()
+        if getattr(value, "__module__", None) == module.__name__
+        and issubclass(value, torch.nn.Module)
+        and hasattr(value, "linear_maps")
+    )
+
+
+def names_of(featuriser: Featuriser) -> NDArray[np.object_]:
+    """(V,) what each feature column stands for; its number, if the featuriser does not tell."""
+    if hasattr(featuriser, "get_feature_names_out"):
+        names: NDArray[np.object_] = featuriser.get_feature_names_out()
+        return names
+    return np.array([f"column {i}" for i in range(featuriser.shape["width"])], object)
+
+
+def _terms(
+    rows: CsrRows, row: int, names: NDArray[np.object_], column_map: Any, vector: Any
+) -> tuple[tuple[str, ...], Any]:
+    """The P terms of a text in order of appearance, and (P, E) what each adds to its search vector, (1, E)."""
+    entries = slice(rows.indptr[row], rows.indptr[row + 1])
+    columns = np.asarray(rows.indices[entries])
+    values = np.ones(len(columns)) if rows.values is None else np.asarray(rows.values[entries], np.float64)
+    found = names[columns].tolist()
+    terms = {term: place for place, term in enumerate(dict.fromkeys(found))}
+    place = [terms[term] for term in found]
+    gather = sp.csr_matrix((values, (place, np.arange(len(columns)))), shape=(len(terms), len(columns)))
+    vectors = gather @ matrix_of(column_map)[columns].astype(np.float64)
+    whole, length = _length(vectors.sum(axis=0)), _length(vector)
+    return tuple(terms), vectors * (length / whole if whole else 0.0)
+
+
+def _length(vector: Any) -> float:
+    return float(np.linalg.norm(vector.toarray() if sp.issparse(vector) else np.asarray(vector)))
+
+
+def _folding(terms: Sequence[str], weight: NDArray[np.float64], most: int) -> tuple[Any, tuple[str, ...]]:
+    """(P', P) which terms are added up into which, and what the new ones are called."""
+    if len(terms) <= most:
+        return sp.identity(len(terms), format="csr"), tuple(terms)
+    kept = np.sort(np.argsort(-weight, kind="stable")[: most - 1])
+    row = np.full(len(terms), most - 1)
+    row[kept] = np.arange(most - 1)
+    folding = sp.csr_matrix((np.ones(len(terms)), (row, np.arange(len(terms)))), shape=(most, len(terms)))
+    return folding, (*(terms[i] for i in kept), f"({len(terms) - most + 1} others)")

@@ -1,0 +1,57 @@
+"""An explanation as a figure: a square for each pair of terms, blue where it speaks for "the same", vermilion against.
+
+Colours as in `evaluation.figures`; the contribution stands in every square that matters, so that nothing depends on
+colour alone.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from twicetold.evaluation.figures import COLOURS, GREY, INK, save_figure
+from twicetold.interpretation.contributions import Explanation
+
+FOR, AGAINST = COLOURS[0], COLOURS[1]
+MOST = 14  # terms on a side
+WRITTEN = 0.02  # squares with at least this share of the largest contribution have their number written in
+LONGEST = 24  # letters of a term
+
+
+def explanation_figure(explanation: Explanation) -> Any:
+    """A matplotlib figure of the contributions; beyond `MOST` terms, those that count least are one row."""
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.figure import Figure  # not pyplot: no display, no global state
+
+    shown = explanation.folded(MOST)
+    values = shown.contribution
+    reach = float(np.abs(values).max()) or 1.0
+    rows, columns = values.shape
+    figure = Figure(figsize=(1.9 + 0.56 * columns, 1.5 + 0.42 * rows), layout="constrained")
+    axes = figure.add_subplot()
+    colours = LinearSegmentedColormap.from_list("contribution", [AGAINST, "#ffffff", FOR])
+    axes.pcolormesh(values, cmap=colours, vmin=-reach, vmax=reach, edgecolors="#e6e6e6", linewidth=0.6)
+    for row, column in zip(*np.nonzero(np.abs(values) >= WRITTEN * reach), strict=True):
+        value = values[row, column]
+        ink = "#ffffff" if abs(value) > 0.6 * reach else INK
+        axes.text(column + 0.5, row + 0.5, f"{value:.3f}", ha="center", va="center", color=ink, fontsize=7)
+    axes.set_yticks(np.arange(rows) + 0.5, [_short(term) for term in shown.left])
+    axes.set_xticks(np.arange(columns) + 0.5, [_short(term) for term in shown.right], rotation=40, ha="left")
+    axes.invert_yaxis()
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0, colors=INK)
+    axes.spines[:].set_visible(False)
+    axes.set_ylabel("left", color=GREY)
+    axes.set_xlabel(f"score {explanation.score:.3f}, the sum of all squares", color=INK, loc="left")
+    return figure
+
+
+def save_explanation_figure(path: Path, explanation: Explanation) -> None:
+    """Write the figure to `path`; its suffix says which format (svg, png, pdf)."""
+    save_figure(path, lambda: explanation_figure(explanation))
+
+
+def _short(term: str) -> str:
+    # A dollar sign would begin a formula.
+    shown = term if len(term) <= LONGEST else f"{term[: LONGEST - 1]}\u2026"
+    return shown.replace("$", r"\$")
