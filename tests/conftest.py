@@ -11,11 +11,15 @@ from jaxtyping import install_import_hook
 # Shapes in annotations are checked at run time, so before anything of these is imported.
 install_import_hook(["twicetold.encoding", "twicetold.modules", "twicetold.models"], "beartype.beartype")
 
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test asks the network for a model
+
+import torch
 from hydra import compose, initialize_config_dir
 from hypothesis import settings
 from omegaconf import DictConfig
 
 from twicetold.data.corpus import Corpus, Pairs
+from twicetold.modules.pretrained import ModelUnavailable
 
 settings.register_profile("untimed", deadline=None, derandomize=True, database=None)
 settings.load_profile("untimed")
@@ -30,6 +34,23 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "real" in item.keywords:
             item.add_marker(skip)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item):
+    return (yield from _skipped_without_model())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    return (yield from _skipped_without_model())
+
+
+def _skipped_without_model():
+    try:
+        return (yield)
+    except ModelUnavailable as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")
@@ -93,3 +114,19 @@ def questions(news: Corpus) -> Corpus:
         members=dict(news.members),
         pairs={"train": pairs(0, 36), "val": pairs(36, 48), "test": pairs(48, 60)},
     )
+
+
+@pytest.fixture(scope="session")
+def tiny_bert(tmp_path_factory) -> Path:
+    """Folder of a BERT with random weights and a vocabulary of a few words, in the format of `transformers`."""
+    transformers = pytest.importorskip("transformers", reason="needs the extra [transformers]")
+    folder = tmp_path_factory.mktemp("tiny_bert")
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *"abcdefghij0123456789", "story", "##s", "##ed"]
+    pieces += [f"##{digit}" for digit in range(10)]
+    (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
+    transformers.BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
+    shape = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
+    torch.manual_seed(0)
+    config = transformers.BertConfig(vocab_size=len(pieces), max_position_embeddings=40, **shape)
+    transformers.BertModel(config).save_pretrained(folder)
+    return folder

@@ -27,8 +27,8 @@ class SparseRows:
     """(K,) int64 column (or token id) of each entry."""
     offsets: Int64[Tensor, " _"]
     """(B + 1,) int64, from 0 to K."""
-    values: Float[Tensor, " K"] | None
-    """(K,) float32, or None where every entry is 1."""
+    values: Float[Tensor, "K ..."] | None
+    """(K,) float32, or None where every entry is 1; (K, H) float16 where each token comes with a frozen vector."""
     width: int
     """Number of columns, most of them empty."""
 

@@ -19,10 +19,11 @@ def feature_rows(featuriser: Featuriser, corpus: Corpus, folder: Path, *, key: s
         corpus: whose texts to transform.
         folder: where cached rows live.
         key: names featuriser settings and corpus; the code of this package is added to it, so that an edited
-            featuriser never meets rows of its former self.
+            featuriser never meets rows of its former self, and the featuriser's own `key`, if it has one.
     """
     code = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py"))))
-    place = folder / f"{key}-{code.hexdigest()[:8]}"
+    own = getattr(featuriser, "key", None)
+    place = folder / "-".join(part for part in (key, own, code.hexdigest()[:8]) if part)
     if not place.exists():
         featuriser.transform(inputs_of(featuriser, corpus, np.arange(len(corpus)))).save(place)
     return CsrRows.load(place)

@@ -30,13 +30,14 @@ class CsrRows:
     Args:
         indptr: (N + 1,) int64; row i holds entries `indptr[i]` to `indptr[i + 1]`.
         indices: (K,) int32 column or token id of each entry.
-        values: (K,) float32, or None where every entry is 1.
+        values: (K,) float32, or None where every entry is 1; (K, H) float16 where each token comes with a frozen
+            vector (`training.frozen`).
         width: number of columns.
     """
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
-    values: NDArray[np.float32] | None
+    values: NDArray[np.float32] | NDArray[np.float16] | None
     width: int
 
     def __len__(self) -> int:
@@ -108,4 +109,5 @@ class Featuriser(Protocol):
         ...
 
     # Optional attributes: `ordered = True` where rows are sequences, which are then batched by length;
-    # `fields`, the columns that it reads besides the text.
+    # `fields`, the columns that it reads besides the text; `key`, which names what rows depend on besides settings and
+    # texts.

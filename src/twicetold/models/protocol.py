@@ -69,6 +69,17 @@ class Settling(Protocol):
 
 
 @runtime_checkable
+class OnFrozen(Protocol):
+    """A family whose first part is never trained, so that its vectors of a corpus's tokens are made once and kept."""
+
+    frozen: nn.Module
+
+    def token_vectors(self, features: SparseRows) -> Float[Tensor, "K H"]:
+        """(K, H) float16, one for each of the K tokens; `encode` takes them as `values` and so need not make them."""
+        ...
+
+
+@runtime_checkable
 class Rankable(Protocol):
     """A family that scores pairs in another way, but embeds texts such that dot products rank documents."""
 

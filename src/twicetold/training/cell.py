@@ -23,9 +23,10 @@ from twicetold.features.cache import feature_rows, inputs_of
 from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.features.saved import save_fitted
 from twicetold.files import write_folder, write_text
-from twicetold.models.protocol import Encoder, Settling
+from twicetold.models.protocol import Encoder, OnFrozen, Settling
 from twicetold.objectives.protocol import Objective
 from twicetold.scoring import BATCH, Scorer, evaluation_inputs, score_pairs
+from twicetold.training.frozen import with_token_vectors
 from twicetold.training.schedule import Fitted, MakeOptimizer, OnEpoch, Runtime, Schedule
 
 
@@ -108,6 +109,8 @@ def train_cell(
     rows = feature_rows(featuriser, corpus, places.features, key=feature_key)
     torch.manual_seed(seed)
     encoder = parts.encoder_of(featuriser.shape)
+    if isinstance(encoder, OnFrozen):
+        rows = with_token_vectors(encoder, rows, places.features, device=runtime.device)
 
     if parts.objective is None or parts.examples is None:
         fitted = None

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+import torch
 from torch import nn
 from torch.optim import Optimizer
 
@@ -76,6 +77,11 @@ class Runtime:
     accelerator: str
     workers: int
     progress: bool
+
+    @property
+    def device(self) -> torch.device:
+        """What `accelerator` comes to on this machine."""
+        return torch.device("cuda" if self.accelerator != "cpu" and torch.cuda.is_available() else "cpu")
 
 
 @dataclass(frozen=True)

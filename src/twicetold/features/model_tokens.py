@@ -1,0 +1,116 @@
+"""Texts as sequences of a pretrained transformer's own tokens, its special ones included ([CLS] ... [SEP]).
+
+Nothing is learnt from the train texts. Tokens are numbered from 1, one more than the model's own ids; 0 is its unknown
+token. The fitted state holds tokenizer and architecture, so that a saved model needs neither the model's folder nor the
+hub again; the weights are saved with the encoder, which begins with them.
+
+Shape letters: N texts, K tokens.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from twicetold.encoding import UNKNOWN_TOKEN
+from twicetold.features.rows import CsrRows
+from twicetold.modules import pretrained
+
+BLOCK = 8192  # texts that are taken apart at once: what the tokenizer hands back is bulky
+
+
+class ModelTokens(BaseEstimator):
+    """Tokens of a pretrained transformer, in order.
+
+    Args:
+        model: folder, or name in the mirror or at the Hugging Face hub.
+        pretrained_on: what it has seen, in words; the report shows it beside every result.
+        max_length: tokens of a text that are read, special ones included.
+
+    Attributes:
+        tokenizer_: as JSON of the `tokenizers` library.
+        architecture_: configuration of the network, as JSON.
+        unknown_: the model's id of its unknown token; None where it knows every character.
+        special_: the model's ids of tokens that stand for no text.
+    """
+
+    ordered = True
+
+    def __init__(self, model: str, pretrained_on: str, max_length: int) -> None:
+        self.model = model
+        self.pretrained_on = pretrained_on
+        self.max_length = max_length
+
+    def fit(self, texts: Sequence[str], y: None = None) -> Self:
+        """Look the model up.
+
+        Raises:
+            ModelUnavailable: if it cannot be had, or `transformers` is not installed.
+        """
+        where = pretrained.located(self.model)
+        tokenizer, config = pretrained.read(where)
+        described = config.to_dict()
+        described.pop("_name_or_path", None)  # a place on this machine
+        self.architecture_: str = json.dumps(described, sort_keys=True)
+        self.tokenizer_: str = tokenizer.backend_tokenizer.to_str()
+        self.unknown_: int | None = tokenizer.unk_token_id
+        self.special_: list[int] = sorted(set(tokenizer.all_special_ids) - {self.unknown_})
+        self._weights = where  # not part of the saved state: the encoder's weights begin with them and are saved
+        return self
+
+    def transform(self, texts: Sequence[str]) -> CsrRows:
+        """One sequence of numbers per text."""
+        check_is_fitted(self)
+        tokenizer, listed = self._loaded(), list(texts)
+        blocks = [
+            [encoding.ids for encoding in tokenizer.encode_batch_fast(listed[start : start + BLOCK])]
+            for start in range(0, len(listed), BLOCK)
+        ]
+        sequences = list(chain.from_iterable(blocks))
+        indptr = np.zeros(len(sequences) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, sequences), np.int64, len(sequences)), out=indptr[1:])
+        numbers = self._numbers(np.fromiter(chain.from_iterable(sequences), np.int64, indptr[-1]))
+        return CsrRows(indptr, numbers.astype(np.int32), None, tokenizer.get_vocab_size() + 1)
+
+    @property
+    def shape(self) -> dict[str, Any]:
+        """`width`: how many numbers there are; `transformer`: what `modules.transformer.Transformer` must know."""
+        tokenizer = self._loaded()
+        width = tokenizer.get_vocab_size() + 1
+        tokenizer.no_truncation()
+        joined = tokenizer.encode("a", "a")
+        texts = joined.sequence_ids  # None for a special token, else which text a token is of
+        begins, second = texts.index(0), texts.index(1)
+        ends = texts[::-1].index(1)
+        between = joined.ids[second - texts[:second][::-1].index(0) + ends : second]  # the first text ends anyway
+        transformer = {
+            "architecture": self.architecture_,
+            "unknown": self.unknown_,
+            "special": [1 + i for i in self.special_],
+            "begins": begins,
+            "between": [1 + i for i in between],
+            "weights": getattr(self, "_weights", None),
+        }
+        return {"width": width, "transformer": transformer}
+
+    @property
+    def key(self) -> str:
+        """Names the tokenizer by its bytes: one model name may come to stand for another model."""
+        return hashlib.sha256(self.tokenizer_.encode()).hexdigest()[:8]
+
+    def _numbers(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.where(ids == (-1 if self.unknown_ is None else self.unknown_), UNKNOWN_TOKEN, ids + 1)
+
+    def _loaded(self) -> Any:
+        from tokenizers import Tokenizer
+
+        tokenizer: Any = Tokenizer.from_str(self.tokenizer_)
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(self.max_length)
+        return tokenizer

@@ -1,0 +1,107 @@
+"""Pretrained transformers: where a named one is to be found, and how it is read.
+
+A name is a local folder, else a folder `models/<name>` of the mirror that `TWICETOLD_MIRROR` names, else a model of the
+Hugging Face hub, which `transformers` fetches and keeps by itself. Nothing that is read can run code: weights come from
+safetensors files alone, and a model's own Python files are never loaded.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+
+class ModelUnavailable(OSError):
+    """A pretrained model cannot be had here; the message says what to do."""
+
+
+def located(model: str) -> str:
+    """The folder that holds a model; its name again where only the hub can have it.
+
+    Args:
+        model: a folder, or a name such as `sentence-transformers/all-MiniLM-L6-v2`; a mirror may leave out the part
+            before the slash.
+    """
+    if Path(model).is_dir():
+        return model
+    mirror = os.environ.get("TWICETOLD_MIRROR")
+    if mirror:
+        for name in (model, model.rpartition("/")[2]):
+            if (folder := Path(mirror, "models", name)).is_dir():
+                return str(folder)
+    return model
+
+
+def transformers() -> ModuleType:
+    """The package, imported when it is needed: it takes seconds.
+
+    Raises:
+        ModelUnavailable: if it is not installed.
+    """
+    try:
+        import transformers
+    except ImportError as error:
+        raise ModelUnavailable(
+            "a pretrained transformer needs the package transformers, which is not installed: "
+            "pip install 'twicetold[transformers]', or choose another model"
+        ) from error
+    module: ModuleType = transformers
+    return module
+
+
+def read(model: str) -> tuple[Any, Any]:
+    """Tokenizer and configuration of a model.
+
+    Args:
+        model: what `located` gave.
+
+    Raises:
+        ModelUnavailable: if there is no such model.
+    """
+    package = transformers()
+    with _readable(model):
+        tokenizer = package.AutoTokenizer.from_pretrained(model, trust_remote_code=False)
+        return tokenizer, package.AutoConfig.from_pretrained(model, trust_remote_code=False)
+
+
+def build(architecture: str, weights: str | None) -> Any:
+    """The network, in float32; with random weights where `weights` is None, to be overwritten by saved ones.
+
+    Args:
+        architecture: its configuration, as JSON.
+        weights: where the pretrained ones are, as `located` gave it.
+
+    Raises:
+        ModelUnavailable: if there are no weights in safetensors format.
+    """
+    import json
+
+    import torch
+
+    package = transformers()
+    config = package.AutoConfig.for_model(**json.loads(architecture))
+    if weights is None:
+        return package.AutoModel.from_config(config, trust_remote_code=False)
+    package.utils.logging.disable_progress_bar()
+    with _readable(weights):
+        return package.AutoModel.from_pretrained(
+            weights, config=config, use_safetensors=True, dtype=torch.float32, trust_remote_code=False
+        )
+
+
+@contextmanager
+def _readable(model: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        mirror = os.environ.get("TWICETOLD_MIRROR")
+        tried = f"the mirror has no models/{model.rpartition('/')[2]}" if mirror else "TWICETOLD_MIRROR names no mirror"
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        raise ModelUnavailable(
+            f"cannot read the pretrained model {model!r}: {reason} "
+            f"({'it is a folder' if Path(model).is_dir() else f'it is no folder, {tried}'}). "
+            "Set features.model to a folder with config.json, tokenizer.json and model.safetensors, "
+            "or to the name of a model at huggingface.co while that can be reached."
+        ) from error

@@ -1,0 +1,60 @@
+"""Vectors of a corpus's tokens from a network that is not trained, kept on disk: an epoch reads them instead.
+
+One memory-mapped float16 file, named by the bytes of the network and of the token sequences: another model, another
+corpus or another tokenizer gives another file.
+
+Shape letters: K tokens of the corpus, H dimensions of a vector.
+"""
+
+import hashlib
+import inspect
+import logging
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from twicetold.features.rows import CsrRows
+from twicetold.files import write_file
+from twicetold.models.protocol import OnFrozen
+
+BATCH = 4096  # texts at once
+
+log = logging.getLogger(__name__)
+
+
+def with_token_vectors(encoder: OnFrozen, rows: CsrRows, folder: Path, *, device: torch.device) -> CsrRows:
+    """The same sequences with a vector for each token as its value, memory-mapped; made on first use.
+
+    Args:
+        encoder: whose `token_vectors` to keep; it ends on the CPU.
+        rows: the corpus's sequences.
+        folder: where cached rows live.
+        device: where to compute them.
+    """
+    file = folder / f"vectors-{_key(encoder.frozen, rows)}.npy"
+    if not file.exists():
+        log.info("token vectors of %s texts are made once, in %s", f"{len(rows):,}", file)
+        encoder.frozen.to(device)
+        with write_file(file) as temporary, torch.inference_mode():
+            size = encoder.token_vectors(rows.gather(np.arange(1)).to(device)).shape[1]
+            shape = (len(rows.indices), size)
+            kept = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float16, shape=shape)
+            for start in range(0, len(rows), BATCH):
+                texts = np.arange(start, min(start + BATCH, len(rows)))
+                ends = rows.indptr[start], rows.indptr[texts[-1] + 1]
+                kept[ends[0] : ends[1]] = encoder.token_vectors(rows.gather(texts).to(device)).cpu().numpy()
+            kept.flush()
+        encoder.frozen.cpu()
+    return replace(rows, values=np.load(file, mmap_mode="r", allow_pickle=False))
+
+
+def _key(frozen: nn.Module, rows: CsrRows) -> str:
+    total = hashlib.sha256(Path(inspect.getfile(type(frozen))).read_bytes())
+    for name, tensor in sorted(frozen.state_dict().items()):
+        total.update(name.encode() + np.ascontiguousarray(tensor.cpu().numpy()).data)
+    for array in (rows.indptr, rows.indices):
+        total.update(np.ascontiguousarray(array).data)
+    return total.hexdigest()[:16]
