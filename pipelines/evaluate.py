@@ -4,8 +4,9 @@ After `train.py data=quora model=dae hydra.run.dir=X`: `evaluate.py data=quora m
 """
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import hydra
 import numpy as np
@@ -21,10 +22,12 @@ from twicetold.errors import readable_errors
 from twicetold.evaluation.evaluators import Report
 from twicetold.evaluation.figures import save_roc_csv, save_roc_figure
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
+from twicetold.evaluation.pairwise_knn import save_rates
 from twicetold.features.cache import feature_rows
 from twicetold.files import write_file, write_text
 from twicetold.identity import Identity
 from twicetold.scoring import evaluation_inputs, load_scorer
+from twicetold.searching import Searched, search_reports
 
 SCORES = pa.schema({"split": pa.string(), "label": pa.float32(), "score": pa.float32()})
 
@@ -44,15 +47,28 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     inputs = {split: evaluation_inputs(scorer.encoder, rows, corpus, split) for split in ("val", "test")}
     evaluator = instantiate(cfg.evaluator)
     report = evaluator.report(corpus.kind, **inputs, positive_grade=corpus.card.get("positive_grade"))
+    searched = search_reports(scorer.encoder, rows, corpus, evaluator)
+    report = replace(report, **with_searched(report, searched))
     write(report, inputs, out)
+    save_rates(out / layout.PAIRWISE_KNN, searched.knn.rates if searched and searched.knn else {})
     samples = [] if corpus.kind == "documents" else scorer.verdicts(evaluator.sample_pairs)
     write_text(out / layout.SAMPLES, json.dumps([asdict(v) for v in samples], ensure_ascii=False, indent=2) + "\n")
     settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin=cfg.origin)
+    files = (layout.METRICS, layout.INTERVALS, layout.SAMPLES, layout.ROC, layout.ROC_FIGURE, layout.PAIRWISE_KNN)
     with tracking.reopen(settings, experiment=who.data, name=who.run_name, tags=who.tags, params=who.learning) as run:
         run.log_metrics({f"{s}/{name}": v for s, metrics in report.metrics.items() for name, v in metrics.items()})
-        for file in (layout.METRICS, layout.INTERVALS, layout.SAMPLES, layout.ROC, layout.ROC_FIGURE):
+        for file in files:
             run.log_file(out / file, "evaluation")
     print(f"{who.data} {who.run_name}: test " + ", ".join(f"{n} {v:.4f}" for n, v in report.metrics["test"].items()))
+
+
+def with_searched(report: Report, searched: Searched | None) -> dict[str, Any]:
+    """Metrics and intervals of the report, with those of the vectors."""
+    parts = [report, *(part for part in (searched.found, searched.knn) if part)] if searched else [report]
+    return {
+        name: {split: {k: v for part in parts for k, v in getattr(part, name).get(split, {}).items()} for split in each}
+        for name, each in (("metrics", report.metrics), ("intervals", report.intervals))
+    }
 
 
 def write(report: Report, inputs: dict[str, ScoredPairs | DocumentVectors], out: Path) -> None:

@@ -32,6 +32,7 @@ SAMPLES = "samples.json"
 EXPLANATION = "explanation.csv"  # pairs of terms and what each adds to a score; no stage depends on it
 EXPLANATION_FIGURE = "explanation.svg"
 TERMS = "terms.csv"  # largest terms of each dimension of an embedding
+PAIRWISE_KNN = "pairwise_knn.csv"  # split, k, rates of the pairwise k-NN rule; no rows for documents
 OBSERVED = "observed.json"  # seconds and texts per second on this machine; no stage depends on it
 
 # reports/

@@ -72,7 +72,8 @@ def test_dvc_yaml_uses_the_file_names_of_the_layout():
     evaluate = STAGES["evaluate"]
     outs = [next(iter(o)) if isinstance(o, dict) else o for k in ("metrics", "plots", "outs") for o in evaluate[k]]
     names = {Path(out).name for out in outs}
-    assert names == {layout.METRICS, layout.ROC, layout.ROC_FIGURE, layout.INTERVALS, layout.SCORES, layout.SAMPLES}
+    curves = {layout.ROC, layout.ROC_FIGURE, layout.PAIRWISE_KNN}
+    assert names == {layout.METRICS, layout.INTERVALS, layout.SCORES, layout.SAMPLES, *curves}
     assert STAGES["train"]["outs"] == [f"${{paths.runs}}/${{key}}/{layout.MODEL}"]
 
 

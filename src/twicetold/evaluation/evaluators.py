@@ -8,7 +8,7 @@
 | | `precision_at_<k>_<group>, recall_at_<k>_<group>` of all other groups; `f1_<primary group>, threshold` |
 
 Where a source publishes a threshold, labelled pairs have `published_threshold` as well, with the accuracy and the F1
-that it gives.
+that it gives. What the vectors of a family are good for besides is measured in `corpus_search` and `pairwise_knn`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,11 +20,13 @@ from numpy.typing import NDArray
 
 from twicetold.evaluation import intervals
 from twicetold.evaluation.all_pairs import BINS, PairHistogram, named_counts, pair_counts, pair_histograms
+from twicetold.evaluation.corpus_search import CorpusSearch
 from twicetold.evaluation.decision import Decision, decide, decide_counts
 from twicetold.evaluation.influence import all_pairs_intervals
 from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors, ScoredPairs
 from twicetold.evaluation.intervals import Interval
 from twicetold.evaluation.pair_metrics import Confusion, log_losses, pearson, spearman, squared_errors
+from twicetold.evaluation.pairwise_knn import PairwiseKnn
 from twicetold.evaluation.ranking import RocCurve, ScoreCounts
 from twicetold.evaluation.retrieval import knn_right, nearest, precision_and_recall
 
@@ -73,6 +75,8 @@ class Standard:
         seed: of the bootstrap.
         published_threshold: labelled pairs are judged at this one as well; None where the source has none.
         sample_pairs: pairs of texts that each model of pairs is asked about, to be shown; they are not measured.
+        corpus_search: how search in the whole corpus is measured; `twicetold.searching` brings it the vectors.
+        pairwise_knn: how the rule of mutual neighbours is measured, likewise.
     """
 
     bins: int = BINS
@@ -83,6 +87,8 @@ class Standard:
     seed: int = 0
     published_threshold: float | None = None
     sample_pairs: Sequence[tuple[str, str]] = ()
+    corpus_search: CorpusSearch = field(default_factory=CorpusSearch)
+    pairwise_knn: PairwiseKnn = field(default_factory=PairwiseKnn)
 
     def __post_init__(self) -> None:
         for pair in self.sample_pairs:

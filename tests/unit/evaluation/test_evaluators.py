@@ -7,8 +7,10 @@ import pytest
 import yaml
 from sklearn.metrics import f1_score
 
+from twicetold.evaluation.corpus_search import CorpusSearch
 from twicetold.evaluation.evaluators import Standard
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
+from twicetold.evaluation.pairwise_knn import PairwiseKnn
 
 LEAF = Path(__file__).parents[3] / "conf" / "evaluator" / "standard.yaml"
 EVALUATOR = Standard(resamples=100)
@@ -187,4 +189,8 @@ def test_the_leaf_in_conf_is_the_default_evaluator():
     assert leaf.pop("_convert_") == "all"
     leaf["classes"] = tuple(leaf["classes"])
     assert all(len(pair) == 2 for pair in leaf.pop("sample_pairs"))
+    leaf["corpus_search"]["at"] = tuple(leaf["corpus_search"]["at"])
+    for name, part in (("corpus_search", CorpusSearch), ("pairwise_knn", PairwiseKnn)):
+        assert leaf[name].pop("_target_") == f"{part.__module__}.{part.__name__}"
+        leaf[name] = part(**leaf[name])
     assert Standard(**leaf) == Standard()

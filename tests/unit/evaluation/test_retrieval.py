@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from twicetold.evaluation import retrieval
+from twicetold import search
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.evaluation.retrieval import NOBODY, Neighbours, hits, knn_right, nearest, precision_and_recall
+from twicetold.evaluation.retrieval import hits, knn_right, nearest, precision_and_recall
+from twicetold.search import NOBODY, Neighbours
 
 
 def integers(seed, count, *, sparse_side=False):
@@ -32,7 +33,7 @@ def test_neighbours_are_those_of_a_full_stable_sort(seed, count, sparse_side, bl
     expected = np.argsort(-scores, axis=1, kind="stable")[:, :5]
     similarity = np.take_along_axis(scores, expected, axis=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(retrieval, "BLOCK", block)
+        patch.setattr(search, "BLOCK", block)
         found = nearest(vectors, k=5)
     assert found.index.tolist() == np.where(np.isneginf(similarity), NOBODY, expected).tolist()
     assert found.similarity.tolist() == np.where(np.isneginf(similarity), 0, similarity).tolist()

@@ -1,0 +1,176 @@
+"""Are the texts that say the same found among all texts of a corpus? Recall, MRR and nDCG of its own texts as queries.
+
+    recall at k   share of a query's relevant texts among the k most similar ones
+    MRR at k      1 / rank of the first relevant text, 0 if it is not among the k (mean reciprocal rank)
+    nDCG at k     Σ 1 / log2(1 + rank) over the relevant texts found, over the same sum if all stood in front
+
+Each is averaged over the queries. A query is never its own answer. What training could know of a query is struck from
+its list, neither right nor wrong: see `Asked.known`.
+
+The search is exact. For dense vectors of a corpus that is large enough for an index to pay, the same queries are put
+to an approximate index as well: recall with it, and how much of the exact lists it finds.
+
+Shape letters: M texts, Q queries, k ranks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from twicetold.evaluation.inputs import Vectors
+from twicetold.evaluation.intervals import Interval, clustered_mean_interval
+from twicetold.evaluation.ranking import Floats
+from twicetold.search import NOBODY, Index, Neighbours
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What one split asks of the texts, and what would answer it.
+
+    Args:
+        queries: (Q,) rows of the texts.
+        relevant: (M,) codes: the other texts of a query's code are its relevant ones.
+        known: (M,) codes: the texts of a query's code that are not relevant to it are struck from its list.
+    """
+
+    queries: NDArray[np.int64]
+    relevant: NDArray[np.int64]
+    known: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        if self.relevant.shape != self.known.shape:
+            raise ValueError(f"expected two codes per text, got {self.relevant.shape} and {self.known.shape} of them")
+        if len(self.queries) and self.answers().min() < 1:
+            raise ValueError("every query needs a relevant text besides itself")
+
+    def answers(self) -> NDArray[np.int64]:
+        """(Q,) number of relevant texts of each query."""
+        return _sizes(self.relevant)[self.queries] - 1
+
+    def sample(self, count: int, *, seed: int) -> "Asked":
+        """`count` of the queries at most, in their order."""
+        if len(self.queries) <= count:
+            return self
+        chosen = np.sort(np.random.default_rng(seed).choice(self.queries, count, replace=False))
+        return Asked(chosen, self.relevant, self.known)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was measured.
+
+    Args:
+        metrics: split -> measure -> value; a split that asks nothing has none.
+        intervals: "test" -> measure -> 95 % interval; the unit of sampling is the set of texts that say the same.
+    """
+
+    metrics: dict[str, dict[str, float]]
+    intervals: dict[str, dict[str, Interval]]
+
+
+@dataclass(frozen=True)
+class CorpusSearch:
+    """How search in the whole corpus is measured.
+
+    Args:
+        at: ranks at which recall is read.
+        rank: of MRR, of nDCG and of the measures of the index.
+        queries: a split that asks more is measured on a sample of so many queries.
+        texts: a larger corpus is searched in part: the texts of validation and test and a sample of the others.
+        index_from: number of texts from which on an approximate index is measured as well.
+        seed: of the samples and of the index.
+    """
+
+    at: Sequence[int] = (1, 5, 10, 100)
+    rank: int = 10
+    queries: int = 2000
+    texts: int = 200_000
+    index_from: int = 10_000
+    seed: int = 0
+
+    def report(self, queries: Vectors, texts: Vectors, *, val: Asked, test: Asked) -> Found:
+        """Search for what both splits ask.
+
+        Args:
+            queries: (M, d) vectors of the texts as queries, dense or CSR.
+            texts: (M, d) vectors of the texts as what is found.
+            val: what validation asks.
+            test: what test asks.
+        """
+        asked = {split: each.sample(self.queries, seed=self.seed) for split, each in (("val", val), ("test", test))}
+        asked = {split: each for split, each in asked.items() if len(each.queries)}
+        with_index = not sparse.issparse(texts) and texts.shape[0] >= self.index_from
+        exact = Index(texts)
+        index = Index(texts, approximate=True, seed=self.seed) if with_index else None
+        metrics: dict[str, dict[str, float]] = {}
+        intervals: dict[str, dict[str, Interval]] = {}
+        for split, each in asked.items():
+            depth = max(*self.at, self.rank)
+            found = search_for(each, exact, queries, k=depth)
+            values = self._measures(each, found)
+            if index is not None:
+                found_by_index = search_for(each, index, queries, k=depth)
+                values |= {
+                    f"index_recall_at_{self.rank}": recall(each, found_by_index, k=self.rank),
+                    f"index_agreement_at_{self.rank}": agreement(found, found_by_index, k=self.rank),
+                }
+            metrics[split] = {name: float(value.mean()) for name, value in values.items()}
+            if split == "test":
+                units = each.relevant[each.queries]
+                intervals[split] = {name: clustered_mean_interval(value, units) for name, value in values.items()}
+        return Found(metrics, intervals)
+
+    def _measures(self, asked: Asked, found: Neighbours) -> dict[str, Floats]:
+        return {
+            **{f"retrieval_recall_at_{k}": recall(asked, found, k=k) for k in self.at},
+            f"retrieval_mrr_at_{self.rank}": reciprocal_rank(asked, found, k=self.rank),
+            f"retrieval_ndcg_at_{self.rank}": discounted_gain(asked, found, k=self.rank),
+        }
+
+
+def search_for(asked: Asked, index: Index, queries: Vectors, *, k: int) -> Neighbours:
+    """The k most similar texts of each query, itself and what is known left out."""
+    # Struck texts are dropped after the search, so it goes deeper by as many as there may be.
+    deeper = int(_sizes(asked.known)[asked.queries].max(initial=1))
+    found = index.search(queries[asked.queries], k=k + deeper)
+    code, known = asked.relevant[asked.queries, None], asked.known[asked.queries, None]
+    struck = (asked.known[found.index] == known) & (asked.relevant[found.index] != code)
+    return found.keeping(~struck & (found.index != asked.queries[:, None]), k=k)
+
+
+def recall(asked: Asked, found: Neighbours, *, k: int) -> Floats:
+    """(Q,) share of the relevant texts among the first k."""
+    return np.asarray(_right(asked, found, k).sum(axis=1) / asked.answers())
+
+
+def reciprocal_rank(asked: Asked, found: Neighbours, *, k: int) -> Floats:
+    """(Q,) 1 / rank of the first relevant text among the first k, 0 where there is none."""
+    return np.asarray((_right(asked, found, k) / np.arange(1, k + 1)).max(axis=1))
+
+
+def discounted_gain(asked: Asked, found: Neighbours, *, k: int) -> Floats:
+    """(Q,) normalised discounted cumulative gain of the first k (Järvelin and Kekäläinen 2002), relevance 0 or 1."""
+    gain = 1 / np.log2(np.arange(2, k + 2))
+    best = gain.cumsum()[np.minimum(asked.answers(), k) - 1]
+    return np.asarray(_right(asked, found, k) @ gain / best)
+
+
+def agreement(exact: Neighbours, other: Neighbours, *, k: int) -> Floats:
+    """(Q,) share of the first k of the exact search that are among the first k of the other one."""
+    same = exact.index[:, :k, None] == other.index[:, None, :k]
+    return np.asarray(same.any(axis=2).mean(axis=1))
+
+
+def _right(asked: Asked, found: Neighbours, k: int) -> NDArray[np.bool_]:
+    """(Q, k) whether each of the first k is relevant."""
+    first = found.index[:, :k]
+    return np.asarray((asked.relevant[first] == asked.relevant[asked.queries, None]) & (first != NOBODY))
+
+
+def _sizes(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(M,) how many texts share each text's code."""
+    _, place, sizes = np.unique(codes, return_inverse=True, return_counts=True)
+    return np.asarray(sizes[place])

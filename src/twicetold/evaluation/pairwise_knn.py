@@ -1,0 +1,221 @@
+"""The pairwise k-NN rule: two texts say the same if and only if each is among the k nearest neighbours of the other.
+
+Tang and Aw 2020, "FILM: A Fast, Interpretable, and Low-rank Metric Learning Approach for Sentence Matching",
+arXiv:2010.05523, section 3.3.
+
+    r_a(b)       1 + number of texts, a left out, that are more similar to a than b is
+    same(a, b)   max(r_a(b), r_b(a)) ≤ k
+
+Neighbours are looked for in the pool, the texts of the evaluated split, by the family's own similarity (the cosine, for
+all families but BM25). The rule is transductive: what it says of two texts depends on which other texts are
+asked about at the same time. A threshold on the score is not, so the two are reported side by side.
+
+Texts that are equally similar, up to the rounding of float32, share the best rank among them. With sparse vectors, two
+texts without a common term are never neighbours.
+
+k is the smallest that is most often right on validation. The cross-entropy of a rule that only says yes or no needs two
+probabilities, which the paper does not give; here they are those that validation shows, smoothed by one pair of each
+kind: (TP + 1) / (TP + FP + 2) after a yes and (FN + 1) / (FN + TN + 2) after a no, at each k.
+
+Shape letters: n texts of the pool, P pairs, K values of k.
+"""
+
+import csv
+import io
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from twicetold.evaluation.inputs import Vectors, binary
+from twicetold.evaluation.intervals import Interval, accuracy_interval
+from twicetold.evaluation.ranking import Floats
+from twicetold.files import write_text
+from twicetold.parallel import in_parallel
+from twicetold.search import BLOCK, similarities
+
+ROUNDING = 1e-6  # of a similarity, relative to itself or to 1
+
+
+@dataclass(frozen=True)
+class PooledPairs:
+    """Labelled pairs of texts, and the pool of texts that they are part of.
+
+    Args:
+        queries: (n, d) vectors of the pool as queries, dense or CSR.
+        texts: (n, d) vectors of the pool as texts; the same object where the two roles do not differ.
+        left: (P,) rows of the pool.
+        right: (P,) rows of the pool.
+        label: (P,) 0 or 1.
+    """
+
+    queries: Vectors
+    texts: Vectors
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    label: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def sample(self, count: int, *, seed: int) -> "PooledPairs":
+        """`count` of the pairs at most, in their order, within the same pool."""
+        if len(self) <= count:
+            return self
+        rows = np.sort(np.random.default_rng(seed).choice(len(self), count, replace=False))
+        return PooledPairs(self.queries, self.texts, self.left[rows], self.right[rows], self.label[rows])
+
+
+@dataclass(frozen=True)
+class KnnRates:
+    """What the rule does for each k from 1 to K, each (K,)."""
+
+    true_positive_rate: Floats
+    true_negative_rate: Floats
+    false_positive_rate: Floats
+    false_negative_rate: Floats
+    accuracy: Floats
+    cross_entropy: Floats
+
+
+@dataclass(frozen=True)
+class KnnReport:
+    """What was measured.
+
+    Args:
+        metrics: split -> measure -> value, at the k that validation chooses.
+        intervals: "test" -> measure -> 95 % interval.
+        rates: split -> rates against k.
+    """
+
+    metrics: dict[str, dict[str, float]]
+    intervals: dict[str, dict[str, Interval]]
+    rates: dict[str, KnnRates]
+
+
+@dataclass(frozen=True)
+class PairwiseKnn:
+    """The rule, tried for every k.
+
+    Args:
+        most: K, the largest k that is tried.
+        pairs: a larger split is measured on a sample of so many pairs; the pool stays whole.
+        seed: of that sample.
+    """
+
+    most: int = 55
+    pairs: int = 20_000
+    seed: int = 0
+
+    def report(self, *, val: PooledPairs, test: PooledPairs) -> KnnReport:
+        """Choose k on validation and apply it to test.
+
+        Raises:
+            ValueError: if a split has pairs of one class only.
+        """
+        counts = {
+            split: self._counts(pairs.sample(self.pairs, seed=self.seed))
+            for split, pairs in (("val", val), ("test", test))
+        }
+        rates = {split: _rates(each, calibration=counts["val"]) for split, each in counts.items()}
+        best = int(rates["val"].accuracy.argmax())
+        metrics = {
+            split: {
+                "pairwise_knn_accuracy": float(each.accuracy[best]),
+                "pairwise_knn_log_loss": float(each.cross_entropy[best]),
+                "pairwise_knn_k": float(best + 1),
+            }
+            for split, each in rates.items()
+        }
+        right = int(counts["test"].true_positive[best] + counts["test"].true_negative[best])
+        interval = accuracy_interval(right, counts["test"].positives + counts["test"].negatives)
+        return KnnReport(metrics, {"test": {"pairwise_knn_accuracy": interval}}, rates)
+
+    def _counts(self, pairs: PooledPairs) -> "_Counts":
+        truth = binary(pairs.label)
+        ranks = np.minimum(mutual_ranks(pairs), self.most + 1)
+        said = np.bincount(2 * ranks + truth, minlength=2 * self.most + 4).reshape(-1, 2)[1:-1].cumsum(axis=0)
+        return _Counts(said[:, 1], said[:, 0], positives=int(truth.sum()), negatives=int((~truth).sum()))
+
+
+def mutual_ranks(pairs: PooledPairs) -> NDArray[np.int64]:
+    """(P,) the larger of the two ranks that the texts of each pair have among each other's neighbours.
+
+    Every pair is looked at from both sides, a block of them at a time: nothing of size n x n is ever held.
+    """
+    similar = similarities(pairs.queries, pairs.texts)
+    from_ends = np.concatenate([pairs.left, pairs.right])
+    to_ends = np.concatenate([pairs.right, pairs.left])
+    pool = pairs.texts.shape[0]
+    ranks = np.empty(len(from_ends), np.int64)
+    step = max(1, BLOCK // pool)
+
+    def rank(block: int) -> None:
+        part = slice(block * step, (block + 1) * step)
+        source, target = from_ends[part], torch.from_numpy(to_ends[part])
+        scores = similar(source)
+        row = torch.arange(len(scores))
+        own = scores[row, target]
+        scores[row, torch.from_numpy(source)] = -torch.inf  # a text is no neighbour of itself
+        nearer = scores > (own + ROUNDING * own.abs().clamp(1, 1e6))[:, None]
+        ranks[part] = torch.where(own.isneginf(), pool, nearer.sum(dim=1) + 1).numpy()
+
+    for _ in in_parallel(rank, math.ceil(len(ranks) / step)):
+        pass
+    return np.asarray(ranks.reshape(2, -1).max(axis=0))
+
+
+def save_rates(path: Path, rates: Mapping[str, KnnRates]) -> None:
+    """Write the rates of each split as a table, one row for each k; without splits, its head alone."""
+    table = io.StringIO()
+    rows = csv.writer(table, lineterminator="\n")
+    names = [field.name for field in fields(KnnRates)]
+    rows.writerow(["split", "k", *names])
+    for split, each in rates.items():
+        columns = (getattr(each, name).tolist() for name in names)
+        rows.writerows(
+            (split, k, *(f"{v:.6f}" for v in values)) for k, values in enumerate(zip(*columns, strict=True), 1)
+        )
+    write_text(path, table.getvalue())
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """Pairs of each label that the rule calls the same, (K,) each."""
+
+    true_positive: NDArray[np.int64]
+    false_positive: NDArray[np.int64]
+    positives: int
+    negatives: int
+
+    @property
+    def true_negative(self) -> NDArray[np.int64]:
+        return self.negatives - self.false_positive
+
+    @property
+    def false_negative(self) -> NDArray[np.int64]:
+        return self.positives - self.true_positive
+
+
+def _rates(counts: _Counts, *, calibration: _Counts) -> KnnRates:
+    after_yes = (calibration.true_positive + 1) / (calibration.true_positive + calibration.false_positive + 2)
+    after_no = (calibration.false_negative + 1) / (calibration.false_negative + calibration.true_negative + 2)
+    surprise = (
+        counts.true_positive * -np.log(after_yes)
+        + counts.false_positive * -np.log1p(-after_yes)
+        + counts.false_negative * -np.log(after_no)
+        + counts.true_negative * -np.log1p(-after_no)
+    )
+    total = counts.positives + counts.negatives
+    return KnnRates(
+        true_positive_rate=counts.true_positive / counts.positives,
+        true_negative_rate=counts.true_negative / counts.negatives,
+        false_positive_rate=counts.false_positive / counts.negatives,
+        false_negative_rate=counts.false_negative / counts.positives,
+        accuracy=(counts.true_positive + counts.true_negative) / total,
+        cross_entropy=surprise / total,
+    )
