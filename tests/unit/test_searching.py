@@ -1,0 +1,138 @@
+"""Which texts ask and which answer, on corpora small enough to see."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+
+from twicetold.data.corpus import Corpus, Pairs
+from twicetold.evaluation.corpus_search import CorpusSearch
+from twicetold.evaluation.evaluators import Standard
+from twicetold.features.rows import CsrRows
+from twicetold.models.protocol import Searchable
+from twicetold.searching import asked_of, search_reports, searched_texts
+
+
+def pairs(*rows):
+    left, right, label = zip(*rows)
+    return Pairs(np.array(left), np.array(right), np.array(label, np.float32))
+
+
+def corpus_of_pairs(kind="labelled_pairs", **card):
+    """Train knows 0-1 and 1-2, test asks 0-3 and 3-4; texts 5 and 6 are equal; 7 to 9 are nobody's duplicate."""
+    same, other = (1, 0) if kind == "labelled_pairs" else (4.5, 1)
+    splits = {
+        "train": pairs((0, 1, same), (1, 2, same), (7, 8, other)),
+        "val": pairs((5, 9, same), (7, 9, other)),
+        "test": pairs((0, 3, same), (3, 4, same), (8, 9, other)),
+    }
+    return Corpus(
+        name="small",
+        kind=kind,
+        ids=pa.array([str(i) for i in range(10)]),
+        texts=pa.array(["a", "b", "c", "d", "e", "f", "f", "h", "i", "j"]),
+        groups={},
+        members={s: np.unique(np.concatenate([p.left, p.right])) for s, p in splits.items()},
+        pairs=splits,
+        card=card,
+    )
+
+
+def corpus_of_documents():
+    """Stories 0 (texts 0, 1, 4), 1 (2, 5) and one of unknown story; categories are no answers."""
+    return Corpus(
+        name="small",
+        kind="documents",
+        ids=pa.array([str(i) for i in range(6)]),
+        texts=pa.array(list("abcdef")),
+        groups={"story": np.array([0, 0, 1, -1, 0, 1]), "category": np.zeros(6, np.int64)},
+        members={"train": np.array([0, 1, 2]), "val": np.array([3]), "test": np.array([4, 5])},
+    )
+
+
+def sets(asked, query):
+    """Relevant and struck texts of one query."""
+    texts = np.arange(len(asked.relevant))
+    right = (asked.relevant == asked.relevant[query]) & (texts != query)
+    struck = (asked.known == asked.known[query]) & ~right & (texts != query)
+    return set(texts[right].tolist()), set(texts[struck].tolist())
+
+
+@pytest.mark.parametrize(
+    "corpus", [corpus_of_pairs(), corpus_of_pairs("graded_pairs", positive_grade=4.0)], ids=["labelled", "graded"]
+)
+def test_the_closure_of_the_splits_own_duplicates_answers_and_what_training_knew_is_struck(corpus):
+    asked = asked_of(corpus, "test", np.arange(10), classes=["category"])
+    assert asked.queries.tolist() == [0, 3, 4]
+    assert sets(asked, 0) == ({3, 4}, {1, 2})
+    assert sets(asked, 4) == ({0, 3}, {1, 2})
+
+
+def test_the_same_text_word_for_word_is_struck():
+    asked = asked_of(corpus_of_pairs(), "val", np.arange(10), classes=["category"])
+    assert asked.queries.tolist() == [5, 9]
+    assert sets(asked, 9) == ({5}, {6})
+
+
+def test_documents_are_answered_by_their_story_in_every_split():
+    asked = asked_of(corpus_of_documents(), "test", np.arange(6), classes=["category"])
+    assert asked.queries.tolist() == [4, 5]
+    assert sets(asked, 4) == ({0, 1}, set())
+    assert asked_of(corpus_of_documents(), "val", np.arange(6), classes=["category"]).queries.tolist() == []
+
+
+def test_where_every_group_is_a_class_nothing_is_asked():
+    asked = asked_of(corpus_of_documents(), "test", np.arange(6), classes=["category", "story"])
+    assert asked.queries.tolist() == []
+
+
+def test_a_large_corpus_is_searched_in_part_with_all_of_validation_and_test():
+    corpus = corpus_of_pairs()
+    texts = searched_texts(corpus, 8, seed=0)
+    assert len(texts) == 8
+    assert set(texts.tolist()) >= {0, 3, 4, 5, 7, 8, 9}
+    assert np.array_equal(texts, np.unique(texts))
+    asked = asked_of(corpus, "test", texts, classes=["category"])
+    assert texts[asked.queries].tolist() == [0, 3, 4]
+    assert searched_texts(corpus, 3, seed=0).tolist() == [0, 3, 4, 5, 7, 8, 9]
+    assert searched_texts(corpus, 10, seed=0).tolist() == list(range(10))
+
+
+class Lookup(torch.nn.Module):
+    """A family whose vector of a text is a row of a table."""
+
+    def __init__(self, table):
+        super().__init__()
+        self.table = torch.from_numpy(table)
+
+    def encode(self, features):
+        return self.table[features.indices]
+
+    def search_vectors(self, encoding):
+        return encoding, encoding
+
+
+class Reader(torch.nn.Module):
+    """A family that reads two texts together."""
+
+
+def numbered_rows(count):
+    return CsrRows(np.arange(count + 1), np.arange(count), None, count)
+
+
+def test_a_family_that_puts_duplicates_side_by_side_finds_them_all():
+    angle = np.array([0, 0.1, 0.05, 0.02, 0.03, 2, 2, 4, 5, 2.01])
+    family = Lookup(np.stack([np.cos(angle), np.sin(angle)], axis=1).astype(np.float32))
+    assert isinstance(family, Searchable)
+    evaluator = Standard(corpus_search=CorpusSearch(at=(1, 2), rank=2))
+    found = search_reports(family, numbered_rows(10), corpus_of_pairs(), evaluator)
+    assert found.found.metrics["test"]["retrieval_recall_at_2"] == 1
+    assert found.found.metrics["test"]["retrieval_ndcg_at_2"] == pytest.approx(1)
+    assert found.knn.rates["test"].accuracy[1] == 1  # at k = 2: among 0, 3 and 4, text 0 is nobody's nearest
+    documents = search_reports(Lookup(family.table.numpy()[:6]), numbered_rows(6), corpus_of_documents(), evaluator)
+    assert documents.knn is None
+    assert set(documents.found.metrics) == {"test"}
+
+
+def test_a_family_without_vectors_is_not_asked():
+    assert search_reports(Reader(), numbered_rows(10), corpus_of_pairs(), Standard()) is None
