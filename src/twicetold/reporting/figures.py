@@ -4,7 +4,7 @@ Colours are classes (`c0` to `c7`), so a figure follows light and dark; from the
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 import numpy as np
@@ -72,6 +72,51 @@ def reliability_figure(reliabilities: Sequence[tuple[int, Reliability]], *, titl
     return _square(lines, title=title, x_label="predicted probability", y_label="observed share")
 
 
+@dataclass(frozen=True)
+class Axis:
+    """One axis of a figure whose values are no shares."""
+
+    label: str
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+
+    def unit(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values as shares of the axis."""
+        return np.asarray((values - self.low) / (self.high - self.low))
+
+    def marks(self) -> list[tuple[float, str]]:
+        """Place on the axis, as a share of it, and text of each tick."""
+        places = self.unit(np.array(self.ticks)).tolist()
+        return [(place, f"{tick:g}") for place, tick in zip(places, self.ticks, strict=True)]
+
+
+def line_figure(lines: Sequence[Line], *, title: str, across: Axis, up: Axis, mark: float | None = None) -> str:
+    """Lines over axes of their own.
+
+    Args:
+        lines: in the units of the axes.
+        title: what the figure shows, for screen readers.
+        across: the horizontal axis.
+        up: the vertical axis.
+        mark: where a dotted line crosses the horizontal axis.
+    """
+    drawn = [replace(line, x=across.unit(line.x), y=up.unit(line.y)) for line in lines]
+    crossing = ""
+    if mark is not None:
+        at = _n(_across(float(across.unit(np.array(mark)))))
+        crossing = f'<path class="diagonal" d="M{at} {_TOP + _SIDE}V{_TOP}"/>'
+    return _square(
+        drawn,
+        title=title,
+        x_label=across.label,
+        y_label=up.label,
+        x_marks=across.marks(),
+        y_marks=up.marks(),
+        reference=crossing,
+    )
+
+
 def whisker(
     value: float, *, interval: tuple[float, float] | None, axis: tuple[float, float], baseline: float | None
 ) -> str:
@@ -124,21 +169,38 @@ def thinned(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.
     return x[keep], y[keep]
 
 
-def _square(lines: Sequence[Line], *, title: str, x_label: str, y_label: str) -> str:
+_UNIT_MARKS = [(tick, f"{tick:g}") for tick in (0.0, 0.25, 0.5, 0.75, 1.0)]
+_DIAGONAL = f'<path class="diagonal" d="M{_LEFT} {_TOP + _SIDE}L{_LEFT + _SIDE} {_TOP}"/>'
+
+
+def _square(
+    lines: Sequence[Line],
+    *,
+    title: str,
+    x_label: str,
+    y_label: str,
+    x_marks: Sequence[tuple[float, str]] = _UNIT_MARKS,
+    y_marks: Sequence[tuple[float, str]] = _UNIT_MARKS,
+    reference: str = _DIAGONAL,
+) -> str:
     width, height = _LEFT + _SIDE + _RIGHT, _TOP + _SIDE + _BOTTOM
     bottom, right, middle = _TOP + _SIDE, _LEFT + _SIDE, _LEFT + _SIDE / 2
     parts = [
         f'<svg class="figure" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(title)}">',
         f'<rect class="frame" x="{_LEFT}" y="{_TOP}" width="{_SIDE}" height="{_SIDE}"/>',
     ]
-    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
-        x, y = _across(tick), _up(tick)
-        if 0 < tick < 1:
-            parts.append(f'<path class="grid" d="M{_n(x)} {_TOP}V{bottom}M{_LEFT} {_n(y)}H{right}"/>')
-        parts.append(f'<text class="tick" x="{_n(x)}" y="{bottom + 15}" text-anchor="middle">{tick:g}</text>')
-        parts.append(f'<text class="tick" x="{_LEFT - 6}" y="{_n(y + 4)}" text-anchor="end">{tick:g}</text>')
+    for place, text in x_marks:
+        x = _n(_across(place))
+        if 0 < place < 1:
+            parts.append(f'<path class="grid" d="M{x} {_TOP}V{bottom}"/>')
+        parts.append(f'<text class="tick" x="{x}" y="{bottom + 15}" text-anchor="middle">{text}</text>')
+    for place, text in y_marks:
+        y = _up(place)
+        if 0 < place < 1:
+            parts.append(f'<path class="grid" d="M{_LEFT} {_n(y)}H{right}"/>')
+        parts.append(f'<text class="tick" x="{_LEFT - 6}" y="{_n(y + 4)}" text-anchor="end">{text}</text>')
     parts += [
-        f'<path class="diagonal" d="M{_LEFT} {bottom}L{right} {_TOP}"/>',
+        reference,
         f'<text class="axis" x="{_n(middle)}" y="{height - 6}" text-anchor="middle">{escape(x_label)}</text>',
         f'<text class="axis" transform="translate(12 {_n(_TOP + _SIDE / 2)}) rotate(-90)" text-anchor="middle">'
         f"{escape(y_label)}</text>",

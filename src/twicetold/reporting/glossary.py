@@ -28,7 +28,12 @@ class Metric:
         return self.stem in _LEADING and not (self.stem == "f1" and self.group)
 
     def show(self, value: float, digits: int = 3) -> str:
-        """A value of it: so many decimals, but significant digits of a threshold, whose scale is the model's own."""
+        """A value of it: so many decimals, but significant digits of a threshold, whose scale is the model's own.
+
+        A number of neighbours has no decimals.
+        """
+        if self.stem == "pairwise_knn_k":
+            return f"{value:g}"
         return magnitude(value) if self.stem in _SPLIT_OF else number(value, digits)
 
 
@@ -80,6 +85,36 @@ _MEANINGS = {
         "R@{k}",
         "Of all documents with the same label, the share among the {k} nearest, averaged over documents.",
     ),
+    "retrieval_recall_at": (
+        "Search R@{k}",
+        "A text is looked for among all texts of the corpus: of those known to say the same, the share among the {k} "
+        "most similar, averaged over the texts of the split that have any.",
+    ),
+    "retrieval_mrr_at": (
+        "Search MRR@{k}",
+        "The same search: 1 divided by the rank of the first text that says the same, 0 beyond rank {k}, averaged.",
+    ),
+    "retrieval_ndcg_at": (
+        "Search nDCG@{k}",
+        "The same search: texts that say the same count the more the further up they stand, down to rank {k}; 1 if "
+        "they stand in front of all others.",
+    ),
+    "index_recall_at": ("Index R@{k}", "The same share when an approximate index is asked in place of every text."),
+    "index_agreement_at": (
+        "Index agreement@{k}",
+        "Of the {k} texts that the exact search puts first, the share that the approximate index puts first, too.",
+    ),
+    "pairwise_knn_accuracy": (
+        "Accuracy, pairwise k-NN",
+        "Share of pairs judged rightly when two texts are called the same if each is among the k nearest neighbours of "
+        "the other. Depends on which other texts are judged at the same time.",
+    ),
+    "pairwise_knn_log_loss": (
+        "Log loss, pairwise k-NN",
+        "Mean surprise at the truth when the rule’s yes and no each stand for the share of duplicates that validation "
+        "shows after them; lower is better.",
+    ),
+    "pairwise_knn_k": ("k, pairwise k-NN", "The k of that rule: chosen on validation, applied unchanged to test."),
     "brier": ("Brier", "Mean squared gap between predicted probability and truth; lower is better."),
     "log_loss": ("Log loss", "Mean surprise at the truth under the predicted probability; lower is better."),
     "calibration_error": (
@@ -88,10 +123,18 @@ _MEANINGS = {
     ),
 }
 
-_LOWER_OR_NEITHER = ("threshold", "published_threshold", "brier", "log_loss", "calibration_error")
+_LOWER_OR_NEITHER = (
+    "threshold",
+    "published_threshold",
+    "brier",
+    "log_loss",
+    "calibration_error",
+    "pairwise_knn_k",
+    "pairwise_knn_log_loss",
+)
 
-_SPLIT_OF = {"threshold": "validation", "published_threshold": "fixed"}
-"""Where each threshold comes from; it is applied to test like all else."""
+_SPLIT_OF = {"threshold": "validation", "published_threshold": "fixed", "pairwise_knn_k": "validation"}
+"""Where each choice comes from; it is applied to test like all else."""
 
 _LEADING = (
     "pearson",
@@ -110,7 +153,9 @@ _LEADING = (
 )
 """Stems of the metrics that the leaderboard shows, in this order."""
 
-_RANKED = re.compile(r"(precision_at|recall_at)_([0-9]+)(?:_(.+))?")
+_RANKED = re.compile(
+    r"(precision_at|recall_at|retrieval_(?:recall|mrr|ndcg)_at|index_(?:recall|agreement)_at)_([0-9]+)(?:_(.+))?"
+)
 _PLAIN = re.compile(f"({'|'.join(sorted(_MEANINGS, key=len, reverse=True))})(?:_(.+))?")
 
 

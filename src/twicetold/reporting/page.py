@@ -12,7 +12,9 @@ from twicetold.reporting.glossary import count, describe, number, size
 from twicetold.reporting.leaderboard import Leaderboard, Row
 from twicetold.reporting.page_evidence import curves, hashing, samples, significance
 from twicetold.reporting.page_leaderboard import all_metrics_table, estimate, leaderboard_table, plain
+from twicetold.reporting.page_published import published
 from twicetold.reporting.page_reading import glossary, reading
+from twicetold.reporting.page_vectors import pairwise_knn, retrieval
 from twicetold.reporting.records import Provenance
 
 
@@ -92,6 +94,9 @@ def _section(section: Section, colours: Mapping[str, int]) -> str:
         samples(board),
         curves(board, comparison.reliabilities(board.rows) if judged else [], colours),
         significance(board, comparison.compare(board)) if judged else "",
+        retrieval(board, about.kind),
+        pairwise_knn(board, colours),
+        published(board),
         hashing(board),
         _data(about),
     ]

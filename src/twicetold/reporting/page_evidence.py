@@ -53,12 +53,12 @@ def curves(board: Leaderboard, reliabilities: Sequence[Reliability], colours: Ma
         several = len(labels) > 1
         caption = f"<b>ROC{', same ' + escape(label) if several else ''}</b>: true pairs found against false alarms"
         legend = [(colour, row.model, area) for colour, row, _, area in drawn]
-        panels.append(_panel(caption, figure, legend))
+        panels.append(panel(caption, figure, legend))
     if reliabilities:
         reliable = [(colours[r.model], r) for r in reliabilities]
         figure = figures.reliability_figure(reliable, title="Observed share against predicted probability")
         caption = "<b>Reliability</b>: on the diagonal, a probability means what it says"
-        panels.append(_panel(caption, figure, [(c, r.model, f"off by {r.gap:.3f}") for c, r in reliable]))
+        panels.append(panel(caption, figure, [(c, r.model, f"off by {r.gap:.3f}") for c, r in reliable]))
     if not panels:
         return ""
     tables = _reliability_table(reliabilities[0]) if reliabilities else ""
@@ -113,7 +113,8 @@ def _area(row: Row, label: str) -> str:
     return plain("auroc", found)
 
 
-def _panel(caption: str, figure: str, legend: Iterable[tuple[int, str, str]]) -> str:
+def panel(caption: str, figure: str, legend: Iterable[tuple[int, str, str]]) -> str:
+    """A figure with its caption and a legend of colours, names and notes; caption and figure are HTML."""
     items = "".join(
         f'<li>{figures.swatch(colour)}{escape(name)}<span class="sub">{escape(note)}</span></li>'
         for colour, name, note in legend

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,18 @@ class Curve:
 
     false_positive_rate: NDArray[np.float64]
     true_positive_rate: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class KnnCurves:
+    """What the pairwise k-NN rule does on one split for each k, each (K,)."""
+
+    k: NDArray[np.float64]
+    true_positive_rate: NDArray[np.float64]
+    true_negative_rate: NDArray[np.float64]
+    false_positive_rate: NDArray[np.float64]
+    false_negative_rate: NDArray[np.float64]
+    cross_entropy: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -129,6 +141,19 @@ def read_curves(run: Run) -> dict[str, Curve]:
         rows = table.filter(pc.equal(table["label"], label))
         rates = (rows[name].cast("float64").to_numpy() for name in ("false_positive_rate", "true_positive_rate"))
         curves[str(label)] = Curve(*rates)
+    return curves
+
+
+def read_knn_curves(run: Run) -> dict[str, KnnCurves]:
+    """Rates of the pairwise k-NN rule by split; empty where a run has none, as for documents."""
+    path = run.folder / layout.PAIRWISE_KNN
+    if not path.exists():
+        return {}
+    table = pa_csv.read_csv(path)
+    curves = {}
+    for split in pc.unique(table["split"]).to_pylist():
+        rows = table.filter(pc.equal(table["split"], split))
+        curves[str(split)] = KnnCurves(**{f.name: rows[f.name].cast("float64").to_numpy() for f in fields(KnnCurves)})
     return curves
 
 
