@@ -111,5 +111,7 @@ class EncodedBatch:
     """(B,) int64 duplicate cluster of each anchor, -1 where unknown."""
     positive_group: Int64[Tensor, " B"] | None = None
     """(B,) the same of each positive: a positive of the anchor's own cluster is never its negative."""
+    negative_group: Int64[Tensor, " B"] | None = None
+    """(B,) the same of each mined negative: another row's may be of the anchor's own cluster."""
     score: Float[Tensor, " B"] | None = None
     """(B,) the encoder's score of anchor and positive, for objectives with `needs_score`."""

@@ -39,6 +39,8 @@ class ExampleIndex:
     """(X,) duplicate cluster of each anchor; examples of one cluster are kept out of each other's batches."""
     positive_group: NDArray[np.int64] | None = None
     """(X,) duplicate cluster of each positive."""
+    negative_group: NDArray[np.int64] | None = None
+    """(X,) duplicate cluster of each negative."""
     block: NDArray[np.int64] | None = None
     """(X,) examples of one block are kept side by side in an epoch, so that they meet in one batch."""
 
@@ -56,6 +58,7 @@ class Batch:
     label: Tensor | None = None
     group: Tensor | None = None
     positive_group: Tensor | None = None
+    negative_group: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.anchor)
@@ -134,6 +137,7 @@ class MinedTriplets:
             negative=mined.negative,
             group=group[mined.anchor],
             positive_group=group[mined.positive],
+            negative_group=group[mined.negative],
         )
 
 
@@ -200,7 +204,7 @@ class GatheredExamples(Dataset[Batch]):
         }
         tensors = {
             name: torch.from_numpy(values[chosen])
-            for name in ("label", "group", "positive_group")
+            for name in ("label", "group", "positive_group", "negative_group")
             if (values := getattr(examples, name)) is not None
         }
         return Batch(**cast("dict[str, Any]", {**sides, **tensors}))

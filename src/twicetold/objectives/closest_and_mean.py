@@ -20,10 +20,13 @@ asks for just that, and in-batch negatives, which are far away already, do not t
 Shape letters: B rows, E embedding dimensions.
 """
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 
-from twicetold.encoding import EncodedBatch, Encoding
+from twicetold.encoding import EncodedBatch
+from twicetold.objectives.in_batch import candidates
 
 
 class ClosestAndMean(nn.Module):
@@ -70,28 +73,24 @@ def _compare(batch: EncodedBatch) -> tuple[Tensor, Tensor, Tensor]:
     """(B, B) cosines, (B, B) which of them are of negatives, (B,) which rows are duplicates."""
     if batch.positive is None:
         raise ValueError("this objective needs pairs, and the batch has no positive: choose examples=duplicates")
-    anchor, other = _unit(batch.anchor), _unit(batch.positive)
-    with torch.autocast(anchor.device.type, enabled=False):  # in bf16, cosines near 1 would be 0.004 apart
-        scores = anchor @ other.T
-    related = torch.eye(len(scores), dtype=torch.bool, device=scores.device)
-    if batch.group is not None and batch.positive_group is not None:
-        related = related | ((batch.group[:, None] == batch.positive_group) & (batch.group >= 0)[:, None])
-    same = torch.ones(len(scores), dtype=torch.bool, device=scores.device)
-    if batch.label is not None and batch.label.is_floating_point():  # of pairs, and not the group codes of texts
-        same = batch.label > 0
-    return scores, ~related & same[:, None], same
+    compared = candidates(replace(batch, negative=None), unit_length=True)
+    assert compared.duplicate is not None
+    with torch.autocast(compared.anchor.device.type, enabled=False):  # in bf16, cosines near 1 would be 0.004 apart
+        scores = compared.anchor @ compared.other.T
+    negative = compared.masks(slice(0, len(scores)))[1]
+    return scores, negative & compared.duplicate[:, None], compared.duplicate
 
 
-def _hinges(scores: Tensor, negative: Tensor, candidates: Tensor, same: Tensor, margin: float) -> tuple[Tensor, Tensor]:
+def _hinges(scores: Tensor, negative: Tensor, sought: Tensor, same: Tensor, margin: float) -> tuple[Tensor, Tensor]:
     """(3, B) hinges, each 0 where there is nothing to compare with; () how many rows have something.
 
-    They are on the closest of the candidates, on the mean of the negatives, and, of rows with label 0, on duplicates.
+    They are on the closest of those sought, on the mean of the negatives, and, of rows with label 0, on duplicates.
     """
     positive = scores.diagonal()
     counts = negative.sum(1)
     mean = scores.where(negative, 0).sum(1) / counts.clamp(min=1)
     # amax refuses rows without columns, as in an empty batch
-    closest = scores.masked_fill(~candidates, -torch.inf).amax(1) if len(scores) else positive
+    closest = scores.masked_fill(~sought, -torch.inf).amax(1) if len(scores) else positive
     different = (margin - positive[same] + positive[:, None]).relu().sum(1) / same.sum().clamp(min=1)  # (B, P) -> (B,)
     hinges = torch.stack(
         [
@@ -113,15 +112,3 @@ def _named(hinges: Tensor, rows: Tensor) -> dict[str, Tensor]:
         "different": different.detach(),
         "active": (hinges.detach().sum(0) > 0).sum() / rows,
     }
-
-
-def _unit(side: Encoding) -> Tensor:
-    if not isinstance(side.embedding, Tensor):
-        raise TypeError(
-            "this objective needs dense embeddings (B, E), and the encoder gives sparse rows: "
-            "lexical families are not trained, choose objective=none"
-        )
-    embedding = side.embedding if side.embedding.dtype == torch.float64 else side.embedding.float()
-    lengths = embedding.norm(dim=1, keepdim=True)
-    unit: Tensor = embedding / lengths.where(lengths > 0, 1)  # a zero vector stays zero, and its gradient small
-    return unit

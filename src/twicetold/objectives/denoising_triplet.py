@@ -69,9 +69,9 @@ class DenoisingTriplet(nn.Module):
         }
 
     def _mined(self, batch: EncodedBatch) -> tuple[Tensor, triplet.TripletLoss]:
-        if batch.label is None:
+        if batch.label is None or batch.label.is_floating_point():
             raise ValueError(
-                f"mining={self.mining} finds triplets by the labels of the texts, and the batch has none: "
+                f"mining={self.mining} finds triplets by the class codes of the texts, and the batch has none: "
                 "choose examples=labelled_texts, or mining=explicit with examples=triplets"
             )
         embedding = _dense(batch.anchor)

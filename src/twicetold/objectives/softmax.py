@@ -20,8 +20,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from twicetold.encoding import EncodedBatch, Encoding
-
-UNKNOWN = -1  # group code of a text whose cluster is not known
+from twicetold.objectives.in_batch import dense, duplicates, one_cluster
 
 
 class Softmax(nn.Module):
@@ -59,9 +58,7 @@ class Softmax(nn.Module):
             )
         queries, documents = _role(batch.anchor, "query"), _role(batch.positive, "document")
         logits = self.gamma * torch.einsum("qme,dme->mqd", queries, documents)  # (M, B, B)
-        same = torch.ones(len(queries), dtype=torch.bool, device=logits.device)
-        if batch.label is not None:
-            same = batch.label > 0
+        same = duplicates(batch)
         mined = None
         if batch.negative is not None:
             mined = self.gamma * (queries * _role(batch.negative, "document")).sum(2).T[:, same, None]  # (M, P, 1)
@@ -77,8 +74,7 @@ class Softmax(nn.Module):
         row = torch.arange(size, device=batch.group.device if batch.group is not None else None)
         left_out = torch.zeros(size, size, dtype=torch.bool, device=row.device)
         if batch.group is not None and batch.positive_group is not None:
-            known = batch.group != UNKNOWN
-            left_out |= (batch.group[:, None] == batch.positive_group) & known[:, None]
+            left_out |= one_cluster(batch.group, batch.positive_group)
         if self.negatives is not None:
             left_out |= (row - row[:, None]) % max(size, 1) > self.negatives
         return left_out.fill_diagonal_(False)
@@ -96,7 +92,5 @@ def _cross_entropy(logits: Tensor, left_out: Tensor, same: Tensor, full: Tensor,
 
 def _role(side: Encoding, role: str) -> Tensor:
     """(B, M, E) unit vectors of each view."""
-    if not isinstance(side.embedding, Tensor):
-        raise TypeError("softmax needs dense embeddings: lexical families are not trained, choose objective=none")
-    views: Tensor = side.extras[role] if role in side.extras else side.embedding[:, None]
+    views: Tensor = side.extras[role] if role in side.extras else dense(side)[:, None]
     return normalize(views.to(torch.promote_types(views.dtype, torch.float32)), dim=2)

@@ -1,0 +1,156 @@
+"""What the texts of a batch are to each other: whose positive, and whose negative, each of them may be.
+
+An in-batch objective compares every anchor with many texts of the batch. Two rows of one batch may say the same: such a
+text is a false negative, and pushing it away unlearns what other batches teach. So one rule holds for all objectives:
+**a text of the anchor's own cluster is never its negative.** In full, for an anchor and a text:
+
+    own pair, label 1          positive
+    own pair, label 0          negative, a hard one: people have compared the two
+    own mined negative         negative
+    another row, same cluster  positive where an objective takes several, else neither
+    anything else              negative, also where a cluster is unknown
+
+Texts that come with the code of their class (no pairs) follow the same rule; those of unknown class take no part.
+
+Shape letters: B rows of the batch, R anchors, C candidates, b some of the anchors, E embedding dimensions.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from twicetold.encoding import EncodedBatch, Encoding
+
+UNKNOWN = -1  # group code of a text whose cluster is not known
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Anchors, and the texts that they are compared with."""
+
+    anchor: Tensor
+    """(R, E)"""
+    other: Tensor
+    """(C, E): of pairs, the right texts of all rows and then, if there are any, the mined negatives of all rows."""
+    group: Tensor
+    """(R,) int64 cluster of each anchor, -1 where unknown."""
+    other_group: Tensor
+    """(C,) int64 the same of each candidate."""
+    duplicate: Tensor | None
+    """(R,) bool, whether candidate i says the same as anchor i; None where they are one and the same text."""
+
+    def masks(self, rows: slice) -> tuple[Tensor, Tensor]:
+        """Positives and negatives, (b, C) bool each, of the anchors `rows`."""
+        same = one_cluster(self.group[rows], self.other_group)
+        here = torch.arange(len(same), device=same.device)
+        own = here + rows.start
+        if self.duplicate is None:
+            negative = ~same
+            same[here, own] = False
+            return same, negative
+        same[here, own] = self.duplicate[rows]
+        if len(self.other) > len(self.anchor):
+            same[here, own + len(self.anchor)] = False
+        return same, ~same
+
+    def turned(self) -> "Candidates":
+        """The same pairs from their other side: right texts as anchors, left texts as candidates, none mined."""
+        size = len(self.anchor)
+        return Candidates(self.other[:size], self.anchor, self.other_group[:size], self.group, self.duplicate)
+
+
+def candidates(batch: EncodedBatch, *, unit_length: bool) -> Candidates:
+    """Who stands for comparison in a batch, of pairs or of texts with class codes.
+
+    Args:
+        batch: with right texts, or with integer labels.
+        unit_length: scale every embedding to length 1, so that dots are cosines.
+
+    Raises:
+        ValueError: if the batch has neither, or mined negatives of which nobody said what cluster they are of.
+    """
+
+    def vectors(side: Encoding) -> Tensor:
+        return unit(side) if unit_length else dense(side)
+
+    anchor = vectors(batch.anchor)
+    if batch.positive is None:
+        if batch.label is None or batch.label.is_floating_point():
+            raise ValueError(
+                "this objective needs pairs, triplets, or texts with the code of their class, and the batch has none: "
+                "choose examples=labelled_pairs, examples=duplicates, examples=triplets or examples=labelled_texts"
+            )
+        known = batch.label != UNKNOWN
+        anchor, label = anchor[known], batch.label[known]
+        return Candidates(anchor, anchor, label, label, None)
+    others, unknown = [vectors(batch.positive)], torch.full((len(anchor),), UNKNOWN, device=anchor.device)
+    groups = [unknown if batch.positive_group is None else batch.positive_group]
+    if batch.negative is not None:
+        if batch.group is not None and batch.negative_group is None:
+            raise ValueError(
+                "expected the cluster of each mined negative (negative_group) beside that of each anchor (group): "
+                "without it a negative of one row may be a duplicate of another row's anchor"
+            )
+        others.append(vectors(batch.negative))
+        groups.append(unknown if batch.negative_group is None else batch.negative_group)
+    group = unknown if batch.group is None else batch.group
+    return Candidates(anchor, torch.cat(others), group, torch.cat(groups), duplicates(batch))
+
+
+def duplicates(batch: EncodedBatch) -> Tensor:
+    """(B,) bool: which rows are pairs that say the same; all, where nobody labelled the pairs."""
+    if batch.label is None or not batch.label.is_floating_point():  # codes of texts say nothing about pairs
+        size = len(dense(batch.anchor))
+        return torch.ones(size, dtype=torch.bool, device=dense(batch.anchor).device)
+    return batch.label > 0
+
+
+def classes(batch: EncodedBatch) -> tuple[Tensor, Tensor]:
+    """All texts of a batch as equals, (N, E), and the code of each one's class, (N,): negative where unknown.
+
+    Pairs give both their texts (and mined negatives) with their clusters for classes. The two texts of a pair that says
+    the same are of one class even if their cluster is not known.
+    """
+    if batch.positive is None:
+        found = candidates(batch, unit_length=False)
+        return found.anchor, found.group
+    found = candidates(batch, unit_length=False)
+    assert found.duplicate is not None
+    size = len(found.anchor)
+    code = torch.cat([found.group, found.other_group])
+    fresh = (code.amax() if size else 0) + 1 + torch.arange(len(code), device=code.device)
+    fresh[size : 2 * size] = torch.where(found.duplicate, fresh[:size], fresh[size : 2 * size])
+    return torch.cat([found.anchor, found.other]), torch.where(code == UNKNOWN, fresh, code)
+
+
+def one_cluster(group: Tensor, other: Tensor) -> Tensor:
+    """(R, C) bool: which of R and C texts are known to be of one cluster."""
+    return (group[:, None] == other) & (group != UNKNOWN)[:, None]
+
+
+def dense(side: Encoding) -> Tensor:
+    """The (B, E) embedding, in at least 32 bits: 16 are too few for a sum.
+
+    Raises:
+        TypeError: if it is sparse.
+    """
+    if not isinstance(side.embedding, Tensor):
+        raise TypeError(
+            "this objective needs dense embeddings (B, E), and the encoder gives sparse rows: "
+            "lexical families are not trained, choose objective=none"
+        )
+    return side.embedding.to(torch.promote_types(side.embedding.dtype, torch.float32))
+
+
+def unit(side: Encoding) -> Tensor:
+    """(B, E) of length 1; a zero vector stays zero, and its gradient small."""
+    embedding = dense(side)
+    lengths = embedding.norm(dim=1, keepdim=True)
+    scaled: Tensor = embedding / lengths.where(lengths > 0, 1)
+    return scaled
+
+
+def distances(cosine: Tensor) -> Tensor:
+    """Euclidean distances of unit vectors with these cosines; at coincident points the gradient is 0."""
+    return (2 - 2 * cosine).clamp(min=torch.finfo(cosine.dtype).tiny).sqrt()
