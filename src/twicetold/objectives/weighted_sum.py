@@ -1,6 +1,7 @@
 """Several objectives at once, weighted."""
 
 from collections.abc import Mapping
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -24,7 +25,8 @@ class WeightedSum(nn.Module):
         super().__init__()
         if set(parts) != set(weights):
             raise ValueError(f"expected one weight for each of {sorted(parts)}, got {sorted(weights)}")
-        self.parts = {name: part for name, part in parts.items() if weights[name]}
+        computed = {name: part for name, part in parts.items() if weights[name]}
+        self.parts = nn.ModuleDict(cast("dict[str, Any]", computed))  # so that what a part learns is trained
         self.weights = dict(weights)
         self.needs_score = any(getattr(part, "needs_score", False) for part in self.parts.values())
 

@@ -54,3 +54,34 @@ def test_a_weighted_sum_needs_scores_if_a_part_does():
 def test_a_part_without_a_weight_is_refused():
     with pytest.raises(ValueError, match=r"each of \['pairs'\], got \['pears'\]"):
         WeightedSum(parts={"pairs": PairBce(pos_weight=None)}, weights={"pears": 1})
+
+
+def test_a_cosine_is_scaled_and_shifted_by_what_the_objective_learns():
+    objective = PairBce(pos_weight=None, scale=4.0, threshold=0.5)
+    loss = objective(batch())["loss"]
+    assert loss.item() == pytest.approx(PairBce(pos_weight=None)(batch(score=4 * (SCORE - 0.5)))["loss"].item())
+    loss.backward()
+    assert {name for name, p in objective.named_parameters() if p.grad.abs() > 0} == {"log_scale", "threshold"}
+
+
+def test_a_learnt_scale_can_be_sure_of_a_cosine_where_the_bare_cosine_cannot():
+    sure = torch.where(LABEL == 1, 1.0, -1.0)
+    bare = PairBce(pos_weight=None)(batch(score=sure))["loss"].item()
+    assert bare == pytest.approx(math.log1p(math.exp(-1)))
+    objective = PairBce(pos_weight=None, scale=1.0)
+    optimizer = torch.optim.Adam(objective.parameters(), lr=0.1)
+    for _ in range(60):
+        optimizer.zero_grad()
+        objective(batch(score=sure))["loss"].backward()
+        optimizer.step()
+    assert objective(batch(score=sure))["loss"].item() < bare / 20
+
+
+def test_what_a_part_of_a_weighted_sum_learns_is_among_its_parameters():
+    parts = {"pairs": PairBce(pos_weight=None, scale=4.0)}
+    assert len(list(WeightedSum(parts=parts, weights={"pairs": 1}).parameters())) == 2
+
+
+def test_a_scale_that_turns_the_order_around_is_refused():
+    with pytest.raises(ValueError, match="above 0, or null for a logit; got -1"):
+        PairBce(pos_weight=None, scale=-1)
