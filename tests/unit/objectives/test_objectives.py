@@ -8,10 +8,15 @@ from torch import Tensor
 
 from twicetold.encoding import EncodedBatch, Encoding, SparseRows
 from twicetold.objectives.closest_and_mean import ClosestAndMean, ClosestAndMeanSemiHard
+from twicetold.objectives.contrastive import Contrastive
 from twicetold.objectives.denoising_triplet import DenoisingTriplet
+from twicetold.objectives.in_batch_nll import InBatchNll
+from twicetold.objectives.n_pair import NPair
 from twicetold.objectives.pair_bce import PairBce
 from twicetold.objectives.protocol import Objective
 from twicetold.objectives.softmax import Softmax
+from twicetold.objectives.triplet_margin import TripletMargin
+from twicetold.objectives.triplet_softplus import TripletSoftplus
 from twicetold.objectives.weighted_sum import WeightedSum
 
 WIDTH = 20
@@ -42,6 +47,26 @@ OBJECTIVES["weighted_sum"] = Case(
 )
 OBJECTIVES["closest_and_mean"] = Case(ClosestAndMean(margin=0.25), zero_when_satisfied=None)
 OBJECTIVES["closest_and_mean_semi_hard"] = Case(ClosestAndMeanSemiHard(margin=0.25), zero_when_satisfied=None)
+OBJECTIVES |= {
+    f"triplet-{negatives}": Case(TripletMargin(margin=0.2, negatives=negatives), zero_when_satisfied=None)
+    for negatives in ("all", "hard", "semi_hard", "given")
+}
+OBJECTIVES |= {
+    f"triplet_softplus-{mining}": Case(TripletSoftplus(mining=mining), zero_when_satisfied=zero)
+    for mining, zero in {"batch_all": None, "batch_hard": None, "explicit": "loss"}.items()
+}
+OBJECTIVES |= {
+    f"in_batch_nll-{similarity}": Case(
+        InBatchNll(temperature=0.1, similarity=similarity, symmetric=True, several_positives=several),
+        zero_when_satisfied=None,
+    )
+    for similarity, several in {"cosine": False, "dot": True}.items()
+}
+OBJECTIVES |= {
+    f"contrastive-{negatives}": Case(Contrastive(margin=1.0, negatives=negatives), zero_when_satisfied=None)
+    for negatives in ("given", "in_batch")
+}
+OBJECTIVES["n_pair"] = Case(NPair(regularisation=0.002), zero_when_satisfied=None)
 
 
 @pytest.fixture(params=OBJECTIVES.values(), ids=OBJECTIVES)

@@ -1,0 +1,107 @@
+"""Every leaf of conf/objective/: no false negatives, and it trains a dense family on labelled pairs or says why not."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from hydra.utils import instantiate
+from torch.nn.functional import cosine_similarity
+
+from twicetold.encoding import EncodedBatch, Encoding
+
+# No row of the batch is another row's negative there.
+OWN_ROW_ONLY = {"contrastive", "pair_bce", "pair_bce_cosine"}
+LEAVES = sorted(p.stem for p in (Path(__file__).parents[2] / "conf/objective").glob("*.yaml") if p.stem != "none")
+PAIRED = [leaf for leaf in LEAVES if leaf != "denoising_triplet"]  # it needs labelled texts, see below
+CHOICES = [
+    *(f"objective={leaf}" for leaf in PAIRED if leaf not in OWN_ROW_ONLY),
+    "objective=triplet objective.negatives=all",
+    "objective=triplet objective.negatives=hard",
+    "objective=triplet_softplus objective.mining=batch_hard",
+    "objective=in_batch_nll objective.several_positives=true",
+    "objective=in_batch_nll objective.similarity=dot",
+    "objective=contrastive objective.negatives=in_batch",
+    "objective=softmax objective.negatives=null",
+]
+
+
+def objective_of(composed, *choice):
+    return instantiate(composed("train", "data=toy_questions", "model=dssm", *choice).objective)
+
+
+def loss_of(objective, anchor, positive, **rest):
+    batch = EncodedBatch(Encoding(anchor), Encoding(positive), score=cosine_similarity(anchor, positive, dim=1), **rest)
+    return objective(batch)["loss"]
+
+
+def three_pairs(angle):
+    """(3, 6) anchors and right texts; the right text of row 1 turns about its own anchor, nearer to row 0 or farther.
+
+    Its cosine with its own anchor stays what it is, and so do those with the two texts of row 2.
+    """
+    anchor = torch.eye(6)[[0, 2, 4]]
+    positive = torch.zeros(3, 6)
+    positive[0, 0], positive[0, 1] = 0.8, 0.6
+    positive[1, 2], positive[1, 0], positive[1, 3] = 0.6, 0.8 * angle.cos(), 0.8 * angle.sin()
+    positive[2, 4], positive[2, 5] = 0.8, 0.6
+    return anchor, positive
+
+
+def push(loss_at):
+    """By how much the loss falls when the angle grows: above 0 where it pushes the turned text away from row 0."""
+    angle = torch.tensor(0.25, requires_grad=True)
+    loss = loss_at(angle)
+    return -torch.autograd.grad(loss, angle, materialize_grads=True)[0].item()
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_texts_of_the_same_cluster_in_other_rows_are_never_negatives(choice, composed):
+    objective = objective_of(composed, *choice.split())
+
+    def between(first, second):
+        group = torch.tensor([first, second, 9])
+        rest = {"group": group, "positive_group": group, "label": torch.ones(3)}
+        return push(lambda angle: loss_of(objective, *three_pairs(angle), **rest))
+
+    assert between(4, 5) > 1e-3
+    assert between(-1, -1) > 1e-3
+    assert between(4, 4) <= 1e-6
+
+
+@pytest.mark.parametrize("choice", ["in_batch_nll", "triplet", "n_pair"])
+def test_mined_negatives_of_other_rows_are_not_negatives_of_their_own_cluster(choice, composed):
+    objective = objective_of(composed, f"objective={choice}", *(["objective.negatives=all"] * (choice == "triplet")))
+    anchor, positive = three_pairs(torch.tensor(1.25))
+    group = torch.tensor([4, 5, 9])
+
+    def of(cluster):
+        def loss_at(angle):
+            mined = torch.eye(6)[[5, 3, 3]]
+            mined[2] = three_pairs(angle)[1][1] * (torch.arange(6) != 2)  # only row 0's anchor can it come near
+            codes = {"group": group, "positive_group": group, "negative_group": torch.tensor([0, 1, cluster])}
+            return loss_of(objective, anchor, positive, negative=Encoding(mined), **codes)
+
+        return push(loss_at)
+
+    assert of(7) > 1e-3
+    assert of(4) <= 1e-6
+
+
+@pytest.mark.parametrize("leaf", PAIRED)
+def test_it_trains_a_dense_family_on_labelled_pairs(leaf, composed):
+    objective = objective_of(composed, f"objective={leaf}")
+    random = torch.Generator().manual_seed(0)
+    sides = [torch.randn(24, 5, generator=random).requires_grad_() for _ in range(2)]
+    group = torch.arange(24) // 3
+    label = (torch.arange(24) % 3 < 2).float()
+    losses = loss_of(objective, *sides, label=label, group=group, positive_group=group)
+    losses.backward()
+    assert torch.isfinite(losses)
+    assert all(torch.isfinite(side.grad).all() and side.grad.any() for side in sides)
+    assert all(parameter.grad is not None and parameter.grad.any() for parameter in objective.parameters())
+
+
+def test_the_one_that_cannot_names_the_examples_that_it_needs(composed):
+    objective = objective_of(composed, "objective=denoising_triplet")
+    with pytest.raises(ValueError, match="choose examples=labelled_texts"):
+        loss_of(objective, *three_pairs(torch.tensor(1.0)), label=torch.ones(3))

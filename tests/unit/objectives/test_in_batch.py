@@ -1,0 +1,394 @@
+"""Who is whose positive and negative, and the losses that rest on it, against naive loops and metric-learning's own."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from pytorch_metric_learning import losses as pml
+from pytorch_metric_learning.distances import DotProductSimilarity, LpDistance
+from pytorch_metric_learning.reducers import DoNothingReducer
+from torch.nn.functional import normalize
+
+from twicetold.encoding import EncodedBatch, Encoding, SparseRows
+from twicetold.objectives import row_blocks
+from twicetold.objectives.contrastive import Contrastive
+from twicetold.objectives.in_batch import candidates, classes
+from twicetold.objectives.in_batch_nll import InBatchNll
+from twicetold.objectives.n_pair import NPair
+from twicetold.objectives.softmax import Softmax
+from twicetold.objectives.triplet_margin import CUTOFF, FARTHEST, TripletMargin
+from twicetold.objectives.triplet_softplus import TripletSoftplus
+
+SELECTIONS = ["all", "hard", "semi_hard", "distance_weighted"]
+
+
+def nll(**changes):
+    return InBatchNll(
+        **{"temperature": 0.3, "similarity": "cosine", "symmetric": False, "several_positives": False, **changes}
+    )
+
+
+def batch(size, seed, *, groups=True, labels=True, mined=True, ties=False):
+    random = torch.Generator().manual_seed(seed)
+    sides = torch.randn(3, size, 4, generator=random, dtype=torch.float64)
+    if ties:
+        sides = sides.sign()
+    group = torch.randint(-1, 3, (3, size), generator=random)
+    same = torch.randint(0, 2, (size,), generator=random)
+    a, p, n = (Encoding(side.clone().requires_grad_()) for side in sides)
+    return EncodedBatch(
+        anchor=a,
+        positive=p,
+        negative=n if mined else None,
+        label=same.double() if labels else None,
+        group=group[0] if groups else None,
+        positive_group=group[1] if groups else None,
+        negative_group=group[2] if groups and mined else None,
+    )
+
+
+BATCHES = st.builds(
+    batch,
+    st.integers(1, 7),
+    st.integers(0, 500),
+    groups=st.booleans(),
+    labels=st.booleans(),
+    mined=st.booleans(),
+    ties=st.booleans(),
+)
+
+
+def roles(encoded):
+    """For each anchor the candidates that are its positives and its negatives, by the words of the rule."""
+    size = len(encoded.anchor.embedding)
+    same = [True] * size if encoded.label is None else (encoded.label > 0).tolist()
+    others = [(j, encoded.positive_group, False) for j in range(size)]
+    others += [(j, encoded.negative_group, True) for j in range(size)] if encoded.negative is not None else []
+    for i in range(size):
+        positives, negatives = [], []
+        for c, (j, group, mined) in enumerate(others):
+            kin = group is not None and encoded.group[i] != -1 and encoded.group[i] == group[j]
+            positive = (same[i] and not mined) if i == j else kin
+            (positives if positive else negatives).append(c)
+        yield positives, negatives
+
+
+def cosines(encoded):
+    others = [encoded.positive.embedding] + ([] if encoded.negative is None else [encoded.negative.embedding])
+    return normalize(encoded.anchor.embedding, dim=1) @ normalize(torch.cat(others), dim=1).T
+
+
+@given(BATCHES)
+def test_every_candidate_is_a_positive_or_a_negative_as_the_rule_says(encoded):
+    found = candidates(encoded, unit_length=True)
+    positive, negative = found.masks(slice(0, len(found.anchor)))
+    for i, (positives, negatives) in enumerate(roles(encoded)):
+        assert positive[i].nonzero().flatten().tolist() == positives
+        assert negative[i].nonzero().flatten().tolist() == negatives
+    middle = slice(1, len(found.anchor))
+    assert torch.equal(found.masks(middle)[1], negative[middle])
+
+
+def naive_nll(encoded, temperature, several):
+    scores, losses = (cosines(encoded) / temperature).tolist(), []
+    size = len(scores)
+    same = [True] * size if encoded.label is None else (encoded.label > 0).tolist()
+    different = sum(math.exp(scores[k][k]) for k in range(size) if not same[k])
+    for i, (positives, negatives) in enumerate(roles(encoded)):
+        rest = different + sum(math.exp(scores[i][n]) for n in negatives if n != i)
+        own = [math.exp(scores[i][p]) for p in (positives if several else [i] * same[i])]
+        losses += [-math.log(weight / (weight + rest)) for weight in own]
+    return sum(losses) / max(len(losses), 1)
+
+
+@given(BATCHES, st.booleans())
+def test_the_in_batch_likelihood_equals_naive_loops(encoded, several):
+    expected = naive_nll(encoded, 0.3, several)
+    assert nll(several_positives=several)(encoded)["loss"].item() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@given(size=st.integers(1, 9), seed=st.integers(0, 300), labels=st.booleans())
+def test_softmax_over_the_whole_batch_is_the_in_batch_likelihood_with_the_inverse_temperature(
+    symmetric, size, seed, labels
+):
+    encoded = batch(size, seed, labels=labels, mined=False)
+    other = Softmax(gamma=1 / 0.3, negatives=None, symmetric=symmetric)
+    assert nll(symmetric=symmetric)(encoded)["loss"].item() == pytest.approx(other(encoded)["loss"].item())
+
+
+def texts(size, seed, number=3, dtype=torch.float64):
+    random = torch.Generator().manual_seed(seed)
+    embedding = torch.randn(size, 5, generator=random, dtype=dtype)
+    embedding[size // 2 :: 3] = embedding[: len(embedding[size // 2 :: 3])]  # ties
+    label = torch.randint(0, number, (size,), generator=random)
+    return embedding.requires_grad_(), label
+
+
+def assert_equals_metric_learning(ours, theirs, embedding):
+    gradients = []
+    for loss in (ours, theirs):
+        assert loss.requires_grad
+        gradients.append(torch.autograd.grad(loss, embedding, retain_graph=True)[0])
+    assert ours.item() == pytest.approx(theirs.item(), rel=1e-5, abs=1e-7)
+    torch.testing.assert_close(*gradients, rtol=1e-5, atol=1e-6)
+
+
+SIZES = [(2, 1), (2, 40), (3, 2), (12, 3), (12, 1), (12, 500), (60, 4), (60, 30)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("size", "number"), SIZES)
+def test_the_in_batch_likelihood_of_classes_is_metric_learnings_nt_xent(size, number, seed):
+    embedding, label = texts(size, seed, number)
+    ours = nll(temperature=0.1)(EncodedBatch(Encoding(embedding), label=label))["loss"]
+    assert_equals_metric_learning(ours, pml.NTXentLoss(temperature=0.1)(embedding, label), embedding)
+
+
+def apart(embedding, label):
+    """Moved so that no two are coincident: there d has no gradient, and each library chooses its own."""
+    return embedding.detach().add(torch.randn_like(embedding) * 0.05).requires_grad_(), label
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("size", "number"), SIZES)
+def test_the_triplet_loss_over_all_triplets_is_metric_learnings(size, number, seed):
+    torch.manual_seed(seed)
+    embedding, label = apart(*texts(size, seed, number))
+    ours = TripletMargin(margin=0.2, negatives="all")(EncodedBatch(Encoding(embedding), label=label))["loss"]
+    assert_equals_metric_learning(ours, pml.TripletMarginLoss(margin=0.2)(embedding, label), embedding)
+
+
+def test_coincident_points_count_as_in_metric_learning():
+    embedding, label = texts(30, 0, 4)
+    ours = TripletMargin(margin=0.2, negatives="all")(EncodedBatch(Encoding(embedding), label=label))["loss"]
+    assert ours.item() == pytest.approx(pml.TripletMarginLoss(margin=0.2)(embedding, label).item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("size", [2, 3, 20])
+def test_the_n_pair_loss_is_metric_learnings(size):
+    anchor, positive = (side.requires_grad_() for side in torch.randn(2, size, 5, dtype=torch.float64))
+    embedding, row = torch.cat([anchor, positive]), torch.arange(size)
+    raw = DotProductSimilarity(normalize_embeddings=False)
+    theirs = pml.NPairsLoss(distance=raw)(embedding, row.repeat(2), (row, row + size, row[:0], row[:0]))
+    ours = NPair(regularisation=0)(EncodedBatch(Encoding(anchor), Encoding(positive)))["loss"]
+    assert_equals_metric_learning(ours, theirs, anchor)
+
+
+def test_the_n_pair_loss_is_the_in_batch_likelihood_of_dots_plus_a_penalty_on_length():
+    encoded = batch(7, 0)
+    likelihood = nll(temperature=1, similarity="dot")(encoded)["loss"]
+    squares = sum((side.embedding**2).sum(1).mean() for side in (encoded.anchor, encoded.positive))
+    assert NPair(regularisation=0.2)(encoded)["loss"].item() == pytest.approx((likelihood + 0.05 * squares).item())
+
+
+@pytest.mark.parametrize("mined", [False, True])
+def test_the_contrastive_loss_is_the_mean_half_square_of_metric_learnings_pairs(mined):
+    encoded = batch(12, 3, mined=mined)
+    one, two = (torch.cat([side.embedding] * (2 if mined else 1)) for side in (encoded.anchor, encoded.positive))
+    same = torch.cat([encoded.label > 0, torch.zeros(12, dtype=torch.bool)]) if mined else encoded.label > 0
+    if mined:
+        two = torch.cat([two[:12], encoded.negative.embedding])
+    row = torch.arange(len(one))
+    indices = (row[same], row[same], row[~same], row[~same])
+    measure = pml.ContrastiveLoss(neg_margin=1.0, reducer=DoNothingReducer(), distance=LpDistance())
+    parts = measure(one, indices_tuple=indices, ref_emb=two)
+    theirs = sum(parts[name]["losses"].square().sum() for name in ("pos_loss", "neg_loss")) / (2 * len(one))
+    ours = Contrastive(margin=1.0, negatives="given")(encoded)["loss"]
+    assert_equals_metric_learning(ours, theirs, encoded.anchor.embedding)
+
+
+@given(BATCHES)
+def test_in_batch_contrastive_is_naive_loops(encoded):
+    distance = (2 - 2 * cosines(encoded)).clamp(min=0).sqrt()
+    size, far = len(distance), []
+    same = [True] * size if encoded.label is None else (encoded.label > 0).tolist()
+    for i, (_, negatives) in enumerate(roles(encoded)):
+        far += [max(0.0, 0.8 - distance[i, n].item()) ** 2 / 2 for n in negatives]
+    near = [distance[i, i].item() ** 2 / 2 for i in range(size) if same[i]]
+    far = [loss for loss in far if loss > 0]
+    expected = sum(near) / max(len(near), 1) + sum(far) / max(len(far), 1)
+    assert Contrastive(margin=0.8, negatives="in_batch")(encoded)["loss"].item() == pytest.approx(expected, abs=1e-9)
+
+
+def naive_triplets(encoded, margin, negatives):
+    """Loss and share of active triplets."""
+    distance, losses = (2 - 2 * cosines(encoded)).clamp(min=0).sqrt().tolist(), []
+    for row, (own, others) in zip(distance, roles(encoded)):
+        for p in own:
+            far = [row[n] for n in others]
+            if negatives == "semi_hard":
+                far = [d for d in far if d > row[p]]
+            if negatives != "all" and far:
+                far = [min(far)]
+            losses += [max(0.0, margin + row[p] - d) for d in far]
+    active = [loss for loss in losses if loss > 0]
+    return sum(active) / max(len(active), 1), len(active) / max(len(losses), 1)
+
+
+@pytest.mark.parametrize("negatives", ["all", "hard", "semi_hard"])
+@given(
+    size=st.integers(1, 7),
+    seed=st.integers(0, 500),
+    groups=st.booleans(),
+    labels=st.booleans(),
+    mined=st.booleans(),
+)
+def test_chosen_triplets_are_those_of_naive_loops(negatives, size, seed, groups, labels, mined):
+    encoded = batch(size, seed, groups=groups, labels=labels, mined=mined)
+    expected, share = naive_triplets(encoded, 0.3, negatives)
+    losses = TripletMargin(margin=0.3, negatives=negatives)(encoded)
+    assert losses["loss"].item() == pytest.approx(expected, abs=1e-9)
+    assert losses["active"].item() == pytest.approx(share)
+
+
+def test_negatives_are_drawn_with_the_inverse_of_the_density_of_their_distance():
+    angle = torch.linspace(0.3, 2.5, 12, dtype=torch.float64)
+    other = torch.stack([angle.cos(), angle.sin(), *[torch.zeros(12, dtype=torch.float64)] * 4], 1)
+    anchor = torch.zeros(1, 6, dtype=torch.float64)
+    anchor[0, 0] = 1
+    distance = (anchor - other).norm(dim=1)
+    clipped = distance.clamp(min=CUTOFF)
+    density = clipped**4 * (1 - clipped**2 / 4) ** 1.5
+    expected = (1 / density) * (distance < FARTHEST)
+    torch.manual_seed(0)
+    # one anchor and its positive, many times over, against the same negatives: its loss tells which one was drawn
+    label = torch.tensor([0] * 401 + list(range(1, 13)))
+    embedding = torch.cat([anchor.expand(401, 6), other]).requires_grad_()
+    objective = TripletMargin(margin=3.0, negatives="distance_weighted")
+    objective(EncodedBatch(Encoding(embedding), label=label))["loss"].backward()
+    drawn = embedding.grad[401:].norm(dim=1) / (1 - (distance**2 / 2 - 1) ** 2).sqrt() * distance  # ∝ draws
+    torch.testing.assert_close(drawn / drawn.sum(), expected / expected.sum(), atol=0.01, rtol=0.05)
+
+
+@pytest.mark.parametrize("negatives", SELECTIONS)
+def test_an_empty_selection_gives_a_zero_that_back_propagates(negatives):
+    for label in ([0, 0, 0], [0, 1, 2], [-1, -1, -1]):
+        embedding = torch.randn(3, 4, requires_grad=True)
+        objective = TripletMargin(margin=0.2, negatives=negatives)
+        loss = objective(EncodedBatch(Encoding(embedding), label=torch.tensor(label)))["loss"]
+        loss.backward()
+        assert loss.item() == 0
+        assert not embedding.grad.any()
+
+
+def test_drawn_negatives_are_of_other_clusters_and_within_reach():
+    encoded = batch(40, 0)
+    torch.manual_seed(0)
+    losses = TripletMargin(margin=0.3, negatives="distance_weighted")(encoded)
+    assert 0 < losses["loss"].item() < 2.3
+    losses["loss"].backward()
+    assert torch.isfinite(encoded.anchor.embedding.grad).all()
+
+
+def test_given_triplets_are_the_rows_own():
+    encoded = batch(9, 0)
+    a, p, n = (normalize(s.embedding, dim=1) for s in (encoded.anchor, encoded.positive, encoded.negative))
+    hinges = (0.3 + (a - p).norm(dim=1) - (a - n).norm(dim=1)).relu()
+    losses = TripletMargin(margin=0.3, negatives="given")(encoded)
+    assert losses["loss"].item() == pytest.approx((hinges.sum() / (hinges > 0).sum()).item())
+    assert losses["active"].item() == pytest.approx((hinges > 0).double().mean().item())
+
+
+def test_clusters_are_the_classes_of_pairs():
+    one = torch.eye(4)
+    group, other = torch.tensor([7, -1, -1, 7]), torch.tensor([7, -1, -1, 2])
+    encoded = EncodedBatch(
+        Encoding(one),
+        Encoding(one + 1),
+        label=torch.tensor([1.0, 1, 0, 0]),
+        group=group,
+        positive_group=other,
+    )
+    embedding, code = classes(encoded)
+    assert torch.equal(embedding, torch.cat([one, one + 1]))
+    same = (code[:, None] == code).tolist()
+    kin = {(0, 3), (0, 4), (3, 4), (1, 5)}
+    assert {(i, j) for i in range(8) for j in range(i + 1, 8) if same[i][j]} == kin
+
+
+def test_softplus_triplets_of_texts_and_of_the_same_texts_in_pairs_are_the_same():
+    embedding = torch.randn(8, 3, dtype=torch.float64)
+    group = torch.tensor([0, 1, 2, 0])
+    pairs = EncodedBatch(Encoding(embedding[:4]), Encoding(embedding[4:]), group=group, positive_group=group)
+    plain = EncodedBatch(Encoding(embedding), label=group.repeat(2))
+    for mining in ("batch_all", "batch_hard"):
+        objective = TripletSoftplus(mining=mining)
+        assert objective(pairs)["loss"].item() == pytest.approx(objective(plain)["loss"].item())
+
+
+@pytest.mark.parametrize("objective", [nll(symmetric=True), TripletMargin(margin=0.3, negatives="all")])
+def test_blocks_of_rows_change_nothing(objective, monkeypatch):
+    def run():
+        encoded = batch(23, 1)
+        loss = objective(encoded)["loss"]
+        loss.backward()
+        return loss, *(side.embedding.grad for side in (encoded.anchor, encoded.positive, encoded.negative))
+
+    whole = run()
+    monkeypatch.setattr(row_blocks, "_blocks", lambda a, o: [slice(s, min(s + 4, len(a))) for s in range(0, len(a), 4)])
+    torch.testing.assert_close(run(), whole)
+
+
+def test_gradients_are_those_of_finite_differences():
+    encoded = batch(6, 2)
+    sides = [side.embedding.detach().requires_grad_() for side in (encoded.anchor, encoded.positive, encoded.negative)]
+
+    def loss(*sides):
+        rest = {n: getattr(encoded, n) for n in ("label", "group", "positive_group", "negative_group")}
+        return nll(symmetric=True, several_positives=True)(EncodedBatch(*map(Encoding, sides), **rest))["loss"]
+
+    assert torch.autograd.gradcheck(loss, sides)
+
+
+def test_in_mixed_precision_scores_are_still_exact():
+    encoded = batch(8, 0)
+    expected = nll()(encoded)["loss"].item()
+    with torch.autocast("cpu", torch.bfloat16):
+        assert nll()(encoded)["loss"].item() == pytest.approx(expected, abs=1e-7)
+
+
+def test_mined_negatives_of_unknown_cluster_are_refused_beside_known_anchors():
+    encoded = batch(4, 0)
+    with pytest.raises(ValueError, match="negative_group"):
+        nll()(EncodedBatch(encoded.anchor, encoded.positive, encoded.negative, group=encoded.group))
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [
+        nll(),
+        NPair(regularisation=0),
+        Contrastive(margin=1, negatives="given"),
+        TripletMargin(margin=0.2, negatives="all"),
+        TripletMargin(margin=0.2, negatives="given"),
+        TripletSoftplus(mining="batch_all"),
+        TripletSoftplus(mining="explicit"),
+    ],
+)
+def test_a_batch_without_what_is_needed_names_the_examples_that_have_it(objective):
+    with pytest.raises(ValueError, match=r"choose\s+examples="):
+        objective(EncodedBatch(Encoding(torch.ones(3, 2))))
+    rows = Encoding(SparseRows(torch.tensor([0]), torch.tensor([0, 1]), None, 3))
+    with pytest.raises(TypeError, match="objective=none"):
+        objective(EncodedBatch(rows, rows, rows))
+
+
+@pytest.mark.parametrize(
+    ("build", "complaint"),
+    [
+        (lambda: nll(temperature=0), "above 0; got 0"),
+        (lambda: nll(similarity="cos"), "cosine, dot; got 'cos'"),
+        (lambda: NPair(regularisation=-1), "at least 0; got -1"),
+        (lambda: Contrastive(margin=3, negatives="given"), "at most 2; got 3"),
+        (lambda: Contrastive(margin=1, negatives="all"), "given, in_batch; got 'all'"),
+        (lambda: TripletMargin(margin=0, negatives="all"), "above 0; got 0"),
+        (lambda: TripletMargin(margin=1, negatives="easy"), "semi_hard, distance_weighted, given; got 'easy'"),
+        (lambda: TripletSoftplus(mining="all"), "batch_all, batch_hard, explicit; got 'all'"),
+    ],
+)
+def test_bad_settings_are_refused_with_the_choices(build, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        build()
