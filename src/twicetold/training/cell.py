@@ -126,7 +126,14 @@ def train_cell(
         index = parts.examples.index(corpus, places.triplets)
         lengths = lengths_of(index, rows) if getattr(parts.featuriser, "ordered", False) else None
         batches = EpochBatches(index, batch_size=parts.schedule.batch_size, seed=seed, lengths=lengths)
-        learner = Learner(encoder, parts.objective, make_optimizer=parts.make_optimizer, validate=validate, seed=seed)
+        learner = Learner(
+            encoder,
+            parts.objective,
+            make_optimizer=parts.make_optimizer,
+            validate=validate,
+            seed=seed,
+            micro_batch=parts.schedule.micro_batch,
+        )
         fitted = fit(
             learner,
             train_loader(index, rows, batches, workers=runtime.workers),

@@ -8,9 +8,10 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from twicetold.data.examples import Batch
-from twicetold.encoding import EncodedBatch
+from twicetold.encoding import EncodedBatch, Encoding, SparseRows
 from twicetold.models.protocol import Encoder
 from twicetold.objectives.protocol import Objective
+from twicetold.training.gradient_caching import encode_in_chunks
 from twicetold.training.schedule import MakeOptimizer, Validate
 
 
@@ -24,10 +25,18 @@ class Learner(pl.LightningModule):
         validate: from the encoder to the name and value of the primary metric on validation.
         seed: of the run; each epoch's random state is derived from it and the epoch's number alone, so that a
             resumed training draws what an undisturbed one would have drawn.
+        micro_batch: encode at most so many texts at a time, twice, to save memory (`gradient_caching`); None: all.
     """
 
     def __init__(
-        self, encoder: Encoder, objective: Objective, *, make_optimizer: MakeOptimizer, validate: Validate, seed: int
+        self,
+        encoder: Encoder,
+        objective: Objective,
+        *,
+        make_optimizer: MakeOptimizer,
+        validate: Validate,
+        seed: int,
+        micro_batch: int | None = None,
     ) -> None:
         super().__init__()
         self.encoder = encoder
@@ -35,6 +44,7 @@ class Learner(pl.LightningModule):
         self.make_optimizer = make_optimizer
         self.validate = validate
         self.seed = seed
+        self.micro_batch = micro_batch
         self.curves: dict[str, float] = {}
         """Metrics of the last finished epoch: `train/<loss>` (means over steps) and `val/<primary>`."""
         self.primary = float("nan")
@@ -48,9 +58,9 @@ class Learner(pl.LightningModule):
         """The total loss of one batch."""
         if batch_idx == 0:
             self._start_epoch()
-        anchor = self.encoder.encode(batch.anchor)
-        positive = None if batch.positive is None else self.encoder.encode(batch.positive)
-        negative = None if batch.negative is None else self.encoder.encode(batch.negative)
+        anchor = self._encode(batch.anchor)
+        positive = None if batch.positive is None else self._encode(batch.positive)
+        negative = None if batch.negative is None else self._encode(batch.negative)
         needs_score = getattr(self.objective, "needs_score", False)
         losses = self.objective(
             EncodedBatch(
@@ -60,6 +70,7 @@ class Learner(pl.LightningModule):
                 label=batch.label,
                 group=batch.group,
                 positive_group=batch.positive_group,
+                negative_group=batch.negative_group,
                 score=self.encoder.score(anchor, positive) if needs_score and positive is not None else None,
             )
         )
@@ -67,6 +78,11 @@ class Learner(pl.LightningModule):
             self._sums[name] += value.detach()
         self._steps += 1
         return losses["loss"]
+
+    def _encode(self, features: SparseRows) -> Encoding:
+        if self.micro_batch is None:
+            return self.encoder.encode(features)
+        return encode_in_chunks(self.encoder, features, self.micro_batch)
 
     def _start_epoch(self) -> None:
         # Not in on_train_epoch_start: Lightning leaves that hook out of the first epoch after a resume.

@@ -30,9 +30,10 @@ class Schedule:
         warmup_steps: the learning rate rises for so many steps; None for none.
         decay: what it does then. None: stays; `inverse_sqrt`: falls with the inverse square root of the steps so far
             (Vaswani et al. 2017, §5.3); `linear`: falls to 0 at the end of the last of all `epochs`.
+        micro_batch: texts encoded at once, where a batch is too much for memory (`gradient_caching`); None: all.
 
     Raises:
-        ValueError: for another decay, or an inverse square root without a warm-up to begin it.
+        ValueError: for another decay, an inverse square root without a warm-up to begin it, or no text at once.
     """
 
     epochs: int
@@ -42,12 +43,15 @@ class Schedule:
     precision: Literal["32-true", "bf16-mixed"]
     warmup_steps: int | None = None
     decay: Literal["inverse_sqrt", "linear"] | None = None
+    micro_batch: int | None = None
 
     def __post_init__(self) -> None:
         if self.decay not in (None, "inverse_sqrt", "linear"):
             raise ValueError(f"trainer.decay must be inverse_sqrt, linear or null; got {self.decay!r}")
         if self.decay == "inverse_sqrt" and self.warmup_steps is None:
             raise ValueError("trainer.decay=inverse_sqrt falls from the end of a warm-up: set trainer.warmup_steps")
+        if self.micro_batch is not None and self.micro_batch < 1:
+            raise ValueError(f"micro_batch must be at least 1, or null for the whole batch; got {self.micro_batch}")
 
     def rate(self, step: int, *, steps: int) -> float:
         """Learning rate of a step, as a share of the highest.

@@ -1,0 +1,65 @@
+"""Batches larger than memory: encode a few rows at a time, and once more on the way back.
+
+Gao, Zhang, Han and Callan, Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup, RepL4NLP 2021
+(arXiv:2101.06983). An in-batch objective needs the embeddings of the whole batch, but not, at once, everything that the
+encoder kept to make them:
+
+1. Encode chunk by chunk and keep the embeddings alone.
+2. The objective's gradient with respect to the embeddings.
+3. Encode each chunk again, from the same random state and so with the same dropout, and propagate its rows of that
+   gradient back through it.
+
+This is checkpointing (Chen et al. 2016) with chunks of the batch for segments: autograd does steps 2 and 3 when
+`backward` comes to a chunk, and drops what it made before it comes to the next. Gradients are those of one pass over
+the same chunks. Encoding takes twice the time, memory is that of one chunk plus the objective's own.
+
+What it cannot do: batch normalisation (a chunk's mean is not the batch's); by-products that do not have one row per
+text, such as a reconstruction's; the memory of `score`, which a family with a comparing network takes for the batch.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.utils.checkpoint import checkpoint
+
+from twicetold.encoding import Encoding, SparseRows
+from twicetold.models.protocol import Encoder
+
+
+def encode_in_chunks(encoder: Encoder, features: SparseRows, rows: int) -> Encoding:
+    """Encode a batch of B texts, at most `rows` at a time, for training.
+
+    Raises:
+        ValueError: if the encoder has batch normalisation, or by-products that are not tensors of one row per text.
+    """
+    if isinstance(encoder, nn.Module) and any(isinstance(module, _BatchNorm) for module in encoder.modules()):
+        raise ValueError(
+            "batch normalisation sees a chunk where it should see the batch: "
+            "set encoder.batch_norm=false, or trainer.micro_batch=null"
+        )
+    bounds = range(0, len(features), rows)
+    chunks = [_rows(features, start, min(start + rows, len(features))) for start in bounds] or [features]
+    encoded: list[Encoding] = [checkpoint(encoder.encode, chunk, use_reentrant=False) for chunk in chunks]
+    names = encoded[0].extras
+    return Encoding(
+        _stacked("embedding", [part.embedding for part in encoded], chunks),
+        {name: _stacked(name, [part.extras[name] for part in encoded], chunks) for name in names},
+    )
+
+
+def _stacked(name: str, parts: list[Any], chunks: list[SparseRows]) -> Tensor:
+    if not all(isinstance(p, Tensor) and p.ndim and len(p) == len(c) for p, c in zip(parts, chunks, strict=True)):
+        raise ValueError(
+            f"expected {name} of the encoding to be a tensor of one row per text, got {type(parts[0]).__name__}: "
+            "this family cannot be trained in chunks, set trainer.micro_batch=null"
+        )
+    return torch.cat(parts)
+
+
+def _rows(features: SparseRows, start: int, end: int) -> SparseRows:
+    """Rows `start` to `end`."""
+    first, last = features.offsets[[start, end]].tolist()
+    values = None if features.values is None else features.values[first:last]
+    return SparseRows(features.indices[first:last], features.offsets[start : end + 1] - first, values, features.width)
