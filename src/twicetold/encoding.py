@@ -46,6 +46,10 @@ class SparseRows:
         counts = self.offsets.diff()
         return torch.repeat_interleave(torch.arange(len(self), device=counts.device), counts)
 
+    def values_or_ones(self) -> Float[Tensor, " K"]:
+        """(K,) float32 values, also where all of them are 1 and none are stored."""
+        return torch.ones(len(self.indices), device=self.indices.device) if self.values is None else self.values
+
 
 @dataclass(frozen=True)
 class Encoding:

@@ -209,8 +209,7 @@ def matrix_of(vectors: Tensor | SparseRows) -> Matrix:
     """The same as an array or a SciPy matrix."""
     if isinstance(vectors, Tensor):
         return vectors.float().cpu().numpy()
-    values = torch.ones(len(vectors.indices)) if vectors.values is None else vectors.values
-    parts = (values.cpu().numpy(), vectors.indices.cpu().numpy(), vectors.offsets.cpu().numpy())
+    parts = (vectors.values_or_ones().cpu().numpy(), vectors.indices.cpu().numpy(), vectors.offsets.cpu().numpy())
     return sp.csr_matrix(parts, shape=(len(vectors), vectors.width))
 
 

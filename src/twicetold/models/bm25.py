@@ -9,7 +9,7 @@ Shape letters: B texts, V words; feature rows are [query counts (V) | document i
 import torch
 
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.modules.sparse_tower import SparseTower, sparse, values_of
+from twicetold.modules.sparse_tower import SparseTower, sparse
 
 
 class SymmetricBm25(SparseTower):
@@ -29,5 +29,5 @@ class SymmetricBm25(SparseTower):
         words = self.width // 2
         swapped = (rows.indices + words) % self.width
         order = torch.argsort(rows.rows() * self.width + swapped)
-        halved = values_of(rows)[order] / 2
+        halved = rows.values_or_ones()[order] / 2
         return rows, SparseRows(swapped[order], rows.offsets, halved, rows.width)

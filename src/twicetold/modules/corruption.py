@@ -10,7 +10,6 @@ from typing import Literal
 import torch
 
 from twicetold.encoding import SparseRows
-from twicetold.modules.sparse_tower import values_of
 
 Corruption = Literal["masking", "salt_and_pepper", "decay", "none"]
 
@@ -32,7 +31,7 @@ def corrupt(rows: SparseRows, kind: str, level: float) -> SparseRows:
         case "none":
             return rows
         case "decay":
-            return SparseRows(rows.indices, rows.offsets, values_of(rows) * (1 - level), rows.width)
+            return SparseRows(rows.indices, rows.offsets, rows.values_or_ones() * (1 - level), rows.width)
         case "masking":
             return _keep(rows, torch.rand(len(rows.indices), device=rows.indices.device) >= level)
         case "salt_and_pepper":
@@ -55,7 +54,7 @@ def _salt_and_pepper(rows: SparseRows, draws: int) -> SparseRows:
     drawn_rows = torch.arange(len(rows), device=device).repeat_interleave(draws)
     salt = torch.randint(2, columns.shape, device=device).float()
     cells = torch.cat([rows.rows() * rows.width + rows.indices, drawn_rows * rows.width + columns])
-    values = torch.cat([values_of(rows), salt])
+    values = torch.cat([rows.values_or_ones(), salt])
     cells, order = torch.sort(cells, stable=True)
     last = torch.ones(len(cells), dtype=torch.bool, device=device)
     last[:-1] = cells[1:] != cells[:-1]

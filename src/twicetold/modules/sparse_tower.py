@@ -60,14 +60,9 @@ def sparse(encoding: Encoding) -> SparseRows:
     return encoding.embedding
 
 
-def values_of(rows: SparseRows) -> Float[Tensor, " K"]:
-    """(K,) values, ones where the rows are binary."""
-    return torch.ones(len(rows.indices), device=rows.indices.device) if rows.values is None else rows.values
-
-
 def unit_rows(rows: SparseRows) -> SparseRows:
     """Rows divided by their Euclidean length; an empty row stays empty."""
-    values, row = values_of(rows), rows.rows()
+    values, row = rows.values_or_ones(), rows.rows()
     squares = torch.zeros(len(rows), device=values.device).index_add_(0, row, values.square())
     return SparseRows(rows.indices, rows.offsets, values * squares.rsqrt()[row], rows.width)
 
@@ -84,5 +79,5 @@ def row_dots(left: SparseRows, right: SparseRows) -> Float[Tensor, " B"]:
         return dots
     place = torch.searchsorted(right_keys, left_keys).clamp_(max=len(right_keys) - 1)
     shared = right_keys[place] == left_keys
-    products = values_of(left)[shared] * values_of(right)[place[shared]]
+    products = left.values_or_ones()[shared] * right.values_or_ones()[place[shared]]
     return dots.index_add_(0, left.rows()[shared], products)

@@ -37,14 +37,14 @@ def cross_entropy(logits: Tensor | LinearLogits, target: SparseRows, weight: Ten
         return loss
     z = _at_entries(logits, target)
     everywhere = F.softplus(logits).sum(1, dtype=z.dtype)
-    return weighted_mean(everywhere - _sum_by_row(_values(target, z) * z, target), weight)
+    return weighted_mean(everywhere - _sum_by_row(target.values_or_ones().to(z.dtype) * z, target), weight)
 
 
 def mean_squared(output: Tensor, target: SparseRows, weight: Tensor | None = None) -> Tensor:
     """Squared error Σ (x − y)² of the output y (B, V); arguments as in `cross_entropy`."""
     _check(output, target)
     y = _at_entries(output, target)
-    x = _values(target, y)
+    x = target.values_or_ones().to(y.dtype)
     return weighted_mean(output.square().sum(1) + _sum_by_row(x * (x - 2 * y), target), weight)
 
 
@@ -52,7 +52,7 @@ def cosine_proximity(output: Tensor, target: SparseRows, weight: Tensor | None =
     """Negative cosine of x and the output y (B, V), 0 for an empty row; arguments as in `cross_entropy`."""
     _check(output, target)
     y = _at_entries(output, target)
-    x = _values(target, y)
+    x = target.values_or_ones().to(y.dtype)
     # TensorFlow's l2_normalize, which the reference uses, bounds squared norms from below by 1e-12.
     norms = (output.square().sum(1).clamp(min=1e-12) * _sum_by_row(x * x, target).clamp(min=1e-12)).sqrt()
     return weighted_mean(-_sum_by_row(x * y, target) / norms, weight)
@@ -88,7 +88,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
             d_bias[tile] = slope.T @ share
         row, column = target.rows(), target.indices
         h, w = hidden[row], weight[column]  # (K, E)
-        x = _values(target, total)
+        x = target.values_or_ones().to(total.dtype)
         total.index_add_(0, row, x * ((h * w).sum(1) + bias[column]), alpha=-1)
         d_hidden.index_add_(0, row, x[:, None] * w, alpha=-1).mul_(share[:, None])
         shared_x = x * share[row]
@@ -120,11 +120,6 @@ def _shares(weight: Tensor, like: Tensor) -> Tensor:
 def _at_entries(dense: Tensor, target: SparseRows) -> Tensor:
     """(K,) the dense array (B, V) where the target stores something; 16 bits become 32."""
     return dense[target.rows(), target.indices].to(torch.promote_types(dense.dtype, torch.float32))
-
-
-def _values(target: SparseRows, like: Tensor) -> Tensor:
-    """(K,) the stored entries in another's dtype."""
-    return like.new_ones(len(target.indices)) if target.values is None else target.values.to(like.dtype)
 
 
 def _sum_by_row(entries: Tensor, target: SparseRows) -> Tensor:
