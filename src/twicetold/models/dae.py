@@ -15,10 +15,10 @@ from typing import Literal
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import embedding_bag
 
 from twicetold.encoding import Encoding, LinearLogits, SparseRows
 from twicetold.modules.corruption import Corruption, corrupt
+from twicetold.modules.first_layer import product, xavier
 from twicetold.modules.two_tower import TwoTower
 
 ACTIVATIONS = {"sigmoid": torch.sigmoid, "tanh": torch.tanh}
@@ -48,8 +48,8 @@ class DenoisingAutoencoder(TwoTower):
         decay_when_encoding: bool,
     ) -> None:
         super().__init__()
-        bound = (6 / (width + hidden)) ** 0.5
-        self.weight = nn.Parameter(torch.empty(width, hidden).uniform_(-bound, bound))
+        self.weight = nn.Parameter(torch.empty(width, hidden))
+        xavier(self.weight)
         self.hidden_bias = nn.Parameter(torch.zeros(hidden))
         self.visible_bias = nn.Parameter(torch.zeros(width))
         self.activation = ACTIVATIONS[activation]
@@ -68,12 +68,5 @@ class DenoisingAutoencoder(TwoTower):
 
     def hide(self, rows: SparseRows) -> Float[Tensor, "B E"]:
         """f(x W + b) − f(b)."""
-        hidden = embedding_bag(  # sparse (B, V) -> (B, E)
-            rows.indices,
-            self.weight,
-            rows.offsets,
-            mode="sum",
-            per_sample_weights=rows.values,
-            include_last_offset=True,
-        )
+        hidden = product(rows, self.weight)  # sparse (B, V) -> (B, E)
         return self.activation(hidden + self.hidden_bias) - self.activation(self.hidden_bias)

@@ -9,10 +9,10 @@ from typing import Literal
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
-from torch.nn.functional import embedding_bag
 
 from twicetold.encoding import SparseRows
 from twicetold.modules.corruption import corrupt
+from twicetold.modules.first_layer import product, xavier
 
 Activation = Literal["tanh", "relu"]
 ACTIVATIONS: dict[Activation, type[nn.Module]] = {"tanh": nn.Tanh, "relu": nn.ReLU}
@@ -33,14 +33,7 @@ class HashingLayer(nn.Module):
 
     def forward(self, rows: SparseRows) -> Float[Tensor, "B H"]:
         """An empty row gives 0."""
-        return embedding_bag(  # sparse (B, V) -> (B, H)
-            rows.indices,
-            self.weight,
-            rows.offsets,
-            mode="sum",
-            per_sample_weights=rows.values,
-            include_last_offset=True,
-        )
+        return product(rows, self.weight)
 
 
 class HashingTower(nn.Module):
@@ -87,18 +80,12 @@ class HashingTower(nn.Module):
 
 
 def linear(inputs: int, outputs: int, *, bias: bool = True) -> nn.Linear:
-    """A dense layer with the initialisation of DSSM: weights as in `xavier`, biases zero."""
+    """A dense layer with the initialisation of DSSM (Huang et al. 2013, section 3.4): `xavier`, biases zero."""
     layer = nn.Linear(inputs, outputs, bias=bias)
     xavier(layer.weight)
     if bias:
         nn.init.zeros_(layer.bias)
     return layer
-
-
-def xavier(weight: Tensor) -> None:
-    """Draw from U(±√(6 / (fan in + fan out))), in place (Huang et al. 2013, section 3.4)."""
-    bound = (6 / sum(weight.shape)) ** 0.5
-    nn.init.uniform_(weight, -bound, bound)
 
 
 def filled(rows: SparseRows) -> Bool[Tensor, " B"]:
