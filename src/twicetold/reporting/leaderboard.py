@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from twicetold.reporting.glossary import describe, ordered
 from twicetold.reporting.records import Run
 
+MARK = "(p)"
+"""Behind the name of a model whose weights had seen other data before."""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -39,6 +42,11 @@ class Row:
     texts_per_second: float | None
 
     @property
+    def mark(self) -> str:
+        """What stands behind its name: a mark where it is not clean, else nothing."""
+        return f" {MARK}" if self.first.pretrained_on else ""
+
+    @property
     def first(self) -> Run:
         """The run with the smallest seed: it stands for the model where one run is drawn or compared."""
         return self.runs[0]
@@ -63,6 +71,19 @@ class Leaderboard:
     def baseline(self) -> Row | None:
         """The best model in which nothing was learned, None where there is none."""
         return next((row for row in self.rows if row.first.is_baseline), None)
+
+    @property
+    def not_clean(self) -> tuple[str, ...]:
+        """A note for each thing that models of this table were pretrained on; row by row `Row.mark` refers to them."""
+        seen: dict[str, list[str]] = {}
+        for row in self.rows:
+            if row.first.pretrained_on:
+                seen.setdefault(row.first.pretrained_on, []).append(row.model)
+        return tuple(
+            f"{MARK} not clean: {', '.join(models)} had been pretrained on {what}. "
+            "Texts of this dataset, or texts like them, may have been among these."
+            for what, models in seen.items()
+        )
 
     def top(self, metric: str) -> float | None:
         """The highest test value of a metric, None where more is not better."""

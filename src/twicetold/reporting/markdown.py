@@ -41,13 +41,14 @@ def _leaderboard(board: Leaderboard) -> str:
     primary = describe(board.primary).label
     heads = ["model", f"{primary}, test", "95 % interval", f"{primary}, validation"]
     heads += [f"{describe(name).label}, {split_of(name)}" for name in shown] + ["parameters", "epochs"]
-    return _table(heads, (_row(row, board, shown) for row in board.rows))
+    notes = "".join(f"\n{_cell(note)}\n" for note in board.not_clean)
+    return _table(heads, (_row(row, board, shown) for row in board.rows)) + notes
 
 
 def _row(row: Row, board: Leaderboard, shown: Sequence[str]) -> list[str]:
     test = row.metrics["test"]
     primary = test.get(board.primary)
-    model = _cell(row.model)
+    model = _cell(row.model + row.mark)
     ends = primary.interval if primary else None
     return [
         (f"**{model}**" if row is board.best else model) + (" (baseline)" if row.first.is_baseline else ""),

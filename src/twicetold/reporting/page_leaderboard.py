@@ -27,9 +27,10 @@ def leaderboard_table(board: Leaderboard) -> str:
         heads.append('<th scope="col">Training<small>seconds</small></th>')
         heads.append('<th scope="col">Speed<small>texts a second</small></th>')
     body = "".join(_leaderboard_row(row, board, shown, observed) for row in board.rows)
+    notes = "".join(f'<p class="sub">{escape(note)}</p>' for note in board.not_clean)
     return (
         f'<div class="scroll"><table class="wide sortable"><thead><tr>{"".join(heads)}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
+        f"<tbody>{body}</tbody></table></div>{notes}"
     )
 
 
@@ -69,6 +70,7 @@ def _leaderboard_row(row: Row, board: Leaderboard, shown: Sequence[str], observe
     tags = f' <span class="sub">{len(row.runs)} seeds</span>' if len(row.runs) > 1 else ""
     tags += '<span class="tag on">best</span>' if row is board.best else ""
     tags += '<span class="tag">baseline</span>' if row.first.is_baseline else ""
+    tags += '<span class="tag">not clean</span>' if row.first.pretrained_on else ""
     primary = row.metrics["test"].get(board.primary)
     cells = [
         _quality(board.primary, primary, top=board.top(board.primary)),
@@ -82,7 +84,7 @@ def _leaderboard_row(row: Row, board: Leaderboard, shown: Sequence[str], observe
         costs = (row.train_seconds, row.texts_per_second)
         cells += [_amount(cost, "–" if cost is None else magnitude(cost)) for cost in costs]
     kind = ' class="best"' if row is board.best else ""
-    return f'<tr{kind}><th scope="row">{escape(row.model)}{tags}</th>{"".join(cells)}</tr>'
+    return f'<tr{kind}><th scope="row">{escape(row.model)}{row.mark}{tags}</th>{"".join(cells)}</tr>'
 
 
 def _quality(name: str, found: Estimate | None, *, top: float | None) -> str:

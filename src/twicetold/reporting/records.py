@@ -50,6 +50,8 @@ class Run:
     """The metric that training watched on validation."""
     train_seconds: float | None
     texts_per_second: float | None
+    pretrained_on: str | None = None
+    """What its weights had seen before this training, in words; None where it began from nothing."""
 
     @property
     def is_baseline(self) -> bool:
@@ -188,6 +190,7 @@ def _read_run(cell: Cell, folder: Path) -> Run:
     samples = _read_json(folder / layout.SAMPLES, stage=f"evaluate@{cell.name}")
     observed_path = folder / layout.OBSERVED
     observed = json.loads(observed_path.read_text(encoding="utf-8")) if observed_path.exists() else {}
+    recipe = _read_json(folder / layout.MODEL / layout.RECIPE, stage=f"train@{cell.name}")
     for split in ("val", "test"):
         if split not in metrics:
             raise ValueError(
@@ -205,6 +208,7 @@ def _read_run(cell: Cell, folder: Path) -> Run:
         primary=training["metric"],
         train_seconds=observed.get("train_seconds"),
         texts_per_second=observed.get("texts_per_second"),
+        pretrained_on=recipe["features"].get("pretrained_on"),
     )
 
 

@@ -5,6 +5,7 @@ Every block fits 100 columns; what does not fit is in the report.
 
 import math
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -51,14 +52,15 @@ def _block(board: Leaderboard, styled: bool) -> str:
     body = [_line(cells, widths) for cells in lines]
     if styled:
         title, head, body[0] = f"{_BOLD}{title}{_RESET}", f"{_DIM}{head}{_RESET}", f"{_BOLD}{body[0]}{_RESET}"
-    return "\n".join([title, head, *body]) + "\n"
+    notes = [line for note in board.not_clean for line in textwrap.wrap(note, WIDTH)]
+    return "\n".join([title, head, *body, *notes]) + "\n"
 
 
 def _leading_cells(row: Row, board: Leaderboard) -> list[str]:
     test = row.metrics["test"].get(board.primary)
     ends = test.interval if test else None
     return [
-        ("* " if row is board.best else "  ") + row.model,
+        ("* " if row is board.best else "  ") + row.model + row.mark,
         _spread(board.primary, test),
         f"{number(ends[0])}-{number(ends[1])}" if ends else "",
         _mean(board.primary, row.metrics["val"].get(board.primary)),

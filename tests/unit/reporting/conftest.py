@@ -45,12 +45,15 @@ class Project:
         parameters: int = 0,
         seconds: float | None = None,
         samples: Sequence[Mapping[str, Any]] = (),
+        pretrained_on: str | None = None,
     ) -> Path:
         folder = self.run(cell)
         write(folder / layout.METRICS, {"test": metrics, "val": metrics if val is None else val})
         write(folder / layout.INTERVALS, {"test": {primary: [metrics[primary] - 0.02, metrics[primary] + 0.02]}})
         training = {"parameters": parameters, "epochs": 7 if parameters else 0, "metric": primary}
         write(folder / layout.MODEL / layout.TRAINING, training)
+        features = {"_target_": "x"} if pretrained_on is None else {"_target_": "x", "pretrained_on": pretrained_on}
+        write(folder / layout.MODEL / layout.RECIPE, {"features": features, "encoder": {}, "as_documents": False})
         decision = {"threshold": 0.5, "slope": 4.0, "intercept": -2.0}
         write(folder / layout.MODEL / layout.DECISION, decision)
         write(folder / layout.SAMPLES, list(samples))

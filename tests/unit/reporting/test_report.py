@@ -244,6 +244,34 @@ def test_no_cells_are_an_error_and_not_an_empty_report(project):
         build(project, [])
 
 
+def test_a_model_that_was_pretrained_is_marked_and_the_note_says_on_what(finished):
+    project, cells = finished
+    cells = [*cells, Cell("questions", "minilm", 0)]
+    metrics = {"auroc": 0.9, "accuracy": 0.8, "threshold": 0.5}
+    folder = project.add_run(cells[-1], metrics, primary="auroc", parameters=9, pretrained_on="pairs of <Quora>")
+    for file in (layout.ROC, layout.SCORES):
+        (folder / file).write_bytes((project.run(cells[0]) / file).read_bytes())
+    note = "not clean: minilm had been pretrained on pairs of &lt;Quora"
+
+    html = build(project, cells)
+    text = reporting.leaderboard_text(cells, project.root / "runs", terminal=False)
+    markdown = reporting.markdown(cells, **project.folders)
+
+    assert html.count('<span class="tag">not clean</span>') == 1
+    assert "minilm (p)" in html
+    assert note in html
+    assert note in markdown
+    assert "minilm (p)**" in markdown
+    assert "minilm (p)" in text
+    assert "pretrained on pairs of <Quora>" in text
+    assert all(len(line) <= 100 for line in text.splitlines())
+    assert "tfidf (p)" not in html
+
+
+def test_without_a_pretrained_model_nothing_is_said_about_pretraining(make_page):
+    assert "pretrained" not in make_page()
+
+
 def test_other_files_in_the_target_folder_stay(finished):
     project, cells = finished
     (project.root / "reports").mkdir()
