@@ -5,6 +5,7 @@ process, to find them out. The steps go through the client, because `mlflow.pyfu
 current run in a global store.
 """
 
+import json
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from twicetold import layout
 from twicetold.tracking.store import Store
 
 PACKAGE = Path(__file__).parents[1]
@@ -28,6 +30,7 @@ REQUIREMENTS = (
     "tokenizers",
 )
 """What scoring imports; training, tracking and reports need more."""
+TRANSFORMER = "transformers"  # what scoring imports besides where a pretrained transformer reads the texts
 
 
 def save(
@@ -51,7 +54,7 @@ def save(
         code_paths=[str(PACKAGE)],
         signature=_signature(),
         input_example=pd.DataFrame({name: list(values) for name, values in input_example.items()}),
-        pip_requirements=_pinned(),
+        pip_requirements=_pinned(model_folder),
         mlflow_model=about,
     )
 
@@ -103,6 +106,9 @@ def _signature() -> Any:
     return ModelSignature(inputs=Schema(inputs), outputs=Schema(outputs))
 
 
-def _pinned() -> list[str]:
+def _pinned(model_folder: Path) -> list[str]:
+    features = json.loads((model_folder / layout.RECIPE).read_text(encoding="utf-8")).get("features", {})
+    by_transformer = str(features.get("_target_")).startswith("twicetold.features.model_tokens.")
+    names = (*REQUIREMENTS, TRANSFORMER) if by_transformer else REQUIREMENTS
     # "2.13.0+cpu" names a wheel of one machine's index; its public version is 2.13.0
-    return [f"{name}=={version(name).split('+')[0]}" for name in REQUIREMENTS]
+    return [f"{name}=={version(name).split('+')[0]}" for name in names]
