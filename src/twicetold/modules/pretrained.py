@@ -5,6 +5,7 @@ Hugging Face hub, which `transformers` fetches and keeps by itself. Nothing that
 safetensors files alone, and a model's own Python files are never loaded.
 """
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -62,8 +63,8 @@ def read(model: str) -> tuple[Any, Any]:
     """
     package = transformers()
     with _readable(model):
-        tokenizer = package.AutoTokenizer.from_pretrained(model, trust_remote_code=False)
-        return tokenizer, package.AutoConfig.from_pretrained(model, trust_remote_code=False)
+        config = package.AutoConfig.from_pretrained(model, trust_remote_code=False)
+        return package.AutoTokenizer.from_pretrained(model, trust_remote_code=False), config
 
 
 def build(architecture: str, weights: str | None) -> Any:
@@ -76,8 +77,6 @@ def build(architecture: str, weights: str | None) -> Any:
     Raises:
         ModelUnavailable: if there are no weights in safetensors format.
     """
-    import json
-
     import torch
 
     package = transformers()
@@ -95,7 +94,7 @@ def build(architecture: str, weights: str | None) -> Any:
 def _readable(model: str) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
+    except (OSError, ValueError) as error:
         mirror = os.environ.get("TWICETOLD_MIRROR")
         tried = f"the mirror has no models/{model.rpartition('/')[2]}" if mirror else "TWICETOLD_MIRROR names no mirror"
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
