@@ -11,7 +11,7 @@ from safetensors.torch import load, save
 from twicetold.encoding import Encoding, SparseRows
 from twicetold.features.cache import inputs_of
 from twicetold.mining import random
-from twicetold.models.protocol import OnFrozen, Searchable
+from twicetold.models.protocol import Linear, OnFrozen, Searchable
 from twicetold.scoring import score_pairs
 
 MODELS = sorted(p.stem for p in (Path(__file__).parents[2] / "conf/model").glob("*.yaml"))
@@ -84,6 +84,20 @@ def test_search_vectors_give_the_scores(built):
         queries, documents = encoder.search_vectors(left)[0], encoder.search_vectors(right)[1]
     actual = (dense(Encoding(queries)) * dense(Encoding(documents))).sum(1)
     torch.testing.assert_close(actual, expected)
+
+
+def test_the_search_vectors_of_a_linear_family_are_its_rows_times_its_maps_up_to_their_length(built):
+    encoder, _, rows, _ = built
+    if not isinstance(encoder, Linear):
+        pytest.skip("not linear")
+    batch = rows.gather(np.arange(9))
+    values = torch.ones(len(batch.indices)) if batch.values is None else batch.values
+    with torch.no_grad():
+        found, maps = encoder.eval().search_vectors(encoder.encode(batch)), encoder.linear_maps()
+    for vectors, columns in zip(map(dense, map(Encoding, found)), map(dense, map(Encoding, maps))):
+        entries = columns[batch.indices] * values[:, None]
+        expected = torch.zeros(9, columns.shape[1]).index_add_(0, batch.rows(), entries)
+        torch.testing.assert_close(*(v / v.norm(dim=1, keepdim=True) for v in (vectors, expected)))
 
 
 def test_a_text_without_a_known_word_scores_no_higher_than_any_other_pair_without_shared_words(built):

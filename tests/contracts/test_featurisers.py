@@ -62,3 +62,12 @@ def test_fitted_state_survives_the_disk(featuriser, news, tmp_path):
     before = featuriser.fit(texts).transform(texts)
     save_fitted(featuriser, tmp_path)
     assert equal(before, load_fitted(clone(featuriser), tmp_path).transform(texts))
+
+
+def test_names_of_columns_are_as_many_as_columns(featuriser, news):
+    if not hasattr(featuriser, "get_feature_names_out"):
+        pytest.skip("does not name its columns")
+    featuriser.fit(inputs_of(featuriser, news.texts_of("train")))
+    names = featuriser.get_feature_names_out()
+    assert names.shape == (featuriser.shape["width"],)
+    assert all(isinstance(name, str) for name in names)

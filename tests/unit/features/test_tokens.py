@@ -114,3 +114,26 @@ def test_a_cut_alphabet_is_cut_the_same_way_each_time():
 
 def test_the_vocabulary_of_subwords_is_no_larger_than_asked():
     assert Subwords(size=30).fit(REPEATED).shape["width"] <= 30
+
+
+def test_counts_are_occurrences_in_train_and_none_for_unknown_words():
+    featuriser = Words(min_df=2, counted=True).fit(TEXTS)
+    assert dict(zip(featuriser.get_feature_names_out(), featuriser.shape["counts"])) == {
+        "(unknown)": 0,
+        "cat": 2,
+        "ran": 4,
+        "the": 2,
+    }
+
+
+def test_smooth_weights_are_a_over_a_plus_p_and_one_for_unknown_words():
+    rows = Words(min_df=2, smooth=0.5).fit(TEXTS).transform(["ran the bird"])
+    assert rows.values.tolist() == pytest.approx([0.5 / (0.5 + 4 / 8), 0.5 / (0.5 + 2 / 8), 1])
+
+
+def test_counts_and_weights_survive_the_disk(tmp_path):
+    featuriser = Words(counted=True, smooth=0.1).fit(TEXTS)
+    save_fitted(featuriser, tmp_path)
+    other = load_fitted(Words(counted=True, smooth=0.1), tmp_path)
+    assert other.shape["counts"].tolist() == featuriser.shape["counts"].tolist()
+    assert other.transform(TEXTS).values.tolist() == featuriser.transform(TEXTS).values.tolist()

@@ -1,0 +1,50 @@
+"""What identifies a training."""
+
+import pytest
+
+from twicetold.identity import Identity
+
+CONFIG = {
+    "name": "glove_mean",
+    "data": {"name": "small"},
+    "features": {"vectors": "glove/mine.txt"},
+    "encoder": {},
+    "examples": {"_target_": None},
+    "objective": {"_target_": None},
+    "optimizer": {},
+    "trainer": {},
+    "seed": 0,
+    "evaluator": {"primary": "auroc", "bins": 8},
+}
+
+
+@pytest.fixture
+def of(tmp_path, monkeypatch):
+    """The identity of a config, in a folder that has a corpus and a file of vectors."""
+    for name in ("processed", "glove"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "processed" / "texts.parquet").write_text("texts")
+    (tmp_path / "glove" / "mine.txt").write_text("the 1 2\n")
+    monkeypatch.chdir(tmp_path)
+    return lambda config: Identity.of(config, tmp_path / "processed", tmp_path / "triplets")
+
+
+def test_other_pretrained_vectors_in_the_same_file_are_another_training(of, tmp_path):
+    before = of(CONFIG)
+    assert of(CONFIG) == before
+    (tmp_path / "glove" / "mine.txt").write_text("the 1 3\n")
+    assert of(CONFIG).fingerprint != before.fingerprint
+    assert of(CONFIG).feature_key != before.feature_key
+
+
+def test_a_featuriser_without_vectors_depends_on_the_data_alone(of, tmp_path):
+    config = {**CONFIG, "features": {"vectors": None}}
+    before = of(config)
+    (tmp_path / "glove" / "mine.txt").write_text("the 1 3\n")
+    assert of(config) == before == of(config)
+
+
+def test_vectors_that_are_not_there_and_that_nobody_publishes_are_an_error(of, tmp_path):
+    (tmp_path / "glove" / "mine.txt").unlink()
+    with pytest.raises(FileNotFoundError, match=r"mine.txt"):
+        of(CONFIG)
