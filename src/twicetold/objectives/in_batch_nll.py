@@ -71,14 +71,15 @@ class InBatchNll(nn.Module):
         def value_of(scores: Tensor, rows: slice, different: Tensor) -> tuple[Tensor, Tensor]:
             logits = scores / self.temperature
             positive, negative = compared.masks(rows)
-            if compared.duplicate is not None:
+            if compared.duplicate is not None:  # a pair labelled 0 is in `different`
                 here = torch.arange(len(logits), device=logits.device)
-                negative[here, here + rows.start] = False  # a pair labelled 0 is in `different`
-                if not self.several_positives:
-                    positive = torch.zeros_like(positive)
-                    positive[here, here + rows.start] = compared.duplicate[rows]
+                negative[here, here + rows.start] = False
+            if compared.duplicate is None or self.several_positives:
+                anchor, other = positive.nonzero(as_tuple=True)
+            else:
+                anchor = compared.duplicate[rows].nonzero().squeeze(1)
+                other = anchor + rows.start
             against = torch.logaddexp(logits.masked_fill(~negative, lowest).logsumexp(1), different)
-            anchor, other = positive.nonzero(as_tuple=True)
             losses = softplus(against[anchor] - logits[anchor, other], threshold=40)
             return losses.sum(), torch.tensor([len(losses)], device=losses.device)
 

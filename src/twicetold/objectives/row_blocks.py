@@ -32,8 +32,8 @@ def sum_over_rows(anchor: Tensor, other: Tensor, shared: Tensor, value_of: Block
 
 
 def _blocks(anchor: Tensor, other: Tensor) -> list[slice]:
-    """Some MB of scores each on CPU; more where launching a kernel costs more than running it. At least one."""
-    entries = 1 << (21 if anchor.device.type == "cpu" else 26)
+    """2 MB of scores each on CPU; more where launching a kernel costs more than running it. At least one."""
+    entries = 1 << (19 if anchor.device.type == "cpu" else 26)
     size = max(1, entries // max(len(other), 1))
     return [slice(start, min(start + size, len(anchor))) for start in range(0, max(len(anchor), 1), size)]
 

@@ -1,0 +1,194 @@
+"""In-batch loss with masks against false negatives: time and memory, forward and backward, on CPU, in one run.
+
+    python benchmarks/bench_objectives.py [--quick] [--threads N]
+
+The loss is −log of the softmax over all right texts of the batch, cosines by temperature 0.05, both directions, B pairs
+of which some share a cluster (E = 128, float32):
+
+- `twicetold`: `in_batch_nll`, in blocks of rows.
+- `dense`: the same from one B×B matrix and its mask, with `cross_entropy`, as sentence-transformers'
+  MultipleNegativesSymmetricRankingLoss does (which has no mask).
+- `pml`: pytorch-metric-learning's `NTXentLoss` on the 2B texts with their clusters. It compares every positive pair
+  with every negative pair of the batch (at B = 256 in more memory than 10 GB), so it is there at B = 64 only. All texts
+  are anchors to it, and all of a cluster positives, so the number it gives is another one.
+
+Beside them, without a yardstick: the other objectives that compare all rows.
+
+Times are of runs that take turns; the ratio is that of the medians. Peak extra memory is what the first call adds to a
+fresh process's peak resident size. `--threads 1` gives ratios that can be trusted on a busy machine.
+"""
+
+import argparse
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from twicetold.encoding import EncodedBatch, Encoding
+from twicetold.objectives.closest_and_mean import ClosestAndMean
+from twicetold.objectives.contrastive import Contrastive
+from twicetold.objectives.in_batch_nll import InBatchNll
+from twicetold.objectives.n_pair import NPair
+from twicetold.objectives.softmax import Softmax
+from twicetold.objectives.triplet_margin import TripletMargin
+
+EMBEDDING, TEMPERATURE, IN_A_CLUSTER = 128, 0.05, 4
+COMPARED = ("twicetold", "dense", "pml")
+OTHERS = (
+    "softmax",
+    "closest_and_mean",
+    "n_pair",
+    "contrastive",
+    "triplet all",
+    "triplet semi_hard",
+    "triplet weighted",
+)
+LARGEST_OF_PML = 64
+
+Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""From anchors (B, E), right texts (B, E) and clusters (B,) to the loss."""
+
+
+def dense(anchor: Tensor, positive: Tensor, group: Tensor) -> Tensor:
+    """The whole matrix, masked."""
+    logits = F.normalize(anchor) @ F.normalize(positive).T / TEMPERATURE
+    kin = (group[:, None] == group).fill_diagonal_(False)
+    logits = logits.masked_fill(kin, -torch.inf)
+    target = torch.arange(len(group))
+    return (F.cross_entropy(logits, target) + F.cross_entropy(logits.T, target)) / 2
+
+
+def metric_learning() -> Loss:
+    """All texts with their clusters."""
+    from pytorch_metric_learning.losses import NTXentLoss
+
+    loss = NTXentLoss(temperature=TEMPERATURE)
+
+    def of(anchor: Tensor, positive: Tensor, group: Tensor) -> Tensor:
+        value: Tensor = loss(torch.cat([anchor, positive]), group.repeat(2))
+        return value
+
+    return of
+
+
+def the_loss(name: str) -> Loss:
+    """One of `COMPARED` or `OTHERS`."""
+    if name == "dense":
+        return dense
+    if name == "pml":
+        return metric_learning()
+    objective = {
+        "twicetold": InBatchNll(temperature=TEMPERATURE, similarity="cosine", symmetric=True, several_positives=False),
+        "softmax": Softmax(gamma=1 / TEMPERATURE, negatives=None, symmetric=True),
+        "closest_and_mean": ClosestAndMean(margin=0.25),
+        "n_pair": NPair(regularisation=0.002),
+        "contrastive": Contrastive(margin=1.0, negatives="in_batch"),
+        "triplet all": TripletMargin(margin=0.2, negatives="all"),
+        "triplet semi_hard": TripletMargin(margin=0.2, negatives="semi_hard"),
+    }[name]
+
+    def of(anchor: Tensor, positive: Tensor, group: Tensor) -> Tensor:
+        batch = EncodedBatch(Encoding(anchor), Encoding(positive), group=group, positive_group=group)
+        value: Tensor = objective(batch)["loss"]
+        return value
+
+    return of
+
+
+def batch(size: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Pairs with a cosine of about 0.5; every `IN_A_CLUSTER` rows say the same."""
+    generator = torch.Generator().manual_seed(size)
+    group = torch.arange(size) // IN_A_CLUSTER
+    centre = torch.randn(int(group[-1]) + 1, EMBEDDING, generator=generator)[group]
+    anchor, positive = (centre + torch.randn(size, EMBEDDING, generator=generator) for _ in range(2))
+    return anchor.requires_grad_(), positive.requires_grad_(), group
+
+
+def once(loss: Loss, data: tuple[Tensor, Tensor, Tensor]) -> tuple[float, float]:
+    """Seconds of one forward and backward pass, and the loss."""
+    data[0].grad = data[1].grad = None
+    start = time.perf_counter()
+    value = loss(*data)
+    value.backward()  # type: ignore[no-untyped-call]
+    return time.perf_counter() - start, value.item()
+
+
+def extra_memory(name: str, size: int, threads: int) -> int:
+    """Bytes by which the first call raises the peak resident size of a process that has done a tiny one."""
+    command = [sys.executable, __file__, "--peak-of", name, "--size", str(size), "--threads", str(threads)]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def peak_of(name: str, size: int) -> int:
+    """`extra_memory`, inside the fresh process."""
+    loss = the_loss(name)
+    once(loss, batch(16))  # imports and thread pools are not the loss's
+    data = batch(size)
+    before = peak_resident()
+    once(loss, data)
+    return peak_resident() - before
+
+
+def peak_resident() -> int:
+    """Greatest resident size of this process so far, in bytes."""
+    status = Path("/proc/self/status")
+    if status.exists():  # on Linux, ru_maxrss starts from that of the process that started this one
+        return 1024 * int(status.read_text().split("VmHWM:")[1].split()[0])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def compare(size: int, names: tuple[str, ...], runs: int) -> None:
+    """Time ways that take turns, and print them, with ratios to the first."""
+    losses, data = {name: the_loss(name) for name in names}, batch(size)
+    seconds: dict[str, list[float]] = {name: [] for name in names}
+    values: dict[str, float] = {}
+    for turn in range(runs + 1):
+        for name, loss in losses.items():
+            duration, values[name] = once(loss, data)
+            if turn:
+                seconds[name].append(duration)
+    first, *_ = names
+    peaks = {name: extra_memory(name, size, torch.get_num_threads()) for name in names}
+    for name in names:
+        median, fastest = statistics.median(seconds[name]), min(seconds[name])
+        print(
+            f"{size:>5}  {name:<18}{1e3 * median:>9.1f} ms {1e3 * fastest:>9.1f} ms"
+            f" {median / statistics.median(seconds[first]):>7.1f}x"
+            f" {peaks[name] / 2**20:>10.1f} MB {peaks[name] / max(peaks[first], 1):>7.1f}x  {values[name]:.6f}",
+            flush=True,
+        )
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="without B = 4096")
+    parser.add_argument("--threads", type=int, help="threads for all, torch's own choice by default")
+    parser.add_argument("--peak-of", choices=COMPARED + OTHERS, help=argparse.SUPPRESS)
+    parser.add_argument("--size", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    if options.peak_of:
+        print(peak_of(options.peak_of, options.size))
+        return
+    print(
+        f"in-batch loss, forward + backward, both directions, clusters of {IN_A_CLUSTER} rows, E = {EMBEDDING}, "
+        f"float32, {torch.get_num_threads()} threads"
+    )
+    print(f"{'B':>5}  {'way':<18}{'median':>12} {'fastest':>12} {'ratio':>8}  {'extra memory':>12} {'ratio':>8}  loss")
+    for size in (64, 1024) if options.quick else (64, 1024, 4096):
+        compare(size, COMPARED if size <= LARGEST_OF_PML else COMPARED[:2], 7)
+    if not options.quick:
+        compare(4096, OTHERS, 3)
+
+
+if __name__ == "__main__":
+    main()
