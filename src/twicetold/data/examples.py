@@ -119,10 +119,16 @@ class MinedTriplets:
     Args:
         strategy: which file of the mining stage (`random`, `bm25`, `cluster`).
         group: the group whose members are never negatives of each other (`cluster`, `story`, `category`).
+        labelled: copies, for each pair of train that is labelled as not the same, of two more triplets: the anchor is
+            one of the two texts, the positive that text itself, the negative the other text. Mining needs an anchor
+            with a duplicate, so that few of these pairs, the hardest negatives there are, come into its triplets.
+        different: graded pairs up to this grade are labelled as not the same.
     """
 
     strategy: str
     group: str
+    labelled: int = 0
+    different: float = 0.0
 
     def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
         """One example per triplet.
@@ -131,13 +137,20 @@ class MinedTriplets:
             FileNotFoundError: if that strategy was not mined for this corpus.
         """
         mined, group = _mined(corpus, triplets, self.strategy), _group(corpus, self.group)
+        anchor, positive, negative = mined.anchor, mined.positive, mined.negative
+        if self.labelled and corpus.kind != "documents":
+            pairs = corpus.pairs["train"]
+            apart = pairs.label <= self.different
+            one, other = (np.tile(ends, self.labelled) for ends in (pairs.left[apart], pairs.right[apart]))
+            anchor, positive = (np.concatenate([side, one, other]) for side in (anchor, positive))
+            negative = np.concatenate([negative, other, one])
         return ExampleIndex(
-            anchor=mined.anchor,
-            positive=mined.positive,
-            negative=mined.negative,
-            group=group[mined.anchor],
-            positive_group=group[mined.positive],
-            negative_group=group[mined.negative],
+            anchor=anchor,
+            positive=positive,
+            negative=negative,
+            group=group[anchor],
+            positive_group=group[positive],
+            negative_group=group[negative],
         )
 
 

@@ -26,6 +26,7 @@ from twicetold.files import write_folder, write_text
 from twicetold.models.protocol import Encoder, OnFrozen, Settling
 from twicetold.objectives.protocol import Objective
 from twicetold.scoring import BATCH, Scorer, evaluation_inputs, score_pairs
+from twicetold.solvers.protocol import Solver, TrainingData
 from twicetold.training.frozen import with_token_vectors
 from twicetold.training.schedule import Fitted, MakeOptimizer, OnEpoch, Runtime, Schedule
 
@@ -39,8 +40,8 @@ class Parts:
     """From the shape of the features to the encoder."""
     examples: Examples | None
     objective: Objective | None
-    """None, as `examples` is then, where nothing is learnt by gradient."""
-    make_optimizer: MakeOptimizer
+    """None, as `examples` is then, where nothing is learnt."""
+    make_optimizer: MakeOptimizer | Solver
     schedule: Schedule
     evaluator: Standard
 
@@ -126,17 +127,21 @@ def train_cell(
         index = parts.examples.index(corpus, places.triplets)
         lengths = lengths_of(index, rows) if getattr(parts.featuriser, "ordered", False) else None
         batches = EpochBatches(index, batch_size=parts.schedule.batch_size, seed=seed, lengths=lengths)
+        optimizer, loader = parts.make_optimizer, train_loader(index, rows, batches, workers=runtime.workers)
+        if isinstance(optimizer, Solver):
+            data = TrainingData(rows, corpus.members["train"], index)
+            optimizer, loader = optimizer.prepare(encoder, parts.objective, data, seed=seed), batches
         learner = Learner(
             encoder,
             parts.objective,
-            make_optimizer=parts.make_optimizer,
+            make_optimizer=optimizer,
             validate=validate,
             seed=seed,
             micro_batch=parts.schedule.micro_batch,
         )
         fitted = fit(
             learner,
-            train_loader(index, rows, batches, workers=runtime.workers),
+            loader,
             schedule=parts.schedule,
             runtime=runtime,
             checkpoints=places.checkpoints,

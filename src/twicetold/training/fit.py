@@ -2,21 +2,22 @@
 
 import logging
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
-import torch
 from pytorch_lightning.callbacks import Checkpoint, EarlyStopping
 from safetensors.torch import load_file, save_file
 
-from twicetold.data.examples import Batch
 from twicetold.files import write_file
+from twicetold.solvers.protocol import Steps
 from twicetold.training.learner import Learner
 from twicetold.training.schedule import Fitted, OnEpoch, Runtime, Schedule
 
 logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)  # hints and advertisements at every start
 warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # Lightning 2.6 asks torch 2.13 in an older way
+warnings.filterwarnings("ignore", message=".*this fit will run with no optimizer.*")  # a solver is none
 
 BEST = "best.safetensors"
 LAST = "last.ckpt"
@@ -71,7 +72,7 @@ class LearningRate(pl.Callback):
 
 def fit(
     learner: Learner,
-    loader: "torch.utils.data.DataLoader[Batch]",
+    loader: Iterable[Any],
     *,
     schedule: Schedule,
     runtime: Runtime,
@@ -82,7 +83,7 @@ def fit(
 
     Args:
         learner: whose encoder gets the best weights in the end.
-        loader: of training batches.
+        loader: of training batches; for a solver, of numbers of examples.
         schedule: how long, in what numbers.
         runtime: where.
         checkpoints: folder of this very training; the caller removes it when the model is saved.
@@ -99,12 +100,14 @@ def fit(
         callbacks.append(LearningRate(schedule))
     if schedule.patience is not None:
         callbacks.append(EarlyStopping("val/primary", mode="max", patience=schedule.patience, min_delta=0.0))
+    solver = learner.make_optimizer if isinstance(learner.make_optimizer, Steps) else None
     trainer = pl.Trainer(
         max_epochs=schedule.epochs,
         accelerator=runtime.accelerator,
         devices=1,
         precision=schedule.precision,
-        gradient_clip_val=schedule.gradient_clip,
+        limit_train_batches=None if solver is None else solver.per_epoch,
+        gradient_clip_val=schedule.gradient_clip if solver is None else None,
         deterministic="warn",
         logger=False,
         enable_checkpointing=True,

@@ -1,9 +1,11 @@
-"""The one LightningModule: any encoder, any objective, any optimizer."""
+"""The one LightningModule: any encoder, any objective, any optimizer or solver."""
 
 from collections import defaultdict
 
+import numpy as np
 import pytorch_lightning as pl
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.optim import Optimizer
 
@@ -11,6 +13,7 @@ from twicetold.data.examples import Batch
 from twicetold.encoding import EncodedBatch, Encoding, SparseRows
 from twicetold.models.protocol import Encoder
 from twicetold.objectives.protocol import Objective
+from twicetold.solvers.protocol import Steps
 from twicetold.training.gradient_caching import encode_in_chunks
 from twicetold.training.schedule import MakeOptimizer, Validate
 
@@ -21,7 +24,8 @@ class Learner(pl.LightningModule):
     Args:
         encoder: the family's module.
         objective: named losses of an encoded batch.
-        make_optimizer: from parameters to optimizer.
+        make_optimizer: from parameters to optimizer; or the steps of a solver, which sets the weights itself and is
+            handed numbers of examples in place of their rows.
         validate: from the encoder to the name and value of the primary metric on validation.
         seed: of the run; each epoch's random state is derived from it and the epoch's number alone, so that a
             resumed training draws what an undisturbed one would have drawn.
@@ -33,7 +37,7 @@ class Learner(pl.LightningModule):
         encoder: Encoder,
         objective: Objective,
         *,
-        make_optimizer: MakeOptimizer,
+        make_optimizer: MakeOptimizer | Steps,
         validate: Validate,
         seed: int,
         micro_batch: int | None = None,
@@ -42,6 +46,7 @@ class Learner(pl.LightningModule):
         self.encoder = encoder
         self.objective = objective
         self.make_optimizer = make_optimizer
+        self.automatic_optimization = not isinstance(make_optimizer, Steps)
         self.validate = validate
         self.seed = seed
         self.micro_batch = micro_batch
@@ -50,19 +55,32 @@ class Learner(pl.LightningModule):
         self.primary = float("nan")
         """Primary metric after the last finished epoch."""
 
-    def configure_optimizers(self) -> Optimizer:
-        """The optimizer over all parameters of encoder and objective."""
+    def configure_optimizers(self) -> Optimizer | None:
+        """The optimizer over all parameters of encoder and objective; none beside a solver."""
+        if isinstance(self.make_optimizer, Steps):
+            return None
         return self.make_optimizer(p for p in self.parameters() if p.requires_grad)
 
-    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """The total loss of one batch."""
+    def training_step(self, batch: Batch | NDArray[np.int64], batch_idx: int) -> Tensor | None:
+        """The total loss of one batch; of a solver, a step."""
         if batch_idx == 0:
             self._start_epoch()
+        if isinstance(batch, Batch):
+            losses = self._losses(batch)
+        else:
+            assert isinstance(self.make_optimizer, Steps)
+            losses = self.make_optimizer.step(self.encoder, batch)
+        for name, value in losses.items():
+            self._sums[name] += value.detach()
+        self._steps += 1
+        return losses["loss"] if self.automatic_optimization else None
+
+    def _losses(self, batch: Batch) -> dict[str, Tensor]:
         anchor = self._encode(batch.anchor)
         positive = None if batch.positive is None else self._encode(batch.positive)
         negative = None if batch.negative is None else self._encode(batch.negative)
         needs_score = getattr(self.objective, "needs_score", False)
-        losses = self.objective(
+        return self.objective(
             EncodedBatch(
                 anchor=anchor,
                 positive=positive,
@@ -74,10 +92,6 @@ class Learner(pl.LightningModule):
                 score=self.encoder.score(anchor, positive) if needs_score and positive is not None else None,
             )
         )
-        for name, value in losses.items():
-            self._sums[name] += value.detach()
-        self._steps += 1
-        return losses["loss"]
 
     def _encode(self, features: SparseRows) -> Encoding:
         if self.micro_batch is None:

@@ -15,6 +15,7 @@ from twicetold.objectives.n_pair import NPair
 from twicetold.objectives.pair_bce import PairBce
 from twicetold.objectives.protocol import Objective
 from twicetold.objectives.softmax import Softmax
+from twicetold.objectives.triplet_hinge import TripletHinge
 from twicetold.objectives.triplet_margin import TripletMargin
 from twicetold.objectives.triplet_softplus import TripletSoftplus
 from twicetold.objectives.weighted_sum import WeightedSum
@@ -45,6 +46,10 @@ OBJECTIVES["weighted_sum"] = Case(
     ),
     zero_when_satisfied=None,
 )
+for similarity in ("dot", "cosine"):
+    OBJECTIVES[f"triplet_hinge-{similarity}"] = Case(
+        TripletHinge(margin=0.5, similarity=similarity), zero_when_satisfied="loss"
+    )
 OBJECTIVES["closest_and_mean"] = Case(ClosestAndMean(margin=0.25), zero_when_satisfied=None)
 OBJECTIVES["closest_and_mean_semi_hard"] = Case(ClosestAndMeanSemiHard(margin=0.25), zero_when_satisfied=None)
 OBJECTIVES |= {

@@ -1,0 +1,156 @@
+"""Descent on the Stiefel manifold St(d, r) = {P (r, d): PᵀP = I}: Cayley transform, Barzilai–Borwein steps.
+
+Wen and Yin, "A feasible method for optimization with orthogonality constraints", Mathematical Programming 2013; as FILM
+uses it (Tang and Aw, arXiv:2010.05523, equations 20 to 27). With G the Euclidean gradient at P:
+
+    A = G Pᵀ − P Gᵀ                                            skew; in the paper φ stands where ∇φ is meant
+    P(τ) = (I + τ/2 A)⁻¹ (I − τ/2 A) P                         equation 24, an (r, r) system
+         = P − τ F (I + τ/2 Eᵀ F)⁻¹ Eᵀ P                       equation 25, (2d, 2d); F = [G, P], E = [P, −G]
+    𝓕(P) = G − P Gᵀ P                                          zero at a critical point, equation 21
+
+The step τ is by turns ‖ΔP‖² / |⟨ΔP, Δ𝓕⟩| and |⟨ΔP, Δ𝓕⟩| / ‖Δ𝓕‖² (26, 27), and is cut until the value falls far enough
+below an average of former values: the non-monotone line search of Zhang and Hager (SIAM J. Optim. 2004),
+
+    f(P(τ)) ≤ C − ρ τ ‖𝓕‖²,   C ← (γ q C + f) / (γ q + 1),   q ← γ q + 1.
+
+Shape letters: r rank, d columns of P.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Matrix: TypeAlias = NDArray[np.float64]
+Function: TypeAlias = Callable[[Matrix], tuple[float, Matrix]]
+"""From P to a value and its Euclidean gradient (r, d)."""
+
+FIRST = 1e-3  # constants of FLRML's solver (an edition of Wen and Yin's OptStiefelGBB)
+SUFFICIENT = 1e-4  # ρ
+CUT = 0.2
+TRIES = 25
+MEMORY = 0.85  # γ
+DRIFT = 1e-10  # of PᵀP from I, beyond which rounding is taken out again
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Where a descent stands, and what its next step needs to know of the last one."""
+
+    point: Matrix
+    """(r, d) P."""
+    previous: Matrix
+    """(r, d) P before the last step; the same where there was none."""
+    step: float = FIRST
+    """τ of the last step."""
+    count: int = 0
+    """Steps taken."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Values along a run of steps."""
+
+    value: list[float]
+    """f at the start and after each step."""
+    envelope: list[float]
+    """C before each step and after the last."""
+    gradient: float
+    """‖𝓕‖ at the end."""
+
+
+def descend(function: Function, state: Descent, *, steps: int, tolerance: float = 0.0) -> tuple[Descent, Trace]:
+    """Take `steps` steps, fewer once ‖𝓕‖ is not above `tolerance` or no step goes down.
+
+    The differences behind the first step are measured under this `function`, although the step itself may have been
+    taken under another one.
+
+    Args:
+        function: what to minimise.
+        state: start, or where a former run ended.
+        steps: at most.
+        tolerance: of ‖𝓕‖.
+    """
+    point, count, step = state.point, state.count, state.step
+    value, gradient = function(point)
+    slope = riemannian(point, gradient)
+    moved, bent = point - state.previous, np.zeros_like(point)
+    if moved.any():
+        bent = slope - riemannian(state.previous, function(state.previous)[1])
+    envelope, weight = value, 1.0
+    values, envelopes = [value], [envelope]
+    previous = state.previous
+    for _ in range(steps):
+        norm = float(np.linalg.norm(slope))
+        if norm <= tolerance:
+            break
+        step = barzilai_borwein(moved, bent, odd=bool(count % 2)) or step
+        for _ in range(TRIES):
+            trial = cayley(point, gradient, step)
+            value, new_gradient = function(trial)
+            if value <= envelope - SUFFICIENT * step * norm**2:
+                break
+            step *= CUT
+        else:
+            break
+        previous, point, gradient = point, trial, new_gradient
+        new_slope = riemannian(point, gradient)
+        moved, bent, slope = point - previous, new_slope - slope, new_slope
+        count += 1
+        envelope = (MEMORY * weight * envelope + value) / (MEMORY * weight + 1)
+        weight = MEMORY * weight + 1
+        values.append(value)
+        envelopes.append(envelope)
+    end = replace(state, point=point, previous=previous, step=step, count=count)
+    return end, Trace(values, envelopes, float(np.linalg.norm(slope)))
+
+
+def cayley(point: Matrix, gradient: Matrix, step: float) -> Matrix:
+    """P(τ), by the smaller of the two systems.
+
+    Args:
+        point: (r, d) P.
+        gradient: (r, d) G.
+        step: τ.
+    """
+    rank, columns = point.shape
+    if 2 * columns > rank:
+        half = step / 2 * (gradient @ point.T - point @ gradient.T)
+        identity = np.eye(rank)
+        moved: Matrix = np.linalg.solve(identity + half, (identity - half) @ point)
+    else:
+        left, right = np.hstack([gradient, point]), np.hstack([point, -gradient])
+        system = np.eye(2 * columns) + step / 2 * (right.T @ left)
+        moved = point - step * left @ np.linalg.solve(system, right.T @ point)
+    return orthonormal(moved) if drift(moved) > DRIFT else moved
+
+
+def riemannian(point: Matrix, gradient: Matrix) -> Matrix:
+    """(r, d) 𝓕(P) = G − P Gᵀ P."""
+    return gradient - point @ (gradient.T @ point)
+
+
+def barzilai_borwein(moved: Matrix, bent: Matrix, *, odd: bool) -> float | None:
+    """τ from ΔP and Δ𝓕, (r, d) each; None where they say nothing."""
+    inner, squared = abs(float(np.vdot(moved, bent))), float(np.vdot(bent, bent))
+    if not inner or not squared:
+        return None
+    return inner / squared if odd else float(np.vdot(moved, moved)) / inner
+
+
+def drift(point: Matrix) -> float:
+    """‖PᵀP − I‖, Frobenius."""
+    return float(np.linalg.norm(point.T @ point - np.eye(point.shape[1])))
+
+
+def orthonormal(matrix: Matrix) -> Matrix:
+    """The nearest matrix of St(d, r): the orthogonal factor of the polar decomposition.
+
+    Args:
+        matrix: (r, d) of full column rank.
+    """
+    left, _, right = np.linalg.svd(matrix, full_matrices=False)
+    nearest: Matrix = left @ right
+    return nearest

@@ -1,0 +1,55 @@
+"""Truncated singular value decomposition of a sparse matrix, in memory of order D·r.
+
+Randomised subspace iteration on XᵀX (Halko, Martinsson and Tropp, "Finding Structure with Randomness", SIAM Review
+2011, algorithms 4.4 and 5.1), which is applied a block of rows at a time: neither (D, D) nor (n, r) is ever held.
+
+Shape letters: n texts, D columns, r rank, R r with some columns to spare.
+"""
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+ROWS = 16_384  # of X at a time
+SPARE = 20  # further columns: the last of r converge slowly
+SMALLEST = 1e-3  # of the largest singular value; what is below cannot be told from 0 in float32, squared
+
+
+def truncated_svd(
+    matrix: sp.csr_matrix, *, rank: int, rounds: int, seed: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Leading right singular vectors and values of X.
+
+    Args:
+        matrix: (n, D) float32, texts in rows (the papers' X transposed).
+        rank: r at most; fewer where the matrix has not so many singular values of any size.
+        rounds: of the subspace iteration.
+        seed: of its start.
+
+    Returns:
+        U (D, r) with UᵀU = I, and σ (r,), falling.
+
+    Raises:
+        ValueError: if the matrix is zero.
+    """
+    if not matrix.nnz:
+        raise ValueError("the train texts have no feature in common with the vocabulary: X is zero")
+    width = min(rank + SPARE, *matrix.shape)
+    basis = np.random.default_rng(seed).standard_normal((matrix.shape[1], width), dtype=np.float32)
+    for _ in range(rounds):
+        basis = _gram_times(matrix, np.linalg.qr(basis)[0])
+    basis = np.linalg.qr(basis)[0]
+    values, vectors = np.linalg.eigh((basis.T @ _gram_times(matrix, basis)).astype(np.float64))
+    sigma = np.sqrt(np.maximum(values[::-1][:rank], 0))
+    kept = sigma > SMALLEST * sigma[0]
+    directions = basis @ vectors[:, ::-1][:, :rank][:, kept].astype(np.float32)
+    return directions, sigma[kept].astype(np.float32)
+
+
+def _gram_times(matrix: sp.csr_matrix, right: NDArray[np.float32]) -> NDArray[np.float32]:
+    """XᵀX times (D, R)."""
+    product = np.zeros_like(right)
+    for start in range(0, matrix.shape[0], ROWS):
+        block = matrix[start : start + ROWS]
+        product += block.T @ (block @ right)
+    return product
