@@ -20,7 +20,6 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
 from twicetold.encoding import UNKNOWN_TOKEN, Encoding, SparseRows, WordsInContext
-from twicetold.modules.sparse_tower import values_of
 from twicetold.modules.two_tower import TwoTower
 
 
@@ -107,7 +106,7 @@ class SkipGramVectors(VectorMean):
         begins = features.indices < len(self.counts)
         starts = torch.cat([begins.nonzero().squeeze(1), features.offsets[-1:]])
         entries = SparseRows(features.indices, starts, features.values, features.width)  # a row for each word
-        known = values_of(features) * (features.indices != UNKNOWN_TOKEN)
+        known = features.values_or_ones() * (features.indices != UNKNOWN_TOKEN)
         weight = torch.zeros(len(entries), device=known.device).index_add_(0, entries.rows(), known)
         words = WordsInContext(
             vector=summed(entries, self.table) / weight.where(weight > 0, 1)[:, None],  # (W, E)
