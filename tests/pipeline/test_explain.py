@@ -1,0 +1,66 @@
+"""`explain`, as a person gives the command."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hypothesis import given
+from hypothesis import strategies as st
+from omegaconf import OmegaConf
+
+SCRIPT = Path(__file__).parents[2] / "pipelines" / "explain.py"
+
+
+@pytest.fixture(scope="module")
+def as_text():
+    spec = importlib.util.spec_from_file_location("explain", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.as_text
+
+
+@given(st.text(st.sampled_from("ab '\"\\${},=[]()?:#"), max_size=12))
+def test_any_text_reaches_the_script_as_it_was_typed(as_text, text):
+    (override,) = OverridesParser.create().parse_overrides([as_text(f"left={text}")])
+    assert OmegaConf.create({"left": override.value()}).left == text
+
+
+def test_other_arguments_are_left_alone(as_text):
+    assert as_text("run=runs/x") == "run=runs/x"
+
+
+def explain(lab, cell, left, right, *more):
+    arguments = f"run=runs/{cell}", f"left={left}", f"right={right}", *more
+    return lab.attempt("python", "pipelines/explain.py", *arguments)
+
+
+def test_the_table_is_printed_and_table_and_figure_are_written_into_the_run_folder(finished, tmp_path):
+    lab = finished.copy(tmp_path / "lab")
+    code, out = explain(lab, "toy_questions-tfidf-0", "How do I learn to swim?", "How can I learn swimming, isn't it?")
+    assert code == 0, out
+    assert "learn" in out
+    assert "score" in out
+    run = lab.root / "runs" / "toy_questions-tfidf-0"
+    rows = (run / "explanation.csv").read_text().splitlines()
+    assert rows[0] == "left,right,contribution"
+    total = sum(float(row.rsplit(",", 1)[1]) for row in rows[1:])
+    assert f"{total:+.4f}  score" in out
+    assert (run / "explanation.svg").read_text().lstrip().startswith("<?xml")
+    assert lab.ran() == []  # no stage reads what it wrote
+
+
+@pytest.mark.parametrize(
+    ("cell", "left", "reason"),
+    [
+        ("toy_news-dae-0", "bank", "not linear; those that are: "),
+        ("toy_news-tfidf-9", "bank", "toy_news-tfidf-0"),
+        ("toy_news-tfidf-0", "", "the left text is empty"),
+        ("toy_news-tfidf-0", "qqqq", "no term of the left text is known"),
+    ],
+)
+def test_a_mistake_is_answered_in_one_message(finished, cell, left, reason):
+    code, out = explain(finished, cell, left, "the market")
+    assert code != 0
+    assert "Traceback" not in out
+    assert reason in out

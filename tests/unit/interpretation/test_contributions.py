@@ -1,0 +1,169 @@
+"""What terms add to a score: they sum to it, for every linear family."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from twicetold.evaluation.decision import Decision
+from twicetold.features.bag_of_words import BagOfWords
+from twicetold.features.bm25 import Bm25Weights
+from twicetold.features.tfidf import TfIdf
+from twicetold.features.tokens import Words
+from twicetold.features.word_grams import WordGrams
+from twicetold.interpretation.contributions import Explanation, explain, largest_terms, linear_families
+from twicetold.interpretation.figures import explanation_figure, save_explanation_figure
+from twicetold.interpretation.tables import explanation_text, save_explanation_csv, save_terms_csv
+from twicetold.models.binary_count import BinaryCountCosine
+from twicetold.models.bm25 import SymmetricBm25
+from twicetold.models.dae import DenoisingAutoencoder
+from twicetold.models.fasttext import FastText
+from twicetold.models.tfidf import TfIdfCosine
+from twicetold.models.word2vec import Word2Vec
+from twicetold.scoring import Scorer
+
+TRAIN = ["the cat sat on the mat", "a cat ran to the dog", "the dog sat", "no mat for a dog"]
+LEFT, RIGHT = "the cat and the dog sat", "a dog sat on the dog"
+CASES = {
+    "tfidf": (TfIdf(), TfIdfCosine),
+    "binary_count": (BagOfWords(stop_words=None), BinaryCountCosine),
+    "bm25": (Bm25Weights(), SymmetricBm25),
+    "word2vec": (Words(counted=True), lambda **shape: Word2Vec(**shape, embedding=6, remove=0)),
+    "word2vec_sif": (Words(counted=True, smooth=1e-3), lambda **shape: Word2Vec(**shape, embedding=6, remove=1)),
+    "fasttext": (WordGrams(smooth=1e-3), lambda **shape: FastText(**shape, embedding=6, remove=1)),
+}
+
+
+def scorer_of(name):
+    featuriser, family = CASES[name]
+    featuriser.fit(TRAIN)
+    torch.manual_seed(0)
+    encoder = family(**featuriser.shape).eval()
+    if hasattr(encoder, "settle"):
+        rows = featuriser.transform(TRAIN)
+        with torch.no_grad():
+            encoder.settle([rows.gather(np.arange(len(rows)))])
+    return Scorer(featuriser, encoder, Decision(0.5, 1.0, 0.0))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_contributions_sum_to_the_score(name):
+    scorer = scorer_of(name)
+    found = explain(scorer, LEFT, RIGHT)
+    assert found.score == pytest.approx(scorer.score([LEFT], [RIGHT])[0])
+    assert found.contribution.shape == (len(found.left), len(found.right))
+    assert found.contribution.sum() == pytest.approx(found.score, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_other_way_round_is_the_same_transposed(name):
+    one, other = explain(scorer_of(name), LEFT, RIGHT), explain(scorer_of(name), RIGHT, LEFT)
+    order = [one.left.index(term) for term in other.right], [one.right.index(term) for term in other.left]
+    np.testing.assert_allclose(other.contribution.T, one.contribution[np.ix_(*order)], atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["tfidf", "binary_count", "bm25"])
+def test_lexical_families_see_nothing_but_words_that_both_texts_have(name):
+    found = explain(scorer_of(name), LEFT, RIGHT)
+    assert {(left, right) for left, right, _ in found.largest(99)} == {(w, w) for w in ("the", "dog", "sat")}
+
+
+def test_a_contribution_is_the_product_of_weights_and_vectors():
+    scorer = scorer_of("word2vec")
+    found = explain(scorer, "cat dog cat", "mat")
+    vectors = dict(zip(scorer.featuriser.get_feature_names_out(), scorer.encoder.table.detach().numpy()))
+    left, right = 2 * vectors["cat"] + vectors["dog"], vectors["mat"]
+    expected = np.array([2 * vectors["cat"] @ right, vectors["dog"] @ right])
+    assert found.left == ("cat", "dog")
+    np.testing.assert_allclose(
+        found.contribution[:, 0], expected / np.linalg.norm(left) / np.linalg.norm(right), rtol=1e-5
+    )
+
+
+def test_folding_keeps_the_terms_that_count_and_the_sum():
+    found = explain(scorer_of("word2vec_sif"), LEFT, RIGHT)
+    folded = found.folded(3)
+    assert folded.contribution.shape == (3, 3)
+    assert folded.left[-1] == f"({len(found.left) - 2} others)"
+    assert folded.contribution.sum() == pytest.approx(found.contribution.sum())
+    assert found.folded(99).left == found.left
+
+
+def test_largest_terms_are_those_of_the_largest_weight_of_either_sign():
+    scorer = scorer_of("word2vec")
+    table, names = scorer.encoder.table.detach().numpy(), scorer.featuriser.get_feature_names_out()
+    for number, terms in enumerate(largest_terms(scorer, 3)):
+        order = np.argsort(-np.abs(table[:, number]), kind="stable")[:3]
+        assert [(names[i], pytest.approx(table[i, number])) for i in order] == terms
+
+
+def test_dimensions_of_lexical_families_are_terms_and_have_no_table():
+    assert largest_terms(scorer_of("tfidf"), 3) == []
+
+
+def test_a_family_that_is_not_linear_is_answered_with_those_that_are():
+    featuriser = BagOfWords(stop_words=None).fit(TRAIN)
+    dae = DenoisingAutoencoder(
+        **featuriser.shape,
+        hidden=3,
+        activation="tanh",
+        corruption="masking",
+        corruption_level=0.1,
+        decay_when_encoding=False,
+    )
+    scorer = Scorer(featuriser, dae, Decision(0.5, 1.0, 0.0))
+    with pytest.raises(TypeError, match=r"DenoisingAutoencoder.*not linear.*bm25.*tfidf"):
+        explain(scorer, LEFT, RIGHT)
+    with pytest.raises(TypeError, match="not linear"):
+        largest_terms(scorer, 3)
+
+
+def test_linear_families_are_named_by_their_recipes():
+    recipes = {path.stem for path in (Path(__file__).parents[3] / "conf/model").glob("*.yaml")}
+    assert {"tfidf", "bm25", "binary_count", "glove_mean", "word2vec", "fasttext"} <= set(linear_families()) <= recipes
+    assert "dae" not in linear_families()
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "reason"),
+    [
+        (" ", RIGHT, "the left text is empty"),
+        (LEFT, "", "the right text is empty"),
+        (LEFT, "qqqq", "no term of the right text is known"),
+    ],
+)
+def test_texts_with_nothing_to_explain_are_errors(left, right, reason):
+    with pytest.raises(ValueError, match=reason):
+        explain(scorer_of("tfidf"), left, right)
+
+
+FOUND = Explanation(("a", "$b"), ("c",), np.array([[0.5], [-0.125]]), 0.375)
+
+
+def test_the_table_ends_with_the_rest_and_the_score():
+    assert explanation_text(FOUND, most=1).splitlines() == [
+        "contribution  left             right",
+        "     +0.5000  a                c",
+        "     -0.1250  (1 other pairs)",
+        "     +0.3750  score",
+    ]
+
+
+def test_the_file_has_every_pair_the_largest_first(tmp_path):
+    save_explanation_csv(tmp_path / "found.csv", FOUND)
+    assert (tmp_path / "found.csv").read_text() == "left,right,contribution\na,c,0.5\n$b,c,-0.125\n"
+
+
+def test_the_file_of_dimensions_has_one_line_a_term(tmp_path):
+    save_terms_csv(tmp_path / "terms.csv", [[("a", 0.5)], [("b", -1.0)]])
+    assert (tmp_path / "terms.csv").read_text() == "dimension,term,weight\n0,a,0.5\n1,b,-1\n"
+
+
+def test_the_figure_writes_every_number_and_the_score_and_is_the_same_bytes_each_time(tmp_path):
+    (axes,) = explanation_figure(FOUND).axes
+    assert [text.get_text() for text in axes.texts] == ["0.500", "-0.125"]
+    assert "score 0.375" in axes.get_xlabel()
+    for name in ("one.svg", "other.svg"):
+        save_explanation_figure(tmp_path / name, FOUND)
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "other.svg").read_bytes()
