@@ -138,7 +138,8 @@ def linear_families() -> list[str]:
         module.__name__.rpartition(".")[2]
         for module in modules
         for value in vars(module).values()
-        if getattr(value, "__module__", None) == module.__name__
+        if isinstance(value, type)
+        and value.__module__ == module.__name__
         and issubclass(value, torch.nn.Module)
         and hasattr(value, "linear_maps")
     )
