@@ -15,9 +15,9 @@ _SEARCH = ("retrieval_recall_at", "retrieval_mrr_at", "retrieval_ndcg_at", "inde
 _ASKED = {
     "documents": "Each test text that has another of its story (or each of a sample) is looked for among all texts of "
     "the corpus.",
-    "pairs": "Each text of a test duplicate (or each of a sample) is looked for among all texts of the corpus. Right are "
-    "the texts that the test duplicates lead to; what only train or validation know as its duplicates is struck from "
-    "its list.",
+    "pairs": "Each text of a test duplicate (or each of a sample) is looked for among all texts of the corpus. Right "
+    "are the texts that the test duplicates lead to; what only train or validation know as its duplicates is struck "
+    "from its list.",
 }
 _RATES = (
     ("TPR", "true_positive_rate", "duplicates that the rule finds"),
