@@ -22,8 +22,8 @@ Three settings go beyond the paper; their defaults in `conf/optimizer/film.yaml`
 - `smoothing` w: μ(x) = w log(1 + e^(x/w)); w = 1 is equation 18. As Vᵀ V = I, the k_i are small beside 1, and μ(k_i)
   is close to log 2 for all of them: S is nearly flat. A small w lets S tell directions apart.
 - `trust` η: the penalty ½‖s‖² = ½‖M‖² draws the metric M = P S Pᵀ to zero in every iteration, so that it forgets all
-  but the anchors that are within the margin just now. With η it is ½‖M − M'‖², M' being the metric so far, which replaces K
-  by h K − M': a proximal gradient step (h is such that ‖h K‖ = η‖M'‖).
+  but the anchors that are within the margin just now. With η it is ½‖M − M'‖², M' being the metric so far, which
+  replaces K by h K − M': a proximal gradient step (h is such that ‖h K‖ = η‖M'‖).
 
 Shape letters: n texts, D columns of the features, r rank, d embedding dimensions.
 """
@@ -196,8 +196,9 @@ class FilmSteps(Steps):
         return scale, share * self._mean_square(point, scale)
 
     def _keep(self, state: Descent, scale: NDArray[np.float64]) -> None:
-        self.point, self.previous = torch.from_numpy(state.point), torch.from_numpy(state.previous)
-        self.scale = torch.from_numpy(scale)
+        # Copies: a checkpoint is loaded into buffers in place, and point and previous may be one array.
+        self.point, self.previous = torch.tensor(state.point), torch.tensor(state.previous)
+        self.scale = torch.tensor(scale)
         self.tau = torch.tensor(state.step, dtype=torch.float64)
         self.count = torch.tensor(state.count)
 
