@@ -32,7 +32,7 @@ def main(cfg: DictConfig) -> float:
 def train(cfg: DictConfig, out: Path) -> float:
     processed, triplets = (Path(root, cfg.data.name) for root in (cfg.paths.processed, cfg.paths.triplets))
     if cfg.origin != "dvc":
-        prepare_when_stale(cfg, processed)
+        prepare_when_stale(cfg, processed, triplets)
     corpus = Corpus.load(processed)
     config = OmegaConf.to_container(cfg, resolve=True)
     who = Identity.of(config, processed, triplets)
@@ -102,11 +102,12 @@ def tracking_of(cfg: DictConfig, who: Identity) -> tuple[tracking.Settings, str 
     )
 
 
-def prepare_when_stale(cfg: DictConfig, processed: Path) -> None:
-    """Bring the corpus up to date with the config, for a person who trains without the pipeline."""
+def prepare_when_stale(cfg: DictConfig, processed: Path, triplets: Path) -> None:
+    """Bring corpus and triplets up to date with the config, for a person who trains without the pipeline."""
     card = processed / layout.CARD
     source = OmegaConf.to_container(cfg.data.source, resolve=True)
-    if card.exists() and json.loads(card.read_text(encoding="utf-8"))["card"].get("source") == source:
+    made = card.exists() and triplets.is_dir()  # an interrupt may have come between the two
+    if made and json.loads(card.read_text(encoding="utf-8"))["card"].get("source") == source:
         own = source.get("path")
         if own is None or Path(own).stat().st_mtime < card.stat().st_mtime:
             return
