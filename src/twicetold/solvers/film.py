@@ -129,7 +129,8 @@ class FilmSteps(Steps):
         self.triplets, self.coordinates, self.inverse = triplets, coordinates, inverse
         self.per_epoch = settings.iterations
         rank = coordinates.shape[1]
-        state = Descent(*[_start(settings.start, rank, min(columns, rank), seed)] * 2)
+        point = _start(settings.start, rank, min(columns, rank), seed)
+        state = Descent(point, point)
         scale = np.ones(state.point.shape[1])
         margin_at_start = margin * self._mean_square(state.point, scale)
         if settings.trust is None:

@@ -6,7 +6,7 @@ nothing in it is learnt), choose the decision on validation, save.
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from twicetold.files import write_folder, write_text
 from twicetold.models.protocol import Encoder, OnFrozen, Settling
 from twicetold.objectives.protocol import Objective
 from twicetold.scoring import BATCH, Scorer, evaluation_inputs, score_pairs
-from twicetold.solvers.protocol import Solver, TrainingData
+from twicetold.solvers.protocol import Solver, Steps, TrainingData
 from twicetold.training.frozen import with_token_vectors
 from twicetold.training.schedule import Fitted, MakeOptimizer, OnEpoch, Runtime, Schedule
 
@@ -127,10 +127,13 @@ def train_cell(
         index = parts.examples.index(corpus, places.triplets)
         lengths = lengths_of(index, rows) if getattr(parts.featuriser, "ordered", False) else None
         batches = EpochBatches(index, batch_size=parts.schedule.batch_size, seed=seed, lengths=lengths)
-        optimizer, loader = parts.make_optimizer, train_loader(index, rows, batches, workers=runtime.workers)
-        if isinstance(optimizer, Solver):
+        loader: Iterable[Any]
+        if isinstance(parts.make_optimizer, Solver):
             data = TrainingData(rows, corpus.members["train"], index)
-            optimizer, loader = optimizer.prepare(encoder, parts.objective, data, seed=seed), batches
+            optimizer: MakeOptimizer | Steps = parts.make_optimizer.prepare(encoder, parts.objective, data, seed=seed)
+            loader = batches
+        else:
+            optimizer, loader = parts.make_optimizer, train_loader(index, rows, batches, workers=runtime.workers)
         learner = Learner(
             encoder,
             parts.objective,

@@ -17,7 +17,7 @@ from twicetold.training.schedule import Fitted, OnEpoch, Runtime, Schedule
 
 logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)  # hints and advertisements at every start
 warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # Lightning 2.6 asks torch 2.13 in an older way
-warnings.filterwarnings("ignore", message=".*this fit will run with no optimizer.*")  # a solver is none
+warnings.filterwarnings("ignore", message=".*will run with no optimizer.*")  # a solver is none
 warnings.filterwarnings("ignore", message=".*in eval mode at the start.*")  # a frozen part is, on purpose
 
 BEST = "best.safetensors"
