@@ -1,0 +1,36 @@
+"""Static embeddings: one vector per word, pair of words and letter trigram, added up and compared by cosine.
+
+No layer, and no order beyond pairs of words: a text costs one sum of rows. Sums of n-gram vectors as sentence
+embeddings: Wieting, Bansal, Gimpel and Livescu, Charagram, EMNLP 2016. With in-batch negatives it is what
+sentence-transformers trains as `StaticEmbedding`.
+
+    v = Σ_c x_c E[c]                       x_c: how often the text has column c
+    s(l, r) = cos(v_l, v_r)                so the sum is as good as the mean
+
+Shape letters: B texts, V columns, E embedding dimensions.
+"""
+
+from twicetold.encoding import Encoding, SparseRows
+from twicetold.modules.corruption import corrupt
+from twicetold.modules.linear_map import LinearMap
+
+
+class Static(LinearMap):
+    """A table of vectors.
+
+    Args:
+        width: V, number of feature columns.
+        embedding: E.
+        spread: standard deviation of a vector's entries at the start; the more, the longer a column keeps its own.
+        input_dropout: share of stored entries that a training step leaves out.
+    """
+
+    def __init__(self, *, width: int, embedding: int, spread: float, input_dropout: float) -> None:
+        super().__init__(width=width, hidden=embedding, spread=spread)
+        self.input_dropout = input_dropout
+
+    def encode(self, features: SparseRows) -> Encoding:
+        """Embed: (B, E); 0 for a text without a known column."""
+        if self.training and self.input_dropout:
+            features = corrupt(features, "masking", self.input_dropout)
+        return super().encode(features)
