@@ -77,6 +77,7 @@ def with_fit(pairs: Pairs, epochs: int) -> list[float]:
         pooling="mean",
         dropout=0.0,
         frozen=False,
+        shortcut=False,
     )
     ends: list[float] = []
     learner = Learner(

@@ -6,12 +6,15 @@ Thyagarajan, Siamese Recurrent Architectures for Learning Sentence Similarity, A
     x_t = E[w_t]                           a vector for each token
     h_t = LSTM(x_t, h_t−1)
     v   = Σ_t h_t / T                      over the text's own T tokens, where the course also averages over padding
+          Σ_t [h_t; x_t] / T               with a shortcut, as between the layers of Nie and Bansal, Shortcut-Stacked
+                                           Sentence Encoders, RepEval 2017: what a text is about goes round the LSTM
     embedding = v / ‖v‖                    zero for a text without a known token: similar to nothing
 
 Shape letters: B texts, K tokens of a batch, V tokens of the vocabulary, E embedding and H hidden dimensions.
 """
 
 import numpy as np
+import torch
 from jaxtyping import Float
 
 from twicetold.encoding import Encoding, SparseRows
@@ -31,6 +34,7 @@ class SiameseLstm(TwoTower):
         pooling: `mean`, `max`, `last` or `attention`, over a text's states.
         dropout: share of the entries of the tokens' vectors that are zeroed in training.
         frozen: keep the tokens' vectors as they begin.
+        shortcut: pool the tokens' vectors beside the states.
         vectors: (V, E) pretrained ones to begin with, from the featuriser.
     """
 
@@ -44,15 +48,21 @@ class SiameseLstm(TwoTower):
         pooling: str,
         dropout: float,
         frozen: bool,
+        shortcut: bool,
         vectors: Float[np.ndarray, "V E"] | None = None,
     ) -> None:
         super().__init__()
+        self.shortcut = shortcut
         self.embed = TokenEmbedding(width, embedding, dropout=dropout, vectors=vectors, frozen=frozen)
         self.read = RaggedLstm(embedding, hidden, bidirectional=bidirectional)
         self.pool = Pooling(pooling, self.read.size, bidirectional=bidirectional)
+        self.pool_tokens = Pooling(pooling, embedding) if shortcut else None
 
     def encode(self, features: SparseRows) -> Encoding:
-        """Embed: (B, H), or (B, 2 H) if bidirectional, of length 1."""
-        states = self.read(self.embed(features), features.offsets)  # (K,) -> (K, E) -> (K, H)
+        """Embed: (B, H), or (B, 2 H) if bidirectional, and E more with a shortcut, of length 1."""
+        tokens = self.embed(features)  # (K,) -> (K, E)
+        states = self.read(tokens, features.offsets)  # (K, E) -> (K, H)
         pooled = self.pool(states, features.offsets)  # (K, H) -> (B, H)
+        if self.pool_tokens is not None:
+            pooled = torch.cat([pooled, self.pool_tokens(tokens, features.offsets)], 1)  # (B, H) -> (B, H + E)
         return Encoding(unit(pooled) * with_known_token(features)[:, None])

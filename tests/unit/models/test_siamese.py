@@ -13,7 +13,15 @@ from twicetold.models.siamese_cnn import SiameseCnn
 from twicetold.models.siamese_lstm import SiameseLstm
 from twicetold.scoring import load_scorer, score_pairs
 
-LSTM = {"embedding": 6, "hidden": 5, "bidirectional": False, "pooling": "mean", "dropout": 0.0, "frozen": False}
+LSTM = {
+    "embedding": 6,
+    "hidden": 5,
+    "bidirectional": False,
+    "pooling": "mean",
+    "dropout": 0.0,
+    "frozen": False,
+    "shortcut": False,
+}
 CNN = {"embedding": 6, "filters": 4, "windows": [1, 3], "pooling": "max", "dropout": 0.0, "frozen": False}
 
 
@@ -40,6 +48,14 @@ def test_the_cnn_is_the_published_formula_on_the_texts_own_tokens():
     torch.testing.assert_close(encoder.encode(rows_of([1], [3, 0, 7], [2] * 8)).embedding[1], expected)
 
 
+def test_a_shortcut_pools_the_vectors_of_the_tokens_beside_the_states():
+    encoder = SiameseLstm(width=9, **{**LSTM, "shortcut": True}).eval()
+    tokens = encoder.embed.weight[[3, 5]]
+    states = encoder.read.onwards(tokens[:, None])[0][:, 0]
+    expected = normalize(torch.cat([states.mean(0), tokens.mean(0)]), dim=0)
+    torch.testing.assert_close(encoder.encode(rows_of([3, 5])).embedding[0], expected)
+
+
 @pytest.mark.parametrize("encoder", [SiameseLstm(width=9, **LSTM), SiameseCnn(width=9, **CNN)])
 def test_embeddings_have_length_one_and_texts_without_a_known_token_zero(encoder):
     lengths = encoder.encode(rows_of([1, 2], [0, 0], [], [0, 5])).embedding.norm(dim=1)
@@ -56,6 +72,7 @@ VARIANTS = [
     *product(["siamese_lstm"], ["words", "subwords", "characters"], [[]]),
     *product(["siamese_lstm"], ["words"], [[f"encoder.pooling={p}"] for p in ("max", "last", "attention")]),
     ("siamese_lstm", "words", ["encoder.bidirectional=true", "encoder.pooling=last", "encoder.dropout=0.2"]),
+    ("siamese_lstm", "words", ["encoder.bidirectional=true", "encoder.shortcut=true", "encoder.pooling=attention"]),
     ("siamese_lstm", "words", ["objective=closest_and_mean_semi_hard", "examples=labelled_pairs"]),
     ("siamese_cnn", "subwords", ["encoder.windows=[1,3,5]", "encoder.pooling=attention"]),
 ]
@@ -82,7 +99,7 @@ def vectors(tmp_path):
 
 @pytest.mark.parametrize("frozen", [True, False])
 def test_pretrained_vectors_are_the_first_weights_frozen_or_tuned(frozen, vectors, composed, news):
-    overrides = [f"features.vectors={vectors}", "encoder.embedding=3", f"encoder.frozen={frozen}"]
+    overrides = ["features=words", f"features.vectors={vectors}", "encoder.embedding=3", f"encoder.frozen={frozen}"]
     cfg = composed("train", "data=toy_news", "model=siamese_lstm", *overrides)
     featuriser = instantiate(cfg.features).fit(news.texts_of("train"))
     encoder = instantiate(cfg.encoder, **featuriser.shape)
@@ -97,7 +114,13 @@ def test_a_model_with_pretrained_vectors_is_loaded_without_their_file(vectors, c
     from twicetold.training.cell import Parts, Places, train_cell
     from twicetold.training.schedule import Runtime, Schedule
 
-    overrides = [f"features.vectors={vectors}", "encoder.embedding=3", "trainer.epochs=2", "trainer.batch_size=8"]
+    overrides = [
+        "features=words",
+        f"features.vectors={vectors}",
+        "encoder.embedding=3",
+        "trainer.epochs=2",
+        "trainer.batch_size=8",
+    ]
     cfg = composed("train", "data=toy_questions", "model=siamese_lstm", "profile=full", *overrides)
     parts = Parts(
         featuriser=instantiate(cfg.features),

@@ -69,7 +69,14 @@ def train(corpus, folder, *, rates, cut=None, **settings):
     rows = featuriser.transform(corpus.texts.to_pylist())
     torch.manual_seed(0)
     encoder = SiameseLstm(
-        width=rows.width, embedding=4, hidden=3, bidirectional=False, pooling="mean", dropout=0.1, frozen=False
+        width=rows.width,
+        embedding=4,
+        hidden=3,
+        bidirectional=False,
+        pooling="mean",
+        dropout=0.1,
+        frozen=False,
+        shortcut=False,
     )
     index = LabelledPairs(strategy="random", group="cluster").index(corpus, Path())
     make = type("", (Recording,), {"rates": rates})
