@@ -48,10 +48,15 @@ class Rows:
         )
 
 
-def read_quoted(path: Path, columns: Sequence[str]) -> Rows:
-    """Read a tab-separated file with a header, whose fields may be in double quotes (and then hold line ends).
+def read_quoted(path: Path, columns: Sequence[str], *, delimiter: str = "\t") -> Rows:
+    """Read a delimited file with a header, whose fields may be in double quotes (and then hold line ends).
 
     Fields are trimmed, and nothing counts as a missing value: "n/a" and "NA" are texts.
+
+    Args:
+        path: the file.
+        columns: its header.
+        delimiter: between fields.
 
     Raises:
         FileNotFoundError: if there is no such file.
@@ -63,20 +68,22 @@ def read_quoted(path: Path, columns: Sequence[str]) -> Rows:
         odd_lines.append(row.text.count("\n") + 1)
         return "skip"
 
-    header = bytes_of(path).split(b"\n", 1)[0].decode("utf-8-sig", errors="replace").rstrip("\r").split("\t")
+    header = bytes_of(path).split(b"\n", 1)[0].decode("utf-8-sig", errors="replace").rstrip("\r").split(delimiter)
     if header != list(columns):
-        raise ValueError(f"{path.name}: expected the tab-separated header {list(columns)}, got {header}")
+        separated = {"\t": "tab", ",": "comma"}.get(delimiter, delimiter)
+        raise ValueError(f"{path.name}: expected the {separated}-separated header {list(columns)}, got {header}")
     table = pa.csv.read_csv(
         path,
-        parse_options=pa.csv.ParseOptions(delimiter="\t", newlines_in_values=True, invalid_row_handler=left_out),
+        parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=left_out),
         convert_options=pa.csv.ConvertOptions(
             column_types={name: pa.string() for name in columns}, strings_can_be_null=False, check_utf8=False
         ),
     )
     rows = Rows(table, counted({}, "wrong_column_count", sum(odd_lines)))
     rows = rows.without(~np.logical_and.reduce([_is_utf8(one_piece(table[name])) for name in columns]), "not_utf8")
-    # A quote that is never closed swallows the lines up to the next quote: they end up in one field, tabs and all.
-    swallowed = [pc.match_substring_regex(rows.table[name], r"\t[^\n]*\n|\n[^\n]*\t") for name in columns]
+    # A quote that is never closed swallows the lines up to the next quote: they end up in one field, delimiters and all.
+    across = rf"{delimiter}[^\n]*\n|\n[^\n]*{delimiter}"
+    swallowed = [pc.match_substring_regex(rows.table[name], across) for name in columns]
     odd = np.logical_or.reduce([_numpy(mask) for mask in swallowed])
     spans = 1 + np.sum([_numpy(pc.count_substring(rows.table[name], "\n")) for name in columns], axis=0)
     kept = rows.table.filter(pa.array(~odd))

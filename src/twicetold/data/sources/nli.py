@@ -1,0 +1,79 @@
+"""Natural language inference as pairs: what follows from a sentence, and what contradicts it.
+
+`nli_for_simcse.csv` of SimCSE (Gao, Yao and Chen, EMNLP 2021, section 4), made from SNLI (Bowman et al., EMNLP 2015)
+and MultiNLI (Williams, Nangia and Bowman, NAACL 2018): for each premise a sentence that it entails and one that it
+contradicts. Comma-separated, with a header. A row gives two pairs: premise and entailed sentence, 1; premise and
+contradicting sentence, 0.
+
+To entail is less than to say the same, and has a direction: "a man plays a black guitar" entails "a man plays". As
+labels of a metric they are used as if it were the same, as SimCSE does.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from twicetold.data.corpus import Corpus
+from twicetold.data.sources import counted, pair_corpus, read_quoted
+from twicetold.data.splits import by_component
+
+FILE = "nli_for_simcse.csv"
+COLUMNS = ("sent0", "sent1", "hard_neg")  # premise, entailed, contradicting
+
+
+def read(
+    raw: Path, *, name: str, seed: int = 0, limit: int | None = None, fractions: Sequence[float] = (0.8, 0.1, 0.1)
+) -> Corpus:
+    """Read the pairs. Equal sentences are one text, and no text is on two sides of the split.
+
+    Args:
+        raw: folder with `nli_for_simcse.csv`.
+        name: of the dataset.
+        seed: of the split and of the cut to `limit`.
+        limit: keep about so many pairs, of either label and every split; None for all.
+        fractions: of the pairs that go to train, val and test. Premises that share a sentence, their own or one that
+            is compared with them, go together.
+
+    Raises:
+        FileNotFoundError: if the file is not in `raw`.
+        ValueError: if it has another header or too few rows for the split.
+    """
+    rows = read_quoted(raw / FILE, COLUMNS, delimiter=",")
+    found = len(rows) + sum(rows.malformed.values())
+    premise, entailed, contradicting = (rows.column(column) for column in COLUMNS)
+    empty = [pc.equal(column, "") for column in (premise, entailed, contradicting)]
+    equal = [pc.equal(premise, entailed), pc.equal(premise, contradicting), pc.equal(entailed, contradicting)]
+    any_empty, any_equal = (np.logical_or.reduce([np.asarray(mask) for mask in masks]) for masks in (empty, equal))
+    malformed = counted(rows.malformed, "empty_sentence", int(any_empty.sum()))
+    malformed = counted(malformed, "equal_sentences", int((any_equal & ~any_empty).sum()))
+    sound = pa.array(~any_empty & ~any_equal)
+    sentences = pa.concat_arrays([c.filter(sound) for c in (premise, entailed, contradicting)]).dictionary_encode()
+    texts = np.asarray(sentences.indices).astype(np.int64).reshape(3, -1)
+    left, right = np.tile(texts[0], 2), texts[1:].ravel()
+    label = np.repeat(np.array([1, 0], np.float32), texts.shape[1])
+    ends = np.sort(np.stack([left, right]), axis=0)
+    _, first = np.unique(ends, axis=1, return_index=True)
+    first.sort()
+    left, right, label = left[first], right[first], label[first]
+    return pair_corpus(
+        name=name,
+        kind="labelled_pairs",
+        ids=pa.array([str(number) for number in range(len(sentences.dictionary))]),
+        texts=sentences.dictionary,
+        left=left,
+        right=right,
+        label=label,
+        side=by_component(len(sentences.dictionary), left, right, fractions=fractions, seed=seed),
+        positive=1,
+        seed=seed,
+        limit=limit,
+        card={
+            "split": "disjoint",
+            "rows": found,
+            "malformed": malformed,
+            "repeated_pairs": 2 * texts.shape[1] - len(left),
+        },
+    )
