@@ -18,6 +18,7 @@ from twicetold.objectives.softmax import Softmax
 from twicetold.objectives.triplet_hinge import TripletHinge
 from twicetold.objectives.triplet_margin import TripletMargin
 from twicetold.objectives.triplet_softplus import TripletSoftplus
+from twicetold.objectives.two_levels import TwoLevels
 from twicetold.objectives.weighted_sum import WeightedSum
 
 WIDTH = 20
@@ -71,6 +72,9 @@ OBJECTIVES |= {
     f"contrastive-{negatives}": Case(Contrastive(margin=1.0, negatives=negatives), zero_when_satisfied=None)
     for negatives in ("given", "in_batch")
 }
+OBJECTIVES["two_levels"] = Case(
+    TwoLevels(boundaries=[0.2, 0.6], weights=[1, 1], sharpness=10), zero_when_satisfied=None
+)
 OBJECTIVES["n_pair"] = Case(NPair(regularisation=0.002), zero_when_satisfied=None)
 
 
