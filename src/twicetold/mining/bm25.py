@@ -9,7 +9,7 @@ Shape letters: M train texts of known group, V words, A anchors, B anchors of a 
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import bm25s
 import numpy as np
@@ -26,6 +26,9 @@ KINDS = ("bm25", "other_group")
 PRODUCTS = 1 << 23  # multiplications of one batch, which bounds its entries: about 100 MB
 PADDED = 1 << 21  # entries ranked at once
 NOBODY = -1
+
+Weigh = Callable[[list[str]], tuple[csr_array, csr_array]]
+"""From M texts to (M, V) weights of the words as queries, and (V, M) weights of the words in each text."""
 
 
 def mine(
@@ -88,42 +91,11 @@ def mine(
     )
 
 
-def hardest(
-    texts: list[str], groups: Groups, anchors: Positions, *, last: int, texts_per_word: int
-) -> Iterator[tuple[slice, Positions]]:
-    """Rank the texts of other groups by BM25, for one batch of anchors after another.
-
-    Args:
-        texts: M texts in the order of `groups`.
-        groups: which texts belong together.
-        anchors: (A,) positions.
-        last: R, the last rank to keep.
-        texts_per_word: see `mine`.
-
-    Yields:
-        The batch's range within `anchors`, and (B, R) positions by falling score (ties: by position), `NOBODY`
-        after the last text that shares a word with the anchor.
-    """
-    tokens = bm25s.tokenize(texts, stopwords=None, show_progress=False)
-    if not any(tokens.ids):
-        return  # bm25s has no index of nothing
-    queries, scores = _index(tokens)
-    frequency = np.diff(scores.indptr)
-    queries = queries[anchors]
-    queries.data *= (frequency <= texts_per_word)[queries.indices]
-    queries.eliminate_zeros()
-    work = np.cumsum(queries.astype(np.int64) @ frequency)
-    begin = 0
-    while begin < len(anchors):
-        done = work[begin - 1] if begin else 0
-        end = max(begin + 1, int(np.searchsorted(work, done + PRODUCTS, side="right")))
-        found = queries[begin:end] @ scores
-        yield slice(begin, end), _rank(found, groups, anchors[begin:end], last=last)
-        begin = end
-
-
-def _index(tokens: bm25s.tokenization.Tokenized) -> tuple[csr_array, csr_array]:
+def bm25_weights(texts: list[str]) -> tuple[csr_array, csr_array]:
     """(M, V) how often each word stands in each text, and (V, M) float32 BM25 score of each word in each text."""
+    tokens = bm25s.tokenize(texts, stopwords=None, show_progress=False)
+    if not any(tokens.ids):  # bm25s has no index of nothing
+        return csr_array((len(texts), 0), dtype=np.float32), csr_array((0, len(texts)), dtype=np.float32)
     index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
     index.index(tokens, show_progress=False)
     shape = (len(tokens.ids), len(index.scores["indptr"]) - 1)
@@ -133,6 +105,44 @@ def _index(tokens: bm25s.tokenization.Tokenized) -> tuple[csr_array, csr_array]:
     queries.sum_duplicates()
     by_word = csc_array((index.scores["data"], index.scores["indices"], index.scores["indptr"]), shape=shape)
     return queries, by_word.T
+
+
+def hardest(
+    texts: list[str],
+    groups: Groups,
+    anchors: Positions,
+    *,
+    last: int,
+    texts_per_word: int,
+    weigh: Weigh = bm25_weights,
+) -> Iterator[tuple[slice, Positions]]:
+    """Rank the texts of other groups by the words they share, for one batch of anchors after another.
+
+    Args:
+        texts: M texts in the order of `groups`.
+        groups: which texts belong together.
+        anchors: (A,) positions.
+        last: R, the last rank to keep.
+        texts_per_word: see `mine`.
+        weigh: the score: a text's is the sum, over shared words, of query weight times weight in the text.
+
+    Yields:
+        The batch's range within `anchors`, and (B, R) positions by falling score (ties: by position), `NOBODY`
+        after the last text that shares a word with the anchor.
+    """
+    queries, scores = weigh(texts)
+    frequency = np.diff(scores.indptr)
+    queries = queries[anchors]
+    queries.data *= (frequency <= texts_per_word)[queries.indices]
+    queries.eliminate_zeros()
+    work = np.append(0, np.cumsum(frequency[queries.indices]))[queries.indptr[1:]]  # up to the end of each anchor
+    begin = 0
+    while begin < len(anchors):
+        done = work[begin - 1] if begin else 0
+        end = max(begin + 1, int(np.searchsorted(work, done + PRODUCTS, side="right")))
+        found = queries[begin:end] @ scores
+        yield slice(begin, end), _rank(found, groups, anchors[begin:end], last=last)
+        begin = end
 
 
 def _rank(found: csr_array, groups: Groups, anchors: Positions, *, last: int) -> Positions:

@@ -80,12 +80,19 @@ def train_groups(corpus: Corpus, *, label: str, per_anchor: int) -> Groups:
     members = corpus.members["train"]
     code = corpus.groups[label][members]
     members, code = members[code != UNKNOWN], code[code != UNKNOWN]
-    order = np.argsort(code, kind="stable")
-    _, first, inverse, counts = np.unique(code[order], return_index=True, return_inverse=True, return_counts=True)
+    groups = sorted_groups(members, code)
+    counts = np.unique(code, return_counts=True)[1]
     if len(counts) < 2 or counts.max(initial=0) < 2:
         raise ValueError(
             f"no triplet can be made from the train texts of {corpus.name!r} by {label!r}: that needs a group of two "
             f"texts and a second group, but there are {len(members)} texts of known group in {len(counts)} group(s), "
             f"the largest of {int(counts.max(initial=0))}. Use more rows or another label"
         )
-    return Groups(members[order], code[order], first[inverse].astype(np.int64), counts[inverse].astype(np.int64))
+    return groups
+
+
+def sorted_groups(texts: NDArray[np.int64], code: NDArray[np.int64]) -> Groups:
+    """Sort texts by the code of their group; within a group they keep their order."""
+    order = np.argsort(code, kind="stable")
+    _, first, inverse, counts = np.unique(code[order], return_index=True, return_inverse=True, return_counts=True)
+    return Groups(texts[order], code[order], first[inverse].astype(np.int64), counts[inverse].astype(np.int64))

@@ -1,0 +1,109 @@
+"""Neighbours: the other text that a lexical score ranks first, as a positive that needs no label.
+
+Karpukhin et al., Dense Passage Retrieval, EMNLP 2020, section 4.2, take the best passage of BM25 for the positive of a
+question where no passage is marked, if it has the answer in it. There is no answer here to check it by, so some of
+these positives are wrong; the card of a labelled corpus says how many.
+
+Scores come from products of sparse matrices, a batch of texts at a time (`mining.bm25`).
+
+Shape letters: M distinct positions of train texts, V words, B texts of a batch.
+"""
+
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from twicetold.data.corpus import UNKNOWN, Corpus
+from twicetold.mining.bm25 import NOBODY, Weigh, bm25_weights, hardest
+from twicetold.mining.groups import Groups, sorted_groups
+from twicetold.mining.triplets import Triplets
+
+Score = Literal["bm25", "tfidf"]
+
+
+def mine(corpus: Corpus, *, seed: int, label: str, score: Score, texts_per_word: int = 10_000) -> Triplets:
+    """Pair each train text with the most similar other one, and with a random third.
+
+    Equal texts are one text: the neighbour of a text is never a copy of it.
+
+    Args:
+        corpus: any corpus.
+        seed: of the third texts.
+        label: the group by which the card says how many positives are right; nothing is chosen by it.
+        score: `bm25`, or `tfidf`: the cosine of tf-idf rows.
+        texts_per_word: words that stand in more texts than this do not count.
+
+    Raises:
+        ValueError: for an unknown score, or if no two texts share a word.
+    """
+    if score not in get_args(Score):
+        raise ValueError(f"score is one of {get_args(Score)}, got {score!r}")
+    members = corpus.members["train"]
+    code = corpus.texts.dictionary_encode().indices.to_numpy(zero_copy_only=False)[members].astype(np.int64)
+    groups = sorted_groups(members, code)
+    texts: list[str] = corpus.texts.take(groups.texts).to_pylist()
+    everyone = np.arange(len(groups))
+    best = np.full(len(groups), NOBODY)
+    for rows, ranked in hardest(texts, groups, everyone, last=1, texts_per_word=texts_per_word, weigh=WEIGHTS[score]):
+        best[rows] = ranked[:, 0]
+    third = _thirds(groups, best, np.random.default_rng(seed))
+    kept = (best != NOBODY) & (third != NOBODY)
+    if not kept.any():
+        raise ValueError(
+            f"no train text of {corpus.name!r} shares a word with another one and differs from a third: there is no "
+            f"neighbour to take. Use more rows, or a larger texts_per_word than {texts_per_word}"
+        )
+    anchor, positive, negative = groups.texts[kept], groups.texts[best[kept]], groups.texts[third[kept]]
+    order = np.argsort(anchor, kind="stable")
+    anchor, positive, negative = anchor[order], positive[order], negative[order]
+    return Triplets(
+        anchor,
+        positive,
+        negative,
+        card={
+            "strategy": f"{score}_neighbour",
+            "seed": seed,
+            "texts_per_word": texts_per_word,
+            "texts": len(groups),
+            "texts_without_neighbour": int((best == NOBODY).sum()),
+            "triplets": len(anchor),
+            "positives": _known(corpus, label, anchor, positive),
+        },
+    )
+
+
+def tfidf_weights(texts: list[str]) -> tuple[csr_array, csr_array]:
+    """(M, V) tf-idf rows of unit length, and the same turned, (V, M)."""
+    try:
+        rows = csr_array(TfidfVectorizer(sublinear_tf=True, dtype=np.float32).fit_transform(texts))
+    except ValueError:  # scikit-learn's word for an empty vocabulary
+        rows = csr_array((len(texts), 0), dtype=np.float32)
+    return rows, rows.T.tocsr()
+
+
+WEIGHTS: Mapping[Score, Weigh] = {"bm25": bm25_weights, "tfidf": tfidf_weights}
+
+
+def _thirds(groups: Groups, best: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """(M,) a random position whose text is neither the text itself nor its neighbour; `NOBODY` where none was drawn."""
+    third = np.full(len(groups), NOBODY)
+    if groups.size[0] == len(groups):  # one text and its copies
+        return third
+    for _ in range(2):  # in a corpus of more than a few texts hardly any is drawn twice in vain
+        drawn = groups.draw_others(np.arange(len(groups)), rng)
+        free = (third == NOBODY) & (groups.code[drawn] != groups.code[best])
+        third[free] = drawn[free]
+    return third
+
+
+def _known(corpus: Corpus, label: str, anchor: NDArray[np.int64], positive: NDArray[np.int64]) -> dict[str, int]:
+    """Of the positives whose group is known, how many are of the anchor's."""
+    if label not in corpus.groups:
+        return {}
+    one, other = corpus.groups[label][anchor], corpus.groups[label][positive]
+    known = (one != UNKNOWN) & (other != UNKNOWN)
+    return {"of_known_group": int(known.sum()), "of_the_anchors_group": int((known & (one == other)).sum())}
