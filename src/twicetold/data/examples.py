@@ -6,7 +6,7 @@ batch is one vectorised gather of feature rows.
 Shape letters: X examples, B examples of a batch.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -36,13 +36,16 @@ class ExampleIndex:
     label: NDArray[Any] | None = None
     """(X,) int64 group code of each anchor, or float32 0/1 of each pair."""
     group: NDArray[np.int64] | None = None
-    """(X,) duplicate cluster of each anchor; examples of one cluster are kept out of each other's batches."""
+    """(X,) duplicate cluster of each anchor; without blocks, examples of one cluster are kept out of each other's
+    batches."""
     positive_group: NDArray[np.int64] | None = None
     """(X,) duplicate cluster of each positive."""
     negative_group: NDArray[np.int64] | None = None
     """(X,) duplicate cluster of each negative."""
     block: NDArray[np.int64] | None = None
     """(X,) examples of one block are kept side by side in an epoch, so that they meet in one batch."""
+    further: Sequence[str] | None = None
+    """Texts that the examples are of besides those of the corpus, and which are numbered after these."""
 
     def __len__(self) -> int:
         return len(self.anchor)
@@ -104,6 +107,38 @@ class LabelledTexts:
 
 
 @dataclass(frozen=True)
+class StoryAndCategory:
+    """Every train text of known category, with its category's code as label and its story's as group.
+
+    Args:
+        category: the wider group.
+        story: the narrower one.
+        together: texts of one story come in blocks of up to this many, which stay side by side in an epoch. Blocks come
+            in random order, and as there are few categories, a batch has several of each.
+    """
+
+    category: str
+    story: str
+    together: int
+
+    def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
+        """One example per text.
+
+        Raises:
+            ValueError: if the corpus lacks one of the groups.
+        """
+        members = corpus.members["train"]
+        members = members[_group(corpus, self.category)[members] != UNKNOWN]
+        story = _group(corpus, self.story)[members]
+        return ExampleIndex(
+            anchor=members,
+            label=corpus.groups[self.category][members],
+            group=story,
+            block=_blocks(story, self.together),
+        )
+
+
+@dataclass(frozen=True)
 class TrainTexts:
     """Every train text, without labels: for objectives that learn from the words of a text."""
 
@@ -136,8 +171,8 @@ class MinedTriplets:
         Raises:
             FileNotFoundError: if that strategy was not mined for this corpus.
         """
-        mined, group = _mined(corpus, triplets, self.strategy), _group(corpus, self.group)
-        anchor, positive, negative = mined.anchor, mined.positive, mined.negative
+        found, group = mined(corpus, triplets, self.strategy), _group(corpus, self.group)
+        anchor, positive, negative = found.anchor, found.positive, found.negative
         if self.labelled and corpus.kind != "documents":
             pairs = corpus.pairs["train"]
             apart = pairs.label <= self.different
@@ -179,10 +214,10 @@ class LabelledPairs:
         """
         group = _group(corpus, self.group)
         if corpus.kind == "documents":
-            mined = _mined(corpus, triplets, self.strategy)
-            left = np.concatenate([mined.anchor, mined.anchor])
-            right = np.concatenate([mined.positive, mined.negative])
-            same = np.repeat(np.array([True, False]), len(mined))
+            found = mined(corpus, triplets, self.strategy)
+            left = np.concatenate([found.anchor, found.anchor])
+            right = np.concatenate([found.positive, found.negative])
+            same = np.repeat(np.array([True, False]), len(found))
         else:
             pairs = corpus.pairs["train"]
             left, right, same = pairs.left, pairs.right, pairs.label >= corpus.card.get("positive_grade", 1)
@@ -295,13 +330,19 @@ def train_loader(examples: ExampleIndex, rows: CsrRows, batches: EpochBatches, *
     )
 
 
-def _mined(corpus: Corpus, triplets: Path, strategy: str) -> Triplets:
+def mined(corpus: Corpus, triplets: Path, strategy: str) -> Triplets:
+    """What the mining stage wrote by one strategy.
+
+    Raises:
+        FileNotFoundError: if it did not.
+    """
     path = layout.triplets_file(triplets, strategy)
     if not path.exists():
         there = sorted(p.stem for p in triplets.glob("*.parquet")) or "none"
         raise FileNotFoundError(
             f"no triplets mined by {strategy!r} for {corpus.name}: {path} is missing (there: {there}). "
-            f"Run `dvc repro mine@{corpus.name}`, or choose another examples.strategy."
+            f"Run `dvc repro mine@{corpus.name}`, or choose another examples.strategy. Neighbours are mined by "
+            f"`python pipelines/mine.py data={corpus.name} mining=neighbours`."
         )
     return Triplets.load(path)
 

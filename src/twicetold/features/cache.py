@@ -1,6 +1,7 @@
 """Feature rows of a corpus on disk, so that a second use maps them into memory instead of making them again."""
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +38,19 @@ def inputs_of(featuriser: Featuriser, corpus: Corpus, rows: NDArray[np.int64]) -
     fields = getattr(featuriser, "fields", None)
     chosen = pa.array(rows)
     texts: list[str] = corpus.texts.take(chosen).to_pylist()
+    columns = {name: corpus.fields[name].take(chosen).to_pylist() for name in fields or () if name in corpus.fields}
+    return _with_fields(featuriser, texts, columns)
+
+
+def with_further(featuriser: Featuriser, rows: CsrRows, texts: Sequence[str] | None) -> CsrRows:
+    """The rows of a corpus, and after them those of further texts, whose other fields are empty."""
+    if texts is None:
+        return rows
+    return rows.followed_by(featuriser.transform(_with_fields(featuriser, texts, {})))
+
+
+def _with_fields(featuriser: Featuriser, texts: Sequence[str], columns: Mapping[str, Sequence[str]]) -> Texts:
+    fields = getattr(featuriser, "fields", None)
     if fields is None:
         return texts
-    columns = {name: corpus.fields[name].take(chosen).to_pylist() for name in fields if name in corpus.fields}
     return {**{name: [""] * len(texts) for name in fields}, **columns, "text": texts}

@@ -68,6 +68,27 @@ class CsrRows:
             self.width,
         )
 
+    def followed_by(self, more: "CsrRows") -> Self:
+        """These rows and after them those of further texts, in memory.
+
+        Raises:
+            ValueError: if the two are not of one featuriser: of other width, or with values where the others have none.
+        """
+        if self.width != more.width or (self.values is None) != (more.values is None):
+            raise ValueError(
+                "expected rows of one featuriser, of one width and all or none with values; got widths "
+                f"{self.width} and {more.width}, values {self.values is not None} and {more.values is not None}"
+            )
+        values = None
+        if self.values is not None and more.values is not None:
+            values = np.concatenate([self.values, more.values])
+        return type(self)(
+            np.concatenate([self.indptr, self.indptr[-1] + more.indptr[1:]]),
+            np.concatenate([self.indices, more.indices]),
+            values,
+            self.width,
+        )
+
     def save(self, folder: Path) -> None:
         """Write the arrays to `folder`, all of them or none."""
         with write_folder(folder) as target:

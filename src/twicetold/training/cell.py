@@ -19,7 +19,7 @@ from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.data.examples import EpochBatches, Examples, lengths_of, train_loader
 from twicetold.evaluation.evaluators import Standard
-from twicetold.features.cache import feature_rows, inputs_of
+from twicetold.features.cache import feature_rows, inputs_of, with_further
 from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.features.saved import save_fitted
 from twicetold.files import write_folder, write_text
@@ -108,12 +108,15 @@ def train_cell(
     started = time.perf_counter()
     featuriser = parts.featuriser.fit(inputs_of(parts.featuriser, corpus, corpus.members["train"]))
     rows = feature_rows(featuriser, corpus, places.features, key=feature_key)
+    index = None if parts.examples is None else parts.examples.index(corpus, places.triplets)
+    if index is not None:
+        rows = with_further(featuriser, rows, index.further)
     torch.manual_seed(seed)
     encoder = parts.encoder_of(featuriser.shape)
     if isinstance(encoder, OnFrozen):
         rows = with_token_vectors(encoder, rows, places.features, device=runtime.device)
 
-    if parts.objective is None or parts.examples is None:
+    if parts.objective is None or index is None:
         fitted = None
     else:
         # Lightning costs seconds of import, which the baselines need not pay.
@@ -124,7 +127,6 @@ def train_cell(
             settle(encoder, rows, corpus)
             return parts.evaluator.primary_value(corpus.kind, evaluation_inputs(encoder, rows, corpus, "val"))
 
-        index = parts.examples.index(corpus, places.triplets)
         lengths = lengths_of(index, rows) if getattr(parts.featuriser, "ordered", False) else None
         batches = EpochBatches(index, batch_size=parts.schedule.batch_size, seed=seed, lengths=lengths)
         loader: Iterable[Any]

@@ -81,7 +81,7 @@ def read_quoted(path: Path, columns: Sequence[str], *, delimiter: str = "\t") ->
     )
     rows = Rows(table, counted({}, "wrong_column_count", sum(odd_lines)))
     rows = rows.without(~np.logical_and.reduce([_is_utf8(one_piece(table[name])) for name in columns]), "not_utf8")
-    # A quote that is never closed swallows the lines up to the next quote: they end up in one field, delimiters and all.
+    # A quote that is never closed swallows the lines up to the next quote: one field gets them, delimiters and all.
     across = rf"{delimiter}[^\n]*\n|\n[^\n]*{delimiter}"
     swallowed = [pc.match_substring_regex(rows.table[name], across) for name in columns]
     odd = np.logical_or.reduce([_numpy(mask) for mask in swallowed])

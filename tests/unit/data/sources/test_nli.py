@@ -57,7 +57,7 @@ def test_rows_that_teach_nothing_are_counted_by_reason(tmp_path):
 
 def test_another_header_is_refused(tmp_path):
     write(tmp_path, rows_of(3), header="premise,hypothesis,label\n")
-    with pytest.raises(ValueError, match="comma-separated header .*'hard_neg'"):
+    with pytest.raises(ValueError, match=r"comma-separated header .*'hard_neg'"):
         read(tmp_path)
 
 
