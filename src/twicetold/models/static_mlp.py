@@ -71,7 +71,8 @@ class StaticMlp(nn.Module):
         cosine = cosine_similarity(u, v, dim=1)
         compared: Tensor = self.head(torch.cat([(u - v).abs(), u * v, cosine[:, None]], 1)).squeeze(1)
         known = (u != 0).any(1) & (v != 0).any(1)
-        return (self.sharpness * cosine + compared) * known
+        scores: Tensor = (self.sharpness * cosine + compared) * known
+        return scores
 
     def ranking_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B E"], Float[Tensor, "B E"]]:
         """Unit vectors: their dot products rank documents, though they are not the scores."""
