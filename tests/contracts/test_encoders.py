@@ -1,15 +1,17 @@
 """Every recipe in conf/model/ builds an encoder that keeps the contract."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 from hydra.utils import instantiate
 from safetensors.torch import load, save
 
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.features.cache import inputs_of
+from twicetold.features.cache import inputs_of, with_further
 from twicetold.mining import random
 from twicetold.models.protocol import Linear, OnFrozen, Searchable
 from twicetold.scoring import score_pairs
@@ -109,7 +111,7 @@ def test_a_text_without_a_known_word_scores_no_higher_than_any_other_pair_withou
 
 
 def test_gradients_reach_every_parameter(built, news, tmp_path, composed):
-    encoder, _, rows, cfg = built
+    encoder, featuriser, rows, cfg = built
     if cfg.objective._target_ is None:
         if not list(encoder.parameters()):
             return
@@ -118,15 +120,19 @@ def test_gradients_reach_every_parameter(built, news, tmp_path, composed):
     from twicetold.data.examples import EpochBatches, GatheredExamples
     from twicetold.encoding import EncodedBatch
 
-    random.mine(news, seed=0, label="category", per_anchor=2).save(tmp_path / "random.parquet")
+    # whichever way triplets are chosen, and whether or not examples are made of sentences
+    strategy = cfg.examples.get("strategy", "random")
+    random.mine(news, seed=0, label="category", per_anchor=2).save(tmp_path / f"{strategy}.parquet")
+    news = replace(news, texts=pa.array([text.replace(" story", ". story") for text in news.texts.to_pylist()]))
     index = instantiate(cfg.examples).index(news, tmp_path)
+    rows = with_further(featuriser, rows, index.further)
     chosen = next(iter(EpochBatches(index, batch_size=30, seed=0)))
     batch = GatheredExamples(index, rows).__getitems__(chosen)
     encoder.train()
     sides = {s: encoder.encode(r) for s in ("anchor", "positive", "negative") if (r := getattr(batch, s)) is not None}
     objective = instantiate(cfg.objective)
     score = encoder.score(sides["anchor"], sides["positive"]) if getattr(objective, "needs_score", False) else None
-    labels = {name: getattr(batch, name) for name in ("label", "group", "positive_group")}
+    labels = {name: getattr(batch, name) for name in ("label", "group", "positive_group", "negative_group")}
     objective(EncodedBatch(**sides, **labels, score=score))["loss"].backward()
     for name, parameter in encoder.named_parameters():
         if not parameter.requires_grad:

@@ -161,8 +161,8 @@ class InverseCloze:
         if several < MOST * len(texts):
             raise ValueError(
                 f"inverse_cloze takes texts apart into sentences, but only {several:,} of the {len(texts):,} train "
-                f"texts of {corpus.name} have more than one: choose a corpus of longer texts (data=toy_articles, or your "
-                "own by data=documents), or other examples (dropout_twins, bm25_neighbour)"
+                f"texts of {corpus.name} have more than one: choose a corpus of longer texts (data=toy_articles, or "
+                "your own by data=documents), or other examples (dropout_twins, bm25_neighbour)"
             )
         numbers = len(corpus) + np.arange(len(queries))
         code = codes[np.array(group, np.int64)]

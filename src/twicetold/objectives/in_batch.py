@@ -60,21 +60,23 @@ class Candidates:
         return Candidates(self.other[:size], self.anchor, self.other_group[:size], self.group, self.duplicate)
 
 
-def candidates(batch: EncodedBatch, *, unit_length: bool) -> Candidates:
+def candidates(batch: EncodedBatch, *, unit_length: bool, roles: bool = True) -> Candidates:
     """Who stands for comparison in a batch, of pairs or of texts with class codes.
 
     Args:
         batch: with right texts, or with integer labels.
         unit_length: scale every embedding to length 1, so that dots are cosines.
+        roles: of a family with a tower for either role, anchors are queries and the rest are documents.
 
     Raises:
         ValueError: if the batch has neither, or mined negatives of which nobody said what cluster they are of.
     """
 
-    def vectors(side: Encoding) -> Tensor:
+    def vectors(side: Encoding, role: str) -> Tensor:
+        side = _in_role(side, role) if roles else side
         return unit(side) if unit_length else dense(side)
 
-    anchor = vectors(batch.anchor)
+    anchor = vectors(batch.anchor, "query")
     if batch.positive is None:
         if batch.label is None or batch.label.is_floating_point():
             raise ValueError(
@@ -82,9 +84,9 @@ def candidates(batch: EncodedBatch, *, unit_length: bool) -> Candidates:
                 "choose examples=labelled_pairs, examples=duplicates, examples=triplets or examples=labelled_texts"
             )
         known = batch.label != UNKNOWN
-        anchor, label = anchor[known], batch.label[known]
-        return Candidates(anchor, anchor, label, label, None)
-    others, unknown = [vectors(batch.positive)], torch.full((len(anchor),), UNKNOWN, device=anchor.device)
+        label = batch.label[known]
+        return Candidates(anchor[known], vectors(batch.anchor, "document")[known], label, label, None)
+    others, unknown = [vectors(batch.positive, "document")], torch.full((len(anchor),), UNKNOWN, device=anchor.device)
     groups = [unknown if batch.positive_group is None else batch.positive_group]
     if batch.negative is not None:
         if batch.group is not None and batch.negative_group is None:
@@ -92,10 +94,16 @@ def candidates(batch: EncodedBatch, *, unit_length: bool) -> Candidates:
                 "expected the cluster of each mined negative (negative_group) beside that of each anchor (group): "
                 "without it a negative of one row may be a duplicate of another row's anchor"
             )
-        others.append(vectors(batch.negative))
+        others.append(vectors(batch.negative, "document"))
         groups.append(unknown if batch.negative_group is None else batch.negative_group)
     group = unknown if batch.group is None else batch.group
     return Candidates(anchor, torch.cat(others), group, torch.cat(groups), duplicates(batch))
+
+
+def _in_role(side: Encoding, role: str) -> Encoding:
+    """The (B, E) embedding of one of two towers; several views, whose embedding is the same in both roles, stay."""
+    views = side.extras.get(role)
+    return Encoding(views[:, 0]) if isinstance(views, Tensor) and views.shape[1] == 1 else side
 
 
 def duplicates(batch: EncodedBatch) -> Tensor:
@@ -113,9 +121,9 @@ def classes(batch: EncodedBatch) -> tuple[Tensor, Tensor]:
     the same are of one class even if their cluster is not known.
     """
     if batch.positive is None:
-        found = candidates(batch, unit_length=False)
+        found = candidates(batch, unit_length=False, roles=False)
         return found.anchor, found.group
-    found = candidates(batch, unit_length=False)
+    found = candidates(batch, unit_length=False, roles=False)
     assert found.duplicate is not None
     size = len(found.anchor)
     code = torch.cat([found.group, found.other_group])

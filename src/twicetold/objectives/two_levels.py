@@ -69,7 +69,7 @@ class TwoLevels(nn.Module):
     def _boundary(self, texts: Tensor, codes: Tensor, boundary: float) -> Tensor:
         known = codes != UNKNOWN
         texts, codes = texts[known], codes[known]
-        sizes = codes.unique(return_counts=True)[1]
+        sizes = codes.unique(return_counts=True)[1]  # type: ignore[no-untyped-call]
         above = (sizes * (sizes - 1)).sum()
         below = len(codes) * (len(codes) - 1) - above
         scale = 1 / torch.stack([below, above]).clamp(min=1).to(texts.dtype)

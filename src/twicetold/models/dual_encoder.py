@@ -1,0 +1,63 @@
+"""Dual encoder: one network reads queries, another reads documents, and a dot product compares them.
+
+Karpukhin et al., Dense Passage Retrieval for Open-Domain Question Answering, EMNLP 2020, section 3.1, with an LSTM or a
+mean over word vectors, learnt from scratch, where the paper has two pretrained transformers. Its training is in other
+parts: `in_batch_nll_dot` (section 3.2) on triplets whose negatives BM25 ranks high, `bm25_negatives`.
+
+    x_t = E[w_t]                           a vector for each token, of either role its own
+    h_t = LSTM(x_t, h_t−1)                 or x_t itself
+    q, d = LayerNorm(W · mean_t h_t)       the two towers
+    s = q · d                              of both directions the mean (modules.dual)
+
+Shape letters: B texts, K tokens of a batch, V tokens of the vocabulary, E embedding dimensions.
+"""
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from twicetold.encoding import SparseRows
+from twicetold.modules.dual import DualTower
+from twicetold.modules.hashing import linear
+from twicetold.modules.pooling import Pooling
+from twicetold.modules.sequence import RaggedLstm, TokenEmbedding, with_known_token
+
+
+class DualEncoder(DualTower):
+    """Two token encoders.
+
+    Args:
+        width: V, numbers of tokens.
+        words: dimensions of a token's vector.
+        hidden: dimensions of an LSTM's state; None for a mean of the tokens' vectors.
+        embedding: E.
+        dropout: share of the entries of the tokens' vectors that are zeroed in training.
+    """
+
+    def __init__(self, *, width: int, words: int, hidden: int | None, embedding: int, dropout: float) -> None:
+        def tower() -> TokenTower:
+            return TokenTower(width, words=words, hidden=hidden, embedding=embedding, dropout=dropout)
+
+        super().__init__(tower(), tower(), embedding=embedding)
+
+    def known(self, features: SparseRows) -> Bool[Tensor, " B"]:
+        """(B,) which texts have a known token."""
+        return with_known_token(features)
+
+
+class TokenTower(nn.Module):
+    """Tokens to one vector; the settings are those of `DualEncoder`."""
+
+    def __init__(self, width: int, *, words: int, hidden: int | None, embedding: int, dropout: float) -> None:
+        super().__init__()
+        self.embed = TokenEmbedding(width, words, dropout=dropout)
+        self.read = None if hidden is None else RaggedLstm(words, hidden)
+        self.pool = Pooling("mean", words if hidden is None else hidden)
+        self.project = linear(words if hidden is None else hidden, embedding)
+
+    def forward(self, features: SparseRows) -> Float[Tensor, "B E"]:
+        """Embed: (B, E)."""
+        states = self.embed(features)  # (K,) -> (K, words)
+        if self.read is not None:
+            states = self.read(states, features.offsets)  # (K, words) -> (K, hidden)
+        embedding: Tensor = self.project(self.pool(states, features.offsets))  # (K, hidden) -> (B, hidden) -> (B, E)
+        return embedding

@@ -1,0 +1,35 @@
+"""ICT: a retriever that learns without labels to find the text that a sentence was taken from.
+
+The retriever of ORQA, pretrained by the inverse cloze task: Lee, Chang and Toutanova, Latent Retrieval for Weakly
+Supervised Open Domain Question Answering, ACL 2019, sections 3 and 4. A cloze test asks for what is missing in a text;
+this asks for the text that lacks it (examples `inverse_cloze`, objective `in_batch_nll_dot`). Where the paper has two
+transformers, here is the sum of vectors of words, word pairs and letter trigrams.
+
+    q = LayerNorm(Σ_c x_c Q[c]),  d = LayerNorm(Σ_c x_c D[c])      x_c: how often the text has column c
+    s = q · d                                                      of both directions the mean (modules.dual)
+
+Shape letters: B texts, V feature columns, E embedding dimensions.
+"""
+
+from jaxtyping import Bool
+from torch import Tensor
+
+from twicetold.encoding import SparseRows
+from twicetold.modules.dual import DualTower
+from twicetold.modules.hashing import HashingLayer, filled
+
+
+class Ict(DualTower):
+    """Two tables of vectors.
+
+    Args:
+        width: V.
+        embedding: E.
+    """
+
+    def __init__(self, *, width: int, embedding: int) -> None:
+        super().__init__(HashingLayer(width, embedding), HashingLayer(width, embedding), embedding=embedding)
+
+    def known(self, features: SparseRows) -> Bool[Tensor, " B"]:
+        """(B,) which texts have a known column."""
+        return filled(features)
