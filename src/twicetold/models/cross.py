@@ -1,0 +1,213 @@
+"""RE2: two texts aligned word by word, twice over, and compared by what is left.
+
+Yang, Zhang, Gao, Ji and Chen, Simple and Effective Text Matching with Richer Alignment Features, ACL 2019
+(arXiv:1908.00300). One block, for text a; b goes through the same with the roles exchanged:
+
+    c  = CNN(x)                            layers of convolutions: each word in its context
+    z  = [x; c]
+    z' = Σ_j softmax_j(τ F(z) · F(z_j)) z_j                      over the words j of the other text
+    o  = G([G₁([z; z']); G₂([z; z − z']); G₃([z; z ∘ z'])])      fusion
+
+"Richer" are the residual connections, through which each block sees the words as they were embedded:
+
+    x₁ = e                                 embedded words
+    x₂ = [e; o₁],  x_n = [e; (o_{n−1} + o_{n−2}) / √2]
+
+The last block's o is pooled by its maximum over each text, to u and v, and a network compares them. Beside the paper's
+network stands the cosine of the two texts' mean word vectors, which is what a text can give alone:
+
+    s = a · cos(ē_left, ē_right) + H([u + v; |u − v|; u ∘ v])    log-odds of "says the same"
+
+Other than in the paper, the score does not depend on which text is left: H sees u + v where theirs has u and v. A word
+that the other text has as well is marked by a vector of its own (Brahma, REGMAPR, arXiv:1808.04343). And its embedding
+is the mean over the word and its letter n-grams, as in fastText, if the featuriser gives those.
+
+There is no vector for a text to search by: pairs only.
+
+Shape letters: B texts or pairs, V columns, C columns that are words, W words of a batch, E embedding and H hidden
+dimensions, D dimensions of a block's input.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor, nn
+from torch.nn.functional import cosine_similarity, dropout, gelu, linear
+
+from twicetold.encoding import Encoding, SparseRows
+from twicetold.modules.alignment import Alignment, Facing
+from twicetold.modules.pooling import Pooling
+from twicetold.modules.sequence import RaggedConvolution, with_known_token
+from twicetold.modules.two_tower import dense
+from twicetold.modules.vector_mean import summed
+
+KNUTH = 0x9E3779B97F4A7C15 - (1 << 64)  # 2^64 over the golden ratio, as a signed number
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of a batch of texts, one text after another."""
+
+    vectors: Float[Tensor, "W E"]
+    identity: Int64[Tensor, " W"]
+    """(W,) a number for each spelling; 0 for a word that the vocabulary knows nothing of."""
+    offsets: Int64[Tensor, " _"]
+    """(B + 1,) text b has the words `offsets[b]` to `offsets[b + 1]`."""
+    known: Bool[Tensor, " B"]
+    """(B,) which texts have a known word."""
+
+
+class Cross(nn.Module):
+    """Embeddings, blocks of encoder, alignment and fusion, pooling, prediction.
+
+    Args:
+        width: V, number of columns.
+        embedding: E, dimensions of a word's vector.
+        hidden: H, of every layer.
+        blocks: how often the texts are aligned.
+        layers: convolutions of a block's encoder.
+        window: words that a convolution sees, an odd number.
+        dropout: share of a layer's inputs that a training step leaves out.
+        sharpness: a at the start of training.
+        counts: (C,) one for each column that is a word; the others are n-grams, and follow their word. None: all are.
+    """
+
+    def __init__(
+        self,
+        *,
+        width: int,
+        embedding: int,
+        hidden: int,
+        blocks: int,
+        layers: int,
+        window: int,
+        dropout: float,
+        sharpness: float,
+        counts: Int64[np.ndarray, " C"] | None = None,
+    ) -> None:
+        super().__init__()
+        self.words = width if counts is None else len(counts)
+        self.table = nn.Parameter(torch.randn(width, embedding) / embedding**0.5)
+        self.mark = nn.Parameter(torch.zeros(embedding))
+        sizes = [embedding] + [embedding + hidden] * (blocks - 1)
+        self.blocks = nn.ModuleList(Block(s, hidden, layers=layers, window=window, dropout=dropout) for s in sizes)
+        self.mean, self.most = Pooling("mean", embedding), Pooling("max", hidden)
+        self.sharpness = nn.Parameter(torch.tensor(sharpness))
+        self.predict = nn.Sequential(
+            nn.Dropout(dropout), nn.Linear(3 * hidden, hidden), nn.GELU(), nn.Dropout(dropout), nn.Linear(hidden, 1)
+        )
+        self.apply(_initialise)
+
+    def encode(self, features: SparseRows) -> Encoding:
+        """What a text gives alone: the mean of its words' vectors, (B, E), and the words themselves."""
+        begins = features.indices < self.words
+        starts = torch.cat([begins.nonzero().squeeze(1), features.offsets[-1:]])
+        before = torch.cat([starts.new_zeros(1), begins.cumsum(0)])
+        entries = SparseRows(features.indices, starts, features.values, features.width)  # a row for each word
+        vectors = summed(entries, self.table)  # sparse (W, V) -> (W, E)
+        words = Words(vectors, _identity(entries), before[features.offsets], with_known_token(features))
+        return Encoding(self.mean(vectors, words.offsets), {"words": words})  # (W, E) -> (B, E)
+
+    def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
+        """(B,) log-odds that each pair says the same; 0, undecided, where a text has no known word."""
+        one, other = left.extras["words"], right.extras["words"]
+        facing = Facing.of(offsets := torch.cat([one.offsets, one.offsets[-1] + other.offsets[1:]]))
+        marked = _shared(one, other)[:, None] * self.mark  # (W,) -> (W, E)
+        embedded = torch.cat([one.vectors, other.vectors]) + marked
+        x, fused = embedded, []
+        for block in self.blocks:
+            fused.append(block(x, offsets, facing))  # (W, D) -> (W, H)
+            earlier = fused[0] if len(fused) == 1 else (fused[-1] + fused[-2]) / 2**0.5
+            x = torch.cat([embedded.to(earlier.dtype), earlier], 1)  # (W, E + H)
+        u, v = self.most(fused[-1], offsets).chunk(2)  # (W, H) -> 2 (B, H)
+        compared: Tensor = self.predict(torch.cat([u + v, (u - v).abs(), u * v], 1)).squeeze(1)  # (B, 3 H) -> (B,)
+        alike = cosine_similarity(dense(left), dense(right), dim=1)
+        scores: Tensor = (self.sharpness * alike + compared.float()) * (one.known & other.known)
+        return scores
+
+
+class Block(nn.Module):
+    """Encoder, alignment and fusion.
+
+    Args:
+        size: D, of what comes in.
+        hidden: H, of what comes out.
+        layers: convolutions.
+        window: words that a convolution sees.
+        dropout: share of a layer's inputs that a training step leaves out.
+    """
+
+    def __init__(self, size: int, hidden: int, *, layers: int, window: int, dropout: float) -> None:
+        super().__init__()
+        self.encoder = nn.ModuleList(
+            RaggedConvolution(hidden if n else size, hidden, window=window) for n in range(layers)
+        )
+        self.align = Alignment(size + hidden, hidden, dropout=dropout)
+        self.fuse = Fusion(size + hidden, hidden, dropout=dropout)
+        self.dropout = dropout
+
+    def forward(self, x: Float[Tensor, "W D"], offsets: Int64[Tensor, " _"], facing: Facing) -> Float[Tensor, "W H"]:
+        """(W, H) from (W, D)."""
+        c = x
+        for convolve in self.encoder:
+            c = dropout(gelu(convolve(c, offsets)), self.dropout, self.training)
+        z = torch.cat([x.to(c.dtype), c], 1)  # (W, D + H)
+        fused: Tensor = self.fuse(z, self.align(z, facing))
+        return fused
+
+
+class Fusion(nn.Module):
+    """Each word's features against what it is aligned with: together, their difference, their product.
+
+    Args:
+        size: D, of a word's features.
+        hidden: H, of each layer.
+        dropout: share of the last layer's inputs that a training step leaves out.
+    """
+
+    def __init__(self, size: int, hidden: int, *, dropout: float) -> None:
+        super().__init__()
+        self.together, self.difference, self.product = (nn.Linear(2 * size, hidden) for _ in range(3))
+        self.project = nn.Linear(3 * hidden, hidden)
+        self.dropout = dropout
+
+    def forward(self, z: Float[Tensor, "W D"], aligned: Float[Tensor, "W D"]) -> Float[Tensor, "W H"]:
+        """(W, H) from twice (W, D)."""
+        # As published, but in half as many products: W [z; z − z'] = (W₁ + W₂) z − W₂ z', and z comes in thrice.
+        (t1, t2), (d1, d2), (p1, p2) = (g.weight.chunk(2, 1) for g in (self.together, self.difference, self.product))
+        bias = torch.cat([self.together.bias, self.difference.bias, self.product.bias])
+        own = linear(z, torch.cat([t1, d1 + d2, p1]), bias)  # (W, D) -> (W, 3 H)
+        others = torch.cat([linear(aligned, torch.cat([t2, -d2])), linear(z * aligned, p2)], 1)  # -> (W, 3 H)
+        fused: Tensor = gelu(self.project(dropout(gelu(own + others), self.dropout, self.training)))
+        return fused
+
+
+def _initialise(layer: nn.Module) -> None:
+    """He et al., ICCV 2015, as in the authors' code: without it, little of a word would come through so many layers."""
+    if isinstance(layer, (nn.Linear, nn.Conv1d)):
+        assert layer.bias is not None
+        nn.init.kaiming_normal_(layer.weight, nonlinearity="relu" if layer.weight.shape[0] > 1 else "linear")
+        nn.init.zeros_(layer.bias)
+
+
+def _identity(words: SparseRows) -> Int64[Tensor, " W"]:
+    """(W,) the same number for words of the same columns and, but for chance, no others; 0 for an unknown word."""
+    number = words.indices * KNUTH
+    number = (number ^ (number >> 29)) * KNUTH
+    return torch.zeros(len(words), dtype=torch.int64, device=number.device).index_add_(0, words.rows(), number)
+
+
+def _shared(left: Words, right: Words) -> Float[Tensor, " W"]:
+    """(W,) 1 for each word, of all left and then all right texts, that the other text of its pair has, else 0."""
+
+    def within_pair(side: Words) -> Tensor:
+        pair = torch.repeat_interleave(
+            torch.arange(1, len(side.offsets), device=side.offsets.device), side.offsets.diff()
+        )
+        return side.identity + pair * KNUTH
+
+    one, other = within_pair(left), within_pair(right)
+    shared = torch.cat([torch.isin(one, other), torch.isin(other, one)])
+    return (shared & (torch.cat([left.identity, right.identity]) != 0)).float()
