@@ -28,7 +28,7 @@ from twicetold.data.corpus import Corpus
 from twicetold.data.examples import ExampleIndex, mined
 from twicetold.mining.groups import train_groups
 
-SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[.!?…][\"'”’)\]])\s+|\n")
+SENTENCE_END = re.compile(r"(?:(?<=[.!?…])|(?<=[.!?…][\"'”’)\]]))\s+(?![a-z])|\n")
 MOST = 0.5  # share of the train texts that must have several sentences
 
 
@@ -176,7 +176,10 @@ class InverseCloze:
 
 
 def sentences_of(text: str) -> list[str]:
-    """A text's sentences: up to a full stop, question or exclamation mark before a space, or to the end of the line."""
+    """A text's sentences: each ends with its line, or at a stop, question or exclamation mark before a space.
+
+    A small letter after the space goes on with the sentence (E. coli); other abbreviations are not known.
+    """
     return [sentence for part in SENTENCE_END.split(text) if (sentence := part.strip())]
 
 

@@ -68,19 +68,15 @@ def test_twins_are_one_text_twice_and_copies_of_it_are_no_negatives(news, tmp_pa
     assert index.group[0] == index.group[2] != index.group[1]
 
 
-@given(st.lists(st.lists(st.text("ab c", min_size=1).map(str.strip).filter(bool), min_size=1), min_size=1, max_size=5))
+@given(st.lists(st.lists(st.text("abC", min_size=1), min_size=1), min_size=1, max_size=5))
 def test_sentences_put_together_again_are_the_text(parts):
-    sentences = [f"{' '.join(words)}{end}" for words, end in zip(parts, "..!?.")]
+    sentences = [f"A {' '.join(words)}{end}" for words, end in zip(parts, "..!?.")]
     assert sentences_of(" ".join(sentences)) == sentences
 
 
 def test_sentences_end_at_marks_before_a_space_after_quotes_and_at_ends_of_lines():
-    assert sentences_of('He said "go." Then 3.5 m passed\nReally? Yes') == [
-        'He said "go."',
-        "Then 3.5 m passed",
-        "Really?",
-        "Yes",
-    ]
+    text = 'He said "go." Then 3.5 m of E. coli passed\nReally? Yes'
+    assert sentences_of(text) == ['He said "go."', "Then 3.5 m of E. coli passed", "Really?", "Yes"]
 
 
 @pytest.mark.parametrize("rate", [0.0, 1.0])
