@@ -123,7 +123,8 @@ def cayley(point: Matrix, gradient: Matrix, step: float) -> Matrix:
     else:
         left, right = np.hstack([gradient, point]), np.hstack([point, -gradient])
         system = np.eye(2 * columns) + step / 2 * (right.T @ left)
-        moved = point - step * (left @ np.linalg.solve(system, right.T @ point))
+        inner: Matrix = np.linalg.solve(system, right.T @ point)
+        moved = point - step * (left @ inner)
     return orthonormal(moved) if drift(moved) > DRIFT else moved
 
 

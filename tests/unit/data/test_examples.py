@@ -89,6 +89,20 @@ def test_triplets_that_were_not_mined_are_named(news, tmp_path):
         MinedTriplets("bm25", "story").index(news, tmp_path)
 
 
+def test_pairs_labelled_as_different_join_the_mined_triplets_with_the_anchor_as_its_own_positive(questions, tmp_path):
+    from twicetold.mining import random
+
+    random.mine(questions, seed=0, label="cluster", per_anchor=1).save(tmp_path / "random.parquet")
+    mined = MinedTriplets("random", "cluster").index(questions, tmp_path)
+    index = MinedTriplets("random", "cluster", labelled=2).index(questions, tmp_path)
+    pairs = questions.pairs["train"]
+    apart = np.stack([pairs.left, pairs.right], axis=1)[pairs.label == 0]
+    added = np.stack([index.anchor, index.positive, index.negative], axis=1)[len(mined) :]
+    expected = [(a, a, b) for one, other in apart for a, b in ((one, other), (other, one))]
+    assert sorted(map(tuple, added.tolist())) == sorted(2 * expected)
+    assert np.array_equal(index.group, questions.groups["cluster"][index.anchor])
+
+
 def test_a_batch_holds_the_rows_and_labels_of_its_examples(news, tmp_path):
     rows = BagOfWords().fit(news.texts_of("train")).transform(news.texts.to_pylist())
     index = LabelledTexts("category").index(news, tmp_path)
