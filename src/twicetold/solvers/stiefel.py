@@ -119,11 +119,11 @@ def cayley(point: Matrix, gradient: Matrix, step: float) -> Matrix:
     if 2 * columns > rank:
         half = step / 2 * (gradient @ point.T - point @ gradient.T)
         identity = np.eye(rank)
-        moved: Matrix = np.linalg.solve(identity + half, (identity - half) @ point)
+        moved = np.asarray(np.linalg.solve(identity + half, (identity - half) @ point), np.float64)
     else:
         left, right = np.hstack([gradient, point]), np.hstack([point, -gradient])
         system = np.eye(2 * columns) + step / 2 * (right.T @ left)
-        inner: Matrix = np.linalg.solve(system, right.T @ point)
+        inner = np.asarray(np.linalg.solve(system, right.T @ point), np.float64)
         moved = point - step * (left @ inner)
     return orthonormal(moved) if drift(moved) > DRIFT else moved
 
