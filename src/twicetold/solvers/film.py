@@ -19,8 +19,8 @@ Three settings go beyond the paper; their defaults in `conf/optimizer/film.yaml`
 
 - `whitening` a: V = X U Σ⁻ᵃ, L = √S Pᵀ Σ⁻ᵃ Uᵀ. The paper's 1 gives every direction of the texts the same weight, 0 is
   latent semantic analysis.
-- `smoothing` w: μ(x) = w log(1 + e^(x/w)); w = 1 is equation 18. As Vᵀ V = I, the k_i are small beside 1, and μ(k_i)
-  is close to log 2 for all of them: S is nearly flat. A small w lets S tell directions apart.
+- `smoothing` w: μ(x) = w log(1 + e^(x/w)); w = 1 is equation 18, which is wide: k_i near 0 still gives s_i = log 2, so
+  that S tells directions apart far less than k does. A small w comes near to equation 15.
 - `trust` η: the penalty ½‖s‖² = ½‖M‖² draws the metric M = P S Pᵀ to zero in every iteration, so that it forgets all
   but the anchors that are within the margin just now. With η it is ½‖M − M'‖², M' being the metric so far, which
   replaces K by h K − M': a proximal gradient step (h is such that ‖h K‖ = η‖M'‖).
