@@ -1,0 +1,96 @@
+"""The families with a tower for either role: dual_encoder and ict."""
+
+import numpy as np
+import pytest
+import torch
+
+from twicetold.encoding import EncodedBatch, Encoding, SparseRows
+from twicetold.models.dual_encoder import DualEncoder
+from twicetold.models.ict import Ict
+from twicetold.objectives.in_batch import candidates
+from twicetold.objectives.in_batch_nll import InBatchNll
+
+FAMILIES = {
+    "dual_encoder": lambda: DualEncoder(width=30, words=8, hidden=8, embedding=6, dropout=0.0),
+    "dual_encoder-mean": lambda: DualEncoder(width=30, words=8, hidden=None, embedding=6, dropout=0.0),
+    "ict": lambda: Ict(width=30, embedding=6),
+}
+
+
+@pytest.fixture(params=FAMILIES.values(), ids=FAMILIES)
+def family(request):
+    torch.manual_seed(0)
+    return request.param()
+
+
+def rows(count, seed=0, length=5):
+    random = np.random.default_rng(seed)
+    indices = np.sort(random.integers(1, 30, (count, length)), axis=1).ravel()
+    return SparseRows(torch.from_numpy(indices), torch.arange(count + 1) * length, None, 30)
+
+
+def one_role(family, features, role):
+    return family.train().encode(features).extras[role][:, 0]
+
+
+def test_the_towers_begin_alike_and_so_a_text_is_nearest_to_itself(family):
+    queries, documents = (one_role(family, rows(12), role) for role in ("query", "document"))
+    torch.testing.assert_close(queries, documents)
+    assert ((queries @ documents.T).argmax(1) == torch.arange(12)).all()
+
+
+def test_the_score_is_the_mean_of_both_directions(family):
+    with torch.no_grad():  # roles apart
+        for name, parameter in family.document.named_parameters():
+            parameter.add_(torch.randn_like(parameter) * (0.5 if "weight" in name else 0.0))
+    left, right = rows(7), rows(7, seed=1)
+    ql, dl = (one_role(family, left, role) for role in ("query", "document"))
+    qr, dr = (one_role(family, right, role) for role in ("query", "document"))
+    assert not torch.allclose(ql, dl)
+    score = family.score(family.encode(left), family.encode(right))
+    torch.testing.assert_close(score, ((ql * dr).sum(1) + (qr * dl).sum(1)) / 2)
+
+
+def test_in_batch_objectives_compare_queries_with_documents(family):
+    with torch.no_grad():
+        for parameter in family.document.parameters():
+            parameter.mul_(-1)
+    sides = [family.train().encode(rows(6, seed=seed)) for seed in range(3)]
+    compared = candidates(EncodedBatch(*sides), unit_length=False)
+    torch.testing.assert_close(compared.anchor, sides[0].extras["query"][:, 0])
+    expected = torch.cat([side.extras["document"][:, 0] for side in sides[1:]])
+    torch.testing.assert_close(compared.other, expected)
+    turned = compared.turned()
+    torch.testing.assert_close(turned.anchor @ turned.other.T, (compared.anchor @ compared.other[:6].T).T)
+
+
+def test_texts_with_class_codes_are_queries_and_documents_too(family):
+    encoded = family.train().encode(rows(6))
+    compared = candidates(EncodedBatch(encoded, label=torch.tensor([0, 0, 1, -1, 2, 2])), unit_length=False)
+    known = torch.tensor([0, 1, 2, 4, 5])
+    torch.testing.assert_close(compared.anchor, encoded.extras["query"][known, 0])
+    torch.testing.assert_close(compared.other, encoded.extras["document"][known, 0])
+
+
+def test_an_embedding_of_several_views_is_compared_as_it_is():
+    views = torch.randn(4, 3, 2)
+    side = Encoding(views.flatten(1), {"query": views, "document": views})
+    assert candidates(EncodedBatch(side, side), unit_length=False).anchor is side.embedding
+
+
+def test_dots_begin_soft_enough_for_a_softmax(family):
+    queries, documents = (one_role(family, rows(40), role) for role in ("query", "document"))
+    assert (queries @ documents.T).abs().max() <= 6**0.5 + 1e-5
+
+
+def test_training_finds_each_query_its_document(family):
+    objective = InBatchNll(temperature=1.0, similarity="dot", symmetric=False, several_positives=False)
+    optimizer = torch.optim.Adam(family.parameters(), lr=0.02)
+    left, right = rows(8), rows(8, seed=5)
+    for _ in range(150):
+        optimizer.zero_grad()
+        loss = objective(EncodedBatch(family.encode(left), family.encode(right)))["loss"]
+        loss.backward()
+        optimizer.step()
+    found = one_role(family, left, "query") @ one_role(family, right, "document").T
+    assert (found.argmax(1) == torch.arange(8)).all()
