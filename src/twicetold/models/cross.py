@@ -175,7 +175,7 @@ class Fusion(nn.Module):
 
     def forward(self, z: Float[Tensor, "W D"], aligned: Float[Tensor, "W D"]) -> Float[Tensor, "W H"]:
         """(W, H) from twice (W, D)."""
-        # As published, but in half as many products: W [z; z − z'] = (W₁ + W₂) z − W₂ z', and z comes in thrice.
+        # As published, without joining inputs: [W₁ W₂] [z; z − z'] = (W₁ + W₂) z − W₂ z', and z is read once for all.
         (t1, t2), (d1, d2), (p1, p2) = (g.weight.chunk(2, 1) for g in (self.together, self.difference, self.product))
         bias = torch.cat([self.together.bias, self.difference.bias, self.product.bias])
         own = linear(z, torch.cat([t1, d1 + d2, p1]), bias)  # (W, D) -> (W, 3 H)
