@@ -12,7 +12,13 @@ from twicetold.encoding import EncodedBatch, Encoding
 # No row of the batch is another row's negative there.
 OWN_ROW_ONLY = {"contrastive", "pair_bce", "pair_bce_cosine"}
 LEAVES = sorted(p.stem for p in (Path(__file__).parents[2] / "conf/objective").glob("*.yaml") if p.stem != "none")
-PAIRED = [leaf for leaf in LEAVES if leaf != "denoising_triplet"]  # it needs labelled texts, see below
+NEEDS = {
+    "denoising_triplet": "choose examples=labelled_texts",
+    "average_hinge": "choose examples=triplets",
+    "triplet_hinge": "choose examples=triplets",
+    "skip_gram": "choose word2vec or fasttext",
+}
+PAIRED = [leaf for leaf in LEAVES if leaf not in NEEDS]
 CHOICES = [
     *(f"objective={leaf}" for leaf in PAIRED if leaf not in OWN_ROW_ONLY),
     "objective=triplet objective.negatives=all",
@@ -101,7 +107,8 @@ def test_it_trains_a_dense_family_on_labelled_pairs(leaf, composed):
     assert all(parameter.grad is not None and parameter.grad.any() for parameter in objective.parameters())
 
 
-def test_the_one_that_cannot_names_the_examples_that_it_needs(composed):
-    objective = objective_of(composed, "objective=denoising_triplet")
-    with pytest.raises(ValueError, match="choose examples=labelled_texts"):
+@pytest.mark.parametrize("leaf", NEEDS)
+def test_one_that_cannot_names_what_it_needs(leaf, composed):
+    objective = objective_of(composed, f"objective={leaf}")
+    with pytest.raises(ValueError, match=NEEDS[leaf]):
         loss_of(objective, *three_pairs(torch.tensor(1.0)), label=torch.ones(3))

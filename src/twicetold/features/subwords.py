@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -91,12 +92,20 @@ class Subwords(BaseEstimator):
         taken_apart = [word.ids for word in tokenizer.encode_batch_fast(_marked(tokens.spellings).to_pylist())]
         length = np.fromiter(map(len, taken_apart), np.int64, len(taken_apart))  # (U,)
         pieces = np.fromiter(chain.from_iterable(taken_apart), np.int32, length.sum())
+        pieces *= self._known(pieces, length, mark=tokenizer.token_to_id(BEGIN_OF_WORD))
         start = np.cumsum(length) - length
         per_word = length[tokens.codes]  # (W,)
         ends = np.concatenate([[0], np.cumsum(per_word)])
         entries = np.arange(ends[-1]) + np.repeat(start[tokens.codes] - ends[:-1], per_word)  # (K,)
         width = tokenizer.get_vocab_size()
         return cut_off(ends[tokens.offsets], pieces[entries], width=width, max_length=self.max_length)
+
+    @staticmethod
+    def _known(pieces: NDArray[np.int32], length: NDArray[np.int64], *, mark: int) -> NDArray[np.bool_]:
+        """Which pieces are of a word that has one besides its mark: a mark alone says nothing about a word."""
+        word = np.repeat(np.arange(len(length)), length)
+        known = np.bincount(word, (pieces != UNKNOWN_TOKEN) & (pieces != mark), minlength=len(length)) > 0
+        return known[word]
 
     @property
     def shape(self) -> dict[str, int]:

@@ -137,3 +137,10 @@ def test_counts_and_weights_survive_the_disk(tmp_path):
     other = load_fitted(Words(counted=True, smooth=0.1), tmp_path)
     assert other.shape["counts"].tolist() == featuriser.shape["counts"].tolist()
     assert other.transform(TEXTS).values.tolist() == featuriser.transform(TEXTS).values.tolist()
+
+
+def test_a_word_of_unknown_characters_is_unknown_altogether():
+    subwords = Subwords(size=40).fit(["bank rate cut", "bank rates"])
+    rows = subwords.transform(["\U00013000\U00013000", "\U00013000 bank"])
+    assert not rows.indices[: rows.indptr[1]].any()
+    assert rows.indices[rows.indptr[1] :].any()
