@@ -9,7 +9,6 @@ pairs; the pass within the second label's groups is run in full.
 
 import argparse
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import time
 from typing import Any
 
 import numpy as np
+from memory import peak_resident
 from numpy.typing import NDArray
 
 from twicetold.evaluation.all_pairs import BINS, count_row, pair_counts
@@ -86,14 +86,14 @@ def documents(count: int) -> DocumentVectors:
 def ours(count: int, _: int) -> dict[str, Any]:
     """Median of five runs."""
     vectors = documents(count)
-    before, seconds = peak_megabytes(), []
+    before, seconds = peak_resident(), []
     for _ in range(5):
         start = time.perf_counter()
         counts = pair_counts(vectors)
         area = {name: each.auroc() for name, each in counts.items()}
         seconds.append(time.perf_counter() - start)
     bound = {name: each.resolution_error() for name, each in counts.items()}
-    used = {"seconds": statistics.median(seconds), "megabytes": peak_megabytes() - before}
+    used = {"seconds": statistics.median(seconds), "megabytes": (peak_resident() - before) / 2**20}
     return used | {"area": area, "bound": bound}
 
 
@@ -102,7 +102,7 @@ def scikit_learn(count: int, _: int) -> dict[str, Any]:
     from sklearn.metrics import roc_auc_score
 
     vectors = documents(count)
-    before, start = peak_megabytes(), time.perf_counter()
+    before, start = peak_resident(), time.perf_counter()
     upper = np.triu_indices(count, 1)
     scores = (vectors.left @ vectors.right.T)[upper]
 
@@ -110,13 +110,13 @@ def scikit_learn(count: int, _: int) -> dict[str, Any]:
         return float(roc_auc_score(codes[upper[0]] == codes[upper[1]], scores))
 
     found = {name: area(codes) for name, codes in vectors.groups.items()}
-    return {"seconds": time.perf_counter() - start, "megabytes": peak_megabytes() - before, "area": found}
+    return {"seconds": time.perf_counter() - start, "megabytes": (peak_resident() - before) / 2**20, "area": found}
 
 
 def projection(count: int, every: int) -> dict[str, Any]:
     """Every `every`-th tile row of the pass over all pairs, and the whole pass within stories."""
     vectors = documents(count)
-    before, start = peak_megabytes(), time.perf_counter()
+    before, start = peak_resident(), time.perf_counter()
     scale = ScoreScale.covering(vectors, bins=BINS)
     tiling = Tiling.of(vectors.groups["category"])
     tiles = tiles_of(vectors, scale, order=tiling.order)
@@ -133,14 +133,8 @@ def projection(count: int, every: int) -> dict[str, Any]:
     end = time.perf_counter()
     share = counted / (count * (count - 1) / 2)
     projected = (ready - start) + (passed - ready) / share + (end - passed)
-    used = {"seconds": end - start, "megabytes": peak_megabytes() - before}
+    used = {"seconds": end - start, "megabytes": (peak_resident() - before) / 2**20}
     return used | {"share": share, "projected": projected}
-
-
-def peak_megabytes() -> float:
-    """The most memory this process has held so far."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (2**20 if sys.platform == "darwin" else 2**10)
 
 
 MEASURES = {"ours": ours, "scikit-learn": scikit_learn, "projection": projection}

@@ -19,15 +19,14 @@ fresh process's peak resident size. `--threads 1` gives ratios that can be trust
 """
 
 import argparse
-import resource
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
+from memory import peak_resident
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -92,6 +91,7 @@ def the_loss(name: str) -> Loss:
         "contrastive": Contrastive(margin=1.0, negatives="in_batch"),
         "triplet all": TripletMargin(margin=0.2, negatives="all"),
         "triplet semi_hard": TripletMargin(margin=0.2, negatives="semi_hard"),
+        "triplet weighted": TripletMargin(margin=0.2, negatives="distance_weighted"),
     }[name]
 
     def of(anchor: Tensor, positive: Tensor, group: Tensor) -> Tensor:
@@ -134,14 +134,6 @@ def peak_of(name: str, size: int) -> int:
     before = peak_resident()
     once(loss, data)
     return peak_resident() - before
-
-
-def peak_resident() -> int:
-    """Greatest resident size of this process so far, in bytes."""
-    status = Path("/proc/self/status")
-    if status.exists():  # on Linux, ru_maxrss starts from that of the process that started this one
-        return 1024 * int(status.read_text().split("VmHWM:")[1].split()[0])
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def compare(size: int, names: tuple[str, ...], runs: int) -> None:

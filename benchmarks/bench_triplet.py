@@ -18,7 +18,6 @@ At B = 1024 the other two need some 12 GB and up to a minute a run; `--quick` le
 
 import argparse
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from memory import peak_resident
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -117,14 +117,6 @@ def peak_of(name: str, size: int) -> int:
     before = peak_resident()
     once(loss, *data)
     return peak_resident() - before
-
-
-def peak_resident() -> int:
-    """Greatest resident size of this process so far, in bytes."""
-    status = Path("/proc/self/status")
-    if status.exists():  # on Linux, ru_maxrss starts from that of the process that started this one
-        return 1024 * int(status.read_text().split("VmHWM:")[1].split()[0])
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def available() -> int:
