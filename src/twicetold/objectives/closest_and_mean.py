@@ -50,16 +50,8 @@ class ClosestAndMean(nn.Module):
         return _named(hinges / rows, rows)
 
 
-class ClosestAndMeanSemiHard(nn.Module):
-    """Sum over the rows; the closest is the closest of the negatives that are no nearer than the positive.
-
-    Args:
-        margin: m, by how much the positive should be nearer.
-    """
-
-    def __init__(self, *, margin: float) -> None:
-        super().__init__()
-        self.margin = margin
+class ClosestAndMeanSemiHard(ClosestAndMean):
+    """Sum over the rows; the closest is the closest of the negatives that are no nearer than the positive."""
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
         """`loss`, the sum over rows, and its parts as in `ClosestAndMean`."""

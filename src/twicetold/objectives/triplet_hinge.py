@@ -5,7 +5,7 @@
 Tang and Aw, FILM, arXiv:2010.05523, equation 3, where sim is the dot product (equation 1), "a similarity measure chosen
 by the user". How large m is the paper does not say. FLRML, whose code it follows (github.com/highan911/FLRML@7ccda12),
 takes a multiple of the mean squared length of the embeddings; so does this: m = margin · mean ‖a‖². For cosines that is
-m = margin.
+m = margin. Equation 29 is the same for a network: leaf `average_hinge`.
 
 FILM's own solvers read `margin` and `similarity` from here and minimise the mean per anchor (equation 5) in place of
 the mean over triplets.
@@ -16,9 +16,9 @@ Shape letters: B triplets, E embedding dimensions.
 from typing import Literal, get_args
 
 from torch import Tensor, nn
-from torch.nn.functional import normalize
 
-from twicetold.encoding import EncodedBatch, Encoding
+from twicetold.encoding import EncodedBatch
+from twicetold.objectives.in_batch import dense, unit
 
 Similarity = Literal["dot", "cosine"]
 
@@ -44,14 +44,10 @@ class TripletHinge(nn.Module):
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
         """`loss`, and `active`, the share of triplets within the margin."""
         if batch.positive is None or batch.negative is None:
-            raise ValueError("triplet_hinge needs anchor, positive and negative: choose examples=triplets")
-        anchor, positive, negative = (self._rows(side) for side in (batch.anchor, batch.positive, batch.negative))
+            raise ValueError("the triplet hinge needs anchor, positive and negative: choose examples=triplets")
+        cosine = self.similarity == "cosine"
+        anchor, positive, negative = map(unit if cosine else dense, (batch.anchor, batch.positive, batch.negative))
         size = max(len(anchor), 1)
-        margin = self.margin * anchor.detach().square().sum() / size
+        margin = self.margin if cosine else self.margin * anchor.detach().square().sum() / size
         hinge = ((anchor * (negative - positive)).sum(1) + margin).clamp(min=0)
         return {"loss": hinge.sum() / size, "active": (hinge > 0).sum() / size}
-
-    def _rows(self, side: Encoding) -> Tensor:
-        if not isinstance(side.embedding, Tensor):
-            raise TypeError("triplet_hinge needs dense embeddings: the lexical families are not trained")
-        return normalize(side.embedding, dim=1) if self.similarity == "cosine" else side.embedding

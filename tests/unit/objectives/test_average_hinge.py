@@ -2,7 +2,12 @@ import pytest
 import torch
 
 from twicetold.encoding import EncodedBatch, Encoding, SparseRows
-from twicetold.objectives.average_hinge import AverageHinge
+from twicetold.objectives.triplet_hinge import TripletHinge
+
+
+def hinge_of(margin):
+    """What conf/objective/average_hinge.yaml builds."""
+    return TripletHinge(margin=margin, similarity="cosine")
 
 
 def batch(*sides):
@@ -14,7 +19,7 @@ def test_it_is_the_mean_over_triplets_of_equation_3():
     sides = [torch.randn(7, 5, dtype=torch.float64) for _ in range(3)]
     anchor, positive, negative = ([row / row.norm() for row in side] for side in sides)
     hinges = [max(0.0, float(a @ n) + 0.4 - float(a @ p)) for a, p, n in zip(anchor, positive, negative)]
-    assert AverageHinge(margin=0.4)(batch(*sides))["loss"].item() == pytest.approx(sum(hinges) / 7, abs=1e-12)
+    assert hinge_of(0.4)(batch(*sides))["loss"].item() == pytest.approx(sum(hinges) / 7, abs=1e-12)
 
 
 def test_it_is_pytorch_metric_learnings_triplet_margin_loss_on_cosines():
@@ -28,12 +33,12 @@ def test_it_is_pytorch_metric_learnings_triplet_margin_loss_on_cosines():
     theirs = TripletMarginLoss(margin=0.3, distance=CosineSimilarity(), reducer=MeanReducer())
     index = torch.arange(8)
     expected = theirs(torch.cat(sides), indices_tuple=(index, index + 8, index + 16))
-    torch.testing.assert_close(AverageHinge(margin=0.3)(batch(*sides))["loss"], expected, atol=1e-5, rtol=0)
+    torch.testing.assert_close(hinge_of(0.3)(batch(*sides))["loss"], expected, atol=1e-5, rtol=0)
 
 
 def test_a_triplet_beyond_the_margin_is_free_and_passes_no_gradient():
     anchor = torch.tensor([[1.0, 0.0]], requires_grad=True)
-    losses = AverageHinge(margin=0.5)(batch(anchor, torch.tensor([[1.0, 0.1]]), torch.tensor([[-1.0, 0.1]])))
+    losses = hinge_of(0.5)(batch(anchor, torch.tensor([[1.0, 0.1]]), torch.tensor([[-1.0, 0.1]])))
     losses["loss"].backward()
     assert losses["loss"] == losses["active"] == 0
     assert not anchor.grad.any()
@@ -41,13 +46,13 @@ def test_a_triplet_beyond_the_margin_is_free_and_passes_no_gradient():
 
 def test_coincident_and_zero_texts_have_finite_gradients():
     anchor = torch.tensor([[1.0, 0.0], [0.0, 0.0]], requires_grad=True)
-    AverageHinge(margin=0.5)(batch(anchor, anchor, anchor))["loss"].backward()
+    hinge_of(0.5)(batch(anchor, anchor, anchor))["loss"].backward()
     assert anchor.grad.isfinite().all()
 
 
 def test_an_empty_batch_gives_a_zero_that_back_propagates():
     empty = torch.zeros(0, 3, requires_grad=True)
-    loss = AverageHinge(margin=0.5)(batch(empty, empty, empty))["loss"]
+    loss = hinge_of(0.5)(batch(empty, empty, empty))["loss"]
     loss.backward()
     assert loss == 0
 
@@ -56,16 +61,16 @@ def test_the_order_of_the_batch_does_not_matter():
     torch.manual_seed(0)
     sides = [torch.randn(6, 3) for _ in range(3)]
     turned = [side.flip(0) for side in sides]
-    objective = AverageHinge(margin=0.3)
+    objective = hinge_of(0.3)
     torch.testing.assert_close(objective(batch(*sides))["loss"], objective(batch(*turned))["loss"])
 
 
 def test_without_negatives_the_error_names_the_examples_to_choose():
     with pytest.raises(ValueError, match="choose examples=triplets"):
-        AverageHinge(margin=0.3)(batch(torch.ones(2, 2), torch.ones(2, 2)))
+        hinge_of(0.3)(batch(torch.ones(2, 2), torch.ones(2, 2)))
 
 
 def test_sparse_embeddings_are_refused():
     rows = SparseRows(torch.tensor([0]), torch.tensor([0, 1]), None, 3)
     with pytest.raises(TypeError, match="dense embeddings"):
-        AverageHinge(margin=0.3)(batch(rows, rows, rows))
+        hinge_of(0.3)(batch(rows, rows, rows))
