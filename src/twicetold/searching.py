@@ -22,6 +22,7 @@ from twicetold.data.clusters import components
 from twicetold.data.corpus import UNKNOWN, Corpus
 from twicetold.evaluation.corpus_search import Asked, Found
 from twicetold.evaluation.evaluators import Standard
+from twicetold.evaluation.inputs import group_sizes
 from twicetold.evaluation.pairwise_knn import KnnReport, PooledPairs
 from twicetold.features.rows import CsrRows
 from twicetold.models.protocol import Encoder, Rankable, Searchable
@@ -60,7 +61,7 @@ def search_reports(encoder: Encoder, rows: CsrRows, corpus: Corpus, evaluator: S
         left, right = (np.searchsorted(members, side) for side in (pairs.left, pairs.right))
         asking = queries[pool]
         answering = asking if documents is queries else documents[pool]
-        pooled[split] = PooledPairs(asking, answering, left, right, pairs.label >= _positive(corpus))
+        pooled[split] = PooledPairs(asking, answering, left, right, pairs.label >= corpus.positive_label)
     return Searched(found, evaluator.pairwise_knn.report(**pooled))
 
 
@@ -89,14 +90,13 @@ def asked_of(corpus: Corpus, split: str, texts: NDArray[np.int64], *, classes: S
     else:
         own = _duplicates(corpus, split)
         relevant = components(len(corpus), *own)[texts]
-        equal = np.asarray(corpus.texts.dictionary_encode().indices).astype(np.int64)
+        equal = corpus.text_codes()
         first = np.unique(equal, return_index=True)[1][equal]
         every = [_duplicates(corpus, each) for each in corpus.pairs] + [(np.arange(len(corpus)), first)]
         known = components(len(corpus), *(np.concatenate(side) for side in zip(*every, strict=True)))[texts]
         candidates = np.unique(np.concatenate(own))
     queries = np.searchsorted(texts, candidates)
-    _, place, sizes = np.unique(relevant, return_inverse=True, return_counts=True)
-    return Asked(queries[sizes[place][queries] > 1], relevant, known)
+    return Asked(queries[group_sizes(relevant)[queries] > 1], relevant, known)
 
 
 def _stories(corpus: Corpus, classes: Sequence[str]) -> NDArray[np.int64]:
@@ -109,9 +109,5 @@ def _stories(corpus: Corpus, classes: Sequence[str]) -> NDArray[np.int64]:
 def _duplicates(corpus: Corpus, split: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The two sides of a split's duplicate pairs."""
     pairs = corpus.pairs[split]
-    same = pairs.label >= _positive(corpus)
+    same = pairs.label >= corpus.positive_label
     return pairs.left[same], pairs.right[same]
-
-
-def _positive(corpus: Corpus) -> float:
-    return float(corpus.card.get("positive_grade", 1))

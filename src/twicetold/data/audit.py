@@ -40,7 +40,7 @@ def audit(corpus: Corpus, *, time: NDArray[np.int64] | None = None) -> dict[str,
         For documents: `equal_texts_in_train`; `stories_in_train` and `texts_of_train_stories` (shares of the
         split's stories, and of its texts of known story); `texts_before_end_of_train` when `time` is given.
     """
-    equal = _text_codes(corpus)
+    equal = corpus.text_codes()
     if corpus.kind == "documents":
         return {split: _documents(corpus, split, equal=equal, time=time) for split in HELD_OUT}
     return {split: _pairs(corpus, split, equal=equal) for split in HELD_OUT}
@@ -82,12 +82,6 @@ def _pairs(corpus: Corpus, split: str, *, equal: NDArray[np.int64]) -> dict[str,
         found["frequency_auroc_min"] = _auroc(held_out.label, np.minimum(degree[left], degree[right]))
         found["frequency_auroc_sum"] = _auroc(held_out.label, degree[left] + degree[right])
     return found
-
-
-def _text_codes(corpus: Corpus) -> NDArray[np.int64]:
-    """(N,) codes: equal texts have equal codes."""
-    codes: NDArray[np.int64] = corpus.texts.dictionary_encode().indices.to_numpy(zero_copy_only=False)
-    return codes.astype(np.int64)
 
 
 def _pair_codes(pairs: Pairs, texts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -103,6 +103,16 @@ class Corpus:
         texts: list[str] = self.texts.take(pa.array(self.members[split])).to_pylist()
         return texts
 
+    def text_codes(self) -> NDArray[np.int64]:
+        """(N,) a number for each distinct text, below N: texts that are equal have one."""
+        codes: NDArray[np.int64] = self.texts.dictionary_encode().indices.to_numpy(zero_copy_only=False)
+        return codes.astype(np.int64)
+
+    @property
+    def positive_label(self) -> float:
+        """The label from which on a pair says the same: of graded pairs the card's positive grade, else 1."""
+        return float(self.card.get("positive_grade", 1))
+
     def save(self, folder: Path) -> None:
         """Write the corpus to `folder`, all of it or nothing."""
         columns: dict[str, Any] = {"id": self.ids, "text": self.texts}

@@ -220,7 +220,7 @@ class LabelledPairs:
             same = np.repeat(np.array([True, False]), len(found))
         else:
             pairs = corpus.pairs["train"]
-            left, right, same = pairs.left, pairs.right, pairs.label >= corpus.card.get("positive_grade", 1)
+            left, right, same = pairs.left, pairs.right, pairs.label >= corpus.positive_label
         kept = same | (not self.duplicates_only)
         left, right, same = left[kept], right[kept], same[kept]
         return ExampleIndex(

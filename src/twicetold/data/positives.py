@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
 from twicetold.data.clusters import components
 from twicetold.data.corpus import Corpus
@@ -82,7 +80,7 @@ class Neighbours:
             FileNotFoundError: if that strategy was not mined for this corpus.
         """
         found = mined(corpus, triplets, self.strategy)
-        code = text_codes(corpus)
+        code = corpus.text_codes()
         group = components(len(corpus), code[found.anchor], code[found.positive])[code]
         return ExampleIndex(
             anchor=found.anchor,
@@ -102,7 +100,7 @@ class DropoutTwins:
     def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
         """One example per train text."""
         texts = corpus.members["train"]
-        code = text_codes(corpus)[texts]
+        code = corpus.text_codes()[texts]
         return ExampleIndex(anchor=texts, positive=texts, group=code, positive_group=code)
 
 
@@ -140,7 +138,7 @@ class InverseCloze:
             ValueError: if most train texts are single sentences.
         """
         rng = np.random.default_rng(self.seed)
-        texts, codes = corpus.texts_of("train"), text_codes(corpus)[corpus.members["train"]]
+        texts, codes = corpus.texts_of("train"), corpus.text_codes()[corpus.members["train"]]
         queries: list[str] = []
         evidence: list[str] = []
         group: list[int] = []
@@ -181,10 +179,3 @@ def sentences_of(text: str) -> list[str]:
     A small letter after the space goes on with the sentence (E. coli); other abbreviations are not known.
     """
     return [sentence for part in SENTENCE_END.split(text) if (sentence := part.strip())]
-
-
-def text_codes(corpus: Corpus) -> NDArray[np.int64]:
-    """(N,) a number for each distinct text, below N: texts that are equal have one."""
-    encoded: pa.DictionaryArray = corpus.texts.dictionary_encode()
-    codes: NDArray[np.int64] = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return codes

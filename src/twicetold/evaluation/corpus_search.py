@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from twicetold.evaluation.inputs import Vectors
+from twicetold.evaluation.inputs import Vectors, group_sizes
 from twicetold.evaluation.intervals import Interval, clustered_mean_interval
 from twicetold.evaluation.ranking import Floats
 from twicetold.search import NOBODY, Index, Neighbours
@@ -48,7 +48,7 @@ class Asked:
 
     def answers(self) -> NDArray[np.int64]:
         """(Q,) number of relevant texts of each query."""
-        return _sizes(self.relevant)[self.queries] - 1
+        return group_sizes(self.relevant)[self.queries] - 1
 
     def sample(self, count: int, *, seed: int) -> "Asked":
         """`count` of the queries at most, in their order."""
@@ -134,7 +134,7 @@ class CorpusSearch:
 def search_for(asked: Asked, index: Index, queries: Vectors, *, k: int) -> Neighbours:
     """The k most similar texts of each query, itself and what is known left out."""
     # Struck texts are dropped after the search, so it goes deeper by as many as there may be.
-    deeper = int(_sizes(asked.known)[asked.queries].max(initial=1))
+    deeper = int(group_sizes(asked.known)[asked.queries].max(initial=1))
     found = index.search(queries[asked.queries], k=k + deeper)
     code, known = asked.relevant[asked.queries, None], asked.known[asked.queries, None]
     struck = (asked.known[found.index] == known) & (asked.relevant[found.index] != code)
@@ -168,9 +168,3 @@ def _right(asked: Asked, found: Neighbours, k: int) -> NDArray[np.bool_]:
     """(Q, k) whether each of the first k is relevant."""
     first = found.index[:, :k]
     return np.asarray((asked.relevant[first] == asked.relevant[asked.queries, None]) & (first != NOBODY))
-
-
-def _sizes(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(M,) how many texts share each text's code."""
-    _, place, sizes = np.unique(codes, return_inverse=True, return_counts=True)
-    return np.asarray(sizes[place])

@@ -133,3 +133,9 @@ def binary(labels: ArrayLike) -> NDArray[np.bool_]:
     if truth.all() or not truth.any():
         raise ValueError(f"expected pairs of both classes, but all {truth.size} labels are {int(truth[0])}")
     return truth
+
+
+def group_sizes(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(M,) how many share each one's code, itself included."""
+    _, place, sizes = np.unique(codes, return_inverse=True, return_counts=True)
+    return np.asarray(sizes[place])

@@ -8,7 +8,7 @@ Shape letters: M documents, k neighbours.
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation.inputs import DocumentVectors
+from twicetold.evaluation.inputs import DocumentVectors, group_sizes
 from twicetold.evaluation.ranking import Floats
 from twicetold.search import NOBODY, Index, Neighbours
 
@@ -46,8 +46,7 @@ def precision_and_recall(neighbours: Neighbours, codes: NDArray[np.int64]) -> tu
     Raises:
         ValueError: if no document has a relative.
     """
-    _, place, sizes = np.unique(codes, return_inverse=True, return_counts=True)
-    relatives = sizes[place] - 1
+    relatives = group_sizes(codes) - 1
     queries = np.flatnonzero(relatives > 0)
     if queries.size == 0:
         raise ValueError("no document has another of its group in the evaluated set: retrieval cannot be measured")

@@ -50,6 +50,11 @@ class CsrRows:
         values = None if binary else matrix.data.astype(np.float32)
         return cls(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), values, matrix.shape[1])
 
+    def to_scipy(self) -> sp.csr_matrix:
+        """The rows as a float32 SciPy CSR matrix; ones where no values are stored."""
+        values = np.ones(len(self.indices), np.float32) if self.values is None else self.values
+        return sp.csr_matrix((values, self.indices, self.indptr), shape=(len(self), self.width))
+
     def gather(self, rows: NDArray[np.int64]) -> SparseRows:
         """The given rows, in the given order, as one batch of tensors.
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Self
 
-import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
@@ -88,7 +87,7 @@ class Views(BaseEstimator):
         """One row per text, the views side by side."""
         check_is_fitted(self)
         return CsrRows.from_scipy(
-            sp.hstack([_matrix(self._fitted(view).transform(view.read(texts))) for view in self.views], format="csr")
+            sp.hstack([self._fitted(view).transform(view.read(texts)).to_scipy() for view in self.views], format="csr")
         )
 
     def _fitted(self, view: View) -> Any:
@@ -102,8 +101,3 @@ class Views(BaseEstimator):
     def shape(self) -> Mapping[str, Any]:
         """`width`: number of columns; `bounds`: where each view's begin, and the end."""
         return {"width": self.bounds_[-1], "bounds": self.bounds_}
-
-
-def _matrix(rows: CsrRows) -> sp.csr_matrix:
-    values = np.ones(len(rows.indices), np.float32) if rows.values is None else rows.values
-    return sp.csr_matrix((values, rows.indices, rows.indptr), shape=(len(rows), rows.width))

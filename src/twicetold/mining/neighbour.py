@@ -43,7 +43,7 @@ def mine(corpus: Corpus, *, seed: int, label: str, score: Score, texts_per_word:
     if score not in get_args(Score):
         raise ValueError(f"score is one of {get_args(Score)}, got {score!r}")
     members = corpus.members["train"]
-    code = corpus.texts.dictionary_encode().indices.to_numpy(zero_copy_only=False)[members].astype(np.int64)
+    code = corpus.text_codes()[members]
     groups = sorted_groups(members, code)
     texts: list[str] = corpus.texts.take(groups.texts).to_pylist()
     everyone = np.arange(len(groups))

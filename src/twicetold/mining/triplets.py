@@ -117,7 +117,7 @@ def collect(
     anchor, positive, negative, kind = anchor[order], positive[order], negative[order], kind[order]
     repeated = np.zeros(len(anchor), dtype=bool)
     repeated[1:] = (np.diff(anchor) == 0) & (np.diff(positive) == 0) & (np.diff(negative) == 0)
-    text = corpus.texts.dictionary_encode().indices.to_numpy(zero_copy_only=False)
+    text = corpus.text_codes()
     same_text = ~repeated & (text[anchor] == text[negative])
     alike, different = labelled(corpus, negative_grade=negative_grade)
     keys = pair_keys(anchor, negative, count=len(corpus))

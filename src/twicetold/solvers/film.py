@@ -32,13 +32,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 from scipy.special import expit
 from torch import Tensor
 
-from twicetold.features.rows import CsrRows
 from twicetold.models.protocol import Encoder
 from twicetold.modules.linear_map import LinearMap
 from twicetold.objectives.protocol import Objective
@@ -84,11 +82,10 @@ class Film:
         """
         weight, hinge = linear(encoder).weight, triplet_hinge(objective)
         texts, (anchor, positive, negative) = triplets_of(data)
-        directions, sigma = truncated_svd(
-            scipy_rows(data.rows, data.texts), rank=self.rank, rounds=self.svd_rounds, seed=seed
-        )
+        rows = data.rows.to_scipy()
+        directions, sigma = truncated_svd(rows[data.texts], rank=self.rank, rounds=self.svd_rounds, seed=seed)
         inverse = directions * sigma**-self.whitening
-        coordinates = scipy_rows(data.rows, texts) @ inverse
+        coordinates = rows[texts] @ inverse
         triplets = Triplets(anchor=anchor, positive=positive, negative=negative, similarity=hinge.similarity)
         return FilmSteps(self, triplets, coordinates, inverse, margin=hinge.margin, columns=weight.shape[1], seed=seed)
 
@@ -272,9 +269,3 @@ def triplets_of(data: TrainingData) -> tuple[NDArray[np.int64], NDArray[np.int64
     sides = np.stack([examples.anchor, examples.positive, examples.negative])
     texts, places = np.unique(sides, return_inverse=True)
     return texts, places.reshape(sides.shape)
-
-
-def scipy_rows(rows: CsrRows, texts: NDArray[np.int64]) -> sp.csr_matrix:
-    """(n, D) float32 feature rows of some texts."""
-    values = np.ones(len(rows.indices), np.float32) if rows.values is None else rows.values
-    return sp.csr_matrix((values, rows.indices, rows.indptr), shape=(len(rows), rows.width))[texts]

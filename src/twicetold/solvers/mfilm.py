@@ -26,7 +26,7 @@ from torch import Tensor
 from twicetold.models.protocol import Encoder
 from twicetold.objectives.protocol import Objective
 from twicetold.objectives.triplet_hinge import Similarity
-from twicetold.solvers.film import Surrogate, linear, scipy_rows, triplet_hinge, triplets_of
+from twicetold.solvers.film import Surrogate, linear, triplet_hinge, triplets_of
 from twicetold.solvers.protocol import Steps, TrainingData
 from twicetold.solvers.stiefel import drift, orthonormal, riemannian
 from twicetold.solvers.svd import SMALLEST
@@ -56,9 +56,8 @@ class MiniBatchFilm:
         linear(encoder)
         hinge = triplet_hinge(objective)
         texts, sides = triplets_of(data)
-        return MiniBatchSteps(
-            self, scipy_rows(data.rows, texts), sides, margin=hinge.margin, similarity=hinge.similarity
-        )
+        rows = data.rows.to_scipy()[texts]
+        return MiniBatchSteps(self, rows, sides, margin=hinge.margin, similarity=hinge.similarity)
 
 
 class MiniBatchSteps(Steps):
