@@ -36,12 +36,13 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, dropout, gelu, linear
 
-from twicetold.encoding import Encoding, SparseRows
+from twicetold.encoding import UNKNOWN_TOKEN, Encoding, SparseRows
 from twicetold.modules.alignment import Alignment, Facing
+from twicetold.modules.first_layer import product
+from twicetold.modules.hashing import word_rows
 from twicetold.modules.pooling import Pooling
 from twicetold.modules.sequence import RaggedConvolution, with_known_token
 from twicetold.modules.two_tower import dense
-from twicetold.modules.vector_mean import summed
 
 KNUTH = 0x9E3779B97F4A7C15 - (1 << 64)  # 2^64 over the golden ratio, as a signed number
 
@@ -102,12 +103,9 @@ class Cross(nn.Module):
 
     def encode(self, features: SparseRows) -> Encoding:
         """What a text gives alone: the mean of its words' vectors, (B, E), and the words themselves."""
-        begins = features.indices < self.words
-        starts = torch.cat([begins.nonzero().squeeze(1), features.offsets[-1:]])
-        before = torch.cat([starts.new_zeros(1), begins.cumsum(0)])
-        entries = SparseRows(features.indices, starts, features.values, features.width)  # a row for each word
-        vectors = summed(entries, self.table)  # sparse (W, V) -> (W, E)
-        words = Words(vectors, _identity(entries), before[features.offsets], with_known_token(features))
+        entries, offsets = word_rows(features, self.words)
+        vectors = product(entries, self.table, but=UNKNOWN_TOKEN)  # sparse (W, V) -> (W, E)
+        words = Words(vectors, _identity(entries), offsets, with_known_token(features))
         return Encoding(self.mean(vectors, words.offsets), {"words": words})  # (W, E) -> (B, E)
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:

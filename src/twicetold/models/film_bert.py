@@ -28,10 +28,9 @@ from torch.nn.functional import max_pool2d
 
 from twicetold.encoding import Encoding, SparseRows
 from twicetold.modules.pooling import unit
-from twicetold.modules.transformer import Transformer, groups_of_like_length, padded
+from twicetold.modules.sequence import GROUP, groups_of_like_length, padded
+from twicetold.modules.transformer import Transformer
 from twicetold.modules.two_tower import TwoTower
-
-GROUP = 64  # texts whose images are equally high
 
 
 class FilmBert(TwoTower):

@@ -10,10 +10,22 @@ from torch.nn.functional import embedding_bag
 from twicetold.encoding import SparseRows
 
 
-def product(rows: SparseRows, weight: Float[Tensor, "V H"]) -> Float[Tensor, "B H"]:
-    """Sparse rows times weights, x W, without a row as wide as the vocabulary; an empty row gives 0."""
+def product(rows: SparseRows, weight: Float[Tensor, "V H"], *, but: int | None = None) -> Float[Tensor, "B H"]:
+    """Sparse rows times weights, x W, without a row as wide as the vocabulary; an empty row gives 0.
+
+    Args:
+        rows: x.
+        weight: W.
+        but: a column that counts for nothing and learns nothing.
+    """
     return embedding_bag(  # sparse (B, V) -> (B, H)
-        rows.indices, weight, rows.offsets, mode="sum", per_sample_weights=rows.values, include_last_offset=True
+        rows.indices,
+        weight,
+        rows.offsets,
+        mode="sum",
+        per_sample_weights=rows.values,
+        include_last_offset=True,
+        padding_idx=but,
     )
 
 

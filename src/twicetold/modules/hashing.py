@@ -107,11 +107,26 @@ def word_bags(rows: SparseRows) -> tuple[SparseRows, Int64[Tensor, " _"]]:
         (W, V − 1) the letter trigrams of each word, and (B + 1,) offsets: the words of text b are those from
         `offsets[b]` to `offsets[b + 1]`.
     """
-    mark = rows.indices == 0
-    marks_before = _before(mark)
-    starts = torch.cat([mark.nonzero().squeeze(1), rows.offsets[-1:]])
-    offsets = starts - marks_before[starts]
-    return SparseRows(rows.indices[~mark] - 1, offsets, None, rows.width - 1), marks_before[rows.offsets]
+    words, offsets = word_rows(rows, 1)
+    unmarked = rows.indices[rows.indices != 0] - 1
+    ends = words.offsets - torch.arange(len(words) + 1, device=offsets.device)  # each word loses its mark
+    return SparseRows(unmarked, ends, None, rows.width - 1), offsets
+
+
+def word_rows(rows: SparseRows, words: int) -> tuple[SparseRows, Int64[Tensor, " _"]]:
+    """Rows of words instead of rows of texts.
+
+    Args:
+        rows: B texts; columns below `words` are words, the others parts of the word that they follow.
+        words: C.
+
+    Returns:
+        (W, V) each word with its parts, and (B + 1,) offsets: the words of text b are those from `offsets[b]` to
+        `offsets[b + 1]`.
+    """
+    begins = rows.indices < words
+    starts = torch.cat([begins.nonzero().squeeze(1), rows.offsets[-1:]])
+    return SparseRows(rows.indices, starts, rows.values, rows.width), _before(begins)[rows.offsets]
 
 
 def _before(chosen: Bool[Tensor, " K"]) -> Int64[Tensor, " _"]:

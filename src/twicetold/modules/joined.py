@@ -11,7 +11,7 @@ from jaxtyping import Bool, Int64
 from torch import Tensor
 
 from twicetold.encoding import SparseRows
-from twicetold.modules.transformer import padded
+from twicetold.modules.sequence import padded
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,17 @@ Shape letters: B texts, K tokens of a batch, T tokens of the longest text, V tok
 hidden dimensions.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
 from twicetold.encoding import UNKNOWN_TOKEN, SparseRows
 
-GROUP = 64  # texts that an LSTM reads side by side: many enough for its matrix products, few enough to be alike
+GROUP = 64  # texts that are read side by side: many enough for matrix products, few enough to be alike
 
 
 class TokenEmbedding(nn.Module):
@@ -94,19 +96,14 @@ def _read(lstm: nn.LSTM, values: Float[Tensor, "K E"], offsets: Int64[Tensor, " 
     On CPU that is faster than a `PackedSequence`, for which PyTorch neither has a fused layer nor a gradient that is
     linear in the length.
     """
-    lengths, starts = offsets.diff(), offsets[:-1]
     if not len(values):  # nothing to read; the sum of nothing still links to the graph
         return values.new_zeros(0, lstm.hidden_size) + values.sum()
     and_padding = torch.cat([values, values.new_zeros(1, values.shape[1])])
     states, places = [], []
-    by_length = lengths.argsort(stable=True)
-    for first in range(0, len(by_length), GROUP):
-        texts = by_length[first : first + GROUP]
-        time = torch.arange(int(lengths[texts[-1]]), device=offsets.device)[:, None]
-        if len(time):
-            place = torch.where(time < lengths[texts], starts[texts] + time, len(values))  # (T, texts)
-            states.append(lstm(nn.functional.embedding(place, and_padding))[0].flatten(0, 1))  # (T, texts, H)
-            places.append(place.flatten())
+    for _, texts in groups_of_like_length(offsets, GROUP):
+        place = texts.T  # (T, texts)
+        states.append(lstm(nn.functional.embedding(place, and_padding))[0].flatten(0, 1))  # (T, texts, H)
+        places.append(place.flatten())
     place = torch.cat(places)
     row = torch.empty(len(and_padding), dtype=torch.int64, device=place.device)
     row[place] = torch.arange(len(place), device=place.device)
@@ -143,6 +140,26 @@ class RaggedConvolution(nn.Module):
             return values.new_zeros(0, self.convolution.out_channels) + values.sum()
         windows: Tensor = self.convolution(line.T[None])[0].T  # (places, E) -> (1, E, places) -> (places - 2 gaps, H)
         return windows.index_select(0, centre - gap)
+
+
+def groups_of_like_length(offsets: Int64[Tensor, " _"], size: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """The texts that have tokens, shortest first, in groups of up to `size`.
+
+    Yields:
+        (texts,) which texts, and (texts, T) the place in the batch of each of their tokens; K, one too many, beyond a
+        text's end.
+    """
+    lengths, starts = offsets.diff(), offsets[:-1]
+    order = lengths.argsort(stable=True)
+    for texts in torch.split(order[lengths[order] > 0], size):
+        if len(texts):
+            time = torch.arange(int(lengths[texts[-1]]), device=offsets.device)
+            yield texts, torch.where(time < lengths[texts, None], starts[texts, None] + time, offsets[-1])
+
+
+def padded(values: Shaped[Tensor, "K ..."], place: Int64[Tensor, "texts T"]) -> Shaped[Tensor, "texts T ..."]:
+    """(texts, T, ...) the values at the given places, zeros beyond a text's end."""
+    return torch.cat([values, values.new_zeros(1, *values.shape[1:])])[place]
 
 
 def with_known_token(rows: SparseRows) -> Bool[Tensor, " B"]:

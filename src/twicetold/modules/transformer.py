@@ -6,18 +6,18 @@ longest behind a mask: no text sees its neighbours, and little is computed in va
 Shape letters: B texts, K tokens of a batch, T tokens of the longest text of a group, H dimensions of a state.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Int64, Shaped
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from twicetold.encoding import UNKNOWN_TOKEN, SparseRows
 from twicetold.modules import pretrained
+from twicetold.modules.sequence import GROUP, groups_of_like_length, padded
 
-GROUP = 64  # texts that are read side by side on CPU: many enough for matrix products, few enough to be alike
-GROUP_GPU = 1024
+GROUP_GPU = 1024  # texts that are read side by side there
 
 
 class Transformer(nn.Module):
@@ -91,23 +91,3 @@ class Transformer(nn.Module):
         """(B,) which texts have a token that the model knows: the others are similar to nothing."""
         known = (~torch.isin(rows.indices, self.special)).long()
         return torch.zeros(len(rows), dtype=torch.int64, device=known.device).index_add_(0, rows.rows(), known) > 0
-
-
-def groups_of_like_length(offsets: Int64[Tensor, " _"], size: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """The texts that have tokens, shortest first, in groups of up to `size`.
-
-    Yields:
-        (texts,) which texts, and (texts, T) the place in the batch of each of their tokens; K, one too many, beyond a
-        text's end.
-    """
-    lengths, starts = offsets.diff(), offsets[:-1]
-    order = lengths.argsort(stable=True)
-    for texts in torch.split(order[lengths[order] > 0], size):
-        if len(texts):
-            time = torch.arange(int(lengths[texts[-1]]), device=offsets.device)
-            yield texts, torch.where(time < lengths[texts, None], starts[texts, None] + time, offsets[-1])
-
-
-def padded(values: Shaped[Tensor, "K ..."], place: Int64[Tensor, "texts T"]) -> Shaped[Tensor, "texts T ..."]:
-    """(texts, T, ...) the values at the given places, zeros beyond a text's end."""
-    return torch.cat([values, values.new_zeros(1, *values.shape[1:])])[place]

@@ -17,9 +17,10 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
-from torch.nn.functional import embedding_bag
 
 from twicetold.encoding import UNKNOWN_TOKEN, Encoding, SparseRows, WordsInContext
+from twicetold.modules.first_layer import product
+from twicetold.modules.hashing import word_rows
 from twicetold.modules.two_tower import TwoTower
 
 
@@ -46,7 +47,7 @@ class VectorMean(TwoTower):
 
     def sum(self, features: SparseRows) -> Float[Tensor, "B E"]:
         """Weighted sum of the vectors of each text."""
-        return summed(features, self.table)
+        return product(features, self.table, but=UNKNOWN_TOKEN)
 
     def linear_maps(self) -> tuple[Float[Tensor, "V E"], Float[Tensor, "V E"]]:
         """(V, E) what each column adds to an embedding, the same for queries and documents."""
@@ -103,34 +104,17 @@ class SkipGramVectors(VectorMean):
         """Embed; in training also `words`, each word's vector and what the objective needs to know of it."""
         if not self.training:
             return super().encode(features)
-        begins = features.indices < len(self.counts)
-        starts = torch.cat([begins.nonzero().squeeze(1), features.offsets[-1:]])
-        entries = SparseRows(features.indices, starts, features.values, features.width)  # a row for each word
+        entries, offsets = word_rows(features, len(self.counts))
         known = features.values_or_ones() * (features.indices != UNKNOWN_TOKEN)
         weight = torch.zeros(len(entries), device=known.device).index_add_(0, entries.rows(), known)
         words = WordsInContext(
-            vector=summed(entries, self.table) / weight.where(weight > 0, 1)[:, None],  # (W, E)
-            number=features.indices[begins],
-            offsets=self._words(features),
+            vector=product(entries, self.table, but=UNKNOWN_TOKEN) / weight.where(weight > 0, 1)[:, None],  # (W, E)
+            number=entries.indices[entries.offsets[:-1]],
+            offsets=offsets,
             contexts=self.contexts,
             counts=self.counts,
         )
         return Encoding(self.sum(features), {"words": words})
 
     def _words(self, features: SparseRows) -> Int64[Tensor, " _"]:
-        begins = features.indices < len(self.counts)
-        before = torch.cat([torch.zeros(1, dtype=torch.int64, device=begins.device), begins.cumsum(0)])
-        return before[features.offsets]
-
-
-def summed(rows: SparseRows, table: Float[Tensor, "V E"]) -> Float[Tensor, "B E"]:
-    """X E of sparse rows x; the unknown token counts for nothing."""
-    return embedding_bag(
-        rows.indices,
-        table,
-        rows.offsets,
-        mode="sum",
-        per_sample_weights=rows.values,
-        include_last_offset=True,
-        padding_idx=UNKNOWN_TOKEN,
-    )
+        return word_rows(features, len(self.counts))[1]
