@@ -18,7 +18,7 @@ from torch.nn.functional import normalize
 
 from twicetold.encoding import Encoding, SparseRows
 from twicetold.modules.hashing import Activation, HashingTower
-from twicetold.modules.two_tower import TwoTower, dense
+from twicetold.modules.two_tower import TwoTower, both_roles
 
 
 class Dssm(TwoTower):
@@ -77,13 +77,8 @@ class Dssm(TwoTower):
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
         """(B,) cosine of each pair, in [−1, 1]; with two towers the mean over both directions."""
-        queries, _ = self.search_vectors(left)
-        _, documents = self.search_vectors(right)
-        return (queries * documents).sum(1)
+        return (self.search_vectors(left)[0] * self.search_vectors(right)[1]).sum(1)
 
     def search_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:
         """Vectors whose dot products are the scores; of two towers, [query | document] and [document | query]."""
-        if self.document is None:
-            return super().search_vectors(encoding)
-        both = dense(encoding)
-        return both, both.roll(both.shape[1] // 2, dims=1)
+        return super().search_vectors(encoding) if self.document is None else both_roles(encoding)

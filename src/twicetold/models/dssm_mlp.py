@@ -14,17 +14,14 @@ from collections.abc import Sequence
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import cosine_similarity, normalize
 
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.modules.hashing import ACTIVATIONS, Activation, HashingTower, linear
-from twicetold.modules.two_tower import dense
+from twicetold.modules.hashing import Activation, HashingTower, comparing_network
+from twicetold.modules.two_tower import Comparing
 
 
-class DssmMlp(nn.Module):
+class DssmMlp(Comparing):
     """A DSSM tower, and a network that compares.
-
-    Documents are too many to compare each with each by a network: they are ranked by the cosine of their embeddings.
 
     Args:
         width: V, number of feature columns.
@@ -61,25 +58,15 @@ class DssmMlp(nn.Module):
             input_dropout=input_dropout,
         )
         self.sharpness = nn.Parameter(torch.tensor(sharpness))
-        layers: list[nn.Module] = []
-        for inputs, outputs in zip([4 * embedding, *head[:-1]], head, strict=True):
-            layers += [nn.Dropout(dropout), linear(inputs, outputs), ACTIVATIONS[activation]()]
-        self.head = nn.Sequential(*layers, linear(head[-1], 1))
+        self.head = comparing_network(4 * embedding, head, activation=activation, dropout=dropout)
 
     def encode(self, features: SparseRows) -> Encoding:
         """Embed: (B, E); 0 for a text without a known word."""
         return Encoding(self.tower(features))
 
-    def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
-        """(B,) log-odds that each pair says the same; 0, undecided, where a text has no known word."""
-        u, v = dense(left), dense(right)
+    def compare(self, u: Float[Tensor, "B E"], v: Float[Tensor, "B E"], cosine: Float[Tensor, " B"]) -> Tensor:
+        """(B,) mean of what the network makes of both orders."""
         shared = [(u - v).abs(), u * v]
         orders = torch.stack([torch.cat([u, v, *shared], 1), torch.cat([v, u, *shared], 1)])  # 4 (B, E) -> (2, B, 4E)
         compared: Tensor = self.head(orders).squeeze(2).mean(0)  # (2, B, 4E) -> (B,)
-        known = (u != 0).any(1) & (v != 0).any(1)
-        return (self.sharpness * cosine_similarity(u, v, dim=1) + compared) * known
-
-    def ranking_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B E"], Float[Tensor, "B E"]]:
-        """Unit vectors: their dot products rank documents, though they are not the scores."""
-        unit = normalize(dense(encoding), dim=1)
-        return unit, unit
+        return compared

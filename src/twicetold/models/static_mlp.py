@@ -14,19 +14,17 @@ from collections.abc import Sequence
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import cosine_similarity, normalize
+from torch.nn.functional import normalize
 
 from twicetold.encoding import Encoding, SparseRows
 from twicetold.modules.corruption import corrupt
 from twicetold.modules.first_layer import product
-from twicetold.modules.hashing import linear
-from twicetold.modules.two_tower import dense
+from twicetold.modules.hashing import comparing_network
+from twicetold.modules.two_tower import Comparing
 
 
-class StaticMlp(nn.Module):
+class StaticMlp(Comparing):
     """A table of vectors, and a network that compares.
-
-    Documents are too many to compare each with each by a network: they are ranked by the cosine of their embeddings.
 
     Args:
         width: V, number of feature columns.
@@ -53,10 +51,7 @@ class StaticMlp(nn.Module):
         self.weight = nn.Parameter(torch.randn(width, embedding) * spread)
         self.input_dropout = input_dropout
         self.sharpness = nn.Parameter(torch.tensor(sharpness))
-        layers: list[nn.Module] = []
-        for inputs, outputs in zip([2 * embedding + 1, *head[:-1]], head, strict=True):
-            layers += [nn.Dropout(dropout), linear(inputs, outputs), nn.ReLU()]
-        self.head = nn.Sequential(*layers, linear(head[-1], 1))
+        self.head = comparing_network(2 * embedding + 1, head, activation="relu", dropout=dropout)
 
     def encode(self, features: SparseRows) -> Encoding:
         """Embed: (B, E); 0 for a text without a known column."""
@@ -64,17 +59,8 @@ class StaticMlp(nn.Module):
             features = corrupt(features, "masking", self.input_dropout)
         return Encoding(product(features, self.weight))
 
-    def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
-        """(B,) log-odds that each pair says the same; 0, undecided, where a text has no known column."""
-        root = dense(left).shape[1] ** 0.5
-        u, v = (normalize(dense(side), dim=1) * root for side in (left, right))
-        cosine = cosine_similarity(u, v, dim=1)
+    def compare(self, u: Float[Tensor, "B E"], v: Float[Tensor, "B E"], cosine: Float[Tensor, " B"]) -> Tensor:
+        """(B,) what the network makes of both texts at once."""
+        u, v = (normalize(side, dim=1) * side.shape[1] ** 0.5 for side in (u, v))
         compared: Tensor = self.head(torch.cat([(u - v).abs(), u * v, cosine[:, None]], 1)).squeeze(1)
-        known = (u != 0).any(1) & (v != 0).any(1)
-        scores: Tensor = (self.sharpness * cosine + compared) * known
-        return scores
-
-    def ranking_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B E"], Float[Tensor, "B E"]]:
-        """Unit vectors: their dot products rank documents, though they are not the scores."""
-        unit = normalize(dense(encoding), dim=1)
-        return unit, unit
+        return compared

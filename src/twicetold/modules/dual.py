@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.modules.two_tower import dense
+from twicetold.modules.two_tower import both_roles
 
 
 class DualTower(nn.Module):
@@ -53,11 +53,8 @@ class DualTower(nn.Module):
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
         """(B,) mean of both directions' dot products; higher means more alike."""
-        queries, _ = self.search_vectors(left)
-        _, documents = self.search_vectors(right)
-        return (queries * documents).sum(1)
+        return (self.search_vectors(left)[0] * self.search_vectors(right)[1]).sum(1)
 
     def search_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:
         """Vectors whose dot products are the scores: [query | document] and [document | query]."""
-        both = dense(encoding)
-        return both, both.roll(both.shape[1] // 2, dims=1)
+        return both_roles(encoding)

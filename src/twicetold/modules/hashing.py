@@ -4,6 +4,7 @@ Shape letters: B rows of a batch, W words of all its rows, K stored entries, V c
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal
 
 import torch
@@ -77,6 +78,21 @@ class HashingTower(nn.Module):
             hidden = self.hashing(rows)
         embedding: Tensor = self.layers(hidden if self.bias is None else hidden + self.bias)
         return embedding * filled(rows)[:, None]
+
+
+def comparing_network(inputs: int, hidden: Sequence[int], *, activation: Activation, dropout: float) -> nn.Sequential:
+    """Dense layers that end in one number: the head of the families that compare two embeddings by a network.
+
+    Args:
+        inputs: width of what is compared.
+        hidden: units of the hidden layers.
+        activation: after each of them.
+        dropout: share of the inputs of each of them that a training step leaves out.
+    """
+    layers: list[nn.Module] = []
+    for before, after in pairwise([inputs, *hidden]):
+        layers += [nn.Dropout(dropout), linear(before, after), ACTIVATIONS[activation]()]
+    return nn.Sequential(*layers, linear([inputs, *hidden][-1], 1))
 
 
 def linear(inputs: int, outputs: int, *, bias: bool = True) -> nn.Linear:

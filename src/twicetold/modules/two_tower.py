@@ -30,6 +30,45 @@ class TwoTower(nn.Module):
         return unit, unit
 
 
+class Comparing(nn.Module):
+    """Base of the families that embed each text alone, and compare the two embeddings by a network beside the cosine.
+
+    A subclass defines `encode` and `compare`, and has `sharpness`, what the cosine counts at first. Documents are too
+    many to compare each with each by a network: they are ranked by the cosine of their embeddings.
+    """
+
+    sharpness: nn.Parameter
+
+    def encode(self, features: SparseRows) -> Encoding:
+        """Embed a batch of texts: (B, E)."""
+        raise NotImplementedError
+
+    def compare(self, u: Float[Tensor, "B E"], v: Float[Tensor, "B E"], cosine: Float[Tensor, " B"]) -> Tensor:
+        """(B,) what the network adds to the score; the same with u and v exchanged."""
+        raise NotImplementedError
+
+    def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
+        """(B,) log-odds that each pair says the same; 0, undecided, where a text has no known word."""
+        u, v = dense(left), dense(right)
+        cosine = cosine_similarity(u, v, dim=1)
+        known = (u != 0).any(1) & (v != 0).any(1)
+        return (self.sharpness * cosine + self.compare(u, v, cosine)) * known
+
+    def ranking_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B E"], Float[Tensor, "B E"]]:
+        """Unit vectors: their dot products rank documents, though they are not the scores."""
+        unit = normalize(dense(encoding), dim=1)
+        return unit, unit
+
+
+def both_roles(encoding: Encoding) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:
+    """Of embeddings [query | document], the vectors to search with and those to be found: [document | query].
+
+    Their dot product is the sum of both directions, so it does not matter which text comes first.
+    """
+    both = dense(encoding)
+    return both, both.roll(both.shape[1] // 2, dims=1)
+
+
 def dense(encoding: Encoding) -> Float[Tensor, "B E"]:
     """The embedding of a family whose embeddings are dense.
 
