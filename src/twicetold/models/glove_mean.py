@@ -1,7 +1,7 @@
 """Mean of pretrained word vectors, by cosine: what words mean on average, without their order. Nothing is trained.
 
 Pennington, Socher and Manning, GloVe: Global Vectors for Word Representation, EMNLP 2014; as a reference row for text
-similarity in Tang et al., FILM: A Fast, Interpretable, and Low-rank Metric Learning Approach for Sentence Matching,
+similarity in Tang and Aw, FILM: A Fast, Interpretable, and Low-rank Metric Learning Approach for Sentence Matching,
 2020 (arXiv:2010.05523), and in many other tables. With the featuriser's smooth weights and `remove` of 1 it is the
 baseline of Arora, Liang and Ma, ICLR 2017.
 

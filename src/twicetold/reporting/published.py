@@ -51,7 +51,7 @@ PUBLISHED: Mapping[str, Published] = {
             PublishedResult("FILM (claimed)", 86.83, f"{_FILM}, table 1"),
             PublishedResult("FILM-BERT (claimed)", 88.09, f"{_FILM}, table 1"),
             PublishedResult("BiMPM", 88.17, _WANG),
-            PublishedResult("RE2", 89.2, "Yang, Zhang, Gao, Ren and Chen 2019, arXiv:1908.00300"),
+            PublishedResult("RE2", 89.2, "Yang, Zhang, Gao, Ji and Chen 2019, arXiv:1908.00300"),
         ),
         remark="The published models were trained on all of the about 384,000 train pairs, most with pretrained word "
         "vectors; ours on the train pairs that are counted below, which may be a part of them. FILM’s accuracy is that "
