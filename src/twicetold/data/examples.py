@@ -19,6 +19,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from twicetold import layout
 from twicetold.data.corpus import UNKNOWN, Corpus
+from twicetold.data.implied import implied_pairs
 from twicetold.encoding import SparseRows
 from twicetold.features.rows import CsrRows
 from twicetold.mining.triplets import Triplets
@@ -200,11 +201,13 @@ class LabelledPairs:
         strategy: which file of the mining stage, for documents.
         group: the group whose members are never negatives of each other.
         duplicates_only: leave the pairs with label 0 out, for objectives that find negatives in the batch.
+        implied: adds, up to so many times for each labelled pair, a pair whose label follows from it (`data.implied`).
     """
 
     strategy: str
     group: str
     duplicates_only: bool = False
+    implied: int = 0
 
     def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
         """One example per pair.
@@ -223,6 +226,9 @@ class LabelledPairs:
             left, right, same = pairs.left, pairs.right, pairs.label >= corpus.positive_label
         kept = same | (not self.duplicates_only)
         left, right, same = left[kept], right[kept], same[kept]
+        if self.implied and corpus.kind != "documents":
+            further = implied_pairs((left, right, same), copies=self.implied, cluster=group, code=corpus.text_codes())
+            left, right, same = map(np.concatenate, zip((left, right, same), further, strict=True))
         return ExampleIndex(
             anchor=left,
             positive=right,

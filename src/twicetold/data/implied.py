@@ -1,0 +1,58 @@
+"""Pairs that nobody labelled, but whose label follows from those of others.
+
+If a and b say the same, and b and c, so do a and c; and if a is no duplicate of x, then b, which says what a says, is
+none either. So a labelled pair speaks for every pair of a text from the one duplicate cluster and a text from the
+other. The clusters are of train's own labels (`data.clusters`), so nothing of validation or test is in them.
+
+Shape letters: P labelled pairs, M texts, I implied pairs.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twicetold.data.corpus import UNKNOWN
+
+Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]
+"""Left texts, right texts, and whether they say the same."""
+
+SEED = 0  # the draw belongs to the data: it is the same for every run
+
+
+def implied_pairs(labelled: Pairs, *, copies: int, cluster: NDArray[np.int64], code: NDArray[np.int64]) -> Pairs:
+    """Draw pairs whose label follows, for each labelled pair a text of either cluster, so many times.
+
+    A pair that is labelled itself, or of two equal texts, or drawn twice, or whose labels contradict each other, is
+    left out, so there are fewer than `copies` · P.
+
+    Args:
+        labelled: P pairs.
+        copies: draws for each of them.
+        cluster: (N,) of every text of the corpus; texts of unknown cluster stand for themselves.
+        code: (N,) the same for equal texts.
+    """
+    left, right = (np.tile(side, copies) for side in labelled[:2])
+    same = np.tile(labelled[2], copies)
+    rng = np.random.default_rng(SEED)
+    texts = np.unique(np.concatenate(labelled[:2]))
+    order = texts[np.argsort(cluster[texts], kind="stable")]  # (M,), cluster after cluster
+    clusters = cluster[order]
+
+    def another(text: NDArray[np.int64]) -> NDArray[np.int64]:
+        begin, end = (np.searchsorted(clusters, cluster[text], side=side) for side in ("left", "right"))
+        drawn: NDArray[np.int64] = order[begin + (rng.random(len(text)) * (end - begin)).astype(np.int64)]
+        return np.where(cluster[text] == UNKNOWN, text, drawn)
+
+    left, right = another(left), another(right)
+    one_cluster = (cluster[left] == cluster[right]) & (cluster[left] != UNKNOWN)
+    kept = (code[left] != code[right]) & (one_cluster == same)
+    left, right, same = left[kept], right[kept], same[kept]
+    _, first = np.unique(_key(left, right, code), return_index=True)
+    fresh = np.sort(first[~np.isin(_key(left[first], right[first], code), _key(*labelled[:2], code))])
+    return left[fresh], right[fresh], same[fresh]
+
+
+def _key(left: NDArray[np.int64], right: NDArray[np.int64], code: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A number for each pair of texts, whichever comes first."""
+    one, other = code[left], code[right]
+    keys: NDArray[np.int64] = np.minimum(one, other) * len(code) + np.maximum(one, other)
+    return keys
