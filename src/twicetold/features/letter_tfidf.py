@@ -1,0 +1,56 @@
+"""TF-IDF over letter n-grams of words in place of words.
+
+Two spellings, or two forms of a word, share most of their letter n-grams, so texts are alike before anything is learnt
+that no whole word connects. The n-grams are those of word hashing, `#good#` as #go, goo, ood, od# (Huang et al., CIKM
+2013, section 3.2); the weights those of `tfidf`.
+
+Shape letters: N texts, K stored entries.
+"""
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array
+from sklearn.preprocessing import normalize
+
+from twicetold.features.rows import CsrRows
+from twicetold.features.word_hashing import WordHashing
+
+
+class LetterTfIdf(WordHashing):
+    """Smooth idf and rows of unit length, as `TfIdf`, over the columns of `WordHashing`.
+
+    Args:
+        letters: n of the letter n-grams.
+        words: 0 for letters alone, 1 for words as well, 2 for words and pairs of neighbours.
+        most: how many columns words and pairs get together, most frequent first; None for all.
+
+    Attributes:
+        idf_: (width,) float32, ln((1 + N) / (1 + df)) + 1.
+    """
+
+    def __init__(self, letters: int = 3, words: int = 0, most: int | None = None) -> None:
+        super().__init__(letters, words, most)
+
+    def fit(self, texts: Sequence[str], y: None = None) -> Self:
+        """Learn the columns, and their idf.
+
+        Raises:
+            ValueError: if the texts have no word, or a setting is wrong.
+        """
+        super().fit(texts)
+        counts = self._counts(texts)
+        found_in = np.bincount(counts.indices, minlength=counts.shape[1])
+        self.idf_ = (np.log((1 + len(texts)) / (1 + found_in)) + 1).astype(np.float32)
+        return self
+
+    def transform(self, texts: Sequence[str]) -> CsrRows:
+        """One row of unit length per text; a text without a known column has an empty row."""
+        return CsrRows.from_scipy(normalize(self._counts(texts) @ diags_array(self.idf_, format="csr"), copy=False))
+
+    def _counts(self, texts: Sequence[str]) -> csr_array:
+        """(N, width) float32."""
+        counts = csr_array(super().transform(texts).to_scipy(), dtype=np.float32)
+        counts.sum_duplicates()
+        return counts
