@@ -1,6 +1,9 @@
-"""The hinge over given triplets: an anchor is nearer to its positive than to its negative, by a margin.
+"""The hinge over triplets: an anchor is nearer to its positive than to a negative, by a margin.
 
     mean over triplets of max(0, sim(a, n) + m − sim(a, p))
+
+Triplets are those that were mined. A batch of pairs has none: there each pair that says the same meets every negative
+of the batch.
 
 Tang and Aw, FILM, arXiv:2010.05523, equation 3, where sim is the dot product (equation 1), "a similarity measure chosen
 by the user". How large m is the paper does not say. FLRML, whose code it follows (github.com/highan911/FLRML@7ccda12),
@@ -10,15 +13,17 @@ m = margin. Equation 29 is the same for a network: leaf `average_hinge`.
 FILM's own solvers read `margin` and `similarity` from here and minimise the mean per anchor (equation 5) in place of
 the mean over triplets.
 
-Shape letters: B triplets, E embedding dimensions.
+Shape letters: B rows of the batch, b some of them, E embedding dimensions.
 """
 
 from typing import Literal, get_args
 
+import torch
 from torch import Tensor, nn
 
 from twicetold.encoding import EncodedBatch
-from twicetold.objectives.in_batch import dense, unit
+from twicetold.objectives.in_batch import candidates, dense, unit
+from twicetold.objectives.row_blocks import sum_over_rows
 
 Similarity = Literal["dot", "cosine"]
 
@@ -43,11 +48,35 @@ class TripletHinge(nn.Module):
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
         """`loss`, and `active`, the share of triplets within the margin."""
-        if batch.positive is None or batch.negative is None:
-            raise ValueError("the triplet hinge needs anchor, positive and negative: choose examples=triplets")
-        cosine = self.similarity == "cosine"
-        anchor, positive, negative = map(unit if cosine else dense, (batch.anchor, batch.positive, batch.negative))
-        size = max(len(anchor), 1)
-        margin = self.margin if cosine else self.margin * anchor.detach().square().sum() / size
-        hinge = ((anchor * (negative - positive)).sum(1) + margin).clamp(min=0)
-        return {"loss": hinge.sum() / size, "active": (hinge > 0).sum() / size}
+        if batch.positive is None:
+            raise ValueError("the triplet hinge needs pairs or triplets: choose examples=labelled_pairs or triplets")
+        total, counts = self._mined(batch) if batch.negative is not None else self._of_the_batch(batch)
+        triplets = counts[1].clamp(min=1)
+        return {"loss": total / triplets, "active": counts[0] / triplets}
+
+    def _mined(self, batch: EncodedBatch) -> tuple[Tensor, Tensor]:
+        assert batch.positive is not None
+        assert batch.negative is not None
+        vectors = unit if self.similarity == "cosine" else dense
+        anchor, positive, negative = map(vectors, (batch.anchor, batch.positive, batch.negative))
+        hinge = ((anchor * (negative - positive)).sum(1) + self._margin_of(anchor)).clamp(min=0)
+        return hinge.sum(), torch.stack([(hinge > 0).sum(), torch.tensor(len(hinge), device=hinge.device)])
+
+    def _of_the_batch(self, batch: EncodedBatch) -> tuple[Tensor, Tensor]:
+        compared = candidates(batch, unit_length=self.similarity == "cosine")
+        margin = self._margin_of(compared.anchor)
+        assert compared.duplicate is not None
+        duplicate = compared.duplicate
+
+        def value_of(scores: Tensor, rows: slice, _: Tensor) -> tuple[Tensor, Tensor]:
+            own = scores.diagonal(rows.start)[:, None]  # (b, 1)
+            valid = compared.masks(rows)[1] & duplicate[rows, None]
+            hinge = (scores + margin - own).clamp(min=0).where(valid, 0)
+            return hinge.sum(), torch.stack([(hinge > 0).sum(), valid.sum()])
+
+        return sum_over_rows(compared.anchor, compared.other, compared.anchor.new_zeros(()), value_of)
+
+    def _margin_of(self, anchor: Tensor) -> Tensor | float:
+        if self.similarity == "cosine":
+            return self.margin
+        return self.margin * anchor.detach().square().sum() / max(len(anchor), 1)

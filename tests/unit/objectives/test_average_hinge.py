@@ -65,9 +65,30 @@ def test_the_order_of_the_batch_does_not_matter():
     torch.testing.assert_close(objective(batch(*sides))["loss"], objective(batch(*turned))["loss"])
 
 
-def test_without_negatives_the_error_names_the_examples_to_choose():
-    with pytest.raises(ValueError, match="choose examples=triplets"):
-        hinge_of(0.3)(batch(torch.ones(2, 2), torch.ones(2, 2)))
+@pytest.mark.parametrize("similarity", ["cosine", "dot"])
+def test_pairs_meet_every_negative_of_their_batch(similarity):
+    torch.manual_seed(0)
+    anchor, positive = (torch.randn(6, 4, dtype=torch.float64) for _ in range(2))
+    label, group = torch.tensor([1.0, 1, 0, 1, 1, 0]), torch.tensor([0, 0, 1, 2, 3, 4])
+    pairs = EncodedBatch(Encoding(anchor), Encoding(positive), label=label, group=group, positive_group=group)
+    found = TripletHinge(margin=0.4, similarity=similarity)(pairs)
+    margin = 0.4 * float(anchor.square().sum(1).mean()) if similarity == "dot" else 0.4
+    if similarity == "cosine":
+        anchor, positive = (side / side.norm(dim=1, keepdim=True) for side in (anchor, positive))
+    score = anchor @ positive.T
+    hinges = [
+        max(0.0, float(score[i, j] + margin - score[i, i]))
+        for i in range(6)
+        for j in range(6)
+        if label[i] and group[i] != group[j]
+    ]
+    assert found["loss"].item() == pytest.approx(sum(hinges) / len(hinges), abs=1e-9)
+    assert found["active"].item() == pytest.approx(sum(h > 0 for h in hinges) / len(hinges))
+
+
+def test_texts_alone_are_refused():
+    with pytest.raises(ValueError, match="choose examples=labelled_pairs"):
+        hinge_of(0.3)(batch(torch.ones(2, 2)))
 
 
 def test_sparse_embeddings_are_refused():
