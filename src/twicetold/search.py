@@ -35,6 +35,7 @@ PER_CENTRE = 64  # texts that k-means looks at, for each centre
 Matrix: TypeAlias = Any
 """A dense (n, d) float32 array, or a SciPy CSR matrix of that shape."""
 Rows: TypeAlias = slice | NDArray[np.int64]
+Apart: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,20 @@ class Index:
     def __len__(self) -> int:
         return int(self.texts.shape[0])
 
-    def search(self, queries: Matrix, *, k: int) -> Neighbours:
-        """The `k` most similar texts of each of the (Q, d) queries."""
+    def search(self, queries: Matrix, *, k: int, apart: Apart | None = None) -> Neighbours:
+        """The `k` most similar texts of each of the (Q, d) queries.
+
+        Args:
+            queries: (Q, d) vectors.
+            k: how many.
+            apart: (Q,) code of each query and (M,) code of each text: texts of a query's own code are not found.
+
+        Raises:
+            ValueError: if an approximate index is to leave texts out, which it cannot before it has chosen its k.
+        """
         if self._cells is not None:
+            if apart is not None:
+                raise ValueError("an approximate index finds texts of every code: leave some out in an exact search")
             similarity, index = self._cells.search(np.ascontiguousarray(queries, np.float32), k)
             return Neighbours(index, np.where(index == NOBODY, 0, similarity))
         index = np.full((queries.shape[0], k), NOBODY, dtype=np.int64)
@@ -94,7 +106,10 @@ class Index:
 
         def search(block: int) -> None:
             rows = slice(block * step, min((block + 1) * step, len(index)))
-            index[rows, :reach], similarity[rows, :reach] = _top(similar(rows), reach)
+            scores = similar(rows)
+            if apart is not None:
+                scores.masked_fill_(torch.from_numpy(apart[0][rows, None] == apart[1]), -torch.inf)
+            index[rows, :reach], similarity[rows, :reach] = _top(scores, reach)
 
         for _ in in_parallel(search, math.ceil(len(index) / step)):
             pass

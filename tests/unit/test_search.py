@@ -25,14 +25,18 @@ def clustered(seed, count, dimensions=32, centres=60):
     count=st.integers(1, 30),
     k=st.integers(1, 40),
     sparsely=st.booleans(),
+    codes=st.sampled_from([None, 1, 3]),
     block=st.sampled_from([20, 10**6]),
 )
-def test_the_exact_search_is_a_full_stable_sort(seed, count, k, sparsely, block):
+def test_the_exact_search_is_a_full_stable_sort_of_the_texts_of_other_codes(seed, count, k, sparsely, codes, block):
     rng = np.random.default_rng(seed)
     queries, texts = (rng.integers(0 if sparsely else -2, 3, (n, 4)).astype(np.float32) for n in (7, count))
     scores = queries @ texts.T
     if sparsely:
         scores[scores <= 0] = -np.inf  # shares no term: not found
+    apart = None if codes is None else (rng.integers(codes, size=7), rng.integers(codes, size=count))
+    if apart is not None:
+        scores[apart[0][:, None] == apart[1]] = -np.inf
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     similarity = np.take_along_axis(scores, order, axis=1)
     expected = np.full((7, k), NOBODY)
@@ -40,7 +44,7 @@ def test_the_exact_search_is_a_full_stable_sort(seed, count, k, sparsely, block)
     sides = (sparse.csr_matrix(queries), sparse.csr_matrix(texts)) if sparsely else (queries, texts)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "BLOCK", block)
-        found = Index(sides[1]).search(sides[0], k=k)
+        found = Index(sides[1]).search(sides[0], k=k, apart=apart)
     assert expected.tolist() == found.index.tolist()
     assert np.where(np.isneginf(similarity), 0, similarity).tolist() == found.similarity[:, : order.shape[1]].tolist()
     assert not found.similarity[:, order.shape[1] :].any()
@@ -79,6 +83,12 @@ def test_an_index_of_a_handful_of_texts_has_nobody_beyond_them():
 def test_an_index_of_sparse_vectors_is_refused():
     with pytest.raises(ValueError, match="needs dense vectors"):
         Index(sparse.csr_matrix(np.eye(3, dtype=np.float32)), approximate=True)
+
+
+def test_an_approximate_index_that_is_to_leave_texts_out_is_refused():
+    codes = np.zeros(3, np.int64)
+    with pytest.raises(ValueError, match="in an exact search"):
+        Index(clustered(0, 3), approximate=True).search(clustered(1, 3), k=1, apart=(codes, codes))
 
 
 def test_what_is_not_kept_is_dropped_and_the_others_move_up_in_order():
