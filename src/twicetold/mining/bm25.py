@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from twicetold.data.corpus import Corpus
-from twicetold.mining.groups import Groups, Positions, train_groups
+from twicetold.mining.groups import Groups, Positions, rank_window, train_groups
 from twicetold.mining.triplets import Triplets, collect
 
 logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets itself to DEBUG, and any root handler prints that
@@ -57,9 +57,7 @@ def mine(
     Raises:
         ValueError: for an unknown label or a wrong window, or if no triplet is possible.
     """
-    first, last = ranks
-    if not 1 <= first <= last:
-        raise ValueError(f"ranks is a first and a last rank, 1 <= first <= last; got {list(ranks)}")
+    first, last = rank_window(ranks)
     groups = train_groups(corpus, label=label, per_anchor=per_anchor)
     rng = np.random.default_rng(seed)
     anchors = groups.with_positive()

@@ -6,6 +6,7 @@ outside of it.
 Shape letters: M positions (train texts of known group), A anchors.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,6 +60,18 @@ class Groups:
         start, size = self.start[anchors], self.size[anchors]
         drawn = rng.integers(len(self) - size)
         return np.where(drawn < start, drawn, drawn + size)
+
+
+def rank_window(ranks: Sequence[int]) -> tuple[int, int]:
+    """First and last rank of a window, counted from 1.
+
+    Raises:
+        ValueError: if it is no window.
+    """
+    first, last = ranks
+    if not 1 <= first <= last:
+        raise ValueError(f"ranks is a first and a last rank, 1 <= first <= last; got {list(ranks)}")
+    return first, last
 
 
 def draw_cyclic(sizes: NDArray[np.int64], *, per_anchor: int, rng: np.random.Generator) -> NDArray[np.int64]:

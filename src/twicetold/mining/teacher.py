@@ -1,0 +1,30 @@
+"""A trained model as the mining of a second round sees it: by its search vectors and its calibrated judgement.
+
+What is mined depends on these numbers alone, so that mining knows no model (`twicetold.teaching` has the one that is
+read from a run folder).
+
+Shape letters: M texts, P pairs, D columns of the search vectors.
+"""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twicetold.search import Matrix
+
+
+class Teacher(Protocol):
+    """Answers about texts of one corpus, by their numbers."""
+
+    def vectors(self, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
+        """(M, D) search vectors of texts, as queries and as documents; the same object twice where the roles agree."""
+        ...
+
+    def similarity(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
+        """(P,) dot products of the search vectors of `left` as queries and `right` as documents."""
+        ...
+
+    def probability(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(P,) calibrated probability that two texts say the same."""
+        ...

@@ -1,0 +1,40 @@
+"""A teacher of given vectors, in place of a trained model."""
+
+import numpy as np
+import pytest
+
+
+class VectorTeacher:
+    """Two given vectors per text; the probability is a sigmoid of the similarity."""
+
+    def __init__(self, queries, documents):
+        self.queries, self.documents = queries, documents
+        self.asked = set()
+
+    @classmethod
+    def random(cls, count, *, seed, dimensions=4):
+        rng = np.random.default_rng(seed)
+        vectors = rng.normal(size=(2, count, dimensions)).astype(np.float32)
+        return cls(*(vectors / np.linalg.norm(vectors, axis=2, keepdims=True)))
+
+    def vectors(self, texts):
+        self.asked |= set(texts.tolist())
+        return self.queries[texts], self.documents[texts]
+
+    def similarity(self, left, right):
+        return np.einsum("pd,pd->p", self.queries[left], self.documents[right])
+
+    def probability(self, left, right):
+        return 1 / (1 + np.exp(-4 * self.similarity(left, right).astype(np.float64)))
+
+
+@pytest.fixture(scope="session")
+def teacher_of():
+    """From vectors as queries and as documents to their teacher."""
+    return VectorTeacher
+
+
+@pytest.fixture(scope="session")
+def random_teacher():
+    """From a number of texts and a seed to a teacher of random unit vectors."""
+    return VectorTeacher.random
