@@ -54,7 +54,7 @@ class Triplets:
         """Write the triplets to `path` (Parquet) and their card beside it (`<stem>.card.json`)."""
         with write_file(path) as temporary:
             pq.write_table(pa.table({name: getattr(self, name) for name in COLUMNS}), temporary)
-        write_text(_card_file(path), json.dumps(dict(self.card), indent=2, sort_keys=True) + "\n")
+        write_text(card_file(path), json.dumps(dict(self.card), indent=2, sort_keys=True) + "\n")
 
     @classmethod
     def load(cls, path: Path) -> "Triplets":
@@ -63,19 +63,20 @@ class Triplets:
         Raises:
             FileNotFoundError: if the triplets or their card are missing.
         """
-        for file in (path, _card_file(path)):
+        for file in (path, card_file(path)):
             if not file.exists():
                 raise FileNotFoundError(
                     f"no mined triplets: {file} is missing. Run `dvc repro mine@{path.parent.name}`, "
                     f"or `python pipelines/mine.py data={path.parent.name}`."
                 )
         table = pq.read_table(path, columns=list(COLUMNS))
-        card = json.loads(_card_file(path).read_text(encoding="utf-8"))
+        card = json.loads(card_file(path).read_text(encoding="utf-8"))
         anchor, positive, negative = (table[name].to_numpy() for name in COLUMNS)
         return cls(anchor, positive, negative, card)
 
 
-def _card_file(path: Path) -> Path:
+def card_file(path: Path) -> Path:
+    """Where the card of mined triplets or pairs is: beside them."""
     return path.with_suffix(".card.json")
 
 
