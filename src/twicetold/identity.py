@@ -38,13 +38,17 @@ class Identity:
     def of(cls, config: Mapping[str, Any], processed: Path, triplets: Path) -> "Identity":
         """From a resolved config and the folders of the corpus and its triplets.
 
-        Files that the featuriser reads besides (`features.vectors`) count as data: another file is another training.
+        Files that the featuriser reads besides (`features.vectors`) and what a teacher chose (`examples.taught`) count
+        as data: another file is another training.
         """
         learning = {key: _at(config, key) for key in LEARNING_KEYS}
-        strategy = (config["examples"] or {}).get("strategy")
+        examples = config["examples"] or {}
+        strategy, taught = (examples.get(key) for key in ("strategy", "taught"))
         digest = folder_digest(processed, [p.name for p in processed.iterdir()])
         if strategy and triplets.is_dir():
             digest += folder_digest(triplets, [p.name for p in triplets.glob(f"{strategy}.*")])
+        if taught and Path(taught).is_dir():
+            digest += folder_digest(Path(taught), [p.name for p in Path(taught).iterdir()])
         if vectors := config["features"].get("vectors"):
             file = at_hand(Path(vectors))
             digest += folder_digest(file.parent, [file.name])

@@ -49,3 +49,8 @@ def cell(data: str, model: str, seed: int) -> str:
 def triplets_file(folder: Path, strategy: str) -> Path:
     """Where the mining stage writes the triplets of one strategy."""
     return folder / f"{strategy}.parquet"
+
+
+def taught_file(folder: Path, lesson: str) -> Path:
+    """Where the stage `teach` writes what a teacher chose by one lesson."""
+    return folder / f"{lesson}.parquet"

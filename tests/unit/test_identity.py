@@ -48,3 +48,13 @@ def test_vectors_that_are_not_there_and_that_nobody_publishes_are_an_error(of, t
     (tmp_path / "glove" / "mine.txt").unlink()
     with pytest.raises(FileNotFoundError, match=r"mine.txt"):
         of(CONFIG)
+
+
+def test_what_a_teacher_chose_is_part_of_the_data(of, tmp_path):
+    config = {**CONFIG, "examples": {"taught": "second_round"}}
+    (tmp_path / "second_round").mkdir()
+    (tmp_path / "second_round" / "pseudo_labels.parquet").write_text("these")
+    before = of(config)
+    assert of(config) == before
+    (tmp_path / "second_round" / "pseudo_labels.parquet").write_text("others")
+    assert of(config).fingerprint != before.fingerprint

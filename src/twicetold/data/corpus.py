@@ -6,6 +6,7 @@ where the texts came from.
 Shape letters: N texts, M members of a split, P pairs.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -107,6 +108,12 @@ class Corpus:
         """(N,) a number for each distinct text, below N: texts that are equal have one."""
         codes: NDArray[np.int64] = self.texts.dictionary_encode().indices.to_numpy(zero_copy_only=False)
         return codes.astype(np.int64)
+
+    def train_digest(self) -> str:
+        """SHA-256 of the train texts and their numbers: what is kept by text number holds for this alone."""
+        total = hashlib.sha256("\0".join(self.texts_of("train")).encode())
+        total.update(np.ascontiguousarray(self.members["train"], np.int64).data)
+        return total.hexdigest()
 
     @property
     def positive_label(self) -> float:

@@ -1,0 +1,51 @@
+"""A trained model from a run folder as a teacher: what it thinks of the texts of a corpus, for a second training.
+
+Shape letters: M texts, P pairs, D columns of the search vectors.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twicetold.data.corpus import Corpus
+from twicetold.features.cache import inputs_of
+from twicetold.features.rows import CsrRows
+from twicetold.scoring import Matrix, Scorer, load_scorer, score_pairs, search_matrices
+
+
+@dataclass(frozen=True)
+class TrainedTeacher:
+    """A `mining.teacher.Teacher`: a trained model and the feature rows of a corpus."""
+
+    scorer: Scorer
+    rows: CsrRows
+
+    @classmethod
+    def load(cls, model: Path, corpus: Corpus) -> "TrainedTeacher":
+        """Read the model that training wrote, and let it read the corpus.
+
+        Raises:
+            FileNotFoundError: if there is no trained model.
+        """
+        scorer = load_scorer(model)
+        inputs = inputs_of(scorer.featuriser, corpus, np.arange(len(corpus)))
+        return cls(scorer, scorer.featuriser.transform(inputs))
+
+    def vectors(self, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
+        """(M, D) search vectors of texts, as queries and as documents.
+
+        Raises:
+            TypeError: if the family cannot embed a text alone.
+        """
+        return search_matrices(self.scorer.encoder, self.rows, texts)
+
+    def similarity(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
+        """(P,) dot products of the search vectors."""
+        return score_pairs(self.scorer.encoder, self.rows, left, right, as_documents=True)
+
+    def probability(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(P,) probability, calibrated on validation, that two texts say the same."""
+        score = score_pairs(self.scorer.encoder, self.rows, left, right, as_documents=self.scorer.as_documents)
+        return self.scorer.decision.probability(score)
