@@ -9,7 +9,7 @@ from sys import argv
 
 from hydra import compose, initialize
 from hydra.errors import HydraException
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 
@@ -25,6 +25,7 @@ def render(primary: str, target: Path, overrides: list[str]) -> None:
 
 def main() -> None:
     grid, out = OmegaConf.load("params.yaml"), Path(argv[1])
+    check(grid)
     data_overrides = [o for o in grid.overrides if o.lstrip("+~").startswith(("data.", "mining."))]
     with initialize(version_base="1.3", config_path="../conf"):
         for data in grid.data:
@@ -33,6 +34,24 @@ def main() -> None:
         for data, model, seed in product(grid.data, grid.model, grid.seed):
             chosen = [f"data={data}", f"model={model}", f"seed={seed}", f"profile={grid.profile}", *grid.overrides]
             render("train", out / "train" / f"{data}-{model}-{seed}.yaml", chosen)
+        second = grid.second_round
+        for data, examples, seed in product(second.data, second.examples, grid.seed):
+            chosen = [f"data={data}", f"lesson={examples}", f"seed={seed}", f"teacher={second.teacher}"]
+            render("teach", out / "teach" / f"{data}-{examples}-{seed}.yaml", chosen)
+        for data, model, examples, seed in product(second.data, second.model, second.examples, grid.seed):
+            name = f"{model}-{examples}"
+            chosen = [f"data={data}", f"model={model}", f"seed={seed}", f"profile={grid.profile}", *grid.overrides]
+            chosen += [f"examples={examples}", f"name={name}"]
+            render("train", out / "train" / f"{data}-{name}-{seed}.yaml", chosen)
+
+
+def check(grid: DictConfig) -> None:
+    second = grid.second_round
+    without = set(second.data) - set(grid.data)
+    if without and second.examples:
+        raise SystemExit(f"second_round.data has {sorted(without)}, which data of params.yaml has not: {grid.data}")
+    if second.data and second.examples and second.teacher not in grid.model:
+        raise SystemExit(f"second_round.teacher={second.teacher} must be in model of params.yaml: {grid.model}")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,10 @@ from twicetold.files import write_text
 def main() -> None:
     paths = OmegaConf.load("conf/paths.yaml").paths
     grid = OmegaConf.load("params.yaml")
-    cells = [reporting.Cell(*cell) for cell in product(grid.data, grid.model, grid.seed)]
+    second = grid.second_round
+    again = [f"{model}-{examples}" for model, examples in product(second.model, second.examples)]
+    named = [*product(grid.data, grid.model, grid.seed), *product(second.data, again, grid.seed)]
+    cells = [reporting.Cell(*cell) for cell in named]
     runs, processed, raw, target = (Path(p) for p in (paths.runs, paths.processed, paths.raw, paths.reports))
     with readable_errors():
         if "--show" in argv:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hydra.utils import get_object
 
 from twicetold import layout
 from twicetold.identity import LEARNING_KEYS
@@ -12,6 +13,7 @@ from twicetold.identity import LEARNING_KEYS
 ROOT = Path(__file__).parents[2]
 MODELS = sorted(p.stem for p in (ROOT / "conf/model").glob("*.yaml"))
 DATA = sorted(p.stem for p in (ROOT / "conf/data").glob("*.yaml"))
+LESSONS = sorted(p.stem for p in (ROOT / "conf/lesson").glob("*.yaml"))
 STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
 
 
@@ -41,7 +43,22 @@ def test_a_grid_names_only_what_there_is(grid):
     chosen = yaml.safe_load((ROOT / grid).read_text())
     assert set(chosen["data"]) <= set(DATA)
     assert set(chosen["model"]) <= set(MODELS)
-    assert set(chosen) == {"data", "model", "seed", "profile", "overrides"}
+    assert set(chosen) == {"data", "model", "seed", "profile", "overrides", "second_round"}
+    second = chosen["second_round"]
+    assert set(second) == {"data", "teacher", "model", "examples"}
+    assert set(second["data"]) <= set(chosen["data"])
+    assert set(second["model"]) <= set(MODELS)
+    assert set(second["examples"]) <= set(LESSONS)
+    assert second["teacher"] in chosen["model"] if second["examples"] else second["teacher"] is None
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_lesson_is_called_as_its_file_and_as_the_examples_that_it_makes(lesson, composed):
+    taught = composed("teach", "data=toy_questions", f"lesson={lesson}", "seed=3")
+    learnt = composed("train", "data=toy_questions", "model=static", f"examples={lesson}", "seed=3")
+    assert taught.lesson.name == lesson
+    assert taught.taught == learnt.examples.taught == f"data/second_round/toy_questions-{lesson}-3"
+    assert callable(get_object(taught.lesson.strategy._target_))
 
 
 @pytest.mark.parametrize("leaf", sorted((ROOT / "conf/tuned").glob("*.yaml")), ids=lambda p: p.stem)
@@ -51,9 +68,24 @@ def test_a_tuned_leaf_belongs_to_a_dataset_and_a_family(leaf):
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_each_stage_has_a_script_of_its_name_and_depends_on_it(stage):
-    assert (ROOT / f"pipelines/{stage}.py").is_file()
-    assert f"python pipelines/{stage}.py" in STAGES[stage]["cmd"]
-    assert f"pipelines/{stage}.py" in STAGES[stage]["deps"]
+    script = f"pipelines/{stage.removesuffix('_again')}.py"  # a second round runs the scripts of the first
+    assert (ROOT / script).is_file()
+    assert f"python {script}" in STAGES[stage]["cmd"]
+    assert script in STAGES[stage]["deps"]
+
+
+def test_the_second_round_is_the_first_but_for_what_was_taught():
+    for name, further in {
+        "train": {
+            "src/twicetold/data/second_round.py",
+            "${paths.second_round}/${item.data}-${item.examples}-${item.seed}",
+        },
+        "evaluate": set(),
+    }.items():
+        first, again = STAGES[name], STAGES[f"{name}_again"]
+        assert set(again["deps"]) == set(first["deps"]) | further
+        own = ("desc", "matrix", "deps")
+        assert {k: v for k, v in first.items() if k not in own} == {k: v for k, v in again.items() if k not in own}
 
 
 def test_code_that_a_stage_depends_on_exists():
