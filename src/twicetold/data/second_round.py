@@ -116,10 +116,16 @@ def taught_file(corpus: Corpus, folder: Path, lesson: str) -> Path:
 
 
 def _joined(group: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(N,) groups that also hold together the texts of P pairs; `UNKNOWN` where neither knows a text."""
+    """(N,) groups that also hold together the texts of P pairs; `UNKNOWN` where neither knows a text.
+
+    Joined groups have the lowest of their codes, so that without pairs all is as before, the order of batches as well.
+    """
     _, first, code = np.unique(group, return_index=True, return_inverse=True)
     known = np.flatnonzero(group != UNKNOWN)
-    ends = np.concatenate([left, right])
-    joined = components(len(group), np.concatenate([known, left]), np.concatenate([first[code][known], right]))
-    there = np.isin(np.arange(len(group)), np.concatenate([known, ends]))
-    return np.where(there, joined, UNKNOWN)
+    part = components(len(group), np.concatenate([known, left]), np.concatenate([first[code][known], right]))
+    own = group.max() + 1 + np.arange(len(group))  # of a text without a code, in case it is paired
+    named = np.where(group == UNKNOWN, own, group)
+    lowest = np.full(part.max() + 1, own[-1])
+    np.minimum.at(lowest, part, named)
+    paired = np.isin(np.arange(len(group)), np.concatenate([left, right]))
+    return np.where((group != UNKNOWN) | paired, lowest[part], UNKNOWN)

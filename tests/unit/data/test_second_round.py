@@ -50,6 +50,16 @@ def test_what_the_teacher_takes_for_the_same_is_one_group_and_nothing_else_is(qu
             assert (group[one] == group[other]) == (story[one] == story[other])
 
 
+def test_a_teacher_that_was_sure_of_nothing_changes_nothing(questions, taught, tmp_path):
+    nothing = np.empty(0, np.int64)
+    card = {"train": questions.train_digest()}
+    empty = PseudoPairs(nothing, nothing, nothing.astype(np.float32), nothing.astype(np.float64), card)
+    empty.save(layout.taught_file(tmp_path / "empty", "pseudo_labels"))
+    index = PseudoLabels(f"{tmp_path / 'empty'}", "random", "cluster").index(questions, taught)
+    for name, values in vars(LabelledPairs("random", "cluster").index(questions, taught)).items():
+        np.testing.assert_array_equal(values, getattr(index, name))
+
+
 def test_texts_of_no_known_group_stay_so_unless_the_teacher_pairs_them(questions, taught):
     cluster = questions.groups["cluster"].copy()
     cluster[[10, 11, 20]] = UNKNOWN
