@@ -47,9 +47,40 @@ class ExampleIndex:
     """(X,) examples of one block are kept side by side in an epoch, so that they meet in one batch."""
     further: Sequence[str] | None = None
     """Texts that the examples are of besides those of the corpus, and which are numbered after these."""
+    further_like: NDArray[np.int64] | None = None
+    """For each further text, the text of the corpus whose other fields it has; -1, or None for all: these are empty."""
+    copy: NDArray[np.int64] | None = None
+    """(X,) an altered copy of each anchor."""
+    variants: int = 1
+    """How often all examples are there, one set after the other, each time of other texts. An epoch takes each example
+    once, in one of its variants; X counts all of them."""
 
     def __len__(self) -> int:
-        return len(self.anchor)
+        """Examples of an epoch."""
+        return len(self.anchor) // self.variants
+
+    def in_variants(self, count: int) -> "ExampleIndex":
+        """The same examples `count` times over, as variants that do not differ yet.
+
+        Raises:
+            ValueError: if they are in variants already.
+        """
+        if self.variants != 1:
+            raise ValueError(f"expected examples that are there once, got {self.variants} variants of each")
+        columns = (
+            "anchor",
+            "positive",
+            "negative",
+            "label",
+            "group",
+            "positive_group",
+            "negative_group",
+            "block",
+            "copy",
+        )
+        present = {name: values for name in columns if (values := getattr(self, name)) is not None}
+        repeated = {name: np.tile(values, count) for name, values in present.items()}
+        return replace(self, variants=count, **cast("dict[str, Any]", repeated))
 
 
 @dataclass(frozen=True)
@@ -63,6 +94,7 @@ class Batch:
     group: Tensor | None = None
     positive_group: Tensor | None = None
     negative_group: Tensor | None = None
+    copy: SparseRows | None = None
 
     def __len__(self) -> int:
         return len(self.anchor)
@@ -253,7 +285,7 @@ class GatheredExamples(Dataset[Batch]):
         examples = self.examples
         sides = {
             side: self.rows.gather(texts[chosen])
-            for side in ("anchor", "positive", "negative")
+            for side in ("anchor", "positive", "negative", "copy")
             if (texts := getattr(examples, side)) is not None
         }
         tensors = {
@@ -309,19 +341,24 @@ class EpochBatches:
         examples = self.examples
         if examples.block is not None:
             rank = random.permutation(examples.block.max() + 1)
-            return np.argsort(rank[examples.block], kind="stable")
+            return self._variants(np.argsort(rank[examples.block[: len(examples)]], kind="stable"), random)
         order = random.permutation(len(examples))
         if examples.group is not None:
             order = order[np.argsort(_spread(examples.group[order], random), kind="stable")]
+        order = self._variants(order, random)
         if self.lengths is not None:
             window = np.arange(len(order)) // (WINDOW * self.batch_size)
             order = order[np.lexsort((self.lengths[order], window))]
         return order
 
+    def _variants(self, order: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
+        variants = self.examples.variants
+        return order if variants == 1 else order + len(order) * random.integers(variants, size=len(order))
+
 
 def lengths_of(examples: ExampleIndex, rows: CsrRows) -> NDArray[np.int64]:
     """(X,) entries of the longest text of each example."""
-    sides = (examples.anchor, examples.positive, examples.negative)
+    sides = (examples.anchor, examples.positive, examples.negative, examples.copy)
     entries = np.diff(rows.indptr)
     longest: NDArray[np.int64] = np.max([entries[side] for side in sides if side is not None], axis=0)
     return longest
