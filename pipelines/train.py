@@ -82,6 +82,7 @@ def parts_of(cfg: DictConfig) -> Parts:
         make_optimizer=instantiate(cfg.optimizer),
         schedule=Schedule(**cfg.trainer),
         evaluator=instantiate(cfg.evaluator),
+        regime=built_or_none(cfg.regime),
     )
 
 

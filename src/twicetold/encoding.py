@@ -119,3 +119,5 @@ class EncodedBatch:
     """(B,) the same of each mined negative: another row's may be of the anchor's own cluster."""
     score: Float[Tensor, " B"] | None = None
     """(B,) the encoder's score of anchor and positive, for objectives with `needs_score`."""
+    copy: Encoding | None = None
+    """An altered copy of each anchor, for an objective that asks the two to agree."""

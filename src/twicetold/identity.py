@@ -16,6 +16,7 @@ LEARNING_KEYS = (
     "objective",
     "optimizer",
     "trainer",
+    "regime",
     "seed",
     "evaluator.primary",  # what early stopping watches
     "evaluator.bins",
@@ -38,8 +39,8 @@ class Identity:
     def of(cls, config: Mapping[str, Any], processed: Path, triplets: Path) -> "Identity":
         """From a resolved config and the folders of the corpus and its triplets.
 
-        Files that the featuriser reads besides (`features.vectors`) and what a teacher chose (`examples.taught`) count
-        as data: another file is another training.
+        Files that are read besides (`features.vectors`, a regime's `alterations.vectors`) and what a teacher chose
+        (`examples.taught`) count as data: another file is another training.
         """
         learning = {key: _at(config, key) for key in LEARNING_KEYS}
         examples = config["examples"] or {}
@@ -53,7 +54,12 @@ class Identity:
             file = at_hand(Path(vectors))
             digest += folder_digest(file.parent, [file.name])
         name, seed = config["data"]["name"], config["seed"]
-        return cls(name, config["name"], seed, learning, digest, fingerprint(learning, digest))
+        read = digest  # the regime's file does not concern the features
+        alterations = config["regime"].get("alterations") or {}
+        if alterations.get("synonym"):
+            file = at_hand(Path(alterations["vectors"]))
+            read += folder_digest(file.parent, [file.name])
+        return cls(name, config["name"], seed, learning, digest, fingerprint(learning, read))
 
     @property
     def run_name(self) -> str:

@@ -11,7 +11,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 CONF = Path(__file__).parents[2] / "conf"
 MODELS = sorted(p.stem for p in (CONF / "model").glob("*.yaml"))
 PROFILES = sorted(p.stem for p in (CONF / "profile").glob("*.yaml"))
-SHARED = ("features", "examples", "objective", "optimizer", "trainer", "evaluator", "runtime", "tracking")
+SHARED = ("features", "examples", "objective", "optimizer", "trainer", "regime", "evaluator", "runtime", "tracking")
 
 
 def targets(node):

@@ -13,6 +13,7 @@ CONFIG = {
     "objective": {"_target_": None},
     "optimizer": {},
     "trainer": {},
+    "regime": {"_target_": None},
     "seed": 0,
     "evaluator": {"primary": "auroc", "bins": 8},
 }
@@ -58,3 +59,17 @@ def test_what_a_teacher_chose_is_part_of_the_data(of, tmp_path):
     assert of(config) == before
     (tmp_path / "second_round" / "pseudo_labels.parquet").write_text("others")
     assert of(config).fingerprint != before.fingerprint
+
+
+def test_other_vectors_for_synonyms_are_another_training_with_the_same_features(of, tmp_path):
+    (tmp_path / "glove" / "near.txt").write_text("the 1 2\n")
+    config = {**CONFIG, "regime": {"alterations": {"synonym": 0.1, "vectors": "glove/near.txt"}}}
+    before = of(config)
+    (tmp_path / "glove" / "near.txt").write_text("the 1 3\n")
+    assert of(config).fingerprint != before.fingerprint
+    assert of(config).feature_key == before.feature_key
+
+
+def test_vectors_for_synonyms_that_are_not_made_are_not_read(of):
+    config = {**CONFIG, "regime": {"alterations": {"synonym": 0.0, "vectors": "glove/nowhere.txt"}}}
+    assert of(config) == of(config)

@@ -19,12 +19,13 @@ from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.data.examples import EpochBatches, Examples, lengths_of, train_loader
 from twicetold.evaluation.evaluators import Standard
-from twicetold.features.cache import feature_rows, inputs_of, with_further
+from twicetold.features.cache import feature_rows, fields_like, inputs_of, with_further
 from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.features.saved import save_fitted
 from twicetold.files import write_folder, write_text
 from twicetold.models.protocol import Encoder, OnFrozen, Settling
 from twicetold.objectives.protocol import Objective
+from twicetold.regimes.protocol import Regime
 from twicetold.scoring import BATCH, Scorer, evaluation_inputs, score_pairs
 from twicetold.solvers.protocol import Solver, Steps, TrainingData
 from twicetold.training.frozen import with_token_vectors
@@ -33,7 +34,11 @@ from twicetold.training.schedule import Fitted, MakeOptimizer, OnEpoch, Runtime,
 
 @dataclass(frozen=True)
 class Parts:
-    """What a recipe chose, ready to be put together."""
+    """What a recipe chose, ready to be put together.
+
+    Raises:
+        ValueError: if there is a regime, and nothing is learnt by gradient descent.
+    """
 
     featuriser: Featuriser
     encoder_of: Callable[[Mapping[str, Any]], Encoder]
@@ -44,6 +49,22 @@ class Parts:
     make_optimizer: MakeOptimizer | Solver
     schedule: Schedule
     evaluator: Standard
+    regime: Regime | None = None
+    """None: the examples as they are."""
+
+    def __post_init__(self) -> None:
+        if self.regime is None:
+            return
+        if self.objective is None or self.examples is None:
+            raise ValueError(
+                "a regime changes what a family is trained on, and nothing is trained here (objective=none): choose an "
+                "objective and examples, or regime=none"
+            )
+        if isinstance(self.make_optimizer, Solver):
+            raise ValueError(
+                f"a regime is for training by gradient descent, and the solver {type(self.make_optimizer).__name__} "
+                "sets the weights by itself: choose regime=none"
+            )
 
 
 @dataclass(frozen=True)
@@ -110,7 +131,9 @@ def train_cell(
     rows = feature_rows(featuriser, corpus, places.features, key=feature_key)
     index = None if parts.examples is None else parts.examples.index(corpus, places.triplets)
     if index is not None:
-        rows = with_further(featuriser, rows, index.further)
+        if parts.regime is not None:
+            index = parts.regime.examples(index, corpus, seed=seed)
+        rows = with_further(featuriser, rows, index.further, fields_like(featuriser, corpus, index.further_like))
     torch.manual_seed(seed)
     encoder = parts.encoder_of(featuriser.shape)
     if isinstance(encoder, OnFrozen):
@@ -136,9 +159,10 @@ def train_cell(
             loader = batches
         else:
             optimizer, loader = parts.make_optimizer, train_loader(index, rows, batches, workers=runtime.workers)
+        own = parts.objective
         learner = Learner(
             encoder,
-            parts.objective,
+            own if parts.regime is None else parts.regime.objective(own, encoder),
             make_optimizer=optimizer,
             validate=validate,
             seed=seed,

@@ -79,6 +79,7 @@ class Learner(pl.LightningModule):
         anchor = self._encode(batch.anchor)
         positive = None if batch.positive is None else self._encode(batch.positive)
         negative = None if batch.negative is None else self._encode(batch.negative)
+        copy = None if batch.copy is None else self._encode(batch.copy)
         needs_score = getattr(self.objective, "needs_score", False)
         return self.objective(
             EncodedBatch(
@@ -90,6 +91,7 @@ class Learner(pl.LightningModule):
                 positive_group=batch.positive_group,
                 negative_group=batch.negative_group,
                 score=self.encoder.score(anchor, positive) if needs_score and positive is not None else None,
+                copy=copy,
             )
         )
 
