@@ -10,6 +10,7 @@ from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
 from twicetold.files import write_folder
+from twicetold.mining.false_negatives import with_false_negatives
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="prepare")
@@ -17,7 +18,9 @@ def main(cfg: DictConfig) -> None:
     with readable_errors(), write_folder(Path(cfg.paths.triplets, cfg.data.name)) as folder:
         corpus = Corpus.load(Path(cfg.paths.processed, cfg.data.name))
         for name, strategy in cfg.mining.strategies.items():
-            triplets = instantiate(strategy)(corpus, seed=cfg.mining.seed, label=cfg.data.label)
+            mine, options = instantiate(strategy), {"seed": cfg.mining.seed, "label": cfg.data.label}
+            triplets = mine(corpus, **options)
+            triplets = with_false_negatives(triplets, mine, corpus, share=cfg.mining.hidden, **options)
             triplets.save(layout.triplets_file(folder, name))
             print(f"{cfg.data.name}: {len(triplets):,} triplets by {name}")
 

@@ -18,15 +18,16 @@ def main() -> None:
     again = [f"{model}-{examples}" for model, examples in product(second.model, second.examples)]
     named = [*product(grid.data, grid.model, grid.seed), *product(second.data, again, grid.seed)]
     cells = [reporting.Cell(*cell) for cell in named]
-    runs, processed, raw, target = (Path(p) for p in (paths.runs, paths.processed, paths.raw, paths.reports))
+    runs, target = Path(paths.runs), Path(paths.reports)
+    data = {"processed": Path(paths.processed), "raw": Path(paths.raw), "triplets": Path(paths.triplets)}
     with readable_errors():
         if "--show" in argv:
             print(reporting.leaderboard_text(cells, runs))
             return
-        reporting.build(cells, runs=runs, processed=processed, raw=raw, target=target)
+        reporting.build(cells, runs=runs, target=target, **data)
         # As published, models are shown on data that the results of the full profile describe.
         about_data = grid.profile != "published"
-        text = reporting.markdown(cells, runs=runs, processed=processed, raw=raw, about_data=about_data)
+        text = reporting.markdown(cells, runs=runs, about_data=about_data, **data)
         write_text(target / layout.RESULTS, text)
     print(f"report: {target / layout.REPORT}")
 

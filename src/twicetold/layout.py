@@ -14,6 +14,9 @@ MEMBERS = "members.parquet"  # split, text: which texts belong to which split
 PAIRS = "pairs.parquet"  # split, left, right, label
 CARD = "card.json"  # name, kind, group names, counts, audit
 
+# data/triplets/<data>/, beside the triplets <strategy>.parquet
+TRIPLETS_CARD = ".card.json"  # <strategy>.card.json: options and counts
+
 # runs/<data>-<model>-<seed>/
 MODEL = "model"  # folder: everything needed to encode and score texts
 RECIPE = "recipe.json"  # in MODEL: the featuriser and encoder it was built from

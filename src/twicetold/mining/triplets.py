@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.files import write_file, write_text
 
@@ -77,7 +78,7 @@ class Triplets:
 
 def card_file(path: Path) -> Path:
     """Where the card of mined triplets or pairs is: beside them."""
-    return path.with_suffix(".card.json")
+    return path.with_suffix(layout.TRIPLETS_CARD)
 
 
 def collect(

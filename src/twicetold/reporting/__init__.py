@@ -18,7 +18,7 @@ from twicetold.reporting.terminal import leaderboard_text
 __all__ = ["Cell", "build", "leaderboard_text", "markdown"]
 
 
-def build(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path, target: Path) -> None:
+def build(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path, triplets: Path, target: Path) -> None:
     """Write the leaderboard and the HTML report of all cells to `target`.
 
     Both are made before either is written, each under a temporary name first; nothing else in `target` is touched.
@@ -28,6 +28,7 @@ def build(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path, targ
         runs: the folder of run folders.
         processed: the folder of corpora.
         raw: the folder of raw folders.
+        triplets: the folder of folders of mined triplets.
         target: where `leaderboard.csv` and `index.html` go.
 
     Raises:
@@ -36,7 +37,7 @@ def build(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path, targ
     """
     found = read_runs(cells, runs)
     sections = [
-        Section(read_provenance(data, processed=processed, raw=raw), rank(data, by_data))
+        Section(read_provenance(data, processed=processed, raw=raw, triplets=triplets), rank(data, by_data))
         for data, by_data in found.items()
     ]
     table = leaderboard_csv(run for by_data in found.values() for run in by_data)

@@ -117,6 +117,55 @@ def line_figure(lines: Sequence[Line], *, title: str, across: Axis, up: Axis, ma
     )
 
 
+@dataclass(frozen=True)
+class Share:
+    """One row of `share_figure`."""
+
+    name: str
+    note: str
+    """Shown at its right end."""
+    value: float
+    interval: tuple[float, float]
+
+
+def share_figure(shares: Sequence[Share], *, title: str, across: Axis) -> str:
+    """Values with their intervals, one below the other on one axis.
+
+    Args:
+        shares: in the units of the axis.
+        title: what the figure shows, for screen readers.
+        across: the axis.
+    """
+    left, row, width = 128, 24, 128 + _SIDE + 64
+    bottom = _TOP + row * len(shares)
+
+    def at(value: float) -> str:
+        return _n(left + _SIDE * float(across.unit(np.array(value))))
+
+    parts = [
+        f'<svg class="figure" viewBox="0 0 {width} {bottom + _BOTTOM}" role="img" aria-label="{escape(title)}">',
+        f'<rect class="frame" x="{left}" y="{_TOP}" width="{_SIDE}" height="{bottom - _TOP}"/>',
+    ]
+    for place, text in across.marks():
+        x = _n(left + _SIDE * place)
+        if 0 < place < 1:
+            parts.append(f'<path class="grid" d="M{x} {_TOP}V{bottom}"/>')
+        parts.append(f'<text class="tick" x="{x}" y="{bottom + 15}" text-anchor="middle">{text}</text>')
+    middle, height = _n(left + _SIDE / 2), bottom + _BOTTOM
+    parts.append(f'<text class="axis" x="{middle}" y="{height - 6}" text-anchor="middle">{escape(across.label)}</text>')
+    for number, shown in enumerate(shares):
+        y = _TOP + row * number + row / 2
+        low, high = map(at, shown.interval)
+        parts.append(
+            f"<g><title>{escape(shown.name)}: {escape(shown.note)}</title>"
+            f'<text class="tick" x="{left - 8}" y="{_n(y + 4)}" text-anchor="end">{escape(shown.name)}</text>'
+            f'<line class="span" x1="{low}" x2="{high}" y1="{_n(y)}" y2="{_n(y)}"/>'
+            f'<circle class="dot" cx="{at(shown.value)}" cy="{_n(y)}" r="3.2"/>'
+            f'<text class="tick" x="{left + _SIDE + 8}" y="{_n(y + 4)}">{escape(shown.note)}</text></g>'
+        )
+    return "".join([*parts, "</svg>"])
+
+
 def whisker(
     value: float, *, interval: tuple[float, float] | None, axis: tuple[float, float], baseline: float | None
 ) -> str:

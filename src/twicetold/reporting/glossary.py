@@ -115,6 +115,11 @@ _MEANINGS = {
         "shows after them; lower is better.",
     ),
     "pairwise_knn_k": ("k, pairwise k-NN", "The k of that rule: chosen on validation, applied unchanged to test."),
+    "mined_false_negative_rate": (
+        "False-negative rate, mined",
+        "Share of mined negatives that all labels of train call duplicates of their anchor, directly or by "
+        "transitivity, where a part of these labels was hidden from the miner; a lower bound, lower is better.",
+    ),
     "brier": ("Brier", "Mean squared gap between predicted probability and truth; lower is better."),
     "log_loss": ("Log loss", "Mean surprise at the truth under the predicted probability; lower is better."),
     "calibration_error": (
@@ -131,6 +136,7 @@ _LOWER_OR_NEITHER = (
     "calibration_error",
     "pairwise_knn_k",
     "pairwise_knn_log_loss",
+    "mined_false_negative_rate",
 )
 
 _SPLIT_OF = {"threshold": "validation", "published_threshold": "fixed", "pairwise_knn_k": "validation"}

@@ -7,14 +7,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from twicetold.evaluation.decision import Verdict
-from twicetold.reporting import provenance, samples, word_hashing
+from twicetold.reporting import false_negatives, provenance, samples, word_hashing
 from twicetold.reporting.glossary import count, describe, magnitude, number, share, split_of
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row, rank
 from twicetold.reporting.records import Cell, Provenance, read_provenance, read_runs
 from twicetold.reporting.samples import decision_in_words, sample_table
 
 
-def markdown(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path, about_data: bool = True) -> str:
+def markdown(
+    cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path, triplets: Path, about_data: bool = True
+) -> str:
     """Every dataset's leaderboard with intervals, its counts, its leakage audit and the checksums of its files.
 
     Args:
@@ -22,6 +24,7 @@ def markdown(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path, a
         runs: the folder of run folders.
         processed: the folder of corpora.
         raw: the folder of raw folders.
+        triplets: the folder of folders of mined triplets.
         about_data: False leaves out what concerns the data alone.
 
     Raises:
@@ -29,7 +32,7 @@ def markdown(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path, a
     """
     parts = []
     for data, found in read_runs(cells, runs).items():
-        about = read_provenance(data, processed=processed, raw=raw)
+        about = read_provenance(data, processed=processed, raw=raw, triplets=triplets)
         board = rank(data, found)
         parts += [f"## {_cell(data)}\n", f"{provenance.kind_in_words(about)}\n", _leaderboard(board)]
         parts += _samples(board) + _word_hashing(board) + (_data(about) if about_data else [])
@@ -101,6 +104,9 @@ def _data(about: Provenance) -> list[str]:
     facts += [f"- {sentence}" for sentence in provenance.audit_in_words(about.audit)]
     if facts:
         parts.append("\n".join(_cell(fact) for fact in facts) + "\n")
+    if about.mined:
+        rows = ([_cell(mined.strategy), *false_negatives.cells(mined)] for mined in about.mined)
+        parts += [f"{false_negatives.EXPLANATION}\n", _table(["mined by", *false_negatives.COLUMNS], rows)]
     if about.files:
         rows = ([f.name, f"{f.size:,}", f"{f.lines:,}", f"`{f.sha256}`", f.origin] for f in about.files)
         parts.append(_table(["file", "bytes", "lines", "sha256", "from"], rows))

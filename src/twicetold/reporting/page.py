@@ -12,6 +12,7 @@ from twicetold.reporting.glossary import count, describe, number, size
 from twicetold.reporting.leaderboard import Leaderboard, Row
 from twicetold.reporting.page_evidence import curves, hashing, samples, significance
 from twicetold.reporting.page_leaderboard import all_metrics_table, estimate, leaderboard_table, plain
+from twicetold.reporting.page_negatives import mined_negatives
 from twicetold.reporting.page_published import published
 from twicetold.reporting.page_reading import glossary, reading
 from twicetold.reporting.page_vectors import pairwise_knn, retrieval
@@ -32,6 +33,7 @@ def page(sections: Sequence[Section]) -> str:
     cells = sum(len(row.runs) for section in sections for row in section.board.rows)
     colours = {model: colour for colour, model in enumerate(_by_role(sections))}
     boards = [section.board for section in sections]
+    further = ["mined_false_negative_rate"] if any(section.about.mined for section in sections) else []
     links = "".join(f'<a href="#{_anchor(s)}">{escape(s.about.name)}</a>' for s in sections)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -44,7 +46,7 @@ def page(sections: Sequence[Section]) -> str:
         "nothing.</p>\n</header>\n"
         f'<nav>{links}<a href="#reading">How to read this</a><a href="#glossary">Glossary</a></nav>\n<main>\n'
         f"{_overview(sections)}\n{''.join(_section(s, colours) for s in sections)}\n{reading(boards)}\n"
-        f"{glossary(boards)}\n</main>\n"
+        f"{glossary(boards, *further)}\n</main>\n"
         "<footer>The same numbers at full precision, one per line, are in <code>leaderboard.csv</code> beside this "
         f"page.</footer>\n<script>{style.SCRIPT}</script>\n</body>\n</html>\n"
     )
@@ -98,6 +100,7 @@ def _section(section: Section, colours: Mapping[str, int]) -> str:
         pairwise_knn(board, colours),
         published(board),
         hashing(board),
+        mined_negatives(about),
         _data(about),
     ]
     return "\n".join(part for part in parts if part) + "\n</section>\n"

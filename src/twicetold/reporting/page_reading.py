@@ -41,9 +41,9 @@ def reading(boards: Sequence[Leaderboard]) -> str:
     return f'<section id="reading"><h2>How to read this</h2><ul class="audit">{items}</ul></section>'
 
 
-def glossary(boards: Sequence[Leaderboard]) -> str:
-    """A line for each metric on the page."""
-    names = dict.fromkeys(name for board in boards for name in board.metrics)
+def glossary(boards: Sequence[Leaderboard], *further: str) -> str:
+    """A line for each metric on the page: those of the boards, and further ones."""
+    names = dict.fromkeys([*(name for board in boards for name in board.metrics), *further])
     known = [metric for metric in map(describe, names) if metric.meaning]
     items = "".join(f"<dt>{escape(metric.label)}</dt><dd>{escape(metric.meaning)}</dd>" for metric in known)
     return f'<section id="glossary"><h2>Glossary</h2><dl class="glossary">{items}</dl></section>'

@@ -88,6 +88,24 @@ class Scores:
 
 
 @dataclass(frozen=True)
+class Mined:
+    """What the card of mined triplets says of false negatives (`mining.false_negatives`)."""
+
+    strategy: str
+    triplets: int
+    labelled_different: int | None
+    """Triplets whose anchor and negative train labels as different; None where the strategy asks no labels."""
+    negatives: int
+    """Different pairs (anchor, negative) when mined again with some labels hidden."""
+    known_duplicates: int
+    """Those that all labels of train call duplicates."""
+    judged: int
+    """Those that are hidden pairs."""
+    judged_duplicates: int
+    """Those of the judged that are labelled as saying the same."""
+
+
+@dataclass(frozen=True)
 class Provenance:
     """What is known about one dataset."""
 
@@ -98,6 +116,8 @@ class Provenance:
     audit: Mapping[str, Any]
     files: tuple[FileRecord, ...]
     """Empty for generated corpora."""
+    mined: tuple[Mined, ...]
+    """By strategy; empty where no labelled pairs could be hidden, as for documents."""
 
 
 def read_runs(cells: Sequence[Cell], runs: Path) -> dict[str, list[Run]]:
@@ -115,8 +135,8 @@ def read_runs(cells: Sequence[Cell], runs: Path) -> dict[str, list[Run]]:
     return by_data
 
 
-def read_provenance(data: str, *, processed: Path, raw: Path) -> Provenance:
-    """The corpus card and the manifest of raw files of one dataset.
+def read_provenance(data: str, *, processed: Path, raw: Path, triplets: Path) -> Provenance:
+    """The corpus card, the manifest of raw files and the cards of mined triplets of one dataset.
 
     Raises:
         FileNotFoundError: if one of them is missing; says which stage to run.
@@ -127,7 +147,23 @@ def read_provenance(data: str, *, processed: Path, raw: Path) -> Provenance:
     audit = card.pop("audit", {})
     for elsewhere in ("files", "source"):  # the manifest and `conf/data` say the same and more
         card.pop(elsewhere, None)
-    return Provenance(data, about["kind"], card, audit, Manifest.load(raw / data).files)
+    mined = [read_mined(path) for path in sorted((triplets / data).glob(f"*{layout.TRIPLETS_CARD}"))]
+    known = tuple(found for found in mined if found is not None)
+    return Provenance(data, about["kind"], card, audit, Manifest.load(raw / data).files, known)
+
+
+def read_mined(path: Path) -> Mined | None:
+    """What a card of mined triplets says of false negatives; None where it says nothing."""
+    card = json.loads(path.read_text(encoding="utf-8"))
+    found = card.get("false_negatives")
+    if found is None:
+        return None
+    return Mined(
+        strategy=path.name.removesuffix(layout.TRIPLETS_CARD),
+        triplets=card["triplets"],
+        labelled_different=card.get("negatives_labelled_different"),
+        **{name: found[name] for name in ("negatives", "known_duplicates", "judged", "judged_duplicates")},
+    )
 
 
 def read_curves(run: Run) -> dict[str, Curve]:

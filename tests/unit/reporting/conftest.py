@@ -25,7 +25,7 @@ class Project:
 
     @property
     def folders(self) -> dict[str, Path]:
-        return {"runs": self.root / "runs", "processed": self.root / "processed", "raw": self.root / "raw"}
+        return {name: self.root / name for name in ("runs", "processed", "raw", "triplets")}
 
     def run(self, cell: Cell) -> Path:
         return self.root / "runs" / cell.name
@@ -114,6 +114,20 @@ def finished(project: Project) -> tuple[Project, list[Cell]]:
         cells.append(Cell("graded", model, 0))
         project.add_run(cells[-1], {"pearson": quality, "spearman": quality - 0.01}, primary="spearman")
     return project, cells
+
+
+@pytest.fixture
+def add_mined(project: Project) -> Callable[..., None]:
+    """Leave the card of mined triplets, with so many false negatives or, for `negatives=None`, without counts."""
+
+    def add(data: str, strategy: str, negatives: int | None, known: int = 0, judged: int = 0, duplicates: int = 0):
+        card: dict[str, Any] = {"triplets": 1200, "negatives_labelled_different": 300}
+        if negatives is not None:
+            counts = {"known_duplicates": known, "judged": judged, "judged_duplicates": duplicates}
+            card["false_negatives"] = {"share_hidden": 0.2, "pairs_hidden": 50, "negatives": negatives, **counts}
+        write(project.root / "triplets" / data / f"{strategy}{layout.TRIPLETS_CARD}", card)
+
+    return add
 
 
 @pytest.fixture

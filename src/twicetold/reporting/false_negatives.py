@@ -1,0 +1,55 @@
+"""How many mined negatives are duplicates, in words and cells: for the page and for Markdown."""
+
+from twicetold.evaluation.intervals import accuracy_interval
+from twicetold.reporting.glossary import count, magnitude, share
+from twicetold.reporting.records import Mined
+
+COLUMNS = (
+    "triplets",
+    "labelled different",
+    "false-negative rate",
+    "95 % interval",
+    "known duplicates",
+    "of negatives",
+    "judged",
+    "duplicates of the judged",
+)
+EXPLANATION = (
+    "A negative that train labels as a duplicate of its anchor, or that follows as one from train’s labels, is never "
+    "mined. To see what happens where labels are missing, each strategy mines once more with a part of train’s "
+    "labelled pairs hidden. The false-negative rate is the share of these negatives that all labels of train call "
+    "duplicates. It is a lower bound, as nobody labelled all pairs. Judged are the negatives that are hidden pairs; "
+    "people were asked about texts that look alike, so the share of duplicates among them is an upper bound. Labels "
+    "of validation and test are not used."
+)
+
+
+def cells(mined: Mined) -> list[str]:
+    """The cells of `COLUMNS`."""
+    different = mined.labelled_different
+    low, high = rate_interval(mined)
+    return [
+        count(mined.triplets),
+        "–" if different is None else share(different / mined.triplets),
+        percent(rate(mined)),
+        f"{percent(low)} to {percent(high)}",
+        count(mined.known_duplicates),
+        count(mined.negatives),
+        count(mined.judged),
+        f"{count(mined.judged_duplicates)} ({share(mined.judged_duplicates / mined.judged)})" if mined.judged else "–",
+    ]
+
+
+def rate(mined: Mined) -> float:
+    """The false-negative rate."""
+    return mined.known_duplicates / mined.negatives
+
+
+def rate_interval(mined: Mined) -> tuple[float, float]:
+    """Wilson's interval of it."""
+    return accuracy_interval(mined.known_duplicates, mined.negatives)
+
+
+def percent(value: float) -> str:
+    """A share that may be far below a percent: 0.0437 %."""
+    return f"{magnitude(100 * value)} %"
