@@ -8,7 +8,7 @@ export PYTHONWARNINGS ?= ignore::FutureWarning,ignore::DeprecationWarning
 STORE := sqlite:///$(CURDIR)/mlruns/mlflow.db
 PORT ?= 5000
 
-.PHONY: help demo test repro results sweep ui bench gpu-check check clean lock
+.PHONY: help demo test repro results ablation sweep ui bench gpu-check check clean lock
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -38,6 +38,9 @@ results: .venv/ready ## regenerate RESULTS.md (its grid needs TWICETOLD_MIRROR f
 	@tools/grid results
 	@tools/grid published
 	@cat docs/results-preface.md build/results/reports/RESULTS.md docs/results-published.md build/published/reports/RESULTS.md > RESULTS.md
+
+ablation: .venv/ready ## what each training regime is worth on quora_disjoint: build/ablation/ABLATION.md, in hours
+	@python tools/ablation.py $(ARGS)
 
 sweep: .venv/ready ## a Hydra multirun, say: make sweep ARGS="data=toy_news model=dae objective.alpha=10,100,1000"
 	@python pipelines/train.py -m $(or $(ARGS),data=toy_news model=dae +sweep=dae_alpha)

@@ -38,12 +38,14 @@ def test_a_data_leaf_is_called_as_its_file(data, composed):
     assert composed("prepare", f"data={data}", *composed_data(composed, data)).data.name == data
 
 
-@pytest.mark.parametrize("grid", ["params.yaml", *(f"conf/grid/{g}.yaml" for g in ("demo", "published", "results"))])
+@pytest.mark.parametrize(
+    "grid", ["params.yaml", *(f"conf/grid/{g}.yaml" for g in ("ablation", "demo", "published", "results"))]
+)
 def test_a_grid_names_only_what_there_is(grid):
     chosen = yaml.safe_load((ROOT / grid).read_text())
     assert set(chosen["data"]) <= set(DATA)
     assert set(chosen["model"]) <= set(MODELS)
-    assert set(chosen) == {"data", "model", "seed", "profile", "overrides", "second_round"}
+    assert set(chosen) - {"variants"} == {"data", "model", "seed", "profile", "overrides", "second_round"}
     second = chosen["second_round"]
     assert set(second) == {"data", "teacher", "model", "examples"}
     assert set(second["data"]) <= set(chosen["data"])
@@ -59,6 +61,18 @@ def test_a_lesson_is_called_as_its_file_and_as_the_examples_that_it_makes(lesson
     assert taught.lesson.name == lesson
     assert taught.taught == learnt.examples.taught == f"data/second_round/toy_questions-{lesson}-3"
     assert callable(get_object(taught.lesson.strategy._target_))
+
+
+def test_every_variant_of_the_ablation_composes_and_the_first_is_nothing(composed):
+    grid = yaml.safe_load((ROOT / "conf/grid/ablation.yaml").read_text())
+    regimes = [
+        composed("train", f"data={grid['data'][0]}", f"model={model}", *grid["overrides"], *overrides).regime
+        for model in grid["model"]
+        for overrides in grid["variants"].values()
+    ]
+    assert [regime._target_ is None for regime in regimes] == [True, *[False] * (len(grid["variants"]) - 1)] * 2
+    distinct = {str(regime) for regime in regimes}
+    assert len(distinct) == len(grid["variants"])
 
 
 @pytest.mark.parametrize("leaf", sorted((ROOT / "conf/tuned").glob("*.yaml")), ids=lambda p: p.stem)

@@ -45,7 +45,7 @@ def _leaderboard(board: Leaderboard) -> str:
     heads = ["model", f"{primary}, test", "95 % interval", f"{primary}, validation"]
     heads += [f"{describe(name).label}, {split_of(name)}" for name in shown] + ["parameters", "epochs"]
     notes = "".join(f"\n{_cell(note)}\n" for note in board.not_clean)
-    return _table(heads, (_row(row, board, shown) for row in board.rows)) + notes
+    return table(heads, (_row(row, board, shown) for row in board.rows)) + notes
 
 
 def _row(row: Row, board: Leaderboard, shown: Sequence[str]) -> list[str]:
@@ -78,7 +78,7 @@ def _samples(board: Leaderboard) -> list[str]:
         return []
     heads = ["model", *(_cell(f"{left} / {right}") for left, right in found.pairs)]
     rows = ([_cell(model), *map(_verdict, verdicts)] for model, verdicts in found.rows)
-    return [f"{samples.EXPLANATION}\n", _table(heads, rows)]
+    return [f"{samples.EXPLANATION}\n", table(heads, rows)]
 
 
 def _verdict(verdict: Verdict | None) -> str:
@@ -92,28 +92,29 @@ def _word_hashing(board: Leaderboard) -> list[str]:
     if not found:
         return []
     rows = ([_cell(models), *cells] for models, cells in found)
-    return [f"{word_hashing.EXPLANATION}\n", _table(["model", *word_hashing.COLUMNS], rows)]
+    return [f"{word_hashing.EXPLANATION}\n", table(["model", *word_hashing.COLUMNS], rows)]
 
 
 def _data(about: Provenance) -> list[str]:
     parts = []
     counted = provenance.split_table(about.card)
     if counted is not None:
-        parts.append(_table(["split", *counted.columns], ([split, *cells] for split, cells in counted.rows)))
+        parts.append(table(["split", *counted.columns], ([split, *cells] for split, cells in counted.rows)))
     facts = [f"- {name}: {value}" for name, value in provenance.facts(about.card)]
     facts += [f"- {sentence}" for sentence in provenance.audit_in_words(about.audit)]
     if facts:
         parts.append("\n".join(_cell(fact) for fact in facts) + "\n")
     if about.mined:
         rows = ([_cell(mined.strategy), *false_negatives.cells(mined)] for mined in about.mined)
-        parts += [f"{false_negatives.EXPLANATION}\n", _table(["mined by", *false_negatives.COLUMNS], rows)]
+        parts += [f"{false_negatives.EXPLANATION}\n", table(["mined by", *false_negatives.COLUMNS], rows)]
     if about.files:
         rows = ([f.name, f"{f.size:,}", f"{f.lines:,}", f"`{f.sha256}`", f.origin] for f in about.files)
-        parts.append(_table(["file", "bytes", "lines", "sha256", "from"], rows))
+        parts.append(table(["file", "bytes", "lines", "sha256", "from"], rows))
     return parts
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table, its first column to the left, the others to the right."""
     lines = [heads, ["---", *("---:" for _ in heads[1:])], *rows]
     return "\n".join("| " + " | ".join(map(_bar, line)) + " |" for line in lines) + "\n"
 
