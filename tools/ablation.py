@@ -2,9 +2,9 @@
 """What is each variant of a training worth? Reproduce a grid once per variant and compare what came out.
 
 A grid of conf/grid with `variants`, names with Hydra overrides, is made by `tools/grid` in build/<name>/, once for each
-variant with its overrides. What the report needs of each run is copied to build/<name>/variants/<variant>/<cell>/, and
-the table goes to build/<name>/ABLATION.md. DVC keeps what has run: a second call, or one after a kill, goes on from
-there.
+variant with its overrides; the first variant is the grid as it is, second round and all. What the report needs of each
+run is copied to build/<name>/variants/<variant>/<cell>/, and the table goes to build/<name>/ABLATION.md. DVC keeps what
+has run: a second call, or one after a kill, goes on from there.
 """
 
 import argparse
@@ -45,16 +45,20 @@ def main(arguments: list[str]) -> None:
         if subprocess.run([str(TOP / "tools/grid"), asked.grid, *overrides], check=False).returncode:
             raise ValueError(f"the variant {variant} of {asked.grid} failed, see above")
         keep(cells, work / "runs", work / "variants" / variant)
-    text = ablation(cells, list(grid.variants), runs=work / "variants")
+        if not overrides:
+            for examples in grid.second_round.examples:
+                keep(cells, work / "runs", work / "variants" / examples, again=f"-{examples}")
+    text = ablation(cells, [*grid.variants, *grid.second_round.examples], runs=work / "variants")
     write_text(work / TABLE, text)
     print(f"\n{text}\nin {work / TABLE}")
 
 
-def keep(cells: list[Cell], runs: Path, target: Path) -> None:
-    """Copy what the report reads of each run, in the place of what was there."""
+def keep(cells: list[Cell], runs: Path, target: Path, *, again: str = "") -> None:
+    """Copy what the report reads of each run to where it was before; `again` ends the names of a second round's."""
     shutil.rmtree(target, ignore_errors=True)
     for cell in cells:
-        shutil.copytree(runs / cell.name, target / cell.name, ignore=shutil.ignore_patterns(*LEFT_OUT))
+        run = runs / Cell(cell.data, cell.model + again, cell.seed).name
+        shutil.copytree(run, target / cell.name, ignore=shutil.ignore_patterns(*LEFT_OUT))
 
 
 if __name__ == "__main__":
