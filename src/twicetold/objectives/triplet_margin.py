@@ -115,17 +115,27 @@ class TripletMargin(nn.Module):
         return ranked.gather(1, farther.clamp(max=ranked.shape[1] - 1))  # a positive is no negative: the last is inf
 
 
-def _drawn(distance: Tensor, negative: Tensor, draws: int, dimensions: int) -> Tensor:
-    """(b, draws) distances of negatives, drawn for each anchor with probability ∝ min(λ, 1/q(d))."""
+def drawing_probability(distance: Tensor, negative: Tensor, dimensions: int) -> Tensor:
+    """(b, C) probability ∝ min(λ, 1/q(d)) of drawing each negative nearer than `FARTHEST`; a row without one is even.
+
+    Args:
+        distance: (b, C) Euclidean distances of unit vectors.
+        negative: (b, C) bool, which candidates are negatives.
+        dimensions: E of the vectors.
+    """
     eligible = negative & (distance < FARTHEST)
-    if not len(distance) or not draws:
-        return distance.new_zeros(len(distance), draws)
     clipped = distance.detach().clamp(CUTOFF, FARTHEST)
     weight = (2 - dimensions) * clipped.log() + (3 - dimensions) / 2 * (1 - clipped.square() / 4).log()
-    some = eligible.any(1, keepdim=True)
-    probability = weight.masked_fill(~eligible & some, -torch.inf).softmax(1)
-    drawn = torch.multinomial(probability, draws, replacement=True)
-    return distance.gather(1, drawn).masked_fill(~some, torch.inf)
+    return weight.masked_fill(~eligible, -torch.inf).where(eligible.any(1, keepdim=True), 0).softmax(1)
+
+
+def _drawn(distance: Tensor, negative: Tensor, draws: int, dimensions: int) -> Tensor:
+    """(b, draws) distances of negatives drawn for each anchor; inf where it has none within reach."""
+    if not len(distance) or not draws:
+        return distance.new_zeros(len(distance), draws)
+    drawn = torch.multinomial(drawing_probability(distance, negative, dimensions), draws, replacement=True)
+    found = (negative & (distance < FARTHEST)).gather(1, drawn)
+    return distance.gather(1, drawn).masked_fill(~found, torch.inf)
 
 
 def _counts(active: Tensor, chosen: Tensor) -> Tensor:

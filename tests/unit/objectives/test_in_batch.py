@@ -7,18 +7,20 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from pytorch_metric_learning import losses as pml
+from pytorch_metric_learning import miners
 from pytorch_metric_learning.distances import DotProductSimilarity, LpDistance
 from pytorch_metric_learning.reducers import DoNothingReducer
+from pytorch_metric_learning.utils import loss_and_miner_utils
 from torch.nn.functional import normalize
 
 from twicetold.encoding import EncodedBatch, Encoding, SparseRows
 from twicetold.objectives import row_blocks
 from twicetold.objectives.contrastive import Contrastive
-from twicetold.objectives.in_batch import candidates, classes
+from twicetold.objectives.in_batch import candidates, classes, distances
 from twicetold.objectives.in_batch_nll import InBatchNll
 from twicetold.objectives.n_pair import NPair
 from twicetold.objectives.softmax import Softmax
-from twicetold.objectives.triplet_margin import CUTOFF, FARTHEST, TripletMargin
+from twicetold.objectives.triplet_margin import CUTOFF, FARTHEST, TripletMargin, drawing_probability
 from twicetold.objectives.triplet_softplus import TripletSoftplus
 
 SELECTIONS = ["all", "hard", "semi_hard", "distance_weighted"]
@@ -261,6 +263,47 @@ def test_negatives_are_drawn_with_the_inverse_of_the_density_of_their_distance()
     objective(EncodedBatch(Encoding(embedding), label=label))["loss"].backward()
     drawn = embedding.grad[401:].norm(dim=1) / (1 - (distance**2 / 2 - 1) ** 2).sqrt() * distance  # ∝ draws
     torch.testing.assert_close(drawn / drawn.sum(), expected / expected.sum(), atol=0.01, rtol=0.05)
+
+
+@pytest.mark.parametrize(("size", "dimensions", "spread"), [(60, 8, 1.0), (200, 32, 0.5), (12, 128, 2.0), (50, 2, 1.0)])
+def test_the_probabilities_of_drawing_are_metric_learnings_weights(size, dimensions, spread, monkeypatch):
+    theirs = {}
+    monkeypatch.setattr(
+        loss_and_miner_utils, "get_random_triplet_indices", lambda *_, weights, **__: theirs.update(weights=weights)
+    )
+    random = torch.Generator().manual_seed(size)
+    centre = torch.randn(1, dimensions, generator=random, dtype=torch.float64)
+    embedding = centre + spread * torch.randn(size, dimensions, generator=random, dtype=torch.float64)
+    label = torch.randint(0, size // 4, (size,), generator=random)
+    miners.DistanceWeightedMiner(cutoff=CUTOFF, nonzero_loss_cutoff=FARTHEST).mine(embedding, label, embedding, label)
+    found = candidates(EncodedBatch(Encoding(embedding), label=label), unit_length=True)
+    _, negative = found.masks(slice(0, size))
+    ours = drawing_probability(distances(found.anchor @ found.other.T), negative, dimensions)
+    some = theirs["weights"].sum(1) > 0  # where nothing is within reach, theirs is 0/0
+    assert some.sum() > size / 2
+    torch.testing.assert_close(ours[some], theirs["weights"][some], atol=1e-5, rtol=0)
+
+
+def test_a_false_negative_is_never_drawn():
+    encoded = batch(60, 1, labels=False, mined=False)
+    found = candidates(encoded, unit_length=True)
+    positive, negative = found.masks(slice(0, 60))
+    kin = (encoded.group[:, None] == found.other_group) & (encoded.group != -1)[:, None]
+    probability = drawing_probability(distances(found.anchor @ found.other.T), negative, 4)
+    assert kin.any(1).sum() > 30
+    assert not probability[kin | positive].any()
+    torch.testing.assert_close(probability.sum(1), torch.ones(60, dtype=torch.float64))
+
+
+def test_what_is_drawn_depends_on_the_seed_of_torch_alone():
+    encoded, objective = batch(40, 0), TripletMargin(margin=0.3, negatives="distance_weighted")
+
+    def loss(seed):
+        torch.manual_seed(seed)
+        return objective(encoded)["loss"].item()
+
+    assert loss(1) == loss(1)
+    assert len({loss(seed) for seed in range(5)}) == 5
 
 
 @pytest.mark.parametrize("negatives", SELECTIONS)
