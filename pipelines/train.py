@@ -9,6 +9,7 @@ from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.errors import InstantiationException
 from hydra.types import RunMode
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
@@ -71,18 +72,28 @@ def train(cfg: DictConfig, out: Path) -> float:
 
 
 def parts_of(cfg: DictConfig) -> Parts:
-    def built_or_none(part: DictConfig) -> Any:
-        return None if part._target_ is None else instantiate(part)
+    def built(part: str, **shape: Any) -> Any:
+        if cfg[part]._target_ is None:
+            return None
+        try:
+            return instantiate(cfg[part], **shape)
+        except InstantiationException as error:
+            if "unexpected keyword" not in str(error):
+                raise
+            raise ValueError(
+                f"{part} has a setting that {cfg[part]._target_} does not know: {error.__cause__}. Where it comes from "
+                f"conf/tuned/, whose values are for the recipe's own {part}, add tuned=none"
+            ) from error
 
     return Parts(
-        featuriser=instantiate(cfg.features),
-        encoder_of=lambda shape: instantiate(cfg.encoder, **shape),
-        examples=built_or_none(cfg.examples),
-        objective=built_or_none(cfg.objective),
-        make_optimizer=instantiate(cfg.optimizer),
+        featuriser=built("features"),
+        encoder_of=lambda shape: built("encoder", **shape),
+        examples=built("examples"),
+        objective=built("objective"),
+        make_optimizer=built("optimizer"),
         schedule=Schedule(**cfg.trainer),
         evaluator=instantiate(cfg.evaluator),
-        regime=built_or_none(cfg.regime),
+        regime=built("regime"),
     )
 
 

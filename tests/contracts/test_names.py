@@ -70,7 +70,7 @@ def test_every_variant_of_the_ablation_composes_to_another_training_and_the_firs
     for model in grid["model"]:
         base = ["train", f"data={grid['data'][0]}", f"model={model}", *grid["overrides"]]
         made = [composed(*base, *overrides) for overrides in variants]
-        assert len({f"{cell.regime} {cell.examples}" for cell in made}) == len(variants)
+        assert len({f"{cell.regime} {cell.implied}" for cell in made}) == len(variants)
 
 
 @pytest.mark.parametrize("leaf", sorted((ROOT / "conf/tuned").glob("*.yaml")), ids=lambda p: p.stem)
