@@ -3,6 +3,7 @@
 Colours are classes (`c0` to `c7`), so a figure follows light and dark; from the ninth model on lines are dashed.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -80,6 +81,16 @@ class Axis:
     low: float
     high: float
     ticks: tuple[float, ...]
+
+    @classmethod
+    def around(cls, label: str, values: Sequence[float]) -> "Axis":
+        """From one tick to another with the values in between."""
+        spread = max(max(values) - min(values), 0.01)
+        step = 10.0 ** math.floor(math.log10(spread))
+        step = next(step * part for part in (0.2, 0.5, 1, 2) if spread / (step * part) <= 5.5)
+        first, last = math.floor(min(values) / step), math.ceil(max(values) / step)
+        ticks = tuple(round(tick * step, 6) for tick in range(first, max(last, first + 1) + 1))
+        return cls(label, ticks[0], ticks[-1], ticks)
 
     def unit(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Values as shares of the axis."""

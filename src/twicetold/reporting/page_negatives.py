@@ -1,27 +1,20 @@
 """False negatives of the mining strategies, as HTML: figure and table."""
 
-import math
 from html import escape
 
 from twicetold.reporting import false_negatives
 from twicetold.reporting.false_negatives import percent, rate, rate_interval
 from twicetold.reporting.figures import Axis, Share, share_figure
-from twicetold.reporting.records import Provenance
-
-_STEPS = (1, 2, 2.5, 5, 10)  # times a power of ten, between two ticks
+from twicetold.reporting.records import Mined, Provenance
 
 
 def mined_negatives(about: Provenance) -> str:
     """How many negatives of each strategy are duplicates; empty where nothing is known of that."""
     if not about.mined:
         return ""
-    shares = []
-    for mined in about.mined:
-        low, high = rate_interval(mined)
-        shares.append(Share(mined.strategy, percent(rate(mined)), 100 * rate(mined), (100 * low, 100 * high)))
-    figure = share_figure(
-        shares, title="False-negative rate of each mining strategy", across=_axis(max(s.interval[1] for s in shares))
-    )
+    shares = [_share(mined) for mined in about.mined]
+    across = Axis.around("% of negatives that are known duplicates", [0, *(shown.interval[1] for shown in shares)])
+    figure = share_figure(shares, title="False-negative rate of each way of mining", across=across)
     heads = "".join(f'<th scope="col">{column.capitalize()}</th>' for column in false_negatives.COLUMNS)
     body = "".join(
         f'<tr><th scope="row">{escape(mined.strategy)}</th>'
@@ -37,9 +30,6 @@ def mined_negatives(about: Provenance) -> str:
     )
 
 
-def _axis(highest: float) -> Axis:
-    """From 0 to the first of at most five ticks that is not below the highest value."""
-    power = 10.0 ** math.floor(math.log10(highest / 5))
-    step = next(power * factor for factor in _STEPS if 5 * power * factor >= highest)
-    ticks = tuple(round(step * tick, 12) for tick in range(math.ceil(round(highest / step, 9)) + 1))
-    return Axis("% of negatives that are known duplicates", 0, ticks[-1], ticks)
+def _share(mined: Mined) -> Share:
+    low, high = rate_interval(mined)
+    return Share(mined.strategy, percent(rate(mined)), 100 * rate(mined), (100 * low, 100 * high))

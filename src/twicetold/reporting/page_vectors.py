@@ -1,6 +1,5 @@
 """What the vectors of each model are good for, as HTML: search in the whole corpus, and the pairwise k-NN rule."""
 
-import math
 from collections.abc import Mapping
 from html import escape
 
@@ -92,7 +91,9 @@ def _losses_panel(measured: list[tuple[Row, KnnCurves]], colours: Mapping[str, i
         for row, curves in measured
     ]
     legend = [(line.colour, line.name, line.note) for line in lines]
-    up = _axis("cross-entropy on validation", [float(end) for line in lines for end in (line.y.min(), line.y.max())])
+    up = Axis.around(
+        "cross-entropy on validation", [float(end) for line in lines for end in (line.y.min(), line.y.max())]
+    )
     title = "Cross-entropy of the pairwise k-NN rule against k"
     figure = line_figure(lines, title=title, across=_across(measured[0][1]), up=up)
     return panel("<b>Cross-entropy against k</b>: of yes and no as probabilities fitted on validation", figure, legend)
@@ -101,16 +102,6 @@ def _losses_panel(measured: list[tuple[Row, KnnCurves]], colours: Mapping[str, i
 def _across(curves: KnnCurves) -> Axis:
     last = int(curves.k[-1])
     return Axis("k", 1, max(last, 2), (1, *range(10, last + 1, 10)))
-
-
-def _axis(label: str, values: list[float]) -> Axis:
-    """An axis from one tick to another with the values in between."""
-    spread = max(max(values) - min(values), 0.01)
-    step = 10.0 ** math.floor(math.log10(spread))
-    step = next(step * part for part in (0.2, 0.5, 1, 2) if spread / (step * part) <= 5.5)
-    first, last = math.floor(min(values) / step), math.ceil(max(values) / step)
-    ticks = tuple(round(tick * step, 6) for tick in range(first, max(last, first + 1) + 1))
-    return Axis(label, ticks[0], ticks[-1], ticks)
 
 
 def _knn_row(row: Row) -> str:

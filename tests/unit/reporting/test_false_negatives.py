@@ -5,7 +5,6 @@ import pytest
 
 from twicetold import layout, reporting
 from twicetold.reporting.figures import Axis, Share, share_figure
-from twicetold.reporting.page_negatives import _axis
 
 
 @pytest.fixture
@@ -45,14 +44,6 @@ def test_without_counts_on_the_cards_nothing_is_said(finished, add_mined):
     html = built(project, cells)
     assert "Mined negatives" not in html
     assert "False-negative rate, mined" not in html
-
-
-@pytest.mark.parametrize(
-    ("highest", "ticks"),
-    [(0.066, (0, 0.02, 0.04, 0.06, 0.08)), (5, (0, 1, 2, 3, 4, 5)), (100, (0, 20, 40, 60, 80, 100))],
-)
-def test_the_axis_ends_at_the_tick_above_the_highest_value(highest, ticks):
-    assert _axis(highest).ticks == pytest.approx(ticks)
 
 
 def test_a_share_is_drawn_within_its_interval_and_its_name_is_escaped():

@@ -8,8 +8,8 @@ import pytest
 from twicetold import layout, reporting
 from twicetold.evaluation.pairwise_knn import KnnRates, save_rates
 from twicetold.reporting import Cell
+from twicetold.reporting.figures import Axis
 from twicetold.reporting.glossary import describe, split_of
-from twicetold.reporting.page_vectors import _axis
 from twicetold.reporting.published import PUBLISHED
 
 SEARCH = {
@@ -111,8 +111,8 @@ def test_more_neighbours_and_more_loss_are_no_better():
     assert split_of("pairwise_knn_k") == "validation"
 
 
-@pytest.mark.parametrize("values", [[0.597, 0.648], [0.6, 0.6], [0.1, 3.7], [0.6912, 0.6931], [12.0, 190.0]])
+@pytest.mark.parametrize("values", [[0.597, 0.648], [0.6, 0.6], [0, 0.066], [0.1, 3.7], [0.6912, 0.6931], [12.0, 190]])
 def test_an_axis_holds_its_values_between_few_round_ticks(values):
-    axis = _axis("loss", values)
+    axis = Axis.around("loss", values)
     assert axis.low <= min(values) <= max(values) <= axis.high
     assert 2 <= len(axis.ticks) <= 8
