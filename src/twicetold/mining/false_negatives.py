@@ -13,9 +13,9 @@ With all labels of train at hand, its negatives are counted:
     false-negative rate = known_duplicates / negatives
 
 Labels of validation and test are not read, and nothing is trained on what was mined here. The rate is that of a corpus
-from which so many labels are missing, and a lower bound: duplicates that nobody labelled are not known. An upper
-bound is judged_duplicates / judged, as people were asked about pairs that look alike. A strategy that is made from
-more than the corpus that it is given (a trained encoder, say) may have seen the hidden labels.
+from which so many labels are missing, and a lower bound: duplicates that nobody labelled are not known. More of an
+upper bound is judged_duplicates / judged, as people were asked about pairs that look alike. A strategy that is made
+from more than the corpus that it is given (a trained encoder, say) may have seen the hidden labels.
 
 Shape letters: P labelled pairs of train.
 """

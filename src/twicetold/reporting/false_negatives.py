@@ -19,8 +19,8 @@ EXPLANATION = (
     "mined. To see what happens where labels are missing, each strategy mines once more with a part of train’s "
     "labelled pairs hidden. The false-negative rate is the share of these negatives that all labels of train call "
     "duplicates. It is a lower bound, as nobody labelled all pairs. Judged are the negatives that are hidden pairs; "
-    "people were asked about texts that look alike, so the share of duplicates among them is an upper bound. Labels "
-    "of validation and test are not used."
+    "people were asked about texts that look alike, so the share of duplicates among them is rather an upper bound. "
+    "Labels of validation and test are not used."
 )
 
 
@@ -30,7 +30,7 @@ def cells(mined: Mined) -> list[str]:
     low, high = rate_interval(mined)
     return [
         count(mined.triplets),
-        "–" if different is None else share(different / mined.triplets),
+        "–" if different is None else percent(different / mined.triplets),
         percent(rate(mined)),
         f"{percent(low)} to {percent(high)}",
         count(mined.known_duplicates),

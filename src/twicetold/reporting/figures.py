@@ -147,7 +147,7 @@ def share_figure(shares: Sequence[Share], *, title: str, across: Axis) -> str:
         title: what the figure shows, for screen readers.
         across: the axis.
     """
-    left, row, width = 128, 24, 128 + _SIDE + 64
+    left, row, width = 128, 24, 128 + _SIDE + 92
     bottom = _TOP + row * len(shares)
 
     def at(value: float) -> str:
