@@ -48,7 +48,7 @@ sweep: .venv/ready ## a Hydra multirun, say: make sweep ARGS="data=toy_news mode
 ui: .venv/ready ## the MLflow pages of all runs, on http://127.0.0.1:$(PORT)
 	@mlflow ui --backend-store-uri $${MLFLOW_TRACKING_URI:-$(STORE)} --port $(PORT)
 
-bench: .venv/ready ## speed as ratios in one run: losses, all-pairs AUC, training, data path
+bench: .venv/ready ## speed as ratios in one run: losses, all-pairs AUC, training, data path, encoding
 	@for file in benchmarks/bench_*.py; do python $$file $(ARGS); done
 
 gpu-check: .venv/ready ## does every family learn on the GPU, in 32 bits and in bf16, what it learns on the CPU?

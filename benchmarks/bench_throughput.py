@@ -1,0 +1,183 @@
+"""How many texts a second are encoded on CPU, beside model2vec and WordLlama: all on the same texts, in one run.
+
+    python benchmarks/bench_throughput.py [--quick] [--threads N]
+
+From strings to vectors, the cutting of texts into words, n-grams or subwords included:
+
+- `static`, `dssm`, `siamese_lstm`: as `conf/` has them for `quora_wang`; vocabularies are learnt on further texts of
+  the same kind, weights are random, as speed does not depend on their values.
+- `minilm`: the pretrained transformer. Only where `transformers` is installed and its weights are in the mirror.
+- `model2vec`: potion-base-8M (https://github.com/MinishLab/model2vec). Where it cannot be fetched, random vectors of
+  its size, 256 numbers for each of 30,000 word pieces learnt on the same further texts.
+- `WordLlama`: the 256 numbers for each of 32,000 subwords that come with the package
+  (https://github.com/dleemiller/WordLlama).
+
+The last two come with `pip install -e '.[bench]'`, and are left out where they are not installed.
+
+Texts are the questions of Quora where `TWICETOLD_MIRROR` is a folder that has them, else generated ones. All ways have
+the same number of threads, one by default, for tokenizers as for matrices. Each encodes some texts to warm up; then
+they take turns, and medians are shown: texts a second by the clock, and texts for each second of processor time, which
+other work on the same cores disturbs less. The ratio is of the latter, to the first way.
+"""
+
+import argparse
+import logging
+import os
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from bench_sequences import questions
+from hydra import compose, initialize_config_dir
+from hydra.utils import instantiate
+from threadpoolctl import threadpool_limits
+
+from twicetold.data.sources import read_quoted
+from twicetold.data.sources.quora import COLUMNS, FILE
+from twicetold.scoring import search_matrices
+
+FAMILIES = ("static", "dssm", "siamese_lstm", "minilm")
+POTION, WORD_PIECES, NUMBERS = "minishlab/potion-base-8M", 30_000, 256
+WARM_UP = 256
+SIZES = {"quick": (1_000, 10_000, 3), "full": (10_000, 60_000, 5)}
+"""Texts to encode, further ones to learn vocabularies from, and rounds."""
+
+Encode = Callable[[Sequence[str]], Any]
+"""From texts to a matrix with a row for each."""
+
+
+class Missing(Exception):
+    """A way that cannot be measured here; the message says why."""
+
+
+def texts_of(count: int) -> tuple[list[str], str]:
+    """Texts in random order, and what they are."""
+    path = Path(os.environ.get("TWICETOLD_MIRROR", ""), "quora", FILE)
+    if not path.is_file():
+        return questions(count, seed=0), "generated questions"
+    distinct = read_quoted(path, COLUMNS).table["question1"].unique().to_pylist()
+    chosen = np.random.default_rng(0).permutation(len(distinct))[:count]
+    return [distinct[number] for number in chosen], "questions of Quora"
+
+
+def family(name: str, texts: Sequence[str]) -> Encode:
+    """A family of `conf/model`, its vocabulary learnt on the texts."""
+    with initialize_config_dir(str(Path(__file__).parents[1] / "conf"), version_base="1.3"):
+        cfg = compose("train", [f"model={name}", "data=quora_wang"])
+    torch.manual_seed(0)
+    try:
+        featuriser = instantiate(cfg.features).fit(texts)
+        encoder = instantiate(cfg.encoder, **featuriser.shape)
+    except OSError as error:
+        raise Missing(str(error)) from error
+
+    def encode(some: Sequence[str]) -> Any:
+        return search_matrices(encoder, featuriser.transform(some), np.arange(len(some)))[0]
+
+    return encode
+
+
+def model2vec(texts: Sequence[str]) -> tuple[Encode, str]:
+    """The model, and a note on what it is."""
+    try:
+        from model2vec import StaticModel
+    except ImportError as error:
+        raise Missing("not installed: pip install -e '.[bench]'") from error
+    try:
+        model, note = StaticModel.from_pretrained(POTION, force_download=False), POTION
+    except Exception as error:  # whatever the hub's client raises without a network
+        from tokenizers.implementations import BertWordPieceTokenizer
+
+        tokenizer = BertWordPieceTokenizer()
+        tokenizer.train_from_iterator(texts, vocab_size=WORD_PIECES, show_progress=False)
+        size = tokenizer.get_vocab_size()
+        vectors = np.random.default_rng(0).normal(size=(size, NUMBERS)).astype(np.float32)
+        model = StaticModel(vectors, tokenizer._tokenizer, normalize=True)
+        note = (
+            f"{POTION} could not be fetched ({type(error).__name__}): its vectors are random, {NUMBERS} numbers for "
+            f"each of {size:,} word pieces; speed does not depend on their values"
+        )
+    # its own threads would be as many as there are cores
+    return lambda some: model.encode(some, use_multiprocessing=False), note
+
+
+def wordllama() -> tuple[Encode, str]:
+    """The model, and a note on what it is."""
+    try:
+        import wordllama as package
+    except ImportError as error:
+        raise Missing("not installed: pip install -e '.[bench]'") from error
+    # Its own search for the tokenizer misses the one in the package, which lies there as in a cache.
+    folder = Path(package.__file__).parent
+    model = package.WordLlama.load(dim=NUMBERS, cache_dir=folder, disable_download=True)
+    return lambda some: model.embed(list(some), norm=True), "l2_supercat, 256 numbers, as in the package"
+
+
+def ways_of(texts: Sequence[str]) -> tuple[dict[str, Encode], list[str]]:
+    """All ways that can be had, and notes on them."""
+    ways: dict[str, Encode] = {}
+    notes = []
+    for name in FAMILIES:
+        try:
+            ways[name] = family(name, texts)
+        except Missing as error:
+            notes.append(f"without {name}: {error}")
+    peers: dict[str, Callable[[], tuple[Encode, str]]] = {"model2vec": lambda: model2vec(texts), "WordLlama": wordllama}
+    for name, peer in peers.items():
+        try:
+            ways[name], note = peer()
+            notes.append(f"{name}: {note}")
+        except Missing as error:
+            notes.append(f"without {name}: {error}")
+    return ways, notes
+
+
+def rates_of(ways: dict[str, Encode], texts: Sequence[str], rounds: int) -> dict[str, tuple[float, float]]:
+    """Median texts a second of each way, by the clock and by processor time; they take turns."""
+    for encode in ways.values():
+        encode(texts[:WARM_UP])
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
+    for _ in range(rounds):
+        for name, encode in ways.items():
+            clock, processor = time.perf_counter(), time.process_time()
+            encode(texts)
+            taken[name].append((time.perf_counter() - clock, time.process_time() - processor))
+    return {
+        name: tuple(len(texts) / statistics.median(column) for column in zip(*times, strict=True))
+        for name, times in taken.items()
+    }
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer texts and rounds")
+    parser.add_argument("--threads", type=int, default=1, help="of every way; 1 by default")
+    options = parser.parse_args(arguments)
+    # read by the tokenizers' Rust code when it first starts threads
+    os.environ |= {"RAYON_NUM_THREADS": str(options.threads), "TOKENIZERS_PARALLELISM": "true"}
+    torch.set_num_threads(options.threads)
+    logging.getLogger("httpx").setLevel(logging.ERROR)
+    count, further, rounds = SIZES["quick" if options.quick else "full"]
+    known, what = texts_of(count + further)
+    texts, known = known[:count], known[count:]
+    words = statistics.mean(len(text.split()) for text in texts)
+    with threadpool_limits(options.threads):
+        ways, notes = ways_of(known)
+        width = {name: encode(texts[:2]).shape[1] for name, encode in ways.items()}
+        rates = rates_of(ways, texts, rounds)
+    print(f"{len(texts):,} {what}, {words:.1f} words each, {options.threads} thread(s), {rounds} rounds")
+    print(f"  {'way':<14}{'numbers':>9}{'texts/s':>12}{'texts/CPU s':>14}{'ratio':>10}")
+    _, first = next(iter(rates.values()))
+    for name, (clock, processor) in rates.items():
+        print(f"  {name:<14}{width[name]:>9}{clock:>12,.0f}{processor:>14,.0f}{processor / first:>9.3f}x", flush=True)
+    for note in notes:
+        print(f"  {note}")
+
+
+if __name__ == "__main__":
+    main()
