@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from twicetold.data.corpus import Corpus
-from twicetold.mining.groups import Groups, Positions, rank_window, train_groups
-from twicetold.mining.triplets import Triplets, collect
+from twicetold.mining.draws import draw
+from twicetold.mining.groups import Groups, Positions, rank_window
+from twicetold.mining.triplets import Triplets
 
 logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets itself to DEBUG, and any root handler prints that
 
-KINDS = ("bm25", "other_group")
 PRODUCTS = 1 << 23  # multiplications of one batch, which bounds its entries: about 100 MB
 PADDED = 1 << 21  # entries ranked at once
 NOBODY = -1
@@ -58,33 +58,24 @@ def mine(
         ValueError: for an unknown label or a wrong window, or if no triplet is possible.
     """
     first, last = rank_window(ranks)
-    groups = train_groups(corpus, label=label, per_anchor=per_anchor)
-    rng = np.random.default_rng(seed)
-    anchors = groups.with_positive()
-    positives = groups.draw_positives(anchors, per_anchor=per_anchor, rng=rng)
-    others = groups.draw_others(np.repeat(anchors, per_anchor), rng).reshape(positives.shape)
+    draws = draw(corpus, label=label, per_anchor=per_anchor, seed=seed)
+    groups, anchors, rng = draws.groups, draws.anchors, draws.rng
     texts = corpus.texts.take(groups.texts).to_pylist()
-    negatives = np.full(positives.shape, NOBODY)
+    negatives = np.full(draws.positives.shape, NOBODY)
     for rows, ranked in hardest(texts, groups, anchors, last=last, texts_per_word=texts_per_word):
         negatives[rows] = _sample(ranked[:, first - 1 :], per_anchor=per_anchor, rng=rng)
-    found = negatives != NOBODY
-    return collect(
+    return draws.triplets(
         corpus,
-        anchor=groups.texts[np.repeat(anchors, per_anchor)],
-        positive=groups.texts[positives.ravel()],
-        negative=groups.texts[np.where(found, negatives, others).ravel()],
-        kind=np.where(found, KINDS.index("bm25"), KINDS.index("other_group")).ravel().astype(np.int64),
-        kinds=KINDS,
+        negatives=negatives,
+        found=negatives != NOBODY,
+        kind="bm25",
         negative_grade=negative_grade,
         card={
             "strategy": "bm25",
             "label": label,
             "seed": seed,
-            "per_anchor": per_anchor,
             "ranks": [first, last],
             "texts_per_word": texts_per_word,
-            "texts": len(groups),
-            "anchors_without_positive": len(groups) - len(anchors),
         },
     )
 

@@ -8,10 +8,9 @@ not define. Where an anchor has no labelled non-duplicate (left), and for docume
 import numpy as np
 
 from twicetold.data.corpus import UNKNOWN, Corpus
-from twicetold.mining.groups import Groups, Positions, draw_cyclic, train_groups
-from twicetold.mining.triplets import Triplets, collect, labelled, pair_keys
-
-KINDS = ("labelled", "other_group")
+from twicetold.mining.draws import draw
+from twicetold.mining.groups import Groups, Positions, draw_cyclic
+from twicetold.mining.triplets import Triplets, labelled, pair_keys
 
 
 def mine(corpus: Corpus, *, seed: int, label: str, per_anchor: int, negative_grade: float = 1.0) -> Triplets:
@@ -28,11 +27,8 @@ def mine(corpus: Corpus, *, seed: int, label: str, per_anchor: int, negative_gra
     Raises:
         ValueError: for an unknown label, or if no triplet is possible.
     """
-    groups = train_groups(corpus, label=label, per_anchor=per_anchor)
-    rng = np.random.default_rng(seed)
-    anchors = groups.with_positive()
-    positives = groups.draw_positives(anchors, per_anchor=per_anchor, rng=rng)
-    others = groups.draw_others(np.repeat(anchors, per_anchor), rng).reshape(positives.shape)
+    draws = draw(corpus, label=label, per_anchor=per_anchor, seed=seed)
+    groups, anchors, rng = draws.groups, draws.anchors, draws.rng
 
     left, right, contradictions = _labelled_negatives(corpus, groups, negative_grade=negative_grade)
     shuffled = np.lexsort((rng.random(len(left)), left))
@@ -41,24 +37,17 @@ def mine(corpus: Corpus, *, seed: int, label: str, per_anchor: int, negative_gra
     count = np.searchsorted(left[shuffled], anchors, side="right") - begin
     drawn = draw_cyclic(np.maximum(count, 1), per_anchor=per_anchor, rng=rng)
     has_label = np.arange(per_anchor) < count[:, None]
-    negatives = np.where(has_label, right[np.where(has_label, begin[:, None] + drawn, 0)], others)
-
-    return collect(
+    return draws.triplets(
         corpus,
-        anchor=groups.texts[np.repeat(anchors, per_anchor)],
-        positive=groups.texts[positives.ravel()],
-        negative=groups.texts[negatives.ravel()],
-        kind=np.where(has_label, KINDS.index("labelled"), KINDS.index("other_group")).ravel().astype(np.int64),
-        kinds=KINDS,
+        negatives=right[np.where(has_label, begin[:, None] + drawn, 0)],
+        found=has_label,
+        kind="labelled",
         negative_grade=negative_grade,
         card={
             "strategy": "cluster",
             "label": label,
             "seed": seed,
-            "per_anchor": per_anchor,
             "negative_grade": negative_grade,
-            "texts": len(groups),
-            "anchors_without_positive": len(groups) - len(anchors),
             "labelled_different_in_one_group": contradictions,
         },
     )

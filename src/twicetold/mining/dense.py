@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.data.corpus import Corpus
-from twicetold.mining.groups import Positions, rank_window, train_groups
+from twicetold.mining.draws import draw
+from twicetold.mining.groups import Positions, rank_window
 from twicetold.mining.teacher import Teacher
-from twicetold.mining.triplets import Triplets, collect
+from twicetold.mining.triplets import Triplets
 from twicetold.search import NOBODY, Index, Neighbours
 
-KINDS = ("dense", "other_group")
 ANCHORS = 1 << 14  # searched for at a time, which bounds the neighbours held
 
 
@@ -56,14 +56,11 @@ def mine(
         TypeError: if the teacher has no vector per text.
     """
     first, last = rank_window(ranks)
-    groups = train_groups(corpus, label=label, per_anchor=per_anchor)
-    rng = np.random.default_rng(seed)
-    anchors = groups.with_positive()
-    positives = groups.draw_positives(anchors, per_anchor=per_anchor, rng=rng)
-    others = groups.draw_others(np.repeat(anchors, per_anchor), rng).reshape(positives.shape)
+    draws = draw(corpus, label=label, per_anchor=per_anchor, seed=seed)
+    groups, anchors, rng = draws.groups, draws.anchors, draws.rng
     queries, documents = teacher.vectors(groups.texts)
     index = Index(documents)
-    negatives = np.full(positives.shape, NOBODY)
+    negatives = np.full(draws.positives.shape, NOBODY)
     skipped = 0
     for start in range(0, len(anchors), ANCHORS):
         batch = slice(start, start + ANCHORS)
@@ -71,28 +68,22 @@ def mine(
         found = index.search(queries[asking], k=last, apart=(groups.code[asking], groups.code))
         window = Neighbours(found.index[:, first - 1 :], found.similarity[:, first - 1 :])
         repeated = groups.texts[np.repeat(asking, per_anchor)]
-        positive = teacher.similarity(repeated, groups.texts[positives[batch].ravel()])
+        positive = teacher.similarity(repeated, groups.texts[draws.positives[batch].ravel()])
         most = positive.reshape(-1, per_anchor) - np.float32(margin)
         negatives[batch], too_near = _draw(window, most, rng)
         skipped += too_near
-    there = negatives != NOBODY
-    return collect(
+    return draws.triplets(
         corpus,
-        anchor=groups.texts[np.repeat(anchors, per_anchor)],
-        positive=groups.texts[positives.ravel()],
-        negative=groups.texts[np.where(there, negatives, others).ravel()],
-        kind=np.where(there, KINDS.index("dense"), KINDS.index("other_group")).ravel().astype(np.int64),
-        kinds=KINDS,
+        negatives=negatives,
+        found=negatives != NOBODY,
+        kind="dense",
         negative_grade=negative_grade,
         card={
             "strategy": "dense",
             "label": label,
             "seed": seed,
-            "per_anchor": per_anchor,
             "ranks": [first, last],
             "margin": margin,
-            "texts": len(groups),
-            "anchors_without_positive": len(groups) - len(anchors),
             "candidates_within_margin": skipped,
         },
     )
