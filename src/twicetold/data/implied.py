@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.data.corpus import UNKNOWN
+from twicetold.mining.triplets import pair_keys
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]
 """Left texts, right texts, and whether they say the same."""
@@ -46,13 +47,7 @@ def implied_pairs(labelled: Pairs, *, copies: int, cluster: NDArray[np.int64], c
     one_cluster = (cluster[left] == cluster[right]) & (cluster[left] != UNKNOWN)
     kept = (code[left] != code[right]) & (one_cluster == same)
     left, right, same = left[kept], right[kept], same[kept]
-    _, first = np.unique(_key(left, right, code), return_index=True)
-    fresh = np.sort(first[~np.isin(_key(left[first], right[first], code), _key(*labelled[:2], code))])
+    keys, first = np.unique(pair_keys(code[left], code[right], count=len(code)), return_index=True)
+    given = pair_keys(code[labelled[0]], code[labelled[1]], count=len(code))
+    fresh = np.sort(first[~np.isin(keys, given)])
     return left[fresh], right[fresh], same[fresh]
-
-
-def _key(left: NDArray[np.int64], right: NDArray[np.int64], code: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A number for each pair of texts, whichever comes first."""
-    one, other = code[left], code[right]
-    keys: NDArray[np.int64] = np.minimum(one, other) * len(code) + np.maximum(one, other)
-    return keys
