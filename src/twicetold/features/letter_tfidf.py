@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
-from sklearn.preprocessing import normalize
+from scipy.sparse import csr_array
 
 from twicetold.features.rows import CsrRows
+from twicetold.features.tfidf import weighted
 from twicetold.features.word_hashing import WordHashing
 
 
@@ -47,7 +47,7 @@ class LetterTfIdf(WordHashing):
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """One row of unit length per text; a text without a known column has an empty row."""
-        return CsrRows.from_scipy(normalize(self._counts(texts) @ diags_array(self.idf_, format="csr"), copy=False))
+        return weighted(self._counts(texts), self.idf_)
 
     def _counts(self, texts: Sequence[str]) -> csr_array:
         """(N, width) float32."""

@@ -57,8 +57,7 @@ class TfIdf(BaseEstimator):
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """One row of unit length per text; a text without a known word has an empty row."""
         check_is_fitted(self)
-        counts = count_words(self.vocabulary_, texts)
-        return CsrRows.from_scipy(normalize(counts @ sp.diags(self.idf_, format="csr"), copy=False))
+        return weighted(count_words(self.vocabulary_, texts), self.idf_)
 
     @property
     def shape(self) -> dict[str, int]:
@@ -68,3 +67,8 @@ class TfIdf(BaseEstimator):
     def get_feature_names_out(self) -> NDArray[np.object_]:
         """(width,) the words in column order, as scikit-learn's transformers give them."""
         return np.array(self.vocabulary_, object)
+
+
+def weighted(counts: sp.csr_matrix | sp.csr_array, idf: NDArray[np.float32]) -> CsrRows:
+    """Rows of counts times the weight of each column, at unit length."""
+    return CsrRows.from_scipy(normalize(counts @ sp.diags(idf, format="csr"), copy=False))
