@@ -49,10 +49,9 @@ class Augment:
     def examples(self, index: ExampleIndex, corpus: Corpus, *, seed: int) -> ExampleIndex:
         """The examples in `copies + 1` variants."""
         index, copies = with_copies(index, corpus, self.alterations, sides=SIDES, count=self.copies, seed=seed)
-        rng = np.random.default_rng([seed, self.copies])  # the copies have drawn from 0 to copies - 1
         varied = index.in_variants(self.copies + 1)
         sides = {
-            side: np.where(rng.random(len(texts)) < self.chance, copies.drawn(texts, rng), texts)
+            side: np.where(copies.rng.random(len(texts)) < self.chance, copies.drawn(texts), texts)
             for side in SIDES
             if (texts := getattr(varied, side)) is not None
         }

@@ -11,8 +11,6 @@ encoding the anchors.
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from twicetold.data.corpus import Corpus
 from twicetold.data.examples import ExampleIndex
 from twicetold.models.protocol import Encoder, Rankable, Searchable
@@ -50,8 +48,7 @@ class Consistency:
         """The examples with copies of their anchors, in as many variants as there are copies."""
         index, copies = with_copies(index, corpus, self.alterations, sides=("anchor",), count=self.copies, seed=seed)
         varied = index.in_variants(self.copies)
-        rng = np.random.default_rng([seed, self.copies])  # the copies have drawn from 0 to copies - 1
-        return replace(varied, copy=copies.drawn(varied.anchor, rng))
+        return replace(varied, copy=copies.drawn(varied.anchor))
 
     def objective(self, own: Objective, encoder: Encoder) -> Objective:
         """The family's own, and the agreement beside it.

@@ -24,10 +24,12 @@ class Copies:
     """Number of the first text's first copy; then come those of the other texts, then all second copies."""
     count: int
     """Copies of each text."""
+    rng: np.random.Generator
+    """For draws among them: none of those that made them."""
 
-    def drawn(self, texts: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    def drawn(self, texts: NDArray[np.int64]) -> NDArray[np.int64]:
         """(X,) for each of these texts the number of one of its copies."""
-        which = rng.integers(self.count, size=len(texts))
+        which = self.rng.integers(self.count, size=len(texts))
         return self.start + which * len(self.source) + np.searchsorted(self.source, texts)
 
 
@@ -42,7 +44,7 @@ def with_copies(
         alterations: what happens to a copy.
         sides: whose texts are copied, of `anchor`, `positive` and `negative`.
         count: copies of each text.
-        seed: of the alterations.
+        seed: of the alterations, and of draws among the copies.
     """
     own = [] if index.further is None else list(index.further)
     source = np.unique(np.concatenate([texts for side in sides if (texts := getattr(index, side)) is not None]))
@@ -52,4 +54,5 @@ def with_copies(
     of_further = np.append(like, -1)[np.maximum(source - len(corpus), -1)]  # -1, the last, for the corpus's own texts
     fields = np.where(source < len(corpus), source, of_further)
     extended = replace(index, further=[*own, *made], further_like=np.concatenate([like, np.tile(fields, count)]))
-    return extended, Copies(source, len(corpus) + len(own), count)
+    rng = np.random.default_rng([seed, count])  # the copies have drawn from 0 to count - 1
+    return extended, Copies(source, len(corpus) + len(own), count, rng)
