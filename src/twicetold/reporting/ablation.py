@@ -10,9 +10,10 @@ import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
-from twicetold.reporting.glossary import describe, number
-from twicetold.reporting.leaderboard import Estimate, Row, rank
-from twicetold.reporting.markdown import table
+from twicetold.reporting.comparison import require_same_pairs
+from twicetold.reporting.glossary import describe
+from twicetold.reporting.leaderboard import Row, rank
+from twicetold.reporting.markdown import estimate, interval, table
 from twicetold.reporting.records import Cell, read_runs, read_scores
 
 ACCURACY = "accuracy"
@@ -56,24 +57,9 @@ def _table(rows: dict[str, Row], primary: str) -> str:
         cells = [variant]
         for name in shown:
             test = row.metrics["test"].get(name)
-            cells += [_mean(name, row.metrics["val"].get(name)), _mean(name, test), _interval(test)]
+            cells += [estimate(name, row.metrics["val"].get(name)), estimate(name, test), interval(test)]
         lines.append([*cells, "" if row is first else _difference(first, row, primary)])
     return table(heads, lines)
-
-
-def _mean(name: str, found: Estimate | None) -> str:
-    if found is None:
-        return "–"
-    show = describe(name).show
-    return show(found.mean) + ("" if found.deviation is None else f" ± {show(found.deviation)}")
-
-
-def _interval(found: Estimate | None) -> str:
-    return (
-        "–"
-        if found is None or found.interval is None
-        else f"{number(found.interval[0])} to {number(found.interval[1])}"
-    )
 
 
 def _difference(first: Row, other: Row, metric: str) -> str:
@@ -84,11 +70,7 @@ def _difference(first: Row, other: Row, metric: str) -> str:
     before, after = read_scores(first.first), read_scores(other.first)
     if metric != "auroc" or before is None or after is None:
         return text
-    if not (len(before.label) == len(after.label) and (before.label == after.label).all()):
-        raise ValueError(
-            f"{first.first.folder} and {other.first.folder} were scored on different test pairs, so they cannot be "
-            "compared pair by pair: run the ablation again"
-        )
+    require_same_pairs(first, before, other, after)
     from twicetold.evaluation.intervals import paired_auroc_test  # SciPy takes a second to import
 
     paired = paired_auroc_test(after.score, before.score, after.label > 0.5)

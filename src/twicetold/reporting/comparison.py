@@ -81,12 +81,7 @@ def compare(board: Leaderboard) -> list[Comparison]:
         other = _judged(row)
         if other is None:
             continue
-        if not np.array_equal(best[0].label, other[0].label):
-            raise ValueError(
-                f"{board.best.first.folder.name} and {row.first.folder.name} were scored on different test pairs "
-                f"({len(best[0].label):,} and {len(other[0].label):,}, or in another order), so they cannot be "
-                f"compared pair by pair. Run `dvc repro --force` on both evaluate stages."
-            )
+        require_same_pairs(board.best, best[0], row, other[0])
         label = best[0].label > 0.5
         ranks = paired_auroc_test(best[0].score, other[0].score, label)
         best_right, other_right = ((s.score >= d.threshold) == label for s, d in (best, other))
@@ -104,6 +99,20 @@ def compare(board: Leaderboard) -> list[Comparison]:
             )
         )
     return comparisons
+
+
+def require_same_pairs(one: Row, scores: Scores, other: Row, others: Scores) -> None:
+    """Make sure that two rows can be compared pair by pair.
+
+    Raises:
+        ValueError: if the scores are not of the same pairs.
+    """
+    if not np.array_equal(scores.label, others.label):
+        raise ValueError(
+            f"{one.first.folder.name} and {other.first.folder.name} were scored on different test pairs "
+            f"({len(scores.label):,} and {len(others.label):,}, or in another order), so they cannot be "
+            f"compared pair by pair. Run `dvc repro --force` on both evaluate stages."
+        )
 
 
 def reliabilities(rows: Sequence[Row]) -> list[Reliability]:

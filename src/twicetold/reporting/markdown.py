@@ -52,24 +52,32 @@ def _row(row: Row, board: Leaderboard, shown: Sequence[str]) -> list[str]:
     test = row.metrics["test"]
     primary = test.get(board.primary)
     model = _cell(row.model + row.mark)
-    ends = primary.interval if primary else None
     return [
         (f"**{model}**" if row is board.best else model) + (" (baseline)" if row.first.is_baseline else ""),
-        _estimate(board.primary, primary, top=board.top(board.primary)),
-        f"{number(ends[0])} to {number(ends[1])}" if ends else "–",
-        _estimate(board.primary, row.metrics["val"].get(board.primary), top=None),
-        *(_estimate(name, test.get(name), top=board.top(name)) for name in shown),
+        estimate(board.primary, primary, top=board.top(board.primary)),
+        interval(primary),
+        estimate(board.primary, row.metrics["val"].get(board.primary)),
+        *(estimate(name, test.get(name), top=board.top(name)) for name in shown),
         count(row.first.parameters) if row.first.parameters else "–",
         f"{row.epochs:g}" if row.epochs else "–",
     ]
 
 
-def _estimate(name: str, found: Estimate | None, *, top: float | None) -> str:
+def estimate(name: str, found: Estimate | None, *, top: float | None = None) -> str:
+    """A measure as a cell: its mean and, over seeds, standard deviation; bold where it is the `top`."""
     if found is None:
         return "–"
     metric = describe(name)
     text = metric.show(found.mean) + ("" if found.deviation is None else f" ± {metric.show(found.deviation)}")
     return f"**{text}**" if found.mean == top else text
+
+
+def interval(found: Estimate | None) -> str:
+    """A measure's 95 % interval as a cell."""
+    if found is None or not found.interval:
+        return "–"
+    low, high = found.interval
+    return f"{number(low)} to {number(high)}"
 
 
 def _samples(board: Leaderboard) -> list[str]:
