@@ -6,7 +6,9 @@ keeps the embeddings fit for search, and training starts where DSSM does.
 
     s(Q, D) = a · cos(u, v) + ½ [mlp(u, v) + mlp(v, u)]           log-odds of "says the same"
 
-Shape letters: B texts or pairs, V columns, E embedding dimensions.
+Dimensions of the tower's last layer may be for the network alone, so that the cosine does without them.
+
+Shape letters: B texts or pairs, V columns, E embedding dimensions, C dimensions for the network alone, D = E + C.
 """
 
 from collections.abc import Sequence
@@ -17,7 +19,7 @@ from torch import Tensor, nn
 
 from twicetold.encoding import Encoding, SparseRows
 from twicetold.modules.hashing import Activation, HashingTower, comparing_network
-from twicetold.modules.two_tower import Comparing
+from twicetold.modules.two_tower import Comparing, divided
 
 
 class DssmMlp(Comparing):
@@ -27,6 +29,7 @@ class DssmMlp(Comparing):
         width: V, number of feature columns.
         hidden: units of the hidden layers of the tower.
         embedding: E.
+        own: C, or 0.
         head: units of the hidden layers of the comparing network.
         sharpness: a at the start of training.
         activation: after each layer.
@@ -41,6 +44,7 @@ class DssmMlp(Comparing):
         width: int,
         hidden: Sequence[int],
         embedding: int,
+        own: int,
         head: Sequence[int],
         sharpness: float,
         activation: Activation,
@@ -51,22 +55,23 @@ class DssmMlp(Comparing):
         super().__init__()
         self.tower = HashingTower(
             width,
-            sizes=[*hidden, embedding],
+            sizes=[*hidden, embedding + own],
             activation=activation,
             batch_norm=batch_norm,
             dropout=dropout,
             input_dropout=input_dropout,
         )
+        self.own = own
         self.sharpness = nn.Parameter(torch.tensor(sharpness))
-        self.head = comparing_network(4 * embedding, head, activation=activation, dropout=dropout)
+        self.head = comparing_network(4 * (embedding + own), head, activation=activation, dropout=dropout)
 
     def encode(self, features: SparseRows) -> Encoding:
         """Embed: (B, E); 0 for a text without a known word."""
-        return Encoding(self.tower(features))
+        return divided(self.tower(features), self.own)
 
-    def compare(self, u: Float[Tensor, "B E"], v: Float[Tensor, "B E"], cosine: Float[Tensor, " B"]) -> Tensor:
+    def compare(self, u: Float[Tensor, "B D"], v: Float[Tensor, "B D"], cosine: Float[Tensor, " B"]) -> Tensor:
         """(B,) mean of what the network makes of both orders."""
         shared = [(u - v).abs(), u * v]
-        orders = torch.stack([torch.cat([u, v, *shared], 1), torch.cat([v, u, *shared], 1)])  # 4 (B, E) -> (2, B, 4E)
-        compared: Tensor = self.head(orders).squeeze(2).mean(0)  # (2, B, 4E) -> (B,)
+        orders = torch.stack([torch.cat([u, v, *shared], 1), torch.cat([v, u, *shared], 1)])  # 4 (B, D) -> (2, B, 4D)
+        compared: Tensor = self.head(orders).squeeze(2).mean(0)  # (2, B, 4D) -> (B,)
         return compared

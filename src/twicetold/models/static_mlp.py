@@ -1,12 +1,12 @@
 """Static embeddings, compared by a small network instead of the cosine alone.
 
-    u, v   sums of n-gram vectors as in `static`, at length √E
+    u, v   sums of n-gram vectors as in `static`, at length √E; and others, which the network alone sees, at length √C
     s(l, r) = a cos(u, v) + mlp([|u − v|, u ∘ v, cos(u, v)])      log-odds of "says the same"
 
 Everything the network sees is the same either way round, so the score is. The comparison features are those of
 InferSent (Conneau et al., EMNLP 2017), without the two embeddings themselves.
 
-Shape letters: B texts or pairs, V columns, E embedding dimensions.
+Shape letters: B texts or pairs, V columns, E embedding dimensions, C dimensions for the network alone.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from twicetold.encoding import Encoding, SparseRows
 from twicetold.modules.corruption import corrupt
 from twicetold.modules.first_layer import product
 from twicetold.modules.hashing import comparing_network
-from twicetold.modules.two_tower import Comparing
+from twicetold.modules.two_tower import Comparing, divided
 
 
 class StaticMlp(Comparing):
@@ -29,6 +29,7 @@ class StaticMlp(Comparing):
     Args:
         width: V, number of feature columns.
         embedding: E.
+        own: C, or 0.
         spread: standard deviation of a vector's entries at the start.
         input_dropout: share of stored entries that a training step leaves out.
         head: units of the hidden layers of the comparing network.
@@ -41,6 +42,7 @@ class StaticMlp(Comparing):
         *,
         width: int,
         embedding: int,
+        own: int,
         spread: float,
         input_dropout: float,
         head: Sequence[int],
@@ -48,19 +50,26 @@ class StaticMlp(Comparing):
         sharpness: float,
     ) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.randn(width, embedding) * spread)
+        self.weight = nn.Parameter(torch.randn(width, embedding + own) * spread)
+        self.own = own
         self.input_dropout = input_dropout
         self.sharpness = nn.Parameter(torch.tensor(sharpness))
-        self.head = comparing_network(2 * embedding + 1, head, activation="relu", dropout=dropout)
+        self.head = comparing_network(2 * (embedding + own) + 1, head, activation="relu", dropout=dropout)
 
     def encode(self, features: SparseRows) -> Encoding:
         """Embed: (B, E); 0 for a text without a known column."""
         if self.training and self.input_dropout:
             features = corrupt(features, "masking", self.input_dropout)
-        return Encoding(product(features, self.weight))
+        return divided(product(features, self.weight), self.own)
 
-    def compare(self, u: Float[Tensor, "B E"], v: Float[Tensor, "B E"], cosine: Float[Tensor, " B"]) -> Tensor:
+    def compare(self, u: Float[Tensor, "B D"], v: Float[Tensor, "B D"], cosine: Float[Tensor, " B"]) -> Tensor:
         """(B,) what the network makes of both texts at once."""
-        u, v = (normalize(side, dim=1) * side.shape[1] ** 0.5 for side in (u, v))
+        u, v = self._lengthened(u), self._lengthened(v)
         compared: Tensor = self.head(torch.cat([(u - v).abs(), u * v, cosine[:, None]], 1)).squeeze(1)
         return compared
+
+    def _lengthened(self, whole: Float[Tensor, "B D"]) -> Float[Tensor, "B D"]:
+        """Either kind of dimensions with entries of size 1 on average."""
+        searched = whole.shape[1] - self.own
+        parts = whole[:, :searched], whole[:, searched:]
+        return torch.cat([normalize(part, dim=1) * part.shape[1] ** 0.5 for part in parts], 1)

@@ -3,11 +3,14 @@
 Shape letters: B pairs or texts, E embedding dimensions.
 """
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize
 
 from twicetold.encoding import Encoding, SparseRows
+
+OWN = "own"  # name of the dimensions that a comparing network has for itself, among an encoding's extras
 
 
 class TwoTower(nn.Module):
@@ -33,8 +36,12 @@ class TwoTower(nn.Module):
 class Comparing(nn.Module):
     """Base of the families that embed each text alone, and compare the two embeddings by a network beside the cosine.
 
-    A subclass defines `encode` and `compare`, and has `sharpness`, what the cosine counts at first. Documents are too
-    many to compare each with each by a network: they are ranked by the cosine of their embeddings.
+    A subclass defines `encode` and `compare`, and has `sharpness`, what the cosine counts at first. An encoding may
+    hold further dimensions under `OWN` in its extras, which the network alone sees: what tells two texts apart need not
+    fit what finds one among many. Documents are too many to compare each with each by a network: they are ranked by the
+    cosine of their embeddings.
+
+    Shape letters besides: C dimensions for the network alone, 0 or more.
     """
 
     sharpness: nn.Parameter
@@ -43,8 +50,8 @@ class Comparing(nn.Module):
         """Embed a batch of texts: (B, E)."""
         raise NotImplementedError
 
-    def compare(self, u: Float[Tensor, "B E"], v: Float[Tensor, "B E"], cosine: Float[Tensor, " B"]) -> Tensor:
-        """(B,) what the network adds to the score; the same with u and v exchanged."""
+    def compare(self, u: Float[Tensor, "B D"], v: Float[Tensor, "B D"], cosine: Float[Tensor, " B"]) -> Tensor:
+        """(B,) what the network adds to the score; the same with u and v exchanged. D is E + C."""
         raise NotImplementedError
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
@@ -52,12 +59,24 @@ class Comparing(nn.Module):
         u, v = dense(left), dense(right)
         cosine = cosine_similarity(u, v, dim=1)
         known = (u != 0).any(1) & (v != 0).any(1)
-        return (self.sharpness * cosine + self.compare(u, v, cosine)) * known
+        return (self.sharpness * cosine + self.compare(_widened(left), _widened(right), cosine)) * known
 
     def ranking_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B E"], Float[Tensor, "B E"]]:
         """Unit vectors: their dot products rank documents, though they are not the scores."""
         unit = normalize(dense(encoding), dim=1)
         return unit, unit
+
+
+def divided(whole: Float[Tensor, "B D"], own: int) -> Encoding:
+    """An encoding whose last C = `own` dimensions are for a comparing network alone."""
+    if not own:
+        return Encoding(whole)
+    return Encoding(whole[:, :-own], {OWN: whole[:, -own:]})
+
+
+def _widened(encoding: Encoding) -> Float[Tensor, "B D"]:
+    """(B, E + C) all dimensions, as `divided` was given them."""
+    return torch.cat([dense(encoding), encoding.extras[OWN]], 1) if OWN in encoding.extras else dense(encoding)
 
 
 def both_roles(encoding: Encoding) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:

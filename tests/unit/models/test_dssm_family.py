@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.nn.functional import cosine_similarity
 
-from twicetold.encoding import EncodedBatch
+from twicetold.encoding import EncodedBatch, Encoding
 from twicetold.features.bag_of_words import BagOfWords
 from twicetold.features.views import View, Views
 from twicetold.features.word_hashing import WordHashing
@@ -164,21 +164,27 @@ def test_bounds_that_do_not_cover_the_columns_are_refused():
         MultiViewDssm(width=9, bounds=[0, 8], hidden=[8], embedding=4, **TOWER)
 
 
-@pytest.fixture
-def compared(bags):
+@pytest.fixture(params=[0, 3], ids=["one embedding for both", "some of it for the network alone"])
+def compared(bags, request):
     rows, featuriser = bags
-    model = DssmMlp(**featuriser.shape, hidden=[8], embedding=4, head=[6, 5], sharpness=5.0, **TOWER)
+    sizes = {"hidden": [8], "embedding": 4, "own": request.param, "head": [6, 5]}
+    model = DssmMlp(**featuriser.shape, **sizes, sharpness=5.0, **TOWER)
     return shaken(model), rows, featuriser
+
+
+def others(encoding, order):
+    """The encodings of the same texts in another order."""
+    return Encoding(encoding.embedding[order], {name: values[order] for name, values in encoding.extras.items()})
 
 
 def test_the_network_sees_both_embeddings_their_difference_and_their_product_in_both_orders(compared):
     model, rows, _ = compared
-    encoding = model.encode(rows)
-    turned = type(encoding)(encoding.embedding.roll(1, 0))
+    encoding, whole = model.encode(rows), model.tower(rows)
+    turned = others(encoding, [6, 0, 1, 2, 3, 4, 5])
     for i, score in enumerate(model.score(encoding, turned)[1:-1], 1):
-        u, v = encoding.embedding[i], turned.embedding[i]
+        u, v = whole[i], whole[i - 1]
         orders = [model.head(torch.cat([a, b, (a - b).abs(), a * b])) for a, b in ((u, v), (v, u))]
-        expected = model.sharpness * cosine_similarity(u, v, dim=0) + sum(orders).squeeze() / 2
+        expected = model.sharpness * cosine_similarity(u[:4], v[:4], dim=0) + sum(orders).squeeze() / 2
         torch.testing.assert_close(expected, score)
     torch.testing.assert_close(model.score(encoding, turned), model.score(turned, encoding))
 
@@ -186,7 +192,18 @@ def test_the_network_sees_both_embeddings_their_difference_and_their_product_in_
 def test_a_pair_with_an_unknown_text_is_undecided(compared):
     model, rows, _ = compared
     encoding = model.encode(rows)
-    assert model.score(encoding, type(encoding)(encoding.embedding[[6] * 7])).tolist() == [0] * 7
+    assert model.score(encoding, others(encoding, [6] * 7)).tolist() == [0] * 7
+
+
+@pytest.mark.parametrize("compared", [3], indirect=True)
+def test_every_dimension_that_the_network_has_for_itself_is_trained_by_the_score_alone(compared):
+    model, rows, _ = compared
+    encoding = model.encode(rows)
+    (own,) = encoding.extras.values()
+    own.retain_grad()
+    model.score(encoding, others(encoding, [1, 0, 3, 2, 5, 4, 6]))[:6].sum().backward()
+    assert own.grad[:6].all()
+    assert encoding.embedding.shape[1] == model.ranking_vectors(encoding)[0].shape[1] == 4
 
 
 def test_documents_are_ranked_by_the_cosine_of_the_embeddings_below_the_network(compared):
