@@ -22,7 +22,9 @@ def compared():
     featuriser = WordHashing().fit(TEXTS)
     torch.manual_seed(0)
     settings = {"activation": "tanh", "batch_norm": False, "dropout": 0.0, "input_dropout": 0.0}
-    return featuriser, DssmMlp(**featuriser.shape, hidden=[8], embedding=4, own=2, head=[6], sharpness=5.0, **settings)
+    return featuriser, DssmMlp(
+        **featuriser.shape, hidden=[8], embedding=4, own=2, spread=None, head=[6], sharpness=5.0, **settings
+    )
 
 
 def test_a_family_with_a_network_is_scored_by_it_on_pairs_and_by_its_vectors_on_documents(compared):

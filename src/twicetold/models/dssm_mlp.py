@@ -30,6 +30,8 @@ class DssmMlp(Comparing):
         hidden: units of the hidden layers of the tower.
         embedding: E.
         own: C, or 0.
+        spread: standard deviation of the first layer's weights at the start; None: as published for DSSM, so the more
+            columns, the less.
         head: units of the hidden layers of the comparing network.
         sharpness: a at the start of training.
         activation: after each layer.
@@ -45,6 +47,7 @@ class DssmMlp(Comparing):
         hidden: Sequence[int],
         embedding: int,
         own: int,
+        spread: float | None,
         head: Sequence[int],
         sharpness: float,
         activation: Activation,
@@ -61,6 +64,8 @@ class DssmMlp(Comparing):
             dropout=dropout,
             input_dropout=input_dropout,
         )
+        if spread is not None:
+            nn.init.normal_(self.tower.hashing.weight, std=spread)
         self.own = own
         self.sharpness = nn.Parameter(torch.tensor(sharpness))
         self.head = comparing_network(4 * (embedding + own), head, activation=activation, dropout=dropout)

@@ -167,7 +167,7 @@ def test_bounds_that_do_not_cover_the_columns_are_refused():
 @pytest.fixture(params=[0, 3], ids=["one embedding for both", "some of it for the network alone"])
 def compared(bags, request):
     rows, featuriser = bags
-    sizes = {"hidden": [8], "embedding": 4, "own": request.param, "head": [6, 5]}
+    sizes = {"hidden": [8], "embedding": 4, "own": request.param, "spread": 0.1, "head": [6, 5]}
     model = DssmMlp(**featuriser.shape, **sizes, sharpness=5.0, **TOWER)
     return shaken(model), rows, featuriser
 
