@@ -1,6 +1,7 @@
 """Shared fixtures: the real data, a tiny corpus, composed configs."""
 
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +52,14 @@ def _skipped_without_model():
         return (yield)
     except ModelUnavailable as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def hears_ctrl_c():
+    """A shell's background job ignores SIGINT, and so would tests that run in one and the commands that they start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

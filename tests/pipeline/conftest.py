@@ -33,11 +33,6 @@ GRID = {
 LIMIT = 300  # seconds until a command counts as hung
 
 
-def _hear_ctrl_c() -> None:
-    """A shell's background job ignores SIGINT, and so would every child of tests that run in one."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 @dataclass(frozen=True)
 class Lab:
     """A copy of the project to edit and to run commands in."""
@@ -66,7 +61,6 @@ class Lab:
             env=environment,
             text=True,
             start_new_session=True,
-            preexec_fn=_hear_ctrl_c,
             **streams,
             **options,
         )

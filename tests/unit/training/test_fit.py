@@ -121,16 +121,7 @@ def test_bf16_trains(news, tmp_path):
     assert fitted.epochs == 1
 
 
-@pytest.fixture
-def hears_ctrl_c():
-    """A shell's background job ignores SIGINT, and so would tests that run in one."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-@pytest.mark.usefixtures("hears_ctrl_c")
 def test_ctrl_c_ends_with_a_message_and_keeps_the_checkpoint(news, tmp_path):
     def interrupt(metrics, epoch):
         os.kill(os.getpid(), signal.SIGINT)
