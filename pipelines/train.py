@@ -60,7 +60,9 @@ def train(cfg: DictConfig, out: Path) -> float:
         )
         for view, card in by_view(getattr(trained.scorer.featuriser, "card_", None)).items():
             print(f"{who.data} {who.run_name}: word hashing{view and f' of {view}'}: {in_words(card)}")
-        trained.save(out / layout.MODEL, features=config["features"], encoder=config["encoder"])
+        trained.save(
+            out / layout.MODEL, features=config["features"], encoder=config["encoder"], committee=config["committee"]
+        )
         shutil.rmtree(checkpoints, ignore_errors=True)
         observe(trained, out, run)
         run.log_text(OmegaConf.to_yaml(cfg, resolve=True, sort_keys=True), "config.yaml")
@@ -94,6 +96,7 @@ def parts_of(cfg: DictConfig) -> Parts:
         schedule=Schedule(**cfg.trainer),
         evaluator=instantiate(cfg.evaluator),
         regime=built("regime"),
+        committee=cfg.committee,
     )
 
 

@@ -1,6 +1,6 @@
 """What identifies a training: its learning keys and its data. They find its run and its checkpoints again."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ LEARNING_KEYS = (
     "name",
     "features",
     "encoder",
+    "committee",
     "examples",
     "objective",
     "optimizer",
@@ -39,8 +40,8 @@ class Identity:
     def of(cls, config: Mapping[str, Any], processed: Path, triplets: Path) -> "Identity":
         """From a resolved config and the folders of the corpus and its triplets.
 
-        Files that are read besides (`features.vectors`, a regime's `alterations.vectors`) and what a teacher chose
-        (`examples.taught`) count as data: another file is another training.
+        Files that are read besides (`vectors` of the features or of a part of them, a regime's `alterations.vectors`)
+        and what a teacher chose (`examples.taught`) count as data: another file is another training.
         """
         learning = {key: _at(config, key) for key in LEARNING_KEYS}
         examples = config["examples"] or {}
@@ -50,7 +51,7 @@ class Identity:
             digest += folder_digest(triplets, [p.name for p in triplets.glob(f"{strategy}.*")])
         if taught and Path(taught).is_dir():
             digest += folder_digest(Path(taught), [p.name for p in Path(taught).iterdir()])
-        if vectors := config["features"].get("vectors"):
+        for vectors in _vectors(config["features"]):
             file = at_hand(Path(vectors))
             digest += folder_digest(file.parent, [file.name])
         name, seed = config["data"]["name"], config["seed"]
@@ -75,6 +76,14 @@ class Identity:
     def feature_key(self) -> str:
         """Names corpus and featuriser settings."""
         return f"{self.data}-{fingerprint({'features': self.learning['features']}, self.data_digest)}"
+
+
+def _vectors(features: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in features.items():
+        if isinstance(value, Mapping):
+            yield from _vectors(value)
+        elif name == "vectors" and value:
+            yield value
 
 
 def _at(config: Mapping[str, Any], key: str) -> Any:

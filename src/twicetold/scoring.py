@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -30,6 +31,7 @@ from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
 from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.features.saved import load_fitted
 from twicetold.models.protocol import Encoder, Rankable, Searchable
+from twicetold.modules.committee import committee_of
 
 BATCH = 1024  # texts or pairs encoded at once
 Matrix: TypeAlias = Any
@@ -159,7 +161,7 @@ def load_scorer(folder: Path) -> Scorer:
         raise FileNotFoundError(f"no trained model in {folder}: expected {layout.RECIPE} there; train it first")
     recipe = json.loads((folder / layout.RECIPE).read_text(encoding="utf-8"))
     featuriser = load_fitted(construct(recipe["features"]), folder)
-    encoder = construct(recipe["encoder"], **featuriser.shape)
+    encoder = committee_of([construct(recipe["encoder"], **featuriser.shape) for _ in range(recipe["committee"])])
     encoder.load_state_dict(load_file(folder / layout.WEIGHTS))
     decision = Decision.from_json(json.loads((folder / layout.DECISION).read_text(encoding="utf-8")))
     return Scorer(featuriser, encoder.eval(), decision, recipe["as_documents"])
@@ -172,11 +174,12 @@ def construct(config: Mapping[str, Any], **further: Any) -> Any:
         ValueError: if a target lies outside the library: a model folder must not run foreign code.
     """
     settings = {name: _constructed(value) for name, value in {**config, **further}.items() if name != "_convert_"}
-    target = settings.pop("_target_")
+    target, later = settings.pop("_target_"), settings.pop("_partial_", False)
     module, _, name = target.rpartition(".")
     if not module.startswith("twicetold."):
         raise ValueError(f"expected a _target_ within twicetold, got {target!r}: this model folder is not one of ours")
-    return getattr(importlib.import_module(module), name)(**settings)
+    made = getattr(importlib.import_module(module), name)
+    return partial(made, **settings) if later else made(**settings)
 
 
 def _constructed(value: Any) -> Any:

@@ -9,6 +9,7 @@ CONFIG = {
     "data": {"name": "small"},
     "features": {"vectors": "glove/mine.txt"},
     "encoder": {},
+    "committee": 1,
     "examples": {"_target_": None},
     "objective": {"_target_": None},
     "optimizer": {},
@@ -30,12 +31,16 @@ def of(tmp_path, monkeypatch):
     return lambda config: Identity.of(config, tmp_path / "processed", tmp_path / "triplets")
 
 
-def test_other_pretrained_vectors_in_the_same_file_are_another_training(of, tmp_path):
-    before = of(CONFIG)
-    assert of(CONFIG) == before
+@pytest.mark.parametrize(
+    "features", [CONFIG["features"], {"words": CONFIG["features"]}], ids=["its own", "those of a part"]
+)
+def test_other_pretrained_vectors_in_the_same_file_are_another_training(of, tmp_path, features):
+    config = {**CONFIG, "features": features}
+    before = of(config)
+    assert of(config) == before
     (tmp_path / "glove" / "mine.txt").write_text("the 1 3\n")
-    assert of(CONFIG).fingerprint != before.fingerprint
-    assert of(CONFIG).feature_key != before.feature_key
+    assert of(config).fingerprint != before.fingerprint
+    assert of(config).feature_key != before.feature_key
 
 
 def test_a_featuriser_without_vectors_depends_on_the_data_alone(of, tmp_path):

@@ -67,8 +67,14 @@ def test_parts_of_a_configuration_are_built_with_it():
     assert built.fit(TEXTS).shape["bounds"] == [0, len(WordHashing().fit(TEXTS).letter_grams_)]
 
 
+def test_a_partial_part_is_built_by_whoever_gets_it():
+    made = construct({**HASHING, "_partial_": True, "letters": 4})
+    assert made(words=1).get_params()["letters"] == 4
+
+
 @pytest.mark.parametrize(
-    "where", [lambda bad: bad, lambda bad: {**HASHING, "words": [bad]}, lambda bad: {**HASHING, "x": bad}]
+    "where",
+    [lambda bad: bad, lambda bad: {**HASHING, "words": [bad]}, lambda bad: {**HASHING, "x": bad | {"_partial_": True}}],
 )
 def test_foreign_code_is_refused_at_any_depth(where):
     with pytest.raises(ValueError, match=r"expected a _target_ within twicetold, got 'os\.system'"):

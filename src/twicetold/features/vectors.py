@@ -8,6 +8,7 @@ Shape letters: W words that are looked up, D dimensions.
 import os
 import tempfile
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,16 @@ def word_vectors(file: Path, words: Sequence[str]) -> NDArray[np.float32]:
     found = np.zeros((len(row), vectors.shape[1]), np.float32)
     found[row >= 0] = vectors[row[row >= 0]]
     return found
+
+
+def first_words(file: Path, count: int) -> list[str]:
+    """The words that the file begins with, at most so many: GloVe's own files have the frequent ones first.
+
+    Raises:
+        FileNotFoundError: if the file is not there, and is none that can be fetched.
+    """
+    with at_hand(file).open(encoding="utf-8") as lines:
+        return [line.partition(" ")[0] for line in islice(lines, count)]
 
 
 def at_hand(file: Path) -> Path:

@@ -7,13 +7,14 @@ Shape letters: N texts, M views.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from itertools import accumulate
 from typing import Any, Self
 
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from twicetold.features.nested import keep, kept
 from twicetold.features.rows import CsrRows, Featuriser, Texts
 
 
@@ -75,27 +76,18 @@ class Views(BaseEstimator):
                 )
             fitted = clone(view.featuriser).fit(column)
             widths.append(fitted.shape["width"])
-            state = {name: value for name, value in vars(fitted).items() if name.endswith("_")}
-            if card := state.pop("card_", None):
+            if card := getattr(fitted, "card_", None):
                 self.card_[view.name] = card
-            for name, value in state.items():
-                setattr(self, f"{view.name}__{name}", value)
+            keep(self, view.name, fitted)
         self.bounds_ = [0, *accumulate(widths)]
         return self
 
     def transform(self, texts: Texts) -> CsrRows:
         """One row per text, the views side by side."""
         check_is_fitted(self)
-        return CsrRows.from_scipy(
-            sp.hstack([self._fitted(view).transform(view.read(texts)).to_scipy() for view in self.views], format="csr")
-        )
-
-    def _fitted(self, view: View) -> Any:
-        featuriser, prefix = clone(view.featuriser), f"{view.name}__"
-        for name, value in vars(self).items():
-            if name.startswith(prefix):
-                setattr(featuriser, name.removeprefix(prefix), value)
-        return featuriser
+        parts = (kept(self, view.name, view.featuriser).transform(view.read(texts)) for view in self.views)
+        rows: CsrRows = reduce(CsrRows.beside, parts)
+        return rows
 
     @property
     def shape(self) -> Mapping[str, Any]:

@@ -8,10 +8,13 @@ mean of those of its parts, as in the authors' program (their paper takes the su
 Two things are not as published. n is 3 and 4, where the paper has 3 to 6; and n-grams are those of train, each with a
 column of its own, where the paper hashes all of them into two million.
 
-Shape letters: N texts, K entries, U distinct words, V words of the vocabulary.
+Words may come with pretrained vectors besides (`vectors`), those among them that train lacks as well.
+
+Shape letters: N texts, K entries, U distinct words, V words of the vocabulary, D dimensions of pretrained vectors.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -27,6 +30,7 @@ from twicetold.features.letter_grams import as_numbers, as_strings, letter_grams
 from twicetold.features.rows import CsrRows
 from twicetold.features.splitting import words
 from twicetold.features.tokens import UNKNOWN_NAME, occurrences, smooth_weights, vocabulary_of
+from twicetold.features.vectors import first_words, word_vectors
 from twicetold.features.word_hashing import known_grams
 
 SIZES = (3, 4)  # n
@@ -38,29 +42,45 @@ class WordGrams(BaseEstimator):
     Args:
         min_df: words in fewer train texts than this have no column of their own.
         smooth: weigh words by `tokens.smooth_weights`; None: every word has weight 1.
+        vectors: file of pretrained vectors in GloVe's text format, which the encoder gets as `vectors`; fetched if it
+            is one of GloVe's own and not there yet. None for none.
+        further: so many words that the file begins with get a number too where train lacks them. Nothing is learnt
+            for such a word itself, so it is a part of no mean.
 
     Attributes:
-        vocabulary_: the words numbered 1, 2, ...
+        vocabulary_: the words numbered 1, 2, ...; those that train lacks come last.
         counts_: (1 + V,) int64, how often each number occurs in the train texts; 0 for unknown words.
         grams_: the n-grams, in the order of the columns from 1 + V on, the shorter ones first.
     """
 
     ordered = True
 
-    def __init__(self, min_df: int = 1, smooth: float | None = None) -> None:
+    def __init__(
+        self, min_df: int = 1, smooth: float | None = None, vectors: str | None = None, further: int = 0
+    ) -> None:
         self.min_df = min_df
         self.smooth = smooth
+        self.vectors = vectors
+        self.further = further
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
-        """Learn the words and their n-grams.
+        """Learn the words and their n-grams, and look the words up among the pretrained vectors.
 
         Raises:
-            ValueError: if no word is left.
+            ValueError: if no word is left, or further ones are to come from no file.
         """
+        if self.further and self.vectors is None:
+            raise ValueError(f"further={self.further} words would be those of a file of vectors: set vectors too, or 0")
         tokens = words(texts, lower_case=True)
-        self.vocabulary_ = vocabulary_of(tokens, min_df=self.min_df, max_size=None)
+        learnt = vocabulary_of(tokens, min_df=self.min_df, max_size=None)
+        self.vocabulary_ = learnt
+        self._vectors = None  # not part of the saved state, see `tokens.Words`
+        if self.vectors is not None:
+            self.vocabulary_ = list(dict.fromkeys([*learnt, *first_words(Path(self.vectors), self.further)]))
+            self._vectors = word_vectors(Path(self.vectors), self.vocabulary_)
         self.counts_ = occurrences(tokens, self.vocabulary_)
-        spelt = encoded(self.vocabulary_)
+        self.counts_[1 + len(learnt) :] = 0  # too rare to be learnt
+        spelt = encoded(learnt)
         self.grams_: list[str] = [
             g for size in SIZES for g in as_strings(np.unique(letter_grams(spelt, size)[0]), size)
         ]
@@ -74,10 +94,10 @@ class WordGrams(BaseEstimator):
         number = np.asarray(pc.fill_null(place, -1)).astype(np.int64) + 1 + UNKNOWN_TOKEN  # (U,)
         columns, offsets = self._distinct(number, encoded(tokens.spellings.to_pylist()))
         sizes = np.diff(offsets)
-        parts = sizes - (number == UNKNOWN_TOKEN)  # the number 0 has no vector, and no part in the mean
+        parts = sizes - (self.counts_[number] == 0)  # a number that is not learnt has no vector, no part in the mean
         weights = np.ones(len(self.counts_)) if self.smooth is None else smooth_weights(self.counts_, self.smooth)
         values = np.repeat(weights[number] / np.maximum(parts, 1), sizes).astype(np.float32)
-        length = np.where(parts > 0, sizes, 0)[tokens.codes]
+        length = np.where((parts > 0) | (number != UNKNOWN_TOKEN), sizes, 0)[tokens.codes]
         entries = runs(offsets[tokens.codes], length)  # (K,)
         ends = np.concatenate([[0], np.cumsum(length)])
         return CsrRows(ends[tokens.offsets], columns[entries].astype(np.int32), values[entries], self.shape["width"])
@@ -100,8 +120,14 @@ class WordGrams(BaseEstimator):
 
     @property
     def shape(self) -> dict[str, Any]:
-        """`width`: number of columns, the one for unknown words included; `counts`, (1 + V,), of the words."""
-        return {"width": 1 + len(self.vocabulary_) + len(self.grams_), "counts": self.counts_}
+        """`width`: number of columns, the one for unknown words included; `counts`, (1 + V,), of the words.
+
+        And `vectors`, (1 + V, D), if any; a word without a pretrained vector has a row of zeros there.
+        """
+        shape = {"width": 1 + len(self.vocabulary_) + len(self.grams_), "counts": self.counts_}
+        if (found := getattr(self, "_vectors", None)) is not None:
+            shape["vectors"] = np.pad(found, ((1, 0), (0, 0)))
+        return shape
 
     def get_feature_names_out(self) -> NDArray[np.object_]:
         """(width,) words and n-grams in column order, as scikit-learn's transformers give them."""

@@ -13,33 +13,42 @@ Yang, Zhang, Gao, Ji and Chen, Simple and Effective Text Matching with Richer Al
     x₁ = e                                 embedded words
     x₂ = [e; o₁],  x_n = [e; (o_{n−1} + o_{n−2}) / √2]
 
-The last block's o is pooled by its maximum over each text, to u and v, and a network compares them. Beside the paper's
-network stands the cosine of the two texts' mean word vectors, which is what a text can give alone:
+The last block's o is pooled by its maximum and its mean over each text, to u and v, and a network compares them. Beside
+the paper's network stands the cosine of the two texts' mean word vectors, which is what a text can give alone:
 
     s = a · cos(ē_left, ē_right) + H([u + v; |u − v|; u ∘ v])    log-odds of "says the same"
 
 Other than in the paper, the score does not depend on which text is left: H sees u + v where theirs has u and v. A word
 that the other text has as well is marked by a vector of its own (Brahma, REGMAPR, arXiv:1808.04343). And its embedding
-is the mean over the word and its letter n-grams, as in fastText, if the featuriser gives those.
+is the mean over the word and its letter n-grams, as in fastText, if the featuriser gives those; pretrained vectors, if
+it gives those too, stay as they are and join e.
+
+Words one by one generalise, whole texts are known by heart sooner: another family that reads the text as a bag may
+judge beside RE2 (`beside`), in a committee of two, as wide and deep networks do together (Cheng et al., DLRS 2016,
+arXiv:1606.07792). There they share one loss; here each has its own, or the one that learns faster leaves the other
+nothing to learn.
 
 There is no vector for a text to search by: pairs only.
 
-Shape letters: B texts or pairs, V columns, C columns that are words, W words of a batch, E embedding and H hidden
-dimensions, D dimensions of a block's input.
+Shape letters: B texts or pairs, V columns, C columns that are words, W words of a batch, E embedding, G pretrained and
+H hidden dimensions, D dimensions of a block's input.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
-from torch.nn.functional import cosine_similarity, dropout, gelu, linear
+from torch.nn.functional import cosine_similarity, dropout, embedding, gelu, linear
 
 from twicetold.encoding import UNKNOWN_TOKEN, Encoding, SparseRows
 from twicetold.modules.alignment import Alignment, Facing
+from twicetold.modules.committee import Committee
 from twicetold.modules.first_layer import product
-from twicetold.modules.hashing import word_rows
+from twicetold.modules.hashing import columns, word_rows
 from twicetold.modules.pooling import Pooling
 from twicetold.modules.sequence import RaggedConvolution, with_known_token
 from twicetold.modules.two_tower import dense
@@ -52,6 +61,8 @@ class Words:
     """The words of a batch of texts, one text after another."""
 
     vectors: Float[Tensor, "W E"]
+    given: Float[Tensor, "W G"]
+    """(W, G) pretrained vectors, which are not trained."""
     identity: Int64[Tensor, " W"]
     """(W,) a number for each spelling; 0 for a word that the vocabulary knows nothing of."""
     offsets: Int64[Tensor, " _"]
@@ -60,19 +71,78 @@ class Words:
     """(B,) which texts have a known word."""
 
 
-class Cross(nn.Module):
+class Cross(Committee):
+    """RE2, by itself or beside a family that reads the text as a bag.
+
+    Args:
+        width: V, number of columns.
+        bag: how many columns, the first ones, are a bag's; what follows is the words.
+        beside: from the width of the bag to the family beside RE2, or None.
+        further: of RE2, see there.
+
+    Raises:
+        ValueError: if there is one beside, and no bag for it to read.
+    """
+
+    def __init__(
+        self, *, width: int, bag: int = 0, beside: Callable[..., nn.Module] | None = None, **further: Any
+    ) -> None:
+        members: list[nn.Module] = [Reading(Re2(width=width - bag, **further), bag, width)]
+        if beside is not None:
+            if not bag:
+                raise ValueError(
+                    "encoder.beside reads a bag, and the features have none: choose features=bag_and_words, or "
+                    "encoder.beside=null"
+                )
+            members.append(Reading(beside(width=bag), 0, bag))
+        super().__init__(members)
+
+
+class Reading(nn.Module):
+    """An encoder that sees some of the columns alone.
+
+    Args:
+        encoder: of so many columns.
+        start: the first of them.
+        end: the one after the last.
+    """
+
+    def __init__(self, encoder: nn.Module, start: int, end: int) -> None:
+        super().__init__()
+        self.encoder: Any = encoder
+        self.bounds = (start, end)
+
+    def encode(self, features: SparseRows) -> Encoding:
+        """What the encoder makes of its columns."""
+        encoding: Encoding = self.encoder.encode(columns(features, *self.bounds))
+        return encoding
+
+    def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
+        """(B,) what the encoder scores."""
+        scores: Tensor = self.encoder.score(left, right)
+        return scores
+
+
+class Re2(nn.Module):
     """Embeddings, blocks of encoder, alignment and fusion, pooling, prediction.
 
     Args:
         width: V, number of columns.
         embedding: E, dimensions of a word's vector.
+        spread: deviation of its entries at the start.
+        given: G, dimensions of the pretrained vectors; 0 for none.
         hidden: H, of every layer.
         blocks: how often the texts are aligned.
         layers: convolutions of a block's encoder.
         window: words that a convolution sees, an odd number.
         dropout: share of a layer's inputs that a training step leaves out.
         sharpness: a at the start of training.
-        counts: (C,) one for each column that is a word; the others are n-grams, and follow their word. None: all are.
+        counts: (C,) one for each column that is a word, how often train has it; the others are n-grams, and follow
+            their word. None: all are words.
+        vectors: (C, G) the pretrained vectors; None where a trained model is to be loaded.
+
+    Raises:
+        ValueError: if the pretrained vectors have another shape.
     """
 
     def __init__(
@@ -80,6 +150,8 @@ class Cross(nn.Module):
         *,
         width: int,
         embedding: int,
+        spread: float,
+        given: int,
         hidden: int,
         blocks: int,
         layers: int,
@@ -87,17 +159,29 @@ class Cross(nn.Module):
         dropout: float,
         sharpness: float,
         counts: Int64[np.ndarray, " C"] | None = None,
+        vectors: Float[np.ndarray, "C G"] | None = None,
     ) -> None:
         super().__init__()
         self.words = width if counts is None else len(counts)
-        self.table = nn.Parameter(torch.randn(width, embedding) / embedding**0.5)
+        self.table = nn.Parameter(torch.randn(width, embedding) * spread)
+        if counts is not None:  # a word that train lacks would keep what it begins with
+            self.table.data[: len(counts)][torch.from_numpy(np.asarray(counts) == 0)] = 0
+        self.given: Tensor
+        self.register_buffer("given", _alike(vectors, self.words, given))
         self.mark = nn.Parameter(torch.zeros(embedding))
-        sizes = [embedding] + [embedding + hidden] * (blocks - 1)
+        size = embedding + given
+        sizes = [size] + [size + hidden] * (blocks - 1)
         self.blocks = nn.ModuleList(Block(s, hidden, layers=layers, window=window, dropout=dropout) for s in sizes)
-        self.mean, self.most = Pooling("mean", embedding), Pooling("max", hidden)
+        self.mean, self.most, self.average = (
+            Pooling(*how) for how in (("mean", embedding), ("max", hidden), ("mean", hidden))
+        )
         self.sharpness = nn.Parameter(torch.tensor(sharpness))
         self.predict = nn.Sequential(
-            nn.Dropout(dropout), nn.Linear(3 * hidden, hidden), nn.GELU(), nn.Dropout(dropout), nn.Linear(hidden, 1)
+            nn.Dropout(dropout),
+            nn.Linear(6 * hidden, 2 * hidden),
+            nn.GELU(),
+            nn.Dropout(dropout),
+            nn.Linear(2 * hidden, 1),
         )
         self.apply(_initialise)
 
@@ -105,22 +189,24 @@ class Cross(nn.Module):
         """What a text gives alone: the mean of its words' vectors, (B, E), and the words themselves."""
         entries, offsets = word_rows(features, self.words)
         vectors = product(entries, self.table, but=UNKNOWN_TOKEN)  # sparse (W, V) -> (W, E)
-        words = Words(vectors, _identity(entries), offsets, with_known_token(features))
+        given = embedding(entries.indices[entries.offsets[:-1]], self.given)  # (W,) -> (W, G)
+        words = Words(vectors, given, _identity(entries), offsets, with_known_token(features))
         return Encoding(self.mean(vectors, words.offsets), {"words": words})  # (W, E) -> (B, E)
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
         """(B,) log-odds that each pair says the same; 0, undecided, where a text has no known word."""
         one, other = left.extras["words"], right.extras["words"]
         facing = Facing.of(offsets := torch.cat([one.offsets, one.offsets[-1] + other.offsets[1:]]))
-        marked = _shared(one, other)[:, None] * self.mark  # (W,) -> (W, E)
-        embedded = torch.cat([one.vectors, other.vectors]) + marked
+        marked = torch.cat([one.vectors, other.vectors]) + _shared(one, other)[:, None] * self.mark  # (W, E)
+        embedded = torch.cat([marked, torch.cat([one.given, other.given])], 1)  # (W, E + G)
         x, fused = embedded, []
         for block in self.blocks:
             fused.append(block(x, offsets, facing))  # (W, D) -> (W, H)
             earlier = fused[0] if len(fused) == 1 else (fused[-1] + fused[-2]) / 2**0.5
-            x = torch.cat([embedded.to(earlier.dtype), earlier], 1)  # (W, E + H)
-        u, v = self.most(fused[-1], offsets).chunk(2)  # (W, H) -> 2 (B, H)
-        compared: Tensor = self.predict(torch.cat([u + v, (u - v).abs(), u * v], 1)).squeeze(1)  # (B, 3 H) -> (B,)
+            x = torch.cat([embedded.to(earlier.dtype), earlier], 1)  # (W, E + G + H)
+        last = fused[-1]
+        u, v = torch.cat([self.most(last, offsets), self.average(last, offsets)], 1).chunk(2)  # (W, H) -> 2 (B, 2 H)
+        compared: Tensor = self.predict(torch.cat([u + v, (u - v).abs(), u * v], 1)).squeeze(1)  # (B, 6 H) -> (B,)
         alike = cosine_similarity(dense(left), dense(right), dim=1)
         scores: Tensor = (self.sharpness * alike + compared.float()) * (one.known & other.known)
         return scores
@@ -188,6 +274,25 @@ def _initialise(layer: nn.Module) -> None:
         assert layer.bias is not None
         nn.init.kaiming_normal_(layer.weight, nonlinearity="relu" if layer.weight.shape[0] > 1 else "linear")
         nn.init.zeros_(layer.bias)
+
+
+def _alike(vectors: Float[np.ndarray, "C G"] | None, words: int, size: int) -> Float[Tensor, "C G"]:
+    """(C, G) the vectors about their mean, of length 1 on average; zeros stay zeros, and stand for those to be loaded.
+
+    Raises:
+        ValueError: if there are vectors, and of another shape.
+    """
+    if vectors is None:
+        return torch.zeros(words, size)
+    if vectors.shape != (words, size):
+        raise ValueError(
+            f"the pretrained vectors have {vectors.shape[1]} dimensions for each of {vectors.shape[0]} words, but the "
+            f"encoder wants {size} for each of {words}: set encoder.given={vectors.shape[1]}"
+        )
+    found = vectors.any(axis=1, keepdims=True)
+    centred = np.where(found, vectors - vectors.mean(axis=0, where=found, keepdims=True), 0)
+    length = np.linalg.norm(centred, axis=1, keepdims=True).mean(where=found)
+    return torch.from_numpy(centred / length).float()
 
 
 def _identity(words: SparseRows) -> Int64[Tensor, " W"]:

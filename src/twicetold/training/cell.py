@@ -24,6 +24,7 @@ from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.features.saved import save_fitted
 from twicetold.files import write_folder, write_text
 from twicetold.models.protocol import Encoder, OnFrozen, Settling
+from twicetold.modules.committee import committee_of, members_of
 from twicetold.objectives.protocol import Objective
 from twicetold.regimes.protocol import Regime
 from twicetold.scoring import BATCH, Scorer, evaluation_inputs, score_pairs
@@ -37,7 +38,8 @@ class Parts:
     """What a recipe chose, ready to be put together.
 
     Raises:
-        ValueError: if there is a regime, and nothing is learnt by gradient descent.
+        ValueError: if there is a regime or a committee of several, and nothing is learnt by gradient descent; or a
+            committee of nobody.
     """
 
     featuriser: Featuriser
@@ -51,8 +53,17 @@ class Parts:
     evaluator: Standard
     regime: Regime | None = None
     """None: the examples as they are."""
+    committee: int = 1
+    """So many encoders, each trained by itself on the same batches."""
 
     def __post_init__(self) -> None:
+        if self.committee < 1:
+            raise ValueError(f"committee must be at least 1, the family as it is; got {self.committee}")
+        if self.committee > 1 and (self.objective is None or isinstance(self.make_optimizer, Solver)):
+            raise ValueError(
+                f"committee={self.committee}: encoders that are not trained by gradient descent would all be the same; "
+                "choose committee=1"
+            )
         if self.regime is None:
             return
         if self.objective is None or self.examples is None:
@@ -87,13 +98,16 @@ class Trained:
     seconds: float
     texts_per_second: float
 
-    def save(self, folder: Path, *, features: Mapping[str, Any], encoder: Mapping[str, Any]) -> None:
+    def save(
+        self, folder: Path, *, features: Mapping[str, Any], encoder: Mapping[str, Any], committee: int = 1
+    ) -> None:
         """Write everything that scoring needs to `folder`, all of it or nothing.
 
         Args:
             folder: the model folder.
             features: configuration that the featuriser was built from.
-            encoder: configuration that the encoder was built from.
+            encoder: configuration that the encoder, or each of a committee, was built from.
+            committee: how many of them there are.
         """
         training = {"parameters": self.parameters, "metric": self.metric, **asdict(self.fitted)}
         weights = self.scorer.encoder.state_dict()
@@ -104,6 +118,7 @@ class Trained:
                 layout.RECIPE: {
                     "features": features,
                     "encoder": encoder,
+                    "committee": committee,
                     "as_documents": self.scorer.as_documents,
                 },
                 layout.DECISION: asdict(self.scorer.decision),
@@ -135,7 +150,7 @@ def train_cell(
             index = parts.regime.examples(index, corpus, seed=seed)
         rows = with_further(featuriser, rows, index.further, fields_like(featuriser, corpus, index.further_like))
     torch.manual_seed(seed)
-    encoder = parts.encoder_of(featuriser.shape)
+    encoder: Encoder = committee_of([parts.encoder_of(featuriser.shape) for _ in range(parts.committee)])
     if isinstance(encoder, OnFrozen):
         rows = with_token_vectors(encoder, rows, places.features, device=runtime.device)
 
@@ -197,11 +212,11 @@ def train_cell(
 
 def settle(encoder: Encoder, rows: CsrRows, corpus: Corpus) -> None:
     """Fit on train what a family fits in closed form, if it is of that kind."""
-    if not isinstance(encoder, Settling):
-        return
     train = corpus.members["train"]
-    with torch.no_grad():
-        encoder.settle(rows.gather(train[start : start + BATCH]) for start in range(0, len(train), BATCH))
+    for member in members_of(encoder):
+        if isinstance(member, Settling):
+            with torch.no_grad():
+                member.settle(rows.gather(train[start : start + BATCH]) for start in range(0, len(train), BATCH))
 
 
 def _speed(featuriser: Featuriser, encoder: Encoder, corpus: Corpus) -> float:

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +20,30 @@ def test_gathered_rows_are_the_rows_asked_for(seed, chosen):
     chosen = np.array(chosen, np.int64)
     batch = CsrRows.from_scipy(matrix).gather(chosen)
     np.testing.assert_array_equal(matrix.toarray()[chosen], dense_of(batch))
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
+def test_rows_beside_others_are_theirs_side_by_side(seed, one_binary, other_binary):
+    rng = np.random.default_rng(seed)
+    one, other = (sp.random(9, width, density=0.4, format="csr", dtype=np.float32, rng=rng) for width in (6, 4))
+    rows = CsrRows.from_scipy(one, binary=one_binary).beside(CsrRows.from_scipy(other, binary=other_binary))
+    expected = [
+        (m.toarray() != 0) if binary else m.toarray() for m, binary in ((one, one_binary), (other, other_binary))
+    ]
+    np.testing.assert_array_equal(rows.to_scipy().toarray(), np.hstack(expected))
+
+
+def test_sequences_beside_others_keep_their_order():
+    one = CsrRows(np.array([0, 2, 3]), np.array([2, 0, 1], np.int32), None, 3)
+    rows = one.beside(CsrRows(np.array([0, 0, 3]), np.array([1, 0, 1], np.int32), None, 2))
+    assert rows.values is None
+    assert [row.tolist() for row in np.split(rows.indices, rows.indptr[1:-1])] == [[2, 0], [1, 4, 3, 4]]
+
+
+def test_rows_of_other_texts_are_not_put_beside():
+    one = CsrRows(np.array([0, 1]), np.array([0], np.int32), None, 3)
+    with pytest.raises(ValueError, match="got 1 and 0"):
+        one.beside(CsrRows(np.array([0]), np.array([], np.int32), None, 2))
 
 
 def test_saved_rows_load_as_they_were(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 from twicetold.features import vectors
 from twicetold.features.tokens import Words
-from twicetold.features.vectors import word_vectors
+from twicetold.features.vectors import first_words, word_vectors
 
 LINES = 'the 0.5 -1 2\n" 1 1 1\n, 3 3 3\n. . 9 9 9\nbank 1e-3 0.25 -4\nnull 7 7 7\n'
 
@@ -38,6 +38,11 @@ def test_lines_with_a_blank_within_the_word_are_left_out(file):
 
 def test_no_known_word_gives_zeros(file):
     assert not word_vectors(file, ["unheardof"]).any()
+
+
+def test_the_first_words_are_those_that_the_file_begins_with(file):
+    assert first_words(file, 3) == ["the", '"', ","]
+    assert len(first_words(file, 100)) == 6
 
 
 def test_blocks_make_no_difference(file, monkeypatch):

@@ -72,3 +72,30 @@ def test_columns_are_as_many_as_names():
     featuriser = WordGrams().fit(TRAIN)
     assert len(featuriser.get_feature_names_out()) == featuriser.shape["width"]
     assert np.all(featuriser.transform(TRAIN).indices < featuriser.shape["width"])
+
+
+@pytest.fixture
+def vectors(tmp_path):
+    (tmp_path / "mine.txt").write_text("dog 1 2\nsat 3 4\nhat 5 6\nfar 7 8\n")
+    return str(tmp_path / "mine.txt")
+
+
+def test_words_get_their_pretrained_vectors_and_the_first_of_the_file_a_number_too(vectors):
+    featuriser = WordGrams(min_df=2, vectors=vectors, further=3).fit(TRAIN)
+    assert featuriser.vocabulary_ == ["cat", "dog", "sat", "hat"]
+    assert featuriser.counts_.tolist() == [0, 2, 0, 0, 0]  # `sat` is too rare to be learnt
+    assert featuriser.shape["vectors"].tolist() == [[0, 0], [0, 0], [1, 2], [3, 4], [5, 6]]
+    assert len(featuriser.get_feature_names_out()) == featuriser.shape["width"]
+
+
+def test_a_further_word_is_no_part_of_its_mean_and_stays_even_without_a_known_n_gram(vectors):
+    featuriser = WordGrams(min_df=2, vectors=vectors, further=3).fit(TRAIN)
+    hat, dog = entries(featuriser, ["hat", "dog"])
+    assert [name for name, _ in hat] == ["hat", "at#"]
+    assert hat[1][1] == 1
+    assert [name for name, _ in dog] == ["dog"]
+
+
+def test_further_words_come_from_a_file():
+    with pytest.raises(ValueError, match=r"further=3 words .* set vectors too, or 0"):
+        WordGrams(further=3).fit(TRAIN)

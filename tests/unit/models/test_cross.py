@@ -1,5 +1,7 @@
 """RE2: each layer against the paper's formula, and what a pair's score may depend on."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -7,10 +9,17 @@ from hydra.utils import instantiate
 from torch.nn.functional import cosine_similarity, gelu, pad
 
 from twicetold.encoding import SparseRows
-from twicetold.models.cross import Cross, Fusion
+from twicetold.features.bag_and_words import BagAndWords
+from twicetold.features.word_grams import WordGrams
+from twicetold.features.word_hashing import WordHashing
+from twicetold.models.cross import Cross, Fusion, Re2
+from twicetold.models.static_mlp import StaticMlp
+from twicetold.modules.committee import members_of
+from twicetold.modules.hashing import columns
 from twicetold.scoring import score_pairs
 
-SMALL = {"embedding": 6, "hidden": 5, "layers": 2, "window": 3, "dropout": 0.2, "sharpness": 5.0}
+SMALL = {"embedding": 6, "spread": 0.4, "hidden": 5, "layers": 2, "window": 3, "dropout": 0.2, "sharpness": 5.0}
+GIVEN = np.random.default_rng(0).normal(size=(9, 2)).astype(np.float32) * (np.arange(9) % 3 > 0)[:, None]
 LEFT = [[1, 2, 3], [4], [5, 5, 1, 2, 0, 3, 7], [], [0, 0], [6, 1]]
 RIGHT = [[3, 2], [4, 8, 1, 1], [2], [5], [1, 2], [0]]
 
@@ -22,7 +31,7 @@ def rows_of(texts, width=9):
 
 def encoder_of(blocks=2, **further):
     torch.manual_seed(0)
-    encoder = Cross(width=9, blocks=blocks, **SMALL | further).eval()
+    encoder = Re2(width=9, blocks=blocks, **SMALL | {"given": 0} | further).eval()
     with torch.no_grad():  # as if something had been learnt
         for parameter in (encoder.table, encoder.mark):
             parameter.normal_()
@@ -40,7 +49,8 @@ def naive_score(encoder, left, right):
     table = encoder.table.clone()
     table[0] = 0
     texts = [(left, right), (right, left)]
-    embedded = [table[own] + torch.tensor([[w in other and w > 0] for w in own]) * encoder.mark for own, other in texts]
+    marked = [table[own] + torch.tensor([[w in other and w > 0] for w in own]) * encoder.mark for own, other in texts]
+    embedded = [torch.cat([values, encoder.given[own]], 1) for values, (own, _) in zip(marked, texts)]
     inputs, outputs = embedded, []
     for block in encoder.blocks:
         values = []
@@ -61,14 +71,15 @@ def naive_score(encoder, left, right):
         outputs.append(fused)
         earlier = outputs[0] if len(outputs) == 1 else [(a + b) / 2**0.5 for a, b in zip(*outputs[-2:])]
         inputs = [torch.cat(both, 1) for both in zip(embedded, earlier)]
-    u, v = (o.amax(0) for o in outputs[-1])
+    u, v = (torch.cat([o.amax(0), o.mean(0)]) for o in outputs[-1])
     compared = encoder.predict(torch.cat([u + v, (u - v).abs(), u * v])).squeeze()
     return encoder.sharpness * cosine_similarity(*(table[text].mean(0) for text in (left, right)), dim=0) + compared
 
 
+@pytest.mark.parametrize("given", [{}, {"given": 2, "vectors": GIVEN}], ids=["learnt", "learnt and given"])
 @pytest.mark.parametrize("blocks", [1, 2, 3])
-def test_a_score_is_the_published_formula_whatever_pairs_are_beside_it(blocks):
-    encoder = encoder_of(blocks)
+def test_a_score_is_the_published_formula_whatever_pairs_are_beside_it(blocks, given):
+    encoder = encoder_of(blocks, **given)
     expected = torch.stack([naive_score(encoder, left, right) for left, right in zip(LEFT, RIGHT)])
     torch.testing.assert_close(score(encoder, LEFT, RIGHT), expected)
 
@@ -134,9 +145,62 @@ def test_other_words_of_the_same_pair_or_the_same_word_of_another_pair_get_no_ma
     assert torch.equal(plain, score(encoder, [[1, 2], [3]], [[3], [1, 2]]))
 
 
-@pytest.mark.parametrize("features", ["words", "subwords"])
+def test_given_vectors_lie_about_their_mean_at_length_one_and_words_without_one_at_zero():
+    given = encoder_of(given=2, vectors=GIVEN).given
+    found = GIVEN.any(axis=1)
+    assert not given[~found].any()
+    torch.testing.assert_close(given[found].mean(0), torch.zeros(2), atol=1e-6, rtol=0)
+    torch.testing.assert_close(given[found].norm(dim=1).mean(), torch.ones(()))
+
+
+def test_given_vectors_of_another_size_are_refused_with_what_to_set():
+    with pytest.raises(ValueError, match=r"2 dimensions for each of 9 words, .* wants 50 .* set encoder.given=2"):
+        encoder_of(given=50, vectors=GIVEN)
+
+
+def test_given_vectors_are_saved_and_not_trained():
+    encoder = encoder_of(given=2, vectors=GIVEN)
+    assert "given" not in dict(encoder.named_parameters())
+    loaded = encoder_of(given=2)
+    loaded.load_state_dict(encoder.state_dict())
+    assert torch.equal(score(encoder, LEFT, RIGHT), score(loaded, LEFT, RIGHT))
+
+
+def test_a_word_that_train_lacks_begins_at_zero_and_its_n_grams_do_not():
+    torch.manual_seed(0)
+    table = Re2(width=9, blocks=1, given=0, counts=np.array([0, 3, 0, 1]), **SMALL).table
+    assert [bool(row.any()) for row in table] == [False, True, False, True, *[True] * 5]
+
+
+BESIDE = {"embedding": 4, "own": 2, "spread": 0.5, "input_dropout": 0.0, "head": [6], "dropout": 0.0, "sharpness": 2.0}
+TRAIN = ["the cat sat", "a cat ran", "the cat ran far"]
+
+
+def test_the_score_is_the_mean_of_re2_on_the_words_and_a_family_beside_it_on_the_bag():
+    featuriser = BagAndWords(WordHashing(), WordGrams()).fit(TRAIN)
+    torch.manual_seed(0)
+    encoder = Cross(**featuriser.shape, blocks=1, given=0, beside=partial(StaticMlp, **BESIDE), **SMALL).eval()
+    rows, bag = featuriser.transform([*TRAIN, "a dog"]), featuriser.shape["bag"]
+    left, right = np.array([0, 0, 1, 2]), np.array([1, 2, 3, 2])
+
+    def scores(member, *bounds):
+        with torch.no_grad():
+            sides = (member.encode(columns(rows.gather(side), *bounds)) for side in (left, right))
+            return member.score(*sides).numpy()
+
+    re2, beside = (member.encoder for member in members_of(encoder))
+    expected = (scores(re2, bag, rows.width) + scores(beside, 0, bag)) / 2
+    np.testing.assert_allclose(score_pairs(encoder, rows, left, right), expected, rtol=1e-5)
+
+
+def test_a_family_beside_it_needs_a_bag_to_read():
+    with pytest.raises(ValueError, match=r"features=bag_and_words, or encoder.beside=null"):
+        Cross(width=9, blocks=1, given=0, beside=partial(StaticMlp, **BESIDE), **SMALL)
+
+
+@pytest.mark.parametrize("features", ["words", "subwords", "word_grams"])
 def test_any_sequence_will_do(features, composed, news):
-    cfg = composed("train", "data=toy_news", "model=cross", f"features={features}")
+    cfg = composed("train", "data=toy_news", "model=cross", f"features={features}", "encoder.beside=null")
     featuriser = instantiate(cfg.features).fit(news.texts_of("train"))
     rows = featuriser.transform(news.texts.to_pylist())
     encoder = instantiate(cfg.encoder, **featuriser.shape).eval()

@@ -1,0 +1,71 @@
+"""Two of every family judging together: they train, are saved and loaded, or it says why not."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hydra.utils import instantiate
+from omegaconf import OmegaConf
+
+from twicetold import layout
+from twicetold.mining import random
+from twicetold.scoring import load_scorer
+from twicetold.solvers.protocol import Solver
+from twicetold.training.cell import Parts, Places, train_cell
+from twicetold.training.schedule import Runtime, Schedule
+
+MODELS = sorted(p.stem for p in (Path(__file__).parents[2] / "conf/model").glob("*.yaml"))
+RUNTIME = Runtime(accelerator="cpu", workers=0, progress=False)
+
+
+def parts_of(cfg, committee):
+    objective, examples = (None if p._target_ is None else instantiate(p) for p in (cfg.objective, cfg.examples))
+    return Parts(
+        featuriser=instantiate(cfg.features),
+        encoder_of=lambda shape: instantiate(cfg.encoder, **shape),
+        examples=examples,
+        objective=objective,
+        make_optimizer=instantiate(cfg.optimizer),
+        schedule=Schedule(**cfg.trainer),
+        evaluator=instantiate(cfg.evaluator),
+        committee=committee,
+    )
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_family_trains_in_twos_or_says_why_not(model, composed, questions, tmp_path):
+    cfg = composed("train", "data=toy_questions", f"model={model}", "trainer.epochs=1")
+    if cfg.objective._target_ is None or isinstance(instantiate(cfg.optimizer), Solver):
+        with pytest.raises(ValueError, match="would all be the same; choose committee=1"):
+            parts_of(cfg, committee=2)
+        return
+    sentences = [text.replace(" story", ". Story") for text in questions.texts.to_pylist()]  # as inverse cloze needs
+    corpus = replace(questions, texts=pa.array(sentences))
+    places = Places(*(tmp_path / name for name in ("triplets", "features", "checkpoints")))
+    strategy = cfg.examples.get("strategy", "random")
+    random.mine(corpus, seed=0, label="cluster", per_anchor=2).save(places.triplets / f"{strategy}.parquet")
+    trained = train_cell(
+        corpus,
+        parts_of(cfg, committee=2),
+        seed=0,
+        feature_key="key",
+        places=places,
+        runtime=RUNTIME,
+        on_epoch=lambda metrics, epoch: None,
+    )
+    settings = {name: OmegaConf.to_container(cfg[name], resolve=True) for name in ("features", "encoder")}
+    trained.save(tmp_path / "model", **settings, committee=2)
+    assert json.loads((tmp_path / "model" / layout.RECIPE).read_text())["committee"] == 2
+    sides = sentences[:10], sentences[10:20]
+    scores = load_scorer(tmp_path / "model").score(*sides)
+    np.testing.assert_array_equal(scores, trained.scorer.score(*sides))
+    assert len(np.unique(scores)) > 1
+
+
+def test_a_committee_of_nobody_is_refused(composed):
+    cfg = composed("train", "data=toy_questions", "model=dssm")
+    with pytest.raises(ValueError, match="committee must be at least 1, the family as it is; got 0"):
+        parts_of(cfg, committee=0)
