@@ -161,7 +161,8 @@ def load_scorer(folder: Path) -> Scorer:
         raise FileNotFoundError(f"no trained model in {folder}: expected {layout.RECIPE} there; train it first")
     recipe = json.loads((folder / layout.RECIPE).read_text(encoding="utf-8"))
     featuriser = load_fitted(construct(recipe["features"]), folder)
-    encoder = committee_of([construct(recipe["encoder"], **featuriser.shape) for _ in range(recipe["committee"])])
+    judges = recipe.get("committee", 1)  # older models have no committee
+    encoder = committee_of([construct(recipe["encoder"], **featuriser.shape) for _ in range(judges)])
     encoder.load_state_dict(load_file(folder / layout.WEIGHTS))
     decision = Decision.from_json(json.loads((folder / layout.DECISION).read_text(encoding="utf-8")))
     return Scorer(featuriser, encoder.eval(), decision, recipe["as_documents"])

@@ -50,6 +50,7 @@ class WordGrams(BaseEstimator):
     Attributes:
         vocabulary_: the words numbered 1, 2, ...; those that train lacks come last.
         counts_: (1 + V,) int64, how often each number occurs in the train texts; 0 for unknown words.
+        given_: D; 0 without pretrained vectors.
         grams_: the n-grams, in the order of the columns from 1 + V on, the shorter ones first.
     """
 
@@ -78,6 +79,7 @@ class WordGrams(BaseEstimator):
         if self.vectors is not None:
             self.vocabulary_ = list(dict.fromkeys([*learnt, *first_words(Path(self.vectors), self.further)]))
             self._vectors = word_vectors(Path(self.vectors), self.vocabulary_)
+        self.given_ = 0 if self._vectors is None else self._vectors.shape[1]
         self.counts_ = occurrences(tokens, self.vocabulary_)
         self.counts_[1 + len(learnt) :] = 0  # too rare to be learnt
         spelt = encoded(learnt)
@@ -122,9 +124,12 @@ class WordGrams(BaseEstimator):
     def shape(self) -> dict[str, Any]:
         """`width`: number of columns, the one for unknown words included; `counts`, (1 + V,), of the words.
 
-        And `vectors`, (1 + V, D), if any; a word without a pretrained vector has a row of zeros there.
+        If there are pretrained vectors, `given`, D, and until it is saved `vectors`, (1 + V, D); a word that has none
+        has a row of zeros there.
         """
         shape = {"width": 1 + len(self.vocabulary_) + len(self.grams_), "counts": self.counts_}
+        if self.given_:
+            shape["given"] = self.given_
         if (found := getattr(self, "_vectors", None)) is not None:
             shape["vectors"] = np.pad(found, ((1, 0), (0, 0)))
         return shape

@@ -130,13 +130,13 @@ class Re2(nn.Module):
         width: V, number of columns.
         embedding: E, dimensions of a word's vector.
         spread: deviation of its entries at the start.
-        given: G, dimensions of the pretrained vectors; 0 for none.
         hidden: H, of every layer.
         blocks: how often the texts are aligned.
         layers: convolutions of a block's encoder.
         window: words that a convolution sees, an odd number.
         dropout: share of a layer's inputs that a training step leaves out.
         sharpness: a at the start of training.
+        given: G, dimensions of the pretrained vectors; 0 for none.
         counts: (C,) one for each column that is a word, how often train has it; the others are n-grams, and follow
             their word. None: all are words.
         vectors: (C, G) the pretrained vectors; None where a trained model is to be loaded.
@@ -151,13 +151,13 @@ class Re2(nn.Module):
         width: int,
         embedding: int,
         spread: float,
-        given: int,
         hidden: int,
         blocks: int,
         layers: int,
         window: int,
         dropout: float,
         sharpness: float,
+        given: int = 0,
         counts: Int64[np.ndarray, " C"] | None = None,
         vectors: Float[np.ndarray, "C G"] | None = None,
     ) -> None:

@@ -50,5 +50,6 @@ def test_pretrained_vectors_are_handed_on_in_training_and_not_saved(tmp_path):
     save_fitted(featuriser, tmp_path / "model")
     loaded = load_fitted(clone(featuriser), tmp_path / "model")
     assert "vectors" not in loaded.shape
+    assert loaded.shape["given"] == 2
     assert loaded.shape["width"] == featuriser.shape["width"]
     np.testing.assert_array_equal(loaded.transform(NEW).indices, featuriser.transform(NEW).indices)

@@ -31,7 +31,7 @@ def rows_of(texts, width=9):
 
 def encoder_of(blocks=2, **further):
     torch.manual_seed(0)
-    encoder = Re2(width=9, blocks=blocks, **SMALL | {"given": 0} | further).eval()
+    encoder = Re2(width=9, blocks=blocks, **SMALL | further).eval()
     with torch.no_grad():  # as if something had been learnt
         for parameter in (encoder.table, encoder.mark):
             parameter.normal_()
@@ -168,7 +168,7 @@ def test_given_vectors_are_saved_and_not_trained():
 
 def test_a_word_that_train_lacks_begins_at_zero_and_its_n_grams_do_not():
     torch.manual_seed(0)
-    table = Re2(width=9, blocks=1, given=0, counts=np.array([0, 3, 0, 1]), **SMALL).table
+    table = Re2(width=9, blocks=1, counts=np.array([0, 3, 0, 1]), **SMALL).table
     assert [bool(row.any()) for row in table] == [False, True, False, True, *[True] * 5]
 
 
@@ -179,7 +179,7 @@ TRAIN = ["the cat sat", "a cat ran", "the cat ran far"]
 def test_the_score_is_the_mean_of_re2_on_the_words_and_a_family_beside_it_on_the_bag():
     featuriser = BagAndWords(WordHashing(), WordGrams()).fit(TRAIN)
     torch.manual_seed(0)
-    encoder = Cross(**featuriser.shape, blocks=1, given=0, beside=partial(StaticMlp, **BESIDE), **SMALL).eval()
+    encoder = Cross(**featuriser.shape, blocks=1, beside=partial(StaticMlp, **BESIDE), **SMALL).eval()
     rows, bag = featuriser.transform([*TRAIN, "a dog"]), featuriser.shape["bag"]
     left, right = np.array([0, 0, 1, 2]), np.array([1, 2, 3, 2])
 
@@ -195,7 +195,7 @@ def test_the_score_is_the_mean_of_re2_on_the_words_and_a_family_beside_it_on_the
 
 def test_a_family_beside_it_needs_a_bag_to_read():
     with pytest.raises(ValueError, match=r"features=bag_and_words, or encoder.beside=null"):
-        Cross(width=9, blocks=1, given=0, beside=partial(StaticMlp, **BESIDE), **SMALL)
+        Cross(width=9, blocks=1, beside=partial(StaticMlp, **BESIDE), **SMALL)
 
 
 @pytest.mark.parametrize("features", ["words", "subwords", "word_grams"])
