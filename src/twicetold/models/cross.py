@@ -51,7 +51,6 @@ from twicetold.modules.first_layer import product
 from twicetold.modules.hashing import columns, word_rows
 from twicetold.modules.pooling import Pooling
 from twicetold.modules.sequence import RaggedConvolution, with_known_token
-from twicetold.modules.two_tower import dense
 
 KNUTH = 0x9E3779B97F4A7C15 - (1 << 64)  # 2^64 over the golden ratio, as a signed number
 
@@ -186,12 +185,16 @@ class Re2(nn.Module):
         self.apply(_initialise)
 
     def encode(self, features: SparseRows) -> Encoding:
-        """What a text gives alone: the mean of its words' vectors, (B, E), and the words themselves."""
+        """The mean of the words' vectors, (B, E), and the words themselves, from which the score is made.
+
+        Nothing searches by the mean, so no objective moves it: a softmax over the batch would draw RE2 to what the
+        family beside it learns.
+        """
         entries, offsets = word_rows(features, self.words)
         vectors = product(entries, self.table, but=UNKNOWN_TOKEN)  # sparse (W, V) -> (W, E)
         given = embedding(entries.indices[entries.offsets[:-1]], self.given)  # (W,) -> (W, G)
         words = Words(vectors, given, _identity(entries), offsets, with_known_token(features))
-        return Encoding(self.mean(vectors, words.offsets), {"words": words})  # (W, E) -> (B, E)
+        return Encoding(self.mean(vectors, offsets).detach(), {"words": words})  # (W, E) -> (B, E)
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
         """(B,) log-odds that each pair says the same; 0, undecided, where a text has no known word."""
@@ -207,7 +210,7 @@ class Re2(nn.Module):
         last = fused[-1]
         u, v = torch.cat([self.most(last, offsets), self.average(last, offsets)], 1).chunk(2)  # (W, H) -> 2 (B, 2 H)
         compared: Tensor = self.predict(torch.cat([u + v, (u - v).abs(), u * v], 1)).squeeze(1)  # (B, 6 H) -> (B,)
-        alike = cosine_similarity(dense(left), dense(right), dim=1)
+        alike = cosine_similarity(self.mean(one.vectors, one.offsets), self.mean(other.vectors, other.offsets), dim=1)
         scores: Tensor = (self.sharpness * alike + compared.float()) * (one.known & other.known)
         return scores
 
