@@ -2,6 +2,33 @@
 
 import numpy as np
 import pytest
+from hydra.utils import instantiate
+
+from twicetold.training.cell import Parts
+from twicetold.training.schedule import Schedule
+
+
+@pytest.fixture
+def parts_of():
+    """From a composed config to what a training is made of."""
+
+    def built(part, **shape):
+        return None if part._target_ is None else instantiate(part, **shape)
+
+    def _parts_of(cfg):
+        return Parts(
+            featuriser=built(cfg.features),
+            encoder_of=lambda shape: built(cfg.encoder, **shape),
+            examples=built(cfg.examples),
+            objective=built(cfg.objective),
+            make_optimizer=built(cfg.optimizer),
+            schedule=Schedule(**cfg.trainer),
+            evaluator=built(cfg.evaluator),
+            regime=built(cfg.regime),
+            committee=cfg.committee,
+        )
+
+    return _parts_of
 
 
 @pytest.fixture(autouse=True)

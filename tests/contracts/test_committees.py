@@ -14,33 +14,19 @@ from twicetold import layout
 from twicetold.mining import random
 from twicetold.scoring import load_scorer
 from twicetold.solvers.protocol import Solver
-from twicetold.training.cell import Parts, Places, train_cell
-from twicetold.training.schedule import Runtime, Schedule
+from twicetold.training.cell import Places, train_cell
+from twicetold.training.schedule import Runtime
 
 MODELS = sorted(p.stem for p in (Path(__file__).parents[2] / "conf/model").glob("*.yaml"))
 RUNTIME = Runtime(accelerator="cpu", workers=0, progress=False)
 
 
-def parts_of(cfg, committee):
-    objective, examples = (None if p._target_ is None else instantiate(p) for p in (cfg.objective, cfg.examples))
-    return Parts(
-        featuriser=instantiate(cfg.features),
-        encoder_of=lambda shape: instantiate(cfg.encoder, **shape),
-        examples=examples,
-        objective=objective,
-        make_optimizer=instantiate(cfg.optimizer),
-        schedule=Schedule(**cfg.trainer),
-        evaluator=instantiate(cfg.evaluator),
-        committee=committee,
-    )
-
-
 @pytest.mark.parametrize("model", MODELS)
-def test_a_family_trains_in_twos_or_says_why_not(model, composed, questions, tmp_path):
-    cfg = composed("train", "data=toy_questions", f"model={model}", "trainer.epochs=1")
+def test_a_family_trains_in_twos_or_says_why_not(model, composed, questions, parts_of, tmp_path):
+    cfg = composed("train", "data=toy_questions", f"model={model}", "trainer.epochs=1", "committee=2")
     if cfg.objective._target_ is None or isinstance(instantiate(cfg.optimizer), Solver):
         with pytest.raises(ValueError, match="would all be the same; choose committee=1"):
-            parts_of(cfg, committee=2)
+            parts_of(cfg)
         return
     sentences = [text.replace(" story", ". Story") for text in questions.texts.to_pylist()]  # as inverse cloze needs
     corpus = replace(questions, texts=pa.array(sentences))
@@ -49,7 +35,7 @@ def test_a_family_trains_in_twos_or_says_why_not(model, composed, questions, tmp
     random.mine(corpus, seed=0, label="cluster", per_anchor=2).save(places.triplets / f"{strategy}.parquet")
     trained = train_cell(
         corpus,
-        parts_of(cfg, committee=2),
+        parts_of(cfg),
         seed=0,
         feature_key="key",
         places=places,
@@ -65,7 +51,7 @@ def test_a_family_trains_in_twos_or_says_why_not(model, composed, questions, tmp
     assert len(np.unique(scores)) > 1
 
 
-def test_a_committee_of_nobody_is_refused(composed):
-    cfg = composed("train", "data=toy_questions", "model=dssm")
+def test_a_committee_of_nobody_is_refused(composed, parts_of):
+    cfg = composed("train", "data=toy_questions", "model=dssm", "committee=0")
     with pytest.raises(ValueError, match="committee must be at least 1, the family as it is; got 0"):
-        parts_of(cfg, committee=0)
+        parts_of(cfg)

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from hydra.utils import instantiate
 
 from twicetold.features.cache import fields_like, inputs_of, with_further
 from twicetold.mining import random
@@ -20,34 +19,17 @@ MODELS = sorted(p.stem for p in (CONF / "model").glob("*.yaml"))
 REGIMES = sorted(p.stem for p in (CONF / "regime").glob("*.yaml") if p.stem != "none")
 
 
-def parts_of(cfg, objective, examples):
-    from twicetold.training.cell import Parts
-    from twicetold.training.schedule import Schedule
-
-    return Parts(
-        featuriser=instantiate(cfg.features),
-        encoder_of=lambda shape: instantiate(cfg.encoder, **shape),
-        examples=examples,
-        objective=objective,
-        make_optimizer=instantiate(cfg.optimizer),
-        schedule=Schedule(**cfg.trainer),
-        evaluator=instantiate(cfg.evaluator),
-        regime=instantiate(cfg.regime),
-    )
-
-
 @pytest.mark.parametrize(("model", "regime"), list(product(MODELS, REGIMES)))
-def test_a_family_trains_under_it_or_says_why_not(model, regime, composed, news, tmp_path):
+def test_a_family_trains_under_it_or_says_why_not(model, regime, composed, news, parts_of, tmp_path):
     from twicetold.data.examples import EpochBatches, GatheredExamples
     from twicetold.training.learner import Learner
 
     cfg = composed("train", "data=toy_news", f"model={model}", f"regime={regime}")
-    objective, examples = (None if p._target_ is None else instantiate(p) for p in (cfg.objective, cfg.examples))
-    if objective is None or cfg.optimizer._target_.startswith("twicetold.solvers"):
+    if cfg.objective._target_ is None or cfg.optimizer._target_.startswith("twicetold.solvers"):
         with pytest.raises(ValueError, match=r"choose .*regime=none"):
-            parts_of(cfg, objective, examples)
+            parts_of(cfg)
         return
-    parts = parts_of(cfg, objective, examples)
+    parts = parts_of(cfg)
     strategy = cfg.examples.get("strategy", "random")
     random.mine(news, seed=0, label="category", per_anchor=2).save(tmp_path / f"{strategy}.parquet")
     news = replace(news, texts=pa.array([text.replace(" story", ". Story") for text in news.texts.to_pylist()]))
@@ -57,13 +39,13 @@ def test_a_family_trains_under_it_or_says_why_not(model, regime, composed, news,
     encoder = parts.encoder_of(featuriser.shape)
     if regime == "consistency" and not isinstance(encoder, Searchable | Rankable):
         with pytest.raises(TypeError, match="reads both texts at once: choose regime=augment"):
-            parts.regime.objective(objective, encoder)
+            parts.regime.objective(parts.objective, encoder)
         return
-    index = parts.regime.examples(examples.index(news, tmp_path), news, seed=0)
+    index = parts.regime.examples(parts.examples.index(news, tmp_path), news, seed=0)
     rows = with_further(featuriser, rows, index.further, fields_like(featuriser, news, index.further_like))
     learner = Learner(
         encoder,
-        parts.regime.objective(objective, encoder),
+        parts.regime.objective(parts.objective, encoder),
         make_optimizer=partial(torch.optim.Adam),
         validate=lambda encoder: ("auroc", 0.0),
         seed=0,

@@ -74,7 +74,12 @@ def test_a_partial_part_is_built_by_whoever_gets_it():
 
 @pytest.mark.parametrize(
     "where",
-    [lambda bad: bad, lambda bad: {**HASHING, "words": [bad]}, lambda bad: {**HASHING, "x": bad | {"_partial_": True}}],
+    [
+        lambda bad: bad,
+        lambda bad: {**HASHING, "words": [bad]},
+        lambda bad: {**HASHING, "x": bad},
+        lambda bad: {**HASHING, "x": bad | {"_partial_": True}},
+    ],
 )
 def test_foreign_code_is_refused_at_any_depth(where):
     with pytest.raises(ValueError, match=r"expected a _target_ within twicetold, got 'os\.system'"):
