@@ -66,6 +66,8 @@ class Words:
     """(W,) a number for each spelling; 0 for a word that the vocabulary knows nothing of."""
     offsets: Int64[Tensor, " _"]
     """(B + 1,) text b has the words `offsets[b]` to `offsets[b + 1]`."""
+    mean: Float[Tensor, "B E"]
+    """(B, E) of each text's vectors."""
     known: Bool[Tensor, " B"]
     """(B,) which texts have a known word."""
 
@@ -193,8 +195,9 @@ class Re2(nn.Module):
         entries, offsets = word_rows(features, self.words)
         vectors = product(entries, self.table, but=UNKNOWN_TOKEN)  # sparse (W, V) -> (W, E)
         given = embedding(entries.indices[entries.offsets[:-1]], self.given)  # (W,) -> (W, G)
-        words = Words(vectors, given, _identity(entries), offsets, with_known_token(features))
-        return Encoding(self.mean(vectors, offsets).detach(), {"words": words})  # (W, E) -> (B, E)
+        mean = self.mean(vectors, offsets)  # (W, E) -> (B, E)
+        words = Words(vectors, given, _identity(entries), offsets, mean, with_known_token(features))
+        return Encoding(mean.detach(), {"words": words})
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
         """(B,) log-odds that each pair says the same; 0, undecided, where a text has no known word."""
@@ -210,7 +213,7 @@ class Re2(nn.Module):
         last = fused[-1]
         u, v = torch.cat([self.most(last, offsets), self.average(last, offsets)], 1).chunk(2)  # (W, H) -> 2 (B, 2 H)
         compared: Tensor = self.predict(torch.cat([u + v, (u - v).abs(), u * v], 1)).squeeze(1)  # (B, 6 H) -> (B,)
-        alike = cosine_similarity(self.mean(one.vectors, one.offsets), self.mean(other.vectors, other.offsets), dim=1)
+        alike = cosine_similarity(one.mean, other.mean, dim=1)
         scores: Tensor = (self.sharpness * alike + compared.float()) * (one.known & other.known)
         return scores
 
