@@ -12,6 +12,10 @@ The data are synthetic headlines of about 8 words, drawn by Zipf's law from V wo
 2. An epoch of batches alone, from memory-mapped rows, no workers:
    - `twicetold`: `train_loader`, one gather a batch.
    - `row by row`: a Dataset with one `__getitem__` a row, and a `collate_fn` that puts the tensors together.
+3. Steps of a large table, V = 100,000 vectors of 128: the sum of each batch's vectors, and its gradient.
+   - `twicetold`: with `training.memory.keep_freed_memory`, as `fit` does it.
+   - `given back`: as the C library comes, which takes each gradient's memory from the system anew. Measured before the
+     rest, since memory that is kept stays kept.
 
 Runs take turns; shown are medians. Other work on the same cores makes every way slower, though not equally so: threads
 that wait for each other at every small tensor suffer most. `--threads 1` suffers least; `OMP_WAIT_POLICY=passive` in
@@ -38,14 +42,19 @@ from twicetold.data.examples import EpochBatches, ExampleIndex, train_loader
 from twicetold.encoding import EncodedBatch, SparseRows
 from twicetold.features.rows import CsrRows
 from twicetold.models.dae import DenoisingAutoencoder
+from twicetold.modules.first_layer import product
 from twicetold.objectives import triplet
 from twicetold.objectives.denoising_triplet import DenoisingTriplet
 from twicetold.objectives.reconstruction import weighted_mean
 from twicetold.training.fit import fit
 from twicetold.training.learner import Learner
+from twicetold.training.memory import keep_freed_memory
 from twicetold.training.schedule import Runtime, Schedule
 
 HEADLINES, WORDS, CLASSES, BATCH, HIDDEN, MASKED, ALPHA = 10_000, 8, 4, 256, 50, 0.3, 10.0
+
+TABLE = 100_000, 128
+SETTLING = 10
 
 Way = Callable[[CsrRows, ExampleIndex, int], list[float]]
 """From the rows, the examples and a number of epochs to the seconds of each."""
@@ -202,6 +211,19 @@ def row_by_row(rows: CsrRows, index: ExampleIndex, epochs: int) -> list[float]:
     return [seconds(lambda: [len(batch) for batch, _ in loader]) for _ in range(epochs)]
 
 
+def large_table(batches: int) -> float:
+    """Median seconds of a step, those left out in which the C library's heap grows."""
+    rng = np.random.default_rng(0)
+    table = nn.Parameter(torch.randn(TABLE))
+    taken = []
+    for _ in range(SETTLING + batches):
+        words = torch.from_numpy(rng.integers(0, TABLE[0], BATCH * WORDS))
+        batch = SparseRows(words, torch.arange(0, len(words) + 1, WORDS), None, TABLE[0])
+        taken.append(seconds(lambda batch=batch: product(batch, table).sum().backward()))  # type: ignore[misc]
+        table.grad = None
+    return statistics.median(taken[SETTLING:])
+
+
 def seconds(run: Callable[[], object]) -> float:
     """What it takes."""
     start = time.perf_counter()
@@ -255,6 +277,9 @@ def main(arguments: list[str] | None = None) -> None:
         f"{HEADLINES:,} headlines, V = {width:,}, B = {BATCH}, {CLASSES} classes, {torch.get_num_threads()} threads",
         flush=True,
     )
+    given_back = large_table(2 * SETTLING)
+    keep_freed_memory()
+    kept = large_table(2 * SETTLING)
     with tempfile.TemporaryDirectory() as folder:
         headlines(width).save(Path(folder, "rows"))
         rows = CsrRows.load(Path(folder, "rows"))
@@ -263,6 +288,9 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"  dense and sparse loss of one batch differ by a relative {difference_of_losses(rows, index):.0e}")
         loading = {"twicetold": gathering, "row by row": row_by_row}
         show("batches alone", medians(loading, rows, index, rounds=rounds, epochs=4))
+    print(f"\na step of a table of {TABLE[0]:,} x {TABLE[1]}")
+    for name, taken in {"twicetold": kept, "given back": given_back}.items():
+        print(f"  {name:<11}{1e3 * taken:>10.3f} ms{taken / kept:>8.2f}x")
 
 
 if __name__ == "__main__":

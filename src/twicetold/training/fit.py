@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 from twicetold.files import write_file
 from twicetold.solvers.protocol import Steps
 from twicetold.training.learner import Learner
+from twicetold.training.memory import keep_freed_memory
 from twicetold.training.schedule import Fitted, OnEpoch, Runtime, Schedule
 
 logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)  # hints and advertisements at every start
@@ -94,6 +95,7 @@ def fit(
         KeyboardInterrupt: if the user stopped it; the checkpoints stay, and the next call resumes.
         ValueError: if the training diverged in its first epoch.
     """
+    keep_freed_memory()
     checkpoints.mkdir(parents=True, exist_ok=True)
     keep = Keep(checkpoints, on_epoch)
     callbacks: list[pl.Callback] = [keep]
