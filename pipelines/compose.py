@@ -24,6 +24,8 @@ def render(primary: str, target: Path, overrides: list[str]) -> None:
 
 
 def main() -> None:
+    if len(argv) != 2 or argv[1].startswith("-"):
+        raise SystemExit(f"expected one folder to write to, got {argv[1:]}: python pipelines/compose.py build/conf")
     grid, out = OmegaConf.load("params.yaml"), Path(argv[1])
     check(grid)
     data_overrides = [o for o in grid.overrides if o.lstrip("+~").startswith(("data.", "mining."))]

@@ -6,6 +6,7 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
+from twicetold.command_line import help_for
 from twicetold.data.download import RemoteFile, fetch
 from twicetold.errors import readable_errors
 
@@ -23,4 +24,5 @@ def main(cfg: DictConfig) -> None:
 
 
 if __name__ == "__main__":
+    help_for("data=toy_news")
     main()

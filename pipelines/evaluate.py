@@ -17,6 +17,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from twicetold import layout, tracking
+from twicetold.command_line import help_for
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
 from twicetold.evaluation.evaluators import Report
@@ -87,4 +88,5 @@ def write(report: Report, inputs: dict[str, ScoredPairs | DocumentVectors], out:
 
 
 if __name__ == "__main__":
+    help_for("data=toy_news", "model=static")
     main()

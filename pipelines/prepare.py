@@ -9,6 +9,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from twicetold import layout
+from twicetold.command_line import help_for
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
 
@@ -29,4 +30,5 @@ def main(cfg: DictConfig) -> None:
 
 
 if __name__ == "__main__":
+    help_for("data=toy_news")
     main()

@@ -15,6 +15,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from twicetold import layout, tracking
+from twicetold.command_line import help_for
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
 from twicetold.features.hashing_card import by_view, in_words
@@ -152,4 +153,5 @@ def example_of(corpus: Corpus) -> dict[str, list[str]]:
 
 
 if __name__ == "__main__":
+    help_for("data=toy_news", "model=static")
     main()

@@ -90,3 +90,19 @@ def test_a_bare_run_prints_the_choices_of_what_is_missing(lab, choices, group, n
     assert "Traceback" not in out
     assert f"{group}=<OPTION>" in out
     assert all(name in out for name in names)
+
+
+@pytest.mark.parametrize("stage", ["download", "prepare", "mine", "teach", "train", "evaluate", "explain"])
+def test_every_stage_answers_a_call_for_help(lab, stage):
+    out = lab.run("python", f"pipelines/{stage}.py", "--help")
+    assert "Override anything in the config" in out
+
+
+def test_help_is_about_what_was_chosen(lab):
+    assert "name: dae" in lab.run("python", "pipelines/train.py", "model=dae", "--help")
+
+
+def test_composing_wants_a_folder(lab):
+    code, out = lab.attempt("python", "pipelines/compose.py", "--help")
+    assert code != 0
+    assert "expected one folder to write to" in out
