@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 UNKNOWN_TOKEN = 0  # number of every token that a sequence's vocabulary lacks
+UNDECIDED = 0.5  # a pair says the same from any label above this one
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class EncodedBatch:
     positive: Encoding | None = None
     negative: Encoding | None = None
     label: Shaped[Tensor, " B"] | None = None
-    """(B,) int64 group code of each anchor (labelled texts), or float 0/1 or grade of each pair."""
+    """(B,) int64 group code of each anchor (labelled texts), or float of each pair: 0/1, or a probability."""
     group: Int64[Tensor, " B"] | None = None
     """(B,) int64 duplicate cluster of each anchor, -1 where unknown."""
     positive_group: Int64[Tensor, " B"] | None = None

@@ -5,7 +5,7 @@ import json
 import pytest
 
 QUESTIONS = "toy_questions"
-LESSONS = ("dense_negatives", "pseudo_labels")
+LESSONS = ("dense_negatives", "pseudo_labels", "soft_labels")
 CELLS = [f"{QUESTIONS}-static-{lesson}-0" for lesson in LESSONS]
 
 

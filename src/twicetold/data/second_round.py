@@ -17,6 +17,7 @@ from twicetold import layout
 from twicetold.data.clusters import components
 from twicetold.data.corpus import UNKNOWN, Corpus
 from twicetold.data.examples import ExampleIndex, LabelledPairs, MinedTriplets
+from twicetold.encoding import UNDECIDED
 from twicetold.mining.pseudo_labels import PseudoPairs
 from twicetold.mining.triplets import card_file
 
@@ -55,7 +56,8 @@ class PseudoLabels:
     """The labelled pairs of train, and those that the teacher labelled.
 
     Texts that the teacher takes for the same become one group with all that they are linked to, so that no objective
-    makes them negatives of each other; the pairs that are labelled 0 stay what they are.
+    makes them negatives of each other; the pairs that are labelled 0 stay what they are. A soft label, a probability,
+    counts as the likelier of the two there, and as itself for an objective on the label (`pair_bce`).
 
     Args:
         taught: folder that the stage `teach` wrote.
@@ -63,6 +65,7 @@ class PseudoLabels:
         group: the group whose members are never negatives of each other.
         duplicates_only: leave the pairs with label 0 out, for objectives that find negatives in the batch.
         implied: pairs that follow from those that people labelled, as `LabelledPairs` adds them.
+        lesson: which, `pseudo_labels` or `soft_labels`.
     """
 
     taught: str
@@ -70,6 +73,7 @@ class PseudoLabels:
     group: str
     duplicates_only: bool = False
     implied: int = 0
+    lesson: str = PSEUDO_LABELS
 
     def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
         """One example per pair, those that people labelled first.
@@ -81,11 +85,11 @@ class PseudoLabels:
         labelled = LabelledPairs(self.strategy, self.group, self.duplicates_only, self.implied).index(corpus, triplets)
         assert labelled.positive is not None
         assert labelled.label is not None
-        pseudo = PseudoPairs.load(taught_file(corpus, Path(self.taught), PSEUDO_LABELS))
-        kept = (pseudo.label == 1) | (not self.duplicates_only)
+        pseudo = PseudoPairs.load(taught_file(corpus, Path(self.taught), self.lesson))
+        same = pseudo.label > UNDECIDED
+        kept = same | (not self.duplicates_only)
         anchor = np.concatenate([labelled.anchor, pseudo.left[kept]])
         positive = np.concatenate([labelled.positive, pseudo.right[kept]])
-        same = pseudo.label == 1
         group = _joined(corpus.groups[self.group], pseudo.left[same], pseudo.right[same])
         return ExampleIndex(
             anchor=anchor,

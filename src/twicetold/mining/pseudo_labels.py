@@ -42,7 +42,7 @@ class PseudoPairs:
     right: NDArray[np.int64]
     """(P,)"""
     label: NDArray[np.float32]
-    """(P,) 1 for "says the same", 0 for "does not"."""
+    """(P,) 1 for "says the same", 0 for "does not"; or what lies between (`mining.soft_labels`)."""
     probability: NDArray[np.float64]
     """(P,) calibrated, that the two say the same."""
     card: Mapping[str, Any]
@@ -89,15 +89,12 @@ def label_pairs(
         ValueError: for an unknown label, bounds that are none, or no neighbours.
         TypeError: if the teacher has no vector per text.
     """
-    if label not in corpus.groups:
-        raise ValueError(f"corpus {corpus.name!r} has no group {label!r} to go by; it has {sorted(corpus.groups)}")
     if not 0 <= below < above <= 1:
         raise ValueError(f"the bounds are probabilities, 0 <= below < above <= 1; got {below} and {above}")
     if neighbours < 1:
         raise ValueError(f"neighbours is the number of candidates for each text, at least 1; got {neighbours}")
-    texts = _texts_of_train_alone(corpus)
-    labelled_texts = corpus.kind == "documents"
-    asking = texts[corpus.groups[label][texts] == UNKNOWN] if labelled_texts else texts
+    texts = texts_of_train_alone(corpus)
+    asking = without_label(corpus, texts, label=label)
     card: dict[str, Any] = {
         "strategy": "pseudo_labels",
         "label": label,
@@ -107,27 +104,25 @@ def label_pairs(
         "texts": len(texts),
         "texts_in_val_or_test": len(corpus.members["train"]) - len(texts),
     }
-    linked = _linked(corpus, label)
-    left, right = _candidates(teacher, texts, asking, apart=linked, neighbours=neighbours)
-    known = _follows(corpus, linked, left, right)
+    link = linked(corpus, label)
+    left, right = _candidates(teacher, texts, asking, apart=link, neighbours=neighbours)
+    known = follows(corpus, link, left, right)
     card |= {"candidates": len(left), "already_labelled": int(known.sum())}
     left, right = left[~known], right[~known]
     probability = teacher.probability(left, right) if len(left) else np.empty(0)
     same, different = probability >= above, probability <= below
     sure = same | different
     card |= {"positives": int(same.sum()), "negatives": int(different.sum()), "unsure": int((~sure).sum())}
-    if not labelled_texts:
+    if corpus.kind != "documents":
         card["validation"] = _on_validation(corpus, teacher, above=above, below=below)
-    if labelled_texts and not len(asking):
-        card["reason"] = f"every train text of {corpus.name} has a known {label}, so that no pair of them is unlabelled"
-    elif not len(left):
-        card["reason"] = f"no two train texts of {corpus.name} are near each other and unlabelled"
+    if not len(left):
+        card["reason"] = why_none(corpus, asking, label=label)
     elif not sure.any():
         card["reason"] = f"of {len(left):,} unlabelled pairs none has a probability beyond {below} or {above}"
     return PseudoPairs(left[sure], right[sure], same[sure].astype(np.float32), probability[sure], card)
 
 
-def _texts_of_train_alone(corpus: Corpus) -> NDArray[np.int64]:
+def texts_of_train_alone(corpus: Corpus) -> NDArray[np.int64]:
     """(M,) the train texts that are in no other split, word for word; sorted."""
     code = corpus.text_codes()
     train = corpus.members["train"]
@@ -135,7 +130,25 @@ def _texts_of_train_alone(corpus: Corpus) -> NDArray[np.int64]:
     return train[~np.isin(code[train], elsewhere)]
 
 
-def _linked(corpus: Corpus, label: str) -> NDArray[np.int64]:
+def without_label(corpus: Corpus, texts: NDArray[np.int64], *, label: str) -> NDArray[np.int64]:
+    """Those of the texts of which some pairs are not labelled: all where pairs are, else those of unknown group.
+
+    Raises:
+        ValueError: if the corpus has no such group.
+    """
+    if label not in corpus.groups:
+        raise ValueError(f"corpus {corpus.name!r} has no group {label!r} to go by; it has {sorted(corpus.groups)}")
+    return texts[corpus.groups[label][texts] == UNKNOWN] if corpus.kind == "documents" else texts
+
+
+def why_none(corpus: Corpus, asking: NDArray[np.int64], *, label: str) -> str:
+    """Why there are no candidates."""
+    if not len(asking):
+        return f"every train text of {corpus.name} has a known {label}, so that no pair of them is unlabelled"
+    return f"no two train texts of {corpus.name} are near each other and unlabelled"
+
+
+def linked(corpus: Corpus, label: str) -> NDArray[np.int64]:
     """(N,) codes: texts of one are no candidates, as they are equal or, where pairs are labelled, of one cluster."""
     equal = corpus.text_codes()
     if corpus.kind == "documents":
@@ -172,7 +185,7 @@ def _candidates(
     return left, right
 
 
-def _follows(
+def follows(
     corpus: Corpus, linked: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """(P,) whether train has a label for each pair, or for a pair of texts that its labels link to these."""

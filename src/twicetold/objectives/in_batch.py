@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from twicetold.encoding import EncodedBatch, Encoding
+from twicetold.encoding import UNDECIDED, EncodedBatch, Encoding
 
 UNKNOWN = -1  # group code of a text whose cluster is not known
 
@@ -111,7 +111,7 @@ def duplicates(batch: EncodedBatch) -> Tensor:
     if batch.label is None or not batch.label.is_floating_point():  # codes of texts say nothing about pairs
         size = len(dense(batch.anchor))
         return torch.ones(size, dtype=torch.bool, device=dense(batch.anchor).device)
-    return batch.label > 0
+    return batch.label > UNDECIDED
 
 
 def classes(batch: EncodedBatch) -> tuple[Tensor, Tensor]:

@@ -6,7 +6,8 @@ its own threshold:
 
     log-odds = exp(k) (s − t)              t: the cosine at which a pair is as likely the same as not
 
-(a scale and bias beside a cosine as in SigLIP, Zhai et al., ICCV 2023, section 3.2.)
+(a scale and bias beside a cosine as in SigLIP, Zhai et al., ICCV 2023, section 3.2.) A label between 0 and 1 is the
+probability to be learnt, that of a teacher say.
 
 Shape letters: B pairs.
 """
@@ -51,7 +52,7 @@ class PairBce(nn.Module):
         logits = batch.score
         if self.log_scale is not None and self.threshold is not None:
             logits = self.log_scale.exp() * (logits - self.threshold)
-        same = (batch.label > 0).to(logits.dtype)
+        same = batch.label.to(logits.dtype)
         weight = 1 + same * ((1 if self.pos_weight is None else self.pos_weight) - 1)
         losses = binary_cross_entropy_with_logits(logits, same, reduction="none")
         return {"loss": (losses * weight).sum() / weight.sum().clamp(min=1)}

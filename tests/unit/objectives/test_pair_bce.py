@@ -23,6 +23,14 @@ def test_it_is_the_mean_cross_entropy_of_the_scores():
     assert PairBce(pos_weight=None)(batch())["loss"].item() == pytest.approx(expected)
 
 
+def test_a_label_between_is_the_probability_to_be_learnt():
+    p = torch.tensor([0.1, 0.9, 0.5, 0.3, 0.7])
+    q = torch.sigmoid(SCORE)
+    expected = -(p * q.log() + (1 - p) * (1 - q).log()).mean()
+    loss = PairBce(pos_weight=None)(batch(label=p))["loss"]
+    torch.testing.assert_close(loss, expected)
+
+
 def test_pos_weight_counts_duplicates_as_often():
     again = torch.tensor([0, 0, 0, 1, 2, 3, 3, 3, 4])
     expected = binary_cross_entropy_with_logits(SCORE[again], LABEL[again])
