@@ -16,7 +16,7 @@ from torch.nn.functional import normalize
 from twicetold.encoding import EncodedBatch, Encoding, SparseRows
 from twicetold.objectives import row_blocks
 from twicetold.objectives.contrastive import Contrastive
-from twicetold.objectives.in_batch import candidates, classes, distances
+from twicetold.objectives.in_batch import candidates, classes, distances, duplicates
 from twicetold.objectives.in_batch_nll import InBatchNll
 from twicetold.objectives.n_pair import NPair
 from twicetold.objectives.softmax import Softmax
@@ -435,3 +435,9 @@ def test_a_batch_without_what_is_needed_names_the_examples_that_have_it(objectiv
 def test_bad_settings_are_refused_with_the_choices(build, complaint):
     with pytest.raises(ValueError, match=complaint):
         build()
+
+
+def test_a_soft_label_counts_as_the_likelier_of_the_two():
+    side = Encoding(torch.ones(4, 2))
+    batch = EncodedBatch(anchor=side, positive=side, label=torch.tensor([0.51, 0.5, 1.0, 0.0]))
+    assert duplicates(batch).tolist() == [True, False, True, False]
