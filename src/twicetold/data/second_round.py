@@ -57,7 +57,7 @@ class PseudoLabels:
 
     Texts that the teacher takes for the same become one group with all that they are linked to, so that no objective
     makes them negatives of each other; the pairs that are labelled 0 stay what they are. A soft label, a probability,
-    counts as the likelier of the two there, and as itself for an objective on the label (`pair_bce`).
+    joins nothing: chains of pairs that are only likely the same would end in groups that are not.
 
     Args:
         taught: folder that the stage `teach` wrote.
@@ -90,7 +90,8 @@ class PseudoLabels:
         kept = same | (not self.duplicates_only)
         anchor = np.concatenate([labelled.anchor, pseudo.left[kept]])
         positive = np.concatenate([labelled.positive, pseudo.right[kept]])
-        group = _joined(corpus.groups[self.group], pseudo.left[same], pseudo.right[same])
+        sure = pseudo.label == 1
+        group = _joined(corpus.groups[self.group], pseudo.left[sure], pseudo.right[sure])
         return ExampleIndex(
             anchor=anchor,
             positive=positive,
