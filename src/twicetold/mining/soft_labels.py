@@ -136,6 +136,6 @@ def _neighbours(
 
 
 def _share_of_validation(corpus: Corpus) -> float:
-    """V."""
+    """Which share of the pairs of validation says the same; never none or all."""
     same = corpus.pairs["val"].label >= corpus.positive_label
     return float(np.clip(same.mean(), 0.5 / len(same), 1 - 0.5 / len(same)))
