@@ -9,10 +9,10 @@ nobody labelled fewer do. For a share of d the odds are (Saerens, Latinne and De
 
     p' / (1 − p') = p / (1 − p) · d / (1 − d) · (1 − v) / v
 
-Texts that stand in validation or test, word for word, are never part of a pair, and a pair whose label follows from
-those of train is no candidate, as in `pseudo_labels`. Of documents p' is p: they have no pairs to know v by.
+Of documents p' is p: they have no pairs to know v by. No text of validation or test, and no pair whose label follows
+from those of train, is among the candidates (`mining.unlabelled`).
 
-Shape letters: M texts that may be paired, A of them that ask for neighbours, P pairs.
+Shape letters: A texts that ask for neighbours, P pairs.
 """
 
 from typing import Any
@@ -24,16 +24,10 @@ from twicetold.data.corpus import Corpus
 from twicetold.mining.bm25 import NOBODY, hardest
 from twicetold.mining.groups import sorted_groups
 from twicetold.mining.neighbour import tfidf_weights
-from twicetold.mining.pseudo_labels import (
-    PseudoPairs,
-    follows,
-    linked,
-    texts_of_train_alone,
-    why_none,
-    without_label,
-)
+from twicetold.mining.pseudo_labels import PseudoPairs
 from twicetold.mining.teacher import Teacher
-from twicetold.mining.triplets import Ends, pair_keys
+from twicetold.mining.triplets import Ends
+from twicetold.mining.unlabelled import unlabelled_pairs
 
 
 def judge_pairs(
@@ -73,30 +67,35 @@ def judge_pairs(
         raise ValueError(f"duplicates is the expected share of duplicates, between 0 and 1; got {duplicates}")
     if neighbours < 1 or most < 1:
         raise ValueError(f"neighbours and most are numbers of pairs, at least 1; got {neighbours} and {most}")
-    texts = texts_of_train_alone(corpus)
-    asking = without_label(corpus, texts, label=label)
-    link = linked(corpus, label)
-    left, right = _neighbours(corpus, texts, asking, link, neighbours=neighbours, texts_per_word=texts_per_word)
-    known = follows(corpus, link, left, right)
+
+    def nearest(texts: NDArray[np.int64], asking: NDArray[np.int64], apart: NDArray[np.int64]) -> Ends:
+        _, first = np.unique(corpus.text_codes()[texts], return_index=True)  # equal texts have one neighbourhood
+        once = texts[np.sort(first)]
+        groups = sorted_groups(once, apart[once])
+        anchors = np.flatnonzero(np.isin(groups.texts, asking))
+        written: list[str] = corpus.texts.take(groups.texts).to_pylist()
+        most_alike = hardest(
+            written, groups, anchors, last=neighbours, texts_per_word=texts_per_word, weigh=tfidf_weights
+        )
+        nobody = np.empty((0, neighbours), np.int64)  # where equal texts of known group stand for all that ask
+        ranked = np.concatenate([nobody, *(ranks for _, ranks in most_alike)])  # (A, neighbours)
+        row, rank = np.nonzero(ranked != NOBODY)
+        return groups.texts[anchors[row]], groups.texts[ranked[row, rank]]
+
+    (left, right), counts = unlabelled_pairs(corpus, nearest, label=label)
     card: dict[str, Any] = {
         "strategy": "soft_labels",
-        "label": label,
         "neighbours": neighbours,
         "texts_per_word": texts_per_word,
         "most": most,
         "duplicates": duplicates,
         "seed": seed,
-        "texts": len(texts),
-        "texts_in_val_or_test": len(corpus.members["train"]) - len(texts),
-        "candidates": len(left),
-        "already_labelled": int(known.sum()),
+        **counts,
     }
-    free = np.flatnonzero(~known)
-    if not len(free):
+    if not len(left):
         nothing = np.empty(0)
-        card["reason"] = why_none(corpus, asking, label=label)
-        return PseudoPairs(left[free], right[free], nothing.astype(np.float32), nothing, card)
-    drawn = np.sort(np.random.default_rng(seed).permutation(free)[:most])
+        return PseudoPairs(left, right, nothing.astype(np.float32), nothing, card)
+    drawn = np.sort(np.random.default_rng(seed).permutation(len(left))[:most])
     left, right = left[drawn], right[drawn]
     probability = teacher.probability(left, right)
     validation = _share_of_validation(corpus) if "val" in corpus.pairs else duplicates
@@ -104,35 +103,6 @@ def judge_pairs(
     expected = probability * odds / (probability * odds + 1 - probability)
     card |= {"validation": round(validation, 4), "expected_duplicates": round(float(expected.mean()), 4)}
     return PseudoPairs(left, right, expected.astype(np.float32), probability, card)
-
-
-def _neighbours(
-    corpus: Corpus,
-    texts: NDArray[np.int64],
-    asking: NDArray[np.int64],
-    link: NDArray[np.int64],
-    *,
-    neighbours: int,
-    texts_per_word: int,
-) -> Ends:
-    """The pairs of each asking text with those of other links that are most like it: left < right, each once."""
-    nothing = np.empty(0, np.int64)
-    if not len(asking):
-        return nothing, nothing
-    _, first = np.unique(corpus.text_codes()[texts], return_index=True)  # equal texts have one neighbourhood
-    once = texts[np.sort(first)]
-    groups = sorted_groups(once, link[once])
-    written: list[str] = corpus.texts.take(groups.texts).to_pylist()
-    anchors = np.flatnonzero(np.isin(groups.texts, asking))
-    keys = [nothing]
-    for rows, ranked in hardest(
-        written, groups, anchors, last=neighbours, texts_per_word=texts_per_word, weigh=tfidf_weights
-    ):
-        row, rank = np.nonzero(ranked != NOBODY)
-        other = groups.texts[ranked[row, rank]]
-        keys.append(pair_keys(groups.texts[anchors[rows]][row], other, count=len(corpus)))
-    left, right = np.divmod(np.unique(np.concatenate(keys)), len(corpus))
-    return left, right
 
 
 def _share_of_validation(corpus: Corpus) -> float:

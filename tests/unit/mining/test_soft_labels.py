@@ -1,9 +1,13 @@
 """Soft labels against a brute-force reference."""
 
+import dataclasses
+
 import numpy as np
+import pyarrow as pa
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from twicetold.data.corpus import UNKNOWN
 from twicetold.mining.pseudo_labels import PseudoPairs
 from twicetold.mining.soft_labels import judge_pairs
 
@@ -94,3 +98,12 @@ def test_documents_that_are_all_labelled_give_no_pairs_and_the_reason(news, rand
 def test_wrong_settings_are_refused(questions, random_teacher, options, said):
     with pytest.raises(ValueError, match=said):
         judge_pairs(questions, random_teacher(len(questions), seed=1), **{**SETTINGS, **options})
+
+
+def test_a_document_of_unknown_group_whose_text_has_a_known_one_asks_for_nothing(news, random_teacher):
+    texts, story = news.texts.to_pylist(), news.groups["story"].copy()
+    texts[7], story[7] = texts[0], UNKNOWN
+    corpus = dataclasses.replace(news, texts=pa.array(texts), groups={**news.groups, "story": story})
+    found = judge_pairs(corpus, random_teacher(60, seed=0), **{**SETTINGS, "label": "story"})
+    assert len(found) == 0
+    assert found.card["reason"] == "no two train texts of news are near each other and unlabelled"
