@@ -42,11 +42,12 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
-from torch.nn.functional import cosine_similarity, dropout, embedding, gelu, linear
+from torch.nn.functional import cosine_similarity, embedding, gelu, linear
 
 from twicetold.encoding import UNKNOWN_TOKEN, Encoding, SparseRows
 from twicetold.modules.alignment import Alignment, Facing
 from twicetold.modules.committee import Committee
+from twicetold.modules.dropout import dropout
 from twicetold.modules.first_layer import product
 from twicetold.modules.hashing import columns, word_rows
 from twicetold.modules.pooling import Pooling

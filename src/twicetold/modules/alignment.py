@@ -18,9 +18,11 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
-from torch.nn.functional import dropout, embedding, gelu
+from torch.nn.functional import embedding, gelu
 
-GROUP = 64  # pairs that are aligned side by side: many enough for matrix products, few enough to be alike
+from twicetold.modules.dropout import dropout
+
+GROUP = 16  # pairs that are aligned side by side: many enough for matrix products, few enough to be alike
 
 
 @dataclass(frozen=True)
