@@ -16,6 +16,9 @@ The data are synthetic headlines of about 8 words, drawn by Zipf's law from V wo
    - `twicetold`: with `training.memory.keep_freed_memory`, as `fit` does it.
    - `given back`: as the C library comes, which takes each gradient's memory from the system anew. Measured before the
      rest, since memory that is kept stays kept.
+4. Steps of the same table with Adam and clipping, as `fit` does them.
+   - `twicetold`: `training.adam_by_rows`.
+   - `all rows`: `torch.optim.Adam(fused=True)`.
 
 Runs take turns; shown are medians. Other work on the same cores makes every way slower, though not equally so: threads
 that wait for each other at every small tensor suffer most. `--threads 1` suffers least; `OMP_WAIT_POLICY=passive` in
@@ -46,6 +49,7 @@ from twicetold.modules.first_layer import product
 from twicetold.objectives import triplet
 from twicetold.objectives.denoising_triplet import DenoisingTriplet
 from twicetold.objectives.reconstruction import weighted_mean
+from twicetold.training.adam_by_rows import AdamByRows, clip_gradients
 from twicetold.training.fit import fit
 from twicetold.training.learner import Learner
 from twicetold.training.memory import keep_freed_memory
@@ -224,6 +228,24 @@ def large_table(batches: int) -> float:
     return statistics.median(taken[SETTLING:])
 
 
+def with_adam(optimizer: type[torch.optim.Adam], batches: int) -> float:
+    """Median seconds of a step, those left out in which most rows have no gradient to look back at."""
+    rng = np.random.default_rng(0)
+    table = nn.Parameter(torch.randn(TABLE))
+    adam = optimizer([table], **({} if optimizer is AdamByRows else {"fused": True}))
+
+    def step(words: Tensor) -> None:
+        rows = SparseRows(words, torch.arange(0, len(words) + 1, WORDS), None, TABLE[0])
+        adam.zero_grad()
+        product(rows, table).square().sum().backward()
+        clip_gradients([table], 1.0)
+        adam.step()
+
+    chance = 1 / np.arange(1, TABLE[0] + 1)
+    texts = [rng.choice(TABLE[0], BATCH * WORDS, p=chance / chance.sum()) for _ in range(SETTLING + batches)]
+    return statistics.median([seconds(partial(step, torch.from_numpy(words))) for words in texts][SETTLING:])
+
+
 def seconds(run: Callable[[], object]) -> float:
     """What it takes."""
     start = time.perf_counter()
@@ -288,9 +310,14 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"  dense and sparse loss of one batch differ by a relative {difference_of_losses(rows, index):.0e}")
         loading = {"twicetold": gathering, "row by row": row_by_row}
         show("batches alone", medians(loading, rows, index, rounds=rounds, epochs=4))
-    print(f"\na step of a table of {TABLE[0]:,} x {TABLE[1]}")
-    for name, taken in {"twicetold": kept, "given back": given_back}.items():
-        print(f"  {name:<11}{1e3 * taken:>10.3f} ms{taken / kept:>8.2f}x")
+    by_rows, all_rows = (with_adam(optimizer, 2 * SETTLING) for optimizer in (AdamByRows, torch.optim.Adam))
+    for title, found in {
+        "the gradient": {"twicetold": kept, "given back": given_back},
+        "gradient, clipping and Adam": {"twicetold": by_rows, "all rows": all_rows},
+    }.items():
+        print(f"\na step of a table of {TABLE[0]:,} x {TABLE[1]}: {title}")
+        for name, taken in found.items():
+            print(f"  {name:<11}{1e3 * taken:>10.3f} ms{taken / found['twicetold']:>8.2f}x")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
 """The first layer on sparse rows: its product and how its weights begin.
 
-Shape letters: B rows of a batch, V columns, H hidden units.
+Shape letters: B rows of a batch, K stored entries, V columns, R different columns of a batch, H hidden units.
 """
 
+from typing import Any
+
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
@@ -13,11 +16,49 @@ from twicetold.encoding import SparseRows
 def product(rows: SparseRows, weight: Float[Tensor, "V H"], *, but: int | None = None) -> Float[Tensor, "B H"]:
     """Sparse rows times weights, x W, without a row as wide as the vocabulary; an empty row gives 0.
 
+    Weights whose optimizer moves rows as they are read (`training.adam_by_rows`) are told what is read, and get a
+    sparse gradient, of those rows alone.
+
     Args:
         rows: x.
         weight: W.
         but: a column that counts for nothing and learns nothing.
     """
+    if hasattr(weight, "before_reading"):
+        weight.before_reading(rows.indices)
+        if torch.is_grad_enabled():
+            by_rows: Tensor = _ByRows.apply(weight, rows, but)  # type: ignore[no-untyped-call]
+            return by_rows
+    return _sums(rows, weight, but)
+
+
+class _ByRows(torch.autograd.Function):
+    """The product, with a sparse gradient, added up before it is written: PyTorch's own has a row for each entry."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, rows: SparseRows, but: int | None) -> Tensor:
+        ctx.rows, ctx.but, ctx.shape = rows, but, weight.shape
+        return _sums(rows, weight, but)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        rows: SparseRows = ctx.rows
+        column, order = rows.indices.sort(stable=True)  # (K,)
+        if ctx.but is not None:
+            kept = column != ctx.but
+            column, order = column[kept], order[kept]
+        different, counts = torch.unique_consecutive(column, return_counts=True)  # (R,)
+        offsets = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+        values = None if rows.values is None else rows.values[order]
+        transposed = SparseRows(rows.rows()[order], offsets, values, len(rows))  # sparse (R, B)
+        summed = _sums(transposed, gradients[0].contiguous(), None)  # (R, B) @ (B, H) -> (R, H)
+        gradient = torch.sparse_coo_tensor(
+            different[None], summed, ctx.shape, is_coalesced=True, check_invariants=False
+        )
+        return gradient, None, None
+
+
+def _sums(rows: SparseRows, weight: Float[Tensor, "V H"], but: int | None) -> Float[Tensor, "B H"]:
     return embedding_bag(  # sparse (B, V) -> (B, H)
         rows.indices,
         weight,

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
+import torch
 from pytorch_lightning.callbacks import Checkpoint, EarlyStopping
 from safetensors.torch import load_file, save_file
 
 from twicetold.files import write_file
 from twicetold.solvers.protocol import Steps
+from twicetold.training.adam_by_rows import AdamByRows
 from twicetold.training.learner import Learner
 from twicetold.training.memory import keep_freed_memory
 from twicetold.training.schedule import Fitted, OnEpoch, Runtime, Schedule
@@ -96,6 +98,8 @@ def fit(
         ValueError: if the training diverged in its first epoch.
     """
     keep_freed_memory()
+    # Deterministic algorithms would write every new tensor twice, lest it be read before it is written.
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     checkpoints.mkdir(parents=True, exist_ok=True)
     keep = Keep(checkpoints, on_epoch)
     callbacks: list[pl.Callback] = [keep]
@@ -126,6 +130,9 @@ def fit(
         raise KeyboardInterrupt(
             "training was stopped; run the same command again to go on from the last epoch"
         ) from stop
+    for optimizer in trainer.optimizers:
+        if isinstance(optimizer, AdamByRows):
+            optimizer.let_go()
     if keep.best_epoch < 0:
         raise ValueError("the validation metric was never a number: lower the learning rate or clip gradients")
     learner.encoder.load_state_dict(load_file(checkpoints / BEST))

@@ -15,6 +15,7 @@ from twicetold.models.protocol import Encoder
 from twicetold.modules.committee import members_of
 from twicetold.objectives.protocol import Objective
 from twicetold.solvers.protocol import Steps
+from twicetold.training.adam_by_rows import AdamByRows, clip_gradients
 from twicetold.training.gradient_caching import encode_in_chunks
 from twicetold.training.schedule import MakeOptimizer, Validate
 
@@ -118,10 +119,13 @@ class Learner(pl.LightningModule):
     ) -> None:
         """Clip the norm of the gradient. Lightning's own refuses fused optimizers in bf16, which needs no scaling."""
         if gradient_clip_val is not None:
-            torch.nn.utils.clip_grad_norm_(self.parameters(), gradient_clip_val)
+            clip_gradients(self.parameters(), gradient_clip_val)
 
     def on_train_epoch_end(self) -> None:
         """Validate; log the epoch's mean losses and the primary metric."""
+        for optimizer in self.trainer.optimizers:
+            if isinstance(optimizer, AdamByRows):
+                optimizer.catch_up()
         name, self.primary = self.validate(self.encoder)
         self.curves = {f"train/{n}": float(s) / self._steps for n, s in self._sums.items()}
         self.curves[f"val/{name}"] = self.primary

@@ -12,10 +12,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from twicetold.data.examples import EpochBatches, LabelledTexts, train_loader
+from twicetold.data.examples import EpochBatches, LabelledPairs, LabelledTexts, train_loader
 from twicetold.features.bag_of_words import BagOfWords
 from twicetold.models.dae import DenoisingAutoencoder
+from twicetold.models.static_mlp import StaticMlp
 from twicetold.objectives.denoising_triplet import DenoisingTriplet
+from twicetold.objectives.pair_bce import PairBce
+from twicetold.training.adam_by_rows import AdamByRows
 from twicetold.training.fit import BEST, LAST, fit
 from twicetold.training.learner import Learner
 from twicetold.training.schedule import Runtime, Schedule
@@ -48,8 +51,24 @@ def learner_of(corpus, values=None):
     return learner, train_loader(index, rows, EpochBatches(index, batch_size=7, seed=3), workers=0)
 
 
-def run(corpus, folder, *, epochs=6, patience=None, values=None, on_epoch=lambda metrics, epoch: None):
-    learner, loader = learner_of(corpus, values)
+def table_learner(corpus, make_optimizer):
+    """A table of which a batch has few rows."""
+    rows = BagOfWords().fit(corpus.texts_of("train")).transform(corpus.texts.to_pylist())
+    torch.manual_seed(0)
+    settings = {"embedding": 6, "own": 2, "spread": 0.5, "input_dropout": 0.0, "head": [8], "dropout": 0.1}
+    encoder = StaticMlp(width=rows.width, sharpness=2.0, **settings)
+
+    def validate(encoder):
+        return "auroc", float(encoder.weight.detach().std())
+
+    make = partial(make_optimizer, lr=0.01)
+    learner = Learner(encoder, PairBce(pos_weight=None), make_optimizer=make, validate=validate, seed=3)
+    index = LabelledPairs("random", "cluster").index(corpus, Path())
+    return learner, train_loader(index, rows, EpochBatches(index, batch_size=3, seed=3), workers=0)
+
+
+def run(corpus, folder, *, epochs=6, patience=None, values=None, on_epoch=lambda metrics, epoch: None, optimizer=None):
+    learner, loader = learner_of(corpus, values) if optimizer is None else table_learner(corpus, optimizer)
     schedule = Schedule(epochs=epochs, batch_size=7, patience=patience, gradient_clip=1.0, precision="32-true")
     fitted = fit(learner, loader, schedule=schedule, runtime=RUNTIME, checkpoints=folder, on_epoch=on_epoch)
     return fitted, {n: t.clone() for n, t in learner.encoder.state_dict().items()}
@@ -94,6 +113,27 @@ def test_a_training_cut_after_any_epoch_resumes_to_the_very_same_weights(news, t
     assert equal(expected, weights)
     assert resumed == undisturbed
     assert seen == list(range(undisturbed.epochs))
+
+
+def test_a_table_that_is_moved_by_rows_ends_where_adam_has_it(questions, tmp_path):
+    _, expected = run(questions, tmp_path / "adam", optimizer=torch.optim.Adam)
+    _, weights = run(questions, tmp_path / "by rows", optimizer=AdamByRows)
+    for name, weight in expected.items():
+        torch.testing.assert_close(weights[name], weight, rtol=0, atol=1e-4)
+
+
+def test_a_training_by_rows_resumes_to_the_very_same_weights(questions, tmp_path):
+    def stop(metrics, epoch):
+        if epoch == 2 and not any(seen):
+            seen.append(epoch)
+            raise Cut
+
+    seen = []
+    _, expected = run(questions, tmp_path / "whole", optimizer=AdamByRows)
+    with pytest.raises(Cut):
+        run(questions, tmp_path / "cut", optimizer=AdamByRows, on_epoch=stop)
+    _, weights = run(questions, tmp_path / "cut", optimizer=AdamByRows)
+    assert equal(expected, weights)
 
 
 def test_a_checkpoint_cut_short_is_never_seen(news, tmp_path):

@@ -1,0 +1,234 @@
+"""Adam that moves a row of a table only when the row is read: the same numbers, without the whole table at every step.
+
+A batch has a few thousand of a table's columns, but Adam (Kingma and Ba, ICLR 2015) moves every row at every step: its
+mean gradient fades, and what is left of it still pushes. Nothing else happens to a row between two of its gradients, so
+all those pushes can be made at once, before the row is next read. With m and v as of the row's last gradient, at step
+s, the pushes of the steps s + 1 to t add up to
+
+    Σ_i α_i β₁^(i−s) m / (√(β₂^(i−s) v) + ε √(1 − β₂^i)),   α_i = lr_i √(1 − β₂^i) / (1 − β₁^i)
+    ≈ m / (√v + ε √(1 − β₂^s)) · A_s(t),                    A_s(t) = Σ_i α_i r^(i−s),   r = β₁ / √β₂
+
+where ≈ is = but for ε, which counts only where gradients are as small as that. A is one number for each s. (PyTorch's
+SparseAdam leaves those pushes out, which is another algorithm.)
+
+`modules.first_layer.product` tells which rows it is about to read, and leaves a gradient of those alone.
+
+Shape letters: E numbers of a row, R different rows of a batch, K rows that it reads.
+"""
+
+import math
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor, nn
+
+FADED = 1e-12
+"""A push this much smaller than the first is none."""
+
+
+class AdamByRows(torch.optim.Adam):
+    """Adam; parameters whose gradient is sparse are moved row by row, others as ever.
+
+    Args:
+        params: what to optimise.
+        lr: learning rate.
+        betas: β₁ and β₂, how slowly the means of the gradient and of its square change.
+        eps: ε.
+
+    Raises:
+        ValueError: if pushes do not fade, β₁² ≥ β₂.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[nn.Parameter],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+    ) -> None:
+        if betas[0] ** 2 >= betas[1]:
+            raise ValueError(f"betas: the square of the first must be less than the second; got {tuple(betas)}")
+        super().__init__(params, lr=lr, betas=betas, eps=eps, fused=True)
+        self._tables: dict[nn.Parameter, Table] = {}
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                parameter.before_reading = partial(self._catch_up, parameter)
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        """One step, after `closure`, if there is one, has made the gradients."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        by_rows = []
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None and (parameter.grad.is_sparse or parameter in self._tables):
+                    self._table(parameter, group).step(parameter.grad)
+                    by_rows.append((parameter, parameter.grad))
+                    parameter.grad = None  # the others are Adam's
+        super().step()
+        for parameter, gradient in by_rows:
+            parameter.grad = gradient
+        return loss
+
+    @torch.no_grad()
+    def catch_up(self) -> None:
+        """Move all rows to where they are by now: before anything but `product` reads a table."""
+        for table in self._tables.values():
+            table.catch_up_all()
+
+    def let_go(self) -> None:
+        """Catch up for the last time: the parameters forget the optimizer, and with it the memory that it holds."""
+        self.catch_up()
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                del parameter.before_reading
+
+    def state_dict(self) -> dict[str, Any]:
+        """As of Adam, after all rows have caught up."""
+        self.catch_up()
+        return super().state_dict()
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """As of Adam."""
+        super().load_state_dict(state_dict)
+        self._tables.clear()
+
+    def _table(self, parameter: nn.Parameter, group: dict[str, Any]) -> "Table":
+        if parameter not in self._tables:
+            state = self.state[parameter]
+            if not state:
+                state["step"] = torch.zeros((), device=parameter.device)
+                state["exp_avg"], state["exp_avg_sq"] = torch.zeros_like(parameter), torch.zeros_like(parameter)
+            self._tables[parameter] = Table(parameter, state, group)
+        return self._tables[parameter]
+
+    @torch.no_grad()
+    def _catch_up(self, parameter: nn.Parameter, read: Int64[Tensor, " K"]) -> None:
+        if parameter in self._tables:
+            self._tables[parameter].catch_up(read)
+
+
+class Table:
+    """What Adam knows of one table.
+
+    Args:
+        table: the parameter.
+        state: of Adam: `step`, `exp_avg` (m), `exp_avg_sq` (v).
+        group: of Adam: `lr`, `betas`, `eps`.
+    """
+
+    def __init__(self, table: nn.Parameter, state: dict[str, Any], group: dict[str, Any]) -> None:
+        self.table = table
+        self.state = state
+        self.group = group
+        self.first, self.second = group["betas"]
+        self.ratio = self.first / self.second**0.5
+        horizon = int(math.log(FADED) / math.log(self.ratio)) + 1 if self.ratio else 1
+        self.fading = self.ratio ** torch.arange(1, horizon + 1, dtype=torch.float64, device=table.device)
+        self.steps = int(state["step"])
+        # Of each row: the step of its last gradient, as of which are m and v; and the step whose push was its last.
+        self.seen = torch.full((len(table),), self.steps, device=table.device)
+        self.moved = self.seen.clone()
+        self.missed: Float[Tensor, " _"]  # A of step `began`, of the next one, and so on, and room for more
+        self._forget()
+
+    def step(self, gradient: Tensor) -> None:
+        """A step on the rows that have a gradient."""
+        if gradient.is_sparse:
+            gradient = gradient.coalesce()
+            rows, values = gradient.indices()[0], gradient.values()  # (R,), (R, E)
+        else:
+            rows, values = torch.arange(len(self.table), device=gradient.device), gradient
+        self.catch_up(rows)
+        self.steps += 1
+        self.state["step"] += 1
+        waited = self.steps - self.seen[rows]  # (R,)
+        m, v = self._means(rows)
+        m.mul_(self._each(self.first ** waited.double())).add_(values, alpha=1 - self.first)
+        v.mul_(self._each(self.second ** waited.double())).addcmul_(values, values, value=1 - self.second)
+        self.state["exp_avg"].index_copy_(0, rows, m)
+        self.state["exp_avg_sq"].index_copy_(0, rows, v)
+        self.seen[rows] = self.moved[rows] = self.steps
+        size = self.group["lr"] * (1 - self.second**self.steps) ** 0.5 / (1 - self.first**self.steps)
+        self._push(rows, m.mul_(size), v)
+        self._remember(size)
+
+    def catch_up(self, read: Int64[Tensor, " K"]) -> None:
+        """Make the pushes that these rows, named once or more often, have missed."""
+        if self.steps == self.began:
+            return
+        late = torch.zeros(len(self.table), dtype=torch.bool, device=read.device)
+        late[read] = True
+        rows = (late & (self.moved < self.steps)).nonzero().squeeze(1)  # (R,)
+        moved, seen = self.moved[rows], self.seen[rows]
+        missed = self.missed[moved - self.began] * self.ratio ** (moved - seen).double()
+        m, v = self._means(rows)
+        self._push(rows, m.mul_(self._each(missed)), v)
+        self.moved[rows] = self.steps
+
+    def catch_up_all(self) -> None:
+        """All rows, and m and v too, which then say all there is to know."""
+        self.catch_up(torch.arange(len(self.table), device=self.table.device))
+        waited = (self.steps - self.seen).double()
+        self.state["exp_avg"].mul_(self._each(self.first**waited))
+        self.state["exp_avg_sq"].mul_(self._each(self.second**waited))
+        self.seen.fill_(self.steps)
+        self._forget()
+
+    def _means(self, rows: Int64[Tensor, " R"]) -> tuple[Float[Tensor, "R E"], Float[Tensor, "R E"]]:
+        """Copies of m and v; `index_select` takes half the time of square brackets."""
+        m, v = (self.state[name].index_select(0, rows) for name in ("exp_avg", "exp_avg_sq"))
+        return m, v
+
+    def _push(self, rows: Int64[Tensor, " R"], m: Float[Tensor, "R E"], v: Float[Tensor, "R E"]) -> None:
+        """Move rows by −m / (√v + ε √(1 − β₂^s)); m and v are overwritten."""
+        seen = self.seen[rows].clamp(min=1).double()  # a row without a gradient has m = 0: let it be 0 / ε
+        epsilon = self.group["eps"] * (1 - self.second**seen) ** 0.5
+        self.table.index_add_(0, rows, m.div_(v.sqrt_().add_(self._each(epsilon))), alpha=-1)
+
+    def _each(self, numbers: Float[Tensor, " R"]) -> Float[Tensor, "R 1"]:
+        """One number for each row, in the table's own precision."""
+        return numbers.to(self.table.dtype)[:, None]
+
+    def _remember(self, size: float) -> None:
+        """Add α_t r^(t−s) to A_s for each step s before this one, t, and begin A_t."""
+        count = self.steps - self.began  # of A so far
+        if count == len(self.missed):
+            self.missed = torch.cat([self.missed, torch.zeros_like(self.missed)])
+        recent = min(count, len(self.fading))
+        self.missed[count - recent : count] += size * self.fading[:recent].flip(0)
+
+    def _forget(self) -> None:
+        """Begin A anew: no row has anything to catch up with."""
+        self.began = self.steps
+        self.missed = torch.zeros(1024, dtype=torch.float64, device=self.table.device)
+
+
+def clip_gradients(parameters: Iterable[nn.Parameter], most: float) -> None:
+    """Clip the norm of all gradients together, as `torch.nn.utils.clip_grad_norm_` does, sparse ones included.
+
+    Args:
+        parameters: whose gradients are clipped in place.
+        most: the largest norm.
+    """
+    with_gradient = [parameter for parameter in parameters if parameter.grad is not None]
+    gradients: list[Tensor] = []
+    for parameter in with_gradient:
+        assert parameter.grad is not None
+        if parameter.grad.is_sparse:
+            parameter.grad = parameter.grad.coalesce()
+            gradients.append(parameter.grad.values())
+        else:
+            gradients.append(parameter.grad)
+    if not any(parameter.grad.is_sparse for parameter in with_gradient if parameter.grad is not None):
+        nn.utils.clip_grad_norm_(with_gradient, most)
+        return
+    share = (most / (nn.utils.get_total_norm(gradients) + 1e-6)).clamp(max=1.0)
+    for gradient in gradients:
+        gradient.mul_(share)
