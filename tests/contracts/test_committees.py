@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+import torch
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
 from twicetold import layout
 from twicetold.mining import random
+from twicetold.modules.committee import members_of
 from twicetold.scoring import load_scorer
 from twicetold.solvers.protocol import Solver
 from twicetold.training.cell import Places, train_cell
@@ -49,6 +51,30 @@ def test_a_family_trains_in_twos_or_says_why_not(model, composed, questions, par
     scores = load_scorer(tmp_path / "model").score(*sides)
     np.testing.assert_array_equal(scores, trained.scorer.score(*sides))
     assert len(np.unique(scores)) > 1
+
+
+@pytest.mark.parametrize("model", ["static_mlp", "siamese_lstm"])
+def test_the_first_member_is_what_one_alone_would_be(model, composed, questions, parts_of, tmp_path):
+    def weights(committee):
+        choice = f"committee={committee}"
+        cfg = composed("train", "data=toy_questions", f"model={model}", "tuned=none", "trainer.epochs=3", choice)
+        places = Places(*(tmp_path / choice / name for name in ("triplets", "features", "checkpoints")))
+        random.mine(questions, seed=0, label="cluster", per_anchor=2).save(places.triplets / "random.parquet")
+        trained = train_cell(
+            questions,
+            parts_of(cfg),
+            seed=0,
+            feature_key="key",
+            places=places,
+            runtime=RUNTIME,
+            on_epoch=lambda metrics, epoch: None,
+        )
+        return [member.state_dict() for member in members_of(trained.scorer.encoder)]
+
+    (alone,), (first, second, third) = weights(1), weights(3)
+    for name, weight in alone.items():
+        torch.testing.assert_close(first[name], weight)
+    assert any(not torch.equal(second[name], third[name]) for name in alone)
 
 
 def test_a_committee_of_nobody_is_refused(composed, parts_of):

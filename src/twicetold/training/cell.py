@@ -4,16 +4,18 @@ The road is the same for every family: fit the featuriser on train texts, make f
 nothing in it is learnt), choose the decision on validation, save.
 """
 
+import copy
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 from twicetold import layout
 from twicetold.data.corpus import Corpus
@@ -30,7 +32,11 @@ from twicetold.regimes.protocol import Regime
 from twicetold.scoring import BATCH, Scorer, evaluation_inputs, score_pairs
 from twicetold.solvers.protocol import Solver, Steps, TrainingData
 from twicetold.training.frozen import with_token_vectors
+from twicetold.training.members import train_each
 from twicetold.training.schedule import Fitted, MakeOptimizer, OnEpoch, Runtime, Schedule
+
+BETWEEN_MEMBERS = 7_919
+"""From the seed of one member of a committee to that of the next: a prime, so that seeds of cells stay apart."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,7 @@ class Parts:
     regime: Regime | None = None
     """None: the examples as they are."""
     committee: int = 1
-    """So many encoders, each trained by itself on the same batches."""
+    """So many encoders, each trained by itself."""
 
     def __post_init__(self) -> None:
         if self.committee < 1:
@@ -154,51 +160,20 @@ def train_cell(
     if isinstance(encoder, OnFrozen):
         rows = with_token_vectors(encoder, rows, places.features, device=runtime.device)
 
-    if parts.objective is None or index is None:
-        fitted = None
-    else:
-        # Lightning costs seconds of import, which the baselines need not pay.
-        from twicetold.training.fit import fit
-        from twicetold.training.learner import Learner
-
-        def validate(encoder: Encoder) -> tuple[str, float]:
-            settle(encoder, rows, corpus)
-            return parts.evaluator.primary_value(corpus.kind, evaluation_inputs(encoder, rows, corpus, "val"))
-
-        lengths = lengths_of(index, rows) if getattr(parts.featuriser, "ordered", False) else None
-        batches = EpochBatches(index, batch_size=parts.schedule.batch_size, seed=seed, lengths=lengths)
-        loader: Iterable[Any]
-        if isinstance(parts.make_optimizer, Solver):
-            data = TrainingData(rows, corpus.members["train"], index)
-            optimizer: MakeOptimizer | Steps = parts.make_optimizer.prepare(encoder, parts.objective, data, seed=seed)
-            loader = batches
-        else:
-            optimizer, loader = parts.make_optimizer, train_loader(index, rows, batches, workers=runtime.workers)
-        own = parts.objective
-        learner = Learner(
-            encoder,
-            own if parts.regime is None else parts.regime.objective(own, encoder),
-            make_optimizer=optimizer,
-            validate=validate,
-            seed=seed,
-            micro_batch=parts.schedule.micro_batch,
-        )
-        fitted = fit(
-            learner,
-            loader,
-            schedule=parts.schedule,
-            runtime=runtime,
-            checkpoints=places.checkpoints,
-            on_epoch=on_epoch,
+    fitted = None
+    if parts.objective is not None and index is not None:
+        data = TrainingData(rows, corpus.members["train"], index)
+        fitted = _fit(
+            encoder, data, corpus, parts, seed=seed, checkpoints=places.checkpoints, runtime=runtime, on_epoch=on_epoch
         )
     encoder.cpu()
     settle(encoder, rows, corpus)
     inputs = evaluation_inputs(encoder, rows, corpus, "val")
     metric, value = parts.evaluator.primary_value(corpus.kind, inputs)
     seconds = time.perf_counter() - started
-    if fitted is None:
-        fitted = Fitted(epochs=0, best_epoch=0, best_value=value)
-        on_epoch({f"val/{metric}": value}, 0)
+    if fitted is None or len(members_of(encoder)) > 1:  # never seen in training: a baseline, or a committee as a whole
+        fitted = Fitted(0, 0, value) if fitted is None else replace(fitted, best_value=value)
+        on_epoch({f"val/{metric}": value}, fitted.best_epoch)
     decision = parts.evaluator.decide(corpus.kind, inputs, positive_grade=corpus.card.get("positive_grade"))
     return Trained(
         scorer=Scorer(featuriser, encoder, decision, as_documents=corpus.kind == "documents"),
@@ -208,6 +183,61 @@ def train_cell(
         seconds=seconds,
         texts_per_second=_speed(featuriser, encoder, corpus),
     )
+
+
+def _fit(
+    encoder: Encoder,
+    data: TrainingData,
+    corpus: Corpus,
+    parts: Parts,
+    *,
+    seed: int,
+    checkpoints: Path,
+    runtime: Runtime,
+    on_epoch: OnEpoch,
+) -> Fitted:
+    """Train by examples: each member of a committee by itself, on batches of its own. The first is as it were alone."""
+    # Lightning costs seconds of import, which the baselines need not pay.
+    from twicetold.training.fit import BEST, fit
+    from twicetold.training.learner import Learner
+
+    lengths = lengths_of(data.examples, data.rows) if getattr(parts.featuriser, "ordered", False) else None
+
+    def train(member: Encoder, number: int, runtime: Runtime, checkpoints: Path, on_epoch: OnEpoch) -> Fitted:
+        def validate(encoder: Encoder) -> tuple[str, float]:
+            settle(encoder, data.rows, corpus)
+            return parts.evaluator.primary_value(corpus.kind, evaluation_inputs(encoder, data.rows, corpus, "val"))
+
+        objective: Any = copy.deepcopy(parts.objective)
+        own = seed + number * BETWEEN_MEMBERS
+        batches = EpochBatches(data.examples, batch_size=parts.schedule.batch_size, seed=own, lengths=lengths)
+        loader: Iterable[Any] = batches
+        if isinstance(parts.make_optimizer, Solver):
+            optimizer: MakeOptimizer | Steps = parts.make_optimizer.prepare(member, objective, data, seed=own)
+        else:
+            optimizer = parts.make_optimizer
+            loader = train_loader(data.examples, data.rows, batches, workers=runtime.workers)
+        learner = Learner(
+            member,
+            objective if parts.regime is None else parts.regime.objective(objective, member),
+            make_optimizer=optimizer,
+            validate=validate,
+            seed=own,
+            micro_batch=parts.schedule.micro_batch,
+        )
+        return fit(
+            learner, loader, schedule=parts.schedule, runtime=runtime, checkpoints=checkpoints, on_epoch=on_epoch
+        )
+
+    members = members_of(encoder)
+    if len(members) == 1:
+        return train(members[0], 0, runtime, checkpoints, on_epoch)
+    silent = replace(runtime, progress=False)
+    tasks = [partial(train, member, number, silent) for number, member in enumerate(members)]
+    each = train_each(tasks, checkpoints=checkpoints, runtime=runtime, on_epoch=on_epoch)
+    for number, member in enumerate(members):
+        member.load_state_dict(load_file(checkpoints / str(number) / BEST))
+    return max(each, key=lambda fitted: fitted.best_epoch)
 
 
 def settle(encoder: Encoder, rows: CsrRows, corpus: Corpus) -> None:

@@ -12,7 +12,6 @@ from torch.optim import Optimizer
 from twicetold.data.examples import Batch
 from twicetold.encoding import EncodedBatch, Encoding, SparseRows
 from twicetold.models.protocol import Encoder
-from twicetold.modules.committee import members_of
 from twicetold.objectives.protocol import Objective
 from twicetold.solvers.protocol import Steps
 from twicetold.training.adam_by_rows import AdamByRows, clip_gradients
@@ -25,7 +24,7 @@ class Learner(pl.LightningModule):
 
     Args:
         encoder: the family's module.
-        objective: named losses of an encoded batch; of a committee's each member, which add up.
+        objective: named losses of an encoded batch.
         make_optimizer: from parameters to optimizer; or the steps of a solver, which sets the weights itself and is
             handed numbers of examples in place of their rows.
         validate: from the encoder to the name and value of the primary metric on validation.
@@ -78,12 +77,8 @@ class Learner(pl.LightningModule):
         return losses["loss"] if self.automatic_optimization else None
 
     def _losses(self, batch: Batch) -> dict[str, Tensor]:
-        each = [self._losses_of(member, batch) for member in members_of(self.encoder)]
-        return {name: torch.stack([losses[name] for losses in each]).sum() for name in each[0]}
-
-    def _losses_of(self, encoder: Encoder, batch: Batch) -> dict[str, Tensor]:
         sides = (batch.anchor, batch.positive, batch.negative, batch.copy)
-        anchor, positive, negative, copy = (None if side is None else self._encode(encoder, side) for side in sides)
+        anchor, positive, negative, copy = (None if side is None else self._encode(side) for side in sides)
         assert anchor is not None
         needs_score = getattr(self.objective, "needs_score", False)
         return self.objective(
@@ -95,15 +90,15 @@ class Learner(pl.LightningModule):
                 group=batch.group,
                 positive_group=batch.positive_group,
                 negative_group=batch.negative_group,
-                score=encoder.score(anchor, positive) if needs_score and positive is not None else None,
+                score=self.encoder.score(anchor, positive) if needs_score and positive is not None else None,
                 copy=copy,
             )
         )
 
-    def _encode(self, encoder: Encoder, features: SparseRows) -> Encoding:
+    def _encode(self, features: SparseRows) -> Encoding:
         if self.micro_batch is None:
-            return encoder.encode(features)
-        return encode_in_chunks(encoder, features, self.micro_batch)
+            return self.encoder.encode(features)
+        return encode_in_chunks(self.encoder, features, self.micro_batch)
 
     def _start_epoch(self) -> None:
         # Not in on_train_epoch_start: Lightning leaves that hook out of the first epoch after a resume.

@@ -5,16 +5,11 @@ import torch
 from torch import nn
 from torch.nn.functional import normalize
 
-from twicetold.data.examples import Batch
 from twicetold.encoding import Encoding, SparseRows
 from twicetold.models.protocol import Rankable, Searchable
 from twicetold.models.static import Static
 from twicetold.models.static_mlp import StaticMlp
 from twicetold.modules.committee import committee_of, members_of
-from twicetold.objectives.pair_bce import PairBce
-from twicetold.objectives.softmax import Softmax
-from twicetold.objectives.weighted_sum import WeightedSum
-from twicetold.training.learner import Learner
 
 ROWS = SparseRows(torch.tensor([0, 1, 4, 2, 3, 1]), torch.tensor([0, 3, 5, 6, 6]), None, 5)
 OTHERS = SparseRows(torch.tensor([1, 2, 2, 0]), torch.tensor([0, 1, 2, 3, 4]), None, 5)
@@ -82,23 +77,3 @@ def test_a_committee_can_do_what_all_its_members_can():
 def test_members_of_members_are_trained_each_by_itself():
     one, two, three = static(), static(), static()
     assert members_of(committee_of([committee_of([one, two]), three])) == (one, two, three)
-
-
-def test_each_member_gets_the_gradients_that_it_would_get_alone():
-    members = [static_mlp(), static_mlp()]
-    parts = {"pairs": PairBce(pos_weight=None), "search": Softmax(gamma=5.0, negatives=None, symmetric=True)}
-    objective = WeightedSum(parts=parts, weights={"pairs": 1.0, "search": 0.5})
-    batch = Batch(anchor=ROWS, positive=OTHERS, label=torch.tensor([1.0, 0.0, 1.0, 1.0]))
-
-    def losses(encoder):
-        learner = Learner(encoder, objective, make_optimizer=torch.optim.Adam, validate=lambda encoder: ("", 0), seed=0)
-        return learner._losses(batch)
-
-    alone = [losses(member) for member in members]
-    together = losses(committee_of(members))
-    for name, loss in together.items():
-        torch.testing.assert_close(loss, alone[0][name] + alone[1][name])
-    parameters = [list(member.parameters()) for member in members]
-    expected = [torch.autograd.grad(one["loss"], own) for one, own in zip(alone, parameters)]
-    actual = torch.autograd.grad(together["loss"], [p for own in parameters for p in own])
-    torch.testing.assert_close(actual, tuple(g for grads in expected for g in grads))
