@@ -13,6 +13,8 @@ from jaxtyping import install_import_hook
 install_import_hook(["twicetold.encoding", "twicetold.modules", "twicetold.models"], "beartype.beartype")
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test asks the network for a model
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # each worker has a core
 
 import torch
 from hydra import compose, initialize_config_dir
