@@ -5,7 +5,7 @@ import torch
 from torch.nn.functional import gelu
 
 from twicetold.modules import alignment
-from twicetold.modules.alignment import Alignment, Facing
+from twicetold.modules.alignment import GROUP, Alignment, Facing
 
 LEFT, RIGHT = [3, 1, 0, 9, 2, 0], [2, 8, 4, 9, 0, 0]
 
@@ -63,9 +63,9 @@ def test_a_batch_without_a_word_still_back_propagates(lengths):
 
 
 def test_a_long_pair_costs_its_neighbours_no_padding():
-    lengths = [4] * 127 + [90]
+    lengths = [4] * (2 * GROUP - 1) + [90]
     facing = Facing.of(offsets_of(*lengths, *lengths))
-    assert len(facing.token) == 2 * (64 * 4 + 64 * 90)
+    assert len(facing.token) == 2 * (GROUP * 4 + GROUP * 90)
 
 
 def test_training_leaves_out_inputs_of_the_projection_alone():
