@@ -31,6 +31,8 @@ ROOT = Path(__file__).parents[1]
 
 
 def pytest_collection_modifyitems(items):
+    if "PYTEST_XDIST_WORKER" in os.environ:  # files go to workers in order: the longest first
+        items.sort(key=lambda item: "/pipeline/" not in str(item.path))
     if os.environ.get("TWICETOLD_MIRROR"):
         return
     skip = pytest.mark.skip(reason="needs real data: set TWICETOLD_MIRROR to a mirror of it")
