@@ -44,6 +44,8 @@ def main() -> None:
             name = f"{model}-{examples}"
             chosen = [f"data={data}", f"model={model}", f"seed={seed}", f"profile={grid.profile}", *grid.overrides]
             chosen += [f"examples={examples}", f"name={name}"]
+            if second.get("joined") and model == second.teacher:
+                chosen.append(f"joined=${{paths.runs}}/{data}-{model}-{seed}")
             render("train", out / "train" / f"{data}-{name}-{seed}.yaml", chosen)
 
 

@@ -21,6 +21,7 @@ from twicetold.errors import readable_errors
 from twicetold.features.hashing_card import by_view, in_words
 from twicetold.files import write_text
 from twicetold.identity import Identity
+from twicetold.scoring import Scorer, load_scorer
 from twicetold.training.cell import Parts, Places, Trained, train_cell
 from twicetold.training.schedule import Runtime, Schedule
 
@@ -61,9 +62,7 @@ def train(cfg: DictConfig, out: Path) -> float:
         )
         for view, card in by_view(getattr(trained.scorer.featuriser, "card_", None)).items():
             print(f"{who.data} {who.run_name}: word hashing{view and f' of {view}'}: {in_words(card)}")
-        trained.save(
-            out / layout.MODEL, features=config["features"], encoder=config["encoder"], committee=config["committee"]
-        )
+        trained.save(out / layout.MODEL, features=config["features"], encoder=config["encoder"])
         shutil.rmtree(checkpoints, ignore_errors=True)
         observe(trained, out, run)
         run.log_text(OmegaConf.to_yaml(cfg, resolve=True, sort_keys=True), "config.yaml")
@@ -98,7 +97,26 @@ def parts_of(cfg: DictConfig) -> Parts:
         evaluator=instantiate(cfg.evaluator),
         regime=built("regime"),
         committee=cfg.committee,
+        joined=earlier_generation(cfg),
     )
+
+
+def earlier_generation(cfg: DictConfig) -> Scorer | None:
+    """The model of the run that `joined` names."""
+    if cfg.joined is None:
+        return None
+    model = Path(cfg.joined, layout.MODEL)
+    scorer = load_scorer(model)
+    recipe = json.loads((model / layout.RECIPE).read_text(encoding="utf-8"))
+    other = [
+        part for part in ("features", "encoder") if recipe[part] != OmegaConf.to_container(cfg[part], resolve=True)
+    ]
+    if other:
+        raise ValueError(
+            f"joined={cfg.joined} was trained with other {' and '.join(other)}, and a model has one recipe: give the "
+            "same settings, or joined=null"
+        )
+    return scorer
 
 
 def runtime_of(cfg: DictConfig) -> Runtime:

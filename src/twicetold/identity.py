@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from twicetold import layout
 from twicetold.features.vectors import at_hand
 from twicetold.fingerprint import fingerprint, folder_digest
 
@@ -13,6 +14,7 @@ LEARNING_KEYS = (
     "features",
     "encoder",
     "committee",
+    "joined",
     "examples",
     "objective",
     "optimizer",
@@ -40,8 +42,9 @@ class Identity:
     def of(cls, config: Mapping[str, Any], processed: Path, triplets: Path) -> "Identity":
         """From a resolved config and the folders of the corpus and its triplets.
 
-        Files that are read besides (`vectors` of the features or of a part of them, a regime's `alterations.vectors`)
-        and what a teacher chose (`examples.taught`) count as data: another file is another training.
+        Files that are read besides (`vectors` of the features or of a part of them, a regime's `alterations.vectors`),
+        what a teacher chose (`examples.taught`) and an earlier generation (`joined`) count as data: another file is
+        another training.
         """
         learning = {key: _at(config, key) for key in LEARNING_KEYS}
         examples = config["examples"] or {}
@@ -49,6 +52,9 @@ class Identity:
         digest = folder_digest(processed, [p.name for p in processed.iterdir()])
         if strategy and triplets.is_dir():
             digest += folder_digest(triplets, [p.name for p in triplets.glob(f"{strategy}.*")])
+        joined = Path(config["joined"] or "", layout.MODEL)
+        if config["joined"] and joined.is_dir():
+            digest += folder_digest(joined, [layout.WEIGHTS])
         if taught and Path(taught).is_dir():
             digest += folder_digest(Path(taught), [p.name for p in Path(taught).iterdir()])
         for vectors in _vectors(config["features"]):

@@ -13,7 +13,7 @@ from omegaconf import OmegaConf
 
 from twicetold import layout
 from twicetold.mining import random
-from twicetold.modules.committee import members_of
+from twicetold.modules.committee import judges_of, members_of
 from twicetold.scoring import load_scorer
 from twicetold.solvers.protocol import Solver
 from twicetold.training.cell import Places, train_cell
@@ -45,7 +45,7 @@ def test_a_family_trains_in_twos_or_says_why_not(model, composed, questions, par
         on_epoch=lambda metrics, epoch: None,
     )
     settings = {name: OmegaConf.to_container(cfg[name], resolve=True) for name in ("features", "encoder")}
-    trained.save(tmp_path / "model", **settings, committee=2)
+    trained.save(tmp_path / "model", **settings)
     assert json.loads((tmp_path / "model" / layout.RECIPE).read_text())["committee"] == 2
     sides = sentences[:10], sentences[10:20]
     scores = load_scorer(tmp_path / "model").score(*sides)
@@ -75,6 +75,53 @@ def test_the_first_member_is_what_one_alone_would_be(model, composed, questions,
     for name, weight in alone.items():
         torch.testing.assert_close(first[name], weight)
     assert any(not torch.equal(second[name], third[name]) for name in alone)
+
+
+def in_turn(composed, questions, parts_of, places):
+    """Trains one run after another, each with a seed of its own."""
+    seeds = iter(range(2))
+
+    def train(*overrides, joined=None):
+        cfg = composed("train", "data=toy_questions", "model=static_mlp", "tuned=none", "trainer.epochs=2", *overrides)
+        seed = next(seeds)
+        trained = train_cell(
+            questions,
+            replace(parts_of(cfg), joined=joined),
+            seed=seed,
+            feature_key=f"key{seed}",
+            places=replace(places, checkpoints=places.checkpoints / str(seed)),
+            runtime=RUNTIME,
+            on_epoch=lambda metrics, epoch: None,
+        )
+        return cfg, trained
+
+    return train
+
+
+def test_an_earlier_generation_judges_as_well(composed, questions, parts_of, tmp_path):
+    places = Places(*(tmp_path / name for name in ("triplets", "features", "checkpoints")))
+    train = in_turn(composed, questions, parts_of, places)
+    _, first = train("committee=2")
+    before = {name: weight.clone() for name, weight in first.scorer.encoder.state_dict().items()}
+    cfg, second = train(joined=first.scorer)
+    sides = questions.texts.to_pylist()[:10], questions.texts.to_pylist()[10:20]
+    judges = judges_of(second.scorer.encoder)
+    assert len(judges) == 3
+    each = np.stack([replace(second.scorer, encoder=judge).score(*sides) for judge in judges])
+    np.testing.assert_allclose(second.scorer.score(*sides), each.mean(0), rtol=1e-5)
+    np.testing.assert_allclose(first.scorer.score(*sides), each[1:].mean(0), rtol=1e-5)
+    assert all(torch.equal(weight, before[name]) for name, weight in first.scorer.encoder.state_dict().items())
+    settings = {name: OmegaConf.to_container(cfg[name], resolve=True) for name in ("features", "encoder")}
+    second.save(tmp_path / "model", **settings)
+    np.testing.assert_array_equal(load_scorer(tmp_path / "model").score(*sides), second.scorer.score(*sides))
+
+
+def test_a_generation_of_another_recipe_or_other_data_is_refused(composed, questions, parts_of, tmp_path):
+    places = Places(*(tmp_path / name for name in ("triplets", "features", "checkpoints")))
+    train = in_turn(composed, questions, parts_of, places)
+    _, first = train("encoder.embedding=8")
+    with pytest.raises(ValueError, match="joined has encoders of another recipe, or of another dataset"):
+        train(joined=first.scorer)
 
 
 def test_a_committee_of_nobody_is_refused(composed, parts_of):

@@ -63,3 +63,19 @@ def test_by_hand_a_run_teaches_and_the_same_family_learns_from_it(lab):
     code, out = lab.attempt(*run, "examples=dense_negatives", "seed=6", "hydra.run.dir=runs/by-hand")
     assert code != 0
     assert f"pipelines/teach.py data={QUESTIONS} lesson=dense_negatives" in out
+
+
+def test_a_student_of_its_own_family_is_joined_by_its_teacher(lab):
+    lab.grid(model=["tfidf", "dae", "static"], second_round=second_round(teacher="static", joined=True))
+    lab.run("dvc", "repro", f"train_again@{QUESTIONS}-static-soft_labels-0")
+    first, second = (lab.root / "runs" / f"{QUESTIONS}-{name}-0" / "model" for name in ("static", "static-soft_labels"))
+    judges = [json.loads((model / "recipe.json").read_text())["committee"] for model in (first, second)]
+    assert judges == [1, 2]
+    run = ["python", "pipelines/train.py", f"data={QUESTIONS}", "profile=smoke", "tracking=off", "model=static"]
+    joined = [f"joined=runs/{QUESTIONS}-static-0", "hydra.run.dir=runs/joined"]
+    code, out = lab.attempt(*run, *joined, "encoder.embedding=8")
+    assert code != 0
+    assert f"joined=runs/{QUESTIONS}-static-0 was trained with other encoder" in out
+    code, out = lab.attempt(*run, "joined=runs/nowhere", "hydra.run.dir=runs/joined")
+    assert code != 0
+    assert "no trained model in runs/nowhere/model" in out

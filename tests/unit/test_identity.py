@@ -10,6 +10,7 @@ CONFIG = {
     "features": {"vectors": "glove/mine.txt"},
     "encoder": {},
     "committee": 1,
+    "joined": None,
     "examples": {"_target_": None},
     "objective": {"_target_": None},
     "optimizer": {},

@@ -68,6 +68,12 @@ def committee_of(members: Sequence[Any]) -> Any:
     return Committee(members)
 
 
+def judges_of(encoder: Any) -> list[Any]:
+    """What `committee_of` made a committee of; of any other encoder, itself."""
+    made = type(encoder) in (Committee, SearchableCommittee, RankableCommittee)
+    return list(encoder.members) if made else [encoder]
+
+
 def members_of(encoder: Any) -> tuple[Any, ...]:
     """Those that are trained each for itself: the members of a committee, and theirs in turn, or the encoder."""
     if not isinstance(encoder, Committee):

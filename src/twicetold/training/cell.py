@@ -26,7 +26,7 @@ from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.features.saved import save_fitted
 from twicetold.files import write_folder, write_text
 from twicetold.models.protocol import Encoder, OnFrozen, Settling
-from twicetold.modules.committee import committee_of, members_of
+from twicetold.modules.committee import committee_of, judges_of, members_of
 from twicetold.objectives.protocol import Objective
 from twicetold.regimes.protocol import Regime
 from twicetold.scoring import BATCH, Scorer, evaluation_inputs, score_pairs
@@ -61,6 +61,8 @@ class Parts:
     """None: the examples as they are."""
     committee: int = 1
     """So many encoders, each trained by itself."""
+    joined: Scorer | None = None
+    """An earlier generation, whose encoders judge as well. Nothing about them changes."""
 
     def __post_init__(self) -> None:
         if self.committee < 1:
@@ -104,16 +106,13 @@ class Trained:
     seconds: float
     texts_per_second: float
 
-    def save(
-        self, folder: Path, *, features: Mapping[str, Any], encoder: Mapping[str, Any], committee: int = 1
-    ) -> None:
+    def save(self, folder: Path, *, features: Mapping[str, Any], encoder: Mapping[str, Any]) -> None:
         """Write everything that scoring needs to `folder`, all of it or nothing.
 
         Args:
             folder: the model folder.
             features: configuration that the featuriser was built from.
             encoder: configuration that the encoder, or each of a committee, was built from.
-            committee: how many of them there are.
         """
         training = {"parameters": self.parameters, "metric": self.metric, **asdict(self.fitted)}
         weights = self.scorer.encoder.state_dict()
@@ -124,7 +123,7 @@ class Trained:
                 layout.RECIPE: {
                     "features": features,
                     "encoder": encoder,
-                    "committee": committee,
+                    "committee": len(judges_of(self.scorer.encoder)),
                     "as_documents": self.scorer.as_documents,
                 },
                 layout.DECISION: asdict(self.scorer.decision),
@@ -156,7 +155,9 @@ def train_cell(
             index = parts.regime.examples(index, corpus, seed=seed)
         rows = with_further(featuriser, rows, index.further, fields_like(featuriser, corpus, index.further_like))
     torch.manual_seed(seed)
-    encoder: Encoder = committee_of([parts.encoder_of(featuriser.shape) for _ in range(parts.committee)])
+    judges = [parts.encoder_of(featuriser.shape) for _ in range(parts.committee)]
+    encoder: Encoder = committee_of(judges)
+    earlier = [] if parts.joined is None else _earlier(parts.joined, judges[0], featuriser, corpus)
     if isinstance(encoder, OnFrozen):
         rows = with_token_vectors(encoder, rows, places.features, device=runtime.device)
 
@@ -168,6 +169,7 @@ def train_cell(
         )
     encoder.cpu()
     settle(encoder, rows, corpus)
+    encoder = committee_of([*judges, *earlier])
     inputs = evaluation_inputs(encoder, rows, corpus, "val")
     metric, value = parts.evaluator.primary_value(corpus.kind, inputs)
     seconds = time.perf_counter() - started
@@ -238,6 +240,23 @@ def _fit(
     for number, member in enumerate(members):
         member.load_state_dict(load_file(checkpoints / str(number) / BEST))
     return max(each, key=lambda fitted: fitted.best_epoch)
+
+
+def _earlier(joined: Scorer, judge: Encoder, featuriser: Featuriser, corpus: Corpus) -> list[Encoder]:
+    """The encoders of an earlier generation.
+
+    Raises:
+        ValueError: if they are of another kind, or read other features.
+    """
+    judges = judges_of(joined.encoder)
+    shapes, theirs = ({n: t.shape for n, t in e.state_dict().items()} for e in (judge, judges[0]))
+    texts = inputs_of(featuriser, corpus, corpus.members["val"][:100])
+    if type(judges[0]) is not type(judge) or theirs != shapes:
+        raise ValueError("joined has encoders of another recipe, or of another dataset: train it as this run is")
+    rows, read = featuriser.transform(texts), joined.featuriser.transform(texts)
+    if not (np.array_equal(rows.indptr, read.indptr) and np.array_equal(rows.indices, read.indices)):
+        raise ValueError("joined reads texts in another way: it must have been trained on the same dataset")
+    return judges
 
 
 def settle(encoder: Encoder, rows: CsrRows, corpus: Corpus) -> None:
