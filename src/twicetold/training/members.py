@@ -61,7 +61,7 @@ def train_each(members: Sequence[Train], *, checkpoints: Path, runtime: Runtime,
         def tell(metrics: dict[str, float], epoch: int) -> None:
             if runtime.progress:
                 said = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
-                print(f"member {number + 1} of {len(members)}, epoch {epoch + 1}: {said}", file=sys.stderr)
+                print(f"member {number} of {len(members)}, epoch {epoch}: {said}", file=sys.stderr)
             on_epoch({f"{number}/{name}": value for name, value in metrics.items()}, epoch)
 
         return tell

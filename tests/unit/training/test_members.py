@@ -131,4 +131,4 @@ def test_progress_is_a_line_for_each_epoch(threads, tmp_path, capsys):
     runtime = Runtime(accelerator="cpu", workers=0, progress=True)
     train_each(tasks, checkpoints=tmp_path, runtime=runtime, on_epoch=lambda metrics, epoch: None)
     shown = sorted(capsys.readouterr().err.splitlines())
-    assert shown == [f"member {number + 1} of 2, epoch 1: val/auroc {number}.0000" for number in range(2)]
+    assert shown == [f"member {number} of 2, epoch 0: val/auroc {number}.0000" for number in range(2)]
