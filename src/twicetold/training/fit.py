@@ -16,7 +16,7 @@ from twicetold.solvers.protocol import Steps
 from twicetold.training.adam_by_rows import AdamByRows
 from twicetold.training.learner import Learner
 from twicetold.training.memory import keep_freed_memory
-from twicetold.training.schedule import Fitted, OnEpoch, Runtime, Schedule
+from twicetold.training.schedule import STOPPED, Fitted, OnEpoch, Runtime, Schedule
 
 logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)  # hints and advertisements at every start
 warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # Lightning 2.6 asks torch 2.13 in an older way
@@ -127,9 +127,7 @@ def fit(
     try:
         trainer.fit(learner, loader, ckpt_path=last if last.exists() else None, weights_only=True)
     except SystemExit as stop:  # what Lightning makes of Ctrl-C, without a word
-        raise KeyboardInterrupt(
-            "training was stopped; run the same command again to go on from the last epoch"
-        ) from stop
+        raise KeyboardInterrupt(STOPPED) from stop
     for optimizer in trainer.optimizers:
         if isinstance(optimizer, AdamByRows):
             optimizer.let_go()

@@ -19,7 +19,7 @@ from pathlib import Path
 import torch
 
 from twicetold.files import write_text
-from twicetold.training.schedule import Fitted, OnEpoch, Runtime
+from twicetold.training.schedule import STOPPED, Fitted, OnEpoch, Runtime
 
 FITTED = "fitted.json"
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -109,6 +109,8 @@ def _side_by_side(
                     del working[pipe]
                 else:
                     told(number)(*message)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(STOPPED) from None
     finally:
         for _, process in working.values():
             process.terminate()

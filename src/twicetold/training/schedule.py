@@ -14,6 +14,8 @@ OnEpoch = Callable[[dict[str, float], int], None]
 """Called with the metrics and the number of each finished epoch."""
 Validate = Callable[[Encoder], tuple[str, float]]
 """From an encoder to the name and value of the primary metric on validation."""
+STOPPED = "training was stopped; run the same command again to go on from the last epoch"
+"""What is said after Ctrl-C."""
 MakeOptimizer = Callable[[Iterable[nn.Parameter]], Optimizer]
 
 
