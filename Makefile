@@ -28,7 +28,7 @@ demo: .venv/ready ## the whole pipeline on two generated corpora, in minutes and
 	@echo "The MLflow runs: make ui, then http://127.0.0.1:$(PORT)"
 
 test: .venv/ready ## every test that needs no real data; with TWICETOLD_MIRROR set, those that do as well
-	@pytest --numprocesses auto --maxprocesses 8 --dist loadfile $(ARGS)
+	@pytest --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 repro: .venv/ready ## dvc repro: the grid of params.yaml on the real data
 	@dvc repro $(ARGS)
