@@ -228,11 +228,11 @@ def large_table(batches: int) -> float:
     return statistics.median(taken[SETTLING:])
 
 
-def with_adam(optimizer: type[torch.optim.Adam], batches: int) -> float:
+def with_adam(make: Callable[[list[nn.Parameter]], torch.optim.Optimizer], batches: int) -> float:
     """Median seconds of a step, those left out in which most rows have no gradient to look back at."""
     rng = np.random.default_rng(0)
     table = nn.Parameter(torch.randn(TABLE))
-    adam = optimizer([table], **({} if optimizer is AdamByRows else {"fused": True}))
+    adam = make([table])
 
     def step(words: Tensor) -> None:
         rows = SparseRows(words, torch.arange(0, len(words) + 1, WORDS), None, TABLE[0])
@@ -310,7 +310,7 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"  dense and sparse loss of one batch differ by a relative {difference_of_losses(rows, index):.0e}")
         loading = {"twicetold": gathering, "row by row": row_by_row}
         show("batches alone", medians(loading, rows, index, rounds=rounds, epochs=4))
-    by_rows, all_rows = (with_adam(optimizer, 2 * SETTLING) for optimizer in (AdamByRows, torch.optim.Adam))
+    by_rows, all_rows = (with_adam(make, 2 * SETTLING) for make in (AdamByRows, partial(torch.optim.Adam, fused=True)))
     for title, found in {
         "the gradient": {"twicetold": kept, "given back": given_back},
         "gradient, clipping and Adam": {"twicetold": by_rows, "all rows": all_rows},

@@ -52,9 +52,8 @@ class Identity:
         digest = folder_digest(processed, [p.name for p in processed.iterdir()])
         if strategy and triplets.is_dir():
             digest += folder_digest(triplets, [p.name for p in triplets.glob(f"{strategy}.*")])
-        joined = Path(config["joined"] or "", layout.MODEL)
-        if config["joined"] and joined.is_dir():
-            digest += folder_digest(joined, [layout.WEIGHTS])
+        if config["joined"] and (model := Path(config["joined"], layout.MODEL)).is_dir():
+            digest += folder_digest(model, [layout.WEIGHTS])
         if taught and Path(taught).is_dir():
             digest += folder_digest(Path(taught), [p.name for p in Path(taught).iterdir()])
         for vectors in _vectors(config["features"]):

@@ -23,6 +23,26 @@ MODELS = sorted(p.stem for p in (Path(__file__).parents[2] / "conf/model").glob(
 RUNTIME = Runtime(accelerator="cpu", workers=0, progress=False)
 
 
+def places_in(folder):
+    return Places(*(folder / name for name in ("triplets", "features", "checkpoints")))
+
+
+def train(corpus, parts, places, *, seed=0):
+    return train_cell(
+        corpus,
+        parts,
+        seed=seed,
+        feature_key="key",
+        places=places,
+        runtime=RUNTIME,
+        on_epoch=lambda metrics, epoch: None,
+    )
+
+
+def settings_of(cfg):
+    return {name: OmegaConf.to_container(cfg[name], resolve=True) for name in ("features", "encoder")}
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_a_family_trains_in_twos_or_says_why_not(model, composed, questions, parts_of, tmp_path):
     cfg = composed("train", "data=toy_questions", f"model={model}", "trainer.epochs=1", "committee=2")
@@ -32,20 +52,11 @@ def test_a_family_trains_in_twos_or_says_why_not(model, composed, questions, par
         return
     sentences = [text.replace(" story", ". Story") for text in questions.texts.to_pylist()]  # as inverse cloze needs
     corpus = replace(questions, texts=pa.array(sentences))
-    places = Places(*(tmp_path / name for name in ("triplets", "features", "checkpoints")))
+    places = places_in(tmp_path)
     strategy = cfg.examples.get("strategy", "random")
     random.mine(corpus, seed=0, label="cluster", per_anchor=2).save(places.triplets / f"{strategy}.parquet")
-    trained = train_cell(
-        corpus,
-        parts_of(cfg),
-        seed=0,
-        feature_key="key",
-        places=places,
-        runtime=RUNTIME,
-        on_epoch=lambda metrics, epoch: None,
-    )
-    settings = {name: OmegaConf.to_container(cfg[name], resolve=True) for name in ("features", "encoder")}
-    trained.save(tmp_path / "model", **settings)
+    trained = train(corpus, parts_of(cfg), places)
+    trained.save(tmp_path / "model", **settings_of(cfg))
     assert json.loads((tmp_path / "model" / layout.RECIPE).read_text())["committee"] == 2
     sides = sentences[:10], sentences[10:20]
     scores = load_scorer(tmp_path / "model").score(*sides)
@@ -58,17 +69,9 @@ def test_the_first_member_is_what_one_alone_would_be(model, composed, questions,
     def weights(committee):
         choice = f"committee={committee}"
         cfg = composed("train", "data=toy_questions", f"model={model}", "tuned=none", "trainer.epochs=3", choice)
-        places = Places(*(tmp_path / choice / name for name in ("triplets", "features", "checkpoints")))
+        places = places_in(tmp_path / choice)
         random.mine(questions, seed=0, label="cluster", per_anchor=2).save(places.triplets / "random.parquet")
-        trained = train_cell(
-            questions,
-            parts_of(cfg),
-            seed=0,
-            feature_key="key",
-            places=places,
-            runtime=RUNTIME,
-            on_epoch=lambda metrics, epoch: None,
-        )
+        trained = train(questions, parts_of(cfg), places)
         return [member.state_dict() for member in members_of(trained.scorer.encoder)]
 
     (alone,), (first, second, third) = weights(1), weights(3)
@@ -77,33 +80,22 @@ def test_the_first_member_is_what_one_alone_would_be(model, composed, questions,
     assert any(not torch.equal(second[name], third[name]) for name in alone)
 
 
-def in_turn(composed, questions, parts_of, places):
-    """Trains one run after another, each with a seed of its own."""
-    seeds = iter(range(2))
+@pytest.fixture
+def generation(composed, questions, parts_of, tmp_path):
+    """Trains a run with a seed, after an earlier one or not; its config, and what was trained."""
 
-    def train(*overrides, joined=None):
+    def _generation(seed, *overrides, joined=None):
         cfg = composed("train", "data=toy_questions", "model=static_mlp", "tuned=none", "trainer.epochs=2", *overrides)
-        seed = next(seeds)
-        trained = train_cell(
-            questions,
-            replace(parts_of(cfg), joined=joined),
-            seed=seed,
-            feature_key=f"key{seed}",
-            places=replace(places, checkpoints=places.checkpoints / str(seed)),
-            runtime=RUNTIME,
-            on_epoch=lambda metrics, epoch: None,
-        )
-        return cfg, trained
+        parts = replace(parts_of(cfg), joined=joined)
+        return cfg, train(questions, parts, places_in(tmp_path / str(seed)), seed=seed)
 
-    return train
+    return _generation
 
 
-def test_an_earlier_generation_judges_as_well(composed, questions, parts_of, tmp_path):
-    places = Places(*(tmp_path / name for name in ("triplets", "features", "checkpoints")))
-    train = in_turn(composed, questions, parts_of, places)
-    _, first = train("committee=2")
+def test_an_earlier_generation_judges_as_well(generation, questions, tmp_path):
+    _, first = generation(0, "committee=2")
     before = {name: weight.clone() for name, weight in first.scorer.encoder.state_dict().items()}
-    cfg, second = train(joined=first.scorer)
+    cfg, second = generation(1, joined=first.scorer)
     sides = questions.texts.to_pylist()[:10], questions.texts.to_pylist()[10:20]
     judges = judges_of(second.scorer.encoder)
     assert len(judges) == 3
@@ -111,17 +103,14 @@ def test_an_earlier_generation_judges_as_well(composed, questions, parts_of, tmp
     np.testing.assert_allclose(second.scorer.score(*sides), each.mean(0), rtol=1e-5)
     np.testing.assert_allclose(first.scorer.score(*sides), each[1:].mean(0), rtol=1e-5)
     assert all(torch.equal(weight, before[name]) for name, weight in first.scorer.encoder.state_dict().items())
-    settings = {name: OmegaConf.to_container(cfg[name], resolve=True) for name in ("features", "encoder")}
-    second.save(tmp_path / "model", **settings)
+    second.save(tmp_path / "model", **settings_of(cfg))
     np.testing.assert_array_equal(load_scorer(tmp_path / "model").score(*sides), second.scorer.score(*sides))
 
 
-def test_a_generation_of_another_recipe_or_other_data_is_refused(composed, questions, parts_of, tmp_path):
-    places = Places(*(tmp_path / name for name in ("triplets", "features", "checkpoints")))
-    train = in_turn(composed, questions, parts_of, places)
-    _, first = train("encoder.embedding=8")
+def test_a_generation_of_another_recipe_or_other_data_is_refused(generation):
+    _, first = generation(0, "encoder.embedding=8")
     with pytest.raises(ValueError, match="joined has encoders of another recipe, or of another dataset"):
-        train(joined=first.scorer)
+        generation(1, joined=first.scorer)
 
 
 def test_a_committee_of_nobody_is_refused(composed, parts_of):

@@ -2,8 +2,8 @@
 
 Lakshminarayanan, Pritzel and Blundell, Simple and Scalable Predictive Uncertainty Estimation using Deep Ensembles,
 NeurIPS 2017 (arXiv:1612.01474): networks of one kind that begin elsewhere err elsewhere, and their mean errs less than
-each. There they are trained one after another; here on the same batches, but each by its own loss (`members_of`), so
-none leans on what another has learnt. There, probabilities are averaged; here scores, as other cosines are.
+each. Each is trained by itself (`members_of`), so that none leans on what another has learnt. There, probabilities are
+averaged; here scores, as other cosines are.
 
 Shape letters: B texts or pairs, M members, E dimensions of all members' vectors together.
 """

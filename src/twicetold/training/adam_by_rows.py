@@ -174,6 +174,8 @@ class Table:
 
     def catch_up_all(self) -> None:
         """All rows, and m and v too, which then say all there is to know."""
+        if self.steps == self.began:
+            return
         self.catch_up(torch.arange(len(self.table), device=self.table.device))
         waited = (self.steps - self.seen).double()
         self.state["exp_avg"].mul_(self._each(self.first**waited))
@@ -217,18 +219,13 @@ def clip_gradients(parameters: Iterable[nn.Parameter], most: float) -> None:
         parameters: whose gradients are clipped in place.
         most: the largest norm.
     """
-    with_gradient = [parameter for parameter in parameters if parameter.grad is not None]
     gradients: list[Tensor] = []
-    for parameter in with_gradient:
-        assert parameter.grad is not None
+    for parameter in parameters:
+        if parameter.grad is None:
+            continue
         if parameter.grad.is_sparse:
             parameter.grad = parameter.grad.coalesce()
-            gradients.append(parameter.grad.values())
-        else:
-            gradients.append(parameter.grad)
-    if not any(parameter.grad.is_sparse for parameter in with_gradient if parameter.grad is not None):
-        nn.utils.clip_grad_norm_(with_gradient, most)
-        return
+        gradients.append(parameter.grad.values() if parameter.grad.is_sparse else parameter.grad)
     share = (most / (nn.utils.get_total_norm(gradients) + 1e-6)).clamp(max=1.0)
     for gradient in gradients:
         gradient.mul_(share)
