@@ -28,7 +28,7 @@ def main() -> None:
         raise SystemExit(f"expected one folder to write to, got {argv[1:]}: python pipelines/compose.py build/conf")
     grid, out = OmegaConf.load("params.yaml"), Path(argv[1])
     check(grid)
-    data_overrides = [o for o in grid.overrides if o.lstrip("+~").startswith(("data.", "mining."))]
+    data_overrides = [o for o in grid.overrides if o.lstrip("+~").startswith(("data.", "data@", "mining."))]
     with initialize(version_base="1.3", config_path="../conf"):
         for data in grid.data:
             chosen = [f"data={data}", f"profile={grid.profile}", *data_overrides]
@@ -43,7 +43,7 @@ def main() -> None:
         for data, model, examples, seed in product(second.data, second.model, second.examples, grid.seed):
             name = f"{model}-{examples}"
             chosen = [f"data={data}", f"model={model}", f"seed={seed}", f"profile={grid.profile}", *grid.overrides]
-            chosen += [f"examples={examples}", f"name={name}"]
+            chosen += [f"examples={examples}", f"name={name}", *second.get("overrides", [])]
             if second.get("joined") and model == second.teacher:
                 chosen.append(f"joined=${{paths.runs}}/{data}-{model}-{seed}")
             render("train", out / "train" / f"{data}-{name}-{seed}.yaml", chosen)

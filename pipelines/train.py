@@ -17,6 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 from twicetold import layout, tracking
 from twicetold.command_line import help_for
 from twicetold.data.corpus import Corpus
+from twicetold.data.further import further_settings
 from twicetold.errors import readable_errors
 from twicetold.features.hashing_card import by_view, in_words
 from twicetold.files import write_text
@@ -139,16 +140,17 @@ def tracking_of(cfg: DictConfig, who: Identity) -> tuple[tracking.Settings, str 
 def prepare_when_stale(cfg: DictConfig, processed: Path, triplets: Path) -> None:
     """Bring corpus and triplets up to date with the config, for a person who trains without the pipeline."""
     card = processed / layout.CARD
-    source = OmegaConf.to_container(cfg.data.source, resolve=True)
-    made = card.exists() and triplets.is_dir()  # an interrupt may have come between the two
-    if made and json.loads(card.read_text(encoding="utf-8"))["card"].get("source") == source:
-        own = source.get("path")
-        if own is None or Path(own).stat().st_mtime < card.stat().st_mtime:
+    data = OmegaConf.to_container(cfg.data, resolve=True)
+    wanted = [data["source"], (further_settings(data) or {}).get("source")]
+    if card.exists() and triplets.is_dir():  # an interrupt may have come between the two
+        made = json.loads(card.read_text(encoding="utf-8"))["card"]
+        own = [Path(source["path"]) for source in wanted if source and source.get("path")]
+        same = [made.get("source"), made.get("further_source")] == wanted
+        if same and all(file.stat().st_mtime < card.stat().st_mtime for file in own):
             return
     choice = HydraConfig.get().runtime.choices.data
-    further = [
-        o for o in HydraConfig.get().overrides.task if o.lstrip("+~").startswith(("data.", "paths.", "profile="))
-    ]
+    begins = ("data.", "data@", "paths.", "profile=")
+    further = [o for o in HydraConfig.get().overrides.task if o.lstrip("+~").startswith(begins)]
     for stage in ("download", "prepare", "mine"):
         command = [sys.executable, str(Path(__file__).with_name(f"{stage}.py")), f"data={choice}", *further]
         if subprocess.run(command, check=False).returncode:

@@ -12,6 +12,8 @@ MANIFEST = "manifest.json"  # where each raw file came from, its size and sha256
 TEXTS = "texts.parquet"  # id, text, one column per group ("group.<name>") and per field ("field.<name>")
 MEMBERS = "members.parquet"  # split, text: which texts belong to which split
 PAIRS = "pairs.parquet"  # split, left, right, label
+FURTHER_TEXTS = "further_texts.parquet"  # text, cluster: of another dataset
+FURTHER_PAIRS = "further_pairs.parquet"  # left, right, label: by row of the further texts
 CARD = "card.json"  # name, kind, group names, counts, audit
 
 # data/triplets/<data>/, beside the triplets <strategy>.parquet

@@ -39,7 +39,11 @@ def test_a_data_leaf_is_called_as_its_file(data, composed):
 
 
 @pytest.mark.parametrize(
-    "grid", ["params.yaml", *(f"conf/grid/{g}.yaml" for g in ("ablation", "demo", "published", "results", "taught"))]
+    "grid",
+    [
+        "params.yaml",
+        *(f"conf/grid/{g}.yaml" for g in ("ablation", "demo", "further", "published", "results", "taught")),
+    ],
 )
 def test_a_grid_names_only_what_there_is(grid):
     chosen = yaml.safe_load((ROOT / grid).read_text())
@@ -47,7 +51,7 @@ def test_a_grid_names_only_what_there_is(grid):
     assert set(chosen["model"]) <= set(MODELS)
     assert set(chosen) - {"variants"} == {"data", "model", "seed", "profile", "overrides", "second_round"}
     second = chosen["second_round"]
-    assert set(second) - {"joined"} == {"data", "teacher", "model", "examples"}
+    assert set(second) - {"joined", "overrides"} == {"data", "teacher", "model", "examples"}
     assert set(second["data"]) <= set(chosen["data"])
     assert set(second["model"]) <= set(MODELS)
     assert set(second["examples"]) <= set(LESSONS)

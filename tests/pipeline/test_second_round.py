@@ -66,11 +66,12 @@ def test_by_hand_a_run_teaches_and_the_same_family_learns_from_it(lab):
 
 
 def test_a_student_of_its_own_family_is_joined_by_its_teacher(lab):
-    lab.grid(model=["tfidf", "dae", "static"], second_round=second_round(teacher="static", joined=True))
+    second = second_round(teacher="static", joined=True, overrides=["committee=2"])
+    lab.grid(model=["tfidf", "dae", "static"], second_round=second)
     lab.run("dvc", "repro", f"train_again@{QUESTIONS}-static-soft_labels-0")
     first, second = (lab.root / "runs" / f"{QUESTIONS}-{name}-0" / "model" for name in ("static", "static-soft_labels"))
     judges = [json.loads((model / "recipe.json").read_text())["committee"] for model in (first, second)]
-    assert judges == [1, 2]
+    assert judges == [1, 3]
     run = ["python", "pipelines/train.py", f"data={QUESTIONS}", "profile=smoke", "tracking=off", "model=static"]
     joined = [f"joined=runs/{QUESTIONS}-static-0", "hydra.run.dir=runs/joined"]
     code, out = lab.attempt(*run, *joined, "encoder.embedding=8")

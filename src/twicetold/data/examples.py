@@ -234,6 +234,8 @@ class LabelledPairs:
         group: the group whose members are never negatives of each other.
         duplicates_only: leave the pairs with label 0 out, for objectives that find negatives in the batch.
         implied: adds, up to so many times for each labelled pair, a pair whose label follows from it (`data.implied`).
+
+    Further pairs that the corpus comes with (`data.further`) are examples as well.
     """
 
     strategy: str
@@ -261,13 +263,14 @@ class LabelledPairs:
         if self.implied and corpus.kind != "documents":
             further = implied_pairs((left, right, same), copies=self.implied, cluster=group, code=corpus.text_codes())
             left, right, same = map(np.concatenate, zip((left, right, same), further, strict=True))
-        return ExampleIndex(
+        own = ExampleIndex(
             anchor=left,
             positive=right,
             label=same.astype(np.float32),
             group=group[left],
             positive_group=group[right],
         )
+        return with_further_pairs(own, corpus, duplicates_only=self.duplicates_only)
 
 
 class GatheredExamples(Dataset[Batch]):
@@ -371,6 +374,31 @@ def train_loader(examples: ExampleIndex, rows: CsrRows, batches: EpochBatches, *
     return DataLoader(
         GatheredExamples(examples, rows), batch_sampler=batch_sampler, collate_fn=as_is, num_workers=workers
     )
+
+
+def with_further_pairs(index: ExampleIndex, corpus: Corpus, *, duplicates_only: bool) -> ExampleIndex:
+    """The examples, and after them the pairs of another dataset that the corpus comes with, if it does.
+
+    Args:
+        index: X pairs of the corpus's own texts, with labels and groups.
+        corpus: what they are of.
+        duplicates_only: leave the further pairs with label 0 out.
+    """
+    if corpus.further is None:
+        return index
+    pairs, cluster = corpus.further.pairs, corpus.further.cluster
+    kept = np.flatnonzero((pairs.label == 1) | (not duplicates_only))
+    left, right = pairs.left[kept], pairs.right[kept]
+    first = 1 + max(side.max(initial=UNKNOWN) for side in (index.group, index.positive_group) if side is not None)
+    more = {
+        "anchor": len(corpus) + left,
+        "positive": len(corpus) + right,
+        "label": pairs.label[kept],
+        "group": first + cluster[left],
+        "positive_group": first + cluster[right],
+    }
+    longer = {name: np.concatenate([getattr(index, name), values]) for name, values in more.items()}
+    return replace(index, **cast("dict[str, Any]", longer), further=corpus.further.texts.to_pylist())
 
 
 def mined(corpus: Corpus, triplets: Path, strategy: str) -> Triplets:

@@ -7,7 +7,7 @@ Shape letters: N texts of the corpus, X examples, P pseudo-labelled pairs.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +59,8 @@ class PseudoLabels:
     makes them negatives of each other; the pairs that are labelled 0 stay what they are. A soft label, a probability,
     joins nothing: chains of pairs that are only likely the same would end in groups that are not.
 
+    Further pairs (`data.further`) are not among them: what they say, the teacher has learnt and hands on.
+
     Args:
         taught: folder that the stage `teach` wrote.
         strategy: which file of the mining stage gives pairs of documents, as in `LabelledPairs`.
@@ -82,7 +84,8 @@ class PseudoLabels:
             FileNotFoundError: if nothing was taught for this corpus.
             ValueError: if it was taught of another train split.
         """
-        labelled = LabelledPairs(self.strategy, self.group, self.duplicates_only, self.implied).index(corpus, triplets)
+        leaf = LabelledPairs(self.strategy, self.group, self.duplicates_only, self.implied)
+        labelled = leaf.index(replace(corpus, further=None), triplets)
         assert labelled.positive is not None
         assert labelled.label is not None
         pseudo = PseudoPairs.load(taught_file(corpus, Path(self.taught), self.lesson))

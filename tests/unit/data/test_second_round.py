@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from twicetold import layout
-from twicetold.data.corpus import UNKNOWN
+from twicetold.data.corpus import UNKNOWN, FurtherPairs, Pairs
 from twicetold.data.examples import LabelledPairs, MinedTriplets
 from twicetold.data.second_round import DenseNegatives, PseudoLabels
 from twicetold.mining import random
@@ -36,6 +37,13 @@ def test_pseudo_labels_come_after_the_labelled_pairs(questions, taught, duplicat
     assert index.anchor.tolist() == [*labelled.anchor.tolist(), *(LEFT[row] for row in kept)]
     assert index.positive.tolist() == [*labelled.positive.tolist(), *(RIGHT[row] for row in kept)]
     assert index.label.tolist() == [*labelled.label.tolist(), *(LABEL[row] for row in kept)]
+
+
+def test_further_pairs_are_left_to_the_teacher(questions, taught):
+    further = FurtherPairs(pa.array(["rain", "sun"]), Pairs(*(np.array([i]) for i in (0, 1, 0.0))), np.array([0, 1]))
+    leaf = PseudoLabels(f"{taught}", "random", "cluster")
+    for name, values in vars(leaf.index(replace(questions, further=further), taught)).items():
+        np.testing.assert_array_equal(values, getattr(leaf.index(questions, taught), name))
 
 
 def test_what_the_teacher_takes_for_the_same_is_one_group_and_nothing_else_is(questions, taught):
