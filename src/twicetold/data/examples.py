@@ -270,7 +270,7 @@ class LabelledPairs:
             group=group[left],
             positive_group=group[right],
         )
-        return with_further_pairs(own, corpus, duplicates_only=self.duplicates_only)
+        return _and_further(own, corpus, duplicates_only=self.duplicates_only)
 
 
 class GatheredExamples(Dataset[Batch]):
@@ -376,7 +376,24 @@ def train_loader(examples: ExampleIndex, rows: CsrRows, batches: EpochBatches, *
     )
 
 
-def with_further_pairs(index: ExampleIndex, corpus: Corpus, *, duplicates_only: bool) -> ExampleIndex:
+def mined(corpus: Corpus, triplets: Path, strategy: str) -> Triplets:
+    """What the mining stage wrote by one strategy.
+
+    Raises:
+        FileNotFoundError: if it did not.
+    """
+    path = layout.triplets_file(triplets, strategy)
+    if not path.exists():
+        there = sorted(p.stem for p in triplets.glob("*.parquet")) or "none"
+        raise FileNotFoundError(
+            f"no triplets mined by {strategy!r} for {corpus.name}: {path} is missing (there: {there}). "
+            f"Run `dvc repro mine@{corpus.name}`, or choose another examples.strategy. Neighbours are mined by "
+            f"`python pipelines/mine.py data={corpus.name} mining=neighbours`."
+        )
+    return Triplets.load(path)
+
+
+def _and_further(index: ExampleIndex, corpus: Corpus, *, duplicates_only: bool) -> ExampleIndex:
     """The examples, and after them the pairs of another dataset that the corpus comes with, if it does.
 
     Args:
@@ -399,23 +416,6 @@ def with_further_pairs(index: ExampleIndex, corpus: Corpus, *, duplicates_only: 
     }
     longer = {name: np.concatenate([getattr(index, name), values]) for name, values in more.items()}
     return replace(index, **cast("dict[str, Any]", longer), further=corpus.further.texts.to_pylist())
-
-
-def mined(corpus: Corpus, triplets: Path, strategy: str) -> Triplets:
-    """What the mining stage wrote by one strategy.
-
-    Raises:
-        FileNotFoundError: if it did not.
-    """
-    path = layout.triplets_file(triplets, strategy)
-    if not path.exists():
-        there = sorted(p.stem for p in triplets.glob("*.parquet")) or "none"
-        raise FileNotFoundError(
-            f"no triplets mined by {strategy!r} for {corpus.name}: {path} is missing (there: {there}). "
-            f"Run `dvc repro mine@{corpus.name}`, or choose another examples.strategy. Neighbours are mined by "
-            f"`python pipelines/mine.py data={corpus.name} mining=neighbours`."
-        )
-    return Triplets.load(path)
 
 
 def _group(corpus: Corpus, name: str) -> NDArray[np.int64]:

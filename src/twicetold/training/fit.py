@@ -112,7 +112,7 @@ def fit(
         max_epochs=schedule.epochs,
         accelerator=runtime.accelerator,
         devices=1,
-        precision=schedule.precision,
+        precision=schedule.precision_on(runtime.device),
         limit_train_batches=None if solver is None else solver.per_epoch,
         gradient_clip_val=schedule.gradient_clip if solver is None else None,
         deterministic="warn",

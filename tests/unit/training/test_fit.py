@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -152,6 +153,16 @@ def test_epoch_metrics_reach_the_listener(news, tmp_path):
     expected = {"train/loss", "train/reconstruction", "train/triplet", "train/fraction", "val/auroc"}
     assert [epoch for epoch, _ in seen] == [0, 1]
     assert all(expected <= names for _, names in seen)
+
+
+@pytest.mark.parametrize(("units", "expected"), [(True, "bf16-mixed"), (False, "32-true")])
+def test_precision_follows_the_hardware_where_it_is_left_to_it(monkeypatch, units, expected):
+    schedule = Schedule(epochs=1, batch_size=7, patience=None, gradient_clip=1.0, precision="auto")
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": units}, raising=False)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: units and not including_emulation)
+    for device in ("cpu", "cuda"):
+        assert schedule.precision_on(torch.device(device)) == expected
+        assert replace(schedule, precision="32-true").precision_on(torch.device(device)) == "32-true"
 
 
 def test_bf16_trains(news, tmp_path):
