@@ -42,6 +42,11 @@ def test_every_shared_leaf_can_be_chosen_on_the_command_line(leaf, composed):
     composed("train", "data=toy_news", "model=dae", f"{leaf.parent.name}={leaf.stem}")
 
 
+@pytest.mark.parametrize("leaf", sorted((CONF / "trainer").glob("*.yaml")), ids=lambda p: p.stem)
+def test_every_trainer_names_every_setting_so_that_each_can_be_changed_on_the_command_line(leaf):
+    assert OmegaConf.load(leaf).keys() == OmegaConf.load(CONF / "trainer" / "default.yaml").keys()
+
+
 @pytest.mark.parametrize("typo", ["objective.alfa=3", "trainer.epoch=3", "encoder.hiden=3", "objectiv=triplet"])
 def test_a_misspelt_key_fails_at_composition(typo, composed):
     with pytest.raises(ConfigCompositionException):
