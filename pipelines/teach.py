@@ -15,6 +15,7 @@ from twicetold.command_line import help_for
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
 from twicetold.files import write_folder
+from twicetold.provenance import pretrained_on_of
 from twicetold.teaching import TrainedTeacher
 
 
@@ -29,7 +30,9 @@ def teach(cfg: DictConfig) -> None:
     run = Path(cfg.run)
     teacher = TrainedTeacher.load(run / layout.MODEL, corpus)
     found = instantiate(cfg.lesson.strategy)(corpus, teacher, label=cfg.data.label)
-    found = replace(found, card={**found.card, "teacher": run.name, "train": corpus.train_digest()})
+    seen = pretrained_on_of(run / layout.MODEL)
+    told = {"teacher": run.name, "train": corpus.train_digest(), **({"pretrained_on": seen} if seen else {})}
+    found = replace(found, card={**found.card, **told})
     with write_folder(Path(cfg.taught)) as folder:
         found.save(layout.taught_file(folder, cfg.lesson.name))
     print(f"{cfg.data.name}: {len(found):,} examples of {cfg.lesson.name} by {run.name}")

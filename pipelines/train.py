@@ -22,6 +22,7 @@ from twicetold.errors import readable_errors
 from twicetold.features.hashing_card import by_view, in_words
 from twicetold.files import write_text
 from twicetold.identity import Identity
+from twicetold.provenance import pretrained_on
 from twicetold.scoring import Scorer, load_scorer
 from twicetold.training.cell import Parts, Places, Trained, train_cell
 from twicetold.training.schedule import Runtime, Schedule
@@ -63,7 +64,12 @@ def train(cfg: DictConfig, out: Path) -> float:
         )
         for view, card in by_view(getattr(trained.scorer.featuriser, "card_", None)).items():
             print(f"{who.data} {who.run_name}: word hashing{view and f' of {view}'}: {in_words(card)}")
-        trained.save(out / layout.MODEL, features=config["features"], encoder=config["encoder"])
+        trained.save(
+            out / layout.MODEL,
+            features=config["features"],
+            encoder=config["encoder"],
+            pretrained_on=pretrained_on(config),
+        )
         shutil.rmtree(checkpoints, ignore_errors=True)
         observe(trained, out, run)
         run.log_text(OmegaConf.to_yaml(cfg, resolve=True, sort_keys=True), "config.yaml")

@@ -1,6 +1,6 @@
 """What identifies a training: its learning keys and its data. They find its run and its checkpoints again."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 from twicetold import layout
 from twicetold.features.vectors import at_hand
 from twicetold.fingerprint import fingerprint, folder_digest
+from twicetold.provenance import named
 
 LEARNING_KEYS = (
     "name",
@@ -56,7 +57,7 @@ class Identity:
             digest += folder_digest(model, [layout.WEIGHTS])
         if taught and Path(taught).is_dir():
             digest += folder_digest(Path(taught), [p.name for p in Path(taught).iterdir()])
-        for vectors in _vectors(config["features"]):
+        for vectors in named("vectors", config["features"]):
             file = at_hand(Path(vectors))
             digest += folder_digest(file.parent, [file.name])
         name, seed = config["data"]["name"], config["seed"]
@@ -81,14 +82,6 @@ class Identity:
     def feature_key(self) -> str:
         """Names corpus and featuriser settings."""
         return f"{self.data}-{fingerprint({'features': self.learning['features']}, self.data_digest)}"
-
-
-def _vectors(features: Mapping[str, Any]) -> Iterator[str]:
-    for name, value in features.items():
-        if isinstance(value, Mapping):
-            yield from _vectors(value)
-        elif name == "vectors" and value:
-            yield value
 
 
 def _at(config: Mapping[str, Any], key: str) -> Any:

@@ -244,7 +244,7 @@ def _read_run(cell: Cell, folder: Path) -> Run:
         primary=training["metric"],
         train_seconds=observed.get("train_seconds"),
         texts_per_second=observed.get("texts_per_second"),
-        pretrained_on=recipe["features"].get("pretrained_on"),
+        pretrained_on=" and ".join(recipe["pretrained_on"]) or None,
     )
 
 

@@ -7,7 +7,7 @@ nothing in it is learnt), choose the decision on validation, save.
 import copy
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -106,13 +106,21 @@ class Trained:
     seconds: float
     texts_per_second: float
 
-    def save(self, folder: Path, *, features: Mapping[str, Any], encoder: Mapping[str, Any]) -> None:
+    def save(
+        self,
+        folder: Path,
+        *,
+        features: Mapping[str, Any],
+        encoder: Mapping[str, Any],
+        pretrained_on: Sequence[str] = (),
+    ) -> None:
         """Write everything that scoring needs to `folder`, all of it or nothing.
 
         Args:
             folder: the model folder.
             features: configuration that the featuriser was built from.
             encoder: configuration that the encoder, or each of a committee, was built from.
+            pretrained_on: what it had seen before, in words, as `provenance.pretrained_on` finds it.
         """
         training = {"parameters": self.parameters, "metric": self.metric, **asdict(self.fitted)}
         weights = self.scorer.encoder.state_dict()
@@ -125,6 +133,7 @@ class Trained:
                     "encoder": encoder,
                     "committee": len(judges_of(self.scorer.encoder)),
                     "as_documents": self.scorer.as_documents,
+                    "pretrained_on": list(pretrained_on),
                 },
                 layout.DECISION: asdict(self.scorer.decision),
                 layout.TRAINING: training,

@@ -52,8 +52,9 @@ class Project:
         write(folder / layout.INTERVALS, {"test": {primary: [metrics[primary] - 0.02, metrics[primary] + 0.02]}})
         training = {"parameters": parameters, "epochs": 7 if parameters else 0, "metric": primary}
         write(folder / layout.MODEL / layout.TRAINING, training)
-        features = {"_target_": "x"} if pretrained_on is None else {"_target_": "x", "pretrained_on": pretrained_on}
-        write(folder / layout.MODEL / layout.RECIPE, {"features": features, "encoder": {}, "as_documents": False})
+        seen = [] if pretrained_on is None else [pretrained_on]
+        recipe = {"features": {}, "encoder": {}, "as_documents": False, "pretrained_on": seen}
+        write(folder / layout.MODEL / layout.RECIPE, recipe)
         decision = {"threshold": 0.5, "slope": 4.0, "intercept": -2.0}
         write(folder / layout.MODEL / layout.DECISION, decision)
         write(folder / layout.SAMPLES, list(samples))

@@ -1,0 +1,45 @@
+"""What a model had seen before its training: who reads its results must know, whatever way it came in.
+
+Somebody says so where a pretrained part is chosen, `pretrained_on` among the settings of the features; nothing can find
+it out. From there it goes along: into the model's recipe, and from a teacher to those that learn from it.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from twicetold import layout
+
+
+def pretrained_on(config: Mapping[str, Any]) -> list[str]:
+    """What a training begins with had seen, each thing once.
+
+    Its features may have been pretrained, its teacher, or the generation that joins it.
+
+    Args:
+        config: resolved; what was taught is there by now.
+    """
+    found = list(named("pretrained_on", config["features"]))
+    if taught := (config["examples"] or {}).get("taught"):
+        for card in sorted(Path(taught).glob(f"*{layout.TRIPLETS_CARD}")):
+            found += json.loads(card.read_text(encoding="utf-8")).get("pretrained_on", [])
+    if config["joined"]:
+        found += pretrained_on_of(Path(config["joined"], layout.MODEL))
+    return list(dict.fromkeys(found))
+
+
+def pretrained_on_of(model: Path) -> list[str]:
+    """The same of a model that was saved; models that were saved before it was noted have nothing to say."""
+    recipe = json.loads((model / layout.RECIPE).read_text(encoding="utf-8"))
+    found: list[str] = recipe.get("pretrained_on", [])
+    return found
+
+
+def named(name: str, settings: Mapping[str, Any]) -> Iterator[str]:
+    """The values of this name, if they say anything, wherever they are."""
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from named(name, value)
+        elif key == name and value:
+            yield value
