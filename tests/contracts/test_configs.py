@@ -42,6 +42,14 @@ def test_every_shared_leaf_can_be_chosen_on_the_command_line(leaf, composed):
     composed("train", "data=toy_news", "model=dae", f"{leaf.parent.name}={leaf.stem}")
 
 
+@pytest.mark.parametrize("leaf", sorted((CONF / "distilled").glob("*.yaml")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(("model", "place"), [("cross", "features.words"), ("fasttext", "features")])
+def test_distilled_vectors_can_be_chosen_for_words(leaf, model, place, composed):
+    cfg = composed("train", "data=toy_questions", f"model={model}", f"+distilled@{place}.distilled={leaf.stem}")
+    assert callable(get_object(OmegaConf.select(cfg, f"{place}.distilled._target_")))
+    assert OmegaConf.select(cfg, f"{place}.distilled.tokens.pretrained_on")
+
+
 @pytest.mark.parametrize("leaf", sorted((CONF / "trainer").glob("*.yaml")), ids=lambda p: p.stem)
 def test_every_trainer_names_every_setting_so_that_each_can_be_changed_on_the_command_line(leaf):
     assert OmegaConf.load(leaf).keys() == OmegaConf.load(CONF / "trainer" / "default.yaml").keys()

@@ -104,3 +104,20 @@ def _fetch(file: Path) -> None:
     with tempfile.TemporaryDirectory(dir=file.parent, prefix=".fetched.") as folder:
         fetch([source], Path(folder, "raw"), mirror=mirror, store=file.parent.parent)
         Path(folder, "raw", file.name).replace(file)
+
+
+def about_their_mean(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """(W, D) the same with their mean at zero; rows of zeros, which stand for no vector, stay so."""
+    found = vectors.any(axis=1)
+    centred = np.zeros_like(vectors)
+    if found.any():
+        centred[found] = vectors[found] - vectors[found].mean(axis=0)
+    return centred
+
+
+def alike(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """(W, D) the same about their mean, of length 1 on average, whatever file they are of."""
+    centred = about_their_mean(vectors)
+    lengths = np.linalg.norm(centred, axis=1)[vectors.any(axis=1)]
+    scaled: NDArray[np.float32] = centred / (lengths.mean() if lengths.any() else 1)
+    return scaled

@@ -169,7 +169,7 @@ class Re2(nn.Module):
         if counts is not None:  # a word that train lacks would keep what it begins with
             self.table.data[: len(counts)][torch.from_numpy(np.asarray(counts) == 0)] = 0
         self.given: Tensor
-        self.register_buffer("given", _alike(vectors, self.words, given))
+        self.register_buffer("given", _given(vectors, self.words, given))
         self.mark = nn.Parameter(torch.zeros(embedding))
         size = embedding + given
         sizes = [size] + [size + hidden] * (blocks - 1)
@@ -283,8 +283,8 @@ def _initialise(layer: nn.Module) -> None:
         nn.init.zeros_(layer.bias)
 
 
-def _alike(vectors: Float[np.ndarray, "C G"] | None, words: int, size: int) -> Float[Tensor, "C G"]:
-    """(C, G) the vectors about their mean, of length 1 on average; zeros stay zeros, and stand for those to be loaded.
+def _given(vectors: Float[np.ndarray, "C G"] | None, words: int, size: int) -> Float[Tensor, "C G"]:
+    """(C, G) the vectors; zeros stand for those to be loaded.
 
     Raises:
         ValueError: if there are vectors, and of another shape.
@@ -296,10 +296,7 @@ def _alike(vectors: Float[np.ndarray, "C G"] | None, words: int, size: int) -> F
             f"the pretrained vectors have {vectors.shape[1]} dimensions for each of {vectors.shape[0]} words, but the "
             f"encoder wants {size} for each of {words}: set encoder.given={vectors.shape[1]}"
         )
-    found = vectors.any(axis=1, keepdims=True)
-    centred = np.where(found, vectors - vectors.mean(axis=0, where=found, keepdims=True), 0)
-    length = np.linalg.norm(centred, axis=1, keepdims=True).mean(where=found)
-    return torch.from_numpy(centred / length).float()
+    return torch.tensor(vectors, dtype=torch.float32)  # a copy: each member of a committee is saved by itself
 
 
 def _identity(words: SparseRows) -> Int64[Tensor, " W"]:

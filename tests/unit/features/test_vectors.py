@@ -5,7 +5,7 @@ import pytest
 
 from twicetold.features import vectors
 from twicetold.features.tokens import Words
-from twicetold.features.vectors import first_words, word_vectors
+from twicetold.features.vectors import alike, first_words, word_vectors
 
 LINES = 'the 0.5 -1 2\n" 1 1 1\n, 3 3 3\n. . 9 9 9\nbank 1e-3 0.25 -4\nnull 7 7 7\n'
 
@@ -87,3 +87,18 @@ def test_the_featuriser_hands_them_to_the_encoder_and_saves_no_copy(file):
 def test_the_mirrors_glove_knows_most_words(mirror):
     found = word_vectors(mirror / "glove" / "glove.6B.50d.txt", ["the", "Question", "bank", "zzzyx"])
     assert found.any(1).tolist() == [True, True, True, False]
+
+
+def test_vectors_made_alike_lie_about_their_mean_at_length_one_and_words_without_one_at_zero():
+    values = np.random.default_rng(0).normal(5, 2, size=(9, 3)).astype(np.float32) * (np.arange(9) % 3 > 0)[:, None]
+    made, found = alike(values), values.any(axis=1)
+    assert made.dtype == np.float32
+    assert not made[~found].any()
+    np.testing.assert_allclose(made[found].mean(0), 0, atol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(made[found], axis=1).mean(), 1, rtol=1e-6)
+    np.testing.assert_allclose(made, alike(values * 7 + 3 * found[:, None]), atol=1e-6)
+
+
+@pytest.mark.parametrize("values", [np.zeros((0, 2)), np.zeros((3, 2)), np.array([[1.0, 2.0], [0.0, 0.0]])])
+def test_one_vector_and_none_are_zeros_when_made_alike(values):
+    assert not alike(values.astype(np.float32)).any()

@@ -145,14 +145,6 @@ def test_other_words_of_the_same_pair_or_the_same_word_of_another_pair_get_no_ma
     assert torch.equal(plain, score(encoder, [[1, 2], [3]], [[3], [1, 2]]))
 
 
-def test_given_vectors_lie_about_their_mean_at_length_one_and_words_without_one_at_zero():
-    given = encoder_of(given=2, vectors=GIVEN).given
-    found = GIVEN.any(axis=1)
-    assert not given[~found].any()
-    torch.testing.assert_close(given[found].mean(0), torch.zeros(2), atol=1e-6, rtol=0)
-    torch.testing.assert_close(given[found].norm(dim=1).mean(), torch.ones(()))
-
-
 def test_given_vectors_of_another_size_are_refused_with_what_to_set():
     with pytest.raises(ValueError, match=r"2 dimensions for each of 9 words, .* wants 50 .* set encoder.given=2"):
         encoder_of(given=50, vectors=GIVEN)
