@@ -14,6 +14,7 @@ not found, as in a search engine, so a query may have fewer than k neighbours.
 Shape letters: M texts, Q queries, d dimensions, k neighbours, b rows of a block.
 """
 
+import logging
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ from scipy import sparse
 from torch import Tensor
 
 from twicetold.parallel import in_parallel
+
+logging.getLogger("faiss").setLevel(logging.WARNING)  # it tells which processors it was not built for
 
 BLOCK = 16_000_000  # similarities held at a time by each thread (64 MB)
 NOBODY = -1  # index where a query has fewer than k neighbours

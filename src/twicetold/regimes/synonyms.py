@@ -9,6 +9,7 @@ others, of which a featuriser fitted on them knows the more frequent ones; none 
 Shape letters: U distinct words, W words that are compared, k neighbours, M draws.
 """
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from twicetold.features.vectors import word_vectors
+
+logging.getLogger("faiss").setLevel(logging.WARNING)  # it tells which processors it was not built for
 
 FREQUENT = 20_000  # words that are compared, each with each
 ENDS = r"(?s)^(?P<before>[^\pL]*)(?P<core>.*?)(?P<after>[^\pL]*)$"
