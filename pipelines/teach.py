@@ -30,9 +30,8 @@ def teach(cfg: DictConfig) -> None:
     run = Path(cfg.run)
     teacher = TrainedTeacher.load(run / layout.MODEL, corpus)
     found = instantiate(cfg.lesson.strategy)(corpus, teacher, label=cfg.data.label)
-    seen = pretrained_on_of(run / layout.MODEL)
-    told = {"teacher": run.name, "train": corpus.train_digest(), **({"pretrained_on": seen} if seen else {})}
-    found = replace(found, card={**found.card, **told})
+    who = {"teacher": run.name, "pretrained_on": pretrained_on_of(run / layout.MODEL)}
+    found = replace(found, card={**found.card, **who, "train": corpus.train_digest()})
     with write_folder(Path(cfg.taught)) as folder:
         found.save(layout.taught_file(folder, cfg.lesson.name))
     print(f"{cfg.data.name}: {len(found):,} examples of {cfg.lesson.name} by {run.name}")

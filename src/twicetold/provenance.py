@@ -30,9 +30,9 @@ def pretrained_on(config: Mapping[str, Any]) -> list[str]:
 
 
 def pretrained_on_of(model: Path) -> list[str]:
-    """The same of a model that was saved; models that were saved before it was noted have nothing to say."""
+    """The same of a model that was saved; of one that was saved before this was noted, what its features say."""
     recipe = json.loads((model / layout.RECIPE).read_text(encoding="utf-8"))
-    found: list[str] = recipe.get("pretrained_on", [])
+    found: list[str] = recipe.get("pretrained_on", list(named("pretrained_on", recipe["features"])))
     return found
 
 

@@ -51,7 +51,12 @@ def test_a_committee_has_seen_what_an_earlier_generation_had_and_says_it_once(mo
     assert pretrained_on(config) == ["questions", "answers"]
 
 
-def test_a_model_that_was_saved_before_it_was_noted_says_nothing(model):
+def test_a_model_that_was_saved_before_it_was_noted_and_had_seen_nothing_says_nothing(model):
     assert pretrained_on_of(model / layout.MODEL) == ["questions", "answers"]
     (model / layout.MODEL / layout.RECIPE).write_text('{"features": {}}')
     assert pretrained_on_of(model / layout.MODEL) == []
+
+
+def test_a_model_that_was_saved_before_it_was_noted_says_what_its_features_do(model):
+    (model / layout.MODEL / layout.RECIPE).write_text(json.dumps({"features": TOKENS}))
+    assert pretrained_on_of(model / layout.MODEL) == ["questions"]

@@ -16,6 +16,7 @@ from twicetold import layout
 from twicetold.data.download import FileRecord, Manifest
 from twicetold.evaluation.decision import Decision, Verdict
 from twicetold.features.hashing_card import by_view
+from twicetold.provenance import pretrained_on_of
 
 
 @dataclass(frozen=True, order=True)
@@ -226,7 +227,7 @@ def _read_run(cell: Cell, folder: Path) -> Run:
     samples = _read_json(folder / layout.SAMPLES, stage=f"evaluate@{cell.name}")
     observed_path = folder / layout.OBSERVED
     observed = json.loads(observed_path.read_text(encoding="utf-8")) if observed_path.exists() else {}
-    recipe = _read_json(folder / layout.MODEL / layout.RECIPE, stage=f"train@{cell.name}")
+    _require(folder / layout.MODEL / layout.RECIPE, stage=f"train@{cell.name}")
     for split in ("val", "test"):
         if split not in metrics:
             raise ValueError(
@@ -244,7 +245,7 @@ def _read_run(cell: Cell, folder: Path) -> Run:
         primary=training["metric"],
         train_seconds=observed.get("train_seconds"),
         texts_per_second=observed.get("texts_per_second"),
-        pretrained_on=" and ".join(recipe["pretrained_on"]) or None,
+        pretrained_on=" and ".join(pretrained_on_of(folder / layout.MODEL)) or None,
     )
 
 
