@@ -43,9 +43,10 @@ def test_every_shared_leaf_can_be_chosen_on_the_command_line(leaf, composed):
 
 
 @pytest.mark.parametrize("leaf", sorted((CONF / "distilled").glob("*.yaml")), ids=lambda p: p.stem)
-@pytest.mark.parametrize(("model", "place"), [("cross", "features.words"), ("fasttext", "features")])
-def test_distilled_vectors_can_be_chosen_for_words(leaf, model, place, composed):
-    cfg = composed("train", "data=toy_questions", f"model={model}", f"+distilled@{place}.distilled={leaf.stem}")
+@pytest.mark.parametrize(("features", "place"), [("bag_and_words", "features.words"), ("word_grams", "features")])
+def test_distilled_vectors_can_be_chosen_for_words(leaf, features, place, composed):
+    chosen = (f"features={features}", f"+distilled@{place}.distilled={leaf.stem}")
+    cfg = composed("train", "data=toy_questions", "model=cross", *chosen)
     assert callable(get_object(OmegaConf.select(cfg, f"{place}.distilled._target_")))
     assert OmegaConf.select(cfg, f"{place}.distilled.tokens.pretrained_on")
 

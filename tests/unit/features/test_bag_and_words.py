@@ -44,8 +44,10 @@ def test_an_encoder_learns_where_the_words_begin_and_what_they_have_besides():
 
 def test_pretrained_vectors_are_handed_on_in_training_and_not_saved(tmp_path):
     (tmp_path / "mine.txt").write_text("cat 1 2\nfar 3 4\n")
-    featuriser = BagAndWords(WordHashing(), WordGrams(vectors=str(tmp_path / "mine.txt"), further=2)).fit(TRAIN)
+    words = WordGrams(vectors=str(tmp_path / "mine.txt"), further=2)
+    featuriser = BagAndWords(WordHashing(), words).fit(TRAIN)
     assert featuriser.shape["vectors"].any(axis=1).sum() == 2
+    np.testing.assert_array_equal(featuriser.shape["vectors"], clone(words).fit(TRAIN).shape["vectors"])
     (tmp_path / "model").mkdir()
     save_fitted(featuriser, tmp_path / "model")
     loaded = load_fitted(clone(featuriser), tmp_path / "model")
