@@ -108,11 +108,12 @@ def fit(
     if schedule.patience is not None:
         callbacks.append(EarlyStopping("val/primary", mode="max", patience=schedule.patience, min_delta=0.0))
     solver = learner.make_optimizer if isinstance(learner.make_optimizer, Steps) else None
+    precision = schedule.precision_on(runtime.device)
     trainer = pl.Trainer(
         max_epochs=schedule.epochs,
         accelerator=runtime.accelerator,
         devices=1,
-        precision=schedule.precision_on(runtime.device),
+        precision=precision,
         limit_train_batches=None if solver is None else solver.per_epoch,
         gradient_clip_val=schedule.gradient_clip if solver is None else None,
         deterministic="warn",
@@ -134,4 +135,4 @@ def fit(
     if keep.best_epoch < 0:
         raise ValueError("the validation metric was never a number: lower the learning rate or clip gradients")
     learner.encoder.load_state_dict(load_file(checkpoints / BEST))
-    return Fitted(epochs=trainer.current_epoch, best_epoch=keep.best_epoch, best_value=keep.best_value)
+    return Fitted(trainer.current_epoch, keep.best_epoch, keep.best_value, precision)

@@ -81,6 +81,8 @@ class Learner(pl.LightningModule):
         anchor, positive, negative, copy = (None if side is None else self._encode(side) for side in sides)
         assert anchor is not None
         needs_score = getattr(self.objective, "needs_score", False)
+        if not needs_score:
+            self._check_vectors(anchor)
         return self.objective(
             EncodedBatch(
                 anchor=anchor,
@@ -94,6 +96,15 @@ class Learner(pl.LightningModule):
                 copy=copy,
             )
         )
+
+    def _check_vectors(self, encoding: Encoding) -> None:
+        vectors = encoding.embedding
+        if torch.is_grad_enabled() and not (isinstance(vectors, Tensor) and vectors.requires_grad):
+            objective, encoder = type(self.objective).__name__, type(self.encoder).__name__
+            raise ValueError(
+                f"{objective} learns from the vector of each text, and {encoder} has none that can be trained: choose "
+                "an objective that learns from the score of a pair, objective=pair_bce examples=labelled_pairs"
+            )
 
     def _encode(self, features: SparseRows) -> Encoding:
         if self.micro_batch is None:

@@ -113,3 +113,5 @@ class Fitted:
     epochs: int
     best_epoch: int
     best_value: float
+    precision: str | None = None
+    """In what numbers, `auto` resolved; None where nothing was learnt. The last digits depend on it."""

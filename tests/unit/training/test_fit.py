@@ -15,10 +15,12 @@ from safetensors.torch import load_file
 
 from twicetold.data.examples import EpochBatches, LabelledPairs, LabelledTexts, train_loader
 from twicetold.features.bag_of_words import BagOfWords
+from twicetold.models.cross import Re2
 from twicetold.models.dae import DenoisingAutoencoder
 from twicetold.models.static_mlp import StaticMlp
 from twicetold.objectives.denoising_triplet import DenoisingTriplet
 from twicetold.objectives.pair_bce import PairBce
+from twicetold.objectives.softmax import Softmax
 from twicetold.training.adam_by_rows import AdamByRows
 from twicetold.training.fit import BEST, LAST, fit
 from twicetold.training.learner import Learner
@@ -169,7 +171,20 @@ def test_bf16_trains(news, tmp_path):
     learner, loader = learner_of(news)
     schedule = Schedule(epochs=1, batch_size=7, patience=None, gradient_clip=1.0, precision="bf16-mixed")
     fitted = fit(learner, loader, schedule=schedule, runtime=RUNTIME, checkpoints=tmp_path, on_epoch=lambda m, e: None)
-    assert fitted.epochs == 1
+    assert (fitted.epochs, fitted.precision) == (1, "bf16-mixed")
+
+
+def test_a_family_of_pairs_alone_says_that_an_objective_of_vectors_moves_nothing(questions, tmp_path):
+    rows = BagOfWords().fit(questions.texts_of("train")).transform(questions.texts.to_pylist())
+    settings = {"embedding": 4, "spread": 0.1, "hidden": 4, "blocks": 1, "layers": 1, "window": 3}
+    encoder = Re2(width=rows.width, dropout=0.0, sharpness=5.0, **settings)
+    softmax = Softmax(gamma=10.0, negatives=None, symmetric=False)
+    learner = Learner(encoder, softmax, make_optimizer=torch.optim.Adam, validate=lambda e: ("auroc", 0.5), seed=3)
+    index = LabelledPairs("random", "cluster").index(questions, Path())
+    loader = train_loader(index, rows, EpochBatches(index, batch_size=3, seed=3), workers=0)
+    schedule = Schedule(epochs=1, batch_size=3, patience=None, gradient_clip=None, precision="32-true")
+    with pytest.raises(ValueError, match=r"Softmax learns from the vector of each text, and Re2 has none.*pair_bce"):
+        fit(learner, loader, schedule=schedule, runtime=RUNTIME, checkpoints=tmp_path, on_epoch=lambda m, e: None)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
