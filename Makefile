@@ -33,11 +33,10 @@ test: .venv/ready ## every test that needs no real data; with TWICETOLD_MIRROR s
 repro: .venv/ready ## dvc repro: the grid of params.yaml on the real data
 	@dvc repro $(ARGS)
 
-results: .venv/ready ## regenerate RESULTS.md (its grid needs TWICETOLD_MIRROR for Wang's partition)
+results: .venv/ready ## regenerate RESULTS.md (its grids need TWICETOLD_MIRROR for Wang's partition)
 	@[ -n "$${TWICETOLD_MIRROR:-}" ] || { echo "error: set TWICETOLD_MIRROR to a mirror that holds quora/Quora_question_pair_partition/"; exit 1; }
-	@tools/grid results
-	@tools/grid published
-	@cat docs/results-preface.md build/results/reports/RESULTS.md docs/results-published.md build/published/reports/RESULTS.md > RESULTS.md
+	@for grid in results results_wang published; do tools/grid $$grid; done
+	@cat docs/results-preface.md build/results_wang/reports/RESULTS.md build/results/reports/RESULTS.md docs/results-published.md build/published/reports/RESULTS.md > RESULTS.md
 
 ablation: .venv/ready ## what each training regime is worth on quora_disjoint: build/ablation/ABLATION.md, in hours
 	@python tools/ablation.py $(ARGS)
