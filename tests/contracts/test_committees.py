@@ -1,5 +1,6 @@
 """Two of every family judging together: they train, are saved and loaded, or it says why not."""
 
+import copy
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -111,6 +112,15 @@ def test_a_generation_of_another_recipe_or_other_data_is_refused(generation):
     _, first = generation(0, "encoder.embedding=8")
     with pytest.raises(ValueError, match="joined has encoders of another recipe, or of another dataset"):
         generation(1, joined=first.scorer)
+
+
+def test_a_generation_that_reads_other_texts_than_train_is_refused(generation):
+    _, first = generation(0)
+    names = first.scorer.featuriser.letter_grams_
+    swapped = replace(first.scorer, featuriser=copy.copy(first.scorer.featuriser))
+    swapped.featuriser.letter_grams_ = names[::-1]
+    with pytest.raises(ValueError, match="joined reads texts in another way"):
+        generation(1, joined=swapped)
 
 
 def test_a_committee_of_nobody_is_refused(composed, parts_of):

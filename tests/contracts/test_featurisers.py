@@ -8,7 +8,7 @@ from hydra.utils import instantiate
 from omegaconf import OmegaConf
 from sklearn.base import clone
 
-from twicetold.features.saved import load_fitted, save_fitted
+from twicetold.features.saved import load_fitted, same_fitted, save_fitted
 
 LEAVES = sorted((Path(__file__).parents[2] / "conf/features").glob("*.yaml"))
 
@@ -61,7 +61,10 @@ def test_fitted_state_survives_the_disk(featuriser, news, tmp_path):
     texts = inputs_of(featuriser, news.texts_of("train"))
     before = featuriser.fit(texts).transform(texts)
     save_fitted(featuriser, tmp_path)
-    assert equal(before, load_fitted(clone(featuriser), tmp_path).transform(texts))
+    loaded = load_fitted(clone(featuriser), tmp_path)
+    assert equal(before, loaded.transform(texts))
+    assert same_fitted(featuriser, loaded)
+    assert same_fitted(featuriser, clone(featuriser).fit(texts))
 
 
 def test_names_of_columns_are_as_many_as_columns(featuriser, news):

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 from twicetold import layout
@@ -15,11 +16,9 @@ T = TypeVar("T")
 
 def save_fitted(featuriser: Any, folder: Path) -> None:
     """Write the fitted attributes (those whose names end in `_`) of `featuriser` to `folder`."""
-    state = {n: v for n, v in vars(featuriser).items() if n.endswith("_") and not n.startswith("_")}
-    arrays = {n: np.ascontiguousarray(v) for n, v in state.items() if isinstance(v, np.ndarray)}
-    rest = {n: v for n, v in state.items() if n not in arrays}
+    arrays, rest = _fitted(featuriser)
     save_file(arrays, folder / layout.FEATURISER_ARRAYS)
-    write_text(folder / layout.FEATURISER_STATE, json.dumps(rest, ensure_ascii=False, sort_keys=True))
+    write_text(folder / layout.FEATURISER_STATE, rest)
 
 
 def load_fitted(featuriser: T, folder: Path) -> T:
@@ -28,3 +27,21 @@ def load_fitted(featuriser: T, folder: Path) -> T:
     for name, value in {**rest, **load_file(folder / layout.FEATURISER_ARRAYS)}.items():
         setattr(featuriser, name, value)
     return featuriser
+
+
+def same_fitted(one: Any, other: Any) -> bool:
+    """Whether two featurisers learnt the same, one of them from disk perhaps."""
+    (arrays, rest), (others, others_rest) = _fitted(one), _fitted(other)
+    return (
+        rest == others_rest
+        and arrays.keys() == others.keys()
+        and all(np.array_equal(array, others[name]) for name, array in arrays.items())
+    )
+
+
+def _fitted(featuriser: Any) -> tuple[dict[str, NDArray[Any]], str]:
+    """The fitted attributes: arrays, and the rest as JSON."""
+    state = {n: v for n, v in vars(featuriser).items() if n.endswith("_") and not n.startswith("_")}
+    arrays = {n: np.ascontiguousarray(v) for n, v in state.items() if isinstance(v, np.ndarray)}
+    rest = {n: v for n, v in state.items() if n not in arrays}
+    return arrays, json.dumps(rest, ensure_ascii=False, sort_keys=True)

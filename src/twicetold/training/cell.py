@@ -23,7 +23,7 @@ from twicetold.data.examples import EpochBatches, Examples, lengths_of, train_lo
 from twicetold.evaluation.evaluators import Standard
 from twicetold.features.cache import feature_rows, fields_like, inputs_of, with_further
 from twicetold.features.rows import CsrRows, Featuriser
-from twicetold.features.saved import save_fitted
+from twicetold.features.saved import same_fitted, save_fitted
 from twicetold.files import write_folder, write_text
 from twicetold.models.protocol import Encoder, OnFrozen, Settling
 from twicetold.modules.committee import committee_of, judges_of, members_of
@@ -166,7 +166,7 @@ def train_cell(
     torch.manual_seed(seed)
     judges = [parts.encoder_of(featuriser.shape) for _ in range(parts.committee)]
     encoder: Encoder = committee_of(judges)
-    earlier = [] if parts.joined is None else _earlier(parts.joined, judges[0], featuriser, corpus)
+    earlier = [] if parts.joined is None else _earlier(parts.joined, judges[0], featuriser)
     if isinstance(encoder, OnFrozen):
         rows = with_token_vectors(encoder, rows, places.features, device=runtime.device)
 
@@ -251,7 +251,7 @@ def _fit(
     return max(each, key=lambda fitted: fitted.best_epoch)
 
 
-def _earlier(joined: Scorer, judge: Encoder, featuriser: Featuriser, corpus: Corpus) -> list[Encoder]:
+def _earlier(joined: Scorer, judge: Encoder, featuriser: Featuriser) -> list[Encoder]:
     """The encoders of an earlier generation.
 
     Raises:
@@ -259,11 +259,9 @@ def _earlier(joined: Scorer, judge: Encoder, featuriser: Featuriser, corpus: Cor
     """
     judges = judges_of(joined.encoder)
     shapes, theirs = ({n: t.shape for n, t in e.state_dict().items()} for e in (judge, judges[0]))
-    texts = inputs_of(featuriser, corpus, corpus.members["val"][:100])
     if type(judges[0]) is not type(judge) or theirs != shapes:
         raise ValueError("joined has encoders of another recipe, or of another dataset: train it as this run is")
-    rows, read = featuriser.transform(texts), joined.featuriser.transform(texts)
-    if not (np.array_equal(rows.indptr, read.indptr) and np.array_equal(rows.indices, read.indices)):
+    if not same_fitted(featuriser, joined.featuriser):
         raise ValueError("joined reads texts in another way: it must have been trained on the same dataset")
     return judges
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from twicetold.features.bag_and_words import BagAndWords
-from twicetold.features.saved import load_fitted, save_fitted
+from twicetold.features.saved import load_fitted, same_fitted, save_fitted
 from twicetold.features.tokens import Words
 from twicetold.features.word_grams import WordGrams
 from twicetold.features.word_hashing import WordHashing
@@ -55,3 +55,4 @@ def test_pretrained_vectors_are_handed_on_in_training_and_not_saved(tmp_path):
     assert loaded.shape["given"] == 2
     assert loaded.shape["width"] == featuriser.shape["width"]
     np.testing.assert_array_equal(loaded.transform(NEW).indices, featuriser.transform(NEW).indices)
+    assert same_fitted(featuriser, loaded)
