@@ -100,10 +100,21 @@ def candidates(batch: EncodedBatch, *, unit_length: bool, roles: bool = True) ->
     return Candidates(anchor, torch.cat(others), group, torch.cat(groups), duplicates(batch))
 
 
+def in_roles(batch: EncodedBatch) -> tuple[Encoding, Encoding, Encoding]:
+    """Anchor, positive and mined negative of each row: of a family with two towers, a query and two documents."""
+    assert batch.positive is not None
+    assert batch.negative is not None
+    return _in_role(batch.anchor, "query"), _in_role(batch.positive, "document"), _in_role(batch.negative, "document")
+
+
 def _in_role(side: Encoding, role: str) -> Encoding:
     """The (B, E) embedding of one of two towers; several views, whose embedding is the same in both roles, stay."""
-    views = side.extras.get(role)
-    return Encoding(views[:, 0]) if isinstance(views, Tensor) and views.shape[1] == 1 else side
+    return Encoding(side.extras[role][:, 0]) if _has_two_towers(side) else side
+
+
+def _has_two_towers(side: Encoding) -> bool:
+    views = side.extras.get("query")
+    return isinstance(views, Tensor) and views.shape[1] == 1
 
 
 def duplicates(batch: EncodedBatch) -> Tensor:
@@ -118,18 +129,40 @@ def classes(batch: EncodedBatch) -> tuple[Tensor, Tensor]:
     """All texts of a batch as equals, (N, E), and the code of each one's class, (N,): negative where unknown.
 
     Pairs give both their texts (and mined negatives) with their clusters for classes. The two texts of a pair that says
-    the same are of one class even if their cluster is not known.
+    the same are of one class, even if their clusters are not known or, where the label is only likely, not one.
+
+    Raises:
+        ValueError: if the family has two towers: as equals its texts have no similarity that is ever asked for.
     """
-    if batch.positive is None:
-        found = candidates(batch, unit_length=False, roles=False)
+    if _has_two_towers(batch.anchor):
+        raise ValueError(
+            "this objective compares all texts of a batch as equals, and the family has one tower for queries and "
+            "another for documents: choose an objective that knows pairs (in_batch_nll, softmax, triplet), or a family "
+            "with one tower for both (of dssm: encoder.shared=true)"
+        )
+    found = candidates(batch, unit_length=False)
+    if found.duplicate is None:
         return found.anchor, found.group
-    found = candidates(batch, unit_length=False, roles=False)
-    assert found.duplicate is not None
     size = len(found.anchor)
     code = torch.cat([found.group, found.other_group])
     fresh = (code.amax() if size else 0) + 1 + torch.arange(len(code), device=code.device)
-    fresh[size : 2 * size] = torch.where(found.duplicate, fresh[:size], fresh[size : 2 * size])
-    return torch.cat([found.anchor, found.other]), torch.where(code == UNKNOWN, fresh, code)
+    code = torch.where(code == UNKNOWN, fresh, code)
+    return torch.cat([found.anchor, found.other]), _united(code, code[:size], code[size : 2 * size], found.duplicate)
+
+
+def _united(code: Tensor, left: Tensor, right: Tensor, same: Tensor) -> Tensor:
+    """(N,) the codes, those of the two ends of each chosen pair made one, and so along chains of pairs."""
+    known, place = code.unique(return_inverse=True)  # type: ignore[no-untyped-call]
+    ends = [torch.searchsorted(known, side[same]) for side in (left, right)]
+    lowest = torch.arange(len(known), device=code.device)
+    while True:
+        low = torch.minimum(lowest[ends[0]], lowest[ends[1]])
+        lower = lowest
+        for end in ends:
+            lower = lower.scatter_reduce(0, end, low, "amin")
+        if torch.equal(lower, lowest):
+            return torch.as_tensor(known[lowest][place])
+        lowest = lower[lower]
 
 
 def one_cluster(group: Tensor, other: Tensor) -> Tensor:

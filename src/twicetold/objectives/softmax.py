@@ -17,7 +17,6 @@ Shape letters: B rows, M views, E embedding dimensions, P rows with label 1, H r
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import normalize
 
 from twicetold.encoding import EncodedBatch, Encoding
 from twicetold.objectives.in_batch import dense, duplicates, one_cluster
@@ -91,6 +90,9 @@ def _cross_entropy(logits: Tensor, left_out: Tensor, same: Tensor, full: Tensor,
 
 
 def _role(side: Encoding, role: str) -> Tensor:
-    """(B, M, E) unit vectors of each view."""
+    """(B, M, E) unit vectors of each view; a zero vector stays zero, and its gradient small."""
     views: Tensor = side.extras[role] if role in side.extras else dense(side)[:, None]
-    return normalize(views.to(torch.promote_types(views.dtype, torch.float32)), dim=2)
+    views = views.to(torch.promote_types(views.dtype, torch.float32))
+    lengths = views.norm(dim=2, keepdim=True)
+    scaled: Tensor = views / lengths.where(lengths > 0, 1)
+    return scaled

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from twicetold.encoding import EncodedBatch
-from twicetold.objectives.in_batch import candidates, dense, unit
+from twicetold.objectives.in_batch import candidates, dense, in_roles, unit
 from twicetold.objectives.row_blocks import sum_over_rows
 
 Similarity = Literal["dot", "cosine"]
@@ -55,10 +55,7 @@ class TripletHinge(nn.Module):
         return {"loss": total / triplets, "active": counts[0] / triplets}
 
     def _mined(self, batch: EncodedBatch) -> tuple[Tensor, Tensor]:
-        assert batch.positive is not None
-        assert batch.negative is not None
-        vectors = unit if self.similarity == "cosine" else dense
-        anchor, positive, negative = map(vectors, (batch.anchor, batch.positive, batch.negative))
+        anchor, positive, negative = map(unit if self.similarity == "cosine" else dense, in_roles(batch))
         hinge = ((anchor * (negative - positive)).sum(1) + self._margin_of(anchor)).clamp(min=0)
         return hinge.sum(), torch.stack([(hinge > 0).sum(), torch.tensor(len(hinge), device=hinge.device)])
 

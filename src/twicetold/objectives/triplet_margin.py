@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from twicetold.encoding import EncodedBatch
-from twicetold.objectives.in_batch import candidates, distances, unit
+from twicetold.objectives.in_batch import candidates, distances, in_roles, unit
 from twicetold.objectives.row_blocks import sum_over_rows
 
 Negatives = Literal["all", "hard", "semi_hard", "distance_weighted", "given"]
@@ -69,7 +69,7 @@ class TripletMargin(nn.Module):
                 "negatives=given needs an anchor, a positive and a negative in every row: choose examples=triplets, "
                 "or negatives=semi_hard"
             )
-        anchor, positive, negative = map(unit, (batch.anchor, batch.positive, batch.negative))
+        anchor, positive, negative = map(unit, in_roles(batch))
         to_positive, to_negative = (distances((anchor * side).sum(1)) for side in (positive, negative))
         losses = (self.margin + to_positive - to_negative).relu()
         return losses.sum(), _counts(losses > 0, torch.ones_like(losses, dtype=torch.bool))

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from twicetold.encoding import EncodedBatch
 from twicetold.objectives import triplet
-from twicetold.objectives.in_batch import classes, dense
+from twicetold.objectives.in_batch import classes, dense, in_roles
 
 Mining = Literal["batch_all", "batch_hard", "explicit"]
 
@@ -40,7 +40,7 @@ class TripletSoftplus(nn.Module):
                     "mining=explicit needs an anchor, a positive and a negative in every row: choose "
                     "examples=triplets, or mining=batch_all"
                 )
-            triplets = triplet.explicit(*map(dense, (batch.anchor, batch.positive, batch.negative)))
+            triplets = triplet.explicit(*map(dense, in_roles(batch)))
         else:
             mine = triplet.batch_all if self.mining == "batch_all" else triplet.batch_hard
             triplets = mine(*classes(batch))

@@ -20,8 +20,10 @@ from twicetold.objectives.in_batch import candidates, classes, distances, duplic
 from twicetold.objectives.in_batch_nll import InBatchNll
 from twicetold.objectives.n_pair import NPair
 from twicetold.objectives.softmax import Softmax
+from twicetold.objectives.triplet_hinge import TripletHinge
 from twicetold.objectives.triplet_margin import CUTOFF, FARTHEST, TripletMargin, drawing_probability
 from twicetold.objectives.triplet_softplus import TripletSoftplus
+from twicetold.objectives.two_levels import TwoLevels
 
 SELECTIONS = ["all", "hard", "semi_hard", "distance_weighted"]
 
@@ -350,6 +352,60 @@ def test_clusters_are_the_classes_of_pairs():
     same = (code[:, None] == code).tolist()
     kin = {(0, 3), (0, 4), (3, 4), (1, 5)}
     assert {(i, j) for i in range(8) for j in range(i + 1, 8) if same[i][j]} == kin
+
+
+def test_a_pair_that_is_likely_the_same_is_of_one_class_whatever_its_clusters():
+    one = torch.eye(5)
+    encoded = EncodedBatch(
+        Encoding(one),
+        Encoding(one + 1),
+        label=torch.tensor([0.9, 0.6, 0.7, 0.8, 0.4]),
+        group=torch.tensor([0, 1, -1, -1, 8]),
+        positive_group=torch.tensor([1, 2, 2, 7, 9]),
+    )
+    code = classes(encoded)[1]
+    same = (code[:, None] == code).tolist()
+    chain = [0, 1, 2, 5, 6, 7]  # 0 is like 1, which is like 2, and so is a text of no known cluster
+    kin = {(i, j) for i in chain for j in chain if i < j} | {(3, 8)}
+    assert {(i, j) for i in range(10) for j in range(i + 1, 10) if same[i][j]} == kin
+
+
+def two_towers(role, seed):
+    """As a family with two towers gives it; the embedding as a whole says nothing of what is like what."""
+    views = {role: one_sided(seed), ("document" if role == "query" else "query"): one_sided(seed + 100)}
+    return Encoding(torch.cat([views["query"], views["document"]], 1), {n: v[:, None] for n, v in views.items()})
+
+
+def one_sided(seed):
+    return torch.randn(6, 4, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [
+        TripletHinge(margin=0.3, similarity="cosine"),
+        TripletHinge(margin=0.3, similarity="dot"),
+        TripletMargin(margin=0.3, negatives="given"),
+        TripletSoftplus(mining="explicit"),
+    ],
+    ids=lambda o: type(o).__name__,
+)
+def test_mined_triplets_of_two_towers_are_a_query_and_two_documents(objective):
+    towers = EncodedBatch(two_towers("query", 1), two_towers("document", 2), two_towers("document", 3))
+    alone = EncodedBatch(*(Encoding(one_sided(seed)) for seed in (1, 2, 3)))
+    assert objective(towers)["loss"].item() == pytest.approx(objective(alone)["loss"].item())
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [TripletSoftplus(mining="batch_all"), TwoLevels(boundaries=(0.2, 0.6), weights=(1, 1), sharpness=10.0)],
+    ids=lambda o: type(o).__name__,
+)
+def test_two_towers_have_no_similarity_of_equals(objective):
+    group = torch.arange(6)
+    pairs = EncodedBatch(two_towers("query", 1), two_towers("document", 2), group=group, positive_group=group)
+    with pytest.raises(ValueError, match=r"one tower for queries and another for documents.*encoder\.shared=true"):
+        objective(pairs)
 
 
 def test_softplus_triplets_of_texts_and_of_the_same_texts_in_pairs_are_the_same():
