@@ -28,14 +28,14 @@ def places_in(folder):
     return Places(*(folder / name for name in ("triplets", "features", "checkpoints")))
 
 
-def train(corpus, parts, places, *, seed=0):
+def train(corpus, parts, places, *, seed=0, runtime=RUNTIME):
     return train_cell(
         corpus,
         parts,
         seed=seed,
         feature_key="key",
         places=places,
-        runtime=RUNTIME,
+        runtime=runtime,
         on_epoch=lambda metrics, epoch: None,
     )
 
@@ -121,6 +121,27 @@ def test_a_generation_that_reads_other_texts_than_train_is_refused(generation):
     swapped.featuriser.letter_grams_ = names[::-1]
     with pytest.raises(ValueError, match="joined reads texts in another way"):
         generation(1, joined=swapped)
+
+
+@pytest.mark.parametrize("setting", ["gradient_clip=1.0", "warmup_steps=10", "decay=linear", "micro_batch=8"])
+def test_a_solver_refuses_settings_of_gradient_descent(setting, composed, parts_of):
+    cfg = composed("train", "data=toy_questions", "model=film", f"trainer.{setting}")
+    with pytest.raises(
+        ValueError, match=f"trainer.{setting.split('=')[0]}: the solver Film sets the weights by itself"
+    ):
+        parts_of(cfg)
+
+
+def test_members_side_by_side_load_their_own_batches(composed, questions, parts_of, tmp_path):
+    cfg = composed("train", "data=toy_questions", "model=static_mlp", "tuned=none", "trainer.epochs=1", "committee=2")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        runtime = replace(RUNTIME, workers=1)
+        trained = train(questions, parts_of(cfg), places_in(tmp_path), runtime=runtime)
+    finally:
+        torch.set_num_threads(threads)
+    assert len(members_of(trained.scorer.encoder)) == 2
 
 
 def test_a_committee_of_nobody_is_refused(composed, parts_of):

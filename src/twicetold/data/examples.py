@@ -8,6 +8,7 @@ Shape letters: X examples, B examples of a batch.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -307,7 +308,8 @@ class EpochBatches:
 
     Args:
         examples: what to batch.
-        batch_size: examples per batch; the last one may be smaller.
+        batch_size: examples per batch. The last one may be smaller; but a single example, which has nothing to be
+            compared with in its batch, nor a variance, joins the batch before.
         seed: of the order.
         lengths: (X,) entries of each example, or None. If given, examples of like length meet in one batch, so that
             sequences are padded little: the shuffled examples are sorted by length within windows of `WINDOW` batches.
@@ -321,7 +323,7 @@ class EpochBatches:
     epoch: int = 0
 
     def __len__(self) -> int:
-        return -(-len(self.examples) // self.batch_size)
+        return -(-len(self.examples) // self.batch_size) - self._single_left
 
     @property
     def sampler(self) -> "EpochBatches":
@@ -335,10 +337,14 @@ class EpochBatches:
     def __iter__(self) -> Iterator[NDArray[np.int64]]:
         random = np.random.default_rng([self.seed, self.epoch])
         order = self._order(random)
-        batches = [order[start : start + self.batch_size] for start in range(0, len(order), self.batch_size)]
+        batches = np.split(order, range(self.batch_size, self.batch_size * len(self), self.batch_size))
         if self.lengths is not None:  # else the windows would come from short to long
             random.shuffle(batches)
         yield from batches
+
+    @property
+    def _single_left(self) -> bool:
+        return len(self.examples) > self.batch_size > 1 == len(self.examples) % self.batch_size
 
     def _order(self, random: np.random.Generator) -> NDArray[np.int64]:
         examples = self.examples
@@ -357,6 +363,25 @@ class EpochBatches:
     def _variants(self, order: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
         variants = self.examples.variants
         return order if variants == 1 else order + len(order) * random.integers(variants, size=len(order))
+
+
+@dataclass(frozen=True)
+class Again:
+    """The batches of an epoch, over again where there are fewer of them than steps."""
+
+    batches: EpochBatches
+    steps: int
+
+    def __len__(self) -> int:
+        return max(len(self.batches), self.steps)
+
+    @property
+    def sampler(self) -> EpochBatches:
+        """Where Lightning looks for `set_epoch`."""
+        return self.batches
+
+    def __iter__(self) -> Iterator[NDArray[np.int64]]:
+        return islice(chain.from_iterable(repeat(self.batches)), len(self))
 
 
 def lengths_of(examples: ExampleIndex, rows: CsrRows) -> NDArray[np.int64]:

@@ -4,7 +4,7 @@ A leaf of `conf/optimizer/` is either a factory of a `torch.optim.Optimizer`, or
 """
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ class Steps(nn.Module):
 
     per_epoch: int
     """Steps after which validation looks at the encoder."""
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Self:
+        return self  # the state stays on the CPU, where solvers compute, wherever the encoder goes
 
     def step(self, encoder: Encoder, chosen: NDArray[np.int64]) -> dict[str, Tensor]:
         """Set the encoder's weights anew.

@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 
 from twicetold import layout
 from twicetold.data.corpus import Corpus
-from twicetold.data.examples import EpochBatches, Examples, lengths_of, train_loader
+from twicetold.data.examples import Again, EpochBatches, Examples, lengths_of, train_loader
 from twicetold.evaluation.evaluators import Standard
 from twicetold.features.cache import feature_rows, fields_like, inputs_of, with_further
 from twicetold.features.rows import CsrRows, Featuriser
@@ -39,13 +39,17 @@ BETWEEN_MEMBERS = 7_919
 """From the seed of one member of a committee to that of the next: a prime, so that seeds of cells stay apart."""
 
 
+OF_GRADIENTS = ("warmup_steps", "decay", "gradient_clip", "micro_batch")
+"""Settings of the schedule that only gradient descent has a use for."""
+
+
 @dataclass(frozen=True)
 class Parts:
     """What a recipe chose, ready to be put together.
 
     Raises:
-        ValueError: if there is a regime or a committee of several, and nothing is learnt by gradient descent; or a
-            committee of nobody.
+        ValueError: if there is a regime, a committee of several or a schedule of gradient descent, and nothing is
+            learnt by gradient descent; or a committee of nobody.
     """
 
     featuriser: Featuriser
@@ -72,6 +76,13 @@ class Parts:
                 f"committee={self.committee}: encoders that are not trained by gradient descent would all be the same; "
                 "choose committee=1"
             )
+        if isinstance(self.make_optimizer, Solver):
+            idle = [name for name in OF_GRADIENTS if getattr(self.schedule, name) is not None]
+            if idle:
+                named, solver = " and ".join(f"trainer.{name}" for name in idle), type(self.make_optimizer).__name__
+                raise ValueError(
+                    f"{named}: the solver {solver} sets the weights by itself and has no use for it: set it to null"
+                )
         if self.regime is None:
             return
         if self.objective is None or self.examples is None:
@@ -222,9 +233,11 @@ def _fit(
         objective: Any = copy.deepcopy(parts.objective)
         own = seed + number * BETWEEN_MEMBERS
         batches = EpochBatches(data.examples, batch_size=parts.schedule.batch_size, seed=own, lengths=lengths)
-        loader: Iterable[Any] = batches
+        loader: Iterable[Any]
         if isinstance(parts.make_optimizer, Solver):
-            optimizer: MakeOptimizer | Steps = parts.make_optimizer.prepare(member, objective, data, seed=own)
+            steps = parts.make_optimizer.prepare(member, objective, data, seed=own)
+            optimizer: MakeOptimizer | Steps = steps
+            loader = Again(batches, steps.per_epoch)
         else:
             optimizer = parts.make_optimizer
             loader = train_loader(data.examples, data.rows, batches, workers=runtime.workers)
@@ -243,7 +256,8 @@ def _fit(
     members = members_of(encoder)
     if len(members) == 1:
         return train(members[0], 0, runtime, checkpoints, on_epoch)
-    silent = replace(runtime, progress=False)
+    # Bars would mix; and members that are trained side by side may have no processes of their own.
+    silent = replace(runtime, progress=False, workers=0 if runtime.device.type == "cpu" else runtime.workers)
     tasks = [partial(train, member, number, silent) for number, member in enumerate(members)]
     each = train_each(tasks, checkpoints=checkpoints, runtime=runtime, on_epoch=on_epoch)
     for number, member in enumerate(members):

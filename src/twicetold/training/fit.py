@@ -60,6 +60,15 @@ class Keep(Checkpoint):
         self.best_value, self.best_epoch = state_dict["best_value"], state_dict["best_epoch"]
 
 
+class StopEarly(EarlyStopping):
+    """Early stopping that remembers, where training is resumed, that it had already decided."""
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Before the first step, with what the checkpoint knew."""
+        if self.wait_count >= self.patience:
+            trainer.should_stop = True
+
+
 class LearningRate(pl.Callback):
     """Sets the learning rate of each step by its number alone, so that a resumed run needs no memory of it."""
 
@@ -106,7 +115,7 @@ def fit(
     if schedule.warmup_steps is not None or schedule.decay is not None:
         callbacks.append(LearningRate(schedule))
     if schedule.patience is not None:
-        callbacks.append(EarlyStopping("val/primary", mode="max", patience=schedule.patience, min_delta=0.0))
+        callbacks.append(StopEarly("val/primary", mode="max", patience=schedule.patience, min_delta=0.0))
     solver = learner.make_optimizer if isinstance(learner.make_optimizer, Steps) else None
     precision = schedule.precision_on(runtime.device)
     trainer = pl.Trainer(

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twicetold.data.examples import (
+    Again,
     EpochBatches,
     ExampleIndex,
     LabelledPairs,
@@ -111,3 +112,24 @@ def test_a_batch_holds_the_rows_and_labels_of_its_examples(news, tmp_path):
     batch = next(iter(train_loader(index, rows, batches, workers=0)))
     assert batch.label.tolist() == index.label[expected].tolist()
     assert batch.anchor.indices.tolist() == rows.gather(index.anchor[expected]).indices.tolist()
+
+
+def test_a_single_example_left_joins_the_batch_before():
+    index = ExampleIndex(anchor=np.arange(9))
+    for size, sizes in {4: [4, 5], 3: [3, 3, 3], 8: [9], 9: [9], 10: [9], 1: [1] * 9}.items():
+        batches = EpochBatches(index, batch_size=size, seed=0)
+        assert [len(batch) for batch in batches] == sizes
+        assert len(batches) == len(sizes)
+        np.testing.assert_array_equal(np.sort(np.concatenate(list(batches))), np.arange(9))
+
+
+def test_batches_come_again_where_steps_are_more():
+    batches = EpochBatches(ExampleIndex(anchor=np.arange(9)), batch_size=3, seed=0)
+    again = Again(batches, 7)
+    assert len(again) == len(list(again)) == 7
+    np.testing.assert_array_equal(np.concatenate(list(again))[:18], np.tile(np.concatenate(list(batches)), 2))
+    assert len(list(Again(batches, 2))) == 3
+    again.sampler.set_epoch(1)
+    assert not np.array_equal(
+        np.concatenate(list(again))[:9], np.concatenate(list(EpochBatches(batches.examples, 3, 0)))
+    )

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from twicetold.data.examples import EpochBatches, ExampleIndex, MinedTriplets
 from twicetold.features.rows import CsrRows
@@ -14,7 +15,7 @@ from twicetold.objectives.softmax import Softmax
 from twicetold.objectives.triplet_hinge import TripletHinge
 from twicetold.solvers.film import Film, Surrogate
 from twicetold.solvers.mfilm import MiniBatchFilm
-from twicetold.solvers.protocol import Solver, TrainingData
+from twicetold.solvers.protocol import Solver, Steps, TrainingData
 from twicetold.solvers.stiefel import orthonormal
 from twicetold.solvers.triplets import Triplets
 from twicetold.training.fit import fit
@@ -198,12 +199,18 @@ def trained(solver, news, tmp_path, folder, *, cut=None):
     fit(
         learner,
         EpochBatches(data.examples, batch_size=10, seed=3),
-        schedule=Schedule(epochs=4, batch_size=10, patience=None, gradient_clip=1.0, precision="32-true"),
+        schedule=Schedule(epochs=4, batch_size=10, patience=None, gradient_clip=None, precision="32-true"),
         runtime=Runtime("cpu", workers=0, progress=False),
         checkpoints=folder,
         on_epoch=on_epoch,
     )
     return encoder.weight.detach(), seen
+
+
+def test_the_state_of_a_solver_stays_on_the_cpu():
+    steps = nn.ModuleDict({"solver": Steps()})
+    steps.solver.register_buffer("point", torch.ones(2))
+    assert steps.to("meta").solver.point.device.type == "cpu"
 
 
 @pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)

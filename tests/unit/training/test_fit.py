@@ -118,6 +118,21 @@ def test_a_training_cut_after_any_epoch_resumes_to_the_very_same_weights(news, t
     assert seen == list(range(undisturbed.epochs))
 
 
+def test_a_training_cut_when_early_stopping_had_decided_is_not_trained_further(news, tmp_path):
+    def stop(metrics, epoch):
+        if epoch == 3:
+            raise Cut
+
+    values = [0.5, 0.9, 0.6, 0.7]
+    undisturbed, expected = run(news, tmp_path / "whole", patience=2, values=values)
+    with pytest.raises(Cut):
+        run(news, tmp_path / "cut", patience=2, values=values, on_epoch=stop)
+    for folder in ("cut", "whole"):  # in the second, what came after training had failed
+        resumed, weights = run(news, tmp_path / folder, patience=2, values=[0.95, 0.96])
+        assert resumed == undisturbed
+        assert equal(expected, weights)
+
+
 def test_a_table_that_is_moved_by_rows_ends_where_adam_has_it(questions, tmp_path):
     _, expected = run(questions, tmp_path / "adam", optimizer=torch.optim.Adam)
     _, weights = run(questions, tmp_path / "by rows", optimizer=AdamByRows)
