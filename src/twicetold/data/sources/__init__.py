@@ -302,3 +302,8 @@ def _decodes(value: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def unordered(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(R,) one number per pair of codes below 2^31, the same in either order."""
+    return np.minimum(left, right) * (1 << 31) + np.maximum(left, right)

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from twicetold.data.corpus import Corpus
-from twicetold.data.sources import pair_corpus
+from twicetold.data.sources import pair_corpus, unordered
 from twicetold.data.sources.documents import UserTable
-from twicetold.data.splits import by_component, by_rows
+from twicetold.data.splits import UNUSED, by_component, by_rows
 
 
 def read(
@@ -40,7 +40,8 @@ def read(
         label: column that says whether they say the same: 1 or 0, true or false; or a grade.
         graded: the labels are grades, any numbers, higher = more alike.
         positive_grade: from this grade on, two texts of train are duplicates; needed for graded pairs.
-        split: `pairs` draws pairs, with the same share of duplicates everywhere; `disjoint` draws connected
+        split: `pairs` draws pairs, with the same share of duplicates everywhere, and leaves repetitions of a pair
+            out; `disjoint` draws connected
             components of pairs, so no text is on two sides.
         split_column: column that says train, val or test; then nothing is drawn.
         fractions: shares of the pairs that go to train, val and test when they are drawn.
@@ -62,13 +63,17 @@ def read(
     texts = pa.concat_arrays([table.filled(left), table.filled(right)]).dictionary_encode()
     one, other = np.asarray(texts.indices).astype(np.int64).reshape(2, -1)
     labels = table.grades(label) if graded else table.labels(label)
+    repeated = {}
     if split_column is not None:
         side = table.sides(split_column)
     elif split == "disjoint":
         side = by_component(len(texts.dictionary), one, other, fractions=fractions, seed=seed)
-    else:
-        strata = np.rint(labels).astype(np.int64)
-        side = by_rows(len(labels), fractions=fractions, seed=seed, strata=strata)
+    else:  # a pair that was labelled twice must not stand on two sides: its first row counts
+        first = np.sort(np.unique(unordered(one, other), return_index=True)[1])
+        strata = np.rint(labels[first]).astype(np.int64)
+        side = np.full(len(labels), UNUSED, np.int8)
+        side[first] = by_rows(len(first), fractions=fractions, seed=seed, strata=strata)
+        repeated = {"repeated_pairs_left_out": len(labels) - len(first)}
     return pair_corpus(
         name=name,
         kind="graded_pairs" if graded else "labelled_pairs",
@@ -84,6 +89,7 @@ def read(
         card={
             "split": "column" if split_column is not None else split,
             "rows": len(labels),
+            **repeated,
             **({"positive_grade": positive_grade} if graded else {}),
         },
     )

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from twicetold.data.corpus import Corpus
-from twicetold.data.sources import Rows, one_piece, pair_corpus, read_quoted, read_unquoted
+from twicetold.data.sources import Rows, one_piece, pair_corpus, read_quoted, read_unquoted, unordered
 from twicetold.data.splits import TEST, TRAIN, UNUSED, VAL, Side, balanced, by_component
 
 FILE = "quora_duplicate_questions.tsv"
@@ -94,7 +94,7 @@ def read(
         if split == "disjoint":
             side = by_component(len(forms), left, right, fractions=fractions, seed=seed)
         else:  # a pair that was labelled twice must not stand on two sides
-            _, first = np.unique(_unordered(left, right), return_index=True)
+            _, first = np.unique(unordered(left, right), return_index=True)
             side = np.full(len(left), UNUSED, np.int8)
             side[np.sort(first)] = balanced(questions.label[np.sort(first)], val=val_pairs, test=test_pairs, seed=seed)
             card["repeated_pairs_left_out"] = len(left) - len(first)
@@ -152,8 +152,8 @@ def _take_partition(questions: _Questions, raw: Path) -> tuple[_Questions, Side,
     forms = np.asarray(normal_form(spoken).dictionary_encode().indices).astype(np.int64)
     form_left, form_right = forms[known:].reshape(2, -1)
     label = _labels(part, "label")
-    main_key = _unordered(forms[questions.left], forms[questions.right])
-    part_key = _unordered(form_left, form_right)
+    main_key = unordered(forms[questions.left], forms[questions.right])
+    part_key = unordered(form_left, form_right)
     matched = np.isin(part_key, main_key)
     leaves_train = np.isin(main_key, part_key)
 
@@ -229,8 +229,3 @@ def _no_label(rows: Rows, column: str) -> pa.BooleanArray:
 
 def _labels(rows: Rows, column: str) -> NDArray[np.float32]:
     return np.asarray(pc.equal(rows.column(column), "1")).astype(np.float32)
-
-
-def _unordered(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(R,) one number per pair of codes, the same in either order."""
-    return np.minimum(left, right) * (1 << 31) + np.maximum(left, right)

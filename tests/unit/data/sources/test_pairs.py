@@ -25,6 +25,16 @@ def test_labels_may_be_numbers_or_words_and_equal_texts_are_one(tmp_path):
     assert all(0.3 < p.label.mean() < 0.7 for p in corpus.pairs.values())
 
 
+def test_a_pair_that_comes_twice_is_on_one_side_with_its_first_label(tmp_path):
+    turned = [(b, a, {"1": "0", "TRUE": "0"}.get(same, "1")) for a, b, same in ROWS]
+    corpus = read(write(tmp_path / "p.tsv", [*ROWS, *turned]))
+    once = read(write(tmp_path / "q.tsv", ROWS))
+    assert corpus.card["repeated_pairs_left_out"] == len(ROWS)
+    assert corpus.card["audit"]["test"]["equal_pairs_in_train"] == 0
+    assert sum(map(len, corpus.pairs.values())) == len(ROWS)
+    assert sum(p.label.sum() for p in corpus.pairs.values()) == sum(p.label.sum() for p in once.pairs.values())
+
+
 def test_the_disjoint_split_shares_no_text(tmp_path):
     rows = [*ROWS, *[(f"n/a {n}", f"c{n}", "0") for n in range(80)]]
     corpus = read(write(tmp_path / "p.tsv", rows), split="disjoint")
