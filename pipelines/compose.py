@@ -39,6 +39,7 @@ def main() -> None:
         second = grid.second_round
         for data, examples, seed in product(second.data, second.examples, grid.seed):
             chosen = [f"data={data}", f"lesson={examples}", f"seed={seed}", f"teacher={second.teacher}"]
+            chosen += [o for o in data_overrides if not o.lstrip("+~").startswith("mining.")]
             render("teach", out / "teach" / f"{data}-{examples}-{seed}.yaml", chosen)
         for data, model, examples, seed in product(second.data, second.model, second.examples, grid.seed):
             name = f"{model}-{examples}"

@@ -4,6 +4,7 @@ import json
 import time
 
 import pytest
+import yaml
 
 NEWS = "toy_news"
 TFIDF, DAE = f"{NEWS}-tfidf-0", f"{NEWS}-dae-0"
@@ -100,6 +101,14 @@ def test_every_stage_answers_a_call_for_help(lab, stage):
 
 def test_help_is_about_what_was_chosen(lab):
     assert "name: dae" in lab.run("python", "pipelines/train.py", "model=dae", "--help")
+
+
+def test_a_teacher_reads_the_data_settings_of_the_grid(lab):
+    second = {"data": [NEWS], "teacher": "dae", "model": ["static"], "examples": ["dense_negatives"]}
+    lab.grid(overrides=["tracking=off", "data.label=story"], second_round=second)
+    lab.run("python", "pipelines/compose.py", "build/composed")
+    for file in ("prepare/toy_news", "teach/toy_news-dense_negatives-0", "train/toy_news-static-dense_negatives-0"):
+        assert yaml.safe_load((lab.root / f"build/composed/{file}.yaml").read_text())["data"]["label"] == "story"
 
 
 def test_composing_wants_a_folder(lab):
