@@ -78,8 +78,14 @@ def test_an_objective_and_an_encoder_retrain_their_family_and_no_data_stage(lab,
 def test_a_module_retrains_its_family_and_the_same_weights_end_it_there(lab, cells):
     before = weights(lab)
     lab.append("src/twicetold/models/dae.py", "\n# A note.\n")
-    assert cells("train", data=[NEWS], model=["dae"]) == set(lab.ran())
+    assert cells("train evaluate", data=[NEWS], model=["dae"]) == set(lab.ran())  # evaluation runs this code as well
     assert before == weights(lab)
+
+
+def test_other_triplets_run_those_who_learn_from_them_and_the_report_that_counts_them(lab, cells):
+    lab.edit("conf/mining/default.yaml", "seed: 0", "seed: 1")  # neither family here learns from triplets
+    trained = cells("train", data=[NEWS], model=["tfidf", "dae"])
+    assert {"compose", f"mine@{NEWS}", *trained, "report"} == set(lab.ran())
 
 
 def test_a_new_family_that_is_not_in_the_grid_runs_compose_alone(lab):
@@ -151,4 +157,4 @@ def test_another_address_for_the_same_bytes_mines_and_trains_nothing(lab, graded
     assert ["compose", *data, f"train@{cell}", f"evaluate@{cell}", "report"] == lab.ran()
     recipe.write_text(leaf(f"{graded_pairs}/there"))
     shutil.rmtree(lab.root / "data" / "downloads")
-    assert {"compose", "download@small"} <= set(ran := lab.ran()) <= {"compose", *data[:2], "report"}, ran
+    assert {"compose", "download@small", "report"} <= set(ran := lab.ran()) <= {"compose", *data[:2], "report"}, ran
