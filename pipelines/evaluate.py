@@ -27,7 +27,7 @@ from twicetold.evaluation.pairwise_knn import save_rates
 from twicetold.features.cache import feature_rows
 from twicetold.files import write_file, write_text
 from twicetold.identity import Identity
-from twicetold.scoring import evaluation_inputs, load_scorer
+from twicetold.scoring import evaluation_inputs, load_scorer, other_parts, trained_on
 from twicetold.searching import Searched, search_reports
 
 SCORES = pa.schema({"split": pa.string(), "label": pa.float32(), "score": pa.float32()})
@@ -42,7 +42,9 @@ def main(cfg: DictConfig) -> None:
 def evaluate(cfg: DictConfig, out: Path) -> None:
     processed, triplets = (Path(root, cfg.data.name) for root in (cfg.paths.processed, cfg.paths.triplets))
     corpus = Corpus.load(processed)
-    who = Identity.of(OmegaConf.to_container(cfg, resolve=True), processed, triplets)
+    config = OmegaConf.to_container(cfg, resolve=True)
+    who = Identity.of(config, processed, triplets)
+    check(out / layout.MODEL, config, corpus)
     scorer = load_scorer(out / layout.MODEL)
     rows = feature_rows(scorer.featuriser, corpus, Path(cfg.paths.features), key=who.feature_key)
     inputs = {split: evaluation_inputs(scorer.encoder, rows, corpus, split) for split in ("val", "test")}
@@ -61,6 +63,21 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
         for file in files:
             run.log_file(out / file, "evaluation")
     print(f"{who.data} {who.run_name}: test " + ", ".join(f"{n} {v:.4f}" for n, v in report.metrics["test"].items()))
+
+
+def check(model: Path, config: Any, corpus: Corpus) -> None:
+    """Refuse a model that this command did not train: other rows would be made for it, or its test be its train."""
+    if other := other_parts(model, config):
+        raise ValueError(
+            f"{model} was trained with other {' and '.join(other)} than this command has: give it all settings of the "
+            "training's command, or train again"
+        )
+    data = trained_on(model)
+    if data and data["train"] != corpus.train_digest():
+        raise ValueError(
+            f"{model} was trained on other train texts ({data['name']}) than {corpus.name} has now, so what is test "
+            "here may have been train there: prepare the data as they were, or train again"
+        )
 
 
 def with_searched(report: Report, searched: Searched | None) -> dict[str, Any]:

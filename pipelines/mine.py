@@ -1,5 +1,6 @@
 """Choose training triplets from the whole train split, by every strategy of the config: `mine.py data=quora`."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import hydra
@@ -22,6 +23,7 @@ def main(cfg: DictConfig) -> None:
             mine, options = instantiate(strategy), {"seed": cfg.mining.seed, "label": cfg.data.label}
             triplets = mine(corpus, **options)
             triplets = with_false_negatives(triplets, mine, corpus, share=cfg.mining.hidden, **options)
+            triplets = replace(triplets, card={**triplets.card, "train": corpus.train_digest()})
             triplets.save(layout.triplets_file(folder, name))
             print(f"{cfg.data.name}: {len(triplets):,} triplets by {name}")
 

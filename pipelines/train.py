@@ -23,7 +23,7 @@ from twicetold.features.hashing_card import by_view, in_words
 from twicetold.files import write_text
 from twicetold.identity import Identity
 from twicetold.provenance import pretrained_on
-from twicetold.scoring import Scorer, load_scorer
+from twicetold.scoring import Scorer, load_scorer, other_parts
 from twicetold.training.cell import Parts, Places, Trained, train_cell
 from twicetold.training.schedule import Runtime, Schedule
 
@@ -68,6 +68,7 @@ def train(cfg: DictConfig, out: Path) -> float:
             out / layout.MODEL,
             features=config["features"],
             encoder=config["encoder"],
+            data={"name": corpus.name, "train": corpus.train_digest()},
             pretrained_on=pretrained_on(config),
         )
         shutil.rmtree(checkpoints, ignore_errors=True)
@@ -114,11 +115,7 @@ def earlier_generation(cfg: DictConfig) -> Scorer | None:
         return None
     model = Path(cfg.joined, layout.MODEL)
     scorer = load_scorer(model)
-    recipe = json.loads((model / layout.RECIPE).read_text(encoding="utf-8"))
-    other = [
-        part for part in ("features", "encoder") if recipe[part] != OmegaConf.to_container(cfg[part], resolve=True)
-    ]
-    if other:
+    if other := other_parts(model, OmegaConf.to_container(cfg, resolve=True)):
         raise ValueError(
             f"joined={cfg.joined} was trained with other {' and '.join(other)}, and a model has one recipe: give the "
             "same settings, or joined=null"
@@ -145,22 +142,39 @@ def tracking_of(cfg: DictConfig, who: Identity) -> tuple[tracking.Settings, str 
 
 def prepare_when_stale(cfg: DictConfig, processed: Path, triplets: Path) -> None:
     """Bring corpus and triplets up to date with the config, for a person who trains without the pipeline."""
-    card = processed / layout.CARD
     data = OmegaConf.to_container(cfg.data, resolve=True)
-    wanted = [data["source"], (further_settings(data) or {}).get("source")]
-    if card.exists() and triplets.is_dir():  # an interrupt may have come between the two
-        made = json.loads(card.read_text(encoding="utf-8"))["card"]
-        own = [Path(source["path"]) for source in wanted if source and source.get("path")]
-        same = [made.get("source"), made.get("further_source")] == wanted
-        if same and all(file.stat().st_mtime < card.stat().st_mtime for file in own):
-            return
+    if not prepared(processed, data):
+        stages = ["download", "prepare", "mine"]
+    elif not chosen(triplets, Corpus.load(processed), label=data["label"]):  # an interrupt may have come between
+        stages = ["mine"]
+    else:
+        return
     choice = HydraConfig.get().runtime.choices.data
     begins = ("data.", "data@", "paths.", "profile=")
     further = [o for o in HydraConfig.get().overrides.task if o.lstrip("+~").startswith(begins)]
-    for stage in ("download", "prepare", "mine"):
+    for stage in stages:
         command = [sys.executable, str(Path(__file__).with_name(f"{stage}.py")), f"data={choice}", *further]
         if subprocess.run(command, check=False).returncode:
             raise ValueError(f"{stage} of {choice} failed, see above")
+
+
+def prepared(processed: Path, data: dict[str, Any]) -> bool:
+    """Whether the corpus is there, made from these settings and these files."""
+    card = processed / layout.CARD
+    if not card.exists():
+        return False
+    wanted = [data["source"], (further_settings(data) or {}).get("source")]
+    made = json.loads(card.read_text(encoding="utf-8"))["card"]
+    own = [Path(source["path"]) for source in wanted if source and source.get("path")]
+    same = [made.get("source"), made.get("further_source")] == wanted
+    return same and all(file.stat().st_mtime < card.stat().st_mtime for file in own)
+
+
+def chosen(triplets: Path, corpus: Corpus, *, label: str) -> bool:
+    """Whether triplets are there, chosen from the train texts of this corpus and by this label."""
+    cards = [json.loads(file.read_text(encoding="utf-8")) for file in triplets.glob(f"*{layout.TRIPLETS_CARD}")]
+    now = {"train": corpus.train_digest(), "label": label}
+    return triplets.is_dir() and all({name: card.get(name) for name in now} == now for card in cards)
 
 
 def observe(trained: Trained, out: Path, run: tracking.Run) -> None:

@@ -157,15 +157,37 @@ def load_scorer(folder: Path) -> Scorer:
     Raises:
         FileNotFoundError: if there is no trained model.
     """
-    if not (folder / layout.RECIPE).exists():
-        raise FileNotFoundError(f"no trained model in {folder}: expected {layout.RECIPE} there; train it first")
-    recipe = json.loads((folder / layout.RECIPE).read_text(encoding="utf-8"))
+    recipe = _recipe(folder)
     featuriser = load_fitted(construct(recipe["features"]), folder)
     judges = recipe.get("committee", 1)  # older models have no committee
     encoder = committee_of([construct(recipe["encoder"], **featuriser.shape) for _ in range(judges)])
     encoder.load_state_dict(load_file(folder / layout.WEIGHTS))
     decision = Decision.from_json(json.loads((folder / layout.DECISION).read_text(encoding="utf-8")))
     return Scorer(featuriser, encoder.eval(), decision, recipe["as_documents"])
+
+
+def other_parts(folder: Path, config: Mapping[str, Any]) -> list[str]:
+    """Which of `features` and `encoder` the model in `folder` was trained with other settings of than `config` has."""
+    recipe = _recipe(folder)
+    return [part for part in ("features", "encoder") if recipe[part] != config[part]]
+
+
+def trained_on(folder: Path) -> dict[str, str]:
+    """Name of the dataset, and digest of its train texts, that the model was trained on; empty for older models."""
+    found: dict[str, str] = _recipe(folder).get("data", {})
+    return found
+
+
+def _recipe(folder: Path) -> dict[str, Any]:
+    """What the model in `folder` was built from.
+
+    Raises:
+        FileNotFoundError: if there is no trained model.
+    """
+    if not (folder / layout.RECIPE).exists():
+        raise FileNotFoundError(f"no trained model in {folder}: expected {layout.RECIPE} there; train it first")
+    recipe: dict[str, Any] = json.loads((folder / layout.RECIPE).read_text(encoding="utf-8"))
+    return recipe
 
 
 def construct(config: Mapping[str, Any], **further: Any) -> Any:

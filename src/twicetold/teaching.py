@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from twicetold.data.corpus import Corpus
 from twicetold.features.cache import inputs_of
 from twicetold.features.rows import CsrRows
-from twicetold.scoring import Matrix, Scorer, load_scorer, score_pairs, search_matrices
+from twicetold.scoring import Matrix, Scorer, load_scorer, score_pairs, search_matrices, trained_on
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,15 @@ class TrainedTeacher:
 
         Raises:
             FileNotFoundError: if there is no trained model.
+            ValueError: if it was trained on another train split of this corpus: it would know what is held out now.
         """
         scorer = load_scorer(model)
+        data = trained_on(model)
+        if data.get("name") == corpus.name and data["train"] != corpus.train_digest():
+            raise ValueError(
+                f"{model} was trained on another train split of {corpus.name} than the one that is there now, so it "
+                "knows texts that are held out: train it again"
+            )
         inputs = inputs_of(scorer.featuriser, corpus, np.arange(len(corpus)))
         return cls(scorer, scorer.featuriser.transform(inputs))
 

@@ -41,7 +41,8 @@ def train(corpus, parts, places, *, seed=0, runtime=RUNTIME):
 
 
 def settings_of(cfg):
-    return {name: OmegaConf.to_container(cfg[name], resolve=True) for name in ("features", "encoder")}
+    settings = {name: OmegaConf.to_container(cfg[name], resolve=True) for name in ("features", "encoder")}
+    return {**settings, "data": {"name": cfg.data.name, "train": "0"}}
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -406,6 +406,7 @@ def mined(corpus: Corpus, triplets: Path, strategy: str) -> Triplets:
 
     Raises:
         FileNotFoundError: if it did not.
+        ValueError: if the corpus's train texts are others than those that they were chosen from.
     """
     path = layout.triplets_file(triplets, strategy)
     if not path.exists():
@@ -415,7 +416,13 @@ def mined(corpus: Corpus, triplets: Path, strategy: str) -> Triplets:
             f"Run `dvc repro mine@{corpus.name}`, or choose another examples.strategy. Neighbours are mined by "
             f"`python pipelines/mine.py data={corpus.name} mining=neighbours`."
         )
-    return Triplets.load(path)
+    found = Triplets.load(path)
+    if found.card.get("train", corpus.train_digest()) != corpus.train_digest():
+        raise ValueError(
+            f"{path} is of another train split of {corpus.name} than the one that is there now: run "
+            f"`python pipelines/mine.py data={corpus.name}` again, with the data settings of this training"
+        )
+    return found
 
 
 def _and_further(index: ExampleIndex, corpus: Corpus, *, duplicates_only: bool) -> ExampleIndex:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from twicetold.data.corpus import Corpus
 from twicetold.features.rows import CsrRows, Featuriser, Texts
+from twicetold.features.saved import fitted_digest
 
 
 def feature_rows(featuriser: Featuriser, corpus: Corpus, folder: Path, *, key: str) -> CsrRows:
@@ -19,12 +20,14 @@ def feature_rows(featuriser: Featuriser, corpus: Corpus, folder: Path, *, key: s
         featuriser: fitted.
         corpus: whose texts to transform.
         folder: where cached rows live.
-        key: names featuriser settings and corpus; the code of this package is added to it, so that an edited
-            featuriser never meets rows of its former self, and the featuriser's own `key`, if it has one.
+        key: names featuriser settings and corpus. Added to it are the featuriser's own `key`, if it has one, and a
+            digest of what it learnt and of the code of this package: rows of a featuriser that was fitted on other
+            texts, or of its code before an edit, are never met.
     """
-    code = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py"))))
+    made = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py"))))
+    made.update(fitted_digest(featuriser).encode())
     own = getattr(featuriser, "key", None)
-    place = folder / "-".join(part for part in (key, own, code.hexdigest()[:8]) if part)
+    place = folder / "-".join(part for part in (key, own, made.hexdigest()[:8]) if part)
     if not place.exists():
         featuriser.transform(inputs_of(featuriser, corpus, np.arange(len(corpus)))).save(place)
     return CsrRows.load(place)

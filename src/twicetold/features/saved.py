@@ -1,5 +1,6 @@
 """Fitted state of a featuriser on disk: arrays in safetensors, the rest in JSON, never a pickle."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any, TypeVar
@@ -37,6 +38,16 @@ def same_fitted(one: Any, other: Any) -> bool:
         and arrays.keys() == others.keys()
         and all(np.array_equal(array, others[name]) for name, array in arrays.items())
     )
+
+
+def fitted_digest(featuriser: Any) -> str:
+    """SHA-256 of what a featuriser learnt: two of one digest make the same rows, if their settings are the same."""
+    arrays, rest = _fitted(featuriser)
+    total = hashlib.sha256(rest.encode())
+    for name, array in sorted(arrays.items()):
+        total.update(f"{name} {array.dtype} {array.shape}".encode())
+        total.update(array.data)
+    return total.hexdigest()
 
 
 def _fitted(featuriser: Any) -> tuple[dict[str, NDArray[Any]], str]:

@@ -123,6 +123,7 @@ class Trained:
         *,
         features: Mapping[str, Any],
         encoder: Mapping[str, Any],
+        data: Mapping[str, str],
         pretrained_on: Sequence[str] = (),
     ) -> None:
         """Write everything that scoring needs to `folder`, all of it or nothing.
@@ -131,6 +132,7 @@ class Trained:
             folder: the model folder.
             features: configuration that the featuriser was built from.
             encoder: configuration that the encoder, or each of a committee, was built from.
+            data: `name` of the corpus and digest of its `train` texts.
             pretrained_on: what it had seen before, in words, as `provenance.pretrained_on` finds it.
         """
         training = {"parameters": self.parameters, "metric": self.metric, **asdict(self.fitted)}
@@ -144,6 +146,7 @@ class Trained:
                     "encoder": encoder,
                     "committee": len(judges_of(self.scorer.encoder)),
                     "as_documents": self.scorer.as_documents,
+                    "data": dict(data),
                     "pretrained_on": list(pretrained_on),
                 },
                 layout.DECISION: asdict(self.scorer.decision),

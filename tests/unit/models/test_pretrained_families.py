@@ -108,7 +108,7 @@ def test_a_saved_model_needs_neither_the_models_folder_nor_the_hub(tokens, tiny_
     trained = Trained(scorer, "auroc", Fitted(0, 0, 0.5), 1, 1.0, 1.0)
     target = f"{build.__module__}.{build.__name__}"
     features = {"_target_": "twicetold.features.model_tokens.ModelTokens", **tokens.get_params(), "model": "gone/away"}
-    trained.save(tmp_path / "model", features=features, encoder={"_target_": target, **settings})
+    trained.save(tmp_path / "model", features=features, encoder={"_target_": target, **settings}, data={})
     loaded = load_scorer(tmp_path / "model")
     np.testing.assert_array_equal(loaded.score(TEXTS, TEXTS[::-1]), scorer.score(TEXTS, TEXTS[::-1]))
 

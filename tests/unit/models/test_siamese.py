@@ -141,7 +141,7 @@ def test_a_model_with_pretrained_vectors_is_loaded_without_their_file(vectors, c
         on_epoch=lambda metrics, epoch: None,
     )
     plain = OmegaConf.to_container(cfg, resolve=True)
-    trained.save(tmp_path / "model", features=plain["features"], encoder=plain["encoder"])
+    trained.save(tmp_path / "model", features=plain["features"], encoder=plain["encoder"], data={})
     vectors.unlink()
     scorer = load_scorer(tmp_path / "model")
     left, right = ["bank rate cut", "film star"], ["rate cut", "game vote"]
