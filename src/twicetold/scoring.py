@@ -122,9 +122,9 @@ class Scorer:
         """(n, D) vectors whose dot products are scores; CSR for the lexical families.
 
         Raises:
-            TypeError: if the family cannot embed a text alone.
+            TypeError: if the family cannot embed a text alone, or one text is given in place of several.
         """
-        rows = self.featuriser.transform(texts)
+        rows = self.featuriser.transform(_several(texts))
         return search_matrices(self.encoder, rows, np.arange(len(rows)))[0]
 
     def score(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float32]:
@@ -132,9 +132,13 @@ class Scorer:
 
         Raises:
             ValueError: if the two sides differ in length.
+            TypeError: if one text is given in place of several.
         """
+        left, right = _several(left), _several(right)
         if len(left) != len(right):
             raise ValueError(f"expected as many left texts as right ones, got {len(left)} and {len(right)}")
+        if not left:
+            return np.empty(0, np.float32)
         rows = self.featuriser.transform([*left, *right])
         numbers = np.arange(len(rows))
         return score_pairs(
@@ -151,12 +155,19 @@ class Scorer:
         return [Verdict(a, b, float(s), float(p), bool(d)) for a, b, s, p, d in found]
 
 
-def load_scorer(folder: Path) -> Scorer:
+def _several(texts: Sequence[str]) -> Sequence[str]:
+    if isinstance(texts, str):
+        raise TypeError(f"expected a list of texts, got one text: put it in a list, [{texts!r}]")
+    return texts
+
+
+def load_scorer(folder: str | Path) -> Scorer:
     """Read the model that training wrote to `folder`.
 
     Raises:
         FileNotFoundError: if there is no trained model.
     """
+    folder = Path(folder)
     recipe = _recipe(folder)
     featuriser = load_fitted(construct(recipe["features"]), folder)
     judges = recipe.get("committee", 1)  # older models have no committee
@@ -234,7 +245,7 @@ def _stack(parts: Sequence[Tensor | SparseRows]) -> Matrix:
 def matrix_of(vectors: Tensor | SparseRows) -> Matrix:
     """The same as an array or a SciPy matrix."""
     if isinstance(vectors, Tensor):
-        return vectors.float().cpu().numpy()
+        return vectors.detach().float().cpu().numpy()
     parts = (vectors.values_or_ones().cpu().numpy(), vectors.indices.cpu().numpy(), vectors.offsets.cpu().numpy())
     return sp.csr_matrix(parts, shape=(len(vectors), vectors.width))
 

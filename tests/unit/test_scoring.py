@@ -51,6 +51,14 @@ def test_a_verdict_has_what_the_model_says_of_the_pair(compared):
     assert scorer.verdicts([]) == []
 
 
+def test_one_text_is_no_list_of_texts_and_no_texts_have_no_scores(compared):
+    scorer = Scorer(*compared, DECISION)
+    for ask in (scorer.embed, lambda text: scorer.score(text, text)):
+        with pytest.raises(TypeError, match=r"expected a list of texts, got one text: put it in a list, \['abc'\]"):
+            ask("abc")
+    assert scorer.score([], []).shape == (0,)
+
+
 def test_a_family_without_vectors_says_where_it_can_be_used():
     class PairsOnly(torch.nn.Module):
         pass

@@ -19,6 +19,8 @@ from twicetold.models.binary_count import BinaryCountCosine
 from twicetold.models.bm25 import SymmetricBm25
 from twicetold.models.dae import DenoisingAutoencoder
 from twicetold.models.fasttext import FastText
+from twicetold.models.film import Film
+from twicetold.models.static import Static
 from twicetold.models.tfidf import TfIdfCosine
 from twicetold.models.word2vec import Word2Vec
 from twicetold.scoring import Scorer
@@ -31,6 +33,8 @@ CASES = {
     "bm25": (Bm25Weights(), SymmetricBm25),
     "word2vec": (Words(counted=True), lambda **shape: Word2Vec(**shape, embedding=6, remove=0)),
     "word2vec_sif": (Words(counted=True, smooth=1e-3), lambda **shape: Word2Vec(**shape, embedding=6, remove=1)),
+    "film": (TfIdf(), lambda **shape: Film(**shape, hidden=4)),
+    "static": (TfIdf(), lambda **shape: Static(**shape, embedding=4, spread=0.1, input_dropout=0.0)),
     "fasttext": (WordGrams(smooth=1e-3), lambda **shape: FastText(**shape, embedding=6, remove=1)),
 }
 
