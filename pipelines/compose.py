@@ -54,7 +54,10 @@ def check(grid: DictConfig) -> None:
     second = grid.second_round
     without = set(second.data) - set(grid.data)
     if without and second.examples:
-        raise SystemExit(f"second_round.data has {sorted(without)}, which data of params.yaml has not: {grid.data}")
+        raise SystemExit(
+            f"second_round.data has {sorted(without)}, which data of params.yaml has not: {grid.data}. "
+            "Without a second round: second_round: {data: [], teacher: null, model: [], examples: []}"
+        )
     if second.data and second.examples and second.teacher not in grid.model:
         raise SystemExit(f"second_round.teacher={second.teacher} must be in model of params.yaml: {grid.model}")
 

@@ -67,6 +67,11 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
 
 def check(model: Path, config: Any, corpus: Corpus) -> None:
     """Refuse a model that this command did not train: other rows would be made for it, or its test be its train."""
+    if not model.is_dir():
+        raise FileNotFoundError(
+            f"no trained model in {model.parent}: name the folder of the training, which it said at its end, with "
+            "hydra.run.dir=<folder>"
+        )
     if other := other_parts(model, config):
         raise ValueError(
             f"{model} was trained with other {' and '.join(other)} than this command has: give it all settings of the "

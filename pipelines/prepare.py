@@ -20,7 +20,10 @@ def main(cfg: DictConfig) -> None:
     raw = Path(cfg.paths.raw, cfg.data.name)
     with readable_errors():
         corpus: Corpus = instantiate(cfg.data.source, raw, name=cfg.data.name)
-        manifest = json.loads((raw / layout.MANIFEST).read_text(encoding="utf-8"))
+        downloaded = raw / layout.MANIFEST
+        if cfg.data.download and not downloaded.exists():
+            raise FileNotFoundError(f"no {downloaded}: run `python pipelines/download.py data={cfg.data.name}` first")
+        manifest = json.loads(downloaded.read_text(encoding="utf-8")) if downloaded.exists() else {"files": []}
         # Where the bytes came from stays out of the corpus: another address for the same bytes changes nothing.
         files = [{"name": f["name"], "size": f["size"], "sha256": f["sha256"]} for f in manifest["files"]]
         data = OmegaConf.to_container(cfg.data, resolve=True)

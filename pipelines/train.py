@@ -1,6 +1,7 @@
 """Train one family on one dataset: `train.py data=quora model=dae`, or `-m` for a sweep; returns val/<primary>."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import hydra
+import torch
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import InstantiationException
 from hydra.types import RunMode
@@ -64,6 +66,9 @@ def train(cfg: DictConfig, out: Path) -> float:
         )
         for view, card in by_view(getattr(trained.scorer.featuriser, "card_", None)).items():
             print(f"{who.data} {who.run_name}: word hashing{view and f' of {view}'}: {in_words(card)}")
+        if cfg.origin != "dvc":  # what was measured of a model that was here before
+            for file in layout.EVALUATION:
+                (out / file).unlink(missing_ok=True)
         trained.save(
             out / layout.MODEL,
             features=config["features"],
@@ -78,6 +83,8 @@ def train(cfg: DictConfig, out: Path) -> float:
         metric, value = trained.metric, trained.fitted.best_value
         tracking.report_to_sweep(settings, parent, experiment=who.data, child=run, primary=metric, value=value)
     print(f"{who.data} {who.run_name}: val {metric} {value:.4f} after {trained.fitted.epochs} epochs")
+    if cfg.origin != "dvc":
+        print(f"the model is in {os.path.relpath(out / layout.MODEL)}")
     return value
 
 
@@ -95,6 +102,8 @@ def parts_of(cfg: DictConfig) -> Parts:
                 f"conf/tuned/, whose values are for the recipe's own {part}, add tuned=none"
             ) from error
 
+    if cfg.optimizer._target_ is not None and not isinstance(rate := cfg.optimizer.get("lr", 1.0), int | float):
+        raise ValueError(f"optimizer.lr is a number; got {rate!r}")
     return Parts(
         featuriser=built("features"),
         encoder_of=lambda shape: built("encoder", **shape),
@@ -124,6 +133,8 @@ def earlier_generation(cfg: DictConfig) -> Scorer | None:
 
 
 def runtime_of(cfg: DictConfig) -> Runtime:
+    if cfg.runtime.accelerator == "gpu" and not torch.cuda.is_available():
+        raise ValueError("runtime.accelerator=gpu, and PyTorch sees none on this machine: choose runtime=auto or cpu")
     progress = sys.stderr.isatty() if cfg.runtime.progress == "auto" else cfg.runtime.progress
     return Runtime(accelerator=cfg.runtime.accelerator, workers=cfg.runtime.workers, progress=progress)
 

@@ -61,9 +61,16 @@ class Identity:
             file = at_hand(Path(vectors))
             digest += folder_digest(file.parent, [file.name])
         name, seed = config["data"]["name"], config["seed"]
+        if not isinstance(seed, int) or seed < 0:
+            raise ValueError(f"seed must be a whole number from 0 on; got {seed!r}")
         read = digest  # the regime's file does not concern the features
         alterations = config["regime"].get("alterations") or {}
         if alterations.get("synonym"):
+            if not alterations["vectors"]:
+                raise ValueError(
+                    "regime.alterations.synonym finds synonyms by word vectors: say which, "
+                    "regime.alterations.vectors=data/downloads/glove/glove.6B.50d.txt"
+                )
             file = at_hand(Path(alterations["vectors"]))
             read += folder_digest(file.parent, [file.name])
         return cls(name, config["name"], seed, learning, digest, fingerprint(learning, read))

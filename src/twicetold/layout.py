@@ -38,6 +38,7 @@ EXPLANATION = "explanation.csv"  # pairs of terms and what each adds to a score;
 EXPLANATION_FIGURE = "explanation.svg"
 TERMS = "terms.csv"  # largest terms of each dimension of an embedding
 PAIRWISE_KNN = "pairwise_knn.csv"  # split, k, rates of the pairwise k-NN rule; no rows for documents
+EVALUATION = (METRICS, INTERVALS, ROC, ROC_FIGURE, SCORES, SAMPLES, PAIRWISE_KNN)  # what `evaluate` writes
 OBSERVED = "observed.json"  # seconds and texts per second on this machine; no stage depends on it
 
 # reports/

@@ -1,4 +1,4 @@
-"""Stages by hand, one after another with other settings: what an earlier run left does not pass for what is asked for."""
+"""Stages by hand, one after another with other settings: what an earlier run left does not pass for another."""
 
 import json
 
@@ -53,3 +53,43 @@ def test_triplets_of_another_split_or_label_are_chosen_anew(lab):
     assert "triplets by" not in lab.run(*command("train", OTHER_SPLIT))
     lab.run(*command("train", OTHER_SPLIT, "data.label=story"))
     assert {card["label"] for card in cards(lab)} == {"story"}
+
+
+def test_training_says_where_the_model_is_and_evaluation_asks_for_it(lab):
+    assert "the model is in runs/mine/model" in lab.run(*command("train"))
+    code, out = lab.attempt(*command("evaluate", "hydra.run.dir=runs/another"))
+    assert code != 0
+    assert "hydra.run.dir=<folder>" in out
+
+
+def test_a_model_that_takes_the_place_of_another_has_not_been_evaluated(lab):
+    lab.run(*command("train"))
+    lab.run(*command("evaluate"))
+    assert (lab.root / "runs/mine/metrics.json").exists()
+    lab.run(*command("train", "features.max_features=3"))
+    left = {path.name for path in (lab.root / "runs/mine").iterdir() if path.suffix != ".log"}
+    assert left == {".hydra", "model", "observed.json"}
+
+
+def test_a_corpus_of_ones_own_needs_no_download(lab):
+    lab.run("python", "pipelines/prepare.py", *SOURCE)
+    code, out = lab.attempt("python", "pipelines/prepare.py", "data=quora")
+    assert code != 0
+    assert "Traceback" not in out
+
+
+@pytest.mark.parametrize(
+    ("setting", "answer"),
+    [
+        ("optimizer.lr=fast", "optimizer.lr is a number; got 'fast'"),
+        ("seed=abc", "seed must be a whole number from 0 on; got 'abc'"),
+        ("trainer.epochs=three", "trainer.epochs must be a whole number from 1 on; got 'three'"),
+        ("committee=two", "committee must be at least 1, the family as it is; got 'two'"),
+        ("regime=augment regime.alterations.synonym=0.1", "regime.alterations.vectors="),
+    ],
+)
+def test_a_value_of_another_kind_is_answered_with_what_is_expected(lab, setting, answer):
+    code, out = lab.attempt(*command("train", "model=static", *setting.split()))
+    assert code != 0
+    assert answer in out
+    assert "Traceback" not in out

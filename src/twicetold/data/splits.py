@@ -236,7 +236,12 @@ def _position_within(keys: NDArray[np.int64], order: NDArray[np.int64]) -> tuple
 
 
 def _checked(fractions: Sequence[float]) -> tuple[float, float, float]:
-    if len(fractions) != len(SPLITS) or min(fractions) <= 0 or abs(sum(fractions) - 1) > 1e-6:
-        raise ValueError(f"fractions are three positive shares, of {SPLITS}, that sum to 1; got {list(fractions)}")
+    if (
+        not isinstance(fractions, Sequence)
+        or len(fractions) != len(SPLITS)
+        or min(fractions) <= 0
+        or abs(sum(fractions) - 1) > 1e-6
+    ):
+        raise ValueError(f"fractions are three positive shares, of {SPLITS}, that sum to 1; got {fractions}")
     train, val, test = fractions
     return train, val, test

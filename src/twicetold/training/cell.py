@@ -33,7 +33,7 @@ from twicetold.scoring import BATCH, Scorer, evaluation_inputs, score_pairs
 from twicetold.solvers.protocol import Solver, Steps, TrainingData
 from twicetold.training.frozen import with_token_vectors
 from twicetold.training.members import train_each
-from twicetold.training.schedule import Fitted, MakeOptimizer, OnEpoch, Runtime, Schedule
+from twicetold.training.schedule import Fitted, MakeOptimizer, OnEpoch, Runtime, Schedule, whole
 
 BETWEEN_MEMBERS = 7_919
 """From the seed of one member of a committee to that of the next: a prime, so that seeds of cells stay apart."""
@@ -69,8 +69,8 @@ class Parts:
     """An earlier generation, whose encoders judge as well. Nothing about them changes."""
 
     def __post_init__(self) -> None:
-        if self.committee < 1:
-            raise ValueError(f"committee must be at least 1, the family as it is; got {self.committee}")
+        if not whole(self.committee) or self.committee < 1:
+            raise ValueError(f"committee must be at least 1, the family as it is; got {self.committee!r}")
         if self.committee > 1 and (self.objective is None or isinstance(self.make_optimizer, Solver)):
             raise ValueError(
                 f"committee={self.committee}: encoders that are not trained by gradient descent would all be the same; "

@@ -19,6 +19,11 @@ STOPPED = "training was stopped; run the same command again to go on from the la
 MakeOptimizer = Callable[[Iterable[nn.Parameter]], Optimizer]
 
 
+def whole(value: object) -> bool:
+    """Whether it is a whole number; True and False are none here."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 @dataclass(frozen=True)
 class Schedule:
     """How long to train, and in what numbers; changes the outcome.
@@ -35,7 +40,8 @@ class Schedule:
         micro_batch: texts encoded at once, where a batch is too much for memory (`gradient_caching`); None: all.
 
     Raises:
-        ValueError: for another decay, an inverse square root without a warm-up to begin it, or no text at once.
+        ValueError: for a number of another kind or out of range, another decay or precision, or an inverse square root
+            without a warm-up to begin it.
     """
 
     epochs: int
@@ -48,12 +54,25 @@ class Schedule:
     micro_batch: int | None = None
 
     def __post_init__(self) -> None:
+        for name, least, optional in (
+            ("epochs", 1, False),
+            ("batch_size", 1, False),
+            ("patience", 0, True),
+            ("warmup_steps", 0, True),
+            ("micro_batch", 1, True),
+        ):
+            value, or_null = getattr(self, name), " or null" * optional
+            if not ((whole(value) and value >= least) or (optional and value is None)):
+                raise ValueError(f"trainer.{name} must be a whole number from {least} on{or_null}; got {value!r}")
+        clip = self.gradient_clip
+        if clip is not None and not (isinstance(clip, int | float) and clip > 0):
+            raise ValueError(f"trainer.gradient_clip must be a number above 0, or null; got {clip!r}")
+        if self.precision not in ("32-true", "bf16-mixed", "auto"):
+            raise ValueError(f"trainer.precision must be 32-true, bf16-mixed or auto; got {self.precision!r}")
         if self.decay not in (None, "inverse_sqrt", "linear"):
             raise ValueError(f"trainer.decay must be inverse_sqrt, linear or null; got {self.decay!r}")
         if self.decay == "inverse_sqrt" and self.warmup_steps is None:
             raise ValueError("trainer.decay=inverse_sqrt falls from the end of a warm-up: set trainer.warmup_steps")
-        if self.micro_batch is not None and self.micro_batch < 1:
-            raise ValueError(f"micro_batch must be at least 1, or null for the whole batch; got {self.micro_batch}")
 
     def precision_on(self, device: torch.device) -> Literal["32-true", "bf16-mixed"]:
         """What `precision` comes to on a device.

@@ -156,11 +156,6 @@ def test_by_products_that_are_not_rows_are_refused(questions):
         encode_in_chunks(encoder, rows.gather(np.arange(6)), 4)
 
 
-def test_a_micro_batch_of_nothing_is_refused():
-    with pytest.raises(ValueError, match="at least 1, or null for the whole batch; got 0"):
-        Schedule(epochs=1, batch_size=2, patience=None, gradient_clip=None, precision="32-true", micro_batch=0)
-
-
 def trained(corpus, folder, micro_batch, precision="32-true"):
     rows = features_of(corpus)
     index = LabelledPairs(strategy="random", group="cluster").index(corpus, Path())

@@ -31,6 +31,25 @@ def test_the_rate_rises_on_a_line_and_falls_with_the_inverse_square_root_of_the_
     assert max(map(rate, range(1, 2000))) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("epochs", 0, "a whole number from 1 on; got 0"),
+        ("epochs", True, "a whole number from 1 on; got True"),
+        ("batch_size", -5, "a whole number from 1 on; got -5"),
+        ("batch_size", None, "a whole number from 1 on; got None"),
+        ("patience", 1.5, "a whole number from 0 on or null; got 1.5"),
+        ("warmup_steps", "all", "a whole number from 0 on or null; got 'all'"),
+        ("micro_batch", 0, "a whole number from 1 on or null; got 0"),
+        ("gradient_clip", 0, "a number above 0, or null; got 0"),
+        ("precision", "16", "32-true, bf16-mixed or auto; got '16'"),
+    ],
+)
+def test_a_schedule_says_what_it_expects(name, value, expected):
+    with pytest.raises(ValueError, match=f"trainer.{name} must be {expected}"):
+        schedule_of(**{name: value})
+
+
 def test_the_rate_falls_on_a_line_to_zero_after_the_last_step():
     rate = partial(schedule_of(decay="linear").rate, steps=10)
     assert [rate(step) for step in range(1, 11)] == pytest.approx([1 - step / 10 for step in range(10)])

@@ -58,6 +58,8 @@ def read(
         raise ValueError(
             "graded pairs need data.source.positive_grade=<number>: from which grade on do two texts say the same?"
         )
+    if positive_grade is not None and not isinstance(positive_grade, int | float):
+        raise ValueError(f"data.source.positive_grade is a number; got {positive_grade!r}")
     columns = [left, right, label] + ([split_column] if split_column is not None else [])
     table = UserTable.read(Path(path), columns)
     texts = pa.concat_arrays([table.filled(left), table.filled(right)]).dictionary_encode()
