@@ -12,6 +12,9 @@ from twicetold.files import write_text
 
 
 def main() -> None:
+    if "--help" in argv:
+        print(__doc__)
+        return
     paths = OmegaConf.load("conf/paths.yaml").paths
     grid = OmegaConf.load("params.yaml")
     second = grid.second_round

@@ -94,7 +94,10 @@ class Corpus:
             _require(len(column) == count, f"{what} has {len(column)} rows, but there are {count} texts")
         _require(set(self.members) == set(SPLITS), f"members must have the splits {SPLITS}, got {sorted(self.members)}")
         for split, indices in self.members.items():
-            _require(len(indices) > 0, f"split {split!r} is empty: use more rows or other split fractions")
+            _require(
+                len(indices) > 0,
+                f"split {split!r} is empty: use more rows, other fractions, or a split column that has it",
+            )
             _require(bool(np.all(np.diff(indices) > 0)), f"members of {split!r} must be sorted and unique")
             _require(indices[0] >= 0 and indices[-1] < count, f"members of {split!r} point outside the {count} texts")
         if self.kind == "documents":
@@ -103,7 +106,10 @@ class Corpus:
         else:
             _require(set(self.pairs) == set(SPLITS), f"pairs must have the splits {SPLITS}, got {sorted(self.pairs)}")
             for split, pairs in self.pairs.items():
-                _require(len(pairs) > 0, f"split {split!r} has no pairs: use more rows or other split fractions")
+                _require(
+                    len(pairs) > 0,
+                    f"split {split!r} has no pairs: use more rows, other fractions, or a split column that has it",
+                )
                 ends = np.concatenate([pairs.left, pairs.right])
                 _require(
                     bool(np.isin(ends, self.members[split]).all()),

@@ -6,6 +6,7 @@ serves your own pairs, too.
 Shape letters: R rows of the file.
 """
 
+import codecs
 import csv
 import difflib
 import io
@@ -129,10 +130,10 @@ class UserTable:
             raise ValueError(f"{path} has no rows: expected at least one for each of train, val and test")
         return cls(path, pa.table({name: pc.utf8_trim_whitespace(table[name]) for name in chosen}))
 
-    def filled(self, column: str) -> pa.StringArray:
+    def filled(self, column: str, expected: str = "a text") -> pa.StringArray:
         """(R,) a column in which no row may be empty."""
         values = one_piece(self.table[column])
-        self._check(column, pc.not_equal(values, "").fill_null(False), expected="a text, not an empty one")
+        self._check(column, pc.not_equal(values, "").fill_null(False), expected=f"{expected}, not an empty one")
         return values
 
     def unique(self, column: str) -> pa.StringArray:
@@ -162,13 +163,13 @@ class UserTable:
 
     def labels(self, column: str) -> NDArray[np.float32]:
         """(R,) 1 or 0, from 1, 0, true or false."""
-        names = pc.utf8_lower(self.filled(column))
-        self._check(column, pc.is_in(names, pa.array(["0", "1", "true", "false"])), expected="0, 1, true or false")
+        names = pc.utf8_lower(self.filled(column, expected := "0, 1, true or false"))
+        self._check(column, pc.is_in(names, pa.array(["0", "1", "true", "false"])), expected=expected)
         return np.asarray(pc.is_in(names, pa.array(["1", "true"]))).astype(np.float32)
 
     def grades(self, column: str) -> NDArray[np.float32]:
         """(R,) finite numbers."""
-        values = self.filled(column)
+        values = self.filled(column, "a number")
         number = pc.match_substring_regex(values, r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?$")
         self._check(column, number, expected="a number")
         return np.asarray(pc.cast(pc.utf8_ltrim(values, "+"), pa.float64())).astype(np.float32)
@@ -247,9 +248,10 @@ def _decoded(path: Path) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
+        likely = "UTF-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "WINDOWS-1252"
         raise ValueError(
             f"{path}, line {line}: expected UTF-8, got the byte 0x{data[error.start]:02x}. "
-            f"Convert the file, say with `iconv -f WINDOWS-1252 -t UTF-8`"
+            f"Convert the file, say with `iconv -f {likely} -t UTF-8`"
         ) from error
 
 

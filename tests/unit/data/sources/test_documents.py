@@ -106,6 +106,13 @@ def test_a_row_with_another_number_of_fields_is_named(tmp_path):
         read(path)
 
 
+def test_utf16_is_told_from_other_bytes(tmp_path):
+    path = tmp_path / "n.tsv"
+    path.write_bytes("headline\ttopic\nok\ta\n".encode("utf-16"))
+    with pytest.raises(ValueError, match=r"line 1: expected UTF-8, got the byte 0xff.*iconv -f UTF-16 -t UTF-8"):
+        read(path)
+
+
 def test_bytes_that_are_no_utf8_are_named_by_line(tmp_path):
     path = tmp_path / "m.tsv"
     path.write_bytes("headline\ttopic\nok\ta\nZürich\tb\n".encode("latin-1"))
