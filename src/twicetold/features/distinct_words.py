@@ -6,6 +6,7 @@ that whatever is costly is done per distinct word of a chunk, of which there are
 Shape letters: N texts of a chunk, W their words, D distinct words.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 CHUNK = 1 << 21  # characters that are split at once, in some 100 MB
+LONG = re.compile("[\U00010000-\U0010ffff]")
 BEYOND = 0xFFFD  # stands for every letter beyond the Basic Multilingual Plane, so that a letter takes 16 bits
 
 
@@ -44,7 +46,7 @@ def split(texts: Sequence[str]) -> Iterator[Words]:
 
 def encoded(words: Sequence[str]) -> pa.BinaryArray:
     """Words as `Words.distinct` has them."""
-    return pa.array([word.encode("utf-16-le") for word in words], pa.binary())
+    return pa.array([LONG.sub(chr(BEYOND), word).encode("utf-16-le") for word in words], pa.binary())
 
 
 def decoded(words: pa.BinaryArray) -> list[str]:

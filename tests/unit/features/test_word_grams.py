@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twicetold.features.bag_and_words import BagAndWords
 from twicetold.features.word_grams import WordGrams
+from twicetold.features.word_hashing import WordHashing
 
 TRAIN = ["the cat sat", "a cat ran"]
 
@@ -100,3 +102,11 @@ def test_a_further_word_is_no_part_of_its_mean_and_stays_even_without_a_known_n_
 def test_further_words_come_from_a_file():
     with pytest.raises(ValueError, match=r"further=3 words .* set vectors too, or 0"):
         WordGrams(further=3).fit(TRAIN)
+
+
+def test_letters_beyond_sixteen_bits_are_one_letter_each():
+    texts = ["good morning 😀", "ab😀cd 𝐱 dogs", "see you 😀"]
+    featuriser = WordGrams().fit(texts)
+    assert featuriser.transform(texts).width == featuriser.shape["width"]
+    both = BagAndWords(WordHashing(letters=3, words=2), WordGrams(min_df=2)).fit(texts)
+    assert len(both.transform(texts)) == 3
