@@ -277,6 +277,16 @@ def test_a_resumed_training_goes_on_with_the_run_that_was_cut_off(settings):
     assert stored(settings, cut.id).data.metrics["val/auroc"] == 0.6
 
 
+def test_a_training_that_another_sweep_resumes_is_a_job_of_that_one(settings):
+    parents = [sweep_parent(settings, experiment="quora", sweep_id=name, name=name) for name in ("one", "two")]
+    with pytest.raises(KeyboardInterrupt), begin(settings, parent=parents[0]) as cut:
+        raise KeyboardInterrupt
+    with begin(settings, parent=parents[1], resumed=True) as resumed:
+        pass
+    assert resumed.id == cut.id
+    assert stored(settings, cut.id).data.tags["mlflow.parentRunId"] == parents[1]
+
+
 def test_a_resumed_training_leaves_a_finished_run_alone(settings):
     with begin(settings) as finished:
         pass

@@ -19,6 +19,8 @@ from twicetold.tracking.run import MAX_TAG, Run, shorten
 from twicetold.tracking.store import Settings, Store, open_store, warn_untracked
 from twicetold.tracking.sweep import report_to_sweep, sweep_parent
 
+PARENT = "mlflow.parentRunId"  # the tag by which MLflow's pages show a run within another
+
 __all__ = ["Run", "Settings", "reopen", "report_to_sweep", "start", "sweep_parent"]
 
 
@@ -44,7 +46,7 @@ def start(
         parent: id of the sweep's parent run, see `sweep_parent`.
         resumed: the training goes on after a kill: so does its run, if the store has it and it never finished.
     """
-    run = _unfinished(settings, experiment, tags["fingerprint"]) if resumed and settings.enabled else None
+    run = _unfinished(settings, experiment, tags["fingerprint"], parent) if resumed and settings.enabled else None
     run = run or _create(settings, experiment=experiment, name=name, tags=tags, params=params, parent=parent)
     with run.ending():
         yield run
@@ -92,7 +94,7 @@ def _create(
         return Run(None, None, name=name)
     every = {"origin": settings.origin, **_provenance(settings.root), **tags}
     if parent is not None:
-        every["mlflow.parentRunId"] = parent
+        every[PARENT] = parent
     every = {key: shorten(str(value), MAX_TAG) for key, value in every.items()}
     try:
         store = open_store(settings, experiment)
@@ -126,14 +128,16 @@ def _find(settings: Settings, experiment: str, fingerprint: str) -> Run | None:
     )
 
 
-def _unfinished(settings: Settings, experiment: str, fingerprint: str) -> Run | None:
-    """The newest run of a training that was cut off, running again; None where there is none."""
+def _unfinished(settings: Settings, experiment: str, fingerprint: str, parent: str | None) -> Run | None:
+    """The newest run of a training that was cut off, running again, as a child of this sweep; None: there is none."""
     try:
         store, runs = _runs_of(settings, experiment, fingerprint)
         cut = [run for run in runs if run.info.status != "FINISHED" and run.data.tags.get("origin") == settings.origin]
         if not cut:
             return None
         store.client.update_run(cut[0].info.run_id, status="RUNNING")
+        if parent is not None:
+            store.client.set_tag(cut[0].info.run_id, PARENT, parent)
     except Exception as error:
         warn_untracked(f"go on with the run with fingerprint {fingerprint}", error)
         return Run(None, None)
