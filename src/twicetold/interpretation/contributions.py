@@ -84,8 +84,8 @@ def explain(scorer: Scorer, left: str, right: str) -> Explanation:
         queries, documents = scorer.encoder.search_vectors(encoding)
     left_terms, left_vectors = _terms(rows, 0, names, query_map, matrix_of(queries)[[0]])
     right_terms, right_vectors = _terms(rows, 1, names, document_map, matrix_of(documents)[[1]])
-    for side, terms in (("left", left_terms), ("right", right_terms)):
-        if not terms:
+    for side, vectors in (("left", left_vectors), ("right", right_vectors)):
+        if not _length(vectors):
             raise ValueError(f"no term of the {side} text is known to the model, so its score with every text is 0")
     products = left_vectors @ right_vectors.T
     contribution = products.toarray() if sp.issparse(products) else products

@@ -3,6 +3,7 @@
 Nothing that was merely observed (seconds, speed) is in it, so the same runs give the same bytes.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -116,7 +117,7 @@ def _data(about: Provenance) -> list[str]:
         rows = ([_cell(mined.strategy), *false_negatives.cells(mined)] for mined in about.mined)
         parts += [f"{false_negatives.EXPLANATION}\n", table(["mined by", *false_negatives.COLUMNS], rows)]
     if about.files:
-        rows = ([f.name, f"{f.size:,}", f"{f.lines:,}", f"`{f.sha256}`", f.origin] for f in about.files)
+        rows = ([_cell(f.name), f"{f.size:,}", f"{f.lines:,}", f"`{f.sha256}`", _cell(f.origin)] for f in about.files)
         parts.append(table(["file", "bytes", "lines", "sha256", "from"], rows))
     return parts
 
@@ -128,9 +129,9 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _bar(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    return re.sub(r"(?<!\\)\|", r"\\|", text).replace("\n", " ")
 
 
 def _cell(text: str) -> str:
     """Text from outside, so that Markdown and HTML in it stay text."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace("\n", " ")
+    return re.sub(r"([\\`*\[\]|])", r"\\\1", text.replace("&", "&amp;").replace("<", "&lt;")).replace("\n", " ")

@@ -142,6 +142,12 @@ def test_texts_with_nothing_to_explain_are_errors(left, right, reason):
         explain(scorer_of("tfidf"), left, right)
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_a_text_of_unknown_words_is_an_error_in_every_family(name):
+    with pytest.raises(ValueError, match="no term of the right text is known"):
+        explain(scorer_of(name), LEFT, "\u4e16\u754c")
+
+
 FOUND = Explanation(("a", "$b"), ("c",), np.array([[0.5], [-0.125]]), 0.375)
 
 

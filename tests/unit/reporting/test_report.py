@@ -11,6 +11,7 @@ import pytest
 
 from twicetold import layout, reporting
 from twicetold.reporting import Cell
+from twicetold.reporting import markdown as writing
 
 VOID = {"meta", "link", "br", "img", "hr", "input"}
 
@@ -320,6 +321,11 @@ def test_the_markdown_tables_hold_intervals_counts_and_checksums_but_nothing_obs
     assert f"| pairs.tsv | 12,345 | 9 | `{'ab' * 32}` | mirror |" in text
     assert "| train | 400 | 50.0 % |" in text
     assert "12.5" not in text
+
+
+def test_markdown_from_outside_stays_text():
+    made = writing.table(["m", "n"], [[writing._cell("*a* [x](http://e) `c` <b> C:\\|d"), "1 | 2"]]).splitlines()[-1]
+    assert made == "| \\*a\\* \\[x\\](http://e) \\`c\\` &lt;b> C:\\\\\\|d | 1 \\| 2 |"
 
 
 def test_the_rows_of_a_markdown_table_are_equally_wide(finished):
