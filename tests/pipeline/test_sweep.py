@@ -89,6 +89,7 @@ def test_a_persons_run_prepares_data_that_was_never_prepared(lab, tmp_path):
     assert VALIDATION in run.curves
     assert before == outputs(lab)
     assert lab.run("git", "status", "--porcelain") == ""
+    assert lab.ran() == ["report"], "it reads the folders of all data, in seconds"
     assert UP_TO_DATE in lab.run("dvc", "status")
 
 
