@@ -113,6 +113,7 @@ class WordGrams(BaseEstimator):
         parts = sizes - (self.counts_[number] == 0)  # a number that is not learnt has no vector, no part in the mean
         weights = np.ones(len(self.counts_)) if self.smooth is None else smooth_weights(self.counts_, self.smooth)
         values = np.repeat(weights[number] / np.maximum(parts, 1), sizes).astype(np.float32)
+        values[offsets[:-1][self.counts_[number] == 0]] = 0  # it stays for what is not learnt, the pretrained vector
         length = np.where((parts > 0) | (number != UNKNOWN_TOKEN), sizes, 0)[tokens.codes]
         entries = runs(offsets[tokens.codes], length)  # (K,)
         ends = np.concatenate([[0], np.cumsum(length)])

@@ -110,3 +110,13 @@ def test_letters_beyond_sixteen_bits_are_one_letter_each():
     assert featuriser.transform(texts).width == featuriser.shape["width"]
     both = BagAndWords(WordHashing(letters=3, words=2), WordGrams(min_df=2)).fit(texts)
     assert len(both.transform(texts)) == 3
+
+
+def test_a_word_too_rare_to_be_learnt_is_the_mean_of_its_ngrams_and_is_still_named(tmp_path):
+    (tmp_path / "mine.txt").write_text("rare 1 2\nnever 3 4\n")
+    featuriser = WordGrams(min_df=2, vectors=str(tmp_path / "mine.txt"), further=2).fit([*TRAIN, "a rare cat"])
+    for name in ("rare", "never"):
+        (_, first), *grams = entries(featuriser, [name])[0]
+        assert entries(featuriser, [name])[0][0][0] == name
+        assert first == 0
+        assert sum(value for _, value in grams) == pytest.approx(1 if grams else 0)
