@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import hydra
-import torch
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import InstantiationException
 from hydra.types import RunMode
@@ -102,7 +101,7 @@ def parts_of(cfg: DictConfig) -> Parts:
                 f"conf/tuned/, whose values are for the recipe's own {part}, add tuned=none"
             ) from error
 
-    if cfg.optimizer._target_ is not None and not isinstance(rate := cfg.optimizer.get("lr", 1.0), int | float):
+    if not isinstance(rate := cfg.optimizer.get("lr", 1.0), int | float):
         raise ValueError(f"optimizer.lr is a number; got {rate!r}")
     return Parts(
         featuriser=built("features"),
@@ -133,8 +132,6 @@ def earlier_generation(cfg: DictConfig) -> Scorer | None:
 
 
 def runtime_of(cfg: DictConfig) -> Runtime:
-    if cfg.runtime.accelerator == "gpu" and not torch.cuda.is_available():
-        raise ValueError("runtime.accelerator=gpu, and PyTorch sees none on this machine: choose runtime=auto or cpu")
     progress = sys.stderr.isatty() if cfg.runtime.progress == "auto" else cfg.runtime.progress
     return Runtime(accelerator=cfg.runtime.accelerator, workers=cfg.runtime.workers, progress=progress)
 

@@ -65,12 +65,7 @@ class Identity:
             raise ValueError(f"seed must be a whole number from 0 on; got {seed!r}")
         read = digest  # the regime's file does not concern the features
         alterations = config["regime"].get("alterations") or {}
-        if alterations.get("synonym"):
-            if not alterations["vectors"]:
-                raise ValueError(
-                    "regime.alterations.synonym finds synonyms by word vectors: say which, "
-                    "regime.alterations.vectors=data/downloads/glove/glove.6B.50d.txt"
-                )
+        if alterations.get("synonym") and alterations["vectors"]:
             file = at_hand(Path(alterations["vectors"]))
             read += folder_digest(file.parent, [file.name])
         return cls(name, config["name"], seed, learning, digest, fingerprint(learning, read))

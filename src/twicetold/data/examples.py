@@ -417,7 +417,7 @@ def mined(corpus: Corpus, triplets: Path, strategy: str) -> Triplets:
             f"`python pipelines/mine.py data={corpus.name} mining=neighbours`."
         )
     found = Triplets.load(path)
-    if found.card.get("train", corpus.train_digest()) != corpus.train_digest():
+    if found.card.get("train") not in (None, corpus.train_digest()):  # older cards do not say
         raise ValueError(
             f"{path} is of another train split of {corpus.name} than the one that is there now: run "
             f"`python pipelines/mine.py data={corpus.name}` again, with the data settings of this training"

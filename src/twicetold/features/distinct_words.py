@@ -17,8 +17,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 CHUNK = 1 << 21  # characters that are split at once, in some 100 MB
-LONG = re.compile("[\U00010000-\U0010ffff]")
-BEYOND = 0xFFFD  # stands for every letter beyond the Basic Multilingual Plane, so that a letter takes 16 bits
+LONG = re.compile("[\U00010000-\U0010ffff]")  # letters beyond the Basic Multilingual Plane
+BEYOND = 0xFFFD  # stands for every one of them, so that a letter takes 16 bits
 
 
 @dataclass(frozen=True)

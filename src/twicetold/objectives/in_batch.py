@@ -60,20 +60,21 @@ class Candidates:
         return Candidates(self.other[:size], self.anchor, self.other_group[:size], self.group, self.duplicate)
 
 
-def candidates(batch: EncodedBatch, *, unit_length: bool, roles: bool = True) -> Candidates:
+def candidates(batch: EncodedBatch, *, unit_length: bool) -> Candidates:
     """Who stands for comparison in a batch, of pairs or of texts with class codes.
+
+    Of a family with a tower for either role, anchors are queries and the rest are documents.
 
     Args:
         batch: with right texts, or with integer labels.
         unit_length: scale every embedding to length 1, so that dots are cosines.
-        roles: of a family with a tower for either role, anchors are queries and the rest are documents.
 
     Raises:
         ValueError: if the batch has neither, or mined negatives of which nobody said what cluster they are of.
     """
 
     def vectors(side: Encoding, role: str) -> Tensor:
-        side = _in_role(side, role) if roles else side
+        side = _in_role(side, role)
         return unit(side) if unit_length else dense(side)
 
     anchor = vectors(batch.anchor, "query")
@@ -153,13 +154,11 @@ def classes(batch: EncodedBatch) -> tuple[Tensor, Tensor]:
 def _united(code: Tensor, left: Tensor, right: Tensor, same: Tensor) -> Tensor:
     """(N,) the codes, those of the two ends of each chosen pair made one, and so along chains of pairs."""
     known, place = code.unique(return_inverse=True)  # type: ignore[no-untyped-call]
-    ends = [torch.searchsorted(known, side[same]) for side in (left, right)]
+    ends = torch.searchsorted(known, torch.stack([left[same], right[same]]))
     lowest = torch.arange(len(known), device=code.device)
     while True:
-        low = torch.minimum(lowest[ends[0]], lowest[ends[1]])
-        lower = lowest
-        for end in ends:
-            lower = lower.scatter_reduce(0, end, low, "amin")
+        low = lowest[ends].amin(0)
+        lower = lowest.scatter_reduce(0, ends.flatten(), low.repeat(2), "amin")
         if torch.equal(lower, lowest):
             return torch.as_tensor(known[lowest][place])
         lowest = lower[lower]
@@ -186,9 +185,13 @@ def dense(side: Encoding) -> Tensor:
 
 def unit(side: Encoding) -> Tensor:
     """(B, E) of length 1; a zero vector stays zero, and its gradient small."""
-    embedding = dense(side)
-    lengths = embedding.norm(dim=1, keepdim=True)
-    scaled: Tensor = embedding / lengths.where(lengths > 0, 1)
+    return of_unit_length(dense(side))
+
+
+def of_unit_length(vectors: Tensor) -> Tensor:
+    """(..., E) the same directions; a zero vector stays zero, and its gradient small."""
+    lengths = vectors.norm(dim=-1, keepdim=True)
+    scaled: Tensor = vectors / lengths.where(lengths > 0, 1)
     return scaled
 
 

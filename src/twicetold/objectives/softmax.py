@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from twicetold.encoding import EncodedBatch, Encoding
-from twicetold.objectives.in_batch import dense, duplicates, one_cluster
+from twicetold.objectives.in_batch import dense, duplicates, of_unit_length, one_cluster
 
 
 class Softmax(nn.Module):
@@ -92,7 +92,4 @@ def _cross_entropy(logits: Tensor, left_out: Tensor, same: Tensor, full: Tensor,
 def _role(side: Encoding, role: str) -> Tensor:
     """(B, M, E) unit vectors of each view; a zero vector stays zero, and its gradient small."""
     views: Tensor = side.extras[role] if role in side.extras else dense(side)[:, None]
-    views = views.to(torch.promote_types(views.dtype, torch.float32))
-    lengths = views.norm(dim=2, keepdim=True)
-    scaled: Tensor = views / lengths.where(lengths > 0, 1)
-    return scaled
+    return of_unit_length(views.to(torch.promote_types(views.dtype, torch.float32)))

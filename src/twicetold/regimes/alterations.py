@@ -67,8 +67,8 @@ class Alterations:
             raise ValueError(f"alterations.nearest must be at least 1; got {self.nearest}")
         if self.synonym and self.vectors is None:
             raise ValueError(
-                f"alterations.synonym={self.synonym} takes synonyms from pretrained vectors and there are none: name a "
-                "file (alterations.vectors=data/downloads/glove/glove.6B.50d.txt), or set alterations.synonym=0"
+                f"regime.alterations.synonym={self.synonym} takes synonyms from pretrained vectors and there are none: "
+                "name a file (regime.alterations.vectors=data/downloads/glove/glove.6B.50d.txt), or set it to 0"
             )
 
     def copies(self, texts: Sequence[str], count: int, *, seed: int) -> list[str]:

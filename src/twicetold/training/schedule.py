@@ -113,11 +113,20 @@ class Runtime:
         accelerator: `auto`, `cpu` or `gpu`.
         workers: processes that load batches; 0 loads in the training process.
         progress: show a progress bar.
+
+    Raises:
+        ValueError: for a GPU where there is none.
     """
 
     accelerator: str
     workers: int
     progress: bool
+
+    def __post_init__(self) -> None:
+        if self.accelerator == "gpu" and not torch.cuda.is_available():
+            raise ValueError(
+                "runtime.accelerator=gpu, and PyTorch sees none on this machine: choose runtime=auto or cpu"
+            )
 
     @property
     def device(self) -> torch.device:

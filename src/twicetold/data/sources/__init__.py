@@ -304,6 +304,11 @@ def _decodes(value: bytes) -> bool:
     return True
 
 
+def first_of_each(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rows in which an unordered pair comes for the first time: labelled twice, it must not stand on two sides."""
+    return np.sort(np.unique(unordered(left, right), return_index=True)[1])
+
+
 def unordered(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
     """(R,) one number per pair of codes below 2^31, the same in either order."""
     return np.minimum(left, right) * (1 << 31) + np.maximum(left, right)

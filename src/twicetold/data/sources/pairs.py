@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from twicetold.data.corpus import Corpus
-from twicetold.data.sources import pair_corpus, unordered
+from twicetold.data.sources import first_of_each, pair_corpus
 from twicetold.data.sources.documents import UserTable
 from twicetold.data.splits import UNUSED, by_component, by_rows
 
@@ -40,9 +40,8 @@ def read(
         label: column that says whether they say the same: 1 or 0, true or false; or a grade.
         graded: the labels are grades, any numbers, higher = more alike.
         positive_grade: from this grade on, two texts of train are duplicates; needed for graded pairs.
-        split: `pairs` draws pairs, with the same share of duplicates everywhere, and leaves repetitions of a pair
-            out; `disjoint` draws connected
-            components of pairs, so no text is on two sides.
+        split: `pairs` draws pairs, with the same share of duplicates everywhere, and leaves repetitions of a pair out;
+            `disjoint` draws connected components of pairs, so no text is on two sides.
         split_column: column that says train, val or test; then nothing is drawn.
         fractions: shares of the pairs that go to train, val and test when they are drawn.
         seed: of the draw and of the cut to `limit`.
@@ -70,8 +69,8 @@ def read(
         side = table.sides(split_column)
     elif split == "disjoint":
         side = by_component(len(texts.dictionary), one, other, fractions=fractions, seed=seed)
-    else:  # a pair that was labelled twice must not stand on two sides: its first row counts
-        first = np.sort(np.unique(unordered(one, other), return_index=True)[1])
+    else:
+        first = first_of_each(one, other)
         strata = np.rint(labels[first]).astype(np.int64)
         side = np.full(len(labels), UNUSED, np.int8)
         side[first] = by_rows(len(first), fractions=fractions, seed=seed, strata=strata)

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from twicetold.data.corpus import Corpus
-from twicetold.data.sources import Rows, one_piece, pair_corpus, read_quoted, read_unquoted, unordered
+from twicetold.data.sources import Rows, first_of_each, one_piece, pair_corpus, read_quoted, read_unquoted, unordered
 from twicetold.data.splits import TEST, TRAIN, UNUSED, VAL, Side, balanced, by_component
 
 FILE = "quora_duplicate_questions.tsv"
@@ -93,10 +93,10 @@ def read(
         left, right = forms[questions.left], forms[questions.right]
         if split == "disjoint":
             side = by_component(len(forms), left, right, fractions=fractions, seed=seed)
-        else:  # a pair that was labelled twice must not stand on two sides
-            _, first = np.unique(unordered(left, right), return_index=True)
+        else:
+            first = first_of_each(left, right)
             side = np.full(len(left), UNUSED, np.int8)
-            side[np.sort(first)] = balanced(questions.label[np.sort(first)], val=val_pairs, test=test_pairs, seed=seed)
+            side[first] = balanced(questions.label[first], val=val_pairs, test=test_pairs, seed=seed)
             card["repeated_pairs_left_out"] = len(left) - len(first)
     return pair_corpus(
         name=name,
