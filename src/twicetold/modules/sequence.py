@@ -8,6 +8,7 @@ hidden dimensions.
 """
 
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 import torch
@@ -98,16 +99,44 @@ def _read(lstm: nn.LSTM, values: Float[Tensor, "K E"], offsets: Int64[Tensor, " 
     """
     if not len(values):  # nothing to read; the sum of nothing still links to the graph
         return values.new_zeros(0, lstm.hidden_size) + values.sum()
-    and_padding = torch.cat([values, values.new_zeros(1, values.shape[1])])
+    and_padding = torch.cat([values, values.new_zeros(1, values.shape[1])]).to(lstm.weight_ih_l0.dtype)
     states, places = [], []
-    for _, texts in groups_of_like_length(offsets, GROUP):
-        place = texts.T  # (T, texts)
-        states.append(lstm(nn.functional.embedding(place, and_padding))[0].flatten(0, 1))  # (T, texts, H)
-        places.append(place.flatten())
+    with _precision_for_lstm(values.device):
+        for _, texts in groups_of_like_length(offsets, GROUP):
+            place = texts.T  # (T, texts)
+            states.append(lstm(nn.functional.embedding(place, and_padding))[0].flatten(0, 1))  # (T, texts, H)
+            places.append(place.flatten())
     place = torch.cat(places)
     row = torch.empty(len(and_padding), dtype=torch.int64, device=place.device)
     row[place] = torch.arange(len(place), device=place.device)
     return torch.cat(states).index_select(0, row[:-1])
+
+
+def _precision_for_lstm(device: torch.device) -> torch.autocast:
+    """The autocast in force, switched off on a CPU without an LSTM in bf16: there, the LSTM computes in 32 bits."""
+    enabled = torch.is_autocast_enabled(device.type)
+    in_bf16 = enabled and torch.get_autocast_dtype(device.type) == torch.bfloat16
+    if device.type == "cpu" and in_bf16 and not _cpu_has_bf16_lstm():
+        enabled = False
+    return torch.autocast(device.type, enabled=enabled, dtype=torch.get_autocast_dtype(device.type))
+
+
+@cache
+def _cpu_has_bf16_lstm() -> bool:
+    """Whether oneDNN computes an LSTM and its gradient in bf16 on this processor, found by a try.
+
+    It does with AVX-512; with AVX2 alone it raises (oneDNN, "RNN primitive": bf16 needs AVX-512). PyTorch's own checks
+    look at the processor and not at what oneDNN was told to use (`ONEDNN_MAX_CPU_ISA`).
+    """
+    with torch.random.fork_rng(devices=[]), torch.inference_mode(False), torch.enable_grad():
+        lstm = nn.LSTM(8, 8)
+        try:
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                states = lstm(torch.zeros(2, 2, 8))[0]
+            states.float().sum().backward()
+        except RuntimeError:
+            return False
+    return True
 
 
 class RaggedConvolution(nn.Module):

@@ -1,5 +1,9 @@
 """Layers over sequences of any length, against PyTorch's own on one text at a time."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -65,6 +69,22 @@ def test_the_lstm_reads_in_mixed_precision():
         mixed = layer(values, offsets_of(LENGTHS))
     mixed.float().sum().backward()
     torch.testing.assert_close(exact, mixed.float(), atol=0.02, rtol=0.02)
+
+
+def test_the_lstm_reads_in_mixed_precision_on_a_processor_with_avx2_alone():
+    """oneDNN reads the limit once, when it is first used: a process of its own."""
+    own = f"{__file__}::test_the_lstm_reads_in_mixed_precision"
+    limits = {"ONEDNN_MAX_CPU_ISA": "AVX2", "DNNL_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", own]
+    done = subprocess.run(command, env=os.environ | limits, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout
+
+
+def test_asking_for_an_lstm_in_bf16_draws_no_random_number():
+    sequence._cpu_has_bf16_lstm.cache_clear()
+    before = torch.get_rng_state()
+    sequence._cpu_has_bf16_lstm()
+    assert torch.equal(before, torch.get_rng_state())
 
 
 def test_a_long_text_costs_its_neighbours_no_padding():
