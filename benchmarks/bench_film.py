@@ -27,13 +27,13 @@ import torch
 from scipy.sparse.linalg import norm
 from scipy.special import expit
 
-from twicetold.data.examples import ExampleIndex
+from twicetold.examples.batches import ExampleIndex
 from twicetold.features.rows import CsrRows
 from twicetold.models.film import Film as FilmMap
 from twicetold.objectives.triplet_hinge import TripletHinge
-from twicetold.solvers.film import Film, FilmSteps, Surrogate
-from twicetold.solvers.protocol import TrainingData
-from twicetold.solvers.stiefel import Descent, Function, Matrix, descend, orthonormal
+from twicetold.training.solvers.film import Film, FilmSteps, Surrogate
+from twicetold.training.solvers.protocol import TrainingData
+from twicetold.training.solvers.stiefel import Descent, Function, Matrix, descend, orthonormal
 
 WORDS_OF_A_TEXT = 10
 ROUNDS = 3

@@ -36,8 +36,8 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import DataLoader, Dataset
 
-from twicetold.data.examples import EpochBatches, ExampleIndex, lengths_of, train_loader
 from twicetold.encoding import EncodedBatch, Encoding
+from twicetold.examples.batches import EpochBatches, ExampleIndex, lengths_of, train_loader
 from twicetold.features.rows import CsrRows
 from twicetold.features.subwords import Subwords
 from twicetold.features.tokens import Characters, Words

@@ -41,11 +41,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset
 
-from twicetold.data.examples import EpochBatches, ExampleIndex, train_loader
 from twicetold.encoding import EncodedBatch, SparseRows
+from twicetold.examples.batches import EpochBatches, ExampleIndex, train_loader
 from twicetold.features.rows import CsrRows
+from twicetold.layers.first_layer import product
 from twicetold.models.dae import DenoisingAutoencoder
-from twicetold.modules.first_layer import product
 from twicetold.objectives import triplet
 from twicetold.objectives.denoising_triplet import DenoisingTriplet
 from twicetold.objectives.reconstruction import weighted_mean

@@ -10,7 +10,7 @@ import pytest
 from jaxtyping import install_import_hook
 
 # Shapes in annotations are checked at run time, so before anything of these is imported.
-install_import_hook(["twicetold.encoding", "twicetold.modules", "twicetold.models"], "beartype.beartype")
+install_import_hook(["twicetold.encoding", "twicetold.layers", "twicetold.models"], "beartype.beartype")
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test asks the network for a model
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -22,7 +22,7 @@ from hypothesis import settings
 from omegaconf import DictConfig
 
 from twicetold.data.corpus import Corpus, Pairs
-from twicetold.modules.pretrained import ModelUnavailable
+from twicetold.layers.pretrained import ModelUnavailable
 
 settings.register_profile("untimed", deadline=None, derandomize=True, database=None)
 settings.load_profile("untimed")

@@ -20,8 +20,8 @@ from scipy.sparse import issparse
 
 from twicetold import layout
 from twicetold.data.corpus import Corpus
-from twicetold.data.positives import sentences_of
 from twicetold.errors import readable_errors
+from twicetold.examples.positives import sentences_of
 from twicetold.scoring import Matrix, matrix_of
 from twicetold.training.cell import Places, Trained, train_cell
 from twicetold.training.schedule import Runtime

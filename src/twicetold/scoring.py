@@ -30,8 +30,8 @@ from twicetold.evaluation.decision import Decision, Verdict
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
 from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.features.saved import load_fitted
+from twicetold.layers.committee import committee_of
 from twicetold.models.protocol import Encoder, Rankable, Searchable
-from twicetold.modules.committee import committee_of
 
 BATCH = 1024  # texts or pairs encoded at once
 Matrix: TypeAlias = Any

@@ -13,12 +13,12 @@ from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
 from twicetold import layout
+from twicetold.layers.committee import judges_of, members_of
 from twicetold.mining import random
-from twicetold.modules.committee import judges_of, members_of
 from twicetold.scoring import load_scorer
-from twicetold.solvers.protocol import Solver
 from twicetold.training.cell import Places, train_cell
 from twicetold.training.schedule import Runtime
+from twicetold.training.solvers.protocol import Solver
 
 MODELS = sorted(p.stem for p in (Path(__file__).parents[2] / "conf/model").glob("*.yaml"))
 RUNTIME = Runtime(accelerator="cpu", workers=0, progress=False)

@@ -117,8 +117,8 @@ def test_gradients_reach_every_parameter(built, news, tmp_path, composed):
             return
         fine_tuned = ("examples=duplicates", "objective=closest_and_mean")  # used as it is by default, but can learn
         cfg = composed("train", "data=toy_news", f"model={cfg.name}", *fine_tuned)
-    from twicetold.data.examples import EpochBatches, GatheredExamples
     from twicetold.encoding import EncodedBatch
+    from twicetold.examples.batches import EpochBatches, GatheredExamples
 
     # whichever way triplets are chosen, and whether or not examples are made of sentences
     strategy = cfg.examples.get("strategy", "random")

@@ -89,7 +89,7 @@ def test_each_stage_has_a_script_of_its_name_and_depends_on_it(stage):
 def test_the_second_round_is_the_first_but_for_what_was_taught():
     for name, further in {
         "train": {
-            "src/twicetold/data/second_round.py",
+            "src/twicetold/examples/second_round.py",
             "src/twicetold/mining/pseudo_labels.py",
             "${paths.second_round}/${item.data}-${item.examples}-${item.seed}",
         },

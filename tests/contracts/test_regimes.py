@@ -21,11 +21,11 @@ REGIMES = sorted(p.stem for p in (CONF / "regime").glob("*.yaml") if p.stem != "
 
 @pytest.mark.parametrize(("model", "regime"), list(product(MODELS, REGIMES)))
 def test_a_family_trains_under_it_or_says_why_not(model, regime, composed, news, parts_of, tmp_path):
-    from twicetold.data.examples import EpochBatches, GatheredExamples
+    from twicetold.examples.batches import EpochBatches, GatheredExamples
     from twicetold.training.learner import Learner
 
     cfg = composed("train", "data=toy_news", f"model={model}", f"regime={regime}")
-    if cfg.objective._target_ is None or cfg.optimizer._target_.startswith("twicetold.solvers"):
+    if cfg.objective._target_ is None or cfg.optimizer._target_.startswith("twicetold.training.solvers"):
         with pytest.raises(ValueError, match=r"choose .*regime=none"):
             parts_of(cfg)
         return

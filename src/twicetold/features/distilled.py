@@ -23,8 +23,8 @@ from sklearn.base import clone
 
 from twicetold.features.model_tokens import ModelTokens
 from twicetold.features.vectors import about_their_mean
-from twicetold.modules.pooling import Pooling, unit
-from twicetold.modules.transformer import Transformer
+from twicetold.layers.pooling import Pooling, unit
+from twicetold.layers.transformer import Transformer
 
 BATCH = 4096  # words at once, whose tokens' states are held in memory
 

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from twicetold.encoding import UNKNOWN_TOKEN
 from twicetold.features.rows import CsrRows
-from twicetold.modules import pretrained
+from twicetold.layers import pretrained
 
 BLOCK = 8192  # texts that are taken apart at once: what the tokenizer hands back is bulky
 

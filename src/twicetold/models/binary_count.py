@@ -3,7 +3,7 @@
 The second baseline of louislung/DAE_RNN_News_Recommendation, on the denoising autoencoder's own input.
 """
 
-from twicetold.modules.sparse_tower import SparseTower
+from twicetold.layers.sparse_tower import SparseTower
 
 
 class BinaryCountCosine(SparseTower):

@@ -9,7 +9,7 @@ Shape letters: B texts, V words; feature rows are [query counts (V) | document i
 import torch
 
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.modules.sparse_tower import SparseTower, sparse
+from twicetold.layers.sparse_tower import SparseTower, sparse
 
 
 class SymmetricBm25(SparseTower):

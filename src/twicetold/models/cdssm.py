@@ -18,8 +18,8 @@ from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.modules.hashing import HashingLayer, filled, linear, word_bags
-from twicetold.modules.two_tower import TwoTower
+from twicetold.layers.hashing import HashingLayer, filled, linear, word_bags
+from twicetold.layers.two_tower import TwoTower
 
 
 class Cdssm(TwoTower):

@@ -45,13 +45,13 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, embedding, gelu, linear
 
 from twicetold.encoding import UNKNOWN_TOKEN, Encoding, SparseRows
-from twicetold.modules.alignment import Alignment, Facing
-from twicetold.modules.committee import Committee
-from twicetold.modules.dropout import dropout
-from twicetold.modules.first_layer import product
-from twicetold.modules.hashing import columns, word_rows
-from twicetold.modules.pooling import Pooling
-from twicetold.modules.sequence import RaggedConvolution, with_known_token
+from twicetold.layers.alignment import Alignment, Facing
+from twicetold.layers.committee import Committee
+from twicetold.layers.dropout import dropout
+from twicetold.layers.first_layer import product
+from twicetold.layers.hashing import columns, word_rows
+from twicetold.layers.pooling import Pooling
+from twicetold.layers.sequence import RaggedConvolution, with_known_token
 
 KNUTH = 0x9E3779B97F4A7C15 - (1 << 64)  # 2^64 over the golden ratio, as a signed number
 

@@ -17,9 +17,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from twicetold.encoding import Encoding, LinearLogits, SparseRows
-from twicetold.modules.corruption import Corruption, corrupt
-from twicetold.modules.first_layer import product, xavier
-from twicetold.modules.two_tower import TwoTower
+from twicetold.layers.corruption import Corruption, corrupt
+from twicetold.layers.first_layer import product, xavier
+from twicetold.layers.two_tower import TwoTower
 
 ACTIVATIONS = {"sigmoid": torch.sigmoid, "tanh": torch.tanh}
 

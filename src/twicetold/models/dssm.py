@@ -17,8 +17,8 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.modules.hashing import Activation, HashingTower
-from twicetold.modules.two_tower import TwoTower, both_roles
+from twicetold.layers.hashing import Activation, HashingTower
+from twicetold.layers.two_tower import TwoTower, both_roles
 
 
 class Dssm(TwoTower):

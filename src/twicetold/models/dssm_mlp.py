@@ -18,8 +18,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.modules.hashing import Activation, HashingTower, comparing_network
-from twicetold.modules.two_tower import Comparing, divided
+from twicetold.layers.hashing import Activation, HashingTower, comparing_network
+from twicetold.layers.two_tower import Comparing, divided
 
 
 class DssmMlp(Comparing):

@@ -16,10 +16,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from twicetold.encoding import SparseRows
-from twicetold.modules.dual import DualTower
-from twicetold.modules.hashing import linear
-from twicetold.modules.pooling import Pooling
-from twicetold.modules.sequence import RaggedLstm, TokenEmbedding, with_known_token
+from twicetold.layers.dual import DualTower
+from twicetold.layers.hashing import linear
+from twicetold.layers.pooling import Pooling
+from twicetold.layers.sequence import RaggedLstm, TokenEmbedding, with_known_token
 
 
 class DualEncoder(DualTower):

@@ -10,7 +10,7 @@ A word that train never had gets a vector from its n-grams, so that a slip of th
 without meaning. Which n-grams there are is the featuriser's business, see `features.word_grams`.
 """
 
-from twicetold.modules.vector_mean import SkipGramVectors
+from twicetold.layers.vector_mean import SkipGramVectors
 
 
 class FastText(SkipGramVectors):

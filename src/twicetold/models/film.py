@@ -12,7 +12,7 @@ The model is the map alone. What is minimised is the objective `triplet_hinge`; 
 leading r directions: `model=film optimizer=adam`.
 """
 
-from twicetold.modules.linear_map import LinearMap
+from twicetold.layers.linear_map import LinearMap
 
 
 class Film(LinearMap):

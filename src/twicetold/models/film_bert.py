@@ -27,10 +27,10 @@ from torch import Tensor, nn
 from torch.nn.functional import max_pool2d
 
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.modules.pooling import unit
-from twicetold.modules.sequence import GROUP, groups_of_like_length, padded
-from twicetold.modules.transformer import Transformer
-from twicetold.modules.two_tower import TwoTower
+from twicetold.layers.pooling import unit
+from twicetold.layers.sequence import GROUP, groups_of_like_length, padded
+from twicetold.layers.transformer import Transformer
+from twicetold.layers.two_tower import TwoTower
 
 
 class FilmBert(TwoTower):

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float
 
 from twicetold.encoding import SparseRows
-from twicetold.modules.vector_mean import VectorMean
+from twicetold.layers.vector_mean import VectorMean
 
 
 class GloveMean(VectorMean):

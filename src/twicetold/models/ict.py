@@ -15,8 +15,8 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from twicetold.encoding import SparseRows
-from twicetold.modules.dual import DualTower
-from twicetold.modules.hashing import HashingLayer, filled
+from twicetold.layers.dual import DualTower
+from twicetold.layers.hashing import HashingLayer, filled
 
 
 class Ict(DualTower):

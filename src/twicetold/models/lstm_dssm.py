@@ -12,9 +12,9 @@ Shape letters: B texts, W words of all texts, V letter trigrams, H hidden units,
 from torch import Tensor, nn
 
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.modules.hashing import HashingLayer, filled, word_bags
-from twicetold.modules.sequence import RaggedLstm
-from twicetold.modules.two_tower import TwoTower
+from twicetold.layers.hashing import HashingLayer, filled, word_bags
+from twicetold.layers.sequence import RaggedLstm
+from twicetold.layers.two_tower import TwoTower
 
 
 class LstmDssm(TwoTower):

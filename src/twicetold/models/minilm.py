@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.modules.pooling import Pooling, unit
-from twicetold.modules.transformer import Transformer
-from twicetold.modules.two_tower import TwoTower
+from twicetold.layers.pooling import Pooling, unit
+from twicetold.layers.transformer import Transformer
+from twicetold.layers.two_tower import TwoTower
 
 
 class MiniLm(TwoTower):

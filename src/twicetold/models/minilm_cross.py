@@ -22,9 +22,9 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.modules.joined import join
-from twicetold.modules.pooling import Pooling
-from twicetold.modules.transformer import Transformer
+from twicetold.layers.joined import join
+from twicetold.layers.pooling import Pooling
+from twicetold.layers.transformer import Transformer
 
 
 class MiniLmCross(nn.Module):

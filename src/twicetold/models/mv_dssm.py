@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.modules.hashing import Activation, HashingTower, columns
-from twicetold.modules.two_tower import TwoTower, dense
+from twicetold.layers.hashing import Activation, HashingTower, columns
+from twicetold.layers.two_tower import TwoTower, dense
 
 
 class MultiViewDssm(TwoTower):

@@ -20,9 +20,9 @@ from jaxtyping import Float
 from torch import nn
 
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.modules.pooling import Pooling, unit
-from twicetold.modules.sequence import RaggedConvolution, TokenEmbedding, with_known_token
-from twicetold.modules.two_tower import TwoTower
+from twicetold.layers.pooling import Pooling, unit
+from twicetold.layers.sequence import RaggedConvolution, TokenEmbedding, with_known_token
+from twicetold.layers.two_tower import TwoTower
 
 
 class SiameseCnn(TwoTower):

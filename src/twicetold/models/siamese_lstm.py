@@ -18,9 +18,9 @@ import torch
 from jaxtyping import Float
 
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.modules.pooling import Pooling, unit
-from twicetold.modules.sequence import RaggedLstm, TokenEmbedding, with_known_token
-from twicetold.modules.two_tower import TwoTower
+from twicetold.layers.pooling import Pooling, unit
+from twicetold.layers.sequence import RaggedLstm, TokenEmbedding, with_known_token
+from twicetold.layers.two_tower import TwoTower
 
 
 class SiameseLstm(TwoTower):

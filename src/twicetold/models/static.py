@@ -11,8 +11,8 @@ Shape letters: B texts, V columns, E embedding dimensions.
 """
 
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.modules.corruption import corrupt
-from twicetold.modules.linear_map import LinearMap
+from twicetold.layers.corruption import corrupt
+from twicetold.layers.linear_map import LinearMap
 
 
 class Static(LinearMap):

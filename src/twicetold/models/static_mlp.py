@@ -1,6 +1,6 @@
 """Static embeddings, compared by a small network instead of the cosine alone: `modules.comparing_table`."""
 
-from twicetold.modules.comparing_table import ComparingTable
+from twicetold.layers.comparing_table import ComparingTable
 
 
 class StaticMlp(ComparingTable):

@@ -4,7 +4,7 @@ Salton and Buckley, Term-weighting approaches in automatic text retrieval, 1988.
 featuriser; nothing is trained.
 """
 
-from twicetold.modules.sparse_tower import SparseTower
+from twicetold.layers.sparse_tower import SparseTower
 
 
 class TfIdfCosine(SparseTower):

@@ -9,7 +9,7 @@ figure 1, right; trained by the `skip_gram` objective (Mikolov et al., NIPS 2013
 No label is used. What it lacks beside vectors from billions of words is text to learn from.
 """
 
-from twicetold.modules.vector_mean import SkipGramVectors
+from twicetold.layers.vector_mean import SkipGramVectors
 
 
 class Word2Vec(SkipGramVectors):

@@ -18,22 +18,22 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from twicetold import layout
+from twicetold.augmentation.protocol import Regime
 from twicetold.data.corpus import Corpus
-from twicetold.data.examples import Again, EpochBatches, Examples, lengths_of, train_loader
 from twicetold.evaluation.evaluators import Standard
+from twicetold.examples.batches import Again, EpochBatches, Examples, lengths_of, train_loader
 from twicetold.features.cache import feature_rows, fields_like, inputs_of, with_further
 from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.features.saved import same_fitted, save_fitted
 from twicetold.files import write_folder, write_text
+from twicetold.layers.committee import committee_of, judges_of, members_of
 from twicetold.models.protocol import Encoder, OnFrozen, Settling
-from twicetold.modules.committee import committee_of, judges_of, members_of
 from twicetold.objectives.protocol import Objective
-from twicetold.regimes.protocol import Regime
 from twicetold.scoring import BATCH, Scorer, evaluation_inputs, score_pairs
-from twicetold.solvers.protocol import Solver, Steps, TrainingData
 from twicetold.training.frozen import with_token_vectors
 from twicetold.training.members import train_each
 from twicetold.training.schedule import Fitted, MakeOptimizer, OnEpoch, Runtime, Schedule, whole
+from twicetold.training.solvers.protocol import Solver, Steps, TrainingData
 
 BETWEEN_MEMBERS = 7_919
 """From the seed of one member of a committee to that of the next: a prime, so that seeds of cells stay apart."""

@@ -12,11 +12,11 @@ from pytorch_lightning.callbacks import Checkpoint, EarlyStopping
 from safetensors.torch import load_file, save_file
 
 from twicetold.files import write_file
-from twicetold.solvers.protocol import Steps
 from twicetold.training.adam_by_rows import AdamByRows
 from twicetold.training.learner import Learner
 from twicetold.training.memory import keep_freed_memory
 from twicetold.training.schedule import STOPPED, Fitted, OnEpoch, Runtime, Schedule
+from twicetold.training.solvers.protocol import Steps
 
 logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)  # hints and advertisements at every start
 warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # Lightning 2.6 asks torch 2.13 in an older way

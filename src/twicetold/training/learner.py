@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.optim import Optimizer
 
-from twicetold.data.examples import Batch
 from twicetold.encoding import EncodedBatch, Encoding, SparseRows
+from twicetold.examples.batches import Batch
 from twicetold.models.protocol import Encoder
 from twicetold.objectives.protocol import Objective
-from twicetold.solvers.protocol import Steps
 from twicetold.training.adam_by_rows import AdamByRows, clip_gradients
 from twicetold.training.gradient_caching import encode_in_chunks
 from twicetold.training.schedule import MakeOptimizer, Validate
+from twicetold.training.solvers.protocol import Steps
 
 
 class Learner(pl.LightningModule):

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from twicetold.data.corpus import Corpus, Pairs
-from twicetold.data.examples import LabelledPairs
 from twicetold.data.further import with_further_pairs
+from twicetold.examples.batches import LabelledPairs
 from twicetold.features.bag_of_words import BagOfWords
 from twicetold.features.cache import with_further
 

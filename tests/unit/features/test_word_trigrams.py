@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from twicetold.features import distinct_words
 from twicetold.features.word_hashing import WordHashing
 from twicetold.features.word_trigrams import WordTrigrams
-from twicetold.modules.hashing import word_bags
+from twicetold.layers.hashing import word_bags
 
 TEXTS = st.lists(st.text("abcdé ,", max_size=20), min_size=1, max_size=6).filter(lambda t: "".join(t).strip(" ,"))
 

@@ -12,10 +12,10 @@ from twicetold.encoding import SparseRows
 from twicetold.features.bag_and_words import BagAndWords
 from twicetold.features.word_grams import WordGrams
 from twicetold.features.word_hashing import WordHashing
+from twicetold.layers.committee import members_of
+from twicetold.layers.hashing import columns
 from twicetold.models.cross import Cross, Fusion, Re2
 from twicetold.models.static_mlp import StaticMlp
-from twicetold.modules.committee import members_of
-from twicetold.modules.hashing import columns
 from twicetold.scoring import score_pairs
 
 SMALL = {"embedding": 6, "spread": 0.4, "hidden": 5, "layers": 2, "window": 3, "dropout": 0.2, "sharpness": 5.0}

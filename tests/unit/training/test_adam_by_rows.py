@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from twicetold.encoding import SparseRows
-from twicetold.modules.first_layer import product
+from twicetold.layers.first_layer import product
 from twicetold.training.adam_by_rows import AdamByRows, clip_gradients
 
 LENGTH, SIZE, STEPS = 40, 6, 400

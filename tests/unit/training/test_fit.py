@@ -13,7 +13,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from twicetold.data.examples import EpochBatches, LabelledPairs, LabelledTexts, train_loader
+from twicetold.examples.batches import EpochBatches, LabelledPairs, LabelledTexts, train_loader
 from twicetold.features.bag_of_words import BagOfWords
 from twicetold.models.cross import Re2
 from twicetold.models.dae import DenoisingAutoencoder

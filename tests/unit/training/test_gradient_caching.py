@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from twicetold.data.examples import EpochBatches, GatheredExamples, LabelledPairs, train_loader
 from twicetold.encoding import EncodedBatch, Encoding, LinearLogits
+from twicetold.examples.batches import EpochBatches, GatheredExamples, LabelledPairs, train_loader
 from twicetold.features.bag_of_words import BagOfWords
 from twicetold.models.dssm import Dssm
 from twicetold.objectives.in_batch_nll import InBatchNll

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from twicetold.data.examples import EpochBatches, LabelledPairs, train_loader
+from twicetold.examples.batches import EpochBatches, LabelledPairs, train_loader
 from twicetold.features.tokens import Words
 from twicetold.models.siamese_lstm import SiameseLstm
 from twicetold.objectives.closest_and_mean import ClosestAndMean

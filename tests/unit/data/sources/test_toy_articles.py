@@ -1,7 +1,7 @@
 import numpy as np
 
-from twicetold.data.positives import InverseCloze, sentences_of
 from twicetold.data.sources import toy_articles
+from twicetold.examples.positives import InverseCloze, sentences_of
 
 
 def read(**options):

@@ -1,0 +1,487 @@
+"""What one training example is: a labelled text, or a mined triplet; and how examples make up batches.
+
+An `Examples` leaf of `conf/` turns a corpus into index arrays once; from then on an epoch is a permutation and a
+batch is one vectorised gather of feature rows.
+
+Shape letters: X examples, B examples of a batch.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice, repeat
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+from twicetold import layout
+from twicetold.data.corpus import UNKNOWN, Corpus
+from twicetold.encoding import SparseRows
+from twicetold.examples.implied import implied_pairs
+from twicetold.features.rows import CsrRows
+from twicetold.mining.triplets import Triplets
+
+WINDOW = 50  # batches that are sorted by length together
+
+
+@dataclass(frozen=True)
+class ExampleIndex:
+    """Training examples by text number; parts that a kind of example lacks are None."""
+
+    anchor: NDArray[np.int64]
+    positive: NDArray[np.int64] | None = None
+    negative: NDArray[np.int64] | None = None
+    label: NDArray[Any] | None = None
+    """(X,) int64 group code of each anchor, or float32 of each pair: 0/1, or the probability of 1."""
+    group: NDArray[np.int64] | None = None
+    """(X,) duplicate cluster of each anchor; without blocks, examples of one cluster are kept out of each other's
+    batches."""
+    positive_group: NDArray[np.int64] | None = None
+    """(X,) duplicate cluster of each positive."""
+    negative_group: NDArray[np.int64] | None = None
+    """(X,) duplicate cluster of each negative."""
+    block: NDArray[np.int64] | None = None
+    """(X,) examples of one block are kept side by side in an epoch, so that they meet in one batch."""
+    further: Sequence[str] | None = None
+    """Texts that the examples are of besides those of the corpus, and which are numbered after these."""
+    further_like: NDArray[np.int64] | None = None
+    """For each further text, the text of the corpus whose other fields it has; -1, or None for all: these are empty."""
+    copy: NDArray[np.int64] | None = None
+    """(X,) an altered copy of each anchor."""
+    variants: int = 1
+    """How often all examples are there, one set after the other, each time of other texts. An epoch takes each example
+    once, in one of its variants; X counts all of them."""
+
+    def __len__(self) -> int:
+        """Examples of an epoch."""
+        return len(self.anchor) // self.variants
+
+    def in_variants(self, count: int) -> "ExampleIndex":
+        """The same examples `count` times over, as variants that do not differ yet.
+
+        Raises:
+            ValueError: if they are in variants already.
+        """
+        if self.variants != 1:
+            raise ValueError(f"expected examples that are there once, got {self.variants} variants of each")
+        columns = (
+            "anchor",
+            "positive",
+            "negative",
+            "label",
+            "group",
+            "positive_group",
+            "negative_group",
+            "block",
+            "copy",
+        )
+        present = {name: values for name in columns if (values := getattr(self, name)) is not None}
+        repeated = {name: np.tile(values, count) for name, values in present.items()}
+        return replace(self, variants=count, **cast("dict[str, Any]", repeated))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Feature rows of a batch of examples."""
+
+    anchor: SparseRows
+    positive: SparseRows | None = None
+    negative: SparseRows | None = None
+    label: Tensor | None = None
+    group: Tensor | None = None
+    positive_group: Tensor | None = None
+    negative_group: Tensor | None = None
+    copy: SparseRows | None = None
+
+    def __len__(self) -> int:
+        return len(self.anchor)
+
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> "Batch":
+        """The same batch on another device."""
+        moved = {n: p.to(device, non_blocking=non_blocking) for n, p in vars(self).items() if p is not None}
+        return replace(self, **moved)
+
+
+class Examples(Protocol):
+    """A leaf of `conf/examples/`."""
+
+    def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
+        """The examples of the train split; `triplets` is the mining stage's folder."""
+        ...
+
+
+@dataclass(frozen=True)
+class LabelledTexts:
+    """Every train text that has a group, with its group's code: for objectives that mine within the batch.
+
+    Args:
+        label: the group (`category`, `story`, `cluster`).
+        together: members of one group come in blocks of up to this many, which stay side by side in an epoch, so
+            that small groups (stories, clusters) meet in one batch. None: a plain shuffle, as published.
+    """
+
+    label: str
+    together: int | None = None
+
+    def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
+        """One example per train text.
+
+        Raises:
+            ValueError: if the corpus has no such group.
+        """
+        members = corpus.members["train"]
+        codes = _group(corpus, self.label)[members]
+        members, codes = members[codes != UNKNOWN], codes[codes != UNKNOWN]
+        block = None if self.together is None else _blocks(codes, self.together)
+        return ExampleIndex(anchor=members, label=codes, block=block)
+
+
+@dataclass(frozen=True)
+class StoryAndCategory:
+    """Every train text of known category, with its category's code as label and its story's as group.
+
+    Args:
+        category: the wider group.
+        story: the narrower one.
+        together: texts of one story come in blocks of up to this many, which stay side by side in an epoch. Blocks come
+            in random order, and as there are few categories, a batch has several of each.
+    """
+
+    category: str
+    story: str
+    together: int
+
+    def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
+        """One example per text.
+
+        Raises:
+            ValueError: if the corpus lacks one of the groups.
+        """
+        members = corpus.members["train"]
+        members = members[_group(corpus, self.category)[members] != UNKNOWN]
+        story = _group(corpus, self.story)[members]
+        return ExampleIndex(
+            anchor=members,
+            label=corpus.groups[self.category][members],
+            group=story,
+            block=_blocks(story, self.together),
+        )
+
+
+@dataclass(frozen=True)
+class TrainTexts:
+    """Every train text, without labels: for objectives that learn from the words of a text."""
+
+    def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
+        """One example per train text."""
+        return ExampleIndex(anchor=corpus.members["train"])
+
+
+@dataclass(frozen=True)
+class MinedTriplets:
+    """The triplets that the mining stage wrote.
+
+    Args:
+        strategy: which file of the mining stage (`random`, `bm25`, `cluster`).
+        group: the group whose members are never negatives of each other (`cluster`, `story`, `category`).
+        labelled: copies, for each pair of train that is labelled as not the same, of two more triplets: the anchor is
+            one of the two texts, the positive that text itself, the negative the other text. Mining needs an anchor
+            with a duplicate, so that few of these pairs, the hardest negatives there are, come into its triplets.
+        different: graded pairs up to this grade are labelled as not the same.
+    """
+
+    strategy: str
+    group: str
+    labelled: int = 0
+    different: float = 0.0
+
+    def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
+        """One example per triplet.
+
+        Raises:
+            FileNotFoundError: if that strategy was not mined for this corpus.
+        """
+        found, group = mined(corpus, triplets, self.strategy), _group(corpus, self.group)
+        anchor, positive, negative = found.anchor, found.positive, found.negative
+        if self.labelled and corpus.kind != "documents":
+            pairs = corpus.pairs["train"]
+            apart = pairs.label <= self.different
+            one, other = (np.tile(ends, self.labelled) for ends in (pairs.left[apart], pairs.right[apart]))
+            anchor, positive = (np.concatenate([side, one, other]) for side in (anchor, positive))
+            negative = np.concatenate([negative, other, one])
+        return ExampleIndex(
+            anchor=anchor,
+            positive=positive,
+            negative=negative,
+            group=group[anchor],
+            positive_group=group[positive],
+            negative_group=group[negative],
+        )
+
+
+@dataclass(frozen=True)
+class LabelledPairs:
+    """Pairs of train with label 1 (they say the same) or 0.
+
+    Graded pairs count as 1 from the corpus's positive grade on. Documents have no pairs: for them each triplet of
+    the mining stage gives a pair of either kind.
+
+    Args:
+        strategy: which file of the mining stage, for documents.
+        group: the group whose members are never negatives of each other.
+        duplicates_only: leave the pairs with label 0 out, for objectives that find negatives in the batch.
+        implied: adds, up to so many times for each labelled pair, a pair whose label follows from it (`data.implied`).
+
+    Further pairs that the corpus comes with (`data.further`) are examples as well.
+    """
+
+    strategy: str
+    group: str
+    duplicates_only: bool = False
+    implied: int = 0
+
+    def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
+        """One example per pair.
+
+        Raises:
+            FileNotFoundError: if the corpus is of documents, and the strategy was not mined.
+        """
+        group = _group(corpus, self.group)
+        if corpus.kind == "documents":
+            found = mined(corpus, triplets, self.strategy)
+            left = np.concatenate([found.anchor, found.anchor])
+            right = np.concatenate([found.positive, found.negative])
+            same = np.repeat(np.array([True, False]), len(found))
+        else:
+            pairs = corpus.pairs["train"]
+            left, right, same = pairs.left, pairs.right, pairs.label >= corpus.positive_label
+        kept = same | (not self.duplicates_only)
+        left, right, same = left[kept], right[kept], same[kept]
+        if self.implied and corpus.kind != "documents":
+            further = implied_pairs((left, right, same), copies=self.implied, cluster=group, code=corpus.text_codes())
+            left, right, same = map(np.concatenate, zip((left, right, same), further, strict=True))
+        own = ExampleIndex(
+            anchor=left,
+            positive=right,
+            label=same.astype(np.float32),
+            group=group[left],
+            positive_group=group[right],
+        )
+        return _and_further(own, corpus, duplicates_only=self.duplicates_only)
+
+
+class GatheredExamples(Dataset[Batch]):
+    """Examples with their feature rows; one fetch gathers a whole batch."""
+
+    def __init__(self, examples: ExampleIndex, rows: CsrRows) -> None:
+        self.examples = examples
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def __getitems__(self, chosen: NDArray[np.int64]) -> Batch:
+        """The batch of the given examples."""
+        examples = self.examples
+        sides = {
+            side: self.rows.gather(texts[chosen])
+            for side in ("anchor", "positive", "negative", "copy")
+            if (texts := getattr(examples, side)) is not None
+        }
+        tensors = {
+            name: torch.from_numpy(values[chosen])
+            for name in ("label", "group", "positive_group", "negative_group")
+            if (values := getattr(examples, name)) is not None
+        }
+        return Batch(**cast("dict[str, Any]", {**sides, **tensors}))
+
+
+@dataclass
+class EpochBatches:
+    """Batches of an epoch as index arrays; the order depends on seed and epoch alone.
+
+    Nothing is carried from one epoch to the next, so training that resumes at an epoch sees what it would have seen.
+
+    Args:
+        examples: what to batch.
+        batch_size: examples per batch. The last one may be smaller; but a single example, which has nothing to be
+            compared with in its batch, nor a variance, joins the batch before.
+        seed: of the order.
+        lengths: (X,) entries of each example, or None. If given, examples of like length meet in one batch, so that
+            sequences are padded little: the shuffled examples are sorted by length within windows of `WINDOW` batches.
+        epoch: which epoch's order `__iter__` gives.
+    """
+
+    examples: ExampleIndex
+    batch_size: int
+    seed: int
+    lengths: NDArray[np.int64] | None = None
+    epoch: int = 0
+
+    def __len__(self) -> int:
+        return -(-len(self.examples) // self.batch_size) - self._single_left
+
+    @property
+    def sampler(self) -> "EpochBatches":
+        """Where Lightning looks for `set_epoch`."""
+        return self
+
+    def set_epoch(self, epoch: int) -> None:
+        """Called by Lightning before each epoch, the first one after a resume included."""
+        self.epoch = epoch
+
+    def __iter__(self) -> Iterator[NDArray[np.int64]]:
+        random = np.random.default_rng([self.seed, self.epoch])
+        order = self._order(random)
+        batches = np.split(order, range(self.batch_size, self.batch_size * len(self), self.batch_size))
+        if self.lengths is not None:  # else the windows would come from short to long
+            random.shuffle(batches)
+        yield from batches
+
+    @property
+    def _single_left(self) -> bool:
+        return len(self.examples) > self.batch_size > 1 == len(self.examples) % self.batch_size
+
+    def _order(self, random: np.random.Generator) -> NDArray[np.int64]:
+        examples = self.examples
+        if examples.block is not None:
+            rank = random.permutation(examples.block.max() + 1)
+            return self._variants(np.argsort(rank[examples.block[: len(examples)]], kind="stable"), random)
+        order = random.permutation(len(examples))
+        if examples.group is not None:
+            order = order[np.argsort(_spread(examples.group[order], random), kind="stable")]
+        order = self._variants(order, random)
+        if self.lengths is not None:
+            window = np.arange(len(order)) // (WINDOW * self.batch_size)
+            order = order[np.lexsort((self.lengths[order], window))]
+        return order
+
+    def _variants(self, order: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
+        variants = self.examples.variants
+        return order if variants == 1 else order + len(order) * random.integers(variants, size=len(order))
+
+
+@dataclass(frozen=True)
+class Again:
+    """The batches of an epoch, over again where there are fewer of them than steps."""
+
+    batches: EpochBatches
+    steps: int
+
+    def __len__(self) -> int:
+        return max(len(self.batches), self.steps)
+
+    @property
+    def sampler(self) -> EpochBatches:
+        """Where Lightning looks for `set_epoch`."""
+        return self.batches
+
+    def __iter__(self) -> Iterator[NDArray[np.int64]]:
+        return islice(chain.from_iterable(repeat(self.batches)), len(self))
+
+
+def lengths_of(examples: ExampleIndex, rows: CsrRows) -> NDArray[np.int64]:
+    """(X,) entries of the longest text of each example."""
+    sides = (examples.anchor, examples.positive, examples.negative, examples.copy)
+    entries = np.diff(rows.indptr)
+    longest: NDArray[np.int64] = np.max([entries[side] for side in sides if side is not None], axis=0)
+    return longest
+
+
+def train_loader(examples: ExampleIndex, rows: CsrRows, batches: EpochBatches, *, workers: int) -> DataLoader[Batch]:
+    """A loader that hands out whole batches as `GatheredExamples` gathers them."""
+    # PyTorch's annotations want lists of ints and of samples; it hands on whatever __iter__ and __getitems__ give.
+    batch_sampler, as_is = cast("Any", batches), cast("Any", _as_is)
+    return DataLoader(
+        GatheredExamples(examples, rows), batch_sampler=batch_sampler, collate_fn=as_is, num_workers=workers
+    )
+
+
+def mined(corpus: Corpus, triplets: Path, strategy: str) -> Triplets:
+    """What the mining stage wrote by one strategy.
+
+    Raises:
+        FileNotFoundError: if it did not.
+        ValueError: if the corpus's train texts are others than those that they were chosen from.
+    """
+    path = layout.triplets_file(triplets, strategy)
+    if not path.exists():
+        there = sorted(p.stem for p in triplets.glob("*.parquet")) or "none"
+        raise FileNotFoundError(
+            f"no triplets mined by {strategy!r} for {corpus.name}: {path} is missing (there: {there}). "
+            f"Run `dvc repro mine@{corpus.name}`, or choose another examples.strategy. Neighbours are mined by "
+            f"`python pipelines/mine.py data={corpus.name} mining=neighbours`."
+        )
+    found = Triplets.load(path)
+    if found.card.get("train") not in (None, corpus.train_digest()):  # older cards do not say
+        raise ValueError(
+            f"{path} is of another train split of {corpus.name} than the one that is there now: run "
+            f"`python pipelines/mine.py data={corpus.name}` again, with the data settings of this training"
+        )
+    return found
+
+
+def _and_further(index: ExampleIndex, corpus: Corpus, *, duplicates_only: bool) -> ExampleIndex:
+    """The examples, and after them the pairs of another dataset that the corpus comes with, if it does.
+
+    Args:
+        index: X pairs of the corpus's own texts, with labels and groups.
+        corpus: what they are of.
+        duplicates_only: leave the further pairs with label 0 out.
+    """
+    if corpus.further is None:
+        return index
+    pairs, cluster = corpus.further.pairs, corpus.further.cluster
+    kept = np.flatnonzero((pairs.label == 1) | (not duplicates_only))
+    left, right = pairs.left[kept], pairs.right[kept]
+    first = 1 + max(side.max(initial=UNKNOWN) for side in (index.group, index.positive_group) if side is not None)
+    more = {
+        "anchor": len(corpus) + left,
+        "positive": len(corpus) + right,
+        "label": pairs.label[kept],
+        "group": first + cluster[left],
+        "positive_group": first + cluster[right],
+    }
+    longer = {name: np.concatenate([getattr(index, name), values]) for name, values in more.items()}
+    return replace(index, **cast("dict[str, Any]", longer), further=corpus.further.texts.to_pylist())
+
+
+def _group(corpus: Corpus, name: str) -> NDArray[np.int64]:
+    if name not in corpus.groups:
+        raise ValueError(f"{corpus.name} has no group {name!r}, only {sorted(corpus.groups)}")
+    return corpus.groups[name]
+
+
+def _spread(group: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.float64]:
+    """(X,) places in [0, 1) at which the members of each group lie evenly apart, from a random start.
+
+    Sorted by place, two members of a group of k stand about X / k examples apart: not in one batch, unless the group
+    has more members than the epoch has batches. Examples of no known group lie anywhere.
+    """
+    code, counts, within = _places(group)
+    place = (random.random(len(counts))[code] + within / counts[code]) % 1
+    return np.where(group == UNKNOWN, random.random(len(group)), place)
+
+
+def _as_is(batch: Batch) -> Batch:
+    return batch
+
+
+def _blocks(codes: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Number the members of each group in runs of `size`; each run is a block."""
+    code, counts, within = _places(codes)
+    blocks = -(-counts // size)
+    numbers: NDArray[np.int64] = (np.cumsum(blocks) - blocks)[code] + within // size
+    return numbers
+
+
+def _places(group: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """(X,) number of each member's group, members of each group, and (X,) place of each member within its group."""
+    _, number, counts = np.unique(group, return_inverse=True, return_counts=True)
+    within = np.empty(len(group), np.int64)
+    within[np.argsort(number, kind="stable")] = np.arange(len(group)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return number, counts, within

@@ -1,0 +1,60 @@
+"""Two towers of one form, one for queries and one for documents, compared by their dot product.
+
+    s(l, r) = (q_l · d_r + q_r · d_l) / 2√E        q, d: what the towers give, normalised over their E entries
+
+Whether two texts say the same does not depend on which comes first, so a text is embedded in both roles, and the score
+is the mean over both directions; a search with queries of one kind would take q · d alone. The towers begin alike, as
+two encoders with the same pretrained weights do; roles are what training makes of them.
+
+Layer normalisation gives all embeddings one length at the start (ORQA's last layer, and BERT's): a longer vector would
+be near to everything. Dots are divided by √E, as in attention, so that a softmax over them begins soft.
+
+Shape letters: B texts or pairs, E embedding dimensions.
+"""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from twicetold.encoding import Encoding, SparseRows
+from twicetold.layers.two_tower import both_roles
+
+
+class DualTower(nn.Module):
+    """Base of the families with a tower for either role.
+
+    Args:
+        query: from rows to (B, E), not yet normalised.
+        document: the same, of the same form; it begins with the weights of `query`.
+        embedding: E.
+    """
+
+    def __init__(self, query: nn.Module, document: nn.Module, *, embedding: int) -> None:
+        super().__init__()
+        document.load_state_dict(query.state_dict())
+        self.query = query
+        self.document = document
+        self.query_norm = nn.LayerNorm(embedding)
+        self.document_norm = nn.LayerNorm(embedding)
+
+    def known(self, features: SparseRows) -> Bool[Tensor, " B"]:
+        """(B,) which texts have anything in them that the towers know; the others are similar to nothing."""
+        raise NotImplementedError
+
+    def encode(self, features: SparseRows) -> Encoding:
+        """Embed in both roles: (B, 2E); in training also as `query` and `document`, (B, 1, E) each."""
+        known = self.known(features)[:, None]
+        query: Tensor = self.query_norm(self.query(features)) * known
+        document: Tensor = self.document_norm(self.document(features)) * known
+        scale = query.shape[1] ** -0.25
+        query, document = query * scale, document * scale
+        roles = {"query": query[:, None], "document": document[:, None]}
+        return Encoding(torch.cat([query, document], dim=1) / 2**0.5, roles if self.training else {})
+
+    def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
+        """(B,) mean of both directions' dot products; higher means more alike."""
+        return (self.search_vectors(left)[0] * self.search_vectors(right)[1]).sum(1)
+
+    def search_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:
+        """Vectors whose dot products are the scores: [query | document] and [document | query]."""
+        return both_roles(encoding)

@@ -1,0 +1,150 @@
+"""From sparse rows to hidden units: the first layer of the DSSM family, and the rows of a view or of a word.
+
+Shape letters: B rows of a batch, W words of all its rows, K stored entries, V columns, H hidden units.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor, nn
+
+from twicetold.encoding import SparseRows
+from twicetold.layers.corruption import corrupt
+from twicetold.layers.first_layer import product, xavier
+
+Activation = Literal["tanh", "relu"]
+ACTIVATIONS: dict[Activation, type[nn.Module]] = {"tanh": nn.Tanh, "relu": nn.ReLU}
+
+
+class HashingLayer(nn.Module):
+    """x W of sparse rows x, without a row as wide as the vocabulary.
+
+    Args:
+        width: V.
+        hidden: H.
+    """
+
+    def __init__(self, width: int, hidden: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(width, hidden))
+        xavier(self.weight)
+
+    def forward(self, rows: SparseRows) -> Float[Tensor, "B H"]:
+        """An empty row gives 0."""
+        return product(rows, self.weight)
+
+
+class HashingTower(nn.Module):
+    """Word hashing and fully connected layers: the network of DSSM (Huang et al., CIKM 2013, figure 1).
+
+    Args:
+        width: V.
+        sizes: units of each layer, the embedding last.
+        activation: after each layer, the last one included.
+        batch_norm: normalise over the batch before each activation.
+        dropout: share of hidden units that a training step leaves out.
+        input_dropout: share of stored entries that a training step leaves out.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        *,
+        sizes: Sequence[int],
+        activation: Activation,
+        batch_norm: bool,
+        dropout: float,
+        input_dropout: float,
+    ) -> None:
+        super().__init__()
+        self.hashing = HashingLayer(width, sizes[0])
+        self.bias = None if batch_norm else nn.Parameter(torch.zeros(sizes[0]))
+        self.input_dropout = input_dropout
+        layers: list[nn.Module] = []
+        for number, size in enumerate(sizes):
+            if number:
+                layers += [nn.Dropout(dropout), linear(sizes[number - 1], size, bias=not batch_norm)]
+            layers += [nn.BatchNorm1d(size)] * batch_norm + [ACTIVATIONS[activation]()]
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, rows: SparseRows) -> Float[Tensor, "B E"]:
+        """Embeddings; 0 for an empty row, which is similar to nothing."""
+        if self.training and self.input_dropout:
+            hidden = self.hashing(corrupt(rows, "masking", self.input_dropout)) / (1 - self.input_dropout)
+        else:
+            hidden = self.hashing(rows)
+        embedding: Tensor = self.layers(hidden if self.bias is None else hidden + self.bias)
+        return embedding * filled(rows)[:, None]
+
+
+def comparing_network(inputs: int, hidden: Sequence[int], *, activation: Activation, dropout: float) -> nn.Sequential:
+    """Dense layers that end in one number: the head of the families that compare two embeddings by a network.
+
+    Args:
+        inputs: width of what is compared.
+        hidden: units of the hidden layers.
+        activation: after each of them.
+        dropout: share of the inputs of each of them that a training step leaves out.
+    """
+    layers: list[nn.Module] = []
+    for before, after in pairwise([inputs, *hidden]):
+        layers += [nn.Dropout(dropout), linear(before, after), ACTIVATIONS[activation]()]
+    return nn.Sequential(*layers, linear([inputs, *hidden][-1], 1))
+
+
+def linear(inputs: int, outputs: int, *, bias: bool = True) -> nn.Linear:
+    """A dense layer with the initialisation of DSSM (Huang et al. 2013, section 3.4): `xavier`, biases zero."""
+    layer = nn.Linear(inputs, outputs, bias=bias)
+    xavier(layer.weight)
+    if bias:
+        nn.init.zeros_(layer.bias)
+    return layer
+
+
+def filled(rows: SparseRows) -> Bool[Tensor, " B"]:
+    """(B,) which rows have an entry."""
+    return rows.offsets.diff() > 0
+
+
+def columns(rows: SparseRows, start: int, end: int) -> SparseRows:
+    """Columns `start` to `end` of the rows, counted from 0."""
+    inside = (rows.indices >= start) & (rows.indices < end)
+    values = None if rows.values is None else rows.values[inside]
+    return SparseRows(rows.indices[inside] - start, _before(inside)[rows.offsets], values, end - start)
+
+
+def word_bags(rows: SparseRows) -> tuple[SparseRows, Int64[Tensor, " _"]]:
+    """Rows of words instead of rows of texts: the inverse of how `features.word_trigrams` writes them.
+
+    Returns:
+        (W, V − 1) the letter trigrams of each word, and (B + 1,) offsets: the words of text b are those from
+        `offsets[b]` to `offsets[b + 1]`.
+    """
+    words, offsets = word_rows(rows, 1)
+    unmarked = rows.indices[rows.indices != 0] - 1
+    ends = words.offsets - torch.arange(len(words) + 1, device=offsets.device)  # each word loses its mark
+    return SparseRows(unmarked, ends, None, rows.width - 1), offsets
+
+
+def word_rows(rows: SparseRows, words: int) -> tuple[SparseRows, Int64[Tensor, " _"]]:
+    """Rows of words instead of rows of texts.
+
+    Args:
+        rows: B texts; columns below `words` are words, the others parts of the word that they follow.
+        words: C.
+
+    Returns:
+        (W, V) each word with its parts, and (B + 1,) offsets: the words of text b are those from `offsets[b]` to
+        `offsets[b + 1]`.
+    """
+    begins = rows.indices < words
+    starts = torch.cat([begins.nonzero().squeeze(1), rows.offsets[-1:]])
+    return SparseRows(rows.indices, starts, rows.values, rows.width), _before(begins)[rows.offsets]
+
+
+def _before(chosen: Bool[Tensor, " K"]) -> Int64[Tensor, " _"]:
+    """(K + 1,) how many entries are chosen before each, and in all."""
+    return torch.cat([torch.zeros(1, dtype=torch.int64, device=chosen.device), chosen.cumsum(0)])

@@ -1,0 +1,37 @@
+"""A text's embedding is a linear map of its sparse row: y = L x.
+
+Shape letters: B texts, D columns, E embedding dimensions.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from twicetold.encoding import Encoding, SparseRows
+from twicetold.layers.first_layer import product
+from twicetold.layers.two_tower import TwoTower
+
+
+class LinearMap(TwoTower):
+    """Base of the linear families: cosine of L x and L x'. A text without a known column has a zero embedding.
+
+    Columns begin as random directions, so that two texts are about as alike as the columns that they share.
+
+    Args:
+        width: D, number of columns of the features.
+        hidden: E.
+        spread: standard deviation of the weights at the start; None: 1 / √E, columns of about unit length.
+    """
+
+    def __init__(self, *, width: int, hidden: int, spread: float | None = None) -> None:
+        super().__init__()
+        deviation = hidden**-0.5 if spread is None else spread
+        self.weight = nn.Parameter(torch.randn(width, hidden) * deviation)  # L transposed, (D, E)
+
+    def encode(self, features: SparseRows) -> Encoding:
+        """Embed: the weighted sum of the columns that a text has."""
+        return Encoding(product(features, self.weight))
+
+    def linear_maps(self) -> tuple[Float[Tensor, "D E"], Float[Tensor, "D E"]]:
+        """(D, E) what each column adds to an embedding, the same for queries and documents."""
+        return self.weight, self.weight

@@ -1,0 +1,93 @@
+"""A pretrained transformer over a batch of token sequences of any length.
+
+A batch is its K tokens one after another, as in `sequence`. Texts are read in groups of like length, each padded to its
+longest behind a mask: no text sees its neighbours, and little is computed in vain.
+
+Shape letters: B texts, K tokens of a batch, T tokens of the longest text of a group, H dimensions of a state.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from twicetold.encoding import UNKNOWN_TOKEN, SparseRows
+from twicetold.layers import pretrained
+from twicetold.layers.sequence import GROUP, groups_of_like_length, padded
+
+GROUP_GPU = 1024  # texts that are read side by side there
+
+
+class Transformer(nn.Module):
+    """States of tokens.
+
+    Args:
+        architecture: its configuration, as JSON.
+        unknown: the model's id of its unknown token, if it has one.
+        special: numbers of tokens that stand for no text.
+        begins: how many special tokens begin a text.
+        between: numbers of the tokens that stand before a second text, beyond those that end the first.
+        weights: where the pretrained weights are; None where saved ones will be loaded.
+    """
+
+    special: Tensor
+
+    def __init__(
+        self,
+        *,
+        architecture: str,
+        unknown: int | None,
+        special: Sequence[int],
+        begins: int,
+        between: Sequence[int],
+        weights: str | None,
+    ) -> None:
+        super().__init__()
+        self.model: Any = pretrained.build(architecture, weights)
+        if getattr(self.model, "pooler", None) is not None:
+            self.model.pooler = None  # a layer of its first task, which nothing here reads
+        self.size: int = self.model.config.hidden_size
+        self.longest: int = getattr(self.model.config, "max_position_embeddings", 1 << 30)
+        self.tells_texts_apart: bool = getattr(self.model.config, "type_vocab_size", 0) > 1
+        self.unknown = unknown or 0
+        self.begins = begins
+        self.between = tuple(between)
+        self.register_buffer("special", torch.tensor([UNKNOWN_TOKEN, *special]), persistent=False)
+
+    def forward(self, rows: SparseRows, *, second: Bool[Tensor, " K"] | None = None) -> Float[Tensor, "K H"]:
+        """The last layer's state of each token.
+
+        Args:
+            rows: numbers of tokens, from `features.model_tokens`.
+            second: which tokens are of the second of two joined texts.
+
+        Raises:
+            ValueError: if a text is longer than the model can read.
+        """
+        ids = torch.where(rows.indices == UNKNOWN_TOKEN, self.unknown, rows.indices - 1)
+        states, places = [torch.zeros(0, self.size, device=ids.device)], [ids[:0]]
+        for _, place in groups_of_like_length(rows.offsets, GROUP if ids.device.type == "cpu" else GROUP_GPU):
+            if place.shape[1] > self.longest:
+                raise ValueError(
+                    f"a sequence of {place.shape[1]} tokens is longer than the {self.longest} that the model reads: "
+                    "lower features.max_length"
+                )
+            inside = place < len(ids)  # (texts, T)
+            kinds = (
+                {"token_type_ids": padded(second.long(), place)}
+                if second is not None and self.tells_texts_apart
+                else {}
+            )
+            read = self.model(input_ids=padded(ids, place), attention_mask=inside.long(), **kinds)
+            states.append(read.last_hidden_state[inside])  # (texts, T, H) -> (tokens, H)
+            places.append(place[inside])
+        back = torch.empty_like(ids)
+        back[torch.cat(places)] = torch.arange(len(ids), device=ids.device)
+        return torch.cat(states).index_select(0, back)
+
+    def known(self, rows: SparseRows) -> Bool[Tensor, " B"]:
+        """(B,) which texts have a token that the model knows: the others are similar to nothing."""
+        known = (~torch.isin(rows.indices, self.special)).long()
+        return torch.zeros(len(rows), dtype=torch.int64, device=known.device).index_add_(0, rows.rows(), known) > 0

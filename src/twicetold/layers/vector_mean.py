@@ -1,0 +1,120 @@
+"""The mean of a text's word vectors, without the directions that all texts share.
+
+    v = Σ_t x_t E[w_t]                     x_t: weight of token t, from the featuriser; 1 in a plain mean
+    embedding = v − U Uᵀ v                 U: first right singular vectors of the train texts' means, if any
+
+Cosine takes no notice of a text's length, so the sum serves as well as the mean. With weights a / (a + p(w)) and one
+direction this is smooth inverse frequency: Arora, Liang and Ma, A Simple but Tough-to-Beat Baseline for Sentence
+Embeddings, ICLR 2017, algorithm 1.
+
+Shape letters: B texts, K entries of a batch, W words of a batch, V columns, C columns that are words, E dimensions,
+R directions.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor, nn
+
+from twicetold.encoding import UNKNOWN_TOKEN, Encoding, SparseRows, WordsInContext
+from twicetold.layers.first_layer import product
+from twicetold.layers.hashing import word_rows
+from twicetold.layers.two_tower import TwoTower
+
+
+class VectorMean(TwoTower):
+    """Base of the families that add up one vector per column; a text without a known column has the embedding 0.
+
+    A subclass has `table`, (V, E), with zeros for unknown tokens.
+
+    Args:
+        embedding: E.
+        remove: R, how many shared directions are left out; 0 for a plain mean.
+    """
+
+    table: Tensor
+    shared: Tensor
+
+    def __init__(self, *, embedding: int, remove: int) -> None:
+        super().__init__()
+        self.register_buffer("shared", torch.zeros(remove, embedding))
+
+    def encode(self, features: SparseRows) -> Encoding:
+        """Embed: (B, E)."""
+        return Encoding(self._without_shared(self.sum(features)))
+
+    def sum(self, features: SparseRows) -> Float[Tensor, "B E"]:
+        """Weighted sum of the vectors of each text."""
+        return product(features, self.table, but=UNKNOWN_TOKEN)
+
+    def linear_maps(self) -> tuple[Float[Tensor, "V E"], Float[Tensor, "V E"]]:
+        """(V, E) what each column adds to an embedding, the same for queries and documents."""
+        columns = self._without_shared(self.table)
+        return columns, columns
+
+    def settle(self, texts: Iterable[SparseRows]) -> None:
+        """Find the directions that the train texts share: none if R is 0.
+
+        Args:
+            texts: the train texts, in batches.
+        """
+        if not len(self.shared):
+            return
+        device = self.table.device
+        moments = torch.zeros(2 * (self.table.shape[1],), dtype=torch.float64, device=device)
+        for batch in (text.to(device) for text in texts):
+            mean = (self.sum(batch) / self._words(batch).diff()[:, None].clamp(min=1)).double()  # (B, E)
+            moments += mean.T @ mean
+        self.shared.copy_(torch.linalg.eigh(moments)[1].T[-len(self.shared) :])
+
+    def _words(self, features: SparseRows) -> Int64[Tensor, " _"]:
+        """(B + 1,) where each text's words begin, counted in words."""
+        return features.offsets
+
+    def _without_shared(self, vectors: Float[Tensor, "B E"]) -> Float[Tensor, "B E"]:
+        return vectors - (vectors @ self.shared.T) @ self.shared
+
+
+class SkipGramVectors(VectorMean):
+    """Word vectors that the `skip_gram` objective trains: as centres from their columns, as contexts from a table.
+
+    Args:
+        width: V. The first C columns are words, of which number 0 is unknown; the others, if any, are parts of the word
+            that they follow.
+        embedding: E, dimensions of a vector.
+        remove: R, see `VectorMean`.
+        counts: (C,) how often each word occurs in the train texts, from the featuriser.
+    """
+
+    counts: Tensor
+
+    def __init__(self, *, width: int, embedding: int, remove: int, counts: Int64[np.ndarray, " C"]) -> None:
+        super().__init__(embedding=embedding, remove=remove)
+        # word2vec begins at uniform ±1/(2 E), and with contexts of zero, which give centres no gradient at first.
+        table = (torch.rand(width, embedding) - 0.5) / embedding
+        table[UNKNOWN_TOKEN] = 0
+        self.table = nn.Parameter(table)
+        self.contexts = nn.Parameter((torch.rand(len(counts), embedding) - 0.5) / embedding)
+        # Not saved: the featuriser hands them over again.
+        self.register_buffer("counts", torch.from_numpy(np.asarray(counts, np.int64)), persistent=False)
+
+    def encode(self, features: SparseRows) -> Encoding:
+        """Embed; in training also `words`, each word's vector and what the objective needs to know of it."""
+        if not self.training:
+            return super().encode(features)
+        entries, offsets = word_rows(features, len(self.counts))
+        known = features.values_or_ones() * (features.indices != UNKNOWN_TOKEN)
+        weight = torch.zeros(len(entries), device=known.device).index_add_(0, entries.rows(), known)
+        words = WordsInContext(
+            vector=product(entries, self.table, but=UNKNOWN_TOKEN) / weight.where(weight > 0, 1)[:, None],  # (W, E)
+            number=entries.indices[entries.offsets[:-1]],
+            offsets=offsets,
+            contexts=self.contexts,
+            counts=self.counts,
+        )
+        return Encoding(self.sum(features), {"words": words})
+
+    def _words(self, features: SparseRows) -> Int64[Tensor, " _"]:
+        return word_rows(features, len(self.counts))[1]

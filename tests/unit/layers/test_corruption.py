@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from twicetold.features.rows import CsrRows
+from twicetold.layers.corruption import corrupt
+
+ROWS, WIDTH = 200, 300
+
+
+@pytest.fixture
+def clean():
+    matrix = sp.random(ROWS, WIDTH, density=0.1, format="csr", dtype=np.float32, rng=np.random.default_rng(0))
+    matrix.data[:] = 1
+    torch.manual_seed(0)
+    return matrix.toarray(), CsrRows.from_scipy(matrix, binary=True).gather(np.arange(ROWS))
+
+
+def dense(rows):
+    out = np.zeros((len(rows), rows.width), np.float32)
+    values = 1 if rows.values is None else rows.values.numpy()
+    np.add.at(out, (rows.rows().numpy(), rows.indices.numpy()), values)
+    return out
+
+
+def test_masking_keeps_a_share_of_the_entries_and_adds_none(clean):
+    matrix, rows = clean
+    masked = dense(corrupt(rows, "masking", 0.3))
+    assert ((masked == 0) | (matrix == 1)).all()
+    assert masked.sum() / matrix.sum() == pytest.approx(0.7, abs=0.02)
+
+
+def test_decay_is_the_expected_value_of_masking(clean):
+    matrix, rows = clean
+    np.testing.assert_allclose(0.7 * matrix, dense(corrupt(rows, "decay", 0.3)), rtol=1e-6)
+    mean = np.mean([dense(corrupt(rows, "masking", 0.3)) for _ in range(300)], axis=0)
+    np.testing.assert_allclose(0.7 * matrix, mean, atol=0.12)
+
+
+def test_salt_and_pepper_sets_the_drawn_columns_by_a_fair_coin(clean):
+    matrix, rows = clean
+    noisy = dense(corrupt(rows, "salt_and_pepper", 0.3))
+    assert set(np.unique(noisy)) == {0, 1}
+    touched = 1 - (1 - 1 / WIDTH) ** round(0.3 * WIDTH)  # with replacement
+    assert (noisy != matrix).mean() == pytest.approx(touched / 2, abs=0.01)
+    assert noisy[matrix == 1].mean() == pytest.approx(1 - touched / 2, abs=0.02)
+    assert noisy[matrix == 0].mean() == pytest.approx(touched / 2, abs=0.02)
+
+
+def test_level_zero_changes_nothing(clean):
+    matrix, rows = clean
+    for kind in ("masking", "salt_and_pepper", "decay", "none"):
+        np.testing.assert_array_equal(matrix, dense(corrupt(rows, kind, 0.0)))
+
+
+def test_an_unknown_corruption_is_refused(clean):
+    with pytest.raises(ValueError, match="must be masking, salt_and_pepper, decay or none, got 'dust'"):
+        corrupt(clean[1], "dust", 0.3)

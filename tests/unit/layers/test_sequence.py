@@ -1,0 +1,158 @@
+"""Layers over sequences of any length, against PyTorch's own on one text at a time."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from twicetold.encoding import SparseRows
+from twicetold.layers import sequence
+from twicetold.layers.sequence import RaggedConvolution, RaggedLstm, TokenEmbedding, with_known_token
+
+LENGTHS = [3, 0, 7, 1, 7, 2, 0]
+
+
+def offsets_of(lengths):
+    return torch.tensor([0, *lengths]).cumsum(0)
+
+
+def values_of(lengths, size=5):
+    return torch.randn(sum(lengths), size, generator=torch.Generator().manual_seed(1), requires_grad=True)
+
+
+def per_text(values, lengths):
+    return values.split(list(lengths))
+
+
+def read_alone(layer, values, lengths):
+    """PyTorch's own LSTM on one text after another."""
+    own = nn.LSTM(5, 4, bidirectional=layer.backwards is not None).to(values.dtype)
+    parts = {"": layer.onwards, "_reverse": layer.backwards}
+    weights = {f"{name}{end}": p for end, part in parts.items() if part for name, p in part.named_parameters()}
+    texts = [text[:, None] for text in per_text(values, lengths) if len(text)]
+    return torch.cat([torch.func.functional_call(own, weights, text)[0][:, 0] for text in texts])
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("group", [1, 2, 64])
+def test_every_text_is_read_as_if_it_were_alone(bidirectional, group, monkeypatch):
+    monkeypatch.setattr(sequence, "GROUP", group)
+    torch.manual_seed(0)
+    layer, values = RaggedLstm(5, 4, bidirectional=bidirectional), values_of(LENGTHS)
+    states = layer(values, offsets_of(LENGTHS))
+    assert states.shape == (sum(LENGTHS), layer.size)
+    torch.testing.assert_close(states, read_alone(layer, values, LENGTHS))
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("lengths", [LENGTHS, [1, 1], [4], [0, 9, 0]])
+def test_gradients_of_the_lstm_are_those_of_pytorchs_own_reading_alone(lengths, bidirectional):
+    torch.manual_seed(0)
+    layer, values = RaggedLstm(5, 4, bidirectional=bidirectional).double(), values_of(lengths).detach().double()
+    values.requires_grad_()
+    inputs = [values, *layer.parameters()]
+    states = layer(values, offsets_of(lengths))
+    weights = torch.randn(states.shape, dtype=states.dtype)
+    actual = torch.autograd.grad((states * weights).sum(), inputs)
+    expected = torch.autograd.grad((read_alone(layer, values, lengths) * weights).sum(), inputs)
+    torch.testing.assert_close(actual, expected)
+
+
+def test_the_lstm_reads_in_mixed_precision():
+    layer, values = RaggedLstm(5, 4), values_of(LENGTHS)
+    exact = layer(values, offsets_of(LENGTHS))
+    with torch.autocast("cpu", torch.bfloat16):
+        mixed = layer(values, offsets_of(LENGTHS))
+    mixed.float().sum().backward()
+    torch.testing.assert_close(exact, mixed.float(), atol=0.02, rtol=0.02)
+
+
+def test_the_lstm_reads_in_mixed_precision_on_a_processor_with_avx2_alone():
+    """oneDNN reads the limit once, when it is first used: a process of its own."""
+    own = f"{__file__}::test_the_lstm_reads_in_mixed_precision"
+    limits = {"ONEDNN_MAX_CPU_ISA": "AVX2", "DNNL_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", own]
+    done = subprocess.run(command, env=os.environ | limits, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout
+
+
+def test_asking_for_an_lstm_in_bf16_draws_no_random_number():
+    sequence._cpu_has_bf16_lstm.cache_clear()
+    before = torch.get_rng_state()
+    sequence._cpu_has_bf16_lstm()
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_a_long_text_costs_its_neighbours_no_padding():
+    layer, computed = RaggedLstm(5, 4), []
+    layer.onwards.register_forward_pre_hook(lambda module, inputs: computed.append(inputs[0].shape[:2].numel()))
+    lengths = [3] * 200 + [90]
+    layer(values_of(lengths), offsets_of(lengths))
+    assert sum(computed) < 200 * 3 + 64 * 90
+
+
+@pytest.mark.parametrize("window", [1, 3, 5])
+def test_every_text_is_convolved_with_zeros_beyond_its_ends(window):
+    torch.manual_seed(0)
+    layer, values = RaggedConvolution(5, 4, window=window), values_of(LENGTHS)
+    alone = nn.functional.conv1d
+    weight, bias = layer.convolution.weight, layer.convolution.bias
+    expected = [alone(t.T[None], weight, bias, padding=window // 2)[0].T for t in per_text(values, LENGTHS) if len(t)]
+    torch.testing.assert_close(layer(values, offsets_of(LENGTHS)), torch.cat(expected))
+
+
+def test_a_window_without_a_centre_is_an_error():
+    with pytest.raises(ValueError, match="odd number of them; got 4"):
+        RaggedConvolution(5, 4, window=4)
+
+
+@pytest.mark.parametrize("layer", [RaggedLstm(5, 4), RaggedConvolution(5, 4, window=3)])
+@pytest.mark.parametrize("lengths", [[], [0, 0]])
+def test_a_batch_without_a_token_still_back_propagates(layer, lengths):
+    values = values_of(lengths)
+    states = layer(values, offsets_of(lengths))
+    assert states.shape == (0, 4)
+    states.sum().backward()
+    assert values.grad.shape == (0, 5)
+
+
+def tokens(*texts, width=6):
+    lengths = [len(text) for text in texts]
+    return SparseRows(
+        torch.tensor([n for text in texts for n in text], dtype=torch.int64), offsets_of(lengths), None, width
+    )
+
+
+def test_known_tokens_are_those_but_zero():
+    assert with_known_token(tokens([0, 0], [], [0, 4], [1])).tolist() == [False, False, True, True]
+
+
+def test_pretrained_vectors_are_kept_and_missing_ones_drawn_with_their_spread():
+    vectors = np.zeros((2000, 8), np.float32)
+    vectors[:1000] = np.random.default_rng(0).normal(0, 3, (1000, 8))
+    torch.manual_seed(0)
+    layer = TokenEmbedding(2000, 8, vectors=vectors)
+    np.testing.assert_array_equal(vectors[:1000], layer.weight[:1000].detach())
+    assert layer.weight[1000:].std().item() == pytest.approx(3, rel=0.05)
+    assert layer.weight.requires_grad
+
+
+def test_frozen_vectors_get_no_gradient():
+    layer = TokenEmbedding(6, 4, frozen=True)
+    assert not layer(tokens([1, 2])).requires_grad
+
+
+def test_pretrained_vectors_of_another_size_are_an_error_that_says_what_to_set():
+    with pytest.raises(ValueError, match=r"50 dimensions .* set encoder.embedding=50"):
+        TokenEmbedding(6, 128, vectors=np.ones((6, 50), np.float32))
+
+
+def test_dropout_is_for_training_alone():
+    layer, rows = TokenEmbedding(6, 400, dropout=0.5), tokens([1, 2])
+    dropped = layer.train()(rows)
+    assert 0.4 < (dropped == 0).float().mean().item() < 0.6
+    assert torch.equal(layer.eval()(rows), layer.weight[[1, 2]])
