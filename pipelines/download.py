@@ -17,7 +17,7 @@ def main(cfg: DictConfig) -> None:
     data = OmegaConf.to_container(cfg.data, resolve=True)
     with readable_errors():
         parts = [further_settings(data) or {"download": []}, data]
-        wanted = {file["name"]: RemoteFile(**file) for part in parts for file in part["download"]}
+        wanted = {file["name"]: RemoteFile.from_config(file) for part in parts for file in part["download"]}
         fetch(
             list(wanted.values()),
             Path(cfg.paths.raw, cfg.data.name),

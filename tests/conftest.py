@@ -22,7 +22,7 @@ from hypothesis import settings
 from omegaconf import DictConfig
 
 from twicetold.data.corpus import Corpus, Pairs
-from twicetold.layers.pretrained import ModelUnavailable
+from twicetold.pretrained import ModelUnavailable
 
 settings.register_profile("untimed", deadline=None, derandomize=True, database=None)
 settings.load_profile("untimed")

@@ -26,7 +26,7 @@ def read(request, tmp_path_factory):
     """A function that reads the leaf's corpus, with further options."""
     leaf = OmegaConf.load(request.param)
     root = tmp_path_factory.mktemp(leaf.name)
-    files = [RemoteFile(**file) for file in OmegaConf.to_container(leaf.download)]
+    files = [RemoteFile.from_config(file) for file in OmegaConf.to_container(leaf.download)]
     fetch(files, root / "raw", mirror=os.environ.get("TWICETOLD_MIRROR"), store=root / "store")
     return lambda **options: instantiate({**leaf.source, **options}, root / "raw", name=leaf.name)
 

@@ -5,47 +5,24 @@ what is there. Only when every file is at hand do they appear in the dataset's r
 each came from.
 """
 
-import gzip
 import hashlib
 import json
 import logging
-import lzma
 import shutil
-import stat
-import tarfile
-import time
-import urllib.error
 import urllib.parse
-import urllib.request
-import zipfile
-import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from http.client import HTTPException, HTTPMessage
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
-
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from typing import Any
 
 from twicetold import layout
+from twicetold.data.archives import unpack
+from twicetold.data.content import Content, measure
+from twicetold.data.transfer import PATIENCE, AddressError, Patience, beside, download, is_address, set_aside, text_at
 from twicetold.files import write_file, write_folder, write_text
 
 GIBIBYTE = 1 << 30
-CHUNK = 1 << 18
-AGAIN_LATER = {408, 425, 429, 500, 502, 503, 504}
 CHECKSUMS = "SHA256SUMS"
-UNPACKABLE = (  # what a broken, encrypted or unknown archive raises
-    zipfile.BadZipFile,
-    tarfile.TarError,
-    zlib.error,
-    lzma.LZMAError,
-    gzip.BadGzipFile,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-)
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +41,10 @@ class RemoteFile:
         urls: public addresses, tried in order; may be empty.
         size: bytes of the file as the public addresses give it. A mirror may hold a subset.
         sha256: of the file as the public addresses give it.
-        member: the addresses give an archive (.zip, .tar, .tar.gz), and this member of it is the file.
+        content: what the file looks like as the public addresses give it, where its checksum is not known.
+        member: the addresses give an archive (.zip, .tar, .tar.gz, .gz), and this member of it is the file.
+        instead_of: names of other files that this one can replace, all of them. It is fetched only where one of them
+            cannot be had.
         optional: do without it when it cannot be had.
         max_bytes: refuse anything longer, packed or unpacked.
 
@@ -77,7 +57,9 @@ class RemoteFile:
     urls: Sequence[str] = ()
     size: int | None = None
     sha256: str | None = None
+    content: Content | None = None
     member: str | None = None
+    instead_of: Sequence[str] = ()
     optional: bool = False
     max_bytes: int = GIBIBYTE
 
@@ -87,8 +69,14 @@ class RemoteFile:
             if not path.parts or path.is_absolute() or ".." in path.parts or "\\" in what:
                 raise ValueError(f"{what!r} is no relative path inside a data folder")
         for url in self.urls:
-            if not _is_address(url):
+            if not is_address(url):
                 raise ValueError(f"the address of {self.name} must begin with http:// or https://, got {url!r}")
+
+    @classmethod
+    def from_config(cls, about: Mapping[str, Any]) -> "RemoteFile":
+        """The file that an entry of `download` in `conf/data/` describes."""
+        content = about.get("content")
+        return cls(**{**about, "content": None if content is None else Content(**content)})
 
 
 @dataclass(frozen=True)
@@ -123,26 +111,23 @@ class Manifest:
 
 
 @dataclass(frozen=True)
-class Patience:
-    """How long to bear with an address.
+class _Found:
+    """A file at hand: the one that was wanted or one that stands in for it."""
 
-    Args:
-        attempts: tries in a row that bring nothing new before giving up.
-        first_wait: seconds before the second try; doubles with each further one.
-        timeout: seconds without a byte after which a connection counts as cut.
-    """
-
-    attempts: int = 4
-    first_wait: float = 1.0
-    timeout: float = 30.0
+    file: RemoteFile
+    path: Path
+    origin: str
 
 
-class _AddressError(Exception):
-    """Why one address did not give the file. `again` when the next try may go better."""
+@dataclass(frozen=True)
+class _Places:
+    """Where files are looked for, and which addresses have already failed."""
 
-    def __init__(self, reason: str, *, again: bool = False) -> None:
-        super().__init__(reason)
-        self.again = again
+    mirror: str | None
+    store: Path
+    patience: Patience
+    failed: dict[str, str] = field(default_factory=dict)
+    """Address -> the reason. Several files may come from one archive: its address is not tried for each of them."""
 
 
 def fetch(
@@ -151,11 +136,12 @@ def fetch(
     *,
     mirror: str | None,
     store: Path,
-    patience: Patience = Patience(),
+    patience: Patience = PATIENCE,
 ) -> Manifest:
     """Bring files into `folder`, all of them or none, with a manifest beside them.
 
-    For each file in turn: the mirror; else what the store has; else the public addresses, in order.
+    For each file in turn: the mirror; else what the store has; else the public addresses, in order. What the public
+    addresses give is checked against the size, the checksum and the content that the file declares.
 
     Args:
         files: what is wanted; an empty sequence gives a folder with an empty manifest.
@@ -167,46 +153,69 @@ def fetch(
 
     Raises:
         DownloadError: if a file cannot be had, or is not what its checksum says. `folder` is left as it was.
+        ValueError: if a file replaces another that is not among `files`.
     """
-    records: list[FileRecord] = []
+    names = {file.name for file in files}
+    for file in files:
+        if unknown := set(file.instead_of) - names:
+            raise ValueError(f"{file.name} is to replace {sorted(unknown)}, but the files are {sorted(names)}")
+    places = _Places(mirror, store, patience)
+    at_hand: dict[str, _Found] = {}
+    replaced: set[str] = set()
+    for file in files:
+        if file.instead_of or file.name in replaced:
+            continue
+        choices = [file, *(other for other in files if file.name in other.instead_of)]
+        tried: list[str] = []
+        found = _find(choices, places, tried)
+        if found:
+            at_hand[found.file.name] = found
+            replaced.update(found.file.instead_of)
+        elif not file.optional:
+            raise DownloadError(_both_ways_out(choices, store, tried))
+        else:
+            log.info("doing without %s, which is optional: %s", file.name, "; ".join(tried) or "no address")
     with write_folder(folder) as target:
-        for file in files:
-            tried: list[str] = []
-            found = _from_mirror(file, mirror, store, patience, tried) if mirror else None
-            found = found or _from_store(file, store) or _from_public(file, store, patience, tried)
-            if found:
-                records.append(_place(file, *found, target))
-            elif not file.optional:
-                raise DownloadError(_both_ways_out(file, store, tried))
-            else:
-                log.info("doing without %s, which is optional: %s", file.name, "; ".join(tried) or "no address")
-        manifest = Manifest(tuple(records))
+        manifest = Manifest(tuple(_place(found, target) for name, found in at_hand.items() if name not in replaced))
         manifest.save(target)
     return manifest
 
 
-def _place(file: RemoteFile, path: Path, origin: str, target: Path) -> FileRecord:
+def _find(choices: Sequence[RemoteFile], places: _Places, tried: list[str]) -> _Found | None:
+    """The first of several files that can be had; all of them are looked for nearby before any address is asked."""
+    for file in choices:
+        found = _from_mirror(file, places, tried) if places.mirror else None
+        if found := found or _from_store(file, places.store):
+            return found
+    for place, file in enumerate(choices):
+        others_follow = any(other.urls for other in choices[place + 1 :])
+        if found := _from_public(file, places, tried, others_follow=others_follow):
+            return found
+    return None
+
+
+def _place(found: _Found, target: Path) -> FileRecord:
     # A copy and not a hard link: an edit in the raw folder, or DVC's write protection, must not reach the store.
+    file = found.file
     with write_file(target / file.name) as temporary:
-        shutil.copyfile(path, temporary)
-        size, sha256, lines = _measure(temporary)
-    return FileRecord(file.name, file.source, origin, size, sha256, lines)
+        shutil.copyfile(found.path, temporary)
+        size, sha256, lines = measure(temporary)
+    return FileRecord(file.name, file.source, found.origin, size, sha256, lines)
 
 
-def _from_mirror(
-    file: RemoteFile, mirror: str, store: Path, patience: Patience, tried: list[str]
-) -> tuple[Path, str] | None:
+def _from_mirror(file: RemoteFile, places: _Places, tried: list[str]) -> _Found | None:
     """The mirror's file, checked; None when the mirror does not have it."""
+    mirror, patience = str(places.mirror), places.patience
     where = f"{file.source}/{file.name}"
-    if _is_address(mirror):
+    if is_address(mirror):
         base = mirror.rstrip("/")
-        cache = store / ".mirror"
+        cache = places.store / ".mirror"
         path = cache / where
         try:
-            expected = _listed(_text_at(f"{base}/{CHECKSUMS}", patience), where)
-            if not (expected and path.is_file() and _measure(path)[1] == expected):
-                _download(f"{base}/{urllib.parse.quote(where)}", path, file.max_bytes, patience)
-        except _AddressError as error:
+            expected = _listed(text_at(f"{base}/{CHECKSUMS}", patience), where)
+            if not (expected and path.is_file() and measure(path)[1] == expected):
+                download(f"{base}/{urllib.parse.quote(where)}", path, file.max_bytes, patience)
+        except AddressError as error:
             tried.append(f"mirror {base}/{where}: {error}")
             log.warning("the mirror did not give %s: %s", where, error)
             return None
@@ -219,226 +228,78 @@ def _from_mirror(
             return None
         sums = root / CHECKSUMS
         expected = _listed(sums.read_text(encoding="utf-8"), where) if sums.is_file() else None
-    actual = _measure(path)[1]
+    actual = measure(path)[1]
     if expected and actual != expected:
-        if _is_address(mirror):
-            _set_aside(path)
+        if is_address(mirror):
+            set_aside(path)
         raise DownloadError(
             f"{where} of the mirror is not the file that the mirror's {CHECKSUMS} lists: expected sha256 {expected}, "
             f"got {actual}. Repair the mirror, or unset TWICETOLD_MIRROR to use the public addresses"
         )
-    return path, "mirror"
+    return _Found(file, path, "mirror")
 
 
-def _from_store(file: RemoteFile, store: Path) -> tuple[Path, str] | None:
+def _from_store(file: RemoteFile, store: Path) -> _Found | None:
     """What an earlier download left in the store, or a person put there."""
     path = store / file.source / file.name
     if not path.is_file():
         return None
-    record = _beside(path, "origin.json")
+    record = beside(path, "origin.json")
     if not record.is_file():
-        return path, "store"
+        return _Found(file, path, "store")
     about = json.loads(record.read_text(encoding="utf-8"))
-    if _measure(path)[1] != about["sha256"]:
+    if measure(path)[1] != about["sha256"]:
         raise DownloadError(
             f"{path} is no longer what was downloaded from {about['origin']}. Delete it to download it again, or "
             f"delete {record.name} beside it to use the file as it is"
         )
-    return path, about["origin"]
+    return _Found(file, path, about["origin"])
 
 
-def _from_public(file: RemoteFile, store: Path, patience: Patience, tried: list[str]) -> tuple[Path, str] | None:
-    path = store / file.source / file.name
-    for url in file.urls:
+def _from_public(file: RemoteFile, places: _Places, tried: list[str], *, others_follow: bool) -> _Found | None:
+    path = places.store / file.source / file.name
+    for number, url in enumerate(file.urls, 1):
+        last = number == len(file.urls) and not others_follow
         try:
             if file.member is None:
-                _download(url, path, file.max_bytes, patience)
+                _download(url, path, file, places, last=last)
             else:
-                archive = store / file.source / ".archives" / _archive_name(url)
+                archive = places.store / file.source / ".archives" / _archive_name(url)
                 if not archive.is_file():
-                    _download(url, archive, file.max_bytes, patience)
-                _unpack(archive, file.member, path, file.max_bytes)
+                    _download(url, archive, file, places, last=last)
+                unpack(archive, file.member, path, file.max_bytes)
             _check(file, path)
-        except _AddressError as error:
+        except AddressError as error:
             tried.append(f"{url}: {error}")
             log.warning("%s: %s", url, error)
             continue
-        about = {"origin": url, "sha256": _measure(path)[1]}
-        write_text(_beside(path, "origin.json"), json.dumps(about, indent=2) + "\n")
-        return path, url
+        about = {"origin": url, "sha256": measure(path)[1]}
+        write_text(beside(path, "origin.json"), json.dumps(about, indent=2) + "\n")
+        return _Found(file, path, url)
     return None
 
 
+def _download(url: str, target: Path, file: RemoteFile, places: _Places, *, last: bool) -> None:
+    """Download from an address that has not failed before."""
+    if url in places.failed:
+        raise AddressError(places.failed[url])
+    try:
+        download(url, target, file.max_bytes, places.patience, last=last)
+    except AddressError as error:
+        places.failed[url] = str(error)
+        raise
+
+
 def _check(file: RemoteFile, path: Path) -> None:
-    size, sha256, _ = _measure(path)
-    for what, expected, actual in (("size", file.size, size), ("sha256", file.sha256, sha256)):
-        if expected is not None and expected != actual:
-            aside = _set_aside(path)
-            raise _AddressError(f"wrong {what}: expected {expected}, got {actual} (set aside as {aside.name})")
-
-
-def _set_aside(path: Path) -> Path:
-    return path.replace(_beside(path, "rejected"))
-
-
-def _unpack(archive: Path, member: str, target: Path, max_bytes: int) -> None:
-    """Write one regular member of an archive to `target`, and nothing else anywhere.
-
-    The member's name only chooses what is read: no path in the archive decides where anything is written. Lengths
-    that the archive claims are not believed; what comes out is counted.
-    """
-    try:
-        with _open_member(archive, member, max_bytes) as stream, write_file(target) as temporary:
-            length = 0
-            with temporary.open("wb") as out:
-                while chunk := stream.read(CHUNK):
-                    length += len(chunk)
-                    if length > max_bytes:
-                        raise _AddressError(f"{member} in {archive.name} is longer than the {max_bytes} bytes allowed")
-                    out.write(chunk)
-    except UNPACKABLE as error:
-        aside = _set_aside(archive)
-        reason = f"{archive.name} cannot be unpacked: {error} (set aside as {aside.name})"
-        raise _AddressError(reason) from error
-
-
-@contextmanager
-def _open_member(archive: Path, member: str, max_bytes: int) -> Iterator[IO[bytes]]:
-    if zipfile.is_zipfile(archive):
-        with zipfile.ZipFile(archive) as packed:
-            if member not in packed.namelist():
-                raise _AddressError(f"{archive.name} has no member {member!r}, but {sorted(packed.namelist())[:20]}")
-            info = packed.getinfo(member)
-            kind = stat.S_IFMT(info.external_attr >> 16)
-            if info.is_dir() or kind not in (0, stat.S_IFREG):
-                raise _AddressError(f"{member} in {archive.name} is a link or a folder, not a file")
-            with packed.open(info) as stream:
-                yield stream
-    elif tarfile.is_tarfile(archive):
-        names = []
-        with tarfile.open(archive) as rolled:
-            for entry in rolled:
-                if entry.offset > 2 * max_bytes:
-                    raise _AddressError(f"{archive.name} unpacks to more than {2 * max_bytes} bytes before {member!r}")
-                names.append(entry.name)
-                if entry.name.removeprefix("./") != member:
-                    continue
-                stream_or_none = rolled.extractfile(entry) if entry.isreg() else None
-                if stream_or_none is None:
-                    raise _AddressError(f"{member} in {archive.name} is a link or a folder, not a file")
-                with stream_or_none as stream:
-                    yield stream
-                return
-        raise _AddressError(f"{archive.name} has no member {member!r}, but {sorted(names)[:20]}")
-    else:
-        aside = _set_aside(archive)
-        raise _AddressError(f"what came is neither a zip nor a tar archive (set aside as {aside.name})")
-
-
-def _download(url: str, target: Path, max_bytes: int, patience: Patience) -> None:
-    """Download to `target` through `<target>.part`, which survives a cut connection and a killed process."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = _beside(target, "part")
-    longest, failures = 0, 0
-    with _progress(target.name) as advance:
-        while True:
-            try:
-                _download_rest(url, part, max_bytes, patience, advance)
-                break
-            except _AddressError as error:
-                here = part.stat().st_size if part.is_file() else 0
-                failures = 0 if here > longest else failures + 1
-                longest = max(longest, here)
-                if not error.again or failures >= patience.attempts:
-                    raise
-                wait = patience.first_wait * 2 ** max(failures - 1, 0)
-                log.info("%s: %s; trying again in %.1f s", url, error, wait)
-                time.sleep(wait)
-    part.replace(target)
-    _beside(part, "json").unlink(missing_ok=True)
-
-
-def _download_rest(url: str, part: Path, max_bytes: int, patience: Patience, advance: "_Advance") -> None:
-    notes = _beside(part, "json")
-    before = _notes_of(notes, url) if part.is_file() else None
-    start = part.stat().st_size if before else 0
-    headers = {"User-Agent": "twicetold", "Accept-Encoding": "identity"}
-    if before and start:
-        headers["Range"] = f"bytes={start}-"
-        if before["validator"]:
-            headers["If-Range"] = before["validator"]
-    try:
-        request = urllib.request.Request(url, headers=headers)  # http(s) only: see RemoteFile
-        with urllib.request.urlopen(request, timeout=patience.timeout) as answer:
-            total, validator = _total(answer.headers, answer.status), _validator(answer.headers)
-            resumed = answer.status == 206
-            if resumed and not (
-                before
-                and total == before["total"]
-                and answer.headers.get("Content-Range", "").startswith(f"bytes {start}-")
-            ):
-                part.unlink()
-                raise _AddressError("the file changed since the download began", again=True)
-            if total is not None and total > max_bytes:
-                raise _AddressError(f"{total} bytes are announced, more than the {max_bytes} allowed")
-            write_text(notes, json.dumps({"url": url, "total": total, "validator": validator}) + "\n")
-            length = start if resumed else 0
-            advance(length, total)
-            with part.open("ab" if resumed else "wb") as out:
-                while chunk := answer.read1(CHUNK):
-                    length += len(chunk)
-                    if length > max_bytes:
-                        raise _AddressError(f"longer than the {max_bytes} bytes allowed")
-                    out.write(chunk)
-                    advance(length, total)
-    except urllib.error.HTTPError as error:
-        if error.code == 416:  # nothing after `start`: the part is whole already, or of another file
-            if before and start == before["total"]:
-                return
-            part.unlink(missing_ok=True)
-            raise _AddressError("the server refused to resume", again=True) from error
-        raise _AddressError(f"HTTP {error.code} {error.reason}", again=error.code in AGAIN_LATER) from error
-    except (OSError, HTTPException) as error:
-        reason = getattr(error, "reason", None) or error
-        raise _AddressError(str(reason) or type(error).__name__, again=True) from error
-    if total is not None and length != total:
-        raise _AddressError(f"the connection was cut after {length} of {total} bytes", again=True)
-
-
-def _notes_of(notes: Path, url: str) -> dict[str, Any] | None:
-    """What is known of a part: only of the same address, and only if the server let us know it again."""
-    try:
-        about: dict[str, Any] = json.loads(notes.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return about if about.get("url") == url and about.get("total") is not None else None
-
-
-def _total(headers: HTTPMessage, status: int) -> int | None:
-    """Bytes of the whole file, as far as the answer tells."""
-    length = headers.get("Content-Range", "").rpartition("/")[2] if status == 206 else headers.get("Content-Length")
-    return int(length) if length and length.isdigit() else None
-
-
-def _validator(headers: HTTPMessage) -> str | None:
-    """What If-Range may hold: a strong ETag, else the date of the last change (RFC 9110, section 13.1.5)."""
-    etag: str | None = headers.get("ETag")
-    return etag if etag and not etag.startswith("W/") else headers.get("Last-Modified")
-
-
-def _text_at(url: str, patience: Patience) -> str:
-    """A small text file of the mirror; empty when the mirror has none."""
-    try:
-        request = urllib.request.Request(url, headers={"User-Agent": "twicetold"})
-        with urllib.request.urlopen(request, timeout=patience.timeout) as answer:
-            text: str = answer.read(1 << 24).decode("utf-8", errors="replace")
-            return text
-    except urllib.error.HTTPError as error:
-        if error.code in (403, 404, 410):
-            return ""
-        raise _AddressError(f"HTTP {error.code} {error.reason}") from error
-    except (OSError, HTTPException) as error:
-        raise _AddressError(str(getattr(error, "reason", None) or error)) from error
+    size, sha256, _ = measure(path)
+    faults = [
+        f"wrong {what}: expected {expected}, got {actual}"
+        for what, expected, actual in (("size", file.size, size), ("sha256", file.sha256, sha256))
+        if expected is not None and expected != actual
+    ]
+    fault = faults[0] if faults else file.content and file.content.fault(path)
+    if fault:
+        raise AddressError(f"{fault} (set aside as {set_aside(path).name})")
 
 
 def _listed(sums: str, where: str) -> str | None:
@@ -450,59 +311,22 @@ def _listed(sums: str, where: str) -> str | None:
     return None
 
 
-def _measure(path: Path) -> tuple[int, str, int]:
-    """Size, sha256 and number of lines of a file."""
-    digest, size, lines, last = hashlib.sha256(), 0, 0, b"\n"
-    with path.open("rb") as stream:
-        while chunk := stream.read(CHUNK):
-            digest.update(chunk)
-            size += len(chunk)
-            lines += chunk.count(b"\n")
-            last = chunk[-1:]
-    return size, digest.hexdigest(), lines + (last != b"\n")
-
-
 def _archive_name(url: str) -> str:
     """One name per address, so that two archives of the same name do not meet."""
     name = PurePosixPath(urllib.parse.urlsplit(url).path).name or "archive"
     return f"{hashlib.sha256(url.encode()).hexdigest()[:8]}-{name}"
 
 
-def _beside(path: Path, suffix: str) -> Path:
-    return path.with_name(f"{path.name}.{suffix}")
-
-
-def _is_address(where: str) -> bool:
-    return where.lower().startswith(("http://", "https://"))
-
-
-def _both_ways_out(file: RemoteFile, store: Path, tried: list[str]) -> str:
+def _both_ways_out(choices: Sequence[RemoteFile], store: Path, tried: list[str]) -> str:
+    file, *others = choices
     where = f"{file.source}/{file.name}"
-    if not file.urls:
+    if not any(choice.urls for choice in choices):
         tried = [*tried, f"{file.name} has no public address"]
     listed = "".join(f"\n  - {reason}" for reason in tried)
+    other = "".join(f"; {choice.name} there would do as well" for choice in others)
     return (
         f"could not get {file.name!r} of {file.source}. Tried:{listed}\n"
         f"Two ways out:\n"
         f"  1. set TWICETOLD_MIRROR to a folder or an http address that holds {where}\n"
-        f"  2. put the file into {store / file.source} (as {store / where}) and run again"
+        f"  2. put the file into {store / file.source} (as {store / where}) and run again{other}"
     )
-
-
-class _Advance:
-    """Tells a progress bar where a download stands."""
-
-    def __init__(self, progress: Progress, name: str) -> None:
-        self._progress = progress
-        self._task = progress.add_task(name, total=None)
-
-    def __call__(self, completed: int, total: int | None) -> None:
-        self._progress.update(self._task, completed=completed, total=total)
-
-
-@contextmanager
-def _progress(name: str) -> Iterator[_Advance]:
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal) as progress:
-        yield _Advance(progress, name)

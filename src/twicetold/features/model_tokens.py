@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from twicetold import pretrained
 from twicetold.encoding import UNKNOWN_TOKEN
 from twicetold.features.rows import CsrRows
-from twicetold.layers import pretrained
 
 BLOCK = 8192  # texts that are taken apart at once: what the tokenizer hands back is bulky
 

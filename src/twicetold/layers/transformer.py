@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from twicetold import pretrained
 from twicetold.encoding import UNKNOWN_TOKEN, SparseRows
-from twicetold.layers import pretrained
 from twicetold.layers.sequence import GROUP, groups_of_like_length, padded
 
 GROUP_GPU = 1024  # texts that are read side by side there

@@ -12,8 +12,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from twicetold import layout
-from twicetold.data import download
-from twicetold.data.download import DownloadError, Manifest, Patience, RemoteFile, fetch
+from twicetold.data import transfer
+from twicetold.data.download import DownloadError, Manifest, RemoteFile, fetch
+from twicetold.data.transfer import Patience
 
 DATA = bytes(range(256)) * 4096  # 1 MiB
 SHA = hashlib.sha256(DATA).hexdigest()
@@ -109,7 +110,7 @@ def test_a_later_run_resumes_what_an_earlier_one_left(web, place, monkeypatch):
         raise KeyboardInterrupt
 
     web.cut_after = [300_000]
-    monkeypatch.setattr(download.time, "sleep", interrupt)
+    monkeypatch.setattr(transfer.time, "sleep", interrupt)
     files = [RemoteFile("a.bin", "s", [f"{web.address}/a.bin"])]
     with pytest.raises(KeyboardInterrupt):
         fetch(files, mirror=None, **place)
@@ -126,7 +127,7 @@ def test_a_part_of_a_file_that_has_changed_is_thrown_away(web, place, monkeypatc
     def change(_):
         web.files["/a.bin"], web.etag = new, '"two"'
 
-    monkeypatch.setattr(download.time, "sleep", change)
+    monkeypatch.setattr(transfer.time, "sleep", change)
     fetch([RemoteFile("a.bin", "s", [f"{web.address}/a.bin"])], mirror=None, **place)
     assert (place["folder"] / "a.bin").read_bytes() == new
 

@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from twicetold.errors import readable_errors
-from twicetold.layers import pretrained
+from twicetold import pretrained
 
 
 def test_a_folder_is_taken_before_the_mirror_and_the_mirror_before_the_hub(tmp_path, monkeypatch):
