@@ -17,10 +17,14 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 from numpy.typing import NDArray
 
+from twicetold.data.content import Content
 from twicetold.data.download import RemoteFile, fetch
 
-ARCHIVE = "https://nlp.stanford.edu/data/glove.6B.zip"
-PUBLIC = tuple(f"glove.6B.{size}d.txt" for size in (50, 100, 200, 300))
+ARCHIVES = (
+    "https://nlp.stanford.edu/data/glove.6B.zip",
+    "https://huggingface.co/stanfordnlp/glove/resolve/main/glove.6B.zip",
+)
+PUBLIC = {f"glove.6B.{size}d.txt": size for size in (50, 100, 200, 300)}
 BLOCK = 1 << 24  # bytes of the file at a time
 
 
@@ -31,7 +35,7 @@ def word_vectors(file: Path, words: Sequence[str]) -> NDArray[np.float32]:
 
     Args:
         file: `<downloads>/glove/glove.6B.50d.txt`, say. If it is not there and is one of `PUBLIC`, it is fetched from
-            the mirror that `TWICETOLD_MIRROR` names, or from Stanford.
+            the mirror that `TWICETOLD_MIRROR` names, or from its public addresses.
         words: to look up.
 
     Raises:
@@ -99,7 +103,15 @@ def _fetch(file: Path) -> None:
             f"no word vectors at {file}: put a file in GloVe's text format there, or name one of {', '.join(PUBLIC)}"
         )
     file.parent.mkdir(parents=True, exist_ok=True)
-    source = RemoteFile(name=file.name, source=file.parent.name, urls=[ARCHIVE], member=file.name, max_bytes=1 << 32)
+    columns = PUBLIC[file.name] + 1
+    source = RemoteFile(
+        name=file.name,
+        source=file.parent.name,
+        urls=ARCHIVES,
+        member=file.name,
+        content=Content(first_line="the -?[0-9]", lines=(400_000, 400_001), columns=(columns, columns), separator=" "),
+        max_bytes=1 << 32,
+    )
     mirror = os.environ.get("TWICETOLD_MIRROR")
     with tempfile.TemporaryDirectory(dir=file.parent, prefix=".fetched.") as folder:
         fetch([source], Path(folder, "raw"), mirror=mirror, store=file.parent.parent)

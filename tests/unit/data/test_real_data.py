@@ -1,11 +1,14 @@
 """The sources on the real data. The mirror may hold a subset, so counts are bounds and identities."""
 
+import importlib.util
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from twicetold.data.download import RemoteFile, fetch
+from twicetold.data.fingerprints import fingerprints
 from twicetold.data.sources import quora, stsb, uci_news
 
 MIRROR = os.environ.get("TWICETOLD_MIRROR", "")
@@ -13,10 +16,10 @@ pytestmark = [
     pytest.mark.real,
     pytest.mark.skipif(not MIRROR, reason="TWICETOLD_MIRROR is not set: there is no real data to read"),
 ]
-PARTITION = [f"Quora_question_pair_partition/{name}.tsv" for name in ("dev", "test")]
+SCRIPT = Path(__file__).parents[3] / "tools" / "wang_fingerprints.py"
 FILES = {
     "uci_news": ["newsCorpora.csv"],
-    "quora": ["quora_duplicate_questions.tsv", *PARTITION],
+    "quora": ["quora_duplicate_questions.tsv"],
     "stsbenchmark": ["sts-train.csv", "sts-dev.csv", "sts-test.csv"],
 }
 
@@ -52,8 +55,38 @@ def test_the_published_partition_is_found_in_the_main_file(raw):
     assert counts["pairs"] == 20_000
     assert counts["matched"] >= 19_990
     assert counts["matched_with_another_label"] == 0
-    assert {s: float(corpus.pairs[s].label.mean()) for s in ("val", "test")} == {"val": 0.5, "test": 0.5}
+    missing = counts["not_in_the_file"]
+    for split in ("val", "test"):
+        label = corpus.pairs[split].label
+        assert len(label) == 10_000 - missing[split]
+        assert abs(label.sum() - 5_000) <= missing[split]
     assert corpus.card["audit"]["test"]["equal_pairs_in_train"] == 0.0
+
+
+@pytest.fixture(scope="module")
+def script():
+    """`tools/wang_fingerprints.py`, and the folder of the partition's files."""
+    folder = Path(MIRROR, "quora", "Quora_question_pair_partition")
+    if not folder.is_dir():
+        pytest.skip(f"the mirror has no {folder.name}")
+    spec = importlib.util.spec_from_file_location("wang_fingerprints", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module, folder
+
+
+def test_the_fingerprints_in_the_package_are_those_of_the_published_files(script):
+    module, folder = script
+    made, packaged = module.of_partition(folder), quora._wang_partition()
+    for name, values in vars(packaged).items():
+        np.testing.assert_array_equal(getattr(made, name), values)
+
+
+def test_no_two_different_pairs_have_one_fingerprint(raw):
+    rows = quora._read_pairs(raw / "quora" / quora.FILE)
+    left, right = (quora.normal_form(rows.column(f"question{n}")).to_pylist() for n in (1, 2))
+    both = set(zip(left, right)) | set(zip(right, left))
+    assert len(np.unique(fingerprints(*zip(*both)))) == len(both)
 
 
 def test_random_question_pairs_are_balanced_like_the_published_ones(raw):

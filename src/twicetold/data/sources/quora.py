@@ -6,12 +6,13 @@ field that holds a quote is quoted. The question "n/a" is a question.
 A question is known by its qid. Three splits:
 
 - `pairs`: random, with balanced val and test, made as Wang, Hamza and Florian 2017 (arXiv:1702.03814) made theirs;
-- `wang`: their own published partition;
+- `wang`: their own published partition. Its dev and test pairs come with this package as fingerprints, made by
+  `tools/wang_fingerprints.py`; every other pair is for training;
 - `disjoint`: whole connected components of shared questions, so no question is on two sides.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,14 +22,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from twicetold.data.corpus import Corpus
-from twicetold.data.sources import Rows, first_of_each, one_piece, pair_corpus, read_quoted, read_unquoted, unordered
+from twicetold.data.fingerprints import FingerprintedPairs, fingerprints
+from twicetold.data.sources import Rows, first_of_each, one_piece, pair_corpus, read_quoted, unordered
 from twicetold.data.splits import TEST, TRAIN, UNUSED, VAL, Side, balanced, by_component
 
 FILE = "quora_duplicate_questions.tsv"
 COLUMNS = ("id", "qid1", "qid2", "question1", "question2", "is_duplicate")
-PARTITION = "Quora_question_pair_partition"
-PARTITION_FILES = {VAL: f"{PARTITION}/dev.tsv", TEST: f"{PARTITION}/test.tsv"}
-PARTITION_COLUMNS = ("label", "q1", "q2", "id")
+PARTITION = Path(__file__).with_name("quora_wang.npz")
+PARTITION_SHA256 = "4096e7c414890869a06ed5ed22292d01d60240e436ee618bb12449353a2e085b"
+LEAST_MATCHED = 0.95
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def read(
     """Read the pairs.
 
     Args:
-        raw: folder with `quora_duplicate_questions.tsv` and, for `wang`, `Quora_question_pair_partition/`.
+        raw: folder with `quora_duplicate_questions.tsv`.
         name: of the dataset.
         seed: of the split and of the cut to `limit`.
         limit: after the split, keep about so many pairs, of both labels and every split; None for all.
@@ -67,12 +69,10 @@ def read(
 
     Raises:
         FileNotFoundError: if a file is not in `raw`.
-        ValueError: if a file is not what it should be, holds too few rows for the split, or an option is wrong.
+        ValueError: if the file is not what it should be, holds too few rows for the split, or an option is wrong.
     """
     if split not in ("pairs", "wang", "disjoint"):
         raise ValueError(f"quora is split by 'pairs', 'wang' or 'disjoint', got {split!r}")
-    if split == "wang":
-        _require_partition(raw)
     rows = _read_pairs(raw / FILE)
     questions = _questions(rows)
     spellings = one_piece(_both(rows, "question1", "question2")).unique()
@@ -85,7 +85,7 @@ def read(
         "further_spellings_of_a_qid": len(spellings) - len(questions.texts.unique()),
     }
     if split == "wang":
-        questions, side, counts = _take_partition(questions, raw)
+        questions, side, counts = _take_partition(questions, _wang_partition())
         card["partition"] = counts
     else:
         # By form, not by qid: some questions were asked twice and have two qids.
@@ -136,56 +136,65 @@ def _questions(rows: Rows) -> _Questions:
     return _Questions(qids.dictionary, texts, left, right, _labels(rows, "is_duplicate"))
 
 
-def _take_partition(questions: _Questions, raw: Path) -> tuple[_Questions, Side, dict[str, Any]]:
-    """Give the pairs of the published partition to val and test, and every other pair to train.
+def _wang_partition() -> FingerprintedPairs:
+    return FingerprintedPairs.load(PARTITION, sha256=PARTITION_SHA256)
 
-    A pair of the partition is the pair of the main file with the same letters and digits, in either order. No pair
-    of that form stays in train, whether it was the matched one or a further copy.
+
+def _take_partition(questions: _Questions, published: FingerprintedPairs) -> tuple[_Questions, Side, dict[str, Any]]:
+    """Give the published pairs to val and test, and every other pair to train.
+
+    A published pair is the pair of the file with the same letters and digits, in either order. No pair of that form
+    stays in train, whether it was the matched one or a further copy.
 
     Returns:
-        All pairs (the main file's, then the partition's), their sides, and counts for the card.
+        All pairs (the file's, then the published ones that it has), their sides, and counts for the card.
+
+    Raises:
+        ValueError: if the file has too few of the published pairs.
     """
-    files = {side: _read_partition(raw / file) for side, file in PARTITION_FILES.items()}
-    part = Rows(pa.concat_tables([rows.table for rows in files.values()]))
-    known = len(questions.ids)
-    spoken = pa.concat_arrays([questions.texts, one_piece(_both(part, "q1", "q2"))])
-    forms = np.asarray(normal_form(spoken).dictionary_encode().indices).astype(np.int64)
-    form_left, form_right = forms[known:].reshape(2, -1)
-    label = _labels(part, "label")
-    main_key = unordered(forms[questions.left], forms[questions.right])
-    part_key = unordered(form_left, form_right)
-    matched = np.isin(part_key, main_key)
-    leaves_train = np.isin(main_key, part_key)
+    encoded = normal_form(questions.texts).dictionary_encode()
+    code = np.asarray(encoded.indices).astype(np.int64)
+    names = encoded.dictionary.to_pylist()
+    left, right = code[questions.left], code[questions.right]
+    one_way = fingerprints([names[a] for a in left], [names[b] for b in right])
+    other_way = fingerprints([names[b] for b in right], [names[a] for a in left])
+    known, row = np.unique(np.concatenate([one_way, other_way]), return_index=True)
+    place = np.minimum(np.searchsorted(known, published.fingerprint), len(known) - 1)
+    matched = known[place] == published.fingerprint
+    if matched.mean() < LEAST_MATCHED:
+        raise ValueError(
+            f"{FILE} has {int(matched.sum()):,} of the {len(published):,} dev and test pairs of Wang et al. 2017: "
+            f"expected {LEAST_MATCHED:.0%} of them at least. Use Quora's whole file (404,290 pairs), or data=quora, "
+            "whose split is made in the same way from whatever pairs there are"
+        )
+    row = row[place[matched]]
+    label, side = published.label[matched], published.side[matched]
 
-    # The first question of a form stands for it; a form that only the partition has becomes a new text.
-    _, first, code = np.unique(forms, return_index=True, return_inverse=True)
-    end = first[code][known:]
-    new = np.unique(end[end >= known])
-    end = np.where(end >= known, known + np.searchsorted(new, end), end)
-    left, right = end.reshape(2, -1)
-
-    sizes = [len(rows) for rows in files.values()]
-    pairs = _Questions(
-        ids=pa.concat_arrays([questions.ids, pa.array([f"partition-{i}" for i in range(len(new))], pa.string())]),
-        texts=pa.concat_arrays([questions.texts, spoken.take(pa.array(new))]),
-        left=np.concatenate([questions.left, left]),
-        right=np.concatenate([questions.right, right]),
+    # The first question of a form stands for it.
+    _, first = np.unique(code, return_index=True)
+    ends = first[np.stack([np.concatenate([left, right])[row], np.concatenate([right, left])[row]])]
+    leaves_train = np.isin(one_way, published.fingerprint) | np.isin(other_way, published.fingerprint)
+    pairs = replace(
+        questions,
+        left=np.concatenate([questions.left, ends[0]]),
+        right=np.concatenate([questions.right, ends[1]]),
         label=np.concatenate([questions.label, label]),
     )
-    side = np.concatenate([np.where(leaves_train, UNUSED, TRAIN), np.repeat(list(files), sizes)]).astype(np.int8)
-    agrees = np.isin(2 * part_key + (label > 0), 2 * main_key + (questions.label > 0))
+    key, published_key = unordered(left, right), unordered(code[ends[0]], code[ends[1]])
+    agrees = np.isin(2 * published_key + (label > 0), 2 * key + (questions.label > 0))
+    distinct = len(np.unique(published_key))
     counts: dict[str, Any] = {
-        "pairs": len(part),
+        "pairs": len(published),
         "matched": int(matched.sum()),
-        "matched_with_another_label": int((matched & ~agrees).sum()),
-        "not_in_main_file": int((~matched).sum()),
-        "new_texts": len(new),
+        "matched_with_another_label": int((~agrees).sum()),
+        "not_in_the_file": {
+            name: int((~matched & (published.side == place)).sum()) for name, place in (("val", VAL), ("test", TEST))
+        },
         "pairs_that_left_train": int(leaves_train.sum()),
-        "of_these_further_copies": int(leaves_train.sum() - len(np.unique(part_key[matched]))),
-        "repeated_pairs": len(part) - len(np.unique(part_key)),
-        "malformed": {PARTITION_FILES[s]: dict(rows.malformed) for s, rows in files.items() if rows.malformed},
+        "of_these_further_copies": int(leaves_train.sum()) - distinct,
+        "repeated_pairs": int(matched.sum()) - distinct,
     }
-    return pairs, side, counts
+    return pairs, np.concatenate([np.where(leaves_train, UNUSED, TRAIN), side]).astype(np.int8), counts
 
 
 def normal_form(texts: pa.StringArray) -> pa.StringArray:
@@ -199,24 +208,6 @@ def normal_form(texts: pa.StringArray) -> pa.StringArray:
     unbracketed = pc.replace_substring_regex(folded, "-[lr][rsc]b-", "")
     bare = pc.replace_substring_regex(unbracketed, r"[^\p{L}\p{N}]+", "")
     return pc.if_else(pc.equal(bare, ""), folded, bare)
-
-
-def _read_partition(path: Path) -> Rows:
-    rows = read_unquoted(path, PARTITION_COLUMNS)
-    rows = rows.without(_no_label(rows, "label"), "bad_label")
-    empty = pc.or_(pc.equal(rows.table["q1"], ""), pc.equal(rows.table["q2"], ""))
-    return rows.without(empty.combine_chunks(), "empty_question")
-
-
-def _require_partition(raw: Path) -> None:
-    missing = [file for file in PARTITION_FILES.values() if not (raw / file).is_file()]
-    if missing:
-        raise FileNotFoundError(
-            f"the partition of Wang et al. 2017 is not in {raw}: {' and '.join(missing)} missing (tab-separated "
-            f"{' '.join(PARTITION_COLUMNS)}). It has no stable public address. Either set TWICETOLD_MIRROR to a "
-            f"folder or http address that holds quora/{PARTITION}/dev.tsv and test.tsv, or put the two files there "
-            "yourself; or use data=quora, whose split is made in the same way"
-        )
 
 
 def _both(rows: Rows, one: str, other: str) -> pa.ChunkedArray:

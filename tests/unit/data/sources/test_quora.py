@@ -6,7 +6,9 @@ import pyarrow as pa
 import pytest
 
 from twicetold.data.corpus import UNKNOWN, Corpus
+from twicetold.data.fingerprints import FingerprintedPairs, fingerprints
 from twicetold.data.sources import quora
+from twicetold.data.splits import TEST, VAL
 
 HEADER = "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n"
 
@@ -25,12 +27,19 @@ def pairs(count, *, every=3):
     ]
 
 
-def partition(folder, dev, test):
-    where = folder / "Quora_question_pair_partition"
-    where.mkdir()
-    for name, rows in (("dev", dev), ("test", test)):
-        (where / f"{name}.tsv").write_text("".join("\t".join(map(str, row)) + "\n" for row in rows))
-    return folder
+@pytest.fixture
+def publish(monkeypatch):
+    """A function that puts other pairs (label, question, question) in the place of the published partition."""
+
+    def _publish(val, test, least=0.95):
+        labels, left, right = zip(*val, *test)
+        forms = (quora.normal_form(pa.array(texts)).to_pylist() for texts in (left, right))
+        side = np.repeat([VAL, TEST], [len(val), len(test)]).astype(np.int8)
+        published = FingerprintedPairs(fingerprints(*forms), np.array(labels, np.float32), side)
+        monkeypatch.setattr(quora, "_wang_partition", lambda: published)
+        monkeypatch.setattr(quora, "LEAST_MATCHED", least)
+
+    return _publish
 
 
 def spoken(corpus, split):
@@ -161,55 +170,59 @@ def test_limit_keeps_both_labels_in_every_split(tmp_path):
     assert all(set(p.label) == {0.0, 1.0} for p in corpus.pairs.values())
 
 
-def test_wang_matches_pairs_on_letters_and_digits_in_either_order_and_takes_them_from_train(tmp_path):
+def test_wang_matches_pairs_on_letters_and_digits_in_either_order_and_takes_them_from_train(tmp_path, publish):
     rows = pairs(30)
     rows[0][3:5] = ["What's (really) “new”?", "Why 3,000.5 €?"]
     rows[1][3:5] = ["straße", "Second"]
     rows.append([31, 201, 202, "What's really new", "why 3000 5", 1])  # the same pair in normal form, spelt otherwise
-    dev = [[1, "Why 3,000.5 € ?", "What 's -LRB- really -RRB- `` new '' ?", 0], [0, "STRASSE ?", "second", 1]]
-    test = [[0, "question 4", "question 5", 0], [1, "never seen !", "question 7 .", 1]]
-    corpus = quora.read(partition(write(tmp_path, rows), dev, test), name="quora_wang", split="wang")
+    val = [(1, "Why 3,000.5 € ?", "What 's -LRB- really -RRB- `` new '' ?"), (0, "STRASSE ?", "second")]
+    test = [(0, "question 4", "question 5"), (1, "never seen !", "question 7 .")]
+    publish(val, test, least=0.75)
+    corpus = quora.read(write(tmp_path, rows), name="quora_wang", split="wang")
     assert len(corpus.pairs["train"]) == 31 - 4
-    assert len(corpus.pairs["val"]) == len(corpus.pairs["test"]) == 2
-    assert ("never seen !", "question 7", 1.0) in spoken(corpus, "test")
+    assert spoken(corpus, "val") == {("Why 3,000.5 €?", "What's (really) “new”?", 1.0), ("straße", "Second", 0.0)}
+    assert spoken(corpus, "test") == {("question 4", "question 5", 0.0)}
     assert not any("really" in left + right for left, right, _ in spoken(corpus, "train"))
     assert corpus.card["partition"] == {
         "pairs": 4,
         "matched": 3,
         "matched_with_another_label": 0,
-        "not_in_main_file": 1,
-        "new_texts": 1,
+        "not_in_the_file": {"val": 0, "test": 1},
         "pairs_that_left_train": 4,
         "of_these_further_copies": 1,
         "repeated_pairs": 0,
-        "malformed": {},
     }
     corpus.save(tmp_path / "out")
     assert len(Corpus.load(tmp_path / "out")) == len(corpus)
 
 
-def test_wang_takes_the_label_of_the_partition_and_counts_where_it_differs(tmp_path):
-    dev, test = [[0, "question 0", "question 1", 0]], [[0, "question 2", "question 3", 0]]
-    corpus = quora.read(partition(write(tmp_path, pairs(30)), dev, test), name="x", split="wang")
+def test_wang_keeps_the_published_order_and_the_pairs_that_were_published_twice(tmp_path, publish):
+    publish([(0, f"question {2 * n}", f"question {2 * n + 1}") for n in (9, 4, 7)], [(0, "question 9", "question 8")])
+    corpus = quora.read(write(tmp_path, pairs(30)), name="x", split="wang")
+    val = corpus.pairs["val"]
+    assert [corpus.texts[int(a)].as_py() for a in val.left] == ["question 18", "question 8", "question 14"]
+    assert spoken(corpus, "test") == {("question 9", "question 8", 0.0)}
+    assert corpus.card["partition"]["repeated_pairs"] == 1
+
+
+def test_wang_takes_the_label_of_the_partition_and_counts_where_it_differs(tmp_path, publish):
+    publish([(0, "question 0", "question 1")], [(0, "question 2", "question 3")])
+    corpus = quora.read(write(tmp_path, pairs(30)), name="x", split="wang")
     assert corpus.card["partition"]["matched_with_another_label"] == 1
     assert corpus.pairs["val"].label.tolist() == [0.0]
 
 
-def test_malformed_rows_of_the_partition_are_counted(tmp_path):
-    dev = [[1, "question 0", "question 1", 0], [7, "a", "b", 1], ["short"]]
-    test = [[0, "question 2", "question 3", 0], [0, "", "x", 1]]
-    corpus = quora.read(partition(write(tmp_path, pairs(30)), dev, test), name="x", split="wang")
-    assert corpus.card["partition"]["malformed"] == {
-        "Quora_question_pair_partition/dev.tsv": {"wrong_column_count": 1, "bad_label": 1},
-        "Quora_question_pair_partition/test.tsv": {"empty_question": 1},
-    }
-
-
-def test_a_missing_partition_names_the_files_and_the_ways_to_get_them(tmp_path):
-    with pytest.raises(FileNotFoundError) as caught:
+def test_wang_needs_a_file_that_has_nearly_all_published_pairs(tmp_path):
+    with pytest.raises(ValueError, match=r"0 of the 20,000 dev and test pairs.*95%.*404,290 pairs.*data=quora"):
         quora.read(write(tmp_path, pairs(30)), name="x", split="wang")
-    message = str(caught.value)
-    assert all(part in message for part in ("dev.tsv", "test.tsv", "TWICETOLD_MIRROR", "data=quora", "label q1 q2 id"))
+
+
+def test_the_published_partition_comes_with_the_package():
+    published = quora._wang_partition()
+    assert np.bincount(published.side).tolist() == [0, 10_000, 10_000]
+    assert [published.label[published.side == side].sum() for side in (VAL, TEST)] == [5_000, 5_000]
+    assert len(np.unique(published.fingerprint)) == 20_000 - 2  # two pairs were published twice in the same order
+    assert quora.PARTITION.stat().st_size < 170_000
 
 
 @pytest.mark.parametrize(
