@@ -1,6 +1,7 @@
 """Every leaf of conf/data/ that needs no file of the user's gives a corpus that keeps the contract."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,30 @@ from twicetold.data.download import RemoteFile, fetch
 
 LEAVES = sorted((Path(__file__).parents[2] / "conf/data").glob("*.yaml"))
 OWN = {"documents", "pairs"}
+
+
+DOWNLOADS = {
+    f"{path.stem}-{file['name']}": file
+    for path in LEAVES
+    for file in OmegaConf.to_container(OmegaConf.load(path).download)
+}
+
+
+@pytest.mark.parametrize("about", DOWNLOADS.values(), ids=DOWNLOADS)
+def test_every_file_has_a_public_address_and_a_check_of_what_comes_from_there(about):
+    file = RemoteFile.from_config(about)
+    assert file.urls
+    assert file.sha256 or file.content or file.optional
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("about", [a for a in DOWNLOADS.values() if "content" in a], ids=lambda about: about["name"])
+def test_what_a_mirror_has_of_a_file_looks_like_the_public_one(about, mirror):
+    path = mirror / about["source"] / about["name"]
+    if not path.is_file():
+        pytest.skip(f"the mirror has no {path.name}")
+    content = RemoteFile.from_config(about).content
+    assert replace(content, lines=None).fault(path) is None  # it may have a part of the lines
 
 
 def leaf_of(path):

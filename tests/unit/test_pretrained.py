@@ -2,8 +2,8 @@ import sys
 
 import pytest
 
-from twicetold.errors import readable_errors
 from twicetold import pretrained
+from twicetold.errors import readable_errors
 
 
 def test_a_folder_is_taken_before_the_mirror_and_the_mirror_before_the_hub(tmp_path, monkeypatch):

@@ -1,3 +1,4 @@
+import gzip
 import hashlib
 import io
 import json
@@ -13,6 +14,7 @@ import pytest
 
 from twicetold import layout
 from twicetold.data import transfer
+from twicetold.data.content import Content
 from twicetold.data.download import DownloadError, Manifest, RemoteFile, fetch
 from twicetold.data.transfer import Patience
 
@@ -181,6 +183,23 @@ def test_a_file_that_is_not_what_was_expected_is_set_aside(web, place, expected,
     assert [path.name for path in (place["store"] / "s").iterdir()] == ["a.bin.rejected"]
 
 
+def test_a_file_whose_content_is_not_what_was_expected_is_set_aside_and_the_next_address_is_used(web, place):
+    web.files |= {"/login": b"<html>\nLog in\n</html>\n", "/a.tsv": b"a\tb\n1\t2\n"}
+    urls = [f"{web.address}/login", f"{web.address}/a.tsv"]
+    file = RemoteFile("a.tsv", "s", urls, content=Content(first_line="a\tb$", lines=(2, 2), columns=(2, 2)))
+    (record,) = fetch([file], mirror=None, **place).files
+    assert record.origin == urls[1]
+    assert (place["store"] / "s" / "a.tsv.rejected").read_bytes() == web.files["/login"]
+
+
+def test_a_file_from_a_mirror_or_put_there_by_hand_is_not_checked_for_content(place, tmp_path):
+    (place["store"] / "s").mkdir(parents=True)
+    (place["store"] / "s" / "b.bin").write_text("a part\n")
+    files = [RemoteFile(name, "s", content=Content(lines=(1000, 1000))) for name in ("a.bin", "b.bin")]
+    records = fetch(files, mirror=mirror_folder(tmp_path, b"a part\n"), **place).files
+    assert [record.origin for record in records] == ["mirror", "store"]
+
+
 def test_too_long_a_file_is_refused(web, place):
     web.files["/a.bin"] = DATA
     with pytest.raises(DownloadError, match="1048576 bytes are announced, more than the 1000 allowed"):
@@ -231,6 +250,59 @@ def test_a_file_put_into_the_store_by_hand_is_taken(place):
     (record,) = fetch([RemoteFile("deep/a.tsv", "s")], mirror=None, **place).files
     assert (record.origin, record.lines) == ("store", 2)
     assert (place["folder"] / "deep" / "a.tsv").read_text() == "x\ny\n"
+
+
+def test_a_server_that_does_not_answer_is_asked_once_when_there_is_another_address(web, place, monkeypatch):
+    slept = []
+    monkeypatch.setattr(transfer.time, "sleep", slept.append)
+    web.files["/a.bin"] = DATA
+    fetch([RemoteFile("a.bin", "s", ["http://127.0.0.1:9/a.bin", f"{web.address}/a.bin"])], mirror=None, **place)
+    assert slept == []
+    with pytest.raises(DownloadError, match="refused"):
+        fetch([RemoteFile("b.bin", "s", [f"{web.address}/b.bin", "http://127.0.0.1:9/b.bin"])], mirror=None, **place)
+    assert len(slept) == QUICK.attempts - 1
+
+
+def test_an_address_that_failed_is_not_asked_again_for_another_file_of_its_archive(web, place):
+    web.files["/y.zip"] = zipped(one=b"1", two=b"2")
+    urls = [f"{web.address}/x.zip", f"{web.address}/y.zip"]
+    fetch([RemoteFile(name, "s", urls, member=name) for name in ("one", "two")], mirror=None, **place)
+    assert [path for path, _ in web.asked] == ["/x.zip", "/y.zip"]
+
+
+@pytest.fixture
+def replaceable(web):
+    """Two files at addresses that have nothing, and one with an address that can replace them."""
+    parts = [RemoteFile(name, "s", [f"{web.address}/{name}"]) for name in ("one", "two")]
+    return [*parts, RemoteFile("both", "s", [f"{web.address}/both"], instead_of=["one", "two"])]
+
+
+def test_a_file_replaces_others_when_one_of_them_cannot_be_had(web, place, replaceable):
+    web.files |= {"/one": b"1", "/both": b"12"}
+    manifest = fetch(replaceable, mirror=None, **place)
+    assert [record.name for record in manifest.files] == ["both"]
+    assert {path.name for path in place["folder"].iterdir()} == {"both", layout.MANIFEST}
+    fetch(replaceable, mirror=None, **place)
+    assert [path for path, _ in web.asked] == ["/one", "/two", "/both"], "what the store has is looked for first"
+
+
+def test_a_file_that_can_replace_others_is_not_fetched_without_need(web, place, replaceable):
+    web.files |= {"/one": b"1", "/two": b"2", "/both": b"12"}
+    assert [record.name for record in fetch(replaceable, mirror=None, **place).files] == ["one", "two"]
+    assert "/both" not in [path for path, _ in web.asked]
+
+
+def test_without_any_of_them_the_error_names_all_addresses_and_both_files(web, place, replaceable):
+    with pytest.raises(DownloadError) as caught:
+        fetch(replaceable, mirror=None, **place)
+    message = str(caught.value)
+    assert all(part in message for part in ("'one' of s", "/one: HTTP 404", "/both: HTTP 404", "both there would do"))
+    assert not place["folder"].exists()
+
+
+def test_a_file_cannot_replace_one_that_is_not_wanted(place):
+    with pytest.raises(ValueError, match=r"both is to replace \['three'\], but the files are \['both', 'one'\]"):
+        fetch([RemoteFile("one", "s"), RemoteFile("both", "s", instead_of=["three"])], mirror=None, **place)
 
 
 def test_an_optional_file_that_cannot_be_had_is_left_out(place):
@@ -312,6 +384,26 @@ def test_members_of_one_archive_are_unpacked_from_one_download(web, place):
     assert len(web.asked) == 1
 
 
+def test_a_file_packed_by_itself_is_unpacked(web, place):
+    web.files["/a.tsv.gz"] = gzip.compress(b"x\ty\n")
+    fetch([RemoteFile("a.tsv", "s", [f"{web.address}/a.tsv.gz"], member="a.tsv")], mirror=None, **place)
+    assert (place["folder"] / "a.tsv").read_text() == "x\ty\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (gzip.compress(os.urandom(5000))[:3000], "cannot be unpacked"),
+        (gzip.compress(b"x" * 20_000_000), "longer than the 100000 bytes allowed"),
+    ],
+)
+def test_a_broken_and_an_endless_gzip_are_refused(web, place, data, message):
+    web.files["/a.gz"] = data
+    file = RemoteFile("a", "s", [f"{web.address}/a.gz"], member="a", max_bytes=100_000)
+    with pytest.raises(DownloadError, match=message):
+        fetch([file], mirror=None, **place)
+
+
 def test_an_archive_with_paths_that_escape_writes_the_named_member_and_nothing_else(web, place, tmp_path):
     web.files["/x.zip"] = zipped(**{"../../evil": b"evil", "/abs": b"evil", "good": b"good"})
     fetch([RemoteFile("good", "s", [f"{web.address}/x.zip"], member="good")], mirror=None, **place)
@@ -373,3 +465,9 @@ def test_names_that_lead_out_of_the_folder_are_refused(name):
 def test_addresses_that_are_not_http_are_refused():
     with pytest.raises(ValueError, match="http"):
         RemoteFile("a", "s", ["file:///etc/passwd"])
+
+
+def test_a_file_is_made_from_an_entry_of_the_configuration():
+    file = RemoteFile.from_config({"name": "a", "source": "s", "content": {"first_line": "a", "lines": [1, 2]}})
+    assert file == RemoteFile("a", "s", content=Content(first_line="a", lines=[1, 2]))
+    assert RemoteFile.from_config({"name": "a", "source": "s"}).content is None

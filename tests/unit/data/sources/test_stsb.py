@@ -27,6 +27,55 @@ def add(raw, name, *lines):
     return raw
 
 
+def as_copy(raw, folder):
+    """The same pairs in the layout of sentence-transformers."""
+    lines = ["split\tgenre\tdataset\tyear\tsid\tscore\tsentence1\tsentence2"]
+    for split in ("train", "dev", "test"):
+        rows = (raw / f"sts-{split}.csv").read_text(encoding="utf-8").splitlines()
+        lines += ["\t".join([split, *row.split("\t")[:7]]) for row in rows]
+    folder.mkdir()
+    (folder / "stsbenchmark.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+def saved(corpus, folder):
+    corpus.save(folder)
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_the_copy_of_sentence_transformers_gives_the_same_corpus(raw, tmp_path):
+    copy = stsb.read(as_copy(raw, tmp_path / "copy"), name="stsb")
+    assert saved(copy, tmp_path / "one") == saved(stsb.read(raw, name="stsb"), tmp_path / "two")
+
+
+@pytest.mark.real
+def test_the_copy_of_the_whole_benchmark_gives_the_same_corpus(mirror, tmp_path):
+    raw = mirror / "stsbenchmark"
+    copy = stsb.read(as_copy(raw, tmp_path / "copy"), name="stsb")
+    assert saved(copy, tmp_path / "one") == saved(stsb.read(raw, name="stsb"), tmp_path / "two")
+
+
+def test_the_official_files_are_read_where_both_are_there(raw, tmp_path):
+    (raw / "stsbenchmark.tsv").write_text("not read\n")
+    assert sum(len(pairs) for pairs in stsb.read(raw, name="stsb").pairs.values()) == 9
+
+
+def test_malformed_rows_of_the_copy_are_counted(raw, tmp_path):
+    copy = as_copy(raw, tmp_path / "copy")
+    with (copy / "stsbenchmark.tsv").open("a") as out:
+        out.write("too\tfew\n" + "".join(f"{s}\t{line(g, 'a', 'b')}\n" for s, g in (("dev", "x"), ("other", "1.0"))))
+    corpus = stsb.read(copy, name="stsb")
+    expected = {"wrong_column_count": 1, "unknown_split": 1, "bad_grade": 1}
+    assert corpus.card["malformed"] == {"stsbenchmark.tsv": expected}
+    assert corpus.card["rows"] == 12
+
+
+def test_a_copy_with_another_header_is_refused(tmp_path):
+    (tmp_path / "stsbenchmark.tsv").write_text("\t".join("abcdefgh") + "\n")
+    with pytest.raises(ValueError, match="expected the tab-separated header"):
+        stsb.read(tmp_path, name="x")
+
+
 def test_the_official_splits_are_kept_with_their_grades(raw):
     corpus = stsb.read(raw, name="stsb")
     assert corpus.kind == "graded_pairs"
