@@ -57,7 +57,7 @@ def unpack(archive: Path, member: str, target: Path, max_bytes: int) -> None:
 
 
 @contextmanager
-def _open_member(archive: Path, member: str, max_bytes: int) -> Iterator[IO[bytes]]:
+def _open_member(archive: Path, member: str, max_bytes: int) -> Iterator[IO[bytes] | gzip.GzipFile]:
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as packed:
             if member not in packed.namelist():
