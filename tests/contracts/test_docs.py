@@ -1,0 +1,95 @@
+"""The documentation keeps its form, and what it points to exists."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(
+    [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "CHANGELOG.md",
+        ROOT / "RESULTS.md",
+        *ROOT.glob("docs/**/*.md"),
+    ]
+)
+DECISIONS = sorted(ROOT.glob("docs/decisions/*.md"))
+HEADINGS = ["Context", "Decision", "Consequences"]
+
+
+def name(page):
+    return str(page.relative_to(ROOT))
+
+
+def fenced(text):
+    """The blocks between ``` lines, with the language that the first of them names."""
+    return re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def anchors(text):
+    """The addresses that GitHub gives to headings."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    heads = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", DECISIONS, ids=name)
+def test_a_decision_has_context_decision_and_consequences(page):
+    assert re.findall(r"^\*\*(Context|Decision|Consequences)\.\*\*", page.read_text(), re.MULTILINE) == HEADINGS
+
+
+@pytest.mark.parametrize("page", DECISIONS, ids=name)
+def test_a_decision_has_at_most_250_words(page):
+    words = re.findall(r"\S*\w\S*", page.read_text())
+    assert len(words) <= 250
+
+
+def test_decisions_have_numbers_of_their_own_which_their_titles_repeat():
+    numbers = [page.name[:4] for page in DECISIONS]
+    assert len(set(numbers)) == len(numbers)
+    for page, number in zip(DECISIONS, numbers, strict=True):
+        assert page.read_text().startswith(f"# {number}: ")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_relative_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        if anchor:
+            assert anchor in anchors(target.read_text()), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_commands_name_scripts_that_exist(page):
+    for _, block in fenced(page.read_text()):
+        for script in re.findall(r"^(?:\w+=\S+ )*python (\w+/\w+\.py)", block, re.MULTILINE):
+            assert (ROOT / script).is_file(), script
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_make_targets_of_commands_exist(page):
+    targets = re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    for _, block in fenced(page.read_text()):
+        for target in re.findall(r"^make ([a-z-]+)", block, re.MULTILINE):
+            assert target in targets
+
+
+def test_the_citation_is_of_this_version():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert cited["version"] == project["version"]
+    assert cited["authors"] == project["authors"]
+
+
+def test_the_workflow_runs_what_a_person_runs():
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yaml").read_text())
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    assert {"run": ".ci/run"} in steps
