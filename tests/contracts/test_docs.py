@@ -8,15 +8,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted(
-    [
-        ROOT / "README.md",
-        ROOT / "CONTRIBUTING.md",
-        ROOT / "CHANGELOG.md",
-        ROOT / "RESULTS.md",
-        *ROOT.glob("docs/**/*.md"),
-    ]
-)
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 DECISIONS = sorted(ROOT.glob("docs/decisions/*.md"))
 HEADINGS = ["Context", "Decision", "Consequences"]
 
@@ -80,6 +72,12 @@ def test_make_targets_of_commands_exist(page):
     for _, block in fenced(page.read_text()):
         for target in re.findall(r"^make ([a-z-]+)", block, re.MULTILINE):
             assert target in targets
+
+
+def test_the_readme_names_every_package():
+    packages = {page.parent.name for page in ROOT.glob("src/twicetold/*/__init__.py")}
+    tree = next(block for _, block in fenced((ROOT / "README.md").read_text()) if "src/twicetold/" in block)
+    assert packages <= set(re.findall(r"(\w+)/", tree))
 
 
 def test_the_citation_is_of_this_version():
