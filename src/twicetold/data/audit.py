@@ -1,8 +1,8 @@
-"""How much a split gives away: what a score could know about val and test from train, without reading well.
+"""Leakage audit: how much of val and test can be known from train without understanding the texts.
 
-A question that train has seen, a pair that follows from train's pairs by transitivity, and how often a question
-was asked about all say something about a label (Zhang et al. 2019, "Selection Bias Explorations and Debias
-Methods for Natural Language Sentence Matching Datasets", arXiv:1905.06221). The audit puts a number on each.
+Three things can reveal a label: a question that is also in train, a pair that follows from train's pairs by
+transitivity, and the number of pairs that a question is in (Zhang et al. 2019, "Selection Bias Explorations and
+Debias Methods for Natural Language Sentence Matching Datasets", arXiv:1905.06221). The audit measures each.
 
 Shape letters: N texts, M members of a split, P pairs.
 """
@@ -22,20 +22,20 @@ def audit(corpus: Corpus, *, time: NDArray[np.int64] | None = None) -> dict[str,
 
     Args:
         corpus: documents or pairs, already split.
-        time: (N,) a number that grows with time, for documents whose order is known.
+        time: (N,) numbers that increase with time, for documents whose order is known.
 
     Returns:
         split -> name -> share (0 to 1) or AUROC (None where it is not defined), ready for JSON. For pairs:
 
-        - `texts_in_train`: share of the split's texts that train has, too; `equal_texts_in_train`: the same by
-          equality of the text, whatever its id.
+        - `texts_in_train`: share of the split's texts that are also in train; `equal_texts_in_train`: the same by
+          equality of the text, regardless of its id.
         - `pairs_with_both_texts_in_train`; `equal_pairs_in_train`: share of the pairs whose two texts form a pair
           of train; `identical_pairs`: share whose two texts are equal.
         - `closure_coverage`: share of the pairs with both ends in one duplicate cluster of train, which implies
           that they are duplicates; `closure_label_mean`: the mean label (grade) of these.
-        - `frequency_auroc_min` and `frequency_auroc_sum` (labelled pairs): AUROC of a score that never looks at
-          the text, the smaller (the sum) of the numbers of train pairs in which the two texts occur. 0.5 is what
-          a fair split has.
+        - `frequency_auroc_min` and `frequency_auroc_sum` (labelled pairs): AUROC of a score that does not
+          read the text: the smaller (the sum) of the numbers of train pairs in which the two texts occur. It is
+          0.5 for a fair split.
 
         For documents: `equal_texts_in_train`; `stories_in_train` and `texts_of_train_stories` (shares of the
         split's stories, and of its texts of known story); `texts_before_end_of_train` when `time` is given.
@@ -95,7 +95,7 @@ def _share(holds: NDArray[np.bool_]) -> float | None:
 
 
 def _auroc(label: NDArray[np.float32], score: NDArray[np.int64]) -> float | None:
-    from sklearn.metrics import roc_auc_score  # imported here: it costs a second, and most commands never audit
+    from sklearn.metrics import roc_auc_score  # imported here: it takes a second, and most commands do not audit
 
     if label.min() == label.max():
         return None

@@ -1,4 +1,4 @@
-"""Duplicate clusters: if a says the same as b and b as c, then a, b and c are one cluster (transitive closure).
+"""Duplicate clusters: the transitive closure of the duplicate pairs of train.
 
 Shape letters: N texts, P pairs.
 """
@@ -30,7 +30,7 @@ def components(count: int, left: NDArray[np.int64], right: NDArray[np.int64]) ->
 def duplicate_clusters(
     count: int, *, left: NDArray[np.int64], right: NDArray[np.int64], members: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Cluster of each text, as far as the given duplicate pairs tell.
+    """Cluster of each text that follows from the given duplicate pairs.
 
     Args:
         count: N, the number of texts.
@@ -49,7 +49,7 @@ def duplicate_clusters(
 
 
 def cluster_card(clusters: NDArray[np.int64], *, left: NDArray[np.int64], right: NDArray[np.int64]) -> dict[str, Any]:
-    """Counts of the clusters, and of the contradictions among the labels they were made from.
+    """Counts of the clusters, and of contradictory labels.
 
     Args:
         clusters: (N,) codes of `duplicate_clusters`.

@@ -1,7 +1,7 @@
-"""Dealing rows to train, val and test: by rows, by group, by time, balanced, by connected component.
+"""Splitting rows into train, val and test: by row, by group, by time, balanced, by connected component.
 
-Every function returns one *side* per row: 0, 1 or 2 for the splits of `SPLITS`, or `UNUSED`. The same seed deals
-the same way on every machine.
+Every function returns one *side* per row: 0, 1 or 2 for the splits of `SPLITS`, or `UNUSED`. The same seed gives
+the same split on every machine.
 
 Shape letters: R rows (documents or pairs).
 """
@@ -23,7 +23,7 @@ Side = NDArray[np.int8]
 
 
 def by_rows(count: int, *, fractions: Sequence[float], seed: int, strata: NDArray[np.int64] | None = None) -> Side:
-    """Deal rows at random, with the same shares of every stratum (class) on each side.
+    """Split rows at random, with the same shares of every stratum (class) on each side.
 
     Args:
         count: R.
@@ -51,7 +51,7 @@ def by_rows(count: int, *, fractions: Sequence[float], seed: int, strata: NDArra
 
 
 def by_group(groups: NDArray[np.int64], *, fractions: Sequence[float], seed: int) -> Side:
-    """Deal whole groups (stories): no group has rows on two sides. A row of unknown group is a group of its own.
+    """Split by whole groups (stories): no group has rows on two sides. A row of unknown group is a separate group.
 
     Args:
         groups: (R,) codes, `UNKNOWN` where there is none.
@@ -70,10 +70,10 @@ def by_group(groups: NDArray[np.int64], *, fractions: Sequence[float], seed: int
 
 
 def by_order(order: NDArray[np.int64], *, train: int | float, val: float, test: int | float) -> Side:
-    """Deal by time: the earliest rows are for training, the next ones are the test.
+    """Split by time: the earliest rows are train, the next ones are test.
 
-    The published protocol has no validation set. Validation is therefore carved from the *end of train*: the last
-    `val` of its rows, so that it lies between what is learnt and what is tested and no test row is touched.
+    The published protocol has no validation set. Validation is therefore taken from the end of train: the last `val`
+    of its rows, so that it lies between train and test and leaves test unchanged.
 
     Args:
         order: (R,) values to sort by, ascending (ties keep their row order).
@@ -106,7 +106,7 @@ def by_order(order: NDArray[np.int64], *, train: int | float, val: float, test: 
 def balanced(label: NDArray[np.float32], *, val: int, test: int, seed: int) -> Side:
     """Draw val and test at random with as many 1s as 0s; every other row is train.
 
-    As Wang, Hamza and Florian 2017 (arXiv:1702.03814) made theirs: 5,000 pairs of each class.
+    As in Wang, Hamza and Florian 2017 (arXiv:1702.03814): 5,000 pairs of each class.
 
     Args:
         label: (R,) 0 or 1.
@@ -138,12 +138,11 @@ def balanced(label: NDArray[np.float32], *, val: int, test: int, seed: int) -> S
 def by_component(
     count: int, left: NDArray[np.int64], right: NDArray[np.int64], *, fractions: Sequence[float], seed: int
 ) -> Side:
-    """Deal whole connected components of pairs that share texts: no text is on two sides.
+    """Split by connected components of pairs that share texts: no text is on two sides.
 
-    Components are shuffled and dealt to val, then to test, until each has its share of the *pairs*. A component
-    that alone would be more than half of such a share goes to train, however the shuffle falls: question
-    pair data hang together in one giant component. When too few pairs are left outside the giants, val and test
-    divide these in proportion.
+    Components are shuffled and assigned to val, then to test, until each has its share of the *pairs*. A component
+    that is larger than half of such a share always goes to train: question pairs typically form one giant
+    component. If too few pairs are left outside the giants, val and test divide these in proportion.
 
     Args:
         count: number of texts.
@@ -153,7 +152,7 @@ def by_component(
         seed: of the shuffle.
 
     Raises:
-        ValueError: if the pairs hang together so much that nothing is left for val or test.
+        ValueError: if the components are so large that nothing is left for val or test.
     """
     _, val, test = _checked(fractions)
     component = components(count, left, right)[left]
@@ -192,8 +191,8 @@ def thin(
         limit: rows to keep; all when None.
         seed: of the choice.
         strata: (R,) class of each row.
-        groups: (R,) codes. When given, rows are taken in handfuls from one group after another, so that what is
-            kept still has rows that belong together.
+        groups: (R,) codes. When given, a few rows are taken from one group after another, so that the
+            kept rows still form groups.
 
     Returns:
         (R,) sides, `UNUSED` for what is left out.
@@ -221,12 +220,12 @@ def thin(
 
 
 def _unknown_alone(groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same groups, but each row of unknown group is a group of its own."""
+    """The same groups, but each row of unknown group is a separate group."""
     return np.where(groups == UNKNOWN, groups.max(initial=0) + 1 + np.arange(len(groups)), groups)
 
 
 def _position_within(keys: NDArray[np.int64], order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each row: its place among the rows of the same key, taken in `order`; and how many rows have that key."""
+    """For each row: its position among the rows of the same key, in `order`, and the number of rows with that key."""
     _, codes, counts = np.unique(keys, return_inverse=True, return_counts=True)
     ranked = order[np.argsort(codes[order], kind="stable")]
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])

@@ -1,4 +1,4 @@
-"""Intervals of all-pairs AUROC and average precision, where pairs share documents and so are not independent.
+"""Intervals of all-pairs AUROC and average precision, where pairs share documents and are not independent.
 
 Both measures are smooth functions of the histogram, so each pair has an influence that depends on its score
 alone. What a cluster of documents (a story) contributes is the sum over the pairs that touch it, and the sum of

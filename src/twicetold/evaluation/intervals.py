@@ -1,10 +1,10 @@
-"""How far a figure can be trusted: 95 % intervals, and tests of two models on the same pairs.
+"""Uncertainty of measures: 95 % confidence intervals, and tests of two models on the same pairs.
 
 - AUROC: the variance of DeLong, DeLong & Clarke-Pearson 1988, by the midranks of Sun & Xu 2014 ("Fast
   implementation of DeLong's algorithm", IEEE Signal Processing Letters 21), on the logit scale.
 - Accuracy: Wilson 1927. Two accuracies: McNemar's exact test, and the interval of Agresti & Min 2005.
-- Everything else: the percentile bootstrap over pairs (Efron 1979), seeded, by counts instead of copies.
-- Means over documents: documents of one cluster (story) are not independent, so clusters are the unit.
+- Other measures: the percentile bootstrap over pairs (Efron 1979), seeded, with counts instead of copies.
+- Means over documents: documents of one cluster (story) are not independent, so the unit is the cluster.
 
 Shape letters: P pairs, R resamples, K distinct scores.
 """
@@ -52,7 +52,7 @@ def auroc_interval(scores: ArrayLike, labels: ArrayLike) -> Interval:
 
 
 def paired_auroc_test(scores_a: ArrayLike, scores_b: ArrayLike, labels: ArrayLike) -> PairedTest:
-    """DeLong's test whether two models differ in AUROC on the same (P,) pairs.
+    """DeLong's test of whether two models differ in AUROC on the same (P,) pairs.
 
     Raises:
         ValueError: if a score is not finite or only one class occurs.
@@ -79,10 +79,10 @@ def accuracy_interval(right: int, total: int) -> Interval:
 
 
 def mcnemar(right_a: ArrayLike, right_b: ArrayLike) -> PairedTest:
-    """McNemar's exact test whether two models differ in accuracy on the same (P,) pairs.
+    """McNemar's exact test of whether two models differ in accuracy on the same (P,) pairs.
 
     Args:
-        right_a: whether model a decided each pair rightly.
+        right_a: whether model a was right about each pair.
         right_b: the same for model b.
 
     Raises:
@@ -103,7 +103,7 @@ def mcnemar(right_a: ArrayLike, right_b: ArrayLike) -> PairedTest:
 def bootstrap_interval(statistic: Statistic, pairs: int, *, resamples: int = 1000, seed: int = 0) -> Interval:
     """Percentile interval of `statistic` over resamples of `pairs` rows.
 
-    Resamples on which it is undefined (NaN, say because no positive was drawn) are left out.
+    Resamples on which it is undefined (NaN, for example because no positive was drawn) are left out.
 
     Raises:
         ValueError: if it is undefined on all of them.
@@ -170,7 +170,7 @@ def spearman_statistic(scores: ArrayLike, grades: ArrayLike) -> Statistic:
 
 
 def confusion_intervals(confusion: Confusion, *, resamples: int = 1000, seed: int = 0) -> dict[str, Interval]:
-    """Intervals of precision, recall, F1 and MCC: resampling pairs is drawing the four counts."""
+    """Intervals of precision, recall, F1 and MCC: resampling pairs is the same as drawing the four counts."""
     cells = np.array(
         [confusion.true_positive, confusion.false_positive, confusion.false_negative, confusion.true_negative]
     )
@@ -193,7 +193,7 @@ def clustered_mean_interval(values: Floats, clusters: NDArray[np.int64]) -> Inte
 
 
 def logit_interval(value: float, variance: float) -> Interval:
-    """Normal interval of a figure between 0 and 1 on the logit scale, which keeps it between them."""
+    """Normal interval of a value between 0 and 1, computed on the logit scale so that it stays between them."""
     if not 0 < value < 1:
         return value, value
     centre = math.log(value / (1 - value))
@@ -219,7 +219,7 @@ def _delong(scores: list[ArrayLike], labels: ArrayLike) -> tuple[Floats, Floats]
 
 
 def _covariance(rows: list[Floats]) -> Floats:
-    """Sample covariance; one observation tells no variance, and none is added for it."""
+    """Sample covariance; a single observation adds nothing."""
     centred = np.stack(rows) - np.mean(rows, axis=1, keepdims=True)
     return np.asarray(centred @ centred.T / max(centred.shape[1] - 1, 1))
 

@@ -1,4 +1,4 @@
-"""Measures of scored pairs: of a decision (accuracy, F1, MCC), of a probability, of graded agreement.
+"""Measures of scored pairs: of decisions (accuracy, F1, MCC), probabilities, and agreement with grades.
 
 Ranking measures (AUROC, average precision, ROC curve) are methods of `ranking.ScoreCounts`.
 
@@ -33,18 +33,18 @@ class Confusion:
 
     @property
     def accuracy(self) -> float:
-        """Share of right decisions."""
+        """Fraction of correct decisions."""
         right = self.true_positive + self.true_negative
         return _ratio(right, right + self.false_positive + self.false_negative)
 
     @property
     def precision(self) -> float:
-        """Share of duplicates among what was called one."""
+        """Fraction of duplicates among the pairs that are predicted to be duplicates."""
         return _ratio(self.true_positive, self.true_positive + self.false_positive)
 
     @property
     def recall(self) -> float:
-        """Share of the duplicates that were called one."""
+        """Fraction of the duplicates that are predicted to be duplicates."""
         return _ratio(self.true_positive, self.true_positive + self.false_negative)
 
     @property
@@ -60,7 +60,7 @@ class Confusion:
 
 
 def log_losses(probability: ArrayLike, labels: ArrayLike) -> Floats:
-    """(P,) negative log-likelihood of each label; probabilities are kept off 0 and 1 by float64's precision."""
+    """(P,) negative log-likelihood of each label; probabilities are clipped away from 0 and 1."""
     edge = np.finfo(np.float64).eps
     likely = np.clip(np.asarray(probability, dtype=np.float64), edge, 1 - edge)
     return np.asarray(np.where(np.asarray(labels).astype(bool), -np.log(likely), -np.log1p(-likely)))
@@ -72,7 +72,7 @@ def squared_errors(probability: ArrayLike, labels: ArrayLike) -> Floats:
 
 
 def pearson(scores: ArrayLike, grades: ArrayLike) -> float:
-    """Linear correlation; 0 if either side is constant, as a constant tells nothing about the other.
+    """Linear correlation; 0 if either side is constant.
 
     Raises:
         ValueError: if a number is not finite.

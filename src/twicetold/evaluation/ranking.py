@@ -1,7 +1,7 @@
-"""How well scores rank positives above negatives, read off the counts of both at each distinct score.
+"""Ranking measures, computed from the counts of positives and negatives at each distinct score.
 
-A list of pairs and a histogram over billions of pairs both come down to such counts, so each measure is
-written once. Definitions as in scikit-learn: pairs of one score are one step of the curve.
+A list of pairs and a histogram over billions of pairs both give such counts, so each measure is written once.
+Definitions are those of scikit-learn: pairs of one score are one step of the curve.
 
 Shape letters: K distinct scores, P pairs, C points of a curve.
 """
@@ -38,8 +38,8 @@ class RocCurve:
     def thinned(self, points: int = CURVE_POINTS) -> "RocCurve":
         """At most `points` corners of the curve, both ends among them.
 
-        Of a longer curve those are kept that come first at or after equally spaced positions along it,
-        where the position of a corner is fpr + tpr.
+        A longer curve keeps the first corner at or after each of equally spaced positions, where the position of a
+        corner is fpr + tpr.
         """
         if len(self.fpr) <= points:
             return self
@@ -96,7 +96,7 @@ class ScoreCounts:
         return int(self.negative.sum())
 
     def auroc(self) -> float:
-        """Chance that a positive scores above a negative, ties counting one half (0.5 for a constant score)."""
+        """Probability that a positive scores above a negative; ties count one half (0.5 for a constant score)."""
         below = np.cumsum(self.negative) - self.negative / 2
         return float(np.dot(self.positive / self.positives, below / self.negatives))
 
@@ -105,7 +105,7 @@ class ScoreCounts:
         return float(np.dot(self.positive / self.positives, self.precision_from_top()))
 
     def precision_from_top(self) -> Floats:
-        """(K,) share of positives among everything that scores at least as high."""
+        """(K,) fraction of positives among all pairs that score at least as high."""
         true, false = at_least(self.positive), at_least(self.negative)
         return np.asarray(true / np.maximum(true + false, 1), dtype=np.float64)
 
@@ -120,10 +120,10 @@ class ScoreCounts:
         return RocCurve(fpr[bend] / self.negatives, tpr[bend] / self.positives)
 
     def resolution_error(self) -> float:
-        """Largest change of `auroc` if scores that are equal here were told apart at a finer resolution."""
+        """Largest possible change of `auroc` if equal scores were distinguished at a finer resolution."""
         return float(np.dot(self.positive / self.positives, self.negative / self.negatives) / 2)
 
 
 def at_least(counts: NDArray[Any]) -> NDArray[Any]:
-    """(K,) for each place, the sum of `counts` from there to the end."""
+    """(K,) sum of `counts` from each position to the end."""
     return np.asarray(np.cumsum(counts[::-1])[::-1])

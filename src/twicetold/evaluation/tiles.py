@@ -1,11 +1,10 @@
-"""Similarities of tiles of documents as whole numbers: the part of all-pairs evaluation that costs time.
+"""Similarities of tiles of documents as integers: the expensive part of all-pairs evaluation.
 
 A score is rounded to the nearest of `bins + 1` equally spaced values. The scale is folded into the left
 vectors and the offset into the product, so that one matrix product and one cast give histogram indices.
 
-This uses torch, unlike the rest of evaluation: `torch.bincount` takes 32-bit indices and runs without the
-interpreter lock (0.45 ns an entry per core against 1.2 ns for `numpy.bincount`, which two threads do not
-speed up), and its threads can each be given a serial matrix product.
+Unlike the rest of evaluation, this uses torch: `torch.bincount` takes 32-bit indices and releases the interpreter
+lock. It needs 0.45 ns per entry and core; `numpy.bincount` needs 1.2 ns and does not gain from threads.
 
 Shape letters: M documents, r and c rows of two tiles, d dimensions.
 """
@@ -36,12 +35,12 @@ class ScoreScale:
 
     @property
     def width(self) -> float:
-        """Distance of neighbouring values: the resolution."""
+        """Distance between neighbouring values: the resolution."""
         return (self.high - self.low) / self.bins
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """(bins + 1,) the score each index stands for."""
+        """(bins + 1,) score of each index."""
         return np.linspace(self.low, self.high, self.bins + 1)
 
     @property
@@ -51,17 +50,17 @@ class ScoreScale:
 
     @property
     def offset(self) -> float:
-        """What to add to factor × score so that cutting off the fraction rounds to the nearest index."""
+        """Number to add to factor × score so that truncation rounds to the nearest index."""
         return -self.low * self.factor + 0.5
 
     @classmethod
     def covering(cls, vectors: DocumentVectors, *, bins: int) -> "ScoreScale":
-        """A scale that holds every similarity, bounded by Cauchy-Schwarz; score 0 is one of its values.
+        """A scale that contains every similarity (by Cauchy-Schwarz) and has 0 among its values.
 
         Unit vectors (cosine) give exactly [-1, 1], non-negative sparse ones [0, bound].
 
         Raises:
-            ValueError: if `bins` is odd, below 2, or beyond what a float32 index can tell apart.
+            ValueError: if `bins` is odd, below 2, or larger than float32 can represent as an index.
         """
         if not 2 <= bins <= 2**20 or bins % 2:
             raise ValueError(f"bins must be even and between 2 and {2**20}, got {bins}")
@@ -130,7 +129,7 @@ class SparseTiles:
 
 
 def tiles_of(vectors: DocumentVectors, scale: ScoreScale, *, order: NDArray[np.int64]) -> Tiles:
-    """The documents, put in `order`, ready to be scored tile by tile."""
+    """The documents in `order`, to be scored tile by tile."""
     left, right = vectors.left[order], vectors.right[order]
     if sparse.issparse(left):
         return SparseTiles(
@@ -151,8 +150,8 @@ def tiles_of(vectors: DocumentVectors, scale: ScoreScale, *, order: NDArray[np.i
 class Tiling:
     """Documents sorted by group and cut so that a tile holds whole groups, or a part of one group.
 
-    Two different tiles are then either parts of one group, and all their pairs are within it, or none is.
-    Only inside a tile do pairs have to be told apart.
+    Two different tiles are then either parts of one group, so that all their pairs are within it, or have no group in
+    common. Pairs only have to be distinguished inside a tile.
     """
 
     order: NDArray[np.int64]
@@ -161,7 +160,7 @@ class Tiling:
     """(M,) int64 group of each, in that order."""
     parts: list[slice]
     group: list[int | None]
-    """For each tile the group that it is a part of; None if it holds whole groups."""
+    """For each tile, the group that it is a part of; None if it holds whole groups."""
 
     @classmethod
     def of(cls, codes: NDArray[np.int64], *, size: int = TILE) -> "Tiling":

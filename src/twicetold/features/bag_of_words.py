@@ -1,6 +1,6 @@
-"""Binary bag of words: which words of the vocabulary a text contains.
+"""Binary bag of words: the words of the vocabulary that a text contains.
 
-Input of the denoising autoencoder (Okura et al. 2016) and of the `binary_count` baseline.
+It is the input of the denoising autoencoder (Okura et al. 2016) and of the `binary_count` baseline.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""BM25 weights: each text both as a query (its word counts) and as a document (its BM25 impacts).
+"""BM25 weights: each text as a query (word counts) and as a document (BM25 impacts).
 
 The BM25 score of a query q and a document d is a dot product, Σ_t tf(t, q) · impact(t, d), so both halves are
 sparse rows over one vocabulary, held side by side: columns [0, V) are the query's, [V, 2V) the document's.
@@ -26,7 +26,7 @@ class Bm25Weights(BaseEstimator):
 
     Args:
         k1: saturation of the term frequency.
-        b: how far length is normalised, 0 to 1.
+        b: degree of length normalisation, 0 to 1.
         stop_words: `"english"` for scikit-learn's list, or None.
 
     Attributes:

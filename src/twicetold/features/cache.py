@@ -1,4 +1,4 @@
-"""Feature rows of a corpus on disk, so that a second use maps them into memory instead of making them again."""
+"""Cache of the feature rows of a corpus on disk, which are memory-mapped when they are used again."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ def feature_rows(featuriser: Featuriser, corpus: Corpus, folder: Path, *, key: s
 
 
 def inputs_of(featuriser: Featuriser, corpus: Corpus, rows: NDArray[np.int64]) -> Texts:
-    """What the featuriser reads of some texts: the texts, or the columns that its attribute `fields` names.
+    """Input of the featuriser for some texts: the texts, or the columns that its attribute `fields` names.
 
     A field that the corpus lacks is empty in every row.
     """

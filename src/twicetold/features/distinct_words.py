@@ -1,7 +1,7 @@
-"""Texts to words without a loop per text: one flat array of code points, cut wherever a character is no letter.
+"""Words of many texts without a loop per text: one flat array of code points, split at every non-letter.
 
-Words are runs of letters and digits, lower-cased. They are written out once each and then referred to by number, so
-that whatever is costly is done per distinct word of a chunk, of which there are few (Zipf 1949), not per word.
+Words are runs of letters and digits, lower-cased. Each distinct word of a chunk is stored once and referred to by
+number, so that expensive operations run once per distinct word.
 
 Shape letters: N texts of a chunk, W their words, D distinct words.
 """
@@ -45,7 +45,7 @@ def split(texts: Sequence[str]) -> Iterator[Words]:
 
 
 def encoded(words: Sequence[str]) -> pa.BinaryArray:
-    """Words as `Words.distinct` has them."""
+    """Words in the form of `Words.distinct`."""
     return pa.array([LONG.sub(chr(BEYOND), word).encode("utf-16-le") for word in words], pa.binary())
 
 

@@ -1,4 +1,4 @@
-"""The word hashing report: how many words go into how few letter n-grams, and how many cannot be told apart there.
+"""The word hashing report: numbers of words and of letter n-grams, and of words that cannot be distinguished by them.
 
 Huang et al., Learning Deep Structured Semantic Models for Web Search using Clickthrough Data, CIKM 2013, table 1.
 """

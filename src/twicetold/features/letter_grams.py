@@ -51,7 +51,7 @@ def letter_grams(words: pa.BinaryArray, size: int) -> tuple[NDArray[np.uint64], 
 
 
 def as_strings(grams: NDArray[np.uint64], size: int) -> list[str]:
-    """n-grams to read and to store."""
+    """n-grams as strings."""
     shifts = np.arange(16 * (size - 1), -1, -16, dtype=np.uint64)
     letters = (grams[:, None] >> shifts & np.uint64(0xFFFF)).astype("<u2").tobytes().decode("utf-16-le")
     return [letters[start : start + size] for start in range(0, len(letters), size)]
@@ -68,7 +68,7 @@ def as_numbers(grams: Sequence[str], size: int) -> NDArray[np.uint64]:
 def find(
     sorted_values: NDArray[np.generic], values: NDArray[np.generic]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Place of each value among sorted ones, and whether it is there at all."""
+    """Position of each value in a sorted array, and whether it is present."""
     if not len(sorted_values):
         return np.zeros(len(values), np.int64), np.zeros(len(values), bool)
     place = np.minimum(np.searchsorted(sorted_values, values), len(sorted_values) - 1)
@@ -76,7 +76,7 @@ def find(
 
 
 def colliding(grams: NDArray[np.uint64], offsets: NDArray[np.int64]) -> int:
-    """How many words share all their n-grams, with their counts, with another word."""
+    """Number of words whose n-grams, with counts, are those of another word as well."""
     word = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     ordered = grams[np.lexsort((grams, word))]
     buffers = [None, pa.py_buffer((8 * offsets).astype(np.int64)), pa.py_buffer(ordered)]

@@ -1,8 +1,8 @@
-"""TF-IDF over letter n-grams of words in place of words.
+"""TF-IDF over the letter n-grams of words.
 
-Two spellings, or two forms of a word, share most of their letter n-grams, so texts are alike before anything is learnt
-that no whole word connects. The n-grams are those of word hashing, `#good#` as #go, goo, ood, od# (Huang et al., CIKM
-2013, section 3.2); the weights those of `tfidf`.
+Two spellings or forms of a word share most of their letter n-grams, so texts can be similar without a common word. The
+n-grams are those of word hashing, `#good#` as #go, goo, ood, od# (Huang et al., CIKM 2013, section 3.2). The weights
+are those of `tfidf`.
 
 Shape letters: N texts, K stored entries.
 """

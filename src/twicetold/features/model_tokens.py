@@ -1,8 +1,8 @@
-"""Texts as sequences of a pretrained transformer's own tokens, its special ones included ([CLS] ... [SEP]).
+"""Texts as sequences of a pretrained transformer's tokens, including special tokens ([CLS] ... [SEP]).
 
 Nothing is learnt from the train texts. Tokens are numbered from 1, one more than the model's own ids; 0 is its unknown
-token. The fitted state holds tokenizer and architecture, so that a saved model needs neither the model's folder nor the
-hub again; the weights are saved with the encoder, which begins with them.
+token. The fitted state contains tokenizer and architecture, so that a saved model needs neither the model's folder nor
+the hub. The weights are saved with the encoder, which is initialised with them.
 
 Shape letters: N texts, K tokens.
 """
@@ -30,14 +30,14 @@ class ModelTokens(BaseEstimator):
 
     Args:
         model: folder, or name in the mirror or at the Hugging Face hub.
-        pretrained_on: what it has seen, in words; the report shows it beside every result.
+        pretrained_on: description of its training data; the report shows it beside every result.
         max_length: tokens of a text that are read, special ones included.
 
     Attributes:
         tokenizer_: as JSON of the `tokenizers` library.
         architecture_: configuration of the network, as JSON.
-        unknown_: the model's id of its unknown token; None where it knows every character.
-        special_: the model's ids of tokens that stand for no text.
+        unknown_: the model's id of its unknown token; None if it has none.
+        special_: the model's ids of special tokens.
     """
 
     ordered = True

@@ -1,4 +1,4 @@
-"""Fitted featurisers within another one, whose state is saved with it, under their names."""
+"""Fitted featurisers inside another one, whose state is saved with it under their names."""
 
 from typing import Any
 
@@ -8,14 +8,14 @@ from twicetold.features.rows import Featuriser
 
 
 def keep(owner: Any, name: str, fitted: Featuriser) -> None:
-    """Hand the fitted attributes of a part to its owner, as `<name>__<attribute>`; not its card."""
+    """Copy the fitted attributes of a part, except its card, to its owner as `<name>__<attribute>`."""
     for attribute, value in vars(fitted).items():
         if attribute.endswith("_") and attribute != "card_":
             setattr(owner, f"{name}__{attribute}", value)
 
 
 def kept(owner: Any, name: str, part: Featuriser) -> Any:
-    """The part as it was fitted, from what its owner keeps."""
+    """The fitted part, restored from the attributes of its owner."""
     fitted, prefix = clone(part), f"{name}__"
     for attribute, value in vars(owner).items():
         if attribute.startswith(prefix):

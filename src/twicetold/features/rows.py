@@ -1,7 +1,7 @@
 """Feature rows of a whole corpus in compressed sparse row form, and batches gathered from them.
 
-Three flat arrays, memory-mapped from disk: a batch of B rows is one vectorised gather, whatever B is, and no
-row is ever as wide as the vocabulary.
+The rows are three flat arrays, memory-mapped from disk. A batch of B rows is one vectorised gather for any B, and rows
+are never dense.
 
 Shape letters: N rows, K stored entries, B rows of a batch.
 """
@@ -74,10 +74,10 @@ class CsrRows:
         )
 
     def followed_by(self, more: "CsrRows") -> Self:
-        """These rows and after them those of further texts, in memory.
+        """These rows followed by those of further texts, in memory.
 
         Raises:
-            ValueError: if the two are not of one featuriser: of other width, or with values where the others have none.
+            ValueError: if the widths differ, or only one side has values.
         """
         if self.width != more.width or (self.values is None) != (more.values is None):
             raise ValueError(
@@ -95,10 +95,10 @@ class CsrRows:
         )
 
     def beside(self, more: "CsrRows") -> Self:
-        """These columns and after them those of other rows of the same texts, in memory; entries keep their order.
+        """These columns followed by those of other rows of the same texts, in memory; entries keep their order.
 
         Raises:
-            ValueError: if there are more rows on one side.
+            ValueError: if the numbers of rows differ.
         """
         if len(self) != len(more):
             raise ValueError(f"expected rows of the same texts on both sides, got {len(self)} and {len(more)}")
@@ -142,8 +142,8 @@ class CsrRows:
 class Featuriser(Protocol):
     """A scikit-learn transformer from texts to sparse rows.
 
-    Fitted on train texts only; fitted state lives in attributes that end in `_`, as strings, numbers, lists
-    of them or arrays, so that `saved.save_fitted` can write it without pickle.
+    It is fitted on train texts only. Fitted state is in attributes that end in `_`, as strings, numbers, lists
+    of these or arrays, so that `saved.save_fitted` can write it without pickle.
     """
 
     def fit(self, texts: Texts) -> Self:
@@ -156,7 +156,7 @@ class Featuriser(Protocol):
 
     @property
     def shape(self) -> Mapping[str, Any]:
-        """What an encoder must know of its features, as constructor arguments: at least `width`."""
+        """Constructor arguments of an encoder that describe its features: at least `width`."""
         ...
 
     # Optional attributes: `ordered = True` where rows are sequences, which are then batched by length;

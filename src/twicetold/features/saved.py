@@ -1,4 +1,4 @@
-"""Fitted state of a featuriser on disk: arrays in safetensors, the rest in JSON, never a pickle."""
+"""Fitted state of a featuriser on disk: arrays in safetensors, the rest in JSON, no pickle."""
 
 import hashlib
 import json
@@ -31,12 +31,12 @@ def load_fitted(featuriser: T, folder: Path) -> T:
 
 
 def same_fitted(one: Any, other: Any) -> bool:
-    """Whether two featurisers learnt the same, one of them from disk perhaps."""
+    """Whether two featurisers have the same fitted state."""
     return fitted_digest(one) == fitted_digest(other)
 
 
 def fitted_digest(featuriser: Any) -> str:
-    """SHA-256 of what a featuriser learnt: two of one digest make the same rows, if their settings are the same."""
+    """SHA-256 of the fitted state. Featurisers with the same digest and settings make the same rows."""
     arrays, rest = _fitted(featuriser)
     total = hashlib.sha256(rest.encode())
     for name, array in sorted(arrays.items()):

@@ -1,10 +1,10 @@
-"""Texts cut into words or characters, all of a chunk at once in array operations on its UTF-8 bytes.
+"""Tokenization into words or characters, by array operations on the UTF-8 bytes of a chunk of texts.
 
-Words follow the Penn Treebank's tokeniser (the one behind `nltk.word_tokenize` and GloVe) where it matters: every
-punctuation mark is a token, and clitics are cut off, so that `don't` and `do n't`, already cut, are the same words.
-In short: runs of letters, digits and underscores, held together by a hyphen or an apostrophe between two of them
-(`well-known`, `o'clock`) and by a point or comma between two digits (`3.5`, `10,000`); `'s 'm 'd 't 're 've 'll` and
-`n't` are tokens of their own; so is every other visible character. Curved quotes and long dashes count as plain ones.
+Words mostly follow the Penn Treebank's tokeniser (used by `nltk.word_tokenize` and GloVe): every punctuation mark is a
+token, and clitics are split off, so that `don't` and the tokenized `do n't` give the same words. Words are runs of
+letters, digits and underscores, joined by a hyphen or an apostrophe between two of them (`well-known`, `o'clock`) and
+by a point or comma between two digits (`3.5`, `10,000`). `'s 'm 'd 't 're 've 'll` and `n't` are separate tokens, and
+so is every other visible character. Curved quotes and long dashes are treated as plain ones.
 
 Shape letters: N texts, K tokens, U distinct tokens, L bytes of a chunk.
 """
@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 CHUNK = 20_000  # texts at a time: some MB of bytes, which stay in cache
-MARGIN = 4  # blanks around a chunk, so that looking at neighbours never leaves it
+MARGIN = 4  # blanks around a chunk, so that neighbours are always inside it
 BETWEEN = "\n"  # texts of a chunk
 PLAIN = {
     "\u2018": "'",
@@ -33,7 +33,7 @@ PLAIN = {
     "\u3000": " ",
     "\u200b": "",
 }
-QUOTES = {"``": '"', "''": '"'}  # what the Penn Treebank's tokeniser makes of them
+QUOTES = {"``": '"', "''": '"'}  # as in the Penn Treebank's tokeniser
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Mask: TypeAlias = NDArray[np.bool_]
@@ -57,12 +57,12 @@ class Tokens:
 
 
 def words(texts: Sequence[str], *, lower_case: bool) -> Tokens:
-    """Cut texts into words."""
+    """Split texts into words."""
     return _cut(texts, _word_marks, lower_case=lower_case, quotes=True)
 
 
 def characters(texts: Sequence[str], *, lower_case: bool) -> Tokens:
-    """Cut texts into characters, blanks between words included."""
+    """Split texts into characters, including the spaces between words."""
     return _cut(texts, _character_marks, lower_case=lower_case, quotes=False)
 
 
@@ -159,7 +159,7 @@ def _between(mask: Mask) -> Mask:
 
 
 def _shifted(mask: Mask, by: int) -> Mask:
-    """What stands `by` places before; the margin is blank, so that nothing comes round the end."""
+    """The value `by` positions before; the margin is blank, so nothing wraps around."""
     return np.roll(mask, by)
 
 

@@ -1,7 +1,7 @@
 """Texts as sequences of subwords: byte pair encoding, learnt on the train texts.
 
 Sennrich, Haddow and Birch, Neural Machine Translation of Rare Words with Subword Units, ACL 2016 (arXiv:1508.07909).
-Merges never cross words, so each distinct word is taken apart once, however often it occurs.
+Merges never cross words, so each distinct word is split once.
 
 Shape letters: N texts, W words, K subwords, U distinct words.
 """
@@ -67,7 +67,7 @@ class Subwords(BaseEstimator):
         tokens = words(texts, lower_case=self.lower_case)
         if not len(tokens.codes):
             raise ValueError(f"the {len(tokens)} train texts have no word to learn subwords from")
-        # The library would cut a larger alphabet in another order each time; one of the right size it leaves alone.
+        # The library truncates a larger alphabet in random order; it leaves one of the right size unchanged.
         letters = characters(texts, lower_case=self.lower_case)
         alphabet = [BEGIN_OF_WORD, *vocabulary_of(letters, min_df=1, max_size=self.max_alphabet)]
         tokenizer: Any = Tokenizer(models.BPE(unk_token=UNKNOWN_SUBWORD))
@@ -102,7 +102,7 @@ class Subwords(BaseEstimator):
 
     @staticmethod
     def _known(pieces: NDArray[np.int32], length: NDArray[np.int64], *, mark: int) -> NDArray[np.bool_]:
-        """Which pieces are of a word that has one besides its mark: a mark alone says nothing about a word."""
+        """Which pieces belong to a word with at least one known piece besides its mark."""
         word = np.repeat(np.arange(len(length)), length)
         known = np.bincount(word, (pieces != UNKNOWN_TOKEN) & (pieces != mark), minlength=len(length)) > 0
         return known[word]

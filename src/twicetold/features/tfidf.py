@@ -1,4 +1,4 @@
-"""TF-IDF rows of unit length: word counts weighted by how rare a word is in the train texts."""
+"""TF-IDF rows of unit length: word counts weighted by inverse document frequency in the train texts."""
 
 from collections.abc import Sequence
 from typing import Self

@@ -1,6 +1,6 @@
-"""Texts as sequences of numbered words or characters, for encoders that read in order.
+"""Texts as sequences of numbered words or characters, for sequence encoders.
 
-Numbers go by how many train texts a token occurs in; 0 is any token that the vocabulary lacks.
+Tokens are numbered by falling document frequency in train, from 1; 0 is any token outside the vocabulary.
 
 Shape letters: N texts, K tokens, V size of the vocabulary, D dimensions of pretrained vectors.
 """
@@ -174,7 +174,7 @@ def vocabulary_of(tokens: Tokens, *, min_df: int, max_size: int | None) -> list[
 
 
 def occurrences(tokens: Tokens, vocabulary: Sequence[str]) -> NDArray[np.int64]:
-    """(width,) how often each number occurs; 0 for unknown tokens, which are nobody's occurrences."""
+    """(width,) how often each number occurs; 0 for unknown tokens."""
     found = np.bincount(_numbers(tokens, vocabulary)[tokens.codes], minlength=len(vocabulary) + 1).astype(np.int64)
     found[UNKNOWN_TOKEN] = 0
     return found

@@ -1,8 +1,8 @@
-"""Pretrained word vectors in GloVe's text format: a word and its numbers a line, separated by blanks.
+"""Pretrained word vectors in GloVe's text format: one word and its numbers per line, separated by spaces.
 
 Pennington, Socher and Manning, GloVe: Global Vectors for Word Representation, EMNLP 2014; public domain (PDDL).
 
-Shape letters: W words that are looked up, D dimensions.
+Shape letters: W requested words, D dimensions.
 """
 
 import os

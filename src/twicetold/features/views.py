@@ -1,4 +1,4 @@
-"""Several views of a text side by side: each view has its own fields, featuriser and range of columns.
+"""Several views of a text side by side. Each view has its fields, its featuriser and its range of columns.
 
 Elkahky, Song and He, A Multi-View Deep Learning Approach for Cross Domain User Modeling in Recommendation Systems,
 WWW 2015.
@@ -33,7 +33,7 @@ class View(BaseEstimator):
         self.featuriser = featuriser
 
     def read(self, texts: Texts) -> list[str]:
-        """(N,) what it reads; a field that is not there is empty."""
+        """(N,) text of the view; a missing field is empty."""
         columns = texts if isinstance(texts, Mapping) else {"text": texts}
         empty = [""] * len(columns["text"])
         return list(map(" ".join, zip(*(columns.get(field, empty) for field in self.fields), strict=True)))
@@ -63,7 +63,7 @@ class Views(BaseEstimator):
         """Fit every view.
 
         Raises:
-            ValueError: if a view finds nothing to read, say because the corpus lacks its fields.
+            ValueError: if the fields of a view are empty in all texts, for example because the corpus lacks them.
         """
         widths: list[int] = []
         self.card_: dict[str, Any] = {}

@@ -1,12 +1,12 @@
-"""A text as a sequence of words, each of them as itself and as its letter n-grams: input of fastText.
+"""A text as a sequence of words with their letter n-grams: input of fastText.
 
 Bojanowski, Grave, Joulin and Mikolov, Enriching Word Vectors with Subword Information, TACL 2017, section 3.2. One flat
 row carries both levels: each word begins with its number, 0 for a word that is not in the vocabulary, and its n-grams
 follow as columns beyond those of the words. The values of a word's entries sum to its weight, so that its vector is the
 mean of those of its parts, as in the authors' program (their paper takes the sum).
 
-Two things are not as published. n is 3 and 4, where the paper has 3 to 6; and n-grams are those of train, each with a
-column of its own, where the paper hashes all of them into two million.
+Two things differ from the paper: n is 3 and 4 instead of 3 to 6, and each n-gram of train has a column, whereas the
+paper hashes all n-grams into two million columns.
 
 Words may come with pretrained vectors besides, those that train lacks as well: of a file (`vectors`), of a transformer
 that reads them one by one (`distilled`), or of both, side by side. Of either kind, vectors lie about their mean and are
@@ -95,7 +95,7 @@ class WordGrams(BaseEstimator):
         self._vectors = np.hstack([alike(kind) for kind in found]) if found else None
         self.given_ = 0 if self._vectors is None else self._vectors.shape[1]
         self.counts_ = occurrences(tokens, self.vocabulary_)
-        self.counts_[1 + len(learnt) :] = 0  # too rare to be learnt
+        self.counts_[1 + len(learnt) :] = 0  # too rare to have learnt vectors
         spelt = encoded(learnt)
         self.grams_: list[str] = [
             g for size in SIZES for g in as_strings(np.unique(letter_grams(spelt, size)[0]), size)

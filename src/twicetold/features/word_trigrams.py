@@ -1,8 +1,9 @@
-"""A text as a sequence of words, each of them hashed into its letter trigrams: input of CDSSM and LSTM-DSSM.
+"""A text as a sequence of words, each as its letter trigrams: input of CDSSM and LSTM-DSSM.
 
 Shen et al., A Latent Semantic Model with Convolutional-Pooling Structure for Information Retrieval, CIKM 2014.
 
-One flat row carries both levels. A 0 begins each word, and the word's trigrams follow as columns counted from 1:
+One flat row holds both levels: each word begins with a 0, followed by its trigrams as columns counted from 1. For
+example,
 the words #a#, #an# are [0, #a#, 0, #an, an#].
 
 Shape letters: N texts, W words of a chunk.

@@ -1,4 +1,4 @@
-"""Why two texts have their score: what each term of the one adds to it together with each term of the other.
+"""Contributions to a score: what each pair of terms, one from each text, adds to it.
 
 Where embeddings are linear in the feature rows, x A for queries and y B for documents, a score is a sum over pairs of
 columns:
@@ -6,7 +6,7 @@ columns:
     score = s t (x A) · (y B) = Σ_i Σ_j  s t x_i y_j ⟨A_i, B_j⟩     s, t: 1 / length for a cosine, 1 for a dot product
 
 The weights of a dimension, a column of A, are what Tang et al. 2020 (FILM, arXiv:2010.05523, figure 5) show: rows of
-their L = Aᵀ. A contribution is a fact about the model. That the model is right about the texts does not follow from it.
+their L = Aᵀ. A contribution describes the model. It does not show that the model is right about the texts.
 
 Shape letters: P left and Q right terms, K entries of a text, V feature columns, E dimensions.
 """
@@ -31,7 +31,7 @@ from twicetold.scoring import Scorer, matrix_of
 
 @dataclass(frozen=True)
 class Explanation:
-    """A score and what it is made of."""
+    """A score and the contributions that add up to it."""
 
     left: tuple[str, ...]
     """(P,) terms of the left text."""
@@ -40,10 +40,10 @@ class Explanation:
     contribution: NDArray[np.float64]
     """(P, Q) of each pair of terms; they add up to the score."""
     score: float
-    """As the model gives it."""
+    """As returned by the model."""
 
     def largest(self, count: int) -> list[tuple[str, str, float]]:
-        """The pairs of terms that count most for or against, largest first; none that counts for nothing."""
+        """The pairs of terms with the largest contributions by absolute value, without those of 0."""
         flat = self.contribution.ravel()
         order = np.argsort(-np.abs(flat), kind="stable")[:count]
         rows, columns = np.divmod(order[flat[order] != 0], max(len(self.right), 1))
@@ -51,7 +51,7 @@ class Explanation:
         return [(self.left[i], self.right[j], v) for i, j, v in zip(rows, columns, values, strict=True)]
 
     def folded(self, most: int) -> "Explanation":
-        """The same with at most `most` terms on a side: the others, which count least, are added up into one."""
+        """The same with at most `most` terms on a side: those with the smallest contributions are added up into one."""
         rows, left = _folding(self.left, np.abs(self.contribution).sum(1), most)
         columns, right = _folding(self.right, np.abs(self.contribution).sum(0), most)
         return Explanation(left, right, rows @ self.contribution @ columns.T, self.score)
@@ -60,12 +60,12 @@ class Explanation:
 def explain(scorer: Scorer, left: str, right: str) -> Explanation:
     """Contributions of the terms of two texts to their score.
 
-    A term that comes several times in a text, or fills several columns, is added up.
+    The contributions of a term that occurs several times, or has several columns, are added up.
 
     Args:
         scorer: a trained model.
         left: a text.
-        right: the other one.
+        right: the other text.
 
     Raises:
         TypeError: if the family is not linear.
@@ -121,7 +121,7 @@ def linear(encoder: Encoder) -> Linear:
     """The same encoder.
 
     Raises:
-        TypeError: if its family is not linear; says which are.
+        TypeError: if its family is not linear; the message lists the linear families.
     """
     if isinstance(encoder, Linear):
         return encoder
@@ -146,7 +146,7 @@ def linear_families() -> list[str]:
 
 
 def names_of(featuriser: Featuriser) -> NDArray[np.object_]:
-    """(V,) what each feature column stands for; its number, if the featuriser does not tell."""
+    """(V,) name of each feature column; its number, if the featuriser has no names."""
     if hasattr(featuriser, "get_feature_names_out"):
         names: NDArray[np.object_] = featuriser.get_feature_names_out()
         return names
@@ -156,7 +156,7 @@ def names_of(featuriser: Featuriser) -> NDArray[np.object_]:
 def _terms(
     rows: CsrRows, row: int, names: NDArray[np.object_], column_map: Any, vector: Any
 ) -> tuple[tuple[str, ...], Any]:
-    """The P terms of a text in order of appearance, and (P, E) what each adds to its search vector, (1, E)."""
+    """The P terms of a text in order of appearance, and (P, E) what each adds to the text's search vector (1, E)."""
     entries = slice(rows.indptr[row], rows.indptr[row + 1])
     columns = np.asarray(rows.indices[entries])
     values = np.ones(len(columns)) if rows.values is None else np.asarray(rows.values[entries], np.float64)
@@ -174,7 +174,7 @@ def _length(vector: Any) -> float:
 
 
 def _folding(terms: Sequence[str], weight: NDArray[np.float64], most: int) -> tuple[Any, tuple[str, ...]]:
-    """(P', P) which terms are added up into which, and what the new ones are called."""
+    """(P', P) matrix that adds up terms, and the names of the P' results."""
     if len(terms) <= most:
         return sp.identity(len(terms), format="csr"), tuple(terms)
     kept = np.sort(np.argsort(-weight, kind="stable")[: most - 1])

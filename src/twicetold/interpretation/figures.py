@@ -1,6 +1,6 @@
-"""An explanation as a figure: a square for each pair of terms, blue where it speaks for "the same", vermilion against.
+"""An explanation as a figure: a square for each pair of terms, blue for positive contributions, vermilion for negative.
 
-Colours as in `evaluation.figures`; the contribution stands in every square that matters, so that nothing depends on
+Colours are those of `evaluation.figures`. Large contributions are also written as numbers, so that nothing depends on
 colour alone.
 """
 
@@ -19,7 +19,7 @@ LONGEST = 24  # letters of a term
 
 
 def explanation_figure(explanation: Explanation) -> Any:
-    """A matplotlib figure of the contributions; beyond `MOST` terms, those that count least are one row."""
+    """A matplotlib figure of the contributions; beyond `MOST` terms, the smallest are added up into one row."""
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure  # not pyplot: no display, no global state
 
@@ -47,7 +47,7 @@ def explanation_figure(explanation: Explanation) -> Any:
 
 
 def save_explanation_figure(path: Path, explanation: Explanation) -> None:
-    """Write the figure to `path`; its suffix says which format (svg, png, pdf)."""
+    """Write the figure to `path`, in the format of its suffix (svg, png, pdf)."""
     save_figure(path, lambda: explanation_figure(explanation))
 
 

@@ -1,4 +1,4 @@
-"""Explanations as tables: for a terminal, and as rows of comma-separated values."""
+"""Explanations as tables: text for a terminal, and CSV files."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ from twicetold.interpretation.contributions import Explanation
 
 
 def explanation_text(explanation: Explanation, *, most: int) -> str:
-    """The pairs of terms that count most, one a line, then what the others add, then the score.
+    """The pairs of terms with the largest contributions, one per line, then the sum of the others, then the score.
 
     Args:
         explanation: of one pair of texts.

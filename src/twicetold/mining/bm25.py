@@ -1,7 +1,7 @@
-"""BM25 hard negatives: texts that share the anchor's rare words and yet say something else.
+"""BM25 hard negatives: texts that share rare words with the anchor but belong to another group.
 
-The negative of DPR (Karpukhin et al. 2020, arXiv:2004.04906), with the anchor's whole group left out of the list and
-the first ranks skipped, because what stands there is often a duplicate that nobody labelled. bm25s
+As in DPR (Karpukhin et al. 2020, arXiv:2004.04906), but the anchor's whole group is left out of the list, and the
+first ranks are skipped, because they often contain unlabelled duplicates. bm25s
 (https://github.com/xhluca/bm25s) computes the score of every word in every text once; a batch of queries is then one
 product of sparse matrices.
 
@@ -21,7 +21,7 @@ from twicetold.mining.draws import draw
 from twicetold.mining.groups import Groups, Positions, rank_window
 from twicetold.mining.triplets import Triplets
 
-logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets itself to DEBUG, and any root handler prints that
+logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets its own level to DEBUG, which any root handler prints
 
 PRODUCTS = 1 << 23  # multiplications of one batch, which bounds its entries: about 100 MB
 PADDED = 1 << 21  # entries ranked at once
@@ -47,11 +47,11 @@ def mine(
         corpus: any corpus with the group `label`.
         seed: of the draws.
         label: the group whose members say the same.
-        per_anchor: triplets for each anchor. Where the window holds fewer texts than that, random members of other
-            groups fill up.
+        per_anchor: triplets for each anchor. If the window has fewer texts, random members of other groups are
+            added.
         ranks: first and last rank of the window, counted from 1 in the list without the anchor's group.
-        texts_per_word: words that stand in more texts than this do not query: their weight is the smallest, and
-            their lists are what costs time.
+        texts_per_word: words that occur in more texts than this are left out of queries: they have the smallest
+            weights and the highest cost.
         negative_grade: of graded pairs, those above this grade are no negatives.
 
     Raises:
@@ -81,9 +81,9 @@ def mine(
 
 
 def bm25_weights(texts: list[str]) -> tuple[csr_array, csr_array]:
-    """(M, V) how often each word stands in each text, and (V, M) float32 BM25 score of each word in each text."""
+    """(M, V) how often each word occurs in each text, and (V, M) float32 BM25 score of each word in each text."""
     tokens = bm25s.tokenize(texts, stopwords=None, show_progress=False)
-    if not any(tokens.ids):  # bm25s has no index of nothing
+    if not any(tokens.ids):  # bm25s cannot index an empty corpus
         return csr_array((len(texts), 0), dtype=np.float32), csr_array((0, len(texts)), dtype=np.float32)
     index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
     index.index(tokens, show_progress=False)
@@ -105,7 +105,7 @@ def hardest(
     texts_per_word: int,
     weigh: Weigh = bm25_weights,
 ) -> Iterator[tuple[slice, Positions]]:
-    """Rank the texts of other groups by the words they share, for one batch of anchors after another.
+    """Rank the texts of other groups by shared words, batch by batch of anchors.
 
     Args:
         texts: M texts in the order of `groups`.

@@ -1,8 +1,8 @@
-"""Triplets from duplicate clusters: positives of the anchor's cluster, negatives that somebody labelled as such.
+"""Triplets from duplicate clusters: positives from the anchor's cluster, negatives from labelled non-duplicates.
 
-A labelled non-duplicate is a hard negative that a person looked at: Quora's pairs were chosen because they look
-alike. The rule is a reading of the "clustering triplet generating method" that FILM (arXiv:2010.05523) names and does
-not define. Where an anchor has no labelled non-duplicate (left), and for documents, a member of another group serves.
+Labelled non-duplicates are hard negatives: Quora's pairs were chosen because they look alike. The rule is one reading
+of the "clustering triplet generating method" that FILM (arXiv:2010.05523) names and does not define. A member of
+another group is used for documents, and where an anchor has no labelled non-duplicate (left).
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ def mine(corpus: Corpus, *, seed: int, label: str, per_anchor: int, negative_gra
 
     left, right, contradictions = _labelled_negatives(corpus, groups, negative_grade=negative_grade)
     shuffled = np.lexsort((rng.random(len(left)), left))
-    right = np.append(right[shuffled], 0)  # the 0 is what an anchor without labelled negatives would look at
+    right = np.append(right[shuffled], 0)  # the 0 is a placeholder for anchors without labelled negatives
     begin = np.searchsorted(left[shuffled], anchors)
     count = np.searchsorted(left[shuffled], anchors, side="right") - begin
     drawn = draw_cyclic(np.maximum(count, 1), per_anchor=per_anchor, rng=rng)

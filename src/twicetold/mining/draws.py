@@ -1,4 +1,4 @@
-"""What the strategies share that draw triplets by group: anchors, their positives, and negatives to fall back on.
+"""Shared by the strategies that draw triplets by group: anchors, positives, and fallback negatives.
 
 Shape letters: A anchors, K triplets of an anchor.
 """
@@ -17,7 +17,7 @@ from twicetold.mining.triplets import Triplets, collect
 
 @dataclass(frozen=True)
 class Draws:
-    """Drawn from the groups of the train texts; a strategy looks for better negatives."""
+    """Draws from the groups of the train texts; a strategy replaces the negatives by better ones."""
 
     groups: Groups
     anchors: Positions
@@ -43,11 +43,11 @@ class Draws:
 
         Args:
             corpus: that the groups are of.
-            negatives: (A, K), of no meaning where none was found.
+            negatives: (A, K), ignored where none was found.
             found: (A, K).
-            kind: what the card calls the negatives that were found.
+            kind: name of these negatives on the card.
             negative_grade: of graded pairs, those above this grade are no negatives.
-            card: what the strategy has to say about itself.
+            card: the strategy's own entries.
 
         Raises:
             ValueError: if no triplet is possible.

@@ -1,21 +1,21 @@
-"""False negatives: mined negatives that are duplicates, counted by labels that the miner was not shown.
+"""False-negative rate: mined negatives that are duplicates according to labels that were hidden from the miner.
 
-What the labels of train and their closure call a duplicate is never mined as a negative (`mining.triplets.collect`), so
-the labels that a miner sees cannot tell how often it errs. Therefore a random share of train's labelled pairs is
-hidden, whatever their label; duplicate clusters are made anew from the others, and the strategy mines again by them.
-With all labels of train at hand, its negatives are counted:
+A duplicate according to the labels of train and their closure is never mined as a negative
+(`mining.triplets.collect`), so these labels cannot measure the errors. Therefore a random share of train's labelled
+pairs is hidden, duplicate clusters are computed from the others, and the strategy mines again with these. Its
+negatives are then compared with all labels of train:
 
     negatives          different pairs (anchor, negative)
-    known_duplicates   those of one duplicate cluster: labelled as saying the same, or so by transitivity
-    judged             those that are a hidden pair: people have compared the two, and the miner did not know
-    judged_duplicates  those of the judged that are labelled as saying the same
+    known_duplicates   those of one duplicate cluster: labelled as duplicates, or duplicates by transitivity
+    judged             those that are a hidden pair, so that their label is known but the miner did not see it
+    judged_duplicates  those of the judged that are labelled as duplicates
 
     false-negative rate = known_duplicates / negatives
 
-Labels of validation and test are not read, and nothing is trained on what was mined here. The rate is that of a corpus
-from which so many labels are missing, and a lower bound: duplicates that nobody labelled are not known. More of an
-upper bound is judged_duplicates / judged, as people were asked about pairs that look alike. A strategy that is made
-from more than the corpus that it is given (a trained encoder, say) may have seen the hidden labels.
+Labels of validation and test are not read, and nothing is trained on these triplets. The rate is that of a corpus with
+so many labels missing. It is a lower bound, because unlabelled duplicates are not counted. judged_duplicates / judged
+is closer to an upper bound, because labelled pairs were chosen to look alike. A strategy that uses more than the given
+corpus (such as a trained encoder) may have seen the hidden labels.
 
 Shape letters: P labelled pairs of train.
 """
@@ -43,11 +43,11 @@ class Strategy(Protocol):
 def with_false_negatives(
     triplets: Triplets, strategy: Strategy, corpus: Corpus, *, seed: int, label: str, share: float
 ) -> Triplets:
-    """The same triplets with `false_negatives` on their card; as they are, where there are too few labelled pairs.
+    """The same triplets with `false_negatives` on their card; unchanged if there are too few labelled pairs.
 
     Args:
-        triplets: what the strategy mined with all labels.
-        strategy: mines again with a part of them.
+        triplets: mined with all labels.
+        strategy: mines again with a part of the labels.
         corpus: of any kind.
         seed: of the strategy, and of which pairs are hidden.
         label: the group that the strategy mines by: the duplicate clusters of train.
@@ -63,7 +63,7 @@ def with_false_negatives(
     try:
         rest, hidden = hide(corpus, label=label, share=share, seed=seed)
         again = strategy(rest, seed=seed, label=label)
-    except ValueError:  # all labels were enough to mine from, a part of them is not: so small is the corpus
+    except ValueError:  # the corpus is too small to mine with a part of its labels
         return triplets
     counts = judge(again, corpus, hidden, label=label)
     card = {**triplets.card, "false_negatives": {"share_hidden": share, "pairs_hidden": len(hidden), **counts}}
@@ -71,7 +71,7 @@ def with_false_negatives(
 
 
 def hide(corpus: Corpus, *, label: str, share: float, seed: int) -> tuple[Corpus, Pairs]:
-    """Take a random share of train's labelled pairs away.
+    """Remove a random share of train's labelled pairs.
 
     A pair that was labelled several times, also under other ids of the same texts, is hidden as a whole or not at all.
 
@@ -96,7 +96,7 @@ def hide(corpus: Corpus, *, label: str, share: float, seed: int) -> tuple[Corpus
 
 
 def judge(triplets: Triplets, corpus: Corpus, hidden: Pairs, *, label: str) -> Mapping[str, int]:
-    """Count what mined negatives are, by all labels of train.
+    """Compare mined negatives with all labels of train.
 
     Args:
         triplets: mined from a corpus without the hidden pairs.
@@ -120,6 +120,6 @@ def judge(triplets: Triplets, corpus: Corpus, hidden: Pairs, *, label: str) -> M
 
 
 def _keys(corpus: Corpus, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
-    """One number for each unordered pair of texts, equal texts being one."""
+    """One number for each unordered pair of texts; equal texts count as one."""
     code = corpus.text_codes()
     return pair_keys(code[left], code[right], count=len(corpus))

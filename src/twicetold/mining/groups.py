@@ -1,7 +1,7 @@
-"""Drawing from groups by index arithmetic: texts lie sorted by group, so that a group is a range of positions.
+"""Random draws from groups by index arithmetic: texts are sorted by group, so a group is a range of positions.
 
-No loop over rows: a member of the anchor's group is an offset within the range, a member of another group an offset
-outside of it.
+There is no loop over rows: a member of the anchor's group is an offset inside the range, a member of another group an
+offset outside.
 
 Shape letters: M positions (train texts of known group), A anchors.
 """
@@ -66,7 +66,7 @@ def rank_window(ranks: Sequence[int]) -> tuple[int, int]:
     """First and last rank of a window, counted from 1.
 
     Raises:
-        ValueError: if it is no window.
+        ValueError: if the ranks are not a window.
     """
     first, last = ranks
     if not 1 <= first <= last:
@@ -75,7 +75,7 @@ def rank_window(ranks: Sequence[int]) -> tuple[int, int]:
 
 
 def draw_cyclic(sizes: NDArray[np.int64], *, per_anchor: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """(A, per_anchor) offsets below each of the positive `sizes`: consecutive from a random first, around the end."""
+    """(A, per_anchor) offsets below each of the positive `sizes`: consecutive from a random start, with wrap-around."""
     first = rng.integers(sizes)
     return (first[:, None] + np.arange(per_anchor)) % sizes[:, None]
 

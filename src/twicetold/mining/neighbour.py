@@ -1,8 +1,8 @@
-"""Neighbours: the other text that a lexical score ranks first, as a positive that needs no label.
+"""Nearest neighbours by a lexical score, as positives that need no labels.
 
-Karpukhin et al., Dense Passage Retrieval, EMNLP 2020, section 4.2, take the best passage of BM25 for the positive of a
-question where no passage is marked, if it has the answer in it. There is no answer here to check it by, so some of
-these positives are wrong; the card of a labelled corpus says how many.
+Karpukhin et al., Dense Passage Retrieval, EMNLP 2020, section 4.2, use the best passage of BM25 that contains the
+answer as the positive of a question without a labelled passage. Here there is no answer to check, so some of these
+positives are wrong; the card of a labelled corpus gives their number.
 
 Scores come from products of sparse matrices, a batch of texts at a time (`mining.bm25`).
 
@@ -26,7 +26,7 @@ Score = Literal["bm25", "tfidf"]
 
 
 def mine(corpus: Corpus, *, seed: int, label: str, score: Score, texts_per_word: int = 10_000) -> Triplets:
-    """Pair each train text with the most similar other one, and with a random third.
+    """Pair each train text with the most similar other text, and with a random third text.
 
     Equal texts are one text: the neighbour of a text is never a copy of it.
 
@@ -77,10 +77,10 @@ def mine(corpus: Corpus, *, seed: int, label: str, score: Score, texts_per_word:
 
 
 def tfidf_weights(texts: list[str]) -> tuple[csr_array, csr_array]:
-    """(M, V) tf-idf rows of unit length, and the same turned, (V, M)."""
+    """(M, V) tf-idf rows of unit length, and their transpose (V, M)."""
     try:
         rows = csr_array(TfidfVectorizer(sublinear_tf=True, dtype=np.float32).fit_transform(texts))
-    except ValueError:  # scikit-learn's word for an empty vocabulary
+    except ValueError:  # scikit-learn's error for an empty vocabulary
         rows = csr_array((len(texts), 0), dtype=np.float32)
     return rows, rows.T.tocsr()
 
@@ -93,7 +93,7 @@ def _thirds(groups: Groups, best: NDArray[np.int64], rng: np.random.Generator) -
     third = np.full(len(groups), NOBODY)
     if groups.size[0] == len(groups):  # one text and its copies
         return third
-    for _ in range(2):  # in a corpus of more than a few texts hardly any is drawn twice in vain
+    for _ in range(2):  # a second draw is rarely needed, except in a corpus of a few texts
         drawn = groups.draw_others(np.arange(len(groups)), rng)
         free = (third == NOBODY) & (groups.code[drawn] != groups.code[best])
         third[free] = drawn[free]

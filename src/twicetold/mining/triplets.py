@@ -1,4 +1,4 @@
-"""Triplets (anchor, positive, negative) chosen from the whole train split before training, and how they came about.
+"""Triplets (anchor, positive, negative), mined from the whole train split before training, with a card of counts.
 
 Shape letters: T triplets, N texts of the corpus.
 """
@@ -77,7 +77,7 @@ class Triplets:
 
 
 def card_file(path: Path) -> Path:
-    """Where the card of mined triplets or pairs is: beside them."""
+    """File of the card of mined triplets or pairs, beside them."""
     return path.with_suffix(layout.TRIPLETS_CARD)
 
 
@@ -92,10 +92,10 @@ def collect(
     negative_grade: float,
     card: Mapping[str, Any],
 ) -> Triplets:
-    """Turn drawn triplets into `Triplets`: leave out what no model should learn from, and count the rest.
+    """Turn drawn triplets into `Triplets`: remove invalid ones and count the rest.
 
-    Left out are repetitions of a triplet; negatives that have the very text of the anchor under another id; and
-    negatives that train labels as saying the same as the anchor.
+    Removed are repeated triplets, negatives with the same text as the anchor under another id, and negatives that
+    are labelled in train as duplicates of the anchor.
 
     Args:
         corpus: where the texts and the labelled pairs are.
@@ -105,7 +105,7 @@ def collect(
         kind: (T,) how each negative was found, an index into `kinds`.
         kinds: names for the card.
         negative_grade: of graded pairs, those above this grade say the same.
-        card: what the strategy has to say about itself; comes first.
+        card: the strategy's own entries, which come first.
 
     Returns:
         Triplets sorted by anchor, positive and negative. The card adds `anchors` (with a triplet), `triplets`,

@@ -1,7 +1,7 @@
-"""The report: what every run found, as a table for programs, a page for people and text for a terminal.
+"""The report on all runs: a CSV table, an HTML page and text for a terminal.
 
-It reads the files that the other stages left (names in `layout`), computes nothing that they could have, and
-writes the same bytes for the same files, except for the seconds that were observed, which the page shows.
+It reads the files of the other stages (names in `layout`) and writes the same bytes for the same files, except for
+observed seconds, which the page shows.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,7 @@
-"""Is the best model really better than each other one, and do its probabilities mean what they say?
+"""Paired tests of the best model against each other one, and the reliability of probabilities.
 
-Both questions are asked of the test pairs that all models scored. The paired tests look at the same pairs on both
-sides (DeLong et al. 1988 for AUROC, McNemar 1947 for the verdicts), so they tell differences apart that the two
-intervals alone would not.
+Both use the test pairs that all models scored. Paired tests (DeLong et al. 1988 for AUROC, McNemar 1947 for decisions)
+detect differences that the two separate intervals do not.
 
 Shape letters: P test pairs.
 """

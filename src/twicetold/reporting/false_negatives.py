@@ -1,4 +1,4 @@
-"""How many mined negatives are duplicates, in words and cells: for the page and for Markdown."""
+"""How many mined negatives are duplicates: text and table cells for the page and for Markdown."""
 
 from twicetold.evaluation.intervals import accuracy_interval
 from twicetold.reporting.glossary import count, magnitude, share

@@ -1,4 +1,4 @@
-"""Small figures as inline SVG: crisp at any size, the same bytes every time, coloured by the page's style sheet.
+"""Small figures as inline SVG, with reproducible bytes, coloured by the page's style sheet.
 
 Colours are classes (`c0` to `c7`), so a figure follows light and dark; from the ninth model on lines are dashed.
 """
@@ -205,7 +205,7 @@ def swatch(colour: int) -> str:
 
 
 def thinned(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The fewest points that draw the same curve to the eye: none left out lies further off than `_TOLERANCE`.
+    """The curve with fewer points: no point that is left out is further away than `_TOLERANCE`.
 
     Douglas & Peucker 1973: keep the ends; if some point between them is too far from their chord, keep the furthest
     and do the same on both sides of it.

@@ -1,4 +1,4 @@
-"""What each metric is called, what it means and how many digits of it mean anything."""
+"""Name, meaning and number of shown digits of each metric."""
 
 import math
 import re
@@ -233,5 +233,5 @@ def _readable(name: str) -> str:
 
 
 def split_of(name: str) -> str:
-    """Which split a column of test metrics speaks of: a threshold is applied to test, but chosen elsewhere."""
+    """The split that a column of test metrics is about: a threshold is applied to test, but chosen on validation."""
     return _SPLIT_OF.get(name, "test")

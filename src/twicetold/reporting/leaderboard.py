@@ -1,4 +1,4 @@
-"""Leaderboards: one row per model, averaged over seeds, ordered by what validation says.
+"""Leaderboards: one row per model, averaged over seeds, ordered by the primary metric on validation.
 
 The order and the mark "best" come from validation; test is shown beside it and chooses nothing.
 """
@@ -43,7 +43,7 @@ class Row:
 
     @property
     def mark(self) -> str:
-        """What stands behind its name: a mark where it is not clean, else nothing."""
+        """The mark after its name if it is not clean, else an empty string."""
         return f" {MARK}" if self.first.pretrained_on else ""
 
     @property
@@ -69,7 +69,7 @@ class Leaderboard:
 
     @property
     def baseline(self) -> Row | None:
-        """The best model in which nothing was learned, None where there is none."""
+        """The best model without training, or None."""
         return next((row for row in self.rows if row.first.is_baseline), None)
 
     @property

@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing else: no address outside it, figures inline, a few lines of script.
+"""The report as one self-contained HTML page: no external resources, inline figures, a few lines of script.
 
 Everything that came from configuration or data is escaped; the only unescaped strings are those made here.
 """

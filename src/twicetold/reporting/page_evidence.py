@@ -1,4 +1,4 @@
-"""What stands behind a leaderboard, as HTML: sample pairs, curves, reliability, paired tests and word hashing."""
+"""Details of a leaderboard, as HTML: sample pairs, curves, reliability, paired tests and word hashing."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -14,7 +14,7 @@ from twicetold.reporting.samples import EXPLANATION, decision_in_words, sample_t
 
 
 def samples(board: Leaderboard) -> str:
-    """What each model says of the sample pairs."""
+    """The answers of each model on the sample pairs."""
     found = sample_table(board)
     if found is None:
         return ""
@@ -91,7 +91,7 @@ def significance(board: Leaderboard, found: Sequence[Comparison]) -> str:
 
 
 def hashing(board: Leaderboard) -> str:
-    """How word hashing went, for the models that do it."""
+    """Word hashing statistics of the models that use it."""
     found = word_hashing.hashing_rows(board)
     if not found:
         return ""

@@ -8,7 +8,7 @@ from twicetold.reporting.leaderboard import Leaderboard
 
 
 def reading(boards: Sequence[Leaderboard]) -> str:
-    """What to make of the numbers; notes that concern nothing on the page are left out."""
+    """How to interpret the numbers; notes that do not apply to the page are left out."""
     several = any(len(row.runs) > 1 for board in boards for row in board.rows)
     observed = any(row.train_seconds is not None for board in boards for row in board.rows)
     notes = [

@@ -1,4 +1,4 @@
-"""What the vectors of each model are good for, as HTML: search in the whole corpus, and the pairwise k-NN rule."""
+"""Measures of the vectors of each model, as HTML: search in the whole corpus, and the pairwise k-NN rule."""
 
 from collections.abc import Mapping
 from html import escape

@@ -1,6 +1,6 @@
-"""What a corpus card says, in words: how many texts and pairs, from which files, and what leaks between splits.
+"""A corpus card in words: how many texts and pairs, from which files, and what leaks between splits.
 
-Sources name their counts themselves, so anything a card holds is shown; counts that are known by name get a sentence.
+Each source chooses its counts, so everything on a card is shown; counts with known names get a sentence.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
-"""Results of papers on the same datasets, to stand beside ours.
+"""Published results on the same datasets, shown beside ours.
 
-They are not comparable point by point: training data, word vectors and, where a paper does not say, splits differ.
+They are not directly comparable: training data, word vectors and, where a paper does not state them, splits differ.
 """
 
 from collections.abc import Mapping

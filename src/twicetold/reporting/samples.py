@@ -1,4 +1,4 @@
-"""What each model says of a few pairs of texts, so that numbers have something to stand for."""
+"""The answers of each model on a few sample pairs of texts."""
 
 from dataclasses import dataclass
 
@@ -30,5 +30,5 @@ def sample_table(board: Leaderboard) -> SampleTable | None:
 
 
 def decision_in_words(verdict: Verdict) -> str:
-    """Whether the two texts say the same, in the model's opinion."""
+    """The model's decision in words."""
     return "same" if verdict.duplicate else "not the same"
