@@ -15,11 +15,11 @@ COLUMNS = (
     "duplicates of the judged",
 )
 EXPLANATION = (
-    "A negative that train labels as a duplicate of its anchor, or that follows as one from train’s labels, is never "
-    "mined. To see what happens where labels are missing, each strategy mines once more with a part of train’s "
-    "labelled pairs hidden. The false-negative rate is the share of these negatives that all labels of train call "
-    "duplicates. It is a lower bound, as nobody labelled all pairs. Judged are the negatives that are hidden pairs; "
-    "people were asked about texts that look alike, so the share of duplicates among them is rather an upper bound. "
+    "A duplicate of the anchor according to train’s labels, or by transitivity, is never mined as a negative. To "
+    "estimate the effect of missing labels, each strategy mines again with a part of train’s labelled pairs hidden. "
+    "The false-negative rate is the share of these negatives that are duplicates according to all labels of train. It "
+    "is a lower bound, because not all pairs are labelled. Judged are the negatives that are hidden pairs; labelled "
+    "pairs were chosen to look alike, so the share of duplicates among them is closer to an upper bound. "
     "Labels of validation and test are not used."
 )
 

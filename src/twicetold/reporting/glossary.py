@@ -40,31 +40,29 @@ class Metric:
 _MEANINGS = {
     "auroc": (
         "AUROC",
-        "Take one pair that says the same and one that does not: the chance that the first gets the higher score "
-        "(ties count half). 0.5 is guessing, 1 is perfect; needs no threshold and does not depend on how many pairs "
-        "say the same.",
+        "The probability that a pair with the same meaning scores higher than a pair without (ties count half). 0.5 is "
+        "random, 1 is perfect. It needs no threshold and does not depend on the share of pairs with the same meaning.",
     ),
     "average_precision": (
         "Average precision",
-        "Go down the list of pairs sorted by score: the precision at each true pair, averaged. Guessing gives the "
-        "share of true pairs, so compare it within one dataset only.",
+        "The mean precision at each true pair in the list of pairs sorted by score. Random scores give the share of "
+        "true pairs, so compare it within one dataset only.",
     ),
-    "accuracy": ("Accuracy", "Share of pairs judged rightly, saying yes from the threshold upwards."),
+    "accuracy": ("Accuracy", "Fraction of correct decisions at the threshold."),
     "f1": ("F1", "Harmonic mean of precision and recall at the threshold."),
     "mcc": (
         "MCC",
-        "Matthews correlation between verdict and truth at the threshold: 0 is guessing, 1 is perfect, and saying "
-        "always yes earns nothing.",
+        "Matthews correlation between decision and truth at the threshold: 0 is random or constant, 1 is perfect.",
     ),
-    "precision": ("Precision", "Of the pairs called the same, the share that is."),
-    "recall": ("Recall", "Of the pairs that are the same, the share that is found."),
+    "precision": ("Precision", "Of the pairs predicted to be the same, the fraction that is."),
+    "recall": ("Recall", "Of the pairs that are the same, the fraction that is found."),
     "threshold": (
         "Threshold",
-        "The score from which a pair counts as saying the same: chosen on validation, applied unchanged to test.",
+        "The lowest score of a pair that is predicted to be the same: chosen on validation, applied unchanged to test.",
     ),
     "accuracy_at_published_threshold": (
         "Accuracy at the published threshold",
-        "Share of pairs judged rightly at the threshold that the model's source gives, instead of one from validation.",
+        "Fraction of correct decisions at the threshold that the model's source gives, instead of one from validation.",
     ),
     "f1_at_published_threshold": (
         "F1 at the published threshold",
@@ -72,14 +70,14 @@ _MEANINGS = {
     ),
     "published_threshold": (
         "Published threshold",
-        "The score from which the model's source counts a pair as saying the same.",
+        "The threshold that the model's source gives.",
     ),
-    "pearson": ("Pearson", "Linear correlation between score and grade: 0 is none, 1 is a straight line."),
+    "pearson": ("Pearson", "Linear correlation between score and grade: 0 is none, 1 is perfect."),
     "spearman": (
         "Spearman",
-        "Correlation between the ranks of scores and the ranks of grades: asks only for the right order.",
+        "Correlation between the ranks of scores and the ranks of grades: measures the order only.",
     ),
-    "knn_accuracy": ("k-NN accuracy", "How often the nearest other documents vote for the right label."),
+    "knn_accuracy": ("k-NN accuracy", "How often the majority of the nearest other documents has the right label."),
     "precision_at": ("P@{k}", "Of the {k} nearest documents, the share with the same label, averaged over documents."),
     "recall_at": (
         "R@{k}",
@@ -106,8 +104,8 @@ _MEANINGS = {
     ),
     "pairwise_knn_accuracy": (
         "Accuracy, pairwise k-NN",
-        "Share of pairs judged rightly when two texts are called the same if each is among the k nearest neighbours of "
-        "the other. Depends on which other texts are judged at the same time.",
+        "Fraction of correct decisions when two texts are predicted to be the same if each is among the k nearest "
+        "neighbours of the other. Depends on which other texts are evaluated at the same time.",
     ),
     "pairwise_knn_log_loss": (
         "Log loss, pairwise k-NN",

@@ -57,7 +57,7 @@ def curves(board: Leaderboard, reliabilities: Sequence[Reliability], colours: Ma
     if reliabilities:
         reliable = [(colours[r.model], r) for r in reliabilities]
         figure = figures.reliability_figure(reliable, title="Observed share against predicted probability")
-        caption = "<b>Reliability</b>: on the diagonal, a probability means what it says"
+        caption = "<b>Reliability</b>: on the diagonal, probabilities are calibrated"
         panels.append(panel(caption, figure, [(c, r.model, f"off by {r.gap:.3f}") for c, r in reliable]))
     if not panels:
         return ""
@@ -80,7 +80,7 @@ def significance(board: Leaderboard, found: Sequence[Comparison]) -> str:
     return (
         f"<h3>Is {best} really better?</h3>\n"
         '<p class="soft">On the same test pairs: the difference in AUROC (paired test of DeLong and others) and the '
-        "pairs that only one of the two judges rightly (McNemar’s test). The p-values are not corrected for the "
+        "pairs for which only one of the two is right (McNemar’s test). The p-values are not corrected for the "
         "number of comparisons.</p>\n"
         f'<div class="scroll"><table><thead><tr><th scope="col">{best} against</th>'
         '<th scope="col">AUROC<small>difference</small></th><th scope="col"><small>95 % interval</small></th>'

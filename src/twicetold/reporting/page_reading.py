@@ -13,19 +13,18 @@ def reading(boards: Sequence[Leaderboard]) -> str:
     observed = any(row.train_seconds is not None for board in boards for row in board.rows)
     notes = [
         "<b>Validation chooses, test reports.</b> Rows are ordered by validation, and the mark <i>best</i> is given "
-        "there. A model further down may do better on test: that is luck until another dataset says so too. Test "
-        "data are read by the stage <code>evaluate</code> alone, once training is over.",
+        "there. A model further down may do better on test by chance. Test data are read by the stage "
+        "<code>evaluate</code> only, after training.",
         "<b>Thresholds are chosen on validation</b> (the highest accuracy there; for documents, the highest F1) and "
-        "applied unchanged to test, so accuracy, F1 and MCC on test are what you would have got. The probability of a "
-        "pair is a logistic curve over its score, fitted on validation too.",
-        "<b>Intervals</b> cover 95 % of what another test set of the same size would have given. In the small "
+        "applied unchanged to test, so test data do not influence accuracy, F1 and MCC through them. The probability of a pair is a "
+        "logistic function of its score, also fitted on validation.",
+        "<b>Intervals</b> are 95 % confidence intervals for the choice of test data. In the small "
         "figures the dot is the value, the thick line its interval, the dotted line the best baseline; all rows "
-        "share one axis. Two intervals that overlap do not mean that two models are equal: where the data are pairs, "
-        "the paired tests below each leaderboard answer that.",
-        "<b>Baselines</b> learn nothing by gradient: they count words. What a trained model adds is its distance from "
-        "them.",
-        "<b>Compare within one dataset.</b> Class balance, difficulty and size differ between datasets, and most "
-        "metrics move with them.",
+        "share one axis. Overlapping intervals do not mean that two models are equal: for pairs, use the "
+        "paired tests below each leaderboard.",
+        "<b>Baselines</b> are not trained: they count words. Compare trained models with them.",
+        "<b>Compare within one dataset.</b> Class balance, difficulty and size differ between datasets and affect most "
+        "metrics.",
     ]
     if several:
         notes.append(
@@ -34,8 +33,8 @@ def reading(boards: Sequence[Leaderboard]) -> str:
         )
     if observed:
         notes.append(
-            "<b>Seconds and speed</b> were observed on one machine, whatever else it was doing; they are no "
-            "reproducible result and stand in no other file."
+            "<b>Seconds and speed</b> were observed on one machine with other work on it. They are not reproducible "
+            "and are in no other file."
         )
     items = "".join(f"<li>{note}</li>" for note in notes)
     return f'<section id="reading"><h2>How to read this</h2><ul class="audit">{items}</ul></section>'

@@ -14,9 +14,9 @@ _SEARCH = ("retrieval_recall_at", "retrieval_mrr_at", "retrieval_ndcg_at", "inde
 _ASKED = {
     "documents": "Each test text that has another of its story (or each of a sample) is looked for among all texts of "
     "the corpus.",
-    "pairs": "Each text of a test duplicate (or each of a sample) is looked for among all texts of the corpus. Right "
-    "are the texts that the test duplicates lead to; what only train or validation know as its duplicates is struck "
-    "from its list.",
+    "pairs": "Each text of a test duplicate (or each of a sample) is looked for among all texts of the corpus. Correct "
+    "answers are the texts that are duplicates according to test; duplicates known only from train or validation are "
+    "removed from the list.",
 }
 _RATES = (
     ("TPR", "true_positive_rate", "duplicates that the rule finds"),
@@ -60,9 +60,9 @@ def pairwise_knn(board: Leaderboard, colours: Mapping[str, int]) -> str:
     return (
         "<h3>The pairwise k-NN rule</h3>\n"
         '<p class="soft">Two texts are called the same if each is among the k nearest neighbours of the other in the '
-        "texts of the split (Tang and Aw 2020, arXiv:2010.05523). <b>The rule is transductive:</b> what it says of two "
-        "texts depends on which other texts are judged at the same time, so it cannot judge a pair by itself. The "
-        "threshold beside it can. k is the most often right one on validation.</p>\n"
+        "texts of the split (Tang and Aw 2020, arXiv:2010.05523). <b>The rule is transductive:</b> its decision on two "
+        "texts depends on which other texts are judged at the same time, so it cannot decide a single pair. The "
+        "threshold can. k is the one with the highest accuracy on validation.</p>\n"
         f'<div class="figures">{_rates_panel(best, curves, k)}{_losses_panel(measured, colours)}</div>\n'
         '<div class="scroll"><table class="sortable"><thead><tr><th scope="col">Model</th>'
         '<th scope="col">k<small>validation</small></th>'

@@ -14,29 +14,29 @@ from twicetold.reporting.records import Provenance
 MALFORMED = "malformed"  # on a card: why rows were left out, and how many
 
 KINDS = {
-    "documents": "Texts with labels. Two texts belong together when they share a label, and every pair of test texts "
-    "is judged.",
-    "labelled_pairs": "Pairs of texts that people judged to say the same or not.",
-    "graded_pairs": "Pairs of texts that people graded by how alike in meaning they are.",
+    "documents": "Texts with labels. Two texts belong together when they share a label, and all pairs of test texts "
+    "are evaluated.",
+    "labelled_pairs": "Pairs of texts, labelled as having the same meaning or not.",
+    "graded_pairs": "Pairs of texts, graded by similarity of meaning.",
 }
 
 
 _AUDIT = {
     "texts_in_train": "{test} of the test texts occur in training pairs, too (validation {val}).",
-    "equal_texts_in_train": "{test} of the test texts stand word for word in train (validation {val}).",
-    "pairs_with_both_texts_in_train": "{test} of the test pairs join two texts that train has both seen "
+    "equal_texts_in_train": "{test} of the test texts are also in train, word for word (validation {val}).",
+    "pairs_with_both_texts_in_train": "{test} of the test pairs consist of two texts that are both in train "
     "(validation {val}).",
     "equal_pairs_in_train": "{test} of the test pairs are pairs of train, word for word (validation {val}).",
     "identical_pairs": "{test} of the test pairs hold the same text twice (validation {val}).",
     "closure_coverage": "{test} of the test pairs follow from train by transitivity: both texts are in one cluster of "
     "known duplicates (validation {val}).",
     "closure_label_mean": "The mean label of those pairs is {test} (validation {val}).",
-    "frequency_auroc_min": "A score that never reads, only counts how often the rarer of the two texts occurs in "
+    "frequency_auroc_min": "A score that does not read the texts, but counts how often the rarer of the two occurs in "
     "training pairs, reaches an AUROC of {test} (validation {val}); 0.500 would be a fair split.",
     "frequency_auroc_sum": "The same with the occurrences of both texts added up: AUROC {test} (validation {val}).",
-    "stories_in_train": "{test} of the test stories are told in train, too (validation {val}).",
+    "stories_in_train": "{test} of the test stories are also in train (validation {val}).",
     "texts_of_train_stories": "{test} of the test texts belong to such a story (validation {val}).",
-    "texts_before_end_of_train": "{test} of the test texts appeared before the last one of train (validation {val}).",
+    "texts_before_end_of_train": "{test} of the test texts are older than the newest one of train (validation {val}).",
 }
 """Sentence for each finding of `twicetold.data.audit`, in reading order; others are shown by name."""
 
