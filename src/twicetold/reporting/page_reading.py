@@ -16,8 +16,8 @@ def reading(boards: Sequence[Leaderboard]) -> str:
         "there. A model further down may do better on test by chance. Test data are read by the stage "
         "<code>evaluate</code> only, after training.",
         "<b>Thresholds are chosen on validation</b> (the highest accuracy there; for documents, the highest F1) and "
-        "applied unchanged to test, so test data do not influence accuracy, F1 and MCC through them. The probability of a pair is a "
-        "logistic function of its score, also fitted on validation.",
+        "applied unchanged to test, so they do not make accuracy, F1 and MCC on test look better. The probability of a "
+        "pair is a logistic function of its score, also fitted on validation.",
         "<b>Intervals</b> are 95 % confidence intervals for the choice of test data. In the small "
         "figures the dot is the value, the thick line its interval, the dotted line the best baseline; all rows "
         "share one axis. Overlapping intervals do not mean that two models are equal: for pairs, use the "
