@@ -8,7 +8,7 @@ export PYTHONWARNINGS ?= ignore::FutureWarning,ignore::DeprecationWarning
 STORE := sqlite:///$(CURDIR)/mlruns/mlflow.db
 PORT ?= 5000
 
-.PHONY: help demo test repro results ablation sweep ui bench gpu-check check clean lock
+.PHONY: help demo test repro results sweep ui bench gpu-check check clean lock
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -40,9 +40,6 @@ results: .venv/ready ## regenerate RESULTS.md (its grids need TWICETOLD_MIRROR f
 	@for grid in results results_wang published; do tools/grid $$grid; done
 	@cat docs/results-preface.md build/results_wang/reports/RESULTS.md build/results/reports/RESULTS.md docs/results-published.md build/published/reports/RESULTS.md > RESULTS.md
 
-ablation: .venv/ready ## what each training regime is worth on quora_disjoint: build/ablation/ABLATION.md, in hours
-	@python tools/ablation.py $(ARGS)
-
 sweep: .venv/ready ## a Hydra multirun, say: make sweep ARGS="data=toy_news model=dae objective.alpha=10,100,1000"
 	@python pipelines/train.py -m $(or $(ARGS),data=toy_news model=dae +sweep=dae_alpha)
 
@@ -62,7 +59,7 @@ check: .venv/ready ## ruff, mypy, import-linter
 	@lint-imports
 
 clean: ## remove what the pipeline makes; .venv, mlruns, downloads and DVC's cache stay
-	@rm -rf build runs reports outputs multirun data/raw data/processed data/triplets data/second_round
+	@rm -rf build runs reports outputs multirun data/raw data/processed data/triplets data/self_training
 
 lock: .venv/ready ## write constraints.txt from what is installed
 	@{ echo "# Versions that are tested together; made by make lock."; pip freeze --exclude-editable | sed -E 's/\+cpu$$//'; } > constraints.txt

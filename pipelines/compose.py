@@ -36,30 +36,28 @@ def main() -> None:
         for data, model, seed in product(grid.data, grid.model, grid.seed):
             chosen = [f"data={data}", f"model={model}", f"seed={seed}", f"profile={grid.profile}", *grid.overrides]
             render("train", out / "train" / f"{data}-{model}-{seed}.yaml", chosen)
-        second = grid.second_round
-        for data, examples, seed in product(second.data, second.examples, grid.seed):
-            chosen = [f"data={data}", f"lesson={examples}", f"seed={seed}", f"teacher={second.teacher}"]
+        students = grid.self_training
+        for data, mining, seed in product(students.data, students.mining, grid.seed):
+            chosen = [f"data={data}", f"mining={mining}", f"seed={seed}", f"teacher={students.teacher}"]
             chosen += [o for o in data_overrides if not o.lstrip("+~").startswith("mining.")]
-            render("teach", out / "teach" / f"{data}-{examples}-{seed}.yaml", chosen)
-        for data, model, examples, seed in product(second.data, second.model, second.examples, grid.seed):
-            name = f"{model}-{examples}"
+            render("mine_with_model", out / "self_training" / f"{data}-{mining}-{seed}.yaml", chosen)
+        for data, model, mining, seed in product(students.data, students.model, students.mining, grid.seed):
+            name = f"{model}-{mining}"
             chosen = [f"data={data}", f"model={model}", f"seed={seed}", f"profile={grid.profile}", *grid.overrides]
-            chosen += [f"examples={examples}", f"name={name}", *second.get("overrides", [])]
-            if second.get("joined") and model == second.teacher:
-                chosen.append(f"joined=${{paths.runs}}/{data}-{model}-{seed}")
+            chosen += [f"examples={mining}", f"teacher={students.teacher}", f"name={name}"]
             render("train", out / "train" / f"{data}-{name}-{seed}.yaml", chosen)
 
 
 def check(grid: DictConfig) -> None:
-    second = grid.second_round
-    without = set(second.data) - set(grid.data)
-    if without and second.examples:
+    students = grid.self_training
+    without = set(students.data) - set(grid.data)
+    if without and students.mining:
         raise SystemExit(
-            f"second_round.data has {sorted(without)}, which data of params.yaml has not: {grid.data}. "
-            "Without a second round: second_round: {data: [], teacher: null, model: [], examples: []}"
+            f"self_training.data has {sorted(without)}, which data of params.yaml has not: {grid.data}. "
+            "Without self-training: self_training: {data: [], teacher: null, model: [], mining: []}"
         )
-    if second.data and second.examples and second.teacher not in grid.model:
-        raise SystemExit(f"second_round.teacher={second.teacher} must be in model of params.yaml: {grid.model}")
+    if students.data and students.mining and students.teacher not in grid.model:
+        raise SystemExit(f"self_training.teacher={students.teacher} must be in model of params.yaml: {grid.model}")
 
 
 if __name__ == "__main__":

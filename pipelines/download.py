@@ -8,18 +8,14 @@ from omegaconf import DictConfig, OmegaConf
 
 from twicetold.command_line import help_for
 from twicetold.data.download import RemoteFile, fetch
-from twicetold.data.further import further_settings
 from twicetold.errors import readable_errors
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="prepare")
 def main(cfg: DictConfig) -> None:
-    data = OmegaConf.to_container(cfg.data, resolve=True)
     with readable_errors():
-        parts = [further_settings(data) or {"download": []}, data]
-        wanted = {file["name"]: RemoteFile.from_config(file) for part in parts for file in part["download"]}
         fetch(
-            list(wanted.values()),
+            [RemoteFile.from_config(file) for file in OmegaConf.to_container(cfg.data.download, resolve=True)],
             Path(cfg.paths.raw, cfg.data.name),
             mirror=os.environ.get("TWICETOLD_MIRROR"),
             store=Path(cfg.paths.downloads),

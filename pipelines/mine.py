@@ -25,7 +25,7 @@ def main(cfg: DictConfig) -> None:
             triplets = mine(corpus, **options)
             triplets = with_false_negatives(triplets, mine, corpus, share=cfg.mining.hidden, **options)
             triplets = replace(triplets, card={**triplets.card, "train": train})
-            triplets.save(layout.triplets_file(folder, name))
+            triplets.save(layout.mined_file(folder, name))
             print(f"{cfg.data.name}: {len(triplets):,} triplets by {name}")
 
 

@@ -11,7 +11,6 @@ from omegaconf import DictConfig, OmegaConf
 from twicetold import layout
 from twicetold.command_line import help_for
 from twicetold.data.corpus import Corpus
-from twicetold.data.further import further_settings, with_further_pairs
 from twicetold.errors import readable_errors
 
 
@@ -26,11 +25,8 @@ def main(cfg: DictConfig) -> None:
         manifest = json.loads(downloaded.read_text(encoding="utf-8")) if downloaded.exists() else {"files": []}
         # Where the bytes came from stays out of the corpus: another address for the same bytes changes nothing.
         files = [{"name": f["name"], "size": f["size"], "sha256": f["sha256"]} for f in manifest["files"]]
-        data = OmegaConf.to_container(cfg.data, resolve=True)
-        corpus = replace(corpus, card={**corpus.card, "files": files, "source": data["source"]})
-        if further := further_settings(data):
-            corpus = with_further_pairs(corpus, instantiate(further["source"], raw, name=further["name"]))
-            corpus = replace(corpus, card={**corpus.card, "further_source": further["source"]})
+        source = OmegaConf.to_container(cfg.data.source, resolve=True)
+        corpus = replace(corpus, card={**corpus.card, "files": files, "source": source})
         corpus.save(Path(cfg.paths.processed, cfg.data.name))
     sizes = {split: len(members) for split, members in corpus.members.items()}
     print(f"{cfg.data.name}: {len(corpus):,} texts, by split {sizes}")

@@ -17,9 +17,9 @@ def main() -> None:
         return
     paths = OmegaConf.load("conf/paths.yaml").paths
     grid = OmegaConf.load("params.yaml")
-    second = grid.second_round
-    again = [f"{model}-{examples}" for model, examples in product(second.model, second.examples)]
-    named = [*product(grid.data, grid.model, grid.seed), *product(second.data, again, grid.seed)]
+    students = grid.self_training
+    self_trained = [f"{model}-{mining}" for model, mining in product(students.model, students.mining)]
+    named = [*product(grid.data, grid.model, grid.seed), *product(students.data, self_trained, grid.seed)]
     cells = [reporting.Cell(*cell) for cell in named]
     runs, target = Path(paths.runs), Path(paths.reports)
     data = {"processed": Path(paths.processed), "raw": Path(paths.raw), "triplets": Path(paths.triplets)}

@@ -16,9 +16,9 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from twicetold import layout, tracking
+from twicetold.augmentation.augment import Augmentation
 from twicetold.command_line import help_for
 from twicetold.data.corpus import Corpus
-from twicetold.data.further import further_settings
 from twicetold.errors import readable_errors
 from twicetold.features.hashing_card import by_view, in_words
 from twicetold.files import write_text
@@ -111,7 +111,7 @@ def parts_of(cfg: DictConfig) -> Parts:
         make_optimizer=built("optimizer"),
         schedule=Schedule(**cfg.trainer),
         evaluator=instantiate(cfg.evaluator),
-        regime=built("regime"),
+        augmentation=Augmentation.of(cfg.augmentation, weight=cfg.consistency.weight),
         committee=cfg.committee,
         joined=earlier_generation(cfg),
     )
@@ -171,11 +171,9 @@ def prepared(processed: Path, data: dict[str, Any]) -> bool:
     card = processed / layout.CARD
     if not card.exists():
         return False
-    wanted = [data["source"], (further_settings(data) or {}).get("source")]
     made = json.loads(card.read_text(encoding="utf-8"))["card"]
-    own = [Path(source["path"]) for source in wanted if source and source.get("path")]
-    same = [made.get("source"), made.get("further_source")] == wanted
-    return same and all(file.stat().st_mtime < card.stat().st_mtime for file in own)
+    own = data["source"].get("path")
+    return made.get("source") == data["source"] and (own is None or Path(own).stat().st_mtime < card.stat().st_mtime)
 
 
 def chosen(triplets: Path, corpus: Corpus, *, label: str) -> bool:

@@ -20,7 +20,8 @@ LEARNING_KEYS = (
     "objective",
     "optimizer",
     "trainer",
-    "regime",
+    "augmentation",
+    "consistency",
     "seed",
     "evaluator.primary",  # what early stopping watches
     "evaluator.bins",
@@ -43,30 +44,31 @@ class Identity:
     def of(cls, config: Mapping[str, Any], processed: Path, triplets: Path) -> "Identity":
         """From a resolved config and the folders of the corpus and its triplets.
 
-        Files that are read besides (`vectors` of the features or of a part of them, a regime's `alterations.vectors`),
-        what a teacher chose (`examples.taught`) and an earlier generation (`joined`) count as data: another file is
-        another training.
+        Other files that are read count as data, so that another file is another training: pretrained vectors (of the
+        features or a part of them, or of the augmentation), what a trained model mined (`examples.mined`), and an
+        earlier generation (`joined`).
         """
         learning = {key: _at(config, key) for key in LEARNING_KEYS}
         examples = config["examples"] or {}
-        strategy, taught = (examples.get(key) for key in ("strategy", "taught"))
+        strategy, mined = (examples.get(key) for key in ("strategy", "mined"))
         digest = folder_digest(processed, [p.name for p in processed.iterdir()])
         if strategy and triplets.is_dir():
             digest += folder_digest(triplets, [p.name for p in triplets.glob(f"{strategy}.*")])
         if config["joined"] and (model := Path(config["joined"], layout.MODEL)).is_dir():
             digest += folder_digest(model, [layout.WEIGHTS])
-        if taught and Path(taught).is_dir():
-            digest += folder_digest(Path(taught), [p.name for p in Path(taught).iterdir()])
+        if mined and Path(mined).is_dir():
+            digest += folder_digest(Path(mined), [p.name for p in Path(mined).iterdir()])
         for vectors in named("vectors", config["features"]):
             file = at_hand(Path(vectors))
             digest += folder_digest(file.parent, [file.name])
         name, seed = config["data"]["name"], config["seed"]
         if not isinstance(seed, int) or seed < 0:
             raise ValueError(f"seed must be a whole number from 0 on; got {seed!r}")
-        read = digest  # the regime's file does not concern the features
-        alterations = config["regime"].get("alterations") or {}
-        if alterations.get("synonym") and alterations["vectors"]:
-            file = at_hand(Path(alterations["vectors"]))
+        read = digest  # the augmentation's file does not concern the features
+        augmentation = config["augmentation"]
+        on = augmentation["share"] or config["consistency"]["weight"]
+        if on and augmentation["synonym"] and augmentation["vectors"]:
+            file = at_hand(Path(augmentation["vectors"]))
             read += folder_digest(file.parent, [file.name])
         return cls(name, config["name"], seed, learning, digest, fingerprint(learning, read))
 

@@ -12,11 +12,9 @@ MANIFEST = "manifest.json"  # where each raw file came from, its size and sha256
 TEXTS = "texts.parquet"  # id, text, one column per group ("group.<name>") and per field ("field.<name>")
 MEMBERS = "members.parquet"  # split, text: which texts belong to which split
 PAIRS = "pairs.parquet"  # split, left, right, label
-FURTHER_TEXTS = "further_texts.parquet"  # text, cluster: of another dataset
-FURTHER_PAIRS = "further_pairs.parquet"  # left, right, label: by row of the further texts
 CARD = "card.json"  # name, kind, group names, counts, audit
 
-# data/triplets/<data>/, beside the triplets <strategy>.parquet
+# data/triplets/<data>/ and data/self_training/<data>-<mining>-<teacher>-<seed>/, beside <strategy>.parquet
 TRIPLETS_CARD = ".card.json"  # <strategy>.card.json: options and counts
 
 # runs/<data>-<model>-<seed>/
@@ -52,11 +50,6 @@ def cell(data: str, model: str, seed: int) -> str:
     return f"{data}-{model}-{seed}"
 
 
-def triplets_file(folder: Path, strategy: str) -> Path:
-    """Where the mining stage writes the triplets of one strategy."""
+def mined_file(folder: Path, strategy: str) -> Path:
+    """Where a mining stage writes the triplets or pairs of one strategy."""
     return folder / f"{strategy}.parquet"
-
-
-def taught_file(folder: Path, lesson: str) -> Path:
-    """Where the stage `teach` writes what a teacher chose by one lesson."""
-    return folder / f"{lesson}.parquet"

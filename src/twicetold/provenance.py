@@ -18,11 +18,11 @@ def pretrained_on(config: Mapping[str, Any]) -> list[str]:
     Its features may have been pretrained, its teacher, or the generation that joins it.
 
     Args:
-        config: resolved; what was taught is there by now.
+        config: resolved; what a teacher mined must be there already.
     """
     found = list(named("pretrained_on", config["features"]))
-    if taught := (config["examples"] or {}).get("taught"):
-        for card in sorted(Path(taught).glob(f"*{layout.TRIPLETS_CARD}")):
+    if mined := (config["examples"] or {}).get("mined"):
+        for card in sorted(Path(mined).glob(f"*{layout.TRIPLETS_CARD}")):
             found += json.loads(card.read_text(encoding="utf-8")).get("pretrained_on", [])
     if config["joined"]:
         found += pretrained_on_of(Path(config["joined"], layout.MODEL))

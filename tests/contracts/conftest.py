@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hydra.utils import instantiate
 
+from twicetold.augmentation.augment import Augmentation
 from twicetold.training.cell import Parts
 from twicetold.training.schedule import Schedule
 
@@ -24,7 +25,7 @@ def parts_of():
             make_optimizer=built(cfg.optimizer),
             schedule=Schedule(**cfg.trainer),
             evaluator=built(cfg.evaluator),
-            regime=built(cfg.regime),
+            augmentation=Augmentation.of(cfg.augmentation, weight=cfg.consistency.weight),
             committee=cfg.committee,
         )
 

@@ -11,7 +11,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 CONF = Path(__file__).parents[2] / "conf"
 MODELS = sorted(p.stem for p in (CONF / "model").glob("*.yaml"))
 PROFILES = sorted(p.stem for p in (CONF / "profile").glob("*.yaml"))
-SHARED = ("features", "examples", "objective", "optimizer", "trainer", "regime", "evaluator", "runtime", "tracking")
+SHARED = ("features", "examples", "objective", "optimizer", "trainer", "evaluator", "runtime", "tracking")
 
 
 def targets(node):
@@ -42,15 +42,6 @@ def test_every_shared_leaf_can_be_chosen_on_the_command_line(leaf, composed):
     composed("train", "data=toy_news", "model=dae", f"{leaf.parent.name}={leaf.stem}")
 
 
-@pytest.mark.parametrize("leaf", sorted((CONF / "distilled").glob("*.yaml")), ids=lambda p: p.stem)
-@pytest.mark.parametrize(("features", "place"), [("bag_and_words", "features.words"), ("word_grams", "features")])
-def test_distilled_vectors_can_be_chosen_for_words(leaf, features, place, composed):
-    chosen = (f"features={features}", f"+distilled@{place}.distilled={leaf.stem}")
-    cfg = composed("train", "data=toy_questions", "model=cross", *chosen)
-    assert callable(get_object(OmegaConf.select(cfg, f"{place}.distilled._target_")))
-    assert OmegaConf.select(cfg, f"{place}.distilled.tokens.pretrained_on")
-
-
 @pytest.mark.parametrize("leaf", sorted((CONF / "trainer").glob("*.yaml")), ids=lambda p: p.stem)
 def test_every_trainer_names_every_setting_so_that_each_can_be_changed_on_the_command_line(leaf):
     assert OmegaConf.load(leaf).keys() == OmegaConf.load(CONF / "trainer" / "default.yaml").keys()
@@ -71,7 +62,7 @@ def test_the_published_profile_leaves_tuned_values_out(composed):
     assert tuned.objective.alpha != published.objective.alpha
 
 
-def test_the_siamese_lstm_is_judged_at_its_published_threshold_as_well(composed):
+def test_the_siamese_lstm_is_evaluated_at_its_published_threshold_as_well(composed):
     evaluator = composed("train", "data=toy_questions", "model=siamese_lstm").evaluator
     assert evaluator.published_threshold == 0.7
     standard = composed("train", "data=toy_questions", "model=siamese_cnn").evaluator
@@ -81,6 +72,6 @@ def test_the_siamese_lstm_is_judged_at_its_published_threshold_as_well(composed)
 
 def test_leaves_do_not_interpolate_so_that_dvc_can_set_them():
     allowed = set((CONF / "examples").glob("*.yaml"))  # they take the label from the dataset
-    for group in (*SHARED, "data", "mining", "lesson"):
+    for group in (*SHARED, "data", "mining"):
         for leaf in (CONF / group).glob("*.yaml"):
             assert leaf in allowed or "${" not in leaf.read_text(), leaf

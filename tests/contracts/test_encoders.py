@@ -11,7 +11,7 @@ from hydra.utils import instantiate
 from safetensors.torch import load, save
 
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.features.cache import inputs_of, with_further
+from twicetold.features.cache import inputs_of, with_extra_texts
 from twicetold.mining import random
 from twicetold.models.protocol import Linear, OnFrozen, Searchable
 from twicetold.scoring import score_pairs
@@ -125,7 +125,7 @@ def test_gradients_reach_every_parameter(built, news, tmp_path, composed):
     random.mine(news, seed=0, label="category", per_anchor=2).save(tmp_path / f"{strategy}.parquet")
     news = replace(news, texts=pa.array([text.replace(" story", ". Story") for text in news.texts.to_pylist()]))
     index = instantiate(cfg.examples).index(news, tmp_path)
-    rows = with_further(featuriser, rows, index.further)
+    rows = with_extra_texts(featuriser, rows, index.extra_texts)
     chosen = next(iter(EpochBatches(index, batch_size=30, seed=0)))
     batch = GatheredExamples(index, rows).__getitems__(chosen)
     encoder.train()

@@ -13,7 +13,7 @@ from twicetold.identity import LEARNING_KEYS
 ROOT = Path(__file__).parents[2]
 MODELS = sorted(p.stem for p in (ROOT / "conf/model").glob("*.yaml"))
 DATA = sorted(p.stem for p in (ROOT / "conf/data").glob("*.yaml"))
-LESSONS = sorted(p.stem for p in (ROOT / "conf/lesson").glob("*.yaml"))
+WITH_MODEL = ("hard_negatives", "pseudo_labels")  # strategies of mine_with_model
 STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
 
 
@@ -45,32 +45,23 @@ def test_a_grid_names_only_what_there_is(grid):
     chosen = yaml.safe_load(grid.read_text())
     assert set(chosen["data"]) <= set(DATA)
     assert set(chosen["model"]) <= set(MODELS)
-    assert set(chosen) - {"variants"} == {"data", "model", "seed", "profile", "overrides", "second_round"}
-    second = chosen["second_round"]
-    assert set(second) - {"joined", "overrides"} == {"data", "teacher", "model", "examples"}
-    assert set(second["data"]) <= set(chosen["data"])
-    assert set(second["model"]) <= set(MODELS)
-    assert set(second["examples"]) <= set(LESSONS)
-    assert second["teacher"] in chosen["model"] if second["examples"] else second["teacher"] is None
+    assert set(chosen) == {"data", "model", "seed", "profile", "overrides", "self_training"}
+    students = chosen["self_training"]
+    assert set(students) == {"data", "teacher", "model", "mining"}
+    assert set(students["data"]) <= set(chosen["data"])
+    assert set(students["model"]) <= set(MODELS)
+    assert set(students["mining"]) <= set(WITH_MODEL)
+    assert students["teacher"] in chosen["model"] if students["mining"] else students["teacher"] is None
 
 
-@pytest.mark.parametrize("lesson", LESSONS)
-def test_a_lesson_is_called_as_its_file_and_as_the_examples_that_it_makes(lesson, composed):
-    taught = composed("teach", "data=toy_questions", f"lesson={lesson}", "seed=3")
-    learnt = composed("train", "data=toy_questions", "model=static", f"examples={lesson}", "seed=3")
-    assert taught.lesson.name == lesson
-    assert taught.taught == learnt.examples.taught == f"data/second_round/toy_questions-{lesson}-3"
-    assert callable(get_object(taught.lesson.strategy._target_))
-
-
-def test_every_variant_of_the_ablation_composes_to_another_training_and_the_first_is_nothing(composed):
-    grid = yaml.safe_load((ROOT / "conf/grid/ablation.yaml").read_text())
-    variants = list(grid["variants"].values())
-    assert [overrides == [] for overrides in variants] == [True, *[False] * (len(variants) - 1)]
-    for model in grid["model"]:
-        base = ["train", f"data={grid['data'][0]}", f"model={model}", *grid["overrides"]]
-        made = [composed(*base, *overrides) for overrides in variants]
-        assert len({f"{cell.regime} {cell.implied}" for cell in made}) == len(variants)
+@pytest.mark.parametrize("mining", WITH_MODEL)
+def test_mining_with_a_model_is_called_as_its_file_and_as_the_examples_that_read_it(mining, composed):
+    mined = composed("mine_with_model", "data=toy_questions", f"mining={mining}", "teacher=dae", "seed=3")
+    student = composed("train", "data=toy_questions", "model=static", f"examples={mining}", "teacher=dae", "seed=3")
+    assert mined.mining.name == mining
+    assert mined.run == "runs/toy_questions-dae-3"
+    assert mined.mined == student.examples.mined == f"data/self_training/toy_questions-{mining}-dae-3"
+    assert callable(get_object(mined.mining.strategy._target_))
 
 
 @pytest.mark.parametrize("leaf", sorted((ROOT / "conf/tuned").glob("*.yaml")), ids=lambda p: p.stem)
@@ -80,23 +71,23 @@ def test_a_tuned_leaf_belongs_to_a_dataset_and_a_family(leaf):
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_each_stage_has_a_script_of_its_name_and_depends_on_it(stage):
-    script = f"pipelines/{stage.removesuffix('_again')}.py"  # a second round runs the scripts of the first
+    script = f"pipelines/{stage.removesuffix('_again')}.py"  # students are trained by the same scripts
     assert (ROOT / script).is_file()
     assert f"python {script}" in STAGES[stage]["cmd"]
     assert script in STAGES[stage]["deps"]
 
 
-def test_the_second_round_is_the_first_but_for_what_was_taught():
-    for name, further in {
+def test_the_stages_of_students_are_those_of_others_but_for_what_was_mined():
+    for name, more in {
         "train": {
-            "src/twicetold/examples/second_round.py",
+            "src/twicetold/examples/self_training.py",
             "src/twicetold/mining/pseudo_labels.py",
-            "${paths.second_round}/${item.data}-${item.examples}-${item.seed}",
+            "${paths.self_training}/${item.data}-${item.mining}-${self_training.teacher}-${item.seed}",
         },
         "evaluate": set(),
     }.items():
         first, again = STAGES[name], STAGES[f"{name}_again"]
-        assert set(again["deps"]) == set(first["deps"]) | further
+        assert set(again["deps"]) == set(first["deps"]) | more
         own = ("desc", "matrix", "deps")
         assert {k: v for k, v in first.items() if k not in own} == {k: v for k, v in again.items() if k not in own}
 

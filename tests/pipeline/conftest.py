@@ -28,7 +28,7 @@ GRID = {
     "seed": [0],
     "profile": "smoke",
     "overrides": ["tracking=off"],
-    "second_round": {"data": [], "teacher": None, "model": [], "examples": []},
+    "self_training": {"data": [], "teacher": None, "model": [], "mining": []},
 }
 LIMIT = 300  # seconds until a command counts as hung
 

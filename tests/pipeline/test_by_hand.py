@@ -85,7 +85,7 @@ def test_a_corpus_of_ones_own_needs_no_download(lab):
         ("seed=abc", "seed must be a whole number from 0 on; got 'abc'"),
         ("trainer.epochs=three", "trainer.epochs must be a whole number from 1 on; got 'three'"),
         ("committee=two", "committee must be at least 1, the family as it is; got 'two'"),
-        ("regime=augment regime.alterations.synonym=0.1", "regime.alterations.vectors="),
+        ("augmentation.share=0.5 augmentation.synonym=0.1", "augmentation.vectors="),
     ],
 )
 def test_a_value_of_another_kind_is_answered_with_what_is_expected(lab, setting, answer):

@@ -93,7 +93,7 @@ def test_a_bare_run_prints_the_choices_of_what_is_missing(lab, choices, group, n
     assert all(name in out for name in names)
 
 
-@pytest.mark.parametrize("stage", ["download", "prepare", "mine", "teach", "train", "evaluate", "explain"])
+@pytest.mark.parametrize("stage", ["download", "prepare", "mine", "mine_with_model", "train", "evaluate", "explain"])
 def test_every_stage_answers_a_call_for_help(lab, stage):
     out = lab.run("python", f"pipelines/{stage}.py", "--help")
     assert "Override anything in the config" in out
@@ -104,10 +104,11 @@ def test_help_is_about_what_was_chosen(lab):
 
 
 def test_a_teacher_reads_the_data_settings_of_the_grid(lab):
-    second = {"data": [NEWS], "teacher": "dae", "model": ["static"], "examples": ["dense_negatives"]}
-    lab.grid(overrides=["tracking=off", "data.label=story"], second_round=second)
+    students = {"data": [NEWS], "teacher": "dae", "model": ["static"], "mining": ["hard_negatives"]}
+    lab.grid(overrides=["tracking=off", "data.label=story"], self_training=students)
     lab.run("python", "pipelines/compose.py", "build/composed")
-    for file in ("prepare/toy_news", "teach/toy_news-dense_negatives-0", "train/toy_news-static-dense_negatives-0"):
+    mined, student = "toy_news-hard_negatives-0", "toy_news-static-hard_negatives-0"
+    for file in ("prepare/toy_news", f"self_training/{mined}", f"train/{student}"):
         assert yaml.safe_load((lab.root / f"build/composed/{file}.yaml").read_text())["data"]["label"] == "story"
 
 

@@ -15,7 +15,8 @@ CONFIG = {
     "objective": {"_target_": None},
     "optimizer": {},
     "trainer": {},
-    "regime": {"_target_": None},
+    "augmentation": {"share": 0.0, "synonym": 0.0, "vectors": None},
+    "consistency": {"weight": 0.0},
     "seed": 0,
     "evaluator": {"primary": "auroc", "bins": 8},
 }
@@ -57,25 +58,30 @@ def test_vectors_that_are_not_there_and_that_nobody_publishes_are_an_error(of, t
         of(CONFIG)
 
 
-def test_what_a_teacher_chose_is_part_of_the_data(of, tmp_path):
-    config = {**CONFIG, "examples": {"taught": "second_round"}}
-    (tmp_path / "second_round").mkdir()
-    (tmp_path / "second_round" / "pseudo_labels.parquet").write_text("these")
+def test_what_a_trained_model_mined_is_part_of_the_data(of, tmp_path):
+    config = {**CONFIG, "examples": {"mined": "self_training"}}
+    (tmp_path / "self_training").mkdir()
+    (tmp_path / "self_training" / "pseudo_labels.parquet").write_text("these")
     before = of(config)
     assert of(config) == before
-    (tmp_path / "second_round" / "pseudo_labels.parquet").write_text("others")
+    (tmp_path / "self_training" / "pseudo_labels.parquet").write_text("others")
     assert of(config).fingerprint != before.fingerprint
 
 
-def test_other_vectors_for_synonyms_are_another_training_with_the_same_features(of, tmp_path):
+@pytest.mark.parametrize(
+    "used", [{"augmentation": {"share": 0.5}}, {"augmentation": {}, "consistency": {"weight": 1.0}}]
+)
+def test_other_vectors_for_synonyms_are_another_training_with_the_same_features(of, tmp_path, used):
     (tmp_path / "glove" / "near.txt").write_text("the 1 2\n")
-    config = {**CONFIG, "regime": {"alterations": {"synonym": 0.1, "vectors": "glove/near.txt"}}}
+    config = {**CONFIG, **{block: {**CONFIG[block], **settings} for block, settings in used.items()}}
+    config["augmentation"] |= {"synonym": 0.1, "vectors": "glove/near.txt"}
     before = of(config)
     (tmp_path / "glove" / "near.txt").write_text("the 1 3\n")
     assert of(config).fingerprint != before.fingerprint
     assert of(config).feature_key == before.feature_key
 
 
-def test_vectors_for_synonyms_that_are_not_made_are_not_read(of):
-    config = {**CONFIG, "regime": {"alterations": {"synonym": 0.0, "vectors": "glove/nowhere.txt"}}}
+@pytest.mark.parametrize("unused", [{"share": 0.5, "synonym": 0.0}, {"share": 0.0, "synonym": 0.1}])
+def test_vectors_for_synonyms_that_are_not_made_are_not_read(of, unused):
+    config = {**CONFIG, "augmentation": {**unused, "vectors": "glove/nowhere.txt"}}
     assert of(config) == of(config)

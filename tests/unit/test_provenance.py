@@ -8,7 +8,7 @@ from twicetold import layout
 from twicetold.provenance import pretrained_on, pretrained_on_of
 
 PLAIN = {"features": {"min_df": 2}, "examples": {"group": "cluster"}, "joined": None}
-TOKENS = {"distilled": {"tokens": {"pretrained_on": "questions"}}}
+TOKENS = {"tokens": {"pretrained_on": "questions"}}
 
 
 @pytest.fixture
@@ -21,13 +21,13 @@ def model(tmp_path):
 
 
 @pytest.fixture
-def taught(tmp_path):
-    """A folder of what a teacher chose that had seen questions."""
-    (tmp_path / "taught").mkdir()
-    (tmp_path / "taught" / f"soft_labels{layout.TRIPLETS_CARD}").write_text(
+def mined(tmp_path):
+    """A folder of what a teacher mined that was pretrained on questions."""
+    (tmp_path / "mined").mkdir()
+    (tmp_path / "mined" / f"pseudo_labels{layout.TRIPLETS_CARD}").write_text(
         json.dumps({"pretrained_on": ["questions"]})
     )
-    return tmp_path / "taught"
+    return tmp_path / "mined"
 
 
 def test_what_begins_with_nothing_has_seen_nothing():
@@ -40,14 +40,14 @@ def test_features_and_their_parts_say_it(features):
     assert pretrained_on(PLAIN | {"features": features}) == ["questions"]
 
 
-def test_a_student_has_seen_what_its_teacher_had(taught):
-    assert pretrained_on(PLAIN | {"examples": {"taught": str(taught)}}) == ["questions"]
-    (taught / f"soft_labels{layout.TRIPLETS_CARD}").write_text("{}")
-    assert pretrained_on(PLAIN | {"examples": {"taught": str(taught)}}) == []
+def test_a_student_has_seen_what_its_teacher_had(mined):
+    assert pretrained_on(PLAIN | {"examples": {"mined": str(mined)}}) == ["questions"]
+    (mined / f"pseudo_labels{layout.TRIPLETS_CARD}").write_text("{}")
+    assert pretrained_on(PLAIN | {"examples": {"mined": str(mined)}}) == []
 
 
-def test_a_committee_has_seen_what_an_earlier_generation_had_and_says_it_once(model, taught):
-    config = {"features": TOKENS, "examples": {"taught": str(taught)}, "joined": str(model)}
+def test_a_committee_has_seen_what_an_earlier_generation_had_and_says_it_once(model, mined):
+    config = {"features": TOKENS, "examples": {"mined": str(mined)}, "joined": str(model)}
     assert pretrained_on(config) == ["questions", "answers"]
 
 

@@ -1,1 +1,1 @@
-"""Training data regimes: what is done to the texts of the examples, whatever the family; leaves of `conf/regime/`."""
+"""Altered copies of training texts, for augmentation and consistency with any family."""

@@ -48,7 +48,7 @@ class Alterations:
         least_cosine: how near they must be.
 
     Raises:
-        ValueError: for a chance that is none, or synonyms without vectors to find them by.
+        ValueError: if a chance is out of range, or there are to be synonyms and no vectors to find them by.
     """
 
     drop: float
@@ -62,13 +62,13 @@ class Alterations:
     def __post_init__(self) -> None:
         for name in ("drop", "swap", "typo", "synonym"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"alterations.{name} is a chance from 0 to 1; got {getattr(self, name)}")
+                raise ValueError(f"augmentation.{name} is a chance from 0 to 1; got {getattr(self, name)}")
         if self.nearest < 1:
-            raise ValueError(f"alterations.nearest must be at least 1; got {self.nearest}")
+            raise ValueError(f"augmentation.nearest must be at least 1; got {self.nearest}")
         if self.synonym and self.vectors is None:
             raise ValueError(
-                f"regime.alterations.synonym={self.synonym} takes synonyms from pretrained vectors and there are none: "
-                "name a file (regime.alterations.vectors=data/downloads/glove/glove.6B.50d.txt), or set it to 0"
+                f"augmentation.synonym={self.synonym} takes synonyms from pretrained vectors and there are none: name "
+                "a file (augmentation.vectors=data/downloads/glove/glove.6B.50d.txt), or set it to 0"
             )
 
     def copies(self, texts: Sequence[str], count: int, *, seed: int) -> list[str]:

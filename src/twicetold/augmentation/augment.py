@@ -1,13 +1,19 @@
-"""Augmentation: examples whose texts are, now and then, altered copies of themselves.
+"""Augmentation and consistency: training on altered copies of texts.
 
-Wei and Zou, EDA: Easy Data Augmentation Techniques for Boosting Performance on Text Classification Tasks, EMNLP 2019.
-They add the copies to the examples, which makes epochs longer; here a copy takes the place of its text, so that an
-epoch has as many steps as without. Labels and clusters are those of the text: no copy is ever a negative of what its
-text is no negative of.
+*Augmentation* replaces a share of the texts of examples by altered copies. Wei and Zou, EDA: Easy Data Augmentation
+Techniques for Boosting Performance on Text Classification Tasks, EMNLP 2019. They add the copies to the examples, which
+makes epochs longer; here a copy takes the place of its text, so that an epoch has as many steps as without. Labels and
+clusters are those of the text: no copy is ever a negative of what its text is no negative of.
+
+*Consistency* adds to the objective, with a weight, the distance between the embeddings of a text and an altered copy.
+Xie, Dai, Hovy, Luong and Le, Unsupervised Data Augmentation for Consistency Training (UDA), NeurIPS 2020
+(arXiv:1904.12848), equation 1. There it is the divergence of predicted classes; here it is 1 - cosine of embeddings.
+As there, the text itself is the fixed target: no gradient flows through its embedding (their θ~).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -15,48 +21,90 @@ from twicetold.augmentation.alterations import Alterations
 from twicetold.augmentation.copies import with_copies
 from twicetold.data.corpus import Corpus
 from twicetold.examples.batches import ExampleIndex
-from twicetold.models.protocol import Encoder
+from twicetold.models.protocol import Encoder, Rankable, Searchable
+from twicetold.objectives.agreement import Agreement
 from twicetold.objectives.protocol import Objective
+from twicetold.objectives.weighted_sum import WeightedSum
 
 SIDES = ("anchor", "positive", "negative")
 
 
 @dataclass(frozen=True)
-class Augment:
-    """Altered copies in the place of texts.
-
-    Each example is there in several variants, of which an epoch takes one.
+class Augmentation:
+    """Altered copies as training texts, for consistency, or both.
 
     Args:
-        alterations: what happens to a copy.
-        copies: of each text, made once, before training. There is one more variant of each example.
-        chance: of a text of a variant to be a copy.
+        alterations: how copies differ from their texts.
+        copies: of each text, made once, before training.
+        share: of the texts of examples that a copy replaces in an epoch; 0: no augmentation.
+        weight: of consistency beside the family's own objective; 0: no consistency.
 
     Raises:
-        ValueError: if there is no copy, or the chance is none.
+        ValueError: if a setting is out of range.
     """
 
     alterations: Alterations
     copies: int
-    chance: float
+    share: float = 0.0
+    weight: float = 0.0
 
     def __post_init__(self) -> None:
         if self.copies < 1:
-            raise ValueError(f"regime.copies must be at least 1; got {self.copies}: regime=none for none")
-        if not 0 <= self.chance <= 1:
-            raise ValueError(f"regime.chance is a chance from 0 to 1; got {self.chance}")
+            raise ValueError(f"augmentation.copies must be at least 1; got {self.copies}")
+        if not 0 <= self.share <= 1:
+            raise ValueError(f"augmentation.share must be from 0 to 1; got {self.share}")
+        if not self.weight >= 0:
+            raise ValueError(f"consistency.weight must be at least 0; got {self.weight}")
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any], *, weight: float) -> "Augmentation | None":
+        """From the settings of alterations with `copies` and `share`; None where neither feature is in use."""
+        rates = {name: value for name, value in settings.items() if name not in ("share", "copies")}
+        made = cls(Alterations(**rates), settings["copies"], settings["share"], weight)
+        return made if made.share or made.weight else None
 
     def examples(self, index: ExampleIndex, corpus: Corpus, *, seed: int) -> ExampleIndex:
-        """The examples in `copies + 1` variants."""
-        index, copies = with_copies(index, corpus, self.alterations, sides=SIDES, count=self.copies, seed=seed)
-        varied = index.in_variants(self.copies + 1)
-        sides = {
-            side: np.where(copies.rng.random(len(texts)) < self.chance, copies.drawn(texts), texts)
-            for side in SIDES
-            if (texts := getattr(varied, side)) is not None
-        }
-        return replace(varied, **cast("dict[str, Any]", sides))
+        """The examples in several variants, of which an epoch takes one of each.
+
+        With augmentation there are `copies + 1` variants, whose texts are copies now and then; else `copies`, the same
+        but for the copies that consistency compares the anchors with.
+
+        Args:
+            index: the family's own examples.
+            corpus: what they are made of.
+            seed: of the run.
+        """
+        sides = SIDES if self.share else ("anchor",)
+        index, copies = with_copies(index, corpus, self.alterations, sides=sides, count=self.copies, seed=seed)
+        varied = index.in_variants(self.copies + bool(self.share))
+        columns: dict[str, Any] = {}
+        if self.share:
+            columns = {
+                side: np.where(copies.rng.random(len(texts)) < self.share, copies.drawn(texts), texts)
+                for side in SIDES
+                if (texts := getattr(varied, side)) is not None
+            }
+        if self.weight:
+            columns["copy"] = copies.drawn(varied.anchor)
+        return replace(varied, **columns)
 
     def objective(self, own: Objective, encoder: Encoder) -> Objective:
-        """The family's own."""
-        return own
+        """The family's own objective, and consistency beside it if that has a weight.
+
+        Args:
+            own: the family's.
+            encoder: the family's, to check only: an objective holds no encoder.
+
+        Raises:
+            TypeError: if the family reads both texts at once, so that single texts have no embedding.
+        """
+        if not self.weight:
+            return own
+        if not isinstance(encoder, Searchable | Rankable):
+            raise TypeError(
+                f"consistency compares embeddings of single texts, and {type(encoder).__name__} has none, as it reads "
+                "both texts at once: set consistency.weight=0; augmentation.share=0.5 works with it"
+            )
+        return WeightedSum(
+            parts={"own": own, "consistency": Agreement()}, weights={"own": 1, "consistency": self.weight}
+        )

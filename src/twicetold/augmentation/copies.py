@@ -36,7 +36,7 @@ class Copies:
 def with_copies(
     index: ExampleIndex, corpus: Corpus, alterations: Alterations, *, sides: tuple[str, ...], count: int, seed: int
 ) -> tuple[ExampleIndex, Copies]:
-    """The same examples, with copies of their texts among the further ones, of which none is in use yet.
+    """The same examples, with copies of their texts added as extra texts, none of which is used yet.
 
     Args:
         index: the examples.
@@ -46,13 +46,13 @@ def with_copies(
         count: copies of each text.
         seed: of the alterations, and of draws among the copies.
     """
-    own = [] if index.further is None else list(index.further)
+    own = [] if index.extra_texts is None else list(index.extra_texts)
     source = np.unique(np.concatenate([texts for side in sides if (texts := getattr(index, side)) is not None]))
     texts = pa.chunked_array([corpus.texts.cast(pa.large_string()), pa.array(own, pa.large_string())])
     made = alterations.copies(texts.take(pa.array(source)).to_pylist(), count, seed=seed)
-    like = np.full(len(own), -1) if index.further_like is None else index.further_like
-    of_further = np.append(like, -1)[np.maximum(source - len(corpus), -1)]  # -1, the last, for the corpus's own texts
-    fields = np.where(source < len(corpus), source, of_further)
-    extended = replace(index, further=[*own, *made], further_like=np.concatenate([like, np.tile(fields, count)]))
+    like = np.full(len(own), -1) if index.extra_sources is None else index.extra_sources
+    of_extra = np.append(like, -1)[np.maximum(source - len(corpus), -1)]  # -1, the last, for the corpus's own texts
+    fields = np.where(source < len(corpus), source, of_extra)
+    extended = replace(index, extra_texts=[*own, *made], extra_sources=np.concatenate([like, np.tile(fields, count)]))
     rng = np.random.default_rng([seed, count])  # the copies have drawn from 0 to count - 1
     return extended, Copies(source, len(corpus) + len(own), count, rng)

@@ -42,18 +42,6 @@ class Pairs:
 
 
 @dataclass(frozen=True)
-class FurtherPairs:
-    """Labelled pairs of texts that are no members of the corpus: from `data.further`, to train on besides."""
-
-    texts: pa.StringArray
-    """(T,) strings, none of them a text of the corpus."""
-    pairs: Pairs
-    """By index into `texts`; labels are 0 or 1."""
-    cluster: NDArray[np.int64]
-    """(T,) duplicate clusters among these texts."""
-
-
-@dataclass(frozen=True)
 class Corpus:
     """Texts with ids and groups, split into train, val and test.
 
@@ -69,7 +57,6 @@ class Corpus:
         pairs: split -> labelled pairs; empty for documents.
         fields: further text columns, name -> (N,) strings (publisher, URL slug).
         card: counts and notes about how the corpus came about, ready for JSON.
-        further: pairs of another dataset, to train on besides; None: there are none.
 
     Raises:
         ValueError: if the parts do not fit each other.
@@ -85,7 +72,6 @@ class Corpus:
     group_names: Mapping[str, list[str]] = field(default_factory=dict)
     fields: Mapping[str, pa.StringArray] = field(default_factory=dict)
     card: Mapping[str, Any] = field(default_factory=dict)
-    further: FurtherPairs | None = None
 
     def __post_init__(self) -> None:
         _require(self.kind in KINDS, f"kind must be one of {KINDS}, got {self.kind!r}")
@@ -156,12 +142,6 @@ class Corpus:
             pq.write_table(pa.concat_tables(members), target / layout.MEMBERS)
             if pairs:
                 pq.write_table(pa.concat_tables(pairs), target / layout.PAIRS)
-            if self.further is not None:
-                texts, pair = self.further.texts, self.further.pairs
-                pq.write_table(
-                    pa.table({"text": texts, "cluster": self.further.cluster}), target / layout.FURTHER_TEXTS
-                )
-                pq.write_table(pa.table(vars(pair)), target / layout.FURTHER_PAIRS)
             write_text(target / layout.CARD, json.dumps(about, indent=2, ensure_ascii=False, sort_keys=True) + "\n")
 
     @classmethod
@@ -184,12 +164,7 @@ class Corpus:
             rows = pq.read_table(folder / layout.PAIRS)
             for split in SPLITS:
                 part = rows.filter(pc.equal(rows["split"], split))
-                pairs[split] = _pairs(part)
-        further = None
-        if (folder / layout.FURTHER_PAIRS).exists():
-            known = pq.read_table(folder / layout.FURTHER_TEXTS).combine_chunks()
-            rows = pq.read_table(folder / layout.FURTHER_PAIRS)
-            further = FurtherPairs(_column(known, "text"), _pairs(rows), known["cluster"].to_numpy())
+                pairs[split] = Pairs(*(part[column].to_numpy() for column in ("left", "right", "label")))
         return cls(
             name=about["name"],
             kind=about["kind"],
@@ -201,12 +176,7 @@ class Corpus:
             members={s: members.filter(pc.equal(members["split"], s))["text"].to_numpy() for s in SPLITS},
             pairs=pairs,
             card=about["card"],
-            further=further,
         )
-
-
-def _pairs(rows: pa.Table) -> Pairs:
-    return Pairs(*(rows[column].to_numpy() for column in ("left", "right", "label")))
 
 
 def _require(holds: bool, message: str) -> None:

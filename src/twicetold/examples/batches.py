@@ -46,10 +46,10 @@ class ExampleIndex:
     """(X,) duplicate cluster of each negative."""
     block: NDArray[np.int64] | None = None
     """(X,) examples of one block are kept side by side in an epoch, so that they meet in one batch."""
-    further: Sequence[str] | None = None
-    """Texts that the examples are of besides those of the corpus, and which are numbered after these."""
-    further_like: NDArray[np.int64] | None = None
-    """For each further text, the text of the corpus whose other fields it has; -1, or None for all: these are empty."""
+    extra_texts: Sequence[str] | None = None
+    """Texts that are not in the corpus (sentences, altered copies); they are numbered after those of the corpus."""
+    extra_sources: NDArray[np.int64] | None = None
+    """For each extra text the corpus text whose other fields it has; -1, or None for all: its fields are empty."""
     copy: NDArray[np.int64] | None = None
     """(X,) an altered copy of each anchor."""
     variants: int = 1
@@ -235,8 +235,6 @@ class LabelledPairs:
         group: the group whose members are never negatives of each other.
         duplicates_only: leave the pairs with label 0 out, for objectives that find negatives in the batch.
         implied: adds, up to so many times for each labelled pair, a pair whose label follows from it (`data.implied`).
-
-    Further pairs that the corpus comes with (`data.further`) are examples as well.
     """
 
     strategy: str
@@ -262,16 +260,15 @@ class LabelledPairs:
         kept = same | (not self.duplicates_only)
         left, right, same = left[kept], right[kept], same[kept]
         if self.implied and corpus.kind != "documents":
-            further = implied_pairs((left, right, same), copies=self.implied, cluster=group, code=corpus.text_codes())
-            left, right, same = map(np.concatenate, zip((left, right, same), further, strict=True))
-        own = ExampleIndex(
+            implied = implied_pairs((left, right, same), copies=self.implied, cluster=group, code=corpus.text_codes())
+            left, right, same = map(np.concatenate, zip((left, right, same), implied, strict=True))
+        return ExampleIndex(
             anchor=left,
             positive=right,
             label=same.astype(np.float32),
             group=group[left],
             positive_group=group[right],
         )
-        return _and_further(own, corpus, duplicates_only=self.duplicates_only)
 
 
 class GatheredExamples(Dataset[Batch]):
@@ -408,7 +405,7 @@ def mined(corpus: Corpus, triplets: Path, strategy: str) -> Triplets:
         FileNotFoundError: if it did not.
         ValueError: if the corpus's train texts are others than those that they were chosen from.
     """
-    path = layout.triplets_file(triplets, strategy)
+    path = layout.mined_file(triplets, strategy)
     if not path.exists():
         there = sorted(p.stem for p in triplets.glob("*.parquet")) or "none"
         raise FileNotFoundError(
@@ -423,31 +420,6 @@ def mined(corpus: Corpus, triplets: Path, strategy: str) -> Triplets:
             f"`python pipelines/mine.py data={corpus.name}` again, with the data settings of this training"
         )
     return found
-
-
-def _and_further(index: ExampleIndex, corpus: Corpus, *, duplicates_only: bool) -> ExampleIndex:
-    """The examples, and after them the pairs of another dataset that the corpus comes with, if it does.
-
-    Args:
-        index: X pairs of the corpus's own texts, with labels and groups.
-        corpus: what they are of.
-        duplicates_only: leave the further pairs with label 0 out.
-    """
-    if corpus.further is None:
-        return index
-    pairs, cluster = corpus.further.pairs, corpus.further.cluster
-    kept = np.flatnonzero((pairs.label == 1) | (not duplicates_only))
-    left, right = pairs.left[kept], pairs.right[kept]
-    first = 1 + max(side.max(initial=UNKNOWN) for side in (index.group, index.positive_group) if side is not None)
-    more = {
-        "anchor": len(corpus) + left,
-        "positive": len(corpus) + right,
-        "label": pairs.label[kept],
-        "group": first + cluster[left],
-        "positive_group": first + cluster[right],
-    }
-    longer = {name: np.concatenate([getattr(index, name), values]) for name, values in more.items()}
-    return replace(index, **cast("dict[str, Any]", longer), further=corpus.further.texts.to_pylist())
 
 
 def _group(corpus: Corpus, name: str) -> NDArray[np.int64]:

@@ -169,7 +169,7 @@ class InverseCloze:
             positive=numbers + len(queries),
             group=code,
             positive_group=code,
-            further=[*queries, *evidence],
+            extra_texts=[*queries, *evidence],
         )
 
 

@@ -45,13 +45,13 @@ def inputs_of(featuriser: Featuriser, corpus: Corpus, rows: NDArray[np.int64]) -
     return _with_fields(featuriser, texts, columns)
 
 
-def with_further(
+def with_extra_texts(
     featuriser: Featuriser,
     rows: CsrRows,
     texts: Sequence[str] | None,
     fields: Mapping[str, Sequence[str]] | None = None,
 ) -> CsrRows:
-    """The rows of a corpus, and after them those of further texts; fields that these do not come with are empty."""
+    """The rows of a corpus followed by those of extra texts, whose missing fields are empty."""
     if texts is None:
         return rows
     return rows.followed_by(featuriser.transform(_with_fields(featuriser, texts, fields or {})))

@@ -74,7 +74,7 @@ class CsrRows:
         )
 
     def followed_by(self, more: "CsrRows") -> Self:
-        """These rows followed by those of further texts, in memory.
+        """These rows followed by those of more texts, in memory.
 
         Raises:
             ValueError: if the widths differ, or only one side has values.

@@ -118,18 +118,12 @@ def _fetch(file: Path) -> None:
         Path(folder, "raw", file.name).replace(file)
 
 
-def about_their_mean(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(W, D) the same with their mean at zero; rows of zeros, which stand for no vector, stay so."""
+def alike(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """(W, D) the vectors, centred and scaled to length 1 on average; rows of zeros, which stand for no vector, stay."""
     found = vectors.any(axis=1)
     centred = np.zeros_like(vectors)
     if found.any():
         centred[found] = vectors[found] - vectors[found].mean(axis=0)
-    return centred
-
-
-def alike(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(W, D) the same about their mean, of length 1 on average, whatever file they are of."""
-    centred = about_their_mean(vectors)
-    lengths = np.linalg.norm(centred, axis=1)[vectors.any(axis=1)]
+    lengths = np.linalg.norm(centred, axis=1)[found]
     scaled: NDArray[np.float32] = centred / (lengths.mean() if lengths.any() else 1)
     return scaled

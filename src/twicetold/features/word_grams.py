@@ -8,9 +8,8 @@ mean of those of its parts, as in the authors' program (their paper takes the su
 Two things differ from the paper: n is 3 and 4 instead of 3 to 6, and each n-gram of train has a column, whereas the
 paper hashes all n-grams into two million columns.
 
-Words may come with pretrained vectors besides, those that train lacks as well: of a file (`vectors`), of a transformer
-that reads them one by one (`distilled`), or of both, side by side. Of either kind, vectors lie about their mean and are
-of length 1 on average.
+Words may also have pretrained vectors from a file (`vectors`), including words that train lacks. The vectors are
+centred and scaled to length 1 on average.
 
 Shape letters: N texts, K entries, U distinct words, V words of the vocabulary, D dimensions of pretrained vectors.
 """
@@ -27,7 +26,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from twicetold.encoding import UNKNOWN_TOKEN
-from twicetold.features.distilled import Distilled
 from twicetold.features.distinct_words import encoded, runs
 from twicetold.features.letter_grams import as_numbers, as_strings, letter_grams
 from twicetold.features.rows import CsrRows
@@ -49,12 +47,11 @@ class WordGrams(BaseEstimator):
             is one of GloVe's own and not there yet. None for none.
         further: so many words that the file begins with get a number too where train lacks them. Nothing is learnt
             for such a word itself, so it is a part of no mean.
-        distilled: a transformer's vectors of all these words. None for none.
 
     Attributes:
         vocabulary_: the words numbered 1, 2, ...; those that train lacks come last.
         counts_: (1 + V,) int64, how often each number occurs in the train texts; 0 for unknown words.
-        given_: D, of both kinds together; 0 without pretrained vectors.
+        given_: D; 0 without pretrained vectors.
         grams_: the n-grams, in the order of the columns from 1 + V on, the shorter ones first.
     """
 
@@ -66,13 +63,11 @@ class WordGrams(BaseEstimator):
         smooth: float | None = None,
         vectors: str | None = None,
         further: int = 0,
-        distilled: Distilled | None = None,
     ) -> None:
         self.min_df = min_df
         self.smooth = smooth
         self.vectors = vectors
         self.further = further
-        self.distilled = distilled
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Learn the words and their n-grams, and look the words up among the pretrained vectors.
@@ -85,14 +80,10 @@ class WordGrams(BaseEstimator):
         tokens = words(texts, lower_case=True)
         learnt = vocabulary_of(tokens, min_df=self.min_df, max_size=None)
         self.vocabulary_ = learnt
-        found = []
+        self._vectors = None  # not part of the saved state, see `tokens.Words`
         if self.vectors is not None:
             self.vocabulary_ = list(dict.fromkeys([*learnt, *first_words(Path(self.vectors), self.further)]))
-            found.append(word_vectors(Path(self.vectors), self.vocabulary_))
-        if self.distilled is not None:
-            found.append(self.distilled.vectors(self.vocabulary_))
-        # Not part of the saved state, see `tokens.Words`.
-        self._vectors = np.hstack([alike(kind) for kind in found]) if found else None
+            self._vectors = alike(word_vectors(Path(self.vectors), self.vocabulary_))
         self.given_ = 0 if self._vectors is None else self._vectors.shape[1]
         self.counts_ = occurrences(tokens, self.vocabulary_)
         self.counts_[1 + len(learnt) :] = 0  # too rare to have learnt vectors

@@ -1,7 +1,6 @@
-"""A trained model as the mining of a second round sees it: by its search vectors and its calibrated judgement.
+"""What mining asks of a trained model, the teacher: search vectors, similarities and probabilities.
 
-What is mined depends on these numbers alone, so that mining knows no model (`twicetold.teaching` has the one that is
-read from a run folder).
+`twicetold.teacher` implements it for a model in a run folder, so that mining imports no model.
 
 Shape letters: M texts, P pairs, D columns of the search vectors.
 """
@@ -18,7 +17,7 @@ class Teacher(Protocol):
     """Answers about texts of one corpus, by their numbers."""
 
     def vectors(self, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
-        """(M, D) search vectors of texts, as queries and as documents; the same object twice where the roles agree."""
+        """(M, D) search vectors of texts, as queries and as documents; one object twice if the two are the same."""
         ...
 
     def similarity(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -27,7 +27,7 @@ class Agreement(nn.Module):
         """
         if batch.copy is None:
             raise ValueError(
-                "agreement needs an altered copy of each anchor, and the batch has none: regime=consistency"
+                "agreement needs an altered copy of each anchor, and the batch has none: set consistency.weight"
             )
         text, copy = unit(batch.anchor).detach(), unit(batch.copy)  # (B, E)
         known = (text.any(1) & copy.any(1)).to(copy.dtype)

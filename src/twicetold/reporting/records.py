@@ -146,7 +146,7 @@ def read_provenance(data: str, *, processed: Path, raw: Path, triplets: Path) ->
     _require(raw / data / layout.MANIFEST, stage=f"download@{data}")
     card = dict(about["card"])
     audit = card.pop("audit", {})
-    for elsewhere in ("files", "source", "further_source"):  # the manifest and `conf/data` say the same and more
+    for elsewhere in ("files", "source"):  # the manifest and `conf/data` say the same and more
         card.pop(elsewhere, None)
     mined = [read_mined(path) for path in sorted((triplets / data).glob(f"*{layout.TRIPLETS_CARD}"))]
     known = tuple(found for found in mined if found is not None)

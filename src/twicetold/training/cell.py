@@ -18,11 +18,11 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from twicetold import layout
-from twicetold.augmentation.protocol import Regime
+from twicetold.augmentation.augment import Augmentation
 from twicetold.data.corpus import Corpus
 from twicetold.evaluation.evaluators import Standard
 from twicetold.examples.batches import Again, EpochBatches, Examples, lengths_of, train_loader
-from twicetold.features.cache import feature_rows, fields_like, inputs_of, with_further
+from twicetold.features.cache import feature_rows, fields_like, inputs_of, with_extra_texts
 from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.features.saved import same_fitted, save_fitted
 from twicetold.files import write_folder, write_text
@@ -48,7 +48,7 @@ class Parts:
     """What a recipe chose, ready to be put together.
 
     Raises:
-        ValueError: if there is a regime, a committee of several or a schedule of gradient descent, and nothing is
+        ValueError: if there is augmentation, a committee of several or a schedule of gradient descent, and nothing is
             learnt by gradient descent; or a committee of nobody.
     """
 
@@ -61,8 +61,8 @@ class Parts:
     make_optimizer: MakeOptimizer | Solver
     schedule: Schedule
     evaluator: Standard
-    regime: Regime | None = None
-    """None: the examples as they are."""
+    augmentation: Augmentation | None = None
+    """Altered copies of texts, for augmentation or consistency; None: the examples as they are."""
     committee: int = 1
     """So many encoders, each trained by itself."""
     joined: Scorer | None = None
@@ -83,17 +83,17 @@ class Parts:
                 raise ValueError(
                     f"{named}: the solver {solver} sets the weights by itself and has no use for it: set it to null"
                 )
-        if self.regime is None:
+        if self.augmentation is None:
             return
         if self.objective is None or self.examples is None:
             raise ValueError(
-                "a regime changes what a family is trained on, and nothing is trained here (objective=none): choose an "
-                "objective and examples, or regime=none"
+                "augmentation and consistency need a training, and nothing is trained here (objective=none): choose an "
+                "objective and examples, or set augmentation.share=0 and consistency.weight=0"
             )
         if isinstance(self.make_optimizer, Solver):
             raise ValueError(
-                f"a regime is for training by gradient descent, and the solver {type(self.make_optimizer).__name__} "
-                "sets the weights by itself: choose regime=none"
+                "augmentation and consistency are for gradient descent, and the solver "
+                f"{type(self.make_optimizer).__name__} does without: set augmentation.share=0 and consistency.weight=0"
             )
 
 
@@ -174,9 +174,10 @@ def train_cell(
     rows = feature_rows(featuriser, corpus, places.features, key=feature_key)
     index = None if parts.examples is None else parts.examples.index(corpus, places.triplets)
     if index is not None:
-        if parts.regime is not None:
-            index = parts.regime.examples(index, corpus, seed=seed)
-        rows = with_further(featuriser, rows, index.further, fields_like(featuriser, corpus, index.further_like))
+        if parts.augmentation is not None:
+            index = parts.augmentation.examples(index, corpus, seed=seed)
+        fields = fields_like(featuriser, corpus, index.extra_sources)
+        rows = with_extra_texts(featuriser, rows, index.extra_texts, fields)
     torch.manual_seed(seed)
     judges = [parts.encoder_of(featuriser.shape) for _ in range(parts.committee)]
     encoder: Encoder = committee_of(judges)
@@ -246,7 +247,7 @@ def _fit(
             loader = train_loader(data.examples, data.rows, batches, workers=runtime.workers)
         learner = Learner(
             member,
-            objective if parts.regime is None else parts.regime.objective(objective, member),
+            objective if parts.augmentation is None else parts.augmentation.objective(objective, member),
             make_optimizer=optimizer,
             validate=validate,
             seed=own,

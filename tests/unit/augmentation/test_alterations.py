@@ -145,7 +145,7 @@ def test_the_same_seed_gives_the_same_copies_and_copies_differ():
 
 @pytest.mark.parametrize("rates", [{"drop": 1.5}, {"swap": -0.1}, {"typo": float("nan")}])
 def test_a_rate_that_is_no_chance_is_an_error(rates):
-    with pytest.raises(ValueError, match=rf"alterations.{next(iter(rates))} is a chance"):
+    with pytest.raises(ValueError, match=rf"augmentation.{next(iter(rates))} is a chance"):
         Alterations(**NOTHING | rates)
 
 

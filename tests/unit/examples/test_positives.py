@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from twicetold.examples.batches import EpochBatches, StoryAndCategory
 from twicetold.examples.positives import DropoutTwins, GroupPairs, InverseCloze, Neighbours, sentences_of
 from twicetold.features.bag_of_words import BagOfWords
-from twicetold.features.cache import with_further
+from twicetold.features.cache import with_extra_texts
 from twicetold.mining.triplets import Triplets
 
 
@@ -82,7 +82,7 @@ def test_sentences_end_at_marks_before_a_space_after_quotes_and_at_ends_of_lines
 @pytest.mark.parametrize("rate", [0.0, 1.0])
 def test_each_sentence_is_a_query_and_its_evidence_is_the_rest_or_the_whole(articles, tmp_path, rate):
     index = InverseCloze(rate, block=10, seed=0).index(articles, tmp_path)
-    texts = [*articles.texts.to_pylist(), *index.further]
+    texts = [*articles.texts.to_pylist(), *index.extra_texts]
     assert len(index) == 4 * 36
     for query, evidence, group in zip(index.anchor, index.positive, index.group):
         article = texts[group]
@@ -93,17 +93,17 @@ def test_each_sentence_is_a_query_and_its_evidence_is_the_rest_or_the_whole(arti
 
 def test_the_query_is_removed_at_the_masking_rate(articles, tmp_path):
     index = InverseCloze(0.9, block=10, seed=0).index(articles, tmp_path)
-    texts = [*articles.texts.to_pylist(), *index.further]
+    texts = [*articles.texts.to_pylist(), *index.extra_texts]
     removed = [texts[query] not in texts[evidence] for query, evidence in zip(index.anchor, index.positive)]
     assert np.mean(removed) == pytest.approx(0.9, abs=0.05)
     again = InverseCloze(0.9, block=10, seed=0).index(articles, tmp_path)
-    assert again.further == index.further
+    assert again.extra_texts == index.extra_texts
 
 
 def test_long_texts_are_cut_into_blocks_and_a_block_of_one_sentence_is_dropped(articles, tmp_path):
     index = InverseCloze(1.0, block=3, seed=0).index(articles, tmp_path)
     assert len(index) == 3 * 36
-    assert max(len(sentences_of(text)) for text in index.further) == 2
+    assert max(len(sentences_of(text)) for text in index.extra_texts) == 2
 
 
 @pytest.mark.parametrize("texts", [None, ["One. Two."] * 12])
@@ -123,9 +123,9 @@ def test_further_texts_get_rows_after_those_of_the_corpus(articles, tmp_path):
     index = InverseCloze(0.9, block=10, seed=0).index(articles, tmp_path)
     featuriser = BagOfWords().fit(articles.texts_of("train"))
     rows = featuriser.transform(articles.texts.to_pylist())
-    more = with_further(featuriser, rows, index.further)
+    more = with_extra_texts(featuriser, rows, index.extra_texts)
     chosen = index.anchor[[5, 0]]
-    expected = featuriser.transform([index.further[n - len(articles)] for n in chosen]).gather(np.arange(2))
+    expected = featuriser.transform([index.extra_texts[n - len(articles)] for n in chosen]).gather(np.arange(2))
     assert more.gather(chosen).indices.tolist() == expected.indices.tolist()
     assert more.gather(np.arange(60)).indices.tolist() == rows.gather(np.arange(60)).indices.tolist()
-    assert with_further(featuriser, rows, None) is rows
+    assert with_extra_texts(featuriser, rows, None) is rows

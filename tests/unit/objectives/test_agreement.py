@@ -70,5 +70,5 @@ def test_beside_another_objective_it_counts_by_its_weight():
 
 
 def test_without_copies_it_says_what_to_choose():
-    with pytest.raises(ValueError, match="regime=consistency"):
+    with pytest.raises(ValueError, match=r"consistency\.weight"):
         Agreement()(EncodedBatch(Encoding(torch.ones(2, 3))))

@@ -1,4 +1,4 @@
-"""Dense mining against a brute-force reference on random vectors."""
+"""Hard negatives of a trained model against a brute-force reference on random vectors."""
 
 import numpy as np
 import pyarrow as pa
@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twicetold.data.corpus import UNKNOWN, Corpus
-from twicetold.mining import dense
+from twicetold.mining import hard_negatives
+from twicetold.mining.hard_negatives import mine
 
 
 def corpus_of(codes, *, others=4):
@@ -54,8 +55,8 @@ def test_negatives_are_of_the_window_below_the_margin_and_of_another_group(
     teacher = random_teacher(len(corpus), seed=seed)
     ranks = [first, first + width]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dense, "ANCHORS", 3)
-        found = dense.mine(corpus, teacher, label="g", seed=seed, per_anchor=per_anchor, ranks=ranks, margin=margin)
+        patch.setattr(hard_negatives, "ANCHORS", 3)
+        found = mine(corpus, teacher, label="g", seed=seed, per_anchor=per_anchor, ranks=ranks, margin=margin)
     drawn = {}
     filled = 0
     for anchor, positive, negative in zip(found.anchor.tolist(), found.positive.tolist(), found.negative.tolist()):
@@ -75,8 +76,8 @@ def test_negatives_are_of_the_window_below_the_margin_and_of_another_group(
 def test_without_a_margin_to_speak_of_the_window_alone_decides(random_teacher):
     corpus = corpus_of(np.repeat(np.arange(20), 3).tolist())
     teacher = random_teacher(len(corpus), seed=1)
-    found = dense.mine(corpus, teacher, label="g", seed=0, per_anchor=3, ranks=[2, 4], margin=-10)
-    assert found.card["negatives"] == {"dense": 180, "other_group": 0}
+    found = mine(corpus, teacher, label="g", seed=0, per_anchor=3, ranks=[2, 4], margin=-10)
+    assert found.card["negatives"] == {"hard": 180, "other_group": 0}
     assert found.card["candidates_within_margin"] == 0
     for anchor in range(60):
         expected = allowed(corpus, teacher, anchor, anchor, ranks=[2, 4], margin=-10)
@@ -85,7 +86,7 @@ def test_without_a_margin_to_speak_of_the_window_alone_decides(random_teacher):
 
 def test_a_margin_that_nobody_keeps_leaves_random_members_of_other_groups(random_teacher):
     corpus = corpus_of(np.repeat(np.arange(20), 3).tolist())
-    found = dense.mine(
+    found = mine(
         corpus,
         random_teacher(len(corpus), seed=1),
         label="g",
@@ -94,7 +95,7 @@ def test_a_margin_that_nobody_keeps_leaves_random_members_of_other_groups(random
         ranks=[1, 10],
         margin=5,
     )
-    assert found.card["negatives"]["dense"] == 0
+    assert found.card["negatives"]["hard"] == 0
     assert found.card["candidates_within_margin"] == 60 * 2 * 10
 
 
@@ -102,7 +103,7 @@ def test_candidates_too_near_are_counted_for_each_triplet(teacher_of):
     """Texts 0 and 1 are one group; 2 is nearer to 0 than 1 is, 3 is farther."""
     vectors = np.array([[1, 0], [0.8, 0.6], [0.9, 0.4359], [0.1, 0.995], [0, 0], [0, 0]], np.float32)
     corpus = corpus_of([0, 0, 1, 1], others=2)
-    found = dense.mine(corpus, teacher_of(vectors, vectors), label="g", seed=0, per_anchor=1, ranks=[1, 2], margin=0.05)
+    found = mine(corpus, teacher_of(vectors, vectors), label="g", seed=0, per_anchor=1, ranks=[1, 2], margin=0.05)
     of = dict(zip(found.anchor.tolist(), found.negative.tolist()))
     assert of[0] == 3
     assert found.card["candidates_within_margin"] == sum({0: 1, 1: 1, 2: 2, 3: 1}.values())
@@ -111,9 +112,7 @@ def test_candidates_too_near_are_counted_for_each_triplet(teacher_of):
 def test_the_same_seed_gives_the_same_triplets_and_another_seed_others(random_teacher):
     corpus = corpus_of(np.repeat(np.arange(30), 3).tolist())
     teacher = random_teacher(len(corpus), seed=2)
-    mined = [
-        dense.mine(corpus, teacher, label="g", seed=seed, per_anchor=2, ranks=[1, 20], margin=-2) for seed in (7, 7, 8)
-    ]
+    mined = [mine(corpus, teacher, label="g", seed=seed, per_anchor=2, ranks=[1, 20], margin=-2) for seed in (7, 7, 8)]
     assert mined[0].negative.tolist() == mined[1].negative.tolist() != mined[2].negative.tolist()
 
 
@@ -121,4 +120,4 @@ def test_the_same_seed_gives_the_same_triplets_and_another_seed_others(random_te
 def test_a_window_that_is_none_is_refused(ranks, random_teacher):
     corpus = corpus_of([0, 0, 1, 1])
     with pytest.raises(ValueError, match="1 <= first <= last"):
-        dense.mine(corpus, random_teacher(8, seed=0), label="g", seed=0, per_anchor=1, ranks=ranks, margin=0)
+        mine(corpus, random_teacher(8, seed=0), label="g", seed=0, per_anchor=1, ranks=ranks, margin=0)

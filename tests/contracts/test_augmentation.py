@@ -1,4 +1,4 @@
-"""Every leaf of conf/regime/ with every family: it trains, or says why not."""
+"""Augmentation and consistency with every family: it trains, or says why not."""
 
 from dataclasses import replace
 from functools import partial
@@ -10,23 +10,24 @@ import pyarrow as pa
 import pytest
 import torch
 
-from twicetold.features.cache import fields_like, inputs_of, with_further
+from twicetold.features.cache import fields_like, inputs_of, with_extra_texts
 from twicetold.mining import random
 from twicetold.models.protocol import Rankable, Searchable
 
 CONF = Path(__file__).parents[2] / "conf"
 MODELS = sorted(p.stem for p in (CONF / "model").glob("*.yaml"))
-REGIMES = sorted(p.stem for p in (CONF / "regime").glob("*.yaml") if p.stem != "none")
+SETTINGS = {"augmentation": ["augmentation.share=0.5"], "consistency": ["consistency.weight=10"]}
+SETTINGS["both"] = [*SETTINGS["augmentation"], *SETTINGS["consistency"]]
 
 
-@pytest.mark.parametrize(("model", "regime"), list(product(MODELS, REGIMES)))
-def test_a_family_trains_under_it_or_says_why_not(model, regime, composed, news, parts_of, tmp_path):
+@pytest.mark.parametrize(("model", "feature"), list(product(MODELS, SETTINGS)))
+def test_a_family_trains_with_it_or_says_why_not(model, feature, composed, news, parts_of, tmp_path):
     from twicetold.examples.batches import EpochBatches, GatheredExamples
     from twicetold.training.learner import Learner
 
-    cfg = composed("train", "data=toy_news", f"model={model}", f"regime={regime}")
+    cfg = composed("train", "data=toy_news", f"model={model}", *SETTINGS[feature])
     if cfg.objective._target_ is None or cfg.optimizer._target_.startswith("twicetold.training.solvers"):
-        with pytest.raises(ValueError, match=r"choose .*regime=none"):
+        with pytest.raises(ValueError, match=r"set augmentation.share=0 and consistency.weight=0"):
             parts_of(cfg)
         return
     parts = parts_of(cfg)
@@ -37,15 +38,15 @@ def test_a_family_trains_under_it_or_says_why_not(model, regime, composed, news,
     rows = featuriser.transform(inputs_of(featuriser, news, np.arange(len(news))))
     torch.manual_seed(0)
     encoder = parts.encoder_of(featuriser.shape)
-    if regime == "consistency" and not isinstance(encoder, Searchable | Rankable):
-        with pytest.raises(TypeError, match="reads both texts at once: choose regime=augment"):
-            parts.regime.objective(parts.objective, encoder)
+    if feature != "augmentation" and not isinstance(encoder, Searchable | Rankable):
+        with pytest.raises(TypeError, match=r"reads both texts at once: set consistency\.weight=0"):
+            parts.augmentation.objective(parts.objective, encoder)
         return
-    index = parts.regime.examples(parts.examples.index(news, tmp_path), news, seed=0)
-    rows = with_further(featuriser, rows, index.further, fields_like(featuriser, news, index.further_like))
+    index = parts.augmentation.examples(parts.examples.index(news, tmp_path), news, seed=0)
+    rows = with_extra_texts(featuriser, rows, index.extra_texts, fields_like(featuriser, news, index.extra_sources))
     learner = Learner(
         encoder,
-        parts.regime.objective(parts.objective, encoder),
+        parts.augmentation.objective(parts.objective, encoder),
         make_optimizer=partial(torch.optim.Adam),
         validate=lambda encoder: ("auroc", 0.0),
         seed=0,

@@ -1,4 +1,4 @@
-"""A trained model from a run folder as a teacher: what it thinks of the texts of a corpus, for a second training.
+"""A trained model from a run folder as a teacher for self-training: its vectors and probabilities for a corpus.
 
 Shape letters: M texts, P pairs, D columns of the search vectors.
 """
@@ -17,18 +17,18 @@ from twicetold.scoring import Matrix, Scorer, load_scorer, score_pairs, search_m
 
 @dataclass(frozen=True)
 class TrainedTeacher:
-    """A `mining.teacher.Teacher`: a trained model and the feature rows of a corpus."""
+    """Implements `mining.teacher.Teacher`: a trained model and the feature rows of a corpus."""
 
     scorer: Scorer
     rows: CsrRows
 
     @classmethod
     def load(cls, model: Path, corpus: Corpus) -> "TrainedTeacher":
-        """Read the model that training wrote, and let it read the corpus.
+        """Read the model that training wrote, and make its feature rows of the corpus.
 
         Raises:
             FileNotFoundError: if there is no trained model.
-            ValueError: if it was trained on another train split of this corpus: it would know what is held out now.
+            ValueError: if it was trained on another train split of this corpus, so that it knows held-out texts.
         """
         scorer = load_scorer(model)
         data = trained_on(model)

@@ -1,13 +1,14 @@
-"""Examples of a second training: what a trained model, the teacher, chose from the train texts.
+"""Examples for self-training: what a trained model, the teacher, mined from the train texts for its student.
 
-Each is an `Examples` leaf of `conf/examples/` with a leaf of the same name in `conf/lesson/`, by which the stage
-`teach` makes its file. The files hold text numbers, so they go with the train split that the teacher saw and no other.
+Each is an `Examples` leaf of `conf/examples/`; the stage `mine_with_model` writes its files with the leaf of the same
+name in `conf/mining/`. The files hold text numbers, so they are valid for the train split that they were mined from and
+no other.
 
 Shape letters: N texts of the corpus, X examples, P pseudo-labelled pairs.
 """
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,21 +22,21 @@ from twicetold.examples.batches import ExampleIndex, LabelledPairs, MinedTriplet
 from twicetold.mining.pseudo_labels import PseudoPairs
 from twicetold.mining.triplets import card_file
 
-DENSE_NEGATIVES, PSEUDO_LABELS = "dense_negatives", "pseudo_labels"
+HARD_NEGATIVES, PSEUDO_LABELS = "hard_negatives", "pseudo_labels"
 
 
 @dataclass(frozen=True)
-class DenseNegatives:
-    """Triplets whose negatives the teacher's search found, and those that labelled pairs give.
+class HardNegatives:
+    """Triplets whose negatives a trained model found, and those of labelled pairs.
 
     Args:
-        taught: folder that the stage `teach` wrote.
+        mined: folder that the stage `mine_with_model` wrote.
         group: the group whose members are never negatives of each other (`cluster`, `story`, `category`).
         labelled: copies of the triplets of each pair labelled as not the same, as `MinedTriplets` makes them.
         different: graded pairs up to this grade are labelled as not the same.
     """
 
-    taught: str
+    mined: str
     group: str
     labelled: int
     different: float
@@ -44,51 +45,46 @@ class DenseNegatives:
         """One example per triplet.
 
         Raises:
-            FileNotFoundError: if nothing was taught for this corpus.
-            ValueError: if it was taught of another train split.
+            FileNotFoundError: if nothing was mined for this corpus.
+            ValueError: if it was mined from another train split.
         """
-        folder = taught_file(corpus, Path(self.taught), DENSE_NEGATIVES).parent
-        return MinedTriplets(DENSE_NEGATIVES, self.group, self.labelled, self.different).index(corpus, folder)
+        folder = mined_with_model(corpus, Path(self.mined), HARD_NEGATIVES).parent
+        return MinedTriplets(HARD_NEGATIVES, self.group, self.labelled, self.different).index(corpus, folder)
 
 
 @dataclass(frozen=True)
 class PseudoLabels:
-    """The labelled pairs of train, and those that the teacher labelled.
+    """The labelled pairs of train, and those that a trained model labelled.
 
-    Texts that the teacher takes for the same become one group with all that they are linked to, so that no objective
-    makes them negatives of each other; the pairs that are labelled 0 stay what they are. A soft label, a probability,
-    joins nothing: chains of pairs that are only likely the same would end in groups that are not.
-
-    Further pairs (`data.further`) are not among them: what they say, the teacher has learnt and hands on.
+    Texts of a pair with the hard label 1 become one group with all that they are linked to, so that no objective takes
+    them for negatives of each other. A soft label, a probability, joins no groups: chains of pairs that are only likely
+    the same would end in groups that are not.
 
     Args:
-        taught: folder that the stage `teach` wrote.
+        mined: folder that the stage `mine_with_model` wrote.
         strategy: which file of the mining stage gives pairs of documents, as in `LabelledPairs`.
         group: the group whose members are never negatives of each other.
         duplicates_only: leave the pairs with label 0 out, for objectives that find negatives in the batch.
         implied: pairs that follow from those that people labelled, as `LabelledPairs` adds them.
-        lesson: which, `pseudo_labels` or `soft_labels`.
     """
 
-    taught: str
+    mined: str
     strategy: str
     group: str
     duplicates_only: bool = False
     implied: int = 0
-    lesson: str = PSEUDO_LABELS
 
     def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
         """One example per pair, those that people labelled first.
 
         Raises:
-            FileNotFoundError: if nothing was taught for this corpus.
-            ValueError: if it was taught of another train split.
+            FileNotFoundError: if nothing was mined for this corpus.
+            ValueError: if it was mined from another train split.
         """
-        leaf = LabelledPairs(self.strategy, self.group, self.duplicates_only, self.implied)
-        labelled = leaf.index(replace(corpus, further=None), triplets)
+        labelled = LabelledPairs(self.strategy, self.group, self.duplicates_only, self.implied).index(corpus, triplets)
         assert labelled.positive is not None
         assert labelled.label is not None
-        pseudo = PseudoPairs.load(taught_file(corpus, Path(self.taught), self.lesson))
+        pseudo = PseudoPairs.load(mined_with_model(corpus, Path(self.mined), PSEUDO_LABELS))
         same = pseudo.label > UNDECIDED
         kept = same | (not self.duplicates_only)
         anchor = np.concatenate([labelled.anchor, pseudo.left[kept]])
@@ -104,19 +100,19 @@ class PseudoLabels:
         )
 
 
-def taught_file(corpus: Corpus, folder: Path, lesson: str) -> Path:
-    """What the stage `teach` wrote by one lesson.
+def mined_with_model(corpus: Corpus, folder: Path, strategy: str) -> Path:
+    """The file that the stage `mine_with_model` wrote by one strategy.
 
     Raises:
         FileNotFoundError: if it did not.
-        ValueError: if the corpus's train texts are others than those that the teacher saw.
+        ValueError: if the corpus's train texts are others than those that it was mined from.
     """
-    path = layout.taught_file(folder, lesson)
-    command = f"python pipelines/teach.py data={corpus.name} lesson={lesson} run=<folder of a trained run>"
+    path = layout.mined_file(folder, strategy)
+    command = f"python pipelines/mine_with_model.py data={corpus.name} mining={strategy} teacher=<family>"
     if not path.exists():
         raise FileNotFoundError(
-            f"no teacher chose {lesson} for {corpus.name}: {path} is missing. Run `{command}`, with the seed of this "
-            "training, or say examples.taught=<folder> for another one"
+            f"no {strategy} mined with a model for {corpus.name}: {path} is missing. Run `{command}`, with the teacher "
+            "and seed of this training, or name another folder by examples.mined=<folder>"
         )
     if json.loads(card_file(path).read_text(encoding="utf-8"))["train"] != corpus.train_digest():
         raise ValueError(

@@ -1,11 +1,10 @@
-"""Dense hard negatives: texts that a trained encoder takes for near the anchor, and that yet say something else.
+"""Hard negatives mined by a trained model: texts near the anchor in its search that do not say the same.
 
 Xiong et al., Approximate Nearest Neighbor Negative Contrastive Learning (ANCE), ICLR 2021 (arXiv:2007.00808), search
-the whole corpus with the encoder in training for what it confuses. Here the encoder is that of a finished training,
-and its search is exact. Much of what stands nearest is a duplicate that nobody labelled, so the anchor's whole group is
-left out of the list, ranks can be skipped as with BM25, and a candidate must be less similar to the anchor than the
-positive by a margin: the positive-aware mining (TopK-MarginPos) of Moreira et al., NV-Retriever, 2024
-(arXiv:2407.15831).
+the whole corpus with the encoder in training. Here the encoder comes from a finished training, and the search is exact.
+Many of the nearest texts are duplicates that nobody labelled. So the anchor's whole group is left out of the list,
+ranks can be skipped as with BM25, and a candidate must be less similar to the anchor than the positive by a margin: the
+positive-aware mining (TopK-MarginPos) of Moreira et al., NV-Retriever, 2024 (arXiv:2407.15831).
 
 Shape letters: M train texts of known group, A anchors, B anchors of a batch, K triplets of an anchor, R ranks of the
 window.
@@ -41,7 +40,7 @@ def mine(
 
     Args:
         corpus: any corpus with the group `label`.
-        teacher: whose neighbours to take.
+        teacher: the trained model.
         label: the group whose members say the same.
         seed: of the draws.
         per_anchor: triplets for each anchor. Where the window holds fewer candidates than that, random members of other
@@ -76,10 +75,10 @@ def mine(
         corpus,
         negatives=negatives,
         found=negatives != NOBODY,
-        kind="dense",
+        kind="hard",
         negative_grade=negative_grade,
         card={
-            "strategy": "dense",
+            "strategy": "hard_negatives",
             "label": label,
             "seed": seed,
             "ranks": [first, last],

@@ -1,4 +1,4 @@
-"""What the regimes make of examples: copies in the place of their texts, with labels and clusters carried along."""
+"""Examples with altered copies: copies replace texts, labels and clusters stay; consistency adds a copy of anchors."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from twicetold.augmentation.alterations import Alterations
-from twicetold.augmentation.augment import Augment
-from twicetold.augmentation.consistency import Consistency
+from twicetold.augmentation.augment import Augmentation
 from twicetold.examples.batches import EpochBatches, ExampleIndex, LabelledPairs, LabelledTexts
 from twicetold.features.cache import fields_like
 
@@ -23,7 +22,7 @@ def pairs(questions):
 
 
 def text_of(corpus, index):
-    texts = [*corpus.texts.to_pylist(), *index.further]
+    texts = [*corpus.texts.to_pylist(), *index.extra_texts]
     return lambda number: texts[number]
 
 
@@ -34,7 +33,7 @@ def is_copy(copy, text):
 
 
 def test_every_side_is_its_text_or_one_of_its_copies_and_the_rest_is_carried_along(questions, pairs):
-    index = Augment(HALVES, copies=3, chance=0.5).examples(pairs, questions, seed=0)
+    index = Augmentation(HALVES, copies=3, share=0.5).examples(pairs, questions, seed=0)
     text = text_of(questions, index)
     assert len(index) == len(pairs)
     assert len(index.anchor) == 4 * len(pairs)
@@ -48,54 +47,53 @@ def test_every_side_is_its_text_or_one_of_its_copies_and_the_rest_is_carried_alo
             assert np.tile(values, 4).tolist() == getattr(index, name).tolist()
 
 
-def test_no_copy_at_a_chance_of_zero_and_nothing_but_copies_at_one(questions, pairs):
-    never = Augment(HALVES, copies=2, chance=0.0).examples(pairs, questions, seed=0)
-    assert never.anchor.tolist() == np.tile(pairs.anchor, 3).tolist()
-    always = Augment(HALVES, copies=2, chance=1.0).examples(pairs, questions, seed=0)
-    assert min(always.anchor.min(), always.positive.min()) >= len(questions)
+def test_at_a_share_of_one_there_is_nothing_but_copies(questions, pairs):
+    index = Augmentation(HALVES, copies=2, share=1.0).examples(pairs, questions, seed=0)
+    assert min(index.anchor.min(), index.positive.min()) >= len(questions)
 
 
 def test_a_negative_is_copied_as_well(news):
     triplets = ExampleIndex(anchor=np.arange(9), positive=np.arange(9, 18), negative=np.arange(18, 27))
-    index = Augment(HALVES, copies=1, chance=1.0).examples(triplets, news, seed=0)
+    index = Augmentation(HALVES, copies=1, share=1.0).examples(triplets, news, seed=0)
     text = text_of(news, index)
     assert index.negative.min() >= len(news)
     assert all(is_copy(text(copy), text(own)) for copy, own in zip(index.negative, np.tile(np.arange(18, 27), 2)))
 
 
 def test_a_copy_has_the_other_fields_of_its_text(news):
-    index = Augment(HALVES, copies=2, chance=1.0).examples(LabelledTexts("category").index(news, Path()), news, seed=0)
+    own = LabelledTexts("category").index(news, Path())
+    index = Augmentation(HALVES, copies=2, share=1.0).examples(own, news, seed=0)
     reader = type("Reader", (), {"fields": ["text", "publisher", "nowhere"]})()
-    fields = fields_like(reader, news, index.further_like)
+    fields = fields_like(reader, news, index.extra_sources)
     publishers = news.fields["publisher"].to_pylist()
     assert {"publisher": [publishers[n] for n in news.members["train"]] * 2} == fields
 
 
 def test_texts_beyond_the_corpus_are_copied_too_and_have_no_fields(news):
-    beyond = ExampleIndex(anchor=np.array([60, 0, 61]), further=["one more text", "and another one"])
-    index = Augment(HALVES, copies=1, chance=1.0).examples(beyond, news, seed=0)
+    beyond = ExampleIndex(anchor=np.array([60, 0, 61]), extra_texts=["one more text", "and another one"])
+    index = Augmentation(HALVES, copies=1, share=1.0).examples(beyond, news, seed=0)
     text = text_of(news, index)
-    assert list(index.further[:2]) == beyond.further
+    assert list(index.extra_texts[:2]) == beyond.extra_texts
     assert all(is_copy(text(copy), text(own)) for copy, own in zip(index.anchor, [60, 0, 61] * 2))
-    assert index.further_like.tolist() == [-1, -1, 0, -1, -1]
+    assert index.extra_sources.tolist() == [-1, -1, 0, -1, -1]
     reader = type("Reader", (), {"fields": ["text", "publisher"]})()
     paper = news.fields["publisher"][0].as_py()
-    assert fields_like(reader, news, index.further_like)["publisher"] == ["", "", paper, "", ""]
+    assert fields_like(reader, news, index.extra_sources)["publisher"] == ["", "", paper, "", ""]
 
 
-@pytest.mark.parametrize("regime", [Augment(HALVES, copies=3, chance=0.5), Consistency(HALVES, copies=3, weight=1.0)])
-def test_the_seed_decides(questions, pairs, regime):
+@pytest.mark.parametrize("feature", [{"share": 0.5}, {"weight": 1.0}])
+def test_the_seed_decides(questions, pairs, feature):
     def made(seed):
-        index = regime.examples(pairs, questions, seed=seed)
+        index = Augmentation(HALVES, copies=3, **feature).examples(pairs, questions, seed=seed)
         drawn = index.anchor if index.copy is None else index.copy
-        return [*index.further, *drawn.tolist()]
+        return [*index.extra_texts, *drawn.tolist()]
 
     assert made(1) == made(1)
     assert made(1) != made(2)
 
 
 def test_consistency_leaves_the_sides_and_gives_each_anchor_a_copy_of_its_own(questions, pairs):
-    index = Consistency(HALVES, copies=3, weight=1.0).examples(pairs, questions, seed=0)
+    index = Augmentation(HALVES, copies=3, weight=1.0).examples(pairs, questions, seed=0)
     text = text_of(questions, index)
     assert index.anchor.tolist() == np.tile(pairs.anchor, 3).tolist()
     assert index.positive.tolist() == np.tile(pairs.positive, 3).tolist()
@@ -106,7 +104,7 @@ def test_consistency_leaves_the_sides_and_gives_each_anchor_a_copy_of_its_own(qu
 @pytest.mark.parametrize("blocks", [False, True])
 def test_an_epoch_has_each_example_once_and_other_variants_each_time(news, blocks):
     own = LabelledTexts("story", together=2 if blocks else None).index(news, Path())
-    index = Augment(HALVES, copies=3, chance=1.0).examples(own, news, seed=0)
+    index = Augmentation(HALVES, copies=3, share=1.0).examples(own, news, seed=0)
     batches = EpochBatches(index, batch_size=7, seed=0, lengths=None if blocks else np.arange(4 * len(own)))
     epochs = []
     for epoch in range(2):
@@ -120,20 +118,37 @@ def test_an_epoch_has_each_example_once_and_other_variants_each_time(news, block
 
 
 def test_examples_that_are_in_variants_are_not_varied_again(questions, pairs):
-    index = Augment(HALVES, copies=1, chance=1.0).examples(pairs, questions, seed=0)
+    index = Augmentation(HALVES, copies=1, share=1.0).examples(pairs, questions, seed=0)
     with pytest.raises(ValueError, match="got 2 variants"):
         replace(index).in_variants(2)
 
 
+def test_both_at_once_alter_the_sides_and_give_each_anchor_a_copy(questions, pairs):
+    index = Augmentation(HALVES, copies=2, share=0.5, weight=1.0).examples(pairs, questions, seed=0)
+    alone = Augmentation(HALVES, copies=2, share=0.5).examples(pairs, questions, seed=0)
+    text = text_of(questions, index)
+    assert index.anchor.tolist() == alone.anchor.tolist()
+    assert index.copy.min() >= len(questions)
+    assert all(is_copy(text(copy), text(own)) for copy, own in zip(index.copy, np.tile(pairs.anchor, 3)))
+
+
 @pytest.mark.parametrize(
-    ("regime", "wrong", "message"),
+    ("wrong", "message"),
     [
-        (Augment, {"copies": 0, "chance": 0.5}, "copies must be at least 1; got 0"),
-        (Augment, {"copies": 1, "chance": 2.0}, "chance is a chance from 0 to 1; got 2.0"),
-        (Consistency, {"copies": 0, "weight": 1.0}, "copies must be at least 1; got 0"),
-        (Consistency, {"copies": 1, "weight": 0.0}, "weight must be above 0; got 0.0"),
+        ({"copies": 0, "share": 0.5}, "augmentation.copies must be at least 1; got 0"),
+        ({"copies": 1, "share": 2.0}, "augmentation.share must be from 0 to 1; got 2.0"),
+        ({"copies": 1, "weight": -1.0}, "consistency.weight must be at least 0; got -1.0"),
     ],
 )
-def test_settings_that_make_no_sense_are_errors(regime, wrong, message):
+def test_settings_that_make_no_sense_are_errors(wrong, message):
     with pytest.raises(ValueError, match=message):
-        regime(HALVES, **wrong)
+        Augmentation(HALVES, **wrong)
+
+
+def test_settings_that_are_off_are_no_augmentation_and_the_objective_stays(questions):
+    settings = {"share": 0.0, "copies": 3, "drop": 0.5, **SETTINGS}
+    assert Augmentation.of(settings, weight=0.0) is None
+    on = Augmentation.of({**settings, "share": 0.5}, weight=0.0)
+    assert (on.alterations, on.copies, on.share, on.weight) == (HALVES, 3, 0.5, 0.0)
+    own = object()
+    assert on.objective(own, encoder=None) is own

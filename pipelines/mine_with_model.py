@@ -1,0 +1,41 @@
+"""Mine examples with a trained model: `mine_with_model.py data=quora mining=pseudo_labels teacher=static`.
+
+Then `train.py data=quora model=static examples=pseudo_labels teacher=static name=static-pseudo_labels` trains a
+student; `hard_negatives` works alike. The teacher is in runs/<data>-<teacher>-<seed>, or elsewhere: run=<folder>.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import hydra
+from hydra.utils import instantiate
+from omegaconf import DictConfig
+
+from twicetold import layout
+from twicetold.command_line import help_for
+from twicetold.data.corpus import Corpus
+from twicetold.errors import readable_errors
+from twicetold.files import write_folder
+from twicetold.provenance import pretrained_on_of
+from twicetold.teacher import TrainedTeacher
+
+
+@hydra.main(version_base="1.3", config_path="../conf", config_name="mine_with_model")
+def main(cfg: DictConfig) -> None:
+    run, strategy = Path(cfg.run), cfg.mining.name
+    with readable_errors():
+        corpus = Corpus.load(Path(cfg.paths.processed, cfg.data.name))
+        teacher = TrainedTeacher.load(run / layout.MODEL, corpus)
+        found = instantiate(cfg.mining.strategy)(corpus, teacher, label=cfg.data.label, seed=cfg.seed)
+        who = {"teacher": run.name, "pretrained_on": pretrained_on_of(run / layout.MODEL)}
+        found = replace(found, card={**found.card, **who, "train": corpus.train_digest()})
+        with write_folder(Path(cfg.mined)) as folder:
+            found.save(layout.mined_file(folder, strategy))
+    print(f"{cfg.data.name}: {len(found):,} examples by {strategy} with {run.name}")
+    if "reason" in found.card:
+        print(f"nothing is added to the labelled pairs: {found.card['reason']}")
+
+
+if __name__ == "__main__":
+    help_for("data=toy_questions", "mining=pseudo_labels")
+    main()

@@ -1,0 +1,78 @@
+"""Self-training: a trained model mines, and the stages of its students follow without a cycle."""
+
+import json
+
+import pytest
+
+QUESTIONS = "toy_questions"
+MINING = ("hard_negatives", "pseudo_labels")
+CELLS = [f"{QUESTIONS}-static-{mining}-0" for mining in MINING]
+TRAIN = ["python", "pipelines/train.py", f"data={QUESTIONS}", "profile=smoke", "tracking=off", "model=static"]
+
+
+@pytest.fixture(scope="module")
+def lab(finished, tmp_path_factory):
+    return finished.copy(tmp_path_factory.mktemp("self_training") / "lab")
+
+
+def students(**changed):
+    return {"data": [QUESTIONS], "teacher": "dae", "model": ["static"], "mining": list(MINING), **changed}
+
+
+def test_a_teacher_that_is_not_in_the_grid_is_an_error_that_says_so(lab):
+    lab.grid(self_training=students(teacher="dssm"))
+    code, out = lab.attempt("dvc", "repro")
+    assert code != 0
+    assert "self_training.teacher=dssm must be in model of params.yaml" in out
+
+
+def test_self_training_mines_and_trains_students_and_trains_nothing_else(lab):
+    lab.grid(self_training=students())
+    again = {f"{stage}_again@{cell}" for stage in ("train", "evaluate") for cell in CELLS}
+    ran = lab.ran()
+    assert {"compose", *(f"mine_with_model@{QUESTIONS}-{mining}-0" for mining in MINING), *again, "report"} == set(ran)
+    for mining, cell in zip(MINING, CELLS, strict=True):
+        folder = lab.root / "data" / "self_training" / f"{QUESTIONS}-{mining}-dae-0"
+        assert json.loads((folder / f"{mining}.card.json").read_text())["teacher"] == f"{QUESTIONS}-dae-0"
+        assert f"static-{mining}" in (lab.root / "reports" / "index.html").read_text()
+        assert f"{QUESTIONS},static-{mining},0,test,auroc," in (lab.root / "reports" / "leaderboard.csv").read_text()
+        assert (lab.root / "runs" / cell / "metrics.json").is_file()
+
+
+def test_students_that_are_there_do_nothing_twice(lab):
+    assert lab.ran() == []
+
+
+def test_a_wider_margin_mines_again_and_labels_nothing_again(lab):
+    lab.edit("conf/mining/hard_negatives.yaml", "margin: 0.05", "margin: 0.2")
+    again = {f"{stage}_again@{CELLS[0]}" for stage in ("train", "evaluate")}
+    assert {"compose", f"mine_with_model@{QUESTIONS}-hard_negatives-0", *again, "report"} == set(lab.ran())
+
+
+def test_without_self_training_only_the_report_forgets_it(lab):
+    lab.grid(self_training={"data": [], "teacher": None, "model": [], "mining": []})
+    assert lab.ran() == ["compose", "report"]
+    assert "pseudo_labels" not in (lab.root / "reports" / "leaderboard.csv").read_text()
+
+
+def test_by_hand_a_run_mines_and_another_family_learns_from_it(lab):
+    mine = ["python", "pipelines/mine_with_model.py", f"data={QUESTIONS}", "teacher=dae"]
+    learn = [*TRAIN, "teacher=dae", "name=static-self_trained", "hydra.run.dir=runs/by-hand"]
+    lab.run(*mine, "mining=pseudo_labels", "mining.strategy.labels=hard")
+    assert "val auroc" in lab.run(*learn, "examples=pseudo_labels")
+    lab.run(*mine, "mining=hard_negatives", f"run=runs/{QUESTIONS}-dae-0", "seed=5")
+    assert "val auroc" in lab.run(*learn, "examples=hard_negatives", "seed=5")
+    code, out = lab.attempt(*learn, "examples=hard_negatives", "seed=6")
+    assert code != 0
+    assert f"pipelines/mine_with_model.py data={QUESTIONS} mining=hard_negatives" in out
+
+
+def test_a_student_is_marked_with_what_its_teacher_was_pretrained_on(lab):
+    recipe = lab.root / "runs" / f"{QUESTIONS}-dae-0" / "model" / "recipe.json"
+    content = json.loads(recipe.read_text())
+    recipe.unlink()  # a link into DVC's cache
+    recipe.write_text(json.dumps(content | {"pretrained_on": ["a billion pairs"]}))
+    lab.run("python", "pipelines/mine_with_model.py", f"data={QUESTIONS}", "teacher=dae", "mining=pseudo_labels")
+    lab.run(*TRAIN, "teacher=dae", "examples=pseudo_labels", "hydra.run.dir=runs/student")
+    student = json.loads((lab.root / "runs" / "student" / "model" / "recipe.json").read_text())
+    assert student["pretrained_on"] == ["a billion pairs"]
