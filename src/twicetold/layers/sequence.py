@@ -99,7 +99,7 @@ def _read(lstm: nn.LSTM, values: Float[Tensor, "K E"], offsets: Int64[Tensor, " 
     """
     if not len(values):  # nothing to read; the sum of nothing still links to the graph
         return values.new_zeros(0, lstm.hidden_size) + values.sum()
-    and_padding = torch.cat([values, values.new_zeros(1, values.shape[1])]).to(lstm.weight_ih_l0.dtype)
+    and_padding = torch.cat([values, values.new_zeros(1, values.shape[1])]).to(lstm.get_parameter("weight_ih_l0").dtype)
     states, places = [], []
     with _precision_for_lstm(values.device):
         for _, texts in groups_of_like_length(offsets, GROUP):
