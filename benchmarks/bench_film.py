@@ -30,7 +30,7 @@ from scipy.special import expit
 from twicetold.examples.batches import ExampleIndex
 from twicetold.features.rows import CsrRows
 from twicetold.models.film import Film as FilmMap
-from twicetold.objectives.triplet_hinge import TripletHinge
+from twicetold.objectives.triplet import Triplet
 from twicetold.training.solvers.film import Film, FilmSteps, Surrogate
 from twicetold.training.solvers.protocol import TrainingData
 from twicetold.training.solvers.stiefel import Descent, Function, Matrix, descend, orthonormal
@@ -73,7 +73,8 @@ def prepared(count: int, *, words: int, rank: int, columns: int) -> tuple[FilmMa
         trust=None,
     )
     data = TrainingData(texts(count, words), np.arange(count), index)
-    return encoder, settings.prepare(encoder, TripletHinge(margin=1.0, similarity="dot"), data, seed=0)
+    objective = Triplet(similarity="dot", activation="hinge", margin=1.0, negatives="given", average="all")
+    return encoder, settings.prepare(encoder, objective, data, seed=0)
 
 
 def seconds(run: Callable[[], object]) -> float:

@@ -5,7 +5,7 @@
 The loss is −log of the softmax over all right texts of the batch, cosines by temperature 0.05, both directions, B pairs
 of which some share a cluster (E = 128, float32):
 
-- `twicetold`: `in_batch_nll`, in blocks of rows.
+- `twicetold`: `InfoNce`, in blocks of rows.
 - `dense`: the same from one B×B matrix and its mask, with `cross_entropy`, as sentence-transformers'
   MultipleNegativesSymmetricRankingLoss does (which has no mask).
 - `pml`: pytorch-metric-learning's `NTXentLoss` on the 2B texts with their clusters. It compares every positive pair
@@ -33,15 +33,13 @@ from torch.nn import functional as F
 from twicetold.encoding import EncodedBatch, Encoding
 from twicetold.objectives.closest_and_mean import ClosestAndMean
 from twicetold.objectives.contrastive import Contrastive
-from twicetold.objectives.in_batch_nll import InBatchNll
-from twicetold.objectives.n_pair import NPair
-from twicetold.objectives.softmax import Softmax
-from twicetold.objectives.triplet_margin import TripletMargin
+from twicetold.objectives.info_nce import InfoNce
+from twicetold.objectives.triplet import Negatives, Triplet
 
 EMBEDDING, TEMPERATURE, IN_A_CLUSTER = 128, 0.05, 4
 COMPARED = ("twicetold", "dense", "pml")
 OTHERS = (
-    "softmax",
+    "four negatives",
     "closest_and_mean",
     "n_pair",
     "contrastive",
@@ -77,6 +75,23 @@ def metric_learning() -> Loss:
     return of
 
 
+def softmax(negatives: int | None) -> InfoNce:
+    """In-batch softmax over cosines, in both directions."""
+    return InfoNce(
+        temperature=TEMPERATURE,
+        similarity="cosine",
+        negatives=negatives,
+        symmetric=True,
+        several_positives=False,
+        length_penalty=0.0,
+    )
+
+
+def facenet(negatives: Negatives) -> Triplet:
+    """The hinge on distances."""
+    return Triplet(similarity="euclidean", activation="hinge", margin=0.2, negatives=negatives, average="nonzero")
+
+
 def the_loss(name: str) -> Loss:
     """One of `COMPARED` or `OTHERS`."""
     if name == "dense":
@@ -84,14 +99,21 @@ def the_loss(name: str) -> Loss:
     if name == "pml":
         return metric_learning()
     objective = {
-        "twicetold": InBatchNll(temperature=TEMPERATURE, similarity="cosine", symmetric=True, several_positives=False),
-        "softmax": Softmax(gamma=1 / TEMPERATURE, negatives=None, symmetric=True),
-        "closest_and_mean": ClosestAndMean(margin=0.25),
-        "n_pair": NPair(regularisation=0.002),
+        "twicetold": softmax(None),
+        "four negatives": softmax(4),
+        "closest_and_mean": ClosestAndMean(margin=0.25, semi_hard=False),
+        "n_pair": InfoNce(
+            temperature=1.0,
+            similarity="dot",
+            negatives=None,
+            symmetric=False,
+            several_positives=False,
+            length_penalty=0.002,
+        ),
         "contrastive": Contrastive(margin=1.0, negatives="in_batch"),
-        "triplet all": TripletMargin(margin=0.2, negatives="all"),
-        "triplet semi_hard": TripletMargin(margin=0.2, negatives="semi_hard"),
-        "triplet weighted": TripletMargin(margin=0.2, negatives="distance_weighted"),
+        "triplet all": facenet("all"),
+        "triplet semi_hard": facenet("semi_hard"),
+        "triplet weighted": facenet("distance_weighted"),
     }[name]
 
     def of(anchor: Tensor, positive: Tensor, group: Tensor) -> Tensor:

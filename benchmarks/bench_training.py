@@ -46,7 +46,7 @@ from twicetold.examples.batches import EpochBatches, ExampleIndex, train_loader
 from twicetold.features.rows import CsrRows
 from twicetold.layers.first_layer import product
 from twicetold.models.dae import DenoisingAutoencoder
-from twicetold.objectives import triplet
+from twicetold.objectives.class_triplets import batch_all
 from twicetold.objectives.denoising_triplet import DenoisingTriplet
 from twicetold.objectives.reconstruction import weighted_mean
 from twicetold.training.adam_by_rows import AdamByRows, clip_gradients
@@ -78,7 +78,7 @@ class DenseAutoencoder(nn.Module):
         embedding = torch.sigmoid(self.hide(kept)) - torch.sigmoid(self.hide.bias)
         logits = embedding @ self.hide.weight + self.visible_bias
         rows = F.binary_cross_entropy_with_logits(logits, x, reduction="none").sum(1)
-        triplets = triplet.batch_all(embedding, label)
+        triplets = batch_all(embedding, label)
         loss: Tensor = weighted_mean(rows, triplets.data_weight) + ALPHA * triplets.loss
         return loss
 
@@ -132,7 +132,7 @@ def encoder_of(width: int) -> DenoisingAutoencoder:
 
 def objective() -> DenoisingTriplet:
     """Its loss."""
-    return DenoisingTriplet(alpha=ALPHA, mining="batch_all", reconstruction="cross_entropy")
+    return DenoisingTriplet(alpha=ALPHA, negatives="all", reconstruction="cross_entropy")
 
 
 def with_fit(rows: CsrRows, index: ExampleIndex, epochs: int) -> list[float]:

@@ -5,7 +5,7 @@
 Compared are three ways to the same number, the mean of softplus(h_a·h_n − h_a·h_p) over all valid triplets, and its
 gradient, for a batch of B rows in 4 balanced classes (float32):
 
-- `twicetold`: `twicetold.objectives.triplet.batch_all`.
+- `twicetold`: `twicetold.objectives.class_triplets.batch_all`.
 - `dense`: the B×B×B definition in plain torch.
 - `pml`: pytorch-metric-learning, `TripletMarginLoss(smooth_loss=True, triplets_per_anchor="all")` on dot products.
 
@@ -31,7 +31,7 @@ from memory import peak_resident
 from torch import Tensor
 from torch.nn import functional as F
 
-from twicetold.objectives.triplet import batch_all
+from twicetold.objectives.class_triplets import batch_all
 
 EMBEDDING = 50
 CLASSES = 4

@@ -1,12 +1,10 @@
 """What goes into an encoder and what it hands to an objective: the border between data, models and losses.
 
 Shape letters: B rows of a batch, K stored entries of a batch, E embedding dimensions, V features, W words of a batch,
-C words of the vocabulary.
+C words of the vocabulary, M views.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int64, Shaped
@@ -53,13 +51,28 @@ class SparseRows:
 
 
 @dataclass(frozen=True)
+class Extra:
+    """Base of the by-products of an encoding: one frozen dataclass for each kind, defined where it is first needed."""
+
+
+@dataclass(frozen=True)
 class Encoding:
-    """Embeddings of a batch of texts, with whatever else the family's objective needs."""
+    """Embeddings of a batch of texts, with whatever else the family's score or objective needs."""
 
     embedding: Float[Tensor, "B E"] | SparseRows
     """(B, E) dense; sparse rows for the lexical families, whose embedding is the weighted vocabulary itself."""
-    extras: Mapping[str, Any] = field(default_factory=dict)
-    """Family-specific by-products, named by the family (say `logits` of a reconstruction)."""
+    extra: Extra | None = None
+    """A by-product, of one of the kinds below or of a kind that the family defines for itself."""
+
+
+@dataclass(frozen=True)
+class Roles(Extra):
+    """Embeddings by role and view, for in-batch objectives: two towers have one view, `mv_dssm` several."""
+
+    query: Float[Tensor, "B M E"]
+    """(B, M, E) of each text as a query."""
+    document: Float[Tensor, "B M E"]
+    """(B, M, E) of each text as a document."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +101,17 @@ class LinearLogits:
 
 
 @dataclass(frozen=True)
-class WordsInContext:
+class Reconstruction(Extra):
+    """What a decoder puts out, and what it should have put out."""
+
+    logits: Float[Tensor, "B V"] | LinearLogits
+    """(B, V) before the sigmoid."""
+    target: SparseRows
+    """(B, V) the clean input."""
+
+
+@dataclass(frozen=True)
+class WordsInContext(Extra):
     """The words of a batch of texts in order, for an objective that looks at words and their neighbours."""
 
     vector: Float[Tensor, "W E"]

@@ -10,22 +10,32 @@ from torch.nn.functional import cosine_similarity
 from twicetold.encoding import EncodedBatch, Encoding
 
 # No row of the batch is another row's negative there.
-OWN_ROW_ONLY = {"contrastive", "pair_bce", "pair_bce_cosine"}
+OWN_ROW_ONLY = {"contrastive", "pair_bce"}
 FOLDER = Path(__file__).parents[2] / "conf/objective"
-PAIRED = sorted(p.stem for p in FOLDER.glob("*.yaml") if p.stem != "none")
 NEEDS = {
-    "own/denoising_triplet": "choose examples=labelled_texts",
-    "own/skip_gram": "choose word2vec or fasttext",
+    "denoising_triplet": "choose examples=labelled_texts",
+    "skip_gram": "choose word2vec or fasttext",
+    "triplet_film": "choose examples=triplets, or objective.negatives=all",
 }
+PAIRED = sorted(p.stem for p in FOLDER.glob("*.yaml") if p.stem not in {"none", *NEEDS})
 CHOICES = [
     *(f"objective={leaf}" for leaf in PAIRED if leaf not in OWN_ROW_ONLY),
     "objective=triplet objective.negatives=all",
     "objective=triplet objective.negatives=hard",
-    "objective=triplet_softplus objective.mining=batch_hard",
-    "objective=in_batch_nll objective.several_positives=true",
-    "objective=in_batch_nll objective.similarity=dot",
+    "objective=triplet objective.negatives=batch_hard",
+    "objective=triplet objective.negatives=distance_weighted",
+    "objective=triplet objective.activation=softplus objective.margin=null objective.negatives=all",
+    "objective=triplet objective.activation=softplus objective.margin=null objective.similarity=dot "
+    "objective.negatives=batch_hard",
+    "objective=triplet_film objective.negatives=all",
+    "objective=triplet_film objective.negatives=all objective.similarity=dot",
+    "objective=info_nce objective.several_positives=true",
+    "objective=info_nce objective.similarity=dot",
+    "objective=info_nce objective.similarity=dot objective.length_penalty=0.002",
+    "objective=closest_and_mean objective.parts.hinges.semi_hard=true",
+    "objective=closest_and_mean objective.weights.softmax=1",
     "objective=contrastive objective.negatives=in_batch",
-    "objective=softmax objective.negatives=null",
+    "objective=info_nce_dssm objective.negatives=null",
 ]
 
 
@@ -72,7 +82,7 @@ def test_texts_of_the_same_cluster_in_other_rows_are_never_negatives(choice, com
     assert between(4, 4) <= 1e-6
 
 
-@pytest.mark.parametrize("choice", ["in_batch_nll", "triplet", "n_pair"])
+@pytest.mark.parametrize("choice", ["info_nce", "triplet", "info_nce_dpr"])
 def test_mined_negatives_of_other_rows_are_not_negatives_of_their_own_cluster(choice, composed):
     objective = objective_of(composed, f"objective={choice}", *(["objective.negatives=all"] * (choice == "triplet")))
     anchor, positive = three_pairs(torch.tensor(1.25))
@@ -91,9 +101,12 @@ def test_mined_negatives_of_other_rows_are_not_negatives_of_their_own_cluster(ch
     assert of(4) <= 1e-6
 
 
-@pytest.mark.parametrize("leaf", PAIRED)
-def test_it_trains_a_dense_family_on_labelled_pairs(leaf, composed):
-    objective = objective_of(composed, f"objective={leaf}")
+OF_COSINES = "objective=pair_bce objective.scale=10 objective.threshold=0.5"
+
+
+@pytest.mark.parametrize("choice", [*(f"objective={leaf}" for leaf in PAIRED), OF_COSINES])
+def test_it_trains_a_dense_family_on_labelled_pairs(choice, composed):
+    objective = objective_of(composed, *choice.split())
     random = torch.Generator().manual_seed(0)
     sides = [torch.randn(24, 5, generator=random).requires_grad_() for _ in range(2)]
     group = torch.arange(24) // 3

@@ -60,7 +60,7 @@ def test_an_experiment_with_another_value_in_conf_runs_the_family_that_reads_it(
 
 
 def test_a_value_that_a_tuned_leaf_overrides_changes_nothing(lab, stages):
-    out = lab.run("dvc", "exp", "run", "-S", "conf/objective/own/denoising_triplet.yaml:alpha=77")
+    out = lab.run("dvc", "exp", "run", "-S", "conf/objective/denoising_triplet.yaml:alpha=77")
     assert stages(out) == ["compose"]
 
 

@@ -67,9 +67,7 @@ def test_a_smaller_grid_runs_compose_and_report_alone(lab):
 
 def test_an_objective_and_an_encoder_retrain_their_family_and_no_data_stage(lab, cells):
     before = weights(lab)
-    lab.edit(
-        "conf/objective/own/denoising_triplet.yaml", "reconstruction: cross_entropy", "reconstruction: mean_squared"
-    )
+    lab.edit("conf/objective/denoising_triplet.yaml", "reconstruction: cross_entropy", "reconstruction: mean_squared")
     lab.edit("conf/model/dae.yaml", "hidden: 50", "hidden: 40")
     assert {"compose", *cells("train evaluate", data=[NEWS], model=["dae"]), "report"} == set(lab.ran())
     assert before != weights(lab)

@@ -9,15 +9,21 @@ Shape letters: B texts or pairs, M members, E dimensions of all members' vectors
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from twicetold.encoding import Encoding, SparseRows
+from twicetold.encoding import Encoding, Extra, SparseRows
 
-MEMBERS = "members"  # name of the members' own encodings, among an encoding's extras
+
+@dataclass(frozen=True)
+class OfMembers(Extra):
+    """What each member makes of the texts."""
+
+    encodings: tuple[Encoding, ...]
 
 
 class Committee(nn.Module):
@@ -34,11 +40,11 @@ class Committee(nn.Module):
     def encode(self, features: SparseRows) -> Encoding:
         """What each member makes of the texts; the embedding is that of the first, whatever its kind."""
         each = tuple(member.encode(features) for member in self.members)
-        return Encoding(each[0].embedding, {MEMBERS: each})
+        return Encoding(each[0].embedding, OfMembers(each))
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
         """(B,) mean of the members' scores."""
-        sides = zip(self.members, left.extras[MEMBERS], right.extras[MEMBERS], strict=True)
+        sides = zip(self.members, _of_members(left), _of_members(right), strict=True)
         return torch.stack([member.score(one, other) for member, one, other in sides]).mean(0)  # M (B,) -> (B,)
 
 
@@ -81,6 +87,11 @@ def members_of(encoder: Any) -> tuple[Any, ...]:
     return tuple(innermost for member in encoder.members for innermost in members_of(member))
 
 
+def _of_members(encoding: Encoding) -> tuple[Encoding, ...]:
+    assert isinstance(encoding.extra, OfMembers)
+    return encoding.extra.encodings
+
+
 def _joined(each: Sequence[Tensor]) -> Tensor:
     """Vectors whose dot product is the mean of the parts' dot products."""
     joined: Tensor = torch.cat(list(each), 1) / len(each) ** 0.5
@@ -89,7 +100,7 @@ def _joined(each: Sequence[Tensor]) -> Tensor:
 
 def _side_by_side(committee: Committee, name: str, encoding: Encoding) -> tuple[Tensor, Tensor]:
     each: list[tuple[Any, Any]] = [
-        getattr(member, name)(one) for member, one in zip(committee.members, encoding.extras[MEMBERS], strict=True)
+        getattr(member, name)(one) for member, one in zip(committee.members, _of_members(encoding), strict=True)
     ]
     queries, documents = zip(*each, strict=True)
     joined = _joined(queries)

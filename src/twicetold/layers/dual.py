@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from twicetold.encoding import Encoding, SparseRows
+from twicetold.encoding import Encoding, Roles, SparseRows
 from twicetold.layers.two_tower import both_roles
 
 
@@ -42,14 +42,14 @@ class DualTower(nn.Module):
         raise NotImplementedError
 
     def encode(self, features: SparseRows) -> Encoding:
-        """Embed in both roles: (B, 2E); in training also as `query` and `document`, (B, 1, E) each."""
+        """Embed in both roles: (B, 2E); in training also as `Roles`, (B, 1, E) each."""
         known = self.known(features)[:, None]
         query: Tensor = self.query_norm(self.query(features)) * known
         document: Tensor = self.document_norm(self.document(features)) * known
         scale = query.shape[1] ** -0.25
         query, document = query * scale, document * scale
-        roles = {"query": query[:, None], "document": document[:, None]}
-        return Encoding(torch.cat([query, document], dim=1) / 2**0.5, roles if self.training else {})
+        both = torch.cat([query, document], dim=1) / 2**0.5  # 2 (B, E) -> (B, 2E)
+        return Encoding(both, Roles(query[:, None], document[:, None]) if self.training else None)
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
         """(B,) mean of both directions' dot products; higher means more alike."""

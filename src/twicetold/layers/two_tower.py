@@ -3,14 +3,22 @@
 Shape letters: B pairs or texts, E embedding dimensions.
 """
 
+from dataclasses import dataclass
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize
 
-from twicetold.encoding import Encoding, SparseRows
+from twicetold.encoding import Encoding, Extra, SparseRows
 
-OWN = "own"  # name of the dimensions that a comparing network has for itself, among an encoding's extras
+
+@dataclass(frozen=True)
+class OwnDimensions(Extra):
+    """Dimensions that a comparing network alone sees."""
+
+    own: Float[Tensor, "B C"]
+    """(B, C)."""
 
 
 class TwoTower(nn.Module):
@@ -37,8 +45,8 @@ class Comparing(nn.Module):
     """Base of the families that embed each text alone, and compare the two embeddings by a network beside the cosine.
 
     A subclass defines `encode` and `compare`, and has `sharpness`, what the cosine counts at first. An encoding may
-    hold further dimensions under `OWN` in its extras, which the network alone sees: what tells two texts apart need not
-    fit what finds one among many. Documents are too many to compare each with each by a network: they are ranked by the
+    hold `OwnDimensions`, which the network alone sees: what tells two texts apart need not fit what finds one among
+    many. Documents are too many to compare each with each by a network: they are ranked by the
     cosine of their embeddings.
 
     Shape letters besides: C dimensions for the network alone, 0 or more.
@@ -71,12 +79,13 @@ def divided(whole: Float[Tensor, "B D"], own: int) -> Encoding:
     """An encoding whose last C = `own` dimensions are for a comparing network alone."""
     if not own:
         return Encoding(whole)
-    return Encoding(whole[:, :-own], {OWN: whole[:, -own:]})
+    return Encoding(whole[:, :-own], OwnDimensions(whole[:, -own:]))
 
 
 def _widened(encoding: Encoding) -> Float[Tensor, "B D"]:
     """(B, E + C) all dimensions, as `divided` was given them."""
-    return torch.cat([dense(encoding), encoding.extras[OWN]], 1) if OWN in encoding.extras else dense(encoding)
+    own = encoding.extra
+    return torch.cat([dense(encoding), own.own], 1) if isinstance(own, OwnDimensions) else dense(encoding)
 
 
 def both_roles(encoding: Encoding) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:

@@ -101,7 +101,7 @@ class SkipGramVectors(VectorMean):
         self.register_buffer("counts", torch.from_numpy(np.asarray(counts, np.int64)), persistent=False)
 
     def encode(self, features: SparseRows) -> Encoding:
-        """Embed; in training also `words`, each word's vector and what the objective needs to know of it."""
+        """Embed; in training also each word's vector and what the objective needs to know of it."""
         if not self.training:
             return super().encode(features)
         entries, offsets = word_rows(features, len(self.counts))
@@ -114,7 +114,7 @@ class SkipGramVectors(VectorMean):
             contexts=self.contexts,
             counts=self.counts,
         )
-        return Encoding(self.sum(features), {"words": words})
+        return Encoding(self.sum(features), words)
 
     def _words(self, features: SparseRows) -> Int64[Tensor, " _"]:
         return word_rows(features, len(self.counts))[1]

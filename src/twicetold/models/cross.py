@@ -44,7 +44,7 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, embedding, gelu, linear
 
-from twicetold.encoding import UNKNOWN_TOKEN, Encoding, SparseRows
+from twicetold.encoding import UNKNOWN_TOKEN, Encoding, Extra, SparseRows
 from twicetold.layers.alignment import Alignment, Facing
 from twicetold.layers.committee import Committee
 from twicetold.layers.dropout import dropout
@@ -57,7 +57,7 @@ KNUTH = 0x9E3779B97F4A7C15 - (1 << 64)  # 2^64 over the golden ratio, as a signe
 
 
 @dataclass(frozen=True)
-class Words:
+class Words(Extra):
     """The words of a batch of texts, one text after another."""
 
     vectors: Float[Tensor, "W E"]
@@ -198,11 +198,13 @@ class Re2(nn.Module):
         given = embedding(entries.indices[entries.offsets[:-1]], self.given)  # (W,) -> (W, G)
         mean = self.mean(vectors, offsets)  # (W, E) -> (B, E)
         words = Words(vectors, given, _identity(entries), offsets, mean, with_known_token(features))
-        return Encoding(mean.detach(), {"words": words})
+        return Encoding(mean.detach(), words)
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
         """(B,) log-odds that each pair says the same; 0, undecided, where a text has no known word."""
-        one, other = left.extras["words"], right.extras["words"]
+        one, other = left.extra, right.extra
+        assert isinstance(one, Words)
+        assert isinstance(other, Words)
         facing = Facing.of(offsets := torch.cat([one.offsets, one.offsets[-1] + other.offsets[1:]]))
         marked = torch.cat([one.vectors, other.vectors]) + _shared(one, other)[:, None] * self.mark  # (W, E)
         embedded = torch.cat([marked, torch.cat([one.given, other.given])], 1)  # (W, E + G)

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from twicetold.encoding import Encoding, LinearLogits, SparseRows
+from twicetold.encoding import Encoding, LinearLogits, Reconstruction, SparseRows
 from twicetold.layers.corruption import Corruption, corrupt
 from twicetold.layers.first_layer import product, xavier
 from twicetold.layers.two_tower import TwoTower
@@ -58,13 +58,13 @@ class DenoisingAutoencoder(TwoTower):
         self.decay_when_encoding = decay_when_encoding
 
     def encode(self, features: SparseRows) -> Encoding:
-        """Embed; in training also reconstruct: `logits` (B, V), as factors, of the `target`, the clean rows."""
+        """Embed; in training also reconstruct: logits (B, V), as factors, of the target, the clean rows."""
         if not self.training:
             kept = corrupt(features, "decay", self.level) if self.decay_when_encoding else features
             return Encoding(self.hide(kept))
         embedding = self.hide(corrupt(features, self.corruption, self.level))
         logits = LinearLogits(embedding, self.weight, self.visible_bias)  # (B, E) -> (B, V)
-        return Encoding(embedding, {"logits": logits, "target": features})
+        return Encoding(embedding, Reconstruction(logits, features))
 
     def hide(self, rows: SparseRows) -> Float[Tensor, "B E"]:
         """f(x W + b) − f(b)."""

@@ -1,4 +1,4 @@
-"""DSSM: word hashing and a few dense layers, trained to find the right text among others (objective `softmax`).
+"""DSSM: word hashing and a few dense layers, trained to find the right text among others (objective `info_nce_dssm`).
 
 Huang et al., Learning Deep Structured Semantic Models for Web Search using Clickthrough Data, CIKM 2013.
 
@@ -16,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from twicetold.encoding import Encoding, SparseRows
+from twicetold.encoding import Encoding, Roles, SparseRows
 from twicetold.layers.hashing import Activation, HashingTower
 from twicetold.layers.two_tower import TwoTower, both_roles
 
@@ -66,14 +66,13 @@ class Dssm(TwoTower):
         self.document = None if shared else tower()
 
     def encode(self, features: SparseRows) -> Encoding:
-        """Embed: (B, E), or with two towers (B, 2E); then, in training, `query` and `document` (B, 1, E) as well."""
+        """Embed: (B, E), or with two towers (B, 2E); then, in training, the towers' own `Roles` as well."""
         query: Tensor = self.query(features)
         if self.document is None:
             return Encoding(query)
         document: Tensor = self.document(features)
         both = torch.cat([normalize(query, dim=1), normalize(document, dim=1)], dim=1) / 2**0.5  # 2 (B, E) -> (B, 2E)
-        roles = {"query": query[:, None], "document": document[:, None]}
-        return Encoding(both, roles if self.training else {})
+        return Encoding(both, Roles(query[:, None], document[:, None]) if self.training else None)
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
         """(B,) cosine of each pair, in [−1, 1]; with two towers the mean over both directions."""

@@ -7,7 +7,7 @@ arXiv:2010.05523; after Liu et al., "Fast and Low-rank Supervised Metric Learnin
     L = √S Pᵀ Σ⁻¹ Uᵀ                       P on the Stiefel manifold, S diagonal
     y = L x,  score = cos(y, y')
 
-The model is the map alone. What is minimised is the objective `triplet_hinge`; how, is the solver's business
+The model is the map alone. What is minimised is the objective `triplet_film`; how, is the solver's business
 (`solvers/film.py`). Any optimizer that works by gradient can learn the same map, without the restriction to the
 leading r directions: `model=film optimizer=adam`.
 """

@@ -2,7 +2,7 @@
 
 The retriever of ORQA, pretrained by the inverse cloze task: Lee, Chang and Toutanova, Latent Retrieval for Weakly
 Supervised Open Domain Question Answering, ACL 2019, sections 3 and 4. A cloze test asks for what is missing in a text;
-this asks for the text that lacks it (examples `inverse_cloze`, objective `in_batch_nll_dot`). Where the paper has two
+this asks for the text that lacks it (examples `inverse_cloze`, objective `info_nce_dpr`). Where the paper has two
 transformers, here is the sum of vectors of words, word pairs and letter trigrams.
 
     q = LayerNorm(Σ_c x_c Q[c]),  d = LayerNorm(Σ_c x_c D[c])      x_c: how often the text has column c

@@ -1,4 +1,4 @@
-"""Multi-view DSSM: a tower with weights of its own for each view, each trained by its own softmax (`softmax`).
+"""Multi-view DSSM: a tower with weights of its own for each view, each trained by its own softmax (`info_nce_dssm`).
 
 Elkahky, Song and He, A Multi-View Deep Learning Approach for Cross Domain User Modeling in Recommendation Systems,
 WWW 2015. There each view is another kind of item; here each is another way to look at both texts.
@@ -17,7 +17,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from twicetold.encoding import Encoding, SparseRows
+from twicetold.encoding import Encoding, Roles, SparseRows
 from twicetold.layers.hashing import Activation, HashingTower, columns
 from twicetold.layers.two_tower import TwoTower, dense
 
@@ -68,11 +68,11 @@ class MultiViewDssm(TwoTower):
         )
 
     def encode(self, features: SparseRows) -> Encoding:
-        """Embed: (B, M·E), unit vectors of all views side by side; in training also as `query` and `document`."""
+        """Embed: (B, M·E), unit vectors of all views side by side; in training also as `Roles`."""
         towers = zip(self.towers, self.bounds, strict=True)
         views = torch.stack([tower(columns(features, *bounds)) for tower, bounds in towers], dim=1)  # M (B, E) -> B M E
         embedding = normalize(views, dim=2).flatten(1) / len(self.bounds) ** 0.5  # (B, M, E) -> (B, M·E)
-        return Encoding(embedding, {"query": views, "document": views} if self.training else {})
+        return Encoding(embedding, Roles(views, views) if self.training else None)
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
         """(B,) mean over views of the cosine; a view that a text lacks counts as 0."""

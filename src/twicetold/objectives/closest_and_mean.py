@@ -4,12 +4,12 @@ For a batch of duplicate pairs (a_i, p_i), with s_ij = cos(a_i, p_j) and N_i the
 
     L_i = max(0, m − s_ii + max_{j ∈ N_i} s_ij) + max(0, m − s_ii + mean_{j ∈ N_i} s_ij)
 
-Source: the course on Natural Language Processing of deeplearning.ai, 4.3: in its trax edition the mean of L_i
-(`ClosestAndMean`), in its TensorFlow edition the sum, with the closest sought only among those that are no nearer than
-the positive (`ClosestAndMeanSemiHard`; semi-hard as in Schroff et al., FaceNet, CVPR 2015). The course relies on
-batches without further duplicates; here those that are known, by their cluster, are left out of N_i.
+Source: the course on Natural Language Processing of deeplearning.ai, 4.3: in its trax edition the mean of L_i, in its
+TensorFlow edition (`semi_hard`) the sum, with the closest sought only among those that are no nearer than the positive,
+as in Schroff et al., FaceNet, CVPR 2015. The course relies on batches without further duplicates; here those that are
+known, by their cluster, are left out of N_i.
 
-A row may also be a pair that is labelled as no duplicate. It has no positive of its own, so it stands against those of
+A row may also be a pair that is labelled as no duplicate. It has no positive of its own, so it is compared with those of
 the other rows: for a row k with label 0 and the P rows i with label 1,
 
     L_k = 1/P Σ_i max(0, m − s_ii + s_kk)
@@ -30,35 +30,28 @@ from twicetold.objectives.in_batch import candidates
 
 
 class ClosestAndMean(nn.Module):
-    """Mean over the rows; the closest is the closest of all negatives.
+    """The two hinges.
 
     Args:
         margin: m, by how much the positive should be nearer.
+        semi_hard: sum over the rows, the closest being that of the negatives that are no nearer than the positive;
+            false: mean over the rows, the closest of all negatives.
     """
 
-    def __init__(self, *, margin: float) -> None:
+    def __init__(self, *, margin: float, semi_hard: bool) -> None:
         super().__init__()
         self.margin = margin
+        self.semi_hard = semi_hard
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`, the mean over rows that have something to stand against, and its parts.
+        """`loss`, the mean (or sum) over rows that have something to compare with, and its parts.
 
         They are `closest`, `mean`, and `different`, of the rows with label 0; `active` is the share of rows above 0.
         """
         scores, negative, same = _compare(batch)
-        hinges, rows = _hinges(scores, negative, negative, same, self.margin)
-        return _named(hinges / rows, rows)
-
-
-class ClosestAndMeanSemiHard(ClosestAndMean):
-    """Sum over the rows; the closest is the closest of the negatives that are no nearer than the positive."""
-
-    def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`, the sum over rows, and its parts as in `ClosestAndMean`."""
-        scores, negative, same = _compare(batch)
-        semi_hard = negative & (scores <= scores.diagonal()[:, None])
-        hinges, rows = _hinges(scores, negative, semi_hard, same, self.margin)
-        return _named(hinges, rows)
+        sought = negative & (scores <= scores.diagonal()[:, None]) if self.semi_hard else negative
+        hinges, rows = _hinges(scores, negative, sought, same, self.margin)
+        return _named(hinges if self.semi_hard else hinges / rows, rows)
 
 
 def _compare(batch: EncodedBatch) -> tuple[Tensor, Tensor, Tensor]:

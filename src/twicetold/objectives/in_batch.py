@@ -12,15 +12,15 @@ text is a false negative, and pushing it away unlearns what other batches teach.
 
 Texts that come with the code of their class (no pairs) follow the same rule; those of unknown class take no part.
 
-Shape letters: B rows of the batch, R anchors, C candidates, b some of the anchors, E embedding dimensions.
+Shape letters: B rows of the batch, R anchors, C candidates, b some of the anchors, E embedding dimensions, M views.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from twicetold.encoding import UNDECIDED, EncodedBatch, Encoding
+from twicetold.encoding import UNDECIDED, EncodedBatch, Encoding, Roles
 
 UNKNOWN = -1  # group code of a text whose cluster is not known
 
@@ -60,8 +60,29 @@ class Candidates:
         return Candidates(self.other[:size], self.anchor, self.other_group[:size], self.group, self.duplicate)
 
 
+def views(batch: EncodedBatch) -> list[EncodedBatch]:
+    """The batch as each of several views sees it, M batches; the batch itself where there are not several."""
+    extra = batch.anchor.extra
+    count = extra.query.shape[1] if isinstance(extra, Roles) else 1
+    if count == 1:
+        return [batch]
+
+    def seen(side: Encoding | None, view: int) -> Encoding | None:
+        if side is None:
+            return None
+        assert isinstance(side.extra, Roles)
+        query, document = side.extra.query[:, view, None], side.extra.document[:, view, None]
+        return Encoding(side.embedding, Roles(query, document))
+
+    return [
+        replace(batch, anchor=anchor, positive=seen(batch.positive, view), negative=seen(batch.negative, view))
+        for view in range(count)
+        if (anchor := seen(batch.anchor, view)) is not None
+    ]
+
+
 def candidates(batch: EncodedBatch, *, unit_length: bool) -> Candidates:
-    """Who stands for comparison in a batch, of pairs or of texts with class codes.
+    """The anchors of a batch and what they are compared with; the batch is of pairs, or of texts with class codes.
 
     Of a family with a tower for either role, anchors are queries and the rest are documents.
 
@@ -73,11 +94,10 @@ def candidates(batch: EncodedBatch, *, unit_length: bool) -> Candidates:
         ValueError: if the batch has neither, or mined negatives of which nobody said what cluster they are of.
     """
 
-    def vectors(side: Encoding, role: str) -> Tensor:
-        side = _in_role(side, role)
+    def vectors(side: Encoding) -> Tensor:
         return unit(side) if unit_length else dense(side)
 
-    anchor = vectors(batch.anchor, "query")
+    anchor = vectors(as_query(batch.anchor))
     if batch.positive is None:
         if batch.label is None or batch.label.is_floating_point():
             raise ValueError(
@@ -86,8 +106,8 @@ def candidates(batch: EncodedBatch, *, unit_length: bool) -> Candidates:
             )
         known = batch.label != UNKNOWN
         label = batch.label[known]
-        return Candidates(anchor[known], vectors(batch.anchor, "document")[known], label, label, None)
-    others, unknown = [vectors(batch.positive, "document")], torch.full((len(anchor),), UNKNOWN, device=anchor.device)
+        return Candidates(anchor[known], vectors(as_document(batch.anchor))[known], label, label, None)
+    others, unknown = [vectors(as_document(batch.positive))], torch.full((len(anchor),), UNKNOWN, device=anchor.device)
     groups = [unknown if batch.positive_group is None else batch.positive_group]
     if batch.negative is not None:
         if batch.group is not None and batch.negative_group is None:
@@ -95,7 +115,7 @@ def candidates(batch: EncodedBatch, *, unit_length: bool) -> Candidates:
                 "expected the cluster of each mined negative (negative_group) beside that of each anchor (group): "
                 "without it a negative of one row may be a duplicate of another row's anchor"
             )
-        others.append(vectors(batch.negative, "document"))
+        others.append(vectors(as_document(batch.negative)))
         groups.append(unknown if batch.negative_group is None else batch.negative_group)
     group = unknown if batch.group is None else batch.group
     return Candidates(anchor, torch.cat(others), group, torch.cat(groups), duplicates(batch))
@@ -105,17 +125,23 @@ def in_roles(batch: EncodedBatch) -> tuple[Encoding, Encoding, Encoding]:
     """Anchor, positive and mined negative of each row: of a family with two towers, a query and two documents."""
     assert batch.positive is not None
     assert batch.negative is not None
-    return _in_role(batch.anchor, "query"), _in_role(batch.positive, "document"), _in_role(batch.negative, "document")
+    return as_query(batch.anchor), as_document(batch.positive), as_document(batch.negative)
 
 
-def _in_role(side: Encoding, role: str) -> Encoding:
-    """The (B, E) embedding of one of two towers; several views, whose embedding is the same in both roles, stay."""
-    return Encoding(side.extras[role][:, 0]) if _has_two_towers(side) else side
+def as_query(side: Encoding) -> Encoding:
+    """The (B, E) embedding as a query; where there are not two towers, the encoding itself."""
+    towers = _two_towers(side)
+    return side if towers is None else Encoding(towers.query[:, 0])
 
 
-def _has_two_towers(side: Encoding) -> bool:
-    views = side.extras.get("query")
-    return isinstance(views, Tensor) and views.shape[1] == 1
+def as_document(side: Encoding) -> Encoding:
+    """The (B, E) embedding as a document; where there are not two towers, the encoding itself."""
+    towers = _two_towers(side)
+    return side if towers is None else Encoding(towers.document[:, 0])
+
+
+def _two_towers(side: Encoding) -> Roles | None:
+    return side.extra if isinstance(side.extra, Roles) and side.extra.query.shape[1] == 1 else None
 
 
 def duplicates(batch: EncodedBatch) -> Tensor:
@@ -135,10 +161,10 @@ def classes(batch: EncodedBatch) -> tuple[Tensor, Tensor]:
     Raises:
         ValueError: if the family has two towers: as equals its texts have no similarity that is ever asked for.
     """
-    if _has_two_towers(batch.anchor):
+    if _two_towers(batch.anchor) is not None:
         raise ValueError(
             "this objective compares all texts of a batch as equals, and the family has one tower for queries and "
-            "another for documents: choose an objective that knows pairs (in_batch_nll, softmax, triplet), or a family "
+            "another for documents: choose an objective that knows pairs (info_nce, triplet), or a family "
             "with one tower for both (of dssm: encoder.shared=true)"
         )
     found = candidates(batch, unit_length=False)

@@ -47,7 +47,7 @@ class SkipGram(nn.Module):
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
         """`loss`, the mean over pairs of a word and a neighbour."""
-        words = batch.anchor.extras.get("words")
+        words = batch.anchor.extra
         if not isinstance(words, WordsInContext):
             raise ValueError("skip_gram trains word vectors, and this family gives none: choose word2vec or fasttext")
         kept = self._kept(words)

@@ -1,164 +1,238 @@
-"""Triplet losses on raw dot products, φ(a, p, n) = softplus(h_a·h_n − h_a·h_p): all triplets, hardest, or given ones.
+"""The positive nearer than the negative: mean over triplets of φ(d(a, p) − d(a, n)).
 
-Source: Okura et al., "Article De-duplication Using Distributed Representations" (WWW 2016 companion), with the in-batch
-miners of github.com/louislung/DAE_RNN_News_Recommendation@16f72d4 (`autoencoder/triplet_loss_utils.py`).
-Shape letters: B rows of a batch, E embedding dimensions.
+Three choices, and which mean:
 
-A row whose label is negative is of unknown class: it is neither anchor nor positive nor negative. `batch_all` is the
-mean over *all* valid triplets, with the exact number of them that are violated; the summing over the B³ triplets is in
-`all_pairs`, which never forms them.
+- *d*: Euclidean distance of unit vectors, or minus a similarity, cosine or dot.
+- *φ*: the hinge max(0, m + x), by a margin m, or softplus ln(1 + eˣ), which has none.
+- *negatives*, for each positive pair (a, p) of the batch, chosen anew at every step:
+
+    given              the negative that was mined for the row before training, with the row's own positive
+    all                every one; there may be B³ triplets, but they are never listed (below)
+    hard               the nearest one
+    semi_hard          the nearest one that is farther than the positive; none: the pair is left out (FaceNet, 3.2)
+    distance_weighted  one drawn with probability ∝ min(λ, 1/q(d)), where q is the density of distances between points
+                       spread over the sphere, q(d) ∝ d^(E−2) (1 − d²/4)^((E−3)/2): all distances have a chance, not
+                       only √2, near which most negatives lie (Wu et al., Sampling Matters, ICCV 2017, section 4)
+    batch_hard         for each anchor its farthest positive and its nearest negative, where that one is nearer
+                       (Hermans, Beyer and Leibe 2017, arXiv:1703.07737; there also where it is not)
+
+Published losses that are settings of it:
+
+    FaceNet   Euclidean, hinge, semi_hard (Schroff, Kalenichenko and Philbin, CVPR 2015; there d²), averaged over the
+              triplets above 0 (Hermans et al., section 2: over all of them, the many that are zero would drown them)
+    FILM      dot or cosine, hinge, given, averaged over all triplets (Tang and Aw, arXiv:2010.05523, equations 3, 29)
+    Okura     dot, softplus (Okura et al., WWW 2016 companion); all or batch_hard as in `class_triplets`
+
+A margin of dots is a share of the anchors' mean squared length, m = margin · mean ‖a‖², as FLRML has it
+(github.com/highan911/FLRML@7ccda12), whose code FILM follows; the paper does not say how large m is. For unit vectors
+that is the margin itself. FILM's own solvers read margin and similarity from here.
+
+The hinge over all triplets of an anchor: with its k negatives nearer than t = m + d(a, p) and the sum S of their
+distances, Σ_n φ = k t − S. Both come from one sort of the anchor's negatives, a running sum, and a binary search for
+each positive. Softplus over all triplets is in `all_pairs`. This one and `batch_hard` compare all texts of a batch as
+equals, whichever side of a pair they are on; the others compare left texts with right and mined ones.
+
+Shape letters: B rows, R anchors, C candidates, b anchors of a block, P positives of the anchor that has most.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Literal, get_args
 
 import torch
-from torch import Tensor
-from torch.autograd.function import once_differentiable
-from torch.nn import functional as F
+from torch import Tensor, nn
+from torch.nn.functional import pad
 
-from twicetold.objectives import all_pairs
+from twicetold.encoding import EncodedBatch
+from twicetold.objectives import class_triplets
+from twicetold.objectives.class_triplets import TripletLoss
+from twicetold.objectives.in_batch import candidates, classes, dense, distances, in_roles, of_unit_length, unit
+from twicetold.objectives.row_blocks import sum_over_rows
 
+Similarity = Literal["dot", "cosine", "euclidean"]
+Activation = Literal["hinge", "softplus"]
+Negatives = Literal["given", "all", "hard", "semi_hard", "distance_weighted", "batch_hard"]
+Average = Literal["all", "nonzero"]
 
-@dataclass(frozen=True)
-class TripletLoss:
-    """A triplet loss and what the rest of the objective needs to know about the triplets behind it."""
-
-    loss: Tensor
-    """() the mean; zero, with gradients of zero, where there is no triplet."""
-    data_weight: Tensor
-    """(B,) how many of the counted triplets each row takes part in; without gradient."""
-    fraction: Tensor
-    """() share of the valid triplets (`batch_hard`: of the anchors) that are violated."""
-    count: Tensor
-    """() int64 number of violated triplets (`batch_hard`: of active anchors)."""
+# Wu et al.'s code (github.com/chaoyuaw/incubator-mxnet, embedding_learning/model.py): distances below the first count
+# as that, which is λ; negatives beyond the second are not drawn.
+CUTOFF, FARTHEST = 0.5, 1.4
 
 
-def batch_all(embedding: Tensor, label: Tensor) -> TripletLoss:
-    """The mean of φ over every valid triplet of the batch, in memory of order B².
-
-    A triplet (a, p, n) is valid when a ≠ p share a label and n has another; it is violated when h_a·h_n > h_a·h_p.
-    The sums run in float64 whatever the input; each triplet's term is right to a relative 1e-7 (1e-11 for float64
-    input), see `all_pairs`. Differentiable once.
+class Triplet(nn.Module):
+    """The triplet loss.
 
     Args:
-        embedding: (B, E) floating point.
-        label: (B,) int64 class of each row, negative where unknown.
+        similarity: `dot`, `cosine`, or `euclidean`: minus the distance of unit vectors.
+        activation: φ, `hinge` or `softplus`.
+        margin: of the hinge; None with softplus.
+        negatives: how they are chosen, see above.
+        average: over `all` chosen triplets, or over those whose φ is `nonzero`; with softplus the two are the same.
 
-    Returns:
-        The loss in the embedding's dtype (float32 for 16-bit embeddings).
+    Raises:
+        ValueError: if a choice is unknown, or the margin and the choices do not go together.
     """
-    _check(embedding, label)
-    size = _class_size(label)
-    known = label >= 0
-    other = (known.sum() - size) * known
-    as_anchor = (size - 1) * other
-    as_negative = ((size - 1) * known).sum() - size * (size - 1)
-    data_weight = (2 * as_anchor + as_negative * known).to(_real(embedding))
-    valid = as_anchor.sum()
-    loss, violated = _MeanOverTriplets.apply(embedding, label, valid)  # type: ignore[no-untyped-call]
-    return TripletLoss(loss, data_weight, (violated / valid.clamp(min=1)).to(loss.dtype), violated)
+
+    def __init__(
+        self,
+        *,
+        similarity: Similarity,
+        activation: Activation,
+        margin: float | None,
+        negatives: Negatives,
+        average: Average,
+    ) -> None:
+        super().__init__()
+        settings = {"similarity": similarity, "activation": activation, "negatives": negatives, "average": average}
+        for (name, value), known in zip(settings.items(), (Similarity, Activation, Negatives, Average), strict=True):
+            if value not in get_args(known):
+                raise ValueError(f"{name} must be one of {', '.join(get_args(known))}; got {value!r}")
+        if activation == "hinge" and (margin is None or not margin > 0):
+            raise ValueError(f"margin is by how much a negative should be farther, above 0; got {margin}")
+        if activation == "softplus" and margin is not None:
+            raise ValueError(f"softplus has no margin: set it to null, or choose activation=hinge; got {margin}")
+        if negatives == "distance_weighted" and similarity != "euclidean":
+            raise ValueError(
+                f"negatives=distance_weighted are drawn by Euclidean distance: choose similarity=euclidean, not "
+                f"{similarity}"
+            )
+        self.similarity: Similarity = similarity
+        self.activation: Activation = activation
+        self.margin = margin
+        self.negatives: Negatives = negatives
+        self.average: Average = average
+
+    def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
+        """`loss`, and for the log the `active` share of the chosen triplets.
+
+        Active are those above 0, with softplus those whose negative is nearer; of `batch_hard` it is the share of
+        anchors with such a triplet.
+        """
+        if self.negatives == "batch_hard" or (self.negatives, self.activation) == ("all", "softplus"):
+            triplets = self.of_classes(*classes(batch))
+            return {"loss": triplets.loss, "active": triplets.fraction.detach()}
+        total, counts = self._given(batch) if self.negatives == "given" else self._chosen(batch)
+        active, chosen = counts.clamp(min=1)
+        over = active if (self.average, self.activation) == ("nonzero", "hinge") else chosen
+        return {"loss": total / over, "active": counts[0] / chosen}
+
+    def of_classes(self, embedding: Tensor, label: Tensor, *, reference_exact: bool = False) -> TripletLoss:
+        """The loss over all triplets (softplus) or over the hardest ones, of texts with class codes.
+
+        Args:
+            embedding: (B, E).
+            label: (B,) int64 class of each row, negative where unknown.
+            reference_exact: see `class_triplets.batch_hard`.
+        """
+        euclidean = self.similarity == "euclidean"
+        margin = self._margin_of(embedding)
+        if self.similarity != "dot":
+            embedding = of_unit_length(embedding)
+        if self.negatives == "all":
+            return class_triplets.batch_all(embedding, label, euclidean=euclidean)
+        return class_triplets.batch_hard(
+            embedding,
+            label,
+            activation=lambda gap: self._of_gap(gap, margin),
+            euclidean=euclidean,
+            reference_exact=reference_exact,
+        )
+
+    def _given(self, batch: EncodedBatch) -> tuple[Tensor, Tensor]:
+        if batch.positive is None or batch.negative is None:
+            missing = "positive" if batch.positive is None else "negative"
+            raise ValueError(
+                "negatives=given needs an anchor, a positive and a negative in every row, and the batch has no "
+                f"{missing}: choose examples=triplets, or objective.negatives=all"
+            )
+        anchor, positive, negative = map(dense if self.similarity == "dot" else unit, in_roles(batch))
+        gap = self._distance((anchor * positive).sum(1)) - self._distance((anchor * negative).sum(1))
+        losses = self._of_gap(gap, self._margin_of(anchor))
+        return losses.sum(), _counts(self._active(losses, gap), torch.ones_like(losses, dtype=torch.bool))
+
+    def _chosen(self, batch: EncodedBatch) -> tuple[Tensor, Tensor]:
+        compared = candidates(batch, unit_length=self.similarity != "dot")
+        margin = self._margin_of(compared.anchor)
+
+        def value_of(scores: Tensor, rows: slice, _: Tensor) -> tuple[Tensor, Tensor]:
+            distance = self._distance(scores)
+            positive, negative = compared.masks(rows)
+            # Sorting packs the positives to the front; 0 stands behind them, so that no inf meets another.
+            most = int(positive.sum(1).max()) if len(positive) else 0
+            to_positive = distance.masked_fill(~positive, torch.inf).sort(1).values[:, :most]  # (b, P)
+            valid = to_positive.isfinite() & negative.any(1, keepdim=True)
+            to_positive = to_positive.where(valid, 0)
+            if self.negatives == "all":
+                return _hinge_over_all(distance, negative, to_positive, valid, margin)
+            to_negative = self._nearest(distance, negative, to_positive, compared.anchor.shape[1])
+            valid = valid & to_negative.isfinite()
+            gap = to_positive - to_negative.where(valid, torch.inf)
+            losses = self._of_gap(gap, margin)
+            return losses.sum(), _counts(self._active(losses, gap), valid)
+
+        return sum_over_rows(compared.anchor, compared.other, compared.anchor.new_zeros(()), value_of)
+
+    def _nearest(self, distance: Tensor, negative: Tensor, to_positive: Tensor, dimensions: int) -> Tensor:
+        """(b, P) distance of the one negative chosen for each positive; inf where there is none."""
+        if self.negatives == "distance_weighted":
+            return _drawn(distance, negative, to_positive.shape[1], dimensions)
+        ranked = distance.masked_fill(~negative, torch.inf).sort(1).values
+        if self.negatives == "hard":
+            return ranked[:, :1].expand_as(to_positive)
+        farther = torch.searchsorted(ranked.detach(), to_positive.detach(), right=True)
+        return ranked.gather(1, farther.clamp(max=ranked.shape[1] - 1))  # a positive is no negative: the last is inf
+
+    def _distance(self, scores: Tensor) -> Tensor:
+        """D of dots, of unit vectors unless the similarity is the dot itself."""
+        return distances(scores) if self.similarity == "euclidean" else -scores
+
+    def _of_gap(self, gap: Tensor, margin: Tensor | float) -> Tensor:
+        """φ of d(a, p) − d(a, n)."""
+        return (margin + gap).relu() if self.activation == "hinge" else class_triplets.softplus(gap)
+
+    def _active(self, losses: Tensor, gap: Tensor) -> Tensor:
+        return losses > 0 if self.activation == "hinge" else gap > 0
+
+    def _margin_of(self, anchor: Tensor) -> Tensor | float:
+        """M for these anchors (R, E); 0 where there is none."""
+        if self.margin is None or self.similarity != "dot":
+            return self.margin or 0.0
+        return self.margin * anchor.detach().square().sum() / max(len(anchor), 1)
 
 
-def batch_hard(embedding: Tensor, label: Tensor, *, reference_exact: bool = False) -> TripletLoss:
-    """The mean of φ over the anchors whose hardest positive and hardest negative violate the order.
+def _hinge_over_all(
+    distance: Tensor, negative: Tensor, to_positive: Tensor, valid: Tensor, margin: Tensor | float
+) -> tuple[Tensor, Tensor]:
+    ranked = distance.masked_fill(~negative, torch.inf).sort(1).values
+    sums = ranked.where(ranked.isfinite(), 0).cumsum(1, dtype=torch.float64)
+    threshold = to_positive + margin
+    nearer = torch.searchsorted(ranked.detach(), threshold.detach()) * valid  # (b, P), k
+    sum_of_nearer = pad(sums, (1, 0)).gather(1, nearer)
+    losses = nearer * threshold - sum_of_nearer
+    counts = torch.stack([nearer.sum(), (valid * negative.sum(1, keepdim=True)).sum()])
+    return losses.sum().to(distance.dtype), counts
 
-    The hardest positive is the least similar row of the anchor's class, the hardest negative the most similar row of
-    another. An anchor counts (is active) when it has both and the negative is strictly nearer; `data_weight` counts the
-    roles in active triplets, ties included.
+
+def drawing_probability(distance: Tensor, negative: Tensor, dimensions: int) -> Tensor:
+    """(b, C) probability ∝ min(λ, 1/q(d)) of drawing each negative nearer than `FARTHEST`; a row without one is even.
 
     Args:
-        embedding: (B, E) floating point.
-        label: (B,) int64 class of each row, negative where unknown.
-        reference_exact: Mask as the reference implementation does, which is right only while no dot product is
-            negative: an invalid positive is raised by the row's maximum (so a very negative one still wins), an invalid
-            negative is set to 0 (so the hardest is never below 0), anchors without a positive or a negative take part,
-            and ties are looked for among all rows.
+        distance: (b, C) Euclidean distances of unit vectors.
+        negative: (b, C) bool, which candidates are negatives.
+        dimensions: E of the vectors.
     """
-    _check(embedding, label)
-    known = (label >= 0).nonzero().squeeze(1)
-    rows, classes = embedding[known].to(_real(embedding)), label[known]
-    data_weight = torch.zeros(len(label), dtype=rows.dtype, device=rows.device)
-    if not len(known):
-        return TripletLoss(embedding.sum().to(rows.dtype) * 0, data_weight, data_weight.sum(), label.new_zeros(()))
-    dots = rows @ rows.T
-    negative = classes[:, None] != classes
-    positive = ~negative & ~torch.eye(len(rows), dtype=torch.bool, device=rows.device)
-    if reference_exact:
-        hardest_positive = (dots + dots.amax(1, keepdim=True) * ~positive).amin(1)
-        hardest_negative = (dots * negative).amax(1)
-        gap = hardest_negative - hardest_positive
-        positive, negative = torch.ones_like(positive), torch.ones_like(negative)
-    else:
-        hardest_positive = dots.masked_fill(~positive, torch.inf).amin(1)
-        hardest_negative = dots.masked_fill(~negative, -torch.inf).amax(1)
-        gap = torch.where(positive.any(1) & negative.any(1), hardest_negative - hardest_positive, 0)
-    active = (gap > 0).to(dots.dtype)
-    count = active.sum()
-    loss = (F.softplus(gap) * active).sum() / count.clamp(min=1)
-    with torch.no_grad():
-        chosen = (positive & (dots == hardest_positive[:, None])).to(dots.dtype)
-        chosen += negative & (dots == hardest_negative[:, None])
-        data_weight[known] = active + active @ chosen
-    return TripletLoss(loss, data_weight, count / len(known), count.long())
+    eligible = negative & (distance < FARTHEST)
+    clipped = distance.detach().clamp(CUTOFF, FARTHEST)
+    weight = (2 - dimensions) * clipped.log() + (3 - dimensions) / 2 * (1 - clipped.square() / 4).log()
+    return weight.masked_fill(~eligible, -torch.inf).where(eligible.any(1, keepdim=True), 0).softmax(1)
 
 
-def explicit(anchor: Tensor, positive: Tensor, negative: Tensor) -> TripletLoss:
-    """The mean of φ over given triplets, one a row: (B, E) each. `data_weight` is 1 throughout."""
-    if not anchor.shape == positive.shape == negative.shape:
-        raise ValueError(
-            "explicit triplets need anchor, positive and negative of one shape (B, E); "
-            f"got {tuple(anchor.shape)}, {tuple(positive.shape)} and {tuple(negative.shape)}"
-        )
-    a, p, n = (side.to(_real(anchor)) for side in (anchor, positive, negative))
-    gap = (a * n).sum(1) - (a * p).sum(1)
-    violated = (gap > 0).sum()
-    size = max(len(gap), 1)
-    return TripletLoss(F.softplus(gap).sum() / size, torch.ones_like(gap.detach()), violated / size, violated)
+def _drawn(distance: Tensor, negative: Tensor, draws: int, dimensions: int) -> Tensor:
+    """(b, draws) distances of negatives drawn for each anchor; inf where it has none within reach."""
+    if not len(distance) or not draws:
+        return distance.new_zeros(len(distance), draws)
+    drawn = torch.multinomial(drawing_probability(distance, negative, dimensions), draws, replacement=True)
+    found = (negative & (distance < FARTHEST)).gather(1, drawn)
+    return distance.gather(1, drawn).masked_fill(~found, torch.inf)
 
 
-class _MeanOverTriplets(torch.autograd.Function):
-    """Mean of φ over valid triplets; the gradient is made on the way forward, so only (B, E) is kept for backward."""
-
-    @staticmethod
-    def forward(ctx: Any, embedding: Tensor, label: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
-        known = (label >= 0).nonzero().squeeze(1)
-        rows = embedding.detach()[known].to(torch.float64)
-        accuracy = 1e-11 if embedding.dtype == torch.float64 else 1e-7
-        sums = all_pairs.sums(rows @ rows.T, label[known], accuracy=accuracy, with_slopes=ctx.needs_input_grad[0])
-        scale = 1 / valid.clamp(min=1).to(torch.float64)
-        if sums.slopes is not None:
-            # The loss sees H only through H Hᵀ, whose entry (a, j) moves with both h_a and h_j.
-            gradient = torch.addmm(sums.slopes @ rows, sums.slopes.T, rows).mul_(scale)
-            ctx.save_for_backward(torch.zeros_like(embedding).index_copy_(0, known, gradient.to(embedding.dtype)))
-        ctx.mark_non_differentiable(sums.violated)
-        return (sums.total * scale).to(_real(embedding)), sums.violated
-
-    @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
-    def backward(ctx: Any, outer: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
-        (gradient,) = ctx.saved_tensors
-        return outer.to(gradient.dtype) * gradient, None, None
-
-
-def _class_size(label: Tensor) -> Tensor:
-    """(B,) int64: how many rows share each row's class, 0 for unknown rows."""
-    return (label[:, None] == label).sum(1) * (label >= 0)
-
-
-def _real(embedding: Tensor) -> torch.dtype:
-    """The dtype in which results are reported: 16 bits are too few for a sum."""
-    return torch.promote_types(embedding.dtype, torch.float32)
-
-
-def _check(embedding: Tensor, label: Tensor) -> None:
-    if embedding.ndim != 2 or label.shape != embedding.shape[:1]:
-        raise ValueError(
-            "in-batch mining needs an embedding (B, E) and one label a row (B,); "
-            f"got {tuple(embedding.shape)} and {tuple(label.shape)}"
-        )
-    if label.is_floating_point() or label.dtype == torch.bool:
-        raise TypeError(
-            f"in-batch mining needs integer class codes as labels, got {label.dtype}: "
-            "labels of pairs (duplicate or not, grades) do not say which rows share a class"
-        )
+def _counts(active: Tensor, chosen: Tensor) -> Tensor:
+    return torch.stack([active.sum(), chosen.sum()])

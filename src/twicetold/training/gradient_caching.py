@@ -17,14 +17,14 @@ What it cannot do: batch normalisation (a chunk's mean is not the batch's); by-p
 text, such as a reconstruction's; the memory of `score`, which a family with a comparing network takes for the batch.
 """
 
-from typing import Any
+from dataclasses import fields, replace
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils.checkpoint import checkpoint
 
-from twicetold.encoding import Encoding, SparseRows
+from twicetold.encoding import Encoding, Extra, SparseRows
 from twicetold.models.protocol import Encoder
 
 
@@ -42,20 +42,28 @@ def encode_in_chunks(encoder: Encoder, features: SparseRows, rows: int) -> Encod
     bounds = range(0, len(features), rows)
     chunks = [_rows(features, start, min(start + rows, len(features))) for start in bounds] or [features]
     encoded: list[Encoding] = [checkpoint(encoder.encode, chunk, use_reentrant=False) for chunk in chunks]
-    names = encoded[0].extras
     return Encoding(
         _stacked("embedding", [part.embedding for part in encoded], chunks),
-        {name: _stacked(name, [part.extras[name] for part in encoded], chunks) for name in names},
+        _stacked_extra([part.extra for part in encoded], chunks),
     )
 
 
-def _stacked(name: str, parts: list[Any], chunks: list[SparseRows]) -> Tensor:
-    if not all(isinstance(p, Tensor) and p.ndim and len(p) == len(c) for p, c in zip(parts, chunks, strict=True)):
+def _stacked_extra(parts: list[Extra | None], chunks: list[SparseRows]) -> Extra | None:
+    first = parts[0]
+    if first is None:
+        return None
+    names = [field.name for field in fields(first)]
+    return replace(first, **{name: _stacked(name, [getattr(part, name) for part in parts], chunks) for name in names})
+
+
+def _stacked(name: str, parts: list[object], chunks: list[SparseRows]) -> Tensor:
+    tensors = [part for part in parts if isinstance(part, Tensor)]
+    if [t.shape[:1] for t in tensors] != [(len(c),) for c in chunks]:
         raise ValueError(
             f"expected {name} of the encoding to be a tensor of one row per text, got {type(parts[0]).__name__}: "
             "this family cannot be trained in chunks, set trainer.micro_batch=null"
         )
-    return torch.cat(parts)
+    return torch.cat(tensors)
 
 
 def _rows(features: SparseRows, start: int, end: int) -> SparseRows:

@@ -82,7 +82,7 @@ def test_the_vectors_that_skip_gram_trains_are_those_that_texts_are_made_of(fami
     plain = featuriser.fit(TRAIN)
     torch.manual_seed(0)
     encoder = family(**plain.shape, embedding=5, remove=0).train()
-    words = encoder.encode(batch_of(plain)).extras["words"]
+    words = encoder.encode(batch_of(plain)).extra
     assert words.offsets.diff().tolist() == [6, 3, 3, 1, 0, words.offsets.diff()[-1]]
     weight = (
         torch.from_numpy(0.1 / (0.1 + plain.counts_ / plain.counts_.sum())).float()
@@ -109,7 +109,7 @@ def test_the_unknown_token_never_learns():
     words = Words(counted=True, min_df=2).fit(TRAIN)
     encoder = Word2Vec(**words.shape, embedding=5, remove=0).train()
     encoding = encoder.encode(batch_of(words))
-    (encoding.embedding.sum() + encoding.extras["words"].vector.sum()).backward()
+    (encoding.embedding.sum() + encoding.extra.vector.sum()).backward()
     assert not encoder.table[0].any()
     assert not encoder.table.grad[0].any()
 
@@ -118,4 +118,4 @@ def test_an_empty_batch_trains_without_a_word():
     words = Words(counted=True).fit(TRAIN)
     encoder = Word2Vec(**words.shape, embedding=5, remove=0).train()
     none = SparseRows(torch.zeros(0, dtype=torch.int64), torch.zeros(3, dtype=torch.int64), None, words.shape["width"])
-    assert encoder.encode(none).extras["words"].vector.shape == (0, 5)
+    assert encoder.encode(none).extra.vector.shape == (0, 5)

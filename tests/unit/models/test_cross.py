@@ -129,9 +129,9 @@ def test_a_word_is_its_column_and_those_of_its_n_grams_and_is_marked_where_both_
     # Words: [1 with 4, 5], [unknown with 6, 7], [3]; and [unknown with 6, 7], [unknown with 7, 8].
     left = encoder.encode(rows_of([[1, 4, 5, 0, 6, 7, 3]]))
     right = encoder.encode(rows_of([[0, 6, 7, 0, 7, 8]]))
-    vectors = left.extras["words"].vectors
+    vectors = left.extra.vectors
     torch.testing.assert_close(vectors, torch.stack([encoder.table[part].sum(0) for part in ([1, 4, 5], [6, 7], [3])]))
-    one, other = left.extras["words"].identity.tolist(), right.extras["words"].identity.tolist()
+    one, other = left.extra.identity.tolist(), right.extra.identity.tolist()
     assert one[1] == other[0]
     assert len({*one, *other}) == 4
 

@@ -46,8 +46,8 @@ def test_the_reconstruction_uses_the_tied_weights(x):
     model = encoder().train()
     encoded = model.encode(rows)
     expected = encoded.embedding @ model.weight.T + model.visible_bias
-    torch.testing.assert_close(expected, encoded.extras["logits"].dense())
-    assert encoded.extras["target"] is rows
+    torch.testing.assert_close(expected, encoded.extra.logits.dense())
+    assert encoded.extra.target is rows
 
 
 def test_an_empty_text_has_a_zero_embedding():

@@ -5,17 +5,18 @@ import pytest
 import torch
 from torch.nn.functional import cosine_similarity
 
-from twicetold.encoding import EncodedBatch, Encoding
+from twicetold.encoding import EncodedBatch, Encoding, Roles
 from twicetold.features.bag_of_words import BagOfWords
 from twicetold.features.views import View, Views
 from twicetold.features.word_hashing import WordHashing
 from twicetold.features.word_trigrams import WordTrigrams
+from twicetold.layers.two_tower import OwnDimensions
 from twicetold.models.cdssm import Cdssm
 from twicetold.models.dssm import Dssm
 from twicetold.models.dssm_mlp import DssmMlp
 from twicetold.models.lstm_dssm import LstmDssm
 from twicetold.models.mv_dssm import MultiViewDssm
-from twicetold.objectives.softmax import Softmax
+from twicetold.objectives.info_nce import InfoNce
 from twicetold.scoring import search_matrices
 
 TEXTS = ["good day to you", "day", "good", "to you a good day and a good night", "night and day", "you"]
@@ -68,7 +69,7 @@ def test_two_towers_score_the_mean_of_both_directions(bags):
     rows, featuriser = bags
     model = shaken(Dssm(**featuriser.shape, hidden=[8], embedding=4, shared=False, **TOWER))
     encoding = model.train().encode(rows)
-    q, d = (encoding.extras[role][:-1, 0] for role in ("query", "document"))
+    q, d = (getattr(encoding.extra, role)[:-1, 0] for role in ("query", "document"))
     assert not torch.allclose(q, d)
     turned = torch.roll(torch.arange(6), 1)
     expected = (cosine_similarity(q, d[turned]) + cosine_similarity(d, q[turned])) / 2
@@ -127,7 +128,7 @@ def multi_view():
 def test_the_score_is_the_mean_over_views_of_the_cosine_and_a_missing_view_counts_as_zero(multi_view):
     model, rows = multi_view
     encoding = model.train().encode(rows)
-    views = encoding.extras["query"]
+    views = encoding.extra.query
     turned = torch.roll(torch.arange(6), 1)
     expected = torch.stack([cosine_similarity(views[:, m], views[turned, m]) for m in range(3)]).mean(0)
     torch.testing.assert_close(expected, model.score(encoding, type(encoding)(encoding.embedding[turned])))
@@ -140,10 +141,17 @@ def test_every_view_trains(multi_view):
     before = [{n: p.clone() for n, p in tower.named_parameters()} for tower in model.towers]
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     encoding = model.train().encode(rows)
-    turned = type(encoding)(
-        encoding.embedding.roll(1, 0), {role: views.roll(1, 0) for role, views in encoding.extras.items()}
+    turned = Encoding(
+        encoding.embedding.roll(1, 0), Roles(encoding.extra.query.roll(1, 0), encoding.extra.document.roll(1, 0))
     )
-    Softmax(gamma=10, negatives=None, symmetric=False)(EncodedBatch(encoding, turned))["loss"].backward()
+    InfoNce(
+        temperature=0.1,
+        similarity="cosine",
+        negatives=None,
+        symmetric=False,
+        several_positives=False,
+        length_penalty=0.0,
+    )(EncodedBatch(encoding, turned))["loss"].backward()
     optimizer.step()
     for tower, old in zip(model.towers, before):
         for name, parameter in tower.named_parameters():
@@ -154,7 +162,7 @@ def test_every_view_trains(multi_view):
 def test_views_have_weights_of_their_own(multi_view):
     model, rows = multi_view
     encoding = model.train().encode(rows)
-    encoding.extras["query"][:, 1].sum().backward()
+    encoding.extra.query[:, 1].sum().backward()
     with_gradient = [any(p.grad is not None and p.grad.any() for p in tower.parameters()) for tower in model.towers]
     assert with_gradient == [False, True, False]
 
@@ -174,7 +182,8 @@ def compared(bags, request):
 
 def others(encoding, order):
     """The encodings of the same texts in another order."""
-    return Encoding(encoding.embedding[order], {name: values[order] for name, values in encoding.extras.items()})
+    own = None if encoding.extra is None else OwnDimensions(encoding.extra.own[order])
+    return Encoding(encoding.embedding[order], own)
 
 
 def test_the_network_sees_both_embeddings_their_difference_and_their_product_in_both_orders(compared):
@@ -199,7 +208,7 @@ def test_a_pair_with_an_unknown_text_is_undecided(compared):
 def test_every_dimension_that_the_network_has_for_itself_is_trained_by_the_score_alone(compared):
     model, rows, _ = compared
     encoding = model.encode(rows)
-    (own,) = encoding.extras.values()
+    own = encoding.extra.own
     own.retain_grad()
     model.score(encoding, others(encoding, [1, 0, 3, 2, 5, 4, 6]))[:6].sum().backward()
     assert own.grad[:6].all()

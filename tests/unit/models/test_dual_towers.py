@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from twicetold.encoding import EncodedBatch, Encoding, SparseRows
+from twicetold.encoding import EncodedBatch, Encoding, Roles, SparseRows
 from twicetold.models.dual_encoder import DualEncoder
 from twicetold.models.ict import Ict
 from twicetold.objectives.in_batch import candidates
-from twicetold.objectives.in_batch_nll import InBatchNll
+from twicetold.objectives.info_nce import InfoNce
 
 FAMILIES = {
     "dual_encoder": lambda: DualEncoder(width=30, words=8, hidden=8, embedding=6, dropout=0.0),
@@ -30,7 +30,7 @@ def rows(count, seed=0, length=5):
 
 
 def one_role(family, features, role):
-    return family.train().encode(features).extras[role][:, 0]
+    return getattr(family.train().encode(features).extra, role)[:, 0]
 
 
 def test_the_towers_begin_alike_and_so_a_text_is_nearest_to_itself(family):
@@ -57,8 +57,8 @@ def test_in_batch_objectives_compare_queries_with_documents(family):
             parameter.mul_(-1)
     sides = [family.train().encode(rows(6, seed=seed)) for seed in range(3)]
     compared = candidates(EncodedBatch(*sides), unit_length=False)
-    torch.testing.assert_close(compared.anchor, sides[0].extras["query"][:, 0])
-    expected = torch.cat([side.extras["document"][:, 0] for side in sides[1:]])
+    torch.testing.assert_close(compared.anchor, sides[0].extra.query[:, 0])
+    expected = torch.cat([side.extra.document[:, 0] for side in sides[1:]])
     torch.testing.assert_close(compared.other, expected)
     turned = compared.turned()
     torch.testing.assert_close(turned.anchor @ turned.other.T, (compared.anchor @ compared.other[:6].T).T)
@@ -68,13 +68,13 @@ def test_texts_with_class_codes_are_queries_and_documents_too(family):
     encoded = family.train().encode(rows(6))
     compared = candidates(EncodedBatch(encoded, label=torch.tensor([0, 0, 1, -1, 2, 2])), unit_length=False)
     known = torch.tensor([0, 1, 2, 4, 5])
-    torch.testing.assert_close(compared.anchor, encoded.extras["query"][known, 0])
-    torch.testing.assert_close(compared.other, encoded.extras["document"][known, 0])
+    torch.testing.assert_close(compared.anchor, encoded.extra.query[known, 0])
+    torch.testing.assert_close(compared.other, encoded.extra.document[known, 0])
 
 
 def test_an_embedding_of_several_views_is_compared_as_it_is():
     views = torch.randn(4, 3, 2)
-    side = Encoding(views.flatten(1), {"query": views, "document": views})
+    side = Encoding(views.flatten(1), Roles(views, views))
     assert candidates(EncodedBatch(side, side), unit_length=False).anchor is side.embedding
 
 
@@ -84,7 +84,14 @@ def test_dots_begin_soft_enough_for_a_softmax(family):
 
 
 def test_training_finds_each_query_its_document(family):
-    objective = InBatchNll(temperature=1.0, similarity="dot", symmetric=False, several_positives=False)
+    objective = InfoNce(
+        temperature=1.0,
+        similarity="dot",
+        negatives=None,
+        symmetric=False,
+        several_positives=False,
+        length_penalty=0.0,
+    )
     optimizer = torch.optim.Adam(family.parameters(), lr=0.02)
     left, right = rows(8), rows(8, seed=5)
     for _ in range(150):

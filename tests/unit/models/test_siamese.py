@@ -73,7 +73,7 @@ VARIANTS = [
     *product(["siamese_lstm"], ["words"], [[f"encoder.pooling={p}"] for p in ("max", "last", "attention")]),
     ("siamese_lstm", "words", ["encoder.bidirectional=true", "encoder.pooling=last", "encoder.dropout=0.2"]),
     ("siamese_lstm", "words", ["encoder.bidirectional=true", "encoder.shortcut=true", "encoder.pooling=attention"]),
-    ("siamese_lstm", "words", ["objective=closest_and_mean_semi_hard", "examples=labelled_pairs"]),
+    ("siamese_lstm", "words", ["objective.parts.hinges.semi_hard=true", "examples=labelled_pairs"]),
     ("siamese_cnn", "subwords", ["encoder.windows=[1,3,5]", "encoder.pooling=attention"]),
 ]
 

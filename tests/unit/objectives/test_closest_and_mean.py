@@ -8,7 +8,7 @@ from torch.nn.functional import normalize
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from twicetold.encoding import EncodedBatch, Encoding, SparseRows
-from twicetold.objectives.closest_and_mean import ClosestAndMean, ClosestAndMeanSemiHard
+from twicetold.objectives.closest_and_mean import ClosestAndMean
 
 MARGIN = 0.25
 COURSE = (
@@ -23,8 +23,8 @@ def batch(anchor, positive, **labels):
     return EncodedBatch(*(Encoding(side) for side in sides), **{n: torch.tensor(v) for n, v in labels.items()})
 
 
-def loss(encoded, objective=ClosestAndMean):
-    return objective(margin=MARGIN)(encoded)["loss"].item()
+def loss(encoded, *, semi_hard=False):
+    return ClosestAndMean(margin=MARGIN, semi_hard=semi_hard)(encoded)["loss"].item()
 
 
 @pytest.mark.parametrize(("sides", "expected"), [(COURSE, 0.5), (SECOND, (0.05 + 0.88 + 0.70) / 3)])
@@ -62,21 +62,21 @@ def test_both_losses_are_the_formula_row_by_row(rows, seed):
     reference = list(rows_of(anchor, positive, (left, right), duplicate, semi_hard=False))
     assert loss(encoded) == pytest.approx(sum(reference) / max(len(reference), 1))
     reference = list(rows_of(anchor, positive, (left, right), duplicate, semi_hard=True))
-    assert loss(encoded, ClosestAndMeanSemiHard) == pytest.approx(sum(reference))
+    assert loss(encoded, semi_hard=True) == pytest.approx(sum(reference))
 
 
 def test_the_semi_hard_loss_is_a_sum_and_overlooks_negatives_nearer_than_the_positive():
     # s = [[0.8, 0, 0.6], [0.96, 0.8, 1], [0.6, 1, 0.8]]: the 0.96 and the 1s are no candidates for the closest
     closest = (MARGIN - 0.8 + 0.6) + 0 + (MARGIN - 0.8 + 0.6)
     mean = 0 + (MARGIN - 0.8 + 0.98) + (MARGIN - 0.8 + 0.8)
-    assert loss(batch(*SECOND), ClosestAndMeanSemiHard) == pytest.approx(closest + mean)
+    assert loss(batch(*SECOND), semi_hard=True) == pytest.approx(closest + mean)
 
 
-@pytest.mark.parametrize("objective", [ClosestAndMean, ClosestAndMeanSemiHard])
+@pytest.mark.parametrize("semi_hard", [False, True])
 @pytest.mark.parametrize("size", [0, 1])
-def test_a_batch_without_negatives_gives_a_zero_that_back_propagates(objective, size):
+def test_a_batch_without_negatives_gives_a_zero_that_back_propagates(semi_hard, size):
     encoded = batch(torch.ones(size, 3), torch.ones(size, 3))
-    losses = objective(margin=MARGIN)(encoded)
+    losses = ClosestAndMean(margin=MARGIN, semi_hard=semi_hard)(encoded)
     losses["loss"].backward()
     assert losses["loss"].item() == 0
     assert not encoded.anchor.embedding.grad.any()
@@ -84,7 +84,7 @@ def test_a_batch_without_negatives_gives_a_zero_that_back_propagates(objective, 
 
 def test_rows_that_are_all_of_one_cluster_give_a_zero_that_back_propagates():
     encoded = batch(*SECOND, group=[7, 7, 7], positive_group=[7, 7, 7])
-    losses = ClosestAndMean(margin=MARGIN)(encoded)
+    losses = ClosestAndMean(margin=MARGIN, semi_hard=False)(encoded)
     losses["loss"].backward()
     assert losses["loss"].item() == 0
 
@@ -114,7 +114,7 @@ def test_a_pair_labelled_as_no_duplicate_is_pushed_below_the_duplicates_by_the_m
 
 def test_pairs_that_are_all_labelled_as_no_duplicates_have_nothing_to_stand_against():
     encoded = batch(*SECOND, label=[0.0, 0.0, 0.0])
-    losses = ClosestAndMean(margin=MARGIN)(encoded)
+    losses = ClosestAndMean(margin=MARGIN, semi_hard=False)(encoded)
     losses["loss"].backward()
     assert losses["loss"].item() == 0
 
@@ -136,7 +136,7 @@ def test_a_greater_batch_takes_no_more_operations():
         group = list(range(size))
         encoded = batch(anchor, positive, group=group, positive_group=group, label=[1.0] * size)
         with Counting() as counting:
-            ClosestAndMean(margin=MARGIN)(encoded)["loss"].backward()
+            ClosestAndMean(margin=MARGIN, semi_hard=False)(encoded)["loss"].backward()
         return counting.count
 
     assert operations(1024) == operations(16)

@@ -13,25 +13,32 @@ from pytorch_metric_learning.reducers import DoNothingReducer
 from pytorch_metric_learning.utils import loss_and_miner_utils
 from torch.nn.functional import normalize
 
-from twicetold.encoding import EncodedBatch, Encoding, SparseRows
+from twicetold.encoding import EncodedBatch, Encoding, Roles, SparseRows
 from twicetold.objectives import row_blocks
 from twicetold.objectives.contrastive import Contrastive
 from twicetold.objectives.in_batch import candidates, classes, distances, duplicates
-from twicetold.objectives.in_batch_nll import InBatchNll
-from twicetold.objectives.n_pair import NPair
-from twicetold.objectives.softmax import Softmax
-from twicetold.objectives.triplet_hinge import TripletHinge
-from twicetold.objectives.triplet_margin import CUTOFF, FARTHEST, TripletMargin, drawing_probability
-from twicetold.objectives.triplet_softplus import TripletSoftplus
+from twicetold.objectives.info_nce import InfoNce
+from twicetold.objectives.triplet import CUTOFF, FARTHEST, Triplet, drawing_probability
 from twicetold.objectives.two_levels import TwoLevels
 
 SELECTIONS = ["all", "hard", "semi_hard", "distance_weighted"]
 
 
-def nll(**changes):
-    return InBatchNll(
-        **{"temperature": 0.3, "similarity": "cosine", "symmetric": False, "several_positives": False, **changes}
-    )
+def nce(**changes):
+    settings = {"temperature": 0.3, "similarity": "cosine", "negatives": None, "symmetric": False}
+    return InfoNce(**{**settings, "several_positives": False, "length_penalty": 0.0, **changes})
+
+
+def n_pair(length_penalty):
+    return nce(temperature=1, similarity="dot", length_penalty=length_penalty)
+
+
+def margin_loss(negatives, margin=0.2, similarity="euclidean", average="nonzero"):
+    return Triplet(similarity=similarity, activation="hinge", margin=margin, negatives=negatives, average=average)
+
+
+def softplus_loss(negatives, similarity="dot"):
+    return Triplet(similarity=similarity, activation="softplus", margin=None, negatives=negatives, average="all")
 
 
 def batch(size, seed, *, groups=True, labels=True, mined=True, ties=False):
@@ -95,7 +102,7 @@ def test_every_candidate_is_a_positive_or_a_negative_as_the_rule_says(encoded):
     assert torch.equal(found.masks(middle)[1], negative[middle])
 
 
-def naive_nll(encoded, temperature, several):
+def naive_nce(encoded, temperature, several):
     scores, losses = (cosines(encoded) / temperature).tolist(), []
     size = len(scores)
     same = [True] * size if encoded.label is None else (encoded.label > 0).tolist()
@@ -109,18 +116,8 @@ def naive_nll(encoded, temperature, several):
 
 @given(BATCHES, st.booleans())
 def test_the_in_batch_likelihood_equals_naive_loops(encoded, several):
-    expected = naive_nll(encoded, 0.3, several)
-    assert nll(several_positives=several)(encoded)["loss"].item() == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("symmetric", [False, True])
-@given(size=st.integers(1, 9), seed=st.integers(0, 300), labels=st.booleans())
-def test_softmax_over_the_whole_batch_is_the_in_batch_likelihood_with_the_inverse_temperature(
-    symmetric, size, seed, labels
-):
-    encoded = batch(size, seed, labels=labels, mined=False)
-    other = Softmax(gamma=1 / 0.3, negatives=None, symmetric=symmetric)
-    assert nll(symmetric=symmetric)(encoded)["loss"].item() == pytest.approx(other(encoded)["loss"].item())
+    expected = naive_nce(encoded, 0.3, several)
+    assert nce(several_positives=several)(encoded)["loss"].item() == pytest.approx(expected)
 
 
 def texts(size, seed, number=3, dtype=torch.float64):
@@ -147,7 +144,7 @@ SIZES = [(2, 1), (2, 40), (3, 2), (12, 3), (12, 1), (12, 500), (60, 4), (60, 30)
 @pytest.mark.parametrize(("size", "number"), SIZES)
 def test_the_in_batch_likelihood_of_classes_is_metric_learnings_nt_xent(size, number, seed):
     embedding, label = texts(size, seed, number)
-    ours = nll(temperature=0.1)(EncodedBatch(Encoding(embedding), label=label))["loss"]
+    ours = nce(temperature=0.1)(EncodedBatch(Encoding(embedding), label=label))["loss"]
     assert_equals_metric_learning(ours, pml.NTXentLoss(temperature=0.1)(embedding, label), embedding)
 
 
@@ -161,13 +158,13 @@ def apart(embedding, label):
 def test_the_triplet_loss_over_all_triplets_is_metric_learnings(size, number, seed):
     torch.manual_seed(seed)
     embedding, label = apart(*texts(size, seed, number))
-    ours = TripletMargin(margin=0.2, negatives="all")(EncodedBatch(Encoding(embedding), label=label))["loss"]
+    ours = margin_loss("all")(EncodedBatch(Encoding(embedding), label=label))["loss"]
     assert_equals_metric_learning(ours, pml.TripletMarginLoss(margin=0.2)(embedding, label), embedding)
 
 
 def test_coincident_points_count_as_in_metric_learning():
     embedding, label = texts(30, 0, 4)
-    ours = TripletMargin(margin=0.2, negatives="all")(EncodedBatch(Encoding(embedding), label=label))["loss"]
+    ours = margin_loss("all")(EncodedBatch(Encoding(embedding), label=label))["loss"]
     assert ours.item() == pytest.approx(pml.TripletMarginLoss(margin=0.2)(embedding, label).item(), rel=1e-5)
 
 
@@ -177,15 +174,15 @@ def test_the_n_pair_loss_is_metric_learnings(size):
     embedding, row = torch.cat([anchor, positive]), torch.arange(size)
     raw = DotProductSimilarity(normalize_embeddings=False)
     theirs = pml.NPairsLoss(distance=raw)(embedding, row.repeat(2), (row, row + size, row[:0], row[:0]))
-    ours = NPair(regularisation=0)(EncodedBatch(Encoding(anchor), Encoding(positive)))["loss"]
+    ours = n_pair(0)(EncodedBatch(Encoding(anchor), Encoding(positive)))["loss"]
     assert_equals_metric_learning(ours, theirs, anchor)
 
 
 def test_the_n_pair_loss_is_the_in_batch_likelihood_of_dots_plus_a_penalty_on_length():
     encoded = batch(7, 0)
-    likelihood = nll(temperature=1, similarity="dot")(encoded)["loss"]
+    likelihood = nce(temperature=1, similarity="dot")(encoded)["loss"]
     squares = sum((side.embedding**2).sum(1).mean() for side in (encoded.anchor, encoded.positive))
-    assert NPair(regularisation=0.2)(encoded)["loss"].item() == pytest.approx((likelihood + 0.05 * squares).item())
+    assert n_pair(0.2)(encoded)["loss"].item() == pytest.approx((likelihood + 0.05 * squares).item())
 
 
 @pytest.mark.parametrize("mined", [False, True])
@@ -243,7 +240,7 @@ def naive_triplets(encoded, margin, negatives):
 def test_chosen_triplets_are_those_of_naive_loops(negatives, size, seed, groups, labels, mined):
     encoded = batch(size, seed, groups=groups, labels=labels, mined=mined)
     expected, share = naive_triplets(encoded, 0.3, negatives)
-    losses = TripletMargin(margin=0.3, negatives=negatives)(encoded)
+    losses = margin_loss(negatives, 0.3)(encoded)
     assert losses["loss"].item() == pytest.approx(expected, abs=1e-9)
     assert losses["active"].item() == pytest.approx(share)
 
@@ -261,7 +258,7 @@ def test_negatives_are_drawn_with_the_inverse_of_the_density_of_their_distance()
     # one anchor and its positive, many times over, against the same negatives: its loss tells which one was drawn
     label = torch.tensor([0] * 401 + list(range(1, 13)))
     embedding = torch.cat([anchor.expand(401, 6), other]).requires_grad_()
-    objective = TripletMargin(margin=3.0, negatives="distance_weighted")
+    objective = margin_loss("distance_weighted", 3.0)
     objective(EncodedBatch(Encoding(embedding), label=label))["loss"].backward()
     drawn = embedding.grad[401:].norm(dim=1) / (1 - (distance**2 / 2 - 1) ** 2).sqrt() * distance  # ∝ draws
     torch.testing.assert_close(drawn / drawn.sum(), expected / expected.sum(), atol=0.01, rtol=0.05)
@@ -298,7 +295,7 @@ def test_a_false_negative_is_never_drawn():
 
 
 def test_what_is_drawn_depends_on_the_seed_of_torch_alone():
-    encoded, objective = batch(40, 0), TripletMargin(margin=0.3, negatives="distance_weighted")
+    encoded, objective = batch(40, 0), margin_loss("distance_weighted", 0.3)
 
     def loss(seed):
         torch.manual_seed(seed)
@@ -312,7 +309,7 @@ def test_what_is_drawn_depends_on_the_seed_of_torch_alone():
 def test_an_empty_selection_gives_a_zero_that_back_propagates(negatives):
     for label in ([0, 0, 0], [0, 1, 2], [-1, -1, -1]):
         embedding = torch.randn(3, 4, requires_grad=True)
-        objective = TripletMargin(margin=0.2, negatives=negatives)
+        objective = margin_loss(negatives)
         loss = objective(EncodedBatch(Encoding(embedding), label=torch.tensor(label)))["loss"]
         loss.backward()
         assert loss.item() == 0
@@ -322,7 +319,7 @@ def test_an_empty_selection_gives_a_zero_that_back_propagates(negatives):
 def test_drawn_negatives_are_of_other_clusters_and_within_reach():
     encoded = batch(40, 0)
     torch.manual_seed(0)
-    losses = TripletMargin(margin=0.3, negatives="distance_weighted")(encoded)
+    losses = margin_loss("distance_weighted", 0.3)(encoded)
     assert 0 < losses["loss"].item() < 2.3
     losses["loss"].backward()
     assert torch.isfinite(encoded.anchor.embedding.grad).all()
@@ -332,7 +329,7 @@ def test_given_triplets_are_the_rows_own():
     encoded = batch(9, 0)
     a, p, n = (normalize(s.embedding, dim=1) for s in (encoded.anchor, encoded.positive, encoded.negative))
     hinges = (0.3 + (a - p).norm(dim=1) - (a - n).norm(dim=1)).relu()
-    losses = TripletMargin(margin=0.3, negatives="given")(encoded)
+    losses = margin_loss("given", 0.3)(encoded)
     assert losses["loss"].item() == pytest.approx((hinges.sum() / (hinges > 0).sum()).item())
     assert losses["active"].item() == pytest.approx((hinges > 0).double().mean().item())
 
@@ -373,7 +370,8 @@ def test_a_pair_that_is_likely_the_same_is_of_one_class_whatever_its_clusters():
 def two_towers(role, seed):
     """As a family with two towers gives it; the embedding as a whole says nothing of what is like what."""
     views = {role: one_sided(seed), ("document" if role == "query" else "query"): one_sided(seed + 100)}
-    return Encoding(torch.cat([views["query"], views["document"]], 1), {n: v[:, None] for n, v in views.items()})
+    whole = torch.cat([views["query"], views["document"]], 1)
+    return Encoding(whole, Roles(**{name: vectors[:, None] for name, vectors in views.items()}))
 
 
 def one_sided(seed):
@@ -383,10 +381,10 @@ def one_sided(seed):
 @pytest.mark.parametrize(
     "objective",
     [
-        TripletHinge(margin=0.3, similarity="cosine"),
-        TripletHinge(margin=0.3, similarity="dot"),
-        TripletMargin(margin=0.3, negatives="given"),
-        TripletSoftplus(mining="explicit"),
+        margin_loss("given", 0.3, "cosine", "all"),
+        margin_loss("given", 0.3, "dot", "all"),
+        margin_loss("given", 0.3),
+        softplus_loss("given"),
     ],
     ids=lambda o: type(o).__name__,
 )
@@ -398,7 +396,7 @@ def test_mined_triplets_of_two_towers_are_a_query_and_two_documents(objective):
 
 @pytest.mark.parametrize(
     "objective",
-    [TripletSoftplus(mining="batch_all"), TwoLevels(boundaries=(0.2, 0.6), weights=(1, 1), sharpness=10.0)],
+    [softplus_loss("all"), TwoLevels(boundaries=(0.2, 0.6), weights=(1, 1), sharpness=10.0)],
     ids=lambda o: type(o).__name__,
 )
 def test_two_towers_have_no_similarity_of_equals(objective):
@@ -413,12 +411,12 @@ def test_softplus_triplets_of_texts_and_of_the_same_texts_in_pairs_are_the_same(
     group = torch.tensor([0, 1, 2, 0])
     pairs = EncodedBatch(Encoding(embedding[:4]), Encoding(embedding[4:]), group=group, positive_group=group)
     plain = EncodedBatch(Encoding(embedding), label=group.repeat(2))
-    for mining in ("batch_all", "batch_hard"):
-        objective = TripletSoftplus(mining=mining)
+    for negatives in ("all", "batch_hard"):
+        objective = softplus_loss(negatives)
         assert objective(pairs)["loss"].item() == pytest.approx(objective(plain)["loss"].item())
 
 
-@pytest.mark.parametrize("objective", [nll(symmetric=True), TripletMargin(margin=0.3, negatives="all")])
+@pytest.mark.parametrize("objective", [nce(symmetric=True), margin_loss("all", 0.3)])
 def test_blocks_of_rows_change_nothing(objective, monkeypatch):
     def run():
         encoded = batch(23, 1)
@@ -437,34 +435,34 @@ def test_gradients_are_those_of_finite_differences():
 
     def loss(*sides):
         rest = {n: getattr(encoded, n) for n in ("label", "group", "positive_group", "negative_group")}
-        return nll(symmetric=True, several_positives=True)(EncodedBatch(*map(Encoding, sides), **rest))["loss"]
+        return nce(symmetric=True, several_positives=True)(EncodedBatch(*map(Encoding, sides), **rest))["loss"]
 
     assert torch.autograd.gradcheck(loss, sides)
 
 
 def test_in_mixed_precision_scores_are_still_exact():
     encoded = batch(8, 0)
-    expected = nll()(encoded)["loss"].item()
+    expected = nce()(encoded)["loss"].item()
     with torch.autocast("cpu", torch.bfloat16):
-        assert nll()(encoded)["loss"].item() == pytest.approx(expected, abs=1e-7)
+        assert nce()(encoded)["loss"].item() == pytest.approx(expected, abs=1e-7)
 
 
 def test_mined_negatives_of_unknown_cluster_are_refused_beside_known_anchors():
     encoded = batch(4, 0)
     with pytest.raises(ValueError, match="negative_group"):
-        nll()(EncodedBatch(encoded.anchor, encoded.positive, encoded.negative, group=encoded.group))
+        nce()(EncodedBatch(encoded.anchor, encoded.positive, encoded.negative, group=encoded.group))
 
 
 @pytest.mark.parametrize(
     "objective",
     [
-        nll(),
-        NPair(regularisation=0),
+        nce(),
+        n_pair(0),
         Contrastive(margin=1, negatives="given"),
-        TripletMargin(margin=0.2, negatives="all"),
-        TripletMargin(margin=0.2, negatives="given"),
-        TripletSoftplus(mining="batch_all"),
-        TripletSoftplus(mining="explicit"),
+        margin_loss("all"),
+        margin_loss("given"),
+        softplus_loss("all"),
+        softplus_loss("given"),
     ],
 )
 def test_a_batch_without_what_is_needed_names_the_examples_that_have_it(objective):
@@ -478,14 +476,27 @@ def test_a_batch_without_what_is_needed_names_the_examples_that_have_it(objectiv
 @pytest.mark.parametrize(
     ("build", "complaint"),
     [
-        (lambda: nll(temperature=0), "above 0; got 0"),
-        (lambda: nll(similarity="cos"), "cosine, dot; got 'cos'"),
-        (lambda: NPair(regularisation=-1), "at least 0; got -1"),
+        (lambda: nce(temperature=0), "above 0; got 0"),
+        (lambda: nce(similarity="cos"), "cosine, dot; got 'cos'"),
+        (lambda: nce(negatives=0), "at least 1, or null for the whole batch; got 0"),
+        (lambda: n_pair(-1), "at least 0; got -1"),
+        (lambda: nce(length_penalty=0.1), "no effect on cosines"),
         (lambda: Contrastive(margin=3, negatives="given"), "at most 2; got 3"),
         (lambda: Contrastive(margin=1, negatives="all"), "given, in_batch; got 'all'"),
-        (lambda: TripletMargin(margin=0, negatives="all"), "above 0; got 0"),
-        (lambda: TripletMargin(margin=1, negatives="easy"), "semi_hard, distance_weighted, given; got 'easy'"),
-        (lambda: TripletSoftplus(mining="all"), "batch_all, batch_hard, explicit; got 'all'"),
+        (lambda: margin_loss("all", 0), "above 0; got 0"),
+        (lambda: margin_loss("easy", 1), "semi_hard, distance_weighted, batch_hard; got 'easy'"),
+        (lambda: margin_loss("all", None), "above 0; got None"),
+        (lambda: margin_loss("all", 1, "dots"), "similarity must be one of dot, cosine, euclidean; got 'dots'"),
+        (lambda: margin_loss("all", 1, average="some"), "average must be one of all, nonzero; got 'some'"),
+        (lambda: margin_loss("distance_weighted", 1, "cosine"), "choose similarity=euclidean, not cosine"),
+        (
+            lambda: Triplet(similarity="dot", activation="softplus", margin=1, negatives="all", average="all"),
+            "softplus has no margin: set it to null",
+        ),
+        (
+            lambda: Triplet(similarity="dot", activation="relu", margin=1, negatives="all", average="all"),
+            "activation must be one of hinge, softplus; got 'relu'",
+        ),
     ],
 )
 def test_bad_settings_are_refused_with_the_choices(build, complaint):

@@ -6,22 +6,23 @@ import pytest
 import torch
 from torch import Tensor
 
-from twicetold.encoding import EncodedBatch, Encoding, SparseRows
-from twicetold.objectives.closest_and_mean import ClosestAndMean, ClosestAndMeanSemiHard
+from twicetold.encoding import EncodedBatch, Encoding, Reconstruction, SparseRows
+from twicetold.objectives.closest_and_mean import ClosestAndMean
 from twicetold.objectives.contrastive import Contrastive
 from twicetold.objectives.denoising_triplet import DenoisingTriplet
-from twicetold.objectives.in_batch_nll import InBatchNll
-from twicetold.objectives.n_pair import NPair
+from twicetold.objectives.info_nce import InfoNce
 from twicetold.objectives.pair_bce import PairBce
 from twicetold.objectives.protocol import Objective
-from twicetold.objectives.softmax import Softmax
-from twicetold.objectives.triplet_hinge import TripletHinge
-from twicetold.objectives.triplet_margin import TripletMargin
-from twicetold.objectives.triplet_softplus import TripletSoftplus
+from twicetold.objectives.triplet import Triplet
 from twicetold.objectives.two_levels import TwoLevels
 from twicetold.objectives.weighted_sum import WeightedSum
 
 WIDTH = 20
+
+
+def nce(**changes):
+    settings = {"temperature": 0.1, "similarity": "cosine", "negatives": None, "symmetric": False}
+    return InfoNce(**{**settings, "several_positives": False, "length_penalty": 0.0, **changes})
 
 
 @dataclass(frozen=True)
@@ -31,42 +32,50 @@ class Case:
     """The part that vanishes, exactly or beyond any use, once every triplet is well satisfied."""
 
 
+# In the batch below, mined negatives and right texts of other rows are of other classes.
+VANISHING = {"hinge": {("dot", "given"), ("cosine", "given"), ("euclidean", "given")}, "softplus": {("dot", "given")}}
 OBJECTIVES = {
-    f"denoising_triplet-{mining}-{loss}": Case(
-        DenoisingTriplet(alpha=3, mining=mining, reconstruction=loss), zero_when_satisfied="triplet"
+    f"denoising_triplet-{negatives}-{loss}": Case(
+        DenoisingTriplet(alpha=3, negatives=negatives, reconstruction=loss), zero_when_satisfied="triplet"
     )
-    for mining in ("batch_all", "batch_hard", "explicit")
+    for negatives in ("all", "batch_hard", "given")
     for loss in ("cross_entropy", "mean_squared", "cosine_proximity")
 }
-OBJECTIVES["softmax"] = Case(Softmax(gamma=20, negatives=None, symmetric=True), zero_when_satisfied=None)
 OBJECTIVES["pair_bce"] = Case(PairBce(pos_weight=2), zero_when_satisfied=None)
 OBJECTIVES["weighted_sum"] = Case(
     WeightedSum(
-        parts={"pairs": PairBce(pos_weight=None), "search": Softmax(gamma=5, negatives=None, symmetric=False)},
+        parts={"pairs": PairBce(pos_weight=None), "search": nce(temperature=0.2)},
         weights={"pairs": 1, "search": 0.2},
     ),
     zero_when_satisfied=None,
 )
-for similarity in ("dot", "cosine"):
-    OBJECTIVES[f"triplet_hinge-{similarity}"] = Case(
-        TripletHinge(margin=0.5, similarity=similarity), zero_when_satisfied="loss"
+for semi_hard in (False, True):
+    OBJECTIVES[f"closest_and_mean-semi_hard-{semi_hard}"] = Case(
+        ClosestAndMean(margin=0.25, semi_hard=semi_hard), zero_when_satisfied=None
     )
-OBJECTIVES["closest_and_mean"] = Case(ClosestAndMean(margin=0.25), zero_when_satisfied=None)
-OBJECTIVES["closest_and_mean_semi_hard"] = Case(ClosestAndMeanSemiHard(margin=0.25), zero_when_satisfied=None)
 OBJECTIVES |= {
-    f"triplet-{negatives}": Case(TripletMargin(margin=0.2, negatives=negatives), zero_when_satisfied=None)
-    for negatives in ("all", "hard", "semi_hard", "given")
+    f"triplet-{similarity}-{activation}-{negatives}": Case(
+        Triplet(
+            similarity=similarity,
+            activation=activation,
+            margin=0.2 if activation == "hinge" else None,
+            negatives=negatives,
+            average="nonzero" if similarity == "euclidean" else "all",
+        ),
+        zero_when_satisfied="loss" if (similarity, negatives) in VANISHING[activation] else None,
+    )
+    for similarity in ("dot", "cosine", "euclidean")
+    for activation in ("hinge", "softplus")
+    for negatives in ("all", "hard", "semi_hard", "batch_hard", "given")
 }
 OBJECTIVES |= {
-    f"triplet_softplus-{mining}": Case(TripletSoftplus(mining=mining), zero_when_satisfied=zero)
-    for mining, zero in {"batch_all": None, "batch_hard": None, "explicit": "loss"}.items()
-}
-OBJECTIVES |= {
-    f"in_batch_nll-{similarity}": Case(
-        InBatchNll(temperature=0.1, similarity=similarity, symmetric=True, several_positives=several),
-        zero_when_satisfied=None,
-    )
-    for similarity, several in {"cosine": False, "dot": True}.items()
+    "info_nce": Case(nce(temperature=0.05, symmetric=True), zero_when_satisfied=None),
+    "info_nce-several-dot": Case(
+        nce(similarity="dot", symmetric=True, several_positives=True), zero_when_satisfied=None
+    ),
+    "info_nce-length_penalty": Case(
+        nce(similarity="dot", temperature=1.0, length_penalty=0.002), zero_when_satisfied=None
+    ),
 }
 OBJECTIVES |= {
     f"contrastive-{negatives}": Case(Contrastive(margin=1.0, negatives=negatives), zero_when_satisfied=None)
@@ -75,7 +84,6 @@ OBJECTIVES |= {
 OBJECTIVES["two_levels"] = Case(
     TwoLevels(boundaries=[0.2, 0.6], weights=[1, 1], sharpness=10), zero_when_satisfied=None
 )
-OBJECTIVES["n_pair"] = Case(NPair(regularisation=0.002), zero_when_satisfied=None)
 
 
 @pytest.fixture(params=OBJECTIVES.values(), ids=OBJECTIVES)
@@ -89,7 +97,7 @@ def side(embedding: Tensor, seed: int) -> Encoding:
     entries = torch.rand(size, WIDTH, generator=generator).argsort(1)[:, :4].flatten()
     logits = torch.randn(size, WIDTH, generator=generator, dtype=embedding.dtype).requires_grad_()
     target = SparseRows(entries, torch.arange(size + 1) * 4, None, WIDTH)
-    return Encoding(embedding.requires_grad_(), {"logits": logits, "target": target})
+    return Encoding(embedding.requires_grad_(), Reconstruction(logits, target))
 
 
 def batch(anchor: Tensor, positive: Tensor, negative: Tensor, label: Tensor) -> EncodedBatch:
@@ -107,17 +115,17 @@ def random_batch(size: int) -> EncodedBatch:
 
 
 def permuted(encoded: Encoding, order: Tensor) -> Encoding:
-    target = encoded.extras["target"]
+    target = encoded.extra.target
     indices = target.indices.view(len(target), -1)[order].flatten()
     return Encoding(
         encoded.embedding[order],
-        {"logits": encoded.extras["logits"][order], "target": SparseRows(indices, target.offsets, None, WIDTH)},
+        Reconstruction(encoded.extra.logits[order], SparseRows(indices, target.offsets, None, WIDTH)),
     )
 
 
 def leaves(encoded: EncodedBatch) -> list[Tensor]:
     sides = (encoded.anchor, encoded.positive, encoded.negative)
-    return [tensor for s in sides for tensor in (s.embedding, s.extras["logits"])]
+    return [tensor for s in sides for tensor in (s.embedding, s.extra.logits)]
 
 
 def test_the_order_of_the_batch_does_not_matter(case):

@@ -5,8 +5,8 @@ import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from twicetold.encoding import EncodedBatch, Encoding
+from twicetold.objectives.info_nce import InfoNce
 from twicetold.objectives.pair_bce import PairBce
-from twicetold.objectives.softmax import Softmax
 from twicetold.objectives.weighted_sum import WeightedSum
 
 SIDE = Encoding(torch.randn(5, 3, generator=torch.Generator().manual_seed(0)))
@@ -44,7 +44,17 @@ def test_a_batch_without_scores_or_labels_names_the_examples_that_have_them(miss
 
 
 def test_a_weighted_sum_is_the_sum_of_its_parts():
-    parts = {"pairs": PairBce(pos_weight=None), "search": Softmax(gamma=5, negatives=None, symmetric=True)}
+    parts = {
+        "pairs": PairBce(pos_weight=None),
+        "search": InfoNce(
+            temperature=0.2,
+            similarity="cosine",
+            negatives=None,
+            symmetric=True,
+            several_positives=False,
+            length_penalty=0.0,
+        ),
+    }
     losses = WeightedSum(parts=parts, weights={"pairs": 2, "search": 0.5})(batch())
     assert losses["loss"].item() == pytest.approx(2 * losses["pairs"].item() + 0.5 * losses["search"].item())
     assert {name: part(batch())["loss"].item() for name, part in parts.items()} == {
@@ -53,7 +63,14 @@ def test_a_weighted_sum_is_the_sum_of_its_parts():
 
 
 def test_a_weighted_sum_needs_scores_if_a_part_does():
-    search = Softmax(gamma=5, negatives=None, symmetric=True)
+    search = InfoNce(
+        temperature=0.2,
+        similarity="cosine",
+        negatives=None,
+        symmetric=True,
+        several_positives=False,
+        length_penalty=0.0,
+    )
     assert not WeightedSum(parts={"search": search}, weights={"search": 1}).needs_score
     both = {"search": search, "pairs": PairBce(pos_weight=None)}
     assert WeightedSum(parts=both, weights={"search": 1, "pairs": 1}).needs_score

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from twicetold.encoding import EncodedBatch, Encoding, LinearLogits, SparseRows
+from twicetold.encoding import EncodedBatch, Encoding, LinearLogits, Reconstruction, SparseRows
 from twicetold.objectives.denoising_triplet import DenoisingTriplet
 from twicetold.objectives.reconstruction import cosine_proximity, cross_entropy, mean_squared, weighted_mean
 
@@ -167,11 +167,11 @@ def test_gradients_of_factors_agree_with_finite_differences():
 @pytest.mark.parametrize("loss", ["cross_entropy", "mean_squared", "cosine_proximity"])
 def test_every_reconstruction_of_the_objective_takes_factors(loss):
     factors, target = decoder(6, 40, dtype=torch.float32)
-    objective = DenoisingTriplet(alpha=1, mining="batch_all", reconstruction=loss)
+    objective = DenoisingTriplet(alpha=1, negatives="all", reconstruction=loss)
     label = torch.tensor([0, 0, 1, 1, 2, 2])
 
     def total(logits: Tensor | LinearLogits) -> Tensor:
-        encoding = Encoding(factors[0], {"logits": logits, "target": target})
+        encoding = Encoding(factors[0], Reconstruction(logits, target))
         return objective(EncodedBatch(encoding, label=label))["loss"]
 
     logits = LinearLogits(*factors)

@@ -25,7 +25,7 @@ def words_of(texts, size=3):
 
 def loss_of(words, **settings):
     chosen = {"window": 2, "negatives": 3, "noise": 64, "subsample": None, **settings}
-    batch = EncodedBatch(Encoding(torch.zeros(len(words.offsets) - 1, 3), {"words": words}))
+    batch = EncodedBatch(Encoding(torch.zeros(len(words.offsets) - 1, 3), words))
     return SkipGram(**chosen)(batch)["loss"]
 
 

@@ -19,8 +19,8 @@ from twicetold.models.cross import Re2
 from twicetold.models.dae import DenoisingAutoencoder
 from twicetold.models.static_mlp import StaticMlp
 from twicetold.objectives.denoising_triplet import DenoisingTriplet
+from twicetold.objectives.info_nce import InfoNce
 from twicetold.objectives.pair_bce import PairBce
-from twicetold.objectives.softmax import Softmax
 from twicetold.training.adam_by_rows import AdamByRows
 from twicetold.training.fit import BEST, LAST, fit
 from twicetold.training.learner import Learner
@@ -46,7 +46,7 @@ def learner_of(corpus, values=None):
     def validate(encoder):
         return "auroc", float(next(scripted)) if values else float(encoder.weight.detach().std())
 
-    objective = DenoisingTriplet(alpha=10.0, mining="batch_all", reconstruction="cross_entropy")
+    objective = DenoisingTriplet(alpha=10.0, negatives="all", reconstruction="cross_entropy")
     learner = Learner(
         encoder, objective, make_optimizer=partial(torch.optim.Adam, lr=0.01, fused=True), validate=validate, seed=3
     )
@@ -193,12 +193,19 @@ def test_a_family_of_pairs_alone_says_that_an_objective_of_vectors_moves_nothing
     rows = BagOfWords().fit(questions.texts_of("train")).transform(questions.texts.to_pylist())
     settings = {"embedding": 4, "spread": 0.1, "hidden": 4, "blocks": 1, "layers": 1, "window": 3}
     encoder = Re2(width=rows.width, dropout=0.0, sharpness=5.0, **settings)
-    softmax = Softmax(gamma=10.0, negatives=None, symmetric=False)
+    softmax = InfoNce(
+        temperature=0.1,
+        similarity="cosine",
+        negatives=None,
+        symmetric=False,
+        several_positives=False,
+        length_penalty=0.0,
+    )
     learner = Learner(encoder, softmax, make_optimizer=torch.optim.Adam, validate=lambda e: ("auroc", 0.5), seed=3)
     index = LabelledPairs("random", "cluster").index(questions, Path())
     loader = train_loader(index, rows, EpochBatches(index, batch_size=3, seed=3), workers=0)
     schedule = Schedule(epochs=1, batch_size=3, patience=None, gradient_clip=None, precision="32-true")
-    with pytest.raises(ValueError, match=r"Softmax learns from the vector of each text, and Re2 has none.*pair_bce"):
+    with pytest.raises(ValueError, match=r"InfoNce learns from the vector of each text, and Re2 has none.*pair_bce"):
         fit(learner, loader, schedule=schedule, runtime=RUNTIME, checkpoints=tmp_path, on_epoch=lambda m, e: None)
 
 

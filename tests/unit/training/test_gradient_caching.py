@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from twicetold.encoding import EncodedBatch, Encoding, LinearLogits
+from twicetold.encoding import EncodedBatch, Encoding, LinearLogits, Reconstruction
 from twicetold.examples.batches import EpochBatches, GatheredExamples, LabelledPairs, train_loader
 from twicetold.features.bag_of_words import BagOfWords
 from twicetold.models.dssm import Dssm
-from twicetold.objectives.in_batch_nll import InBatchNll
+from twicetold.objectives.info_nce import InfoNce
 from twicetold.training.fit import fit
 from twicetold.training.gradient_caching import encode_in_chunks
 from twicetold.training.learner import Learner
@@ -30,7 +30,14 @@ def dssm(width, **changes):
 
 
 def objective():
-    return InBatchNll(temperature=0.1, similarity="cosine", symmetric=True, several_positives=False)
+    return InfoNce(
+        temperature=0.1,
+        similarity="cosine",
+        negatives=None,
+        symmetric=True,
+        several_positives=False,
+        length_penalty=0.0,
+    )
 
 
 def batch_of(corpus, rows):
@@ -148,7 +155,9 @@ def test_by_products_that_are_not_rows_are_refused(questions):
     class Reconstructing(Dssm):
         def encode(self, features):
             embedding = super().encode(features).embedding
-            return Encoding(embedding, {"logits": LinearLogits(embedding, torch.ones(9, 4), torch.ones(9))})
+            return Encoding(
+                embedding, Reconstruction(LinearLogits(embedding, torch.ones(9, 4), torch.ones(9)), features)
+            )
 
     settings = {"activation": "tanh", "batch_norm": False, "dropout": 0.0, "input_dropout": 0.0, "shared": True}
     encoder = Reconstructing(width=rows.width, hidden=[3], embedding=4, **settings)

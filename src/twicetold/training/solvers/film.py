@@ -40,11 +40,11 @@ from torch import Tensor
 from twicetold.layers.linear_map import LinearMap
 from twicetold.models.protocol import Encoder
 from twicetold.objectives.protocol import Objective
-from twicetold.objectives.triplet_hinge import TripletHinge
+from twicetold.objectives.triplet import Triplet
 from twicetold.training.solvers.protocol import Steps, TrainingData
 from twicetold.training.solvers.stiefel import Descent, Matrix, descend, drift, orthonormal
 from twicetold.training.solvers.svd import truncated_svd
-from twicetold.training.solvers.triplets import Triplets
+from twicetold.training.solvers.triplets import Similarity, Triplets
 
 SETTLING = 10  # fixed-point rounds for s at the start, and when they may stop: FLRML, init_K
 SETTLED = 1e-2
@@ -78,9 +78,9 @@ class Film:
         """Decompose the train texts, place those with a triplet in coordinates, choose a start.
 
         Raises:
-            TypeError: unless the encoder is a linear map and the objective is `triplet_hinge` over triplets.
+            TypeError: unless the encoder is a linear map and the objective is what `hinge_of` takes.
         """
-        weight, hinge = linear(encoder).weight, triplet_hinge(objective)
+        weight, hinge = linear(encoder).weight, hinge_of(objective)
         texts, (anchor, positive, negative) = triplets_of(data)
         rows = data.rows.to_scipy()
         directions, sigma = truncated_svd(rows[data.texts], rank=self.rank, rounds=self.svd_rounds, seed=seed)
@@ -246,15 +246,31 @@ def linear(encoder: Encoder) -> LinearMap:
     return encoder
 
 
-def triplet_hinge(objective: Objective) -> TripletHinge:
-    """The objective, if it is the one that FILM minimises.
+@dataclass(frozen=True)
+class Hinge:
+    """What a solver needs to know of the loss that it minimises."""
+
+    margin: float
+    similarity: Similarity
+
+
+def hinge_of(objective: Objective) -> Hinge:
+    """Margin and similarity of the objective, if it is the one that FILM minimises.
 
     Raises:
         TypeError: if not.
     """
-    if not isinstance(objective, TripletHinge):
-        raise TypeError(f"this optimizer minimises triplet_hinge, not {type(objective).__name__}: choose another")
-    return objective
+    if (
+        not isinstance(objective, Triplet)
+        or objective.margin is None
+        or objective.similarity == "euclidean"
+        or objective.negatives != "given"
+    ):
+        raise TypeError(
+            "this optimizer minimises the hinge of dots or cosines over mined triplets (objective=triplet_film), not "
+            f"this {type(objective).__name__}: choose another optimizer, or that objective"
+        )
+    return Hinge(objective.margin, objective.similarity)
 
 
 def triplets_of(data: TrainingData) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -25,12 +25,11 @@ from torch import Tensor
 
 from twicetold.models.protocol import Encoder
 from twicetold.objectives.protocol import Objective
-from twicetold.objectives.triplet_hinge import Similarity
-from twicetold.training.solvers.film import Surrogate, linear, triplet_hinge, triplets_of
+from twicetold.training.solvers.film import Surrogate, hinge_of, linear, triplets_of
 from twicetold.training.solvers.protocol import Steps, TrainingData
 from twicetold.training.solvers.stiefel import drift, orthonormal, riemannian
 from twicetold.training.solvers.svd import SMALLEST
-from twicetold.training.solvers.triplets import Triplets
+from twicetold.training.solvers.triplets import Similarity, Triplets
 
 
 @dataclass(frozen=True)
@@ -51,10 +50,10 @@ class MiniBatchFilm:
         """Look the triplets up; nothing is decomposed yet.
 
         Raises:
-            TypeError: unless the encoder is a linear map and the objective is `triplet_hinge` over triplets.
+            TypeError: unless the encoder is a linear map and the objective is what `hinge_of` takes.
         """
         linear(encoder)
-        hinge = triplet_hinge(objective)
+        hinge = hinge_of(objective)
         texts, sides = triplets_of(data)
         rows = data.rows.to_scipy()[texts]
         return MiniBatchSteps(self, rows, sides, margin=hinge.margin, similarity=hinge.similarity)

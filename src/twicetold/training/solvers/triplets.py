@@ -17,15 +17,14 @@ Shape letters: n texts, T triplets, A anchors, r rank, d embedding dimensions.
 """
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from twicetold.objectives.triplet_hinge import Similarity
-
 ROWS = 16_384  # of V at a time
+Similarity = Literal["dot", "cosine"]
 Indices: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.floating]
 

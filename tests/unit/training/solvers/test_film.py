@@ -11,8 +11,8 @@ from twicetold.features.tfidf import TfIdf
 from twicetold.mining import random
 from twicetold.models.dae import DenoisingAutoencoder
 from twicetold.models.film import Film as FilmMap
-from twicetold.objectives.softmax import Softmax
-from twicetold.objectives.triplet_hinge import TripletHinge
+from twicetold.objectives.contrastive import Contrastive
+from twicetold.objectives.triplet import Triplet
 from twicetold.training.fit import fit
 from twicetold.training.learner import Learner
 from twicetold.training.schedule import Runtime, Schedule
@@ -54,7 +54,9 @@ def news_data(news, tmp_path):
 def run(solver, data, *, hidden=4, steps=6, similarity="dot", margin=1.0):
     torch.manual_seed(0)
     encoder = FilmMap(width=data.rows.width, hidden=hidden)
-    under_way = solver.prepare(encoder, TripletHinge(margin=margin, similarity=similarity), data, seed=0)
+    objective = Triplet(similarity=similarity, activation="hinge", margin=1.0, negatives="given", average="all")
+    objective.margin = margin  # also one that the objective refuses, below 0, to have no active triplet
+    under_way = solver.prepare(encoder, objective, data, seed=0)
     seen = [under_way.step(encoder, np.arange(len(data.examples))) for _ in range(steps)]
     return encoder, under_way, [{name: float(value) for name, value in step.items()} for step in seen]
 
@@ -157,7 +159,8 @@ def test_only_train_texts_are_decomposed(news, tmp_path):
 
 
 def test_leaves_that_do_not_fit_are_refused_with_a_reason(news, tmp_path):
-    data, hinge = news_data(news, tmp_path), TripletHinge(margin=1.0, similarity="dot")
+    data = news_data(news, tmp_path)
+    hinge = Triplet(similarity="dot", activation="hinge", margin=1.0, negatives="given", average="all")
     encoder = FilmMap(width=data.rows.width, hidden=2)
     other = DenoisingAutoencoder(
         width=9, hidden=2, activation="sigmoid", corruption="masking", corruption_level=0.3, decay_when_encoding=True
@@ -166,8 +169,10 @@ def test_leaves_that_do_not_fit_are_refused_with_a_reason(news, tmp_path):
         assert isinstance(solver, Solver)
         with pytest.raises(TypeError, match="linear map"):
             solver.prepare(other, hinge, data, seed=0)
-        with pytest.raises(TypeError, match="triplet_hinge"):
-            solver.prepare(encoder, Softmax(gamma=1, negatives=None, symmetric=False), data, seed=0)
+        chosen_in_batch = Triplet(similarity="dot", activation="hinge", margin=1.0, negatives="all", average="all")
+        for unfit in (Contrastive(margin=1.0, negatives="given"), chosen_in_batch):
+            with pytest.raises(TypeError, match="objective=triplet_film"):
+                solver.prepare(encoder, unfit, data, seed=0)
         lonely = TrainingData(data.rows, data.texts, ExampleIndex(anchor=data.examples.anchor))
         with pytest.raises(TypeError, match="examples=triplets"):
             solver.prepare(encoder, hinge, lonely, seed=0)
@@ -181,7 +186,7 @@ def trained(solver, news, tmp_path, folder, *, cut=None):
     data = news_data(news, tmp_path)
     torch.manual_seed(0)
     encoder = FilmMap(width=data.rows.width, hidden=4)
-    objective = TripletHinge(margin=0.5, similarity="cosine")
+    objective = Triplet(similarity="cosine", activation="hinge", margin=0.5, negatives="given", average="all")
     learner = Learner(
         encoder,
         objective,
