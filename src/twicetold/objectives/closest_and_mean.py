@@ -9,8 +9,8 @@ TensorFlow edition (`semi_hard`) the sum, with the closest sought only among tho
 as in Schroff et al., FaceNet, CVPR 2015. The course relies on batches without further duplicates; here those that are
 known, by their cluster, are left out of N_i.
 
-A row may also be a pair that is labelled as no duplicate. It has no positive of its own, so it is compared with those of
-the other rows: for a row k with label 0 and the P rows i with label 1,
+A row may also be a pair that is labelled as no duplicate. It has no positive of its own, so it is compared with those
+of the other rows: for a row k with label 0 and the P rows i with label 1,
 
     L_k = 1/P Σ_i max(0, m − s_ii + s_kk)
 

@@ -167,7 +167,7 @@ def test_a_validation_metric_that_is_never_a_number_is_an_error(news, tmp_path):
 def test_epoch_metrics_reach_the_listener(news, tmp_path):
     seen = []
     run(news, tmp_path, epochs=2, on_epoch=lambda metrics, epoch: seen.append((epoch, set(metrics))))
-    expected = {"train/loss", "train/reconstruction", "train/triplet", "train/fraction", "val/auroc"}
+    expected = {"train/loss", "train/reconstruction", "train/triplet", "train/active", "val/auroc"}
     assert [epoch for epoch, _ in seen] == [0, 1]
     assert all(expected <= names for _, names in seen)
 
