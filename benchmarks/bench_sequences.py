@@ -82,7 +82,7 @@ def with_fit(pairs: Pairs, epochs: int) -> list[float]:
     ends: list[float] = []
     learner = Learner(
         encoder,
-        ClosestAndMean(margin=MARGIN),
+        ClosestAndMean(margin=MARGIN, semi_hard=False),
         make_optimizer=partial(torch.optim.Adam, lr=RATE, fused=True),
         validate=lambda _: ("none", 0.0),
         seed=0,
@@ -151,7 +151,7 @@ def in_plain_loop(pairs: Pairs, epochs: int) -> list[float]:
     """Seconds of each epoch but the first."""
     rows, index = features_of(pairs)
     torch.manual_seed(0)
-    model, loss = PaddedLstm(rows.width), ClosestAndMean(margin=MARGIN)
+    model, loss = PaddedLstm(rows.width), ClosestAndMean(margin=MARGIN, semi_hard=False)
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
     loader: Any = DataLoader(RowByRow(rows, index), BATCH, shuffle=True, collate_fn=collate)
 
@@ -185,7 +185,7 @@ def with_sentence_transformers(pairs: Pairs, epochs: int) -> list[float]:
 
         def __init__(self) -> None:
             super().__init__()
-            self.model, self.hinges = model, ClosestAndMean(margin=MARGIN)
+            self.model, self.hinges = model, ClosestAndMean(margin=MARGIN, semi_hard=False)
 
         def forward(self, sides: Sequence[dict[str, Tensor]], labels: Tensor | None = None) -> Tensor:
             """The loss of one batch."""

@@ -101,7 +101,7 @@ def train(corpus, folder, *, rates, cut=None, **settings):
     make = type("", (Recording,), {"rates": rates})
     learner = Learner(
         encoder,
-        ClosestAndMean(margin=0.25),
+        ClosestAndMean(margin=0.25, semi_hard=False),
         make_optimizer=partial(make, lr=HIGHEST, momentum=0.9),
         validate=lambda encoder: ("auroc", float(len(rates))),
         seed=3,
