@@ -1,6 +1,7 @@
-"""Score validation and test with a trained model, with the threshold chosen on validation; nothing else reads test.
+"""Report validation and test of a trained model at its stored threshold; nothing else reads test.
 
 After `train.py data=quora model=dae hydra.run.dir=X`: `evaluate.py data=quora model=dae hydra.run.dir=X`.
+After `ensemble.py data=quora members=[dae,static] hydra.run.dir=X`: `evaluate.py -cn ensemble` with the same settings.
 """
 
 import json
@@ -24,10 +25,11 @@ from twicetold.evaluation.evaluators import Report
 from twicetold.evaluation.figures import save_roc_csv, save_roc_figure
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
 from twicetold.evaluation.pairwise_knn import save_rates
-from twicetold.features.cache import feature_rows
+from twicetold.features.cache import cached_rows
 from twicetold.files import write_file, write_text
 from twicetold.identity import Identity
-from twicetold.scoring import evaluation_inputs, load_scorer, other_parts, trained_on
+from twicetold.model_folder import load_model, names_of, other_parts, trained_on
+from twicetold.scoring import evaluation_inputs
 from twicetold.searching import Searched, search_reports
 
 SCORES = pa.schema({"split": pa.string(), "label": pa.float32(), "score": pa.float32()})
@@ -41,20 +43,23 @@ def main(cfg: DictConfig) -> None:
 
 def evaluate(cfg: DictConfig, out: Path) -> None:
     processed, triplets = (Path(root, cfg.data.name) for root in (cfg.paths.processed, cfg.paths.triplets))
-    corpus = Corpus.load(processed)
-    config = OmegaConf.to_container(cfg, resolve=True)
-    who = Identity.of(config, processed, triplets)
+    corpus, config = Corpus.load(processed), OmegaConf.to_container(cfg, resolve=True)
     check(out / layout.MODEL, config, corpus)
-    scorer = load_scorer(out / layout.MODEL)
-    rows = feature_rows(scorer.featuriser, corpus, Path(cfg.paths.features), key=who.feature_key)
-    inputs = {split: evaluation_inputs(scorer.encoder, rows, corpus, split) for split in ("val", "test")}
-    evaluator = instantiate(cfg.evaluator)
-    report = evaluator.report(corpus.kind, **inputs, positive_grade=corpus.card.get("positive_grade"))
-    searched = search_reports(scorer.encoder, rows, corpus, evaluator)
+    if "members" in config:
+        members = {name: out / layout.MODEL / layout.MEMBER_MODELS / name for name in names_of(config["members"])}
+        who = Identity.of_ensemble(config, processed, members)
+    else:
+        who = Identity.of(config, processed, triplets)
+    model = load_model(out / layout.MODEL)
+    read = model.read_corpus(cached_rows(corpus, Path(cfg.paths.features), key=who.feature_key))
+    inputs = {split: evaluation_inputs(read, corpus, split) for split in ("val", "test")}
+    evaluator, grade = instantiate(cfg.evaluator), corpus.card.get("positive_grade")
+    report = evaluator.report(corpus.kind, **inputs, decision=model.decision, positive_grade=grade)
+    searched = search_reports(read, corpus, evaluator)
     report = replace(report, **with_searched(report, searched))
     write(report, inputs, out)
     save_rates(out / layout.PAIRWISE_KNN, searched.knn.rates if searched and searched.knn else {})
-    samples = [] if corpus.kind == "documents" else scorer.verdicts(evaluator.sample_pairs)
+    samples = [] if corpus.kind == "documents" else model.verdicts(evaluator.sample_pairs)
     write_text(out / layout.SAMPLES, json.dumps([asdict(v) for v in samples], ensure_ascii=False, indent=2) + "\n")
     settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin=cfg.origin)
     files = (layout.METRICS, layout.INTERVALS, layout.SAMPLES, layout.ROC, layout.ROC_FIGURE, layout.PAIRWISE_KNN)
@@ -78,7 +83,7 @@ def check(model: Path, config: Any, corpus: Corpus) -> None:
             "training's command, or train again"
         )
     data = trained_on(model)
-    if data and data["train"] != corpus.train_digest():
+    if data["train"] != corpus.train_digest():
         raise ValueError(
             f"{model} was trained on other train texts ({data['name']}) than {corpus.name} has now, so what is test "
             "here may have been train there: prepare the data as they were, or train again"

@@ -11,6 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 from twicetold import layout
 from twicetold.command_line import help_for
 from twicetold.data.corpus import Corpus
+from twicetold.data.freshness import own_file_digest
 from twicetold.errors import readable_errors
 
 
@@ -26,7 +27,8 @@ def main(cfg: DictConfig) -> None:
         # Where the bytes came from stays out of the corpus: another address for the same bytes changes nothing.
         files = [{"name": f["name"], "size": f["size"], "sha256": f["sha256"]} for f in manifest["files"]]
         source = OmegaConf.to_container(cfg.data.source, resolve=True)
-        corpus = replace(corpus, card={**corpus.card, "files": files, "source": source})
+        made_of = {"files": files, "source": source, "own_file": own_file_digest(source)}
+        corpus = replace(corpus, card={**corpus.card, **made_of})
         corpus.save(Path(cfg.paths.processed, cfg.data.name))
     sizes = {split: len(members) for split, members in corpus.members.items()}
     print(f"{cfg.data.name}: {len(corpus):,} texts, by split {sizes}")

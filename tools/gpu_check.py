@@ -18,7 +18,8 @@ from omegaconf import DictConfig
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
-from twicetold.training.cell import Places, train_cell
+from twicetold.training.cell import train_cell
+from twicetold.training.parts import Places
 from twicetold.training.schedule import Runtime
 
 TOP = Path(__file__).resolve().parents[1]
@@ -77,7 +78,7 @@ def recipe(data: str, model: str) -> DictConfig:
 def validation(cfg: DictConfig, accelerator: str, precision: str) -> float:
     """The primary metric on validation after training."""
     sys.path.insert(0, str(TOP / "pipelines"))  # scripts, not a package
-    from train import parts_of
+    from recipe import parts_of
 
     cfg.trainer.precision = precision
     with tempfile.TemporaryDirectory() as scratch:

@@ -23,7 +23,8 @@ from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
 from twicetold.examples.positives import sentences_of
 from twicetold.scoring import Matrix, matrix_of
-from twicetold.training.cell import Places, Trained, train_cell
+from twicetold.training.cell import Trained, train_cell
+from twicetold.training.parts import Places
 from twicetold.training.schedule import Runtime
 
 TOP = Path(__file__).resolve().parents[1]
@@ -64,7 +65,7 @@ def prepare(data: str) -> None:
 def recall(data: str, overrides: list[str]) -> list[float]:
     """Recall at each of `AT` of a family trained with these overrides."""
     sys.path.insert(0, str(TOP / "pipelines"))  # scripts, not a package
-    from train import parts_of
+    from recipe import parts_of
 
     with initialize_config_dir(str(TOP / "conf"), version_base="1.3"):
         cfg = compose("train", [f"data={data}", "evaluator.primary.documents=auroc_story", *overrides])

@@ -1,5 +1,6 @@
 """Writing files so that a reader never sees half of one: write under a temporary name, then rename."""
 
+import json
 import os
 import shutil
 import tempfile
@@ -12,6 +13,11 @@ def write_text(path: Path, text: str) -> None:
     """Write `text` to `path` (UTF-8), replacing what was there only once all of it is on disk."""
     with write_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, content: object) -> None:
+    """Write `content` as indented JSON with sorted keys, as `write_text` does."""
+    write_text(path, json.dumps(content, indent=2, sort_keys=True) + "\n")
 
 
 @contextmanager

@@ -1,21 +1,20 @@
-"""What identifies a training: its learning keys and its data. They find its run and its checkpoints again."""
+"""What identifies a training: its learning keys and its data. Its run and its checkpoints are found again by them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from twicetold import layout
 from twicetold.features.vectors import at_hand
 from twicetold.fingerprint import fingerprint, folder_digest
 from twicetold.provenance import named
 
+ENSEMBLE_KEYS = ("name", "members", "seed", "evaluator.primary", "evaluator.bins")
+"""Keys of an ensemble's config that change its score or its decision."""
 LEARNING_KEYS = (
     "name",
     "features",
     "encoder",
-    "committee",
-    "joined",
     "examples",
     "objective",
     "optimizer",
@@ -45,8 +44,7 @@ class Identity:
         """From a resolved config and the folders of the corpus and its triplets.
 
         Other files that are read count as data, so that another file is another training: pretrained vectors (of the
-        features or a part of them, or of the augmentation), what a trained model mined (`examples.mined`), and an
-        earlier generation (`joined`).
+        features or a part of them, or of the augmentation), and what a trained model mined (`examples.mined`).
         """
         learning = {key: _at(config, key) for key in LEARNING_KEYS}
         examples = config["examples"] or {}
@@ -54,23 +52,34 @@ class Identity:
         digest = folder_digest(processed, [p.name for p in processed.iterdir()])
         if strategy and triplets.is_dir():
             digest += folder_digest(triplets, [p.name for p in triplets.glob(f"{strategy}.*")])
-        if config["joined"] and (model := Path(config["joined"], layout.MODEL)).is_dir():
-            digest += folder_digest(model, [layout.WEIGHTS])
         if mined and Path(mined).is_dir():
             digest += folder_digest(Path(mined), [p.name for p in Path(mined).iterdir()])
         for vectors in named("vectors", config["features"]):
             file = at_hand(Path(vectors))
             digest += folder_digest(file.parent, [file.name])
-        name, seed = config["data"]["name"], config["seed"]
-        if not isinstance(seed, int) or seed < 0:
-            raise ValueError(f"seed must be a whole number from 0 on; got {seed!r}")
         read = digest  # the augmentation's file does not concern the features
         augmentation = config["augmentation"]
         on = augmentation["share"] or config["consistency"]["weight"]
         if on and augmentation["synonym"] and augmentation["vectors"]:
             file = at_hand(Path(augmentation["vectors"]))
             read += folder_digest(file.parent, [file.name])
-        return cls(name, config["name"], seed, learning, digest, fingerprint(learning, read))
+        return cls._named(config, learning, digest, fingerprint(learning, read))
+
+    @classmethod
+    def of_ensemble(cls, config: Mapping[str, Any], processed: Path, models: Mapping[str, Path]) -> "Identity":
+        """From a resolved config, the folder of the corpus, and the model folder of each member by name."""
+        learning = {key: _at(config, key) for key in ENSEMBLE_KEYS} | {"members": list(models)}
+        digest = folder_digest(processed, [p.name for p in processed.iterdir()])
+        for model in models.values():
+            digest += folder_digest(model, [str(p.relative_to(model)) for p in model.rglob("*") if p.is_file()])
+        return cls._named(config, learning, digest, fingerprint(learning, digest))
+
+    @classmethod
+    def _named(cls, config: Mapping[str, Any], learning: Mapping[str, Any], digest: str, mark: str) -> "Identity":
+        seed = config["seed"]
+        if not isinstance(seed, int) or seed < 0:
+            raise ValueError(f"seed must be a whole number from 0 on; got {seed!r}")
+        return cls(config["data"]["name"], config["name"], seed, learning, digest, mark)
 
     @property
     def run_name(self) -> str:
@@ -84,8 +93,9 @@ class Identity:
 
     @property
     def feature_key(self) -> str:
-        """Names corpus and featuriser settings."""
-        return f"{self.data}-{fingerprint({'features': self.learning['features']}, self.data_digest)}"
+        """Names corpus and featuriser settings; of an ensemble, its members."""
+        part = "members" if "members" in self.learning else "features"
+        return f"{self.data}-{fingerprint({part: self.learning[part]}, self.data_digest)}"
 
 
 def _at(config: Mapping[str, Any], key: str) -> Any:

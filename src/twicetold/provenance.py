@@ -1,7 +1,7 @@
 """What a model had seen before its training: who reads its results must know, whatever way it came in.
 
-Somebody says so where a pretrained part is chosen, `pretrained_on` among the settings of the features; nothing can find
-it out. From there it goes along: into the model's recipe, and from a teacher to those that learn from it.
+It is declared where a pretrained part is chosen, `pretrained_on` among the settings of the features; it cannot be found
+out. It is saved in the model's recipe, and passed on from a teacher to its students and from members to an ensemble.
 """
 
 import json
@@ -15,7 +15,7 @@ from twicetold import layout
 def pretrained_on(config: Mapping[str, Any]) -> list[str]:
     """What a training begins with had seen, each thing once.
 
-    Its features may have been pretrained, its teacher, or the generation that joins it.
+    Its features may have been pretrained, or its teacher.
 
     Args:
         config: resolved; what a teacher mined must be there already.
@@ -24,15 +24,12 @@ def pretrained_on(config: Mapping[str, Any]) -> list[str]:
     if mined := (config["examples"] or {}).get("mined"):
         for card in sorted(Path(mined).glob(f"*{layout.TRIPLETS_CARD}")):
             found += json.loads(card.read_text(encoding="utf-8")).get("pretrained_on", [])
-    if config["joined"]:
-        found += pretrained_on_of(Path(config["joined"], layout.MODEL))
     return list(dict.fromkeys(found))
 
 
 def pretrained_on_of(model: Path) -> list[str]:
-    """The same of a model that was saved; of one that was saved before this was noted, what its features say."""
-    recipe = json.loads((model / layout.RECIPE).read_text(encoding="utf-8"))
-    found: list[str] = recipe.get("pretrained_on", list(named("pretrained_on", recipe["features"])))
+    """The same of a saved model; of an ensemble, that of all its members."""
+    found: list[str] = json.loads((model / layout.RECIPE).read_text(encoding="utf-8"))["pretrained_on"]
     return found
 
 

@@ -1,4 +1,4 @@
-"""From texts to scores with a given encoder: what validation, evaluation and a served model share.
+"""From texts to scores: what validation, evaluation and a served model share.
 
 A family whose scores are dot products (`Searchable`) embeds each text once; any other family scores batches of pairs.
 Documents are compared each with each, so by dot products whatever the family: a family with another score ranks them by
@@ -7,30 +7,23 @@ its embeddings (`Rankable`), and a model that was trained on documents scores pa
 Shape letters: N texts of the corpus, P pairs, M documents of a split, D columns of the search vectors.
 """
 
-import importlib
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import load_file
 from torch import Tensor
 
-from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.encoding import Encoding, SparseRows
 from twicetold.evaluation.decision import Decision, Verdict
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
 from twicetold.features.rows import CsrRows, Featuriser
-from twicetold.features.saved import load_fitted
-from twicetold.layers.committee import committee_of
 from twicetold.models.protocol import Encoder, Rankable, Searchable
 
 BATCH = 1024  # texts or pairs encoded at once
@@ -97,35 +90,108 @@ def score_pairs(
     return torch.cat(scores).numpy()
 
 
-def evaluation_inputs(encoder: Encoder, rows: CsrRows, corpus: Corpus, split: str) -> ScoredPairs | DocumentVectors:
-    """What the evaluator needs of one split: scored pairs, or the vectors of all documents."""
-    if corpus.kind == "documents":
-        members = corpus.members[split]
-        left, right = search_matrices(encoder, rows, members)
-        return DocumentVectors(left, right, {name: codes[members] for name, codes in corpus.groups.items()})
-    pairs = corpus.pairs[split]
-    return ScoredPairs(score_pairs(encoder, rows, pairs.left, pairs.right), pairs.label)
+class ReadTexts(Protocol):
+    """Texts that a model has read, known by their numbers from here on."""
+
+    @property
+    def searchable(self) -> bool:
+        """Whether texts have search vectors; if not, the model scores pairs only."""
+        ...
+
+    @property
+    def score_is_dot_product(self) -> bool:
+        """Whether the score of a pair is the dot product of its texts' search vectors."""
+        ...
+
+    def score(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
+        """(P,) score of each pair of texts; higher means more alike."""
+        ...
+
+    def search_matrices(self, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
+        """(M, D) search vectors of texts, as queries and as documents; one object twice where the roles do not differ.
+
+        Raises:
+            TypeError: if there are none.
+        """
+        ...
 
 
 @dataclass(frozen=True)
-class Scorer:
-    """A trained model for new texts."""
+class EncodedTexts:
+    """Texts as feature rows in front of one encoder.
 
-    featuriser: Featuriser
+    Args:
+        encoder: any family.
+        rows: feature rows of the texts.
+        as_documents: score as documents are ranked, see `score_pairs`.
+    """
+
     encoder: Encoder
+    rows: CsrRows
+    as_documents: bool = False
+
+    @property
+    def searchable(self) -> bool:
+        """See `ReadTexts`."""
+        return isinstance(self.encoder, Searchable | Rankable)
+
+    @property
+    def score_is_dot_product(self) -> bool:
+        """See `ReadTexts`."""
+        return isinstance(self.encoder, Searchable) or (self.as_documents and self.searchable)
+
+    def score(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
+        """See `ReadTexts`."""
+        return score_pairs(self.encoder, self.rows, left, right, as_documents=self.as_documents)
+
+    def search_matrices(self, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
+        """See `ReadTexts`."""
+        return search_matrices(self.encoder, self.rows, texts)
+
+
+def evaluation_inputs(texts: ReadTexts, corpus: Corpus, split: str) -> ScoredPairs | DocumentVectors:
+    """What selection and evaluation need of one split: scored pairs, or the vectors of all documents.
+
+    Args:
+        texts: the texts of the corpus, read by a model.
+        corpus: the data.
+        split: val or test.
+    """
+    if corpus.kind == "documents":
+        members = corpus.members[split]
+        left, right = texts.search_matrices(members)
+        return DocumentVectors(left, right, {name: codes[members] for name, codes in corpus.groups.items()})
+    pairs = corpus.pairs[split]
+    return ScoredPairs(texts.score(pairs.left, pairs.right), pairs.label)
+
+
+RowsOf: TypeAlias = Callable[[Featuriser, str], CsrRows]
+"""From a featuriser, and the name of the member of an ensemble that it belongs to (or ""), to the rows of a corpus."""
+
+
+class TrainedModel(ABC):
+    """A trained model for new texts: one encoder, or an ensemble."""
+
     decision: Decision
     """Threshold and calibration, both chosen on validation."""
-    as_documents: bool = False
+    as_documents: bool
     """Whether the decision was chosen on documents, and so on dot products of their vectors."""
 
+    @abstractmethod
+    def read(self, texts: Sequence[str]) -> ReadTexts:
+        """Read new texts."""
+
+    @abstractmethod
+    def read_corpus(self, rows_of: RowsOf) -> ReadTexts:
+        """Read all texts of a corpus, whose feature rows may be cached."""
+
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """(n, D) vectors whose dot products are scores; CSR for the lexical families.
+        """(n, D) vectors whose dot products are scores (of an ensemble: up to a constant); CSR for lexical families.
 
         Raises:
             TypeError: if the family cannot embed a text alone, or one text is given in place of several.
         """
-        rows = self.featuriser.transform(_several(texts))
-        return search_matrices(self.encoder, rows, np.arange(len(rows)))[0]
+        return self.read(_several(texts)).search_matrices(np.arange(len(texts)))[0]
 
     def score(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float32]:
         """(n,) score of each pair; higher means more alike.
@@ -139,11 +205,8 @@ class Scorer:
             raise ValueError(f"expected as many left texts as right ones, got {len(left)} and {len(right)}")
         if not left:
             return np.empty(0, np.float32)
-        rows = self.featuriser.transform([*left, *right])
-        numbers = np.arange(len(rows))
-        return score_pairs(
-            self.encoder, rows, numbers[: len(left)], numbers[len(left) :], as_documents=self.as_documents
-        )
+        numbers = np.arange(2 * len(left))
+        return self.read([*left, *right]).score(numbers[: len(left)], numbers[len(left) :])
 
     def verdicts(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
         """Score, probability and decision of each pair of texts."""
@@ -155,71 +218,28 @@ class Scorer:
         return [Verdict(a, b, float(s), float(p), bool(d)) for a, b, s, p, d in found]
 
 
+@dataclass(frozen=True)
+class Scorer(TrainedModel):
+    """A trained encoder with its featuriser."""
+
+    featuriser: Featuriser
+    encoder: Encoder
+    decision: Decision
+    as_documents: bool = False
+
+    def read(self, texts: Sequence[str]) -> EncodedTexts:
+        """Make their feature rows."""
+        return EncodedTexts(self.encoder, self.featuriser.transform(texts), self.as_documents)
+
+    def read_corpus(self, rows_of: RowsOf) -> EncodedTexts:
+        """Take their feature rows from the cache, or make them."""
+        return EncodedTexts(self.encoder, rows_of(self.featuriser, ""), self.as_documents)
+
+
 def _several(texts: Sequence[str]) -> Sequence[str]:
     if isinstance(texts, str):
         raise TypeError(f"expected a list of texts, got one text: put it in a list, [{texts!r}]")
     return texts
-
-
-def load_scorer(folder: str | Path) -> Scorer:
-    """Read the model that training wrote to `folder`.
-
-    Raises:
-        FileNotFoundError: if there is no trained model.
-    """
-    folder = Path(folder)
-    recipe = _recipe(folder)
-    featuriser = load_fitted(construct(recipe["features"]), folder)
-    judges = recipe.get("committee", 1)  # older models have no committee
-    encoder = committee_of([construct(recipe["encoder"], **featuriser.shape) for _ in range(judges)])
-    encoder.load_state_dict(load_file(folder / layout.WEIGHTS))
-    decision = Decision.from_json(json.loads((folder / layout.DECISION).read_text(encoding="utf-8")))
-    return Scorer(featuriser, encoder.eval(), decision, recipe["as_documents"])
-
-
-def other_parts(folder: Path, config: Mapping[str, Any]) -> list[str]:
-    """Which of `features` and `encoder` the model in `folder` was trained with other settings of than `config` has."""
-    recipe = _recipe(folder)
-    return [part for part in ("features", "encoder") if recipe[part] != config[part]]
-
-
-def trained_on(folder: Path) -> dict[str, str]:
-    """Name of the dataset, and digest of its train texts, that the model was trained on; empty for older models."""
-    found: dict[str, str] = _recipe(folder).get("data", {})
-    return found
-
-
-def _recipe(folder: Path) -> dict[str, Any]:
-    """What the model in `folder` was built from.
-
-    Raises:
-        FileNotFoundError: if there is no trained model.
-    """
-    if not (folder / layout.RECIPE).exists():
-        raise FileNotFoundError(f"no trained model in {folder}: expected {layout.RECIPE} there; train it first")
-    recipe: dict[str, Any] = json.loads((folder / layout.RECIPE).read_text(encoding="utf-8"))
-    return recipe
-
-
-def construct(config: Mapping[str, Any], **further: Any) -> Any:
-    """Build the object that a configuration with `_target_` describes, with its parts, from this library alone.
-
-    Raises:
-        ValueError: if a target lies outside the library: a model folder must not run foreign code.
-    """
-    settings = {name: _constructed(value) for name, value in {**config, **further}.items() if name != "_convert_"}
-    target, later = settings.pop("_target_"), settings.pop("_partial_", False)
-    module, _, name = target.rpartition(".")
-    if not module.startswith("twicetold."):
-        raise ValueError(f"expected a _target_ within twicetold, got {target!r}: this model folder is not one of ours")
-    made = getattr(importlib.import_module(module), name)
-    return partial(made, **settings) if later else made(**settings)
-
-
-def _constructed(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return construct(value) if "_target_" in value else {n: _constructed(v) for n, v in value.items()}
-    return [_constructed(v) for v in value] if isinstance(value, list) else value
 
 
 @contextmanager

@@ -24,32 +24,29 @@ from twicetold.evaluation.corpus_search import Asked, Found
 from twicetold.evaluation.evaluators import Standard
 from twicetold.evaluation.inputs import group_sizes
 from twicetold.evaluation.pairwise_knn import KnnReport, PooledPairs
-from twicetold.features.rows import CsrRows
-from twicetold.models.protocol import Encoder, Rankable, Searchable
-from twicetold.scoring import search_matrices
+from twicetold.scoring import ReadTexts
 
 
 @dataclass(frozen=True)
 class Searched:
-    """What the vectors of a family are good for; None where the corpus has no such question."""
+    """Results of search in the corpus and of the pairwise k-NN rule; None where the corpus has no such question."""
 
     found: Found
     knn: KnnReport | None
 
 
-def search_reports(encoder: Encoder, rows: CsrRows, corpus: Corpus, evaluator: Standard) -> Searched | None:
-    """Measure a family's vectors; None if it has none, as it reads two texts together.
+def search_reports(read: ReadTexts, corpus: Corpus, evaluator: Standard) -> Searched | None:
+    """Measure the search vectors of a model; None if it scores pairs only.
 
     Args:
-        encoder: any family.
-        rows: feature rows of the whole corpus.
+        read: all texts of the corpus, as a model has read them.
         corpus: the data.
         evaluator: which settings are measured with.
     """
-    if not isinstance(encoder, Searchable | Rankable):
+    if not read.searchable:
         return None
     texts = searched_texts(corpus, evaluator.corpus_search.texts, seed=evaluator.corpus_search.seed)
-    queries, documents = search_matrices(encoder, rows, texts)
+    queries, documents = read.search_matrices(texts)
     asked = {split: asked_of(corpus, split, texts, classes=evaluator.classes) for split in ("val", "test")}
     found = evaluator.corpus_search.report(queries, documents, **asked)
     if corpus.kind == "documents":

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from twicetold.data.corpus import Corpus
 from twicetold.features.cache import inputs_of
 from twicetold.features.rows import CsrRows
-from twicetold.scoring import Matrix, Scorer, load_scorer, score_pairs, search_matrices, trained_on
+from twicetold.model_folder import load_scorer, trained_on
+from twicetold.scoring import Matrix, Scorer, score_pairs, search_matrices
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import pytest
 from hydra.utils import instantiate
 
 from twicetold.augmentation.augment import Augmentation
-from twicetold.training.cell import Parts
+from twicetold.training.parts import Parts
 from twicetold.training.schedule import Schedule
 
 
@@ -24,9 +24,8 @@ def parts_of():
             objective=built(cfg.objective),
             make_optimizer=built(cfg.optimizer),
             schedule=Schedule(**cfg.trainer),
-            evaluator=built(cfg.evaluator),
+            selection=built(cfg.evaluator).selection,
             augmentation=Augmentation.of(cfg.augmentation, weight=cfg.consistency.weight),
-            committee=cfg.committee,
         )
 
     return _parts_of

@@ -84,7 +84,6 @@ def test_a_corpus_of_ones_own_needs_no_download(lab):
         ("optimizer.lr=fast", "optimizer.lr is a number; got 'fast'"),
         ("seed=abc", "seed must be a whole number from 0 on; got 'abc'"),
         ("trainer.epochs=three", "trainer.epochs must be a whole number from 1 on; got 'three'"),
-        ("committee=two", "committee must be at least 1, the family as it is; got 'two'"),
         ("augmentation.share=0.5 augmentation.synonym=0.1", "augmentation.vectors="),
     ],
 )

@@ -9,8 +9,6 @@ CONFIG = {
     "data": {"name": "small"},
     "features": {"vectors": "glove/mine.txt"},
     "encoder": {},
-    "committee": 1,
-    "joined": None,
     "examples": {"_target_": None},
     "objective": {"_target_": None},
     "optimizer": {},

@@ -9,8 +9,9 @@ import torch
 from twicetold.evaluation.decision import Decision
 from twicetold.features.views import Views
 from twicetold.features.word_hashing import WordHashing
+from twicetold.model_folder import construct
 from twicetold.models.dssm_mlp import DssmMlp
-from twicetold.scoring import Scorer, construct, score_pairs, search_matrices
+from twicetold.scoring import Scorer, score_pairs, search_matrices
 
 TEXTS = ["good day to you", "good night", "night and day"]
 DECISION = Decision(0.5, 1.0, 0.0)

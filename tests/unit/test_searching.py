@@ -10,6 +10,7 @@ from twicetold.evaluation.corpus_search import CorpusSearch
 from twicetold.evaluation.evaluators import Standard
 from twicetold.features.rows import CsrRows
 from twicetold.models.protocol import Searchable
+from twicetold.scoring import EncodedTexts
 from twicetold.searching import asked_of, search_reports, searched_texts
 
 
@@ -125,14 +126,15 @@ def test_a_family_that_puts_duplicates_side_by_side_finds_them_all():
     family = Lookup(np.stack([np.cos(angle), np.sin(angle)], axis=1).astype(np.float32))
     assert isinstance(family, Searchable)
     evaluator = Standard(corpus_search=CorpusSearch(at=(1, 2), rank=2))
-    found = search_reports(family, numbered_rows(10), corpus_of_pairs(), evaluator)
+    found = search_reports(EncodedTexts(family, numbered_rows(10)), corpus_of_pairs(), evaluator)
     assert found.found.metrics["test"]["retrieval_recall_at_2"] == 1
     assert found.found.metrics["test"]["retrieval_ndcg_at_2"] == pytest.approx(1)
     assert found.knn.rates["test"].accuracy[1] == 1  # at k = 2: among 0, 3 and 4, text 0 is nobody's nearest
-    documents = search_reports(Lookup(family.table.numpy()[:6]), numbered_rows(6), corpus_of_documents(), evaluator)
+    read = EncodedTexts(Lookup(family.table.numpy()[:6]), numbered_rows(6))
+    documents = search_reports(read, corpus_of_documents(), evaluator)
     assert documents.knn is None
     assert set(documents.found.metrics) == {"test"}
 
 
-def test_a_family_without_vectors_is_not_asked():
-    assert search_reports(Reader(), numbered_rows(10), corpus_of_pairs(), Standard()) is None
+def test_a_family_without_vectors_is_left_out():
+    assert search_reports(EncodedTexts(Reader(), numbered_rows(10)), corpus_of_pairs(), Standard()) is None

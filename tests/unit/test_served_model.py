@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from twicetold.tracking import logged_model
 from twicetold.tracking.served_model import ServedModel
 
-FAKE_SCORING = """
+FAKE_MODELS = """
 import numpy as np
 
 class Decision:
@@ -27,7 +27,7 @@ class Scorer:
     def score(self, left, right):
         return np.array([float(a == b) for a, b in zip(left, right, strict=True)], np.float32)
 
-def load_scorer(folder):
+def load_model(folder):
     assert (folder / "recipe.json").read_text() == "{}"
     return Scorer()
 """
@@ -35,10 +35,10 @@ def load_scorer(folder):
 
 @pytest.fixture
 def scoring(monkeypatch):
-    """A scoring module with which a text's embedding is (its length, 1.5), and equal texts score 1."""
-    module = types.ModuleType("twicetold.scoring")
-    exec(FAKE_SCORING, module.__dict__)
-    monkeypatch.setitem(sys.modules, "twicetold.scoring", module)
+    """A module that loads models with which a text's embedding is (its length, 1.5), and equal texts score 1."""
+    module = types.ModuleType("twicetold.model_folder")
+    exec(FAKE_MODELS, module.__dict__)
+    monkeypatch.setitem(sys.modules, "twicetold.model_folder", module)
     monkeypatch.setattr(sys, "path", list(sys.path))  # loading a model prepends its code
     return module
 
@@ -138,7 +138,7 @@ def test_a_saved_model_works_in_another_process_from_another_place_with_its_own_
     package = tmp_path / "package" / "twicetold"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("")
-    (package / "scoring.py").write_text(FAKE_SCORING)
+    (package / "model_folder.py").write_text(FAKE_MODELS)
     monkeypatch.setattr(logged_model, "PACKAGE", package)
     logged_model.save(folder, tmp_path / "saved", input_example={"text": ["a"]})
     moved = tmp_path / "moved"

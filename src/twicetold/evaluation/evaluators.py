@@ -1,4 +1,4 @@
-"""The standard evaluation: validation chooses the decision, test is only measured.
+"""The report of validation and test, at the decision that was selected on validation and stored with the model.
 
 | data | measures |
 |---|---|
@@ -7,8 +7,9 @@
 | documents | `auroc_<group>, average_precision_<group>` over all pairs; `knn_accuracy_<group>` of classes, |
 | | `precision_at_<k>_<group>, recall_at_<k>_<group>` of all other groups; `f1_<primary group>, threshold` |
 
-Where a source publishes a threshold, labelled pairs have `published_threshold` as well, with the accuracy and the F1
-that it gives. What the vectors of a family are good for besides is measured in `corpus_search` and `pairwise_knn`.
+Nothing is chosen here: `selection` does that, in training. Where a source publishes a threshold, labelled pairs have
+`published_threshold` as well, with its accuracy and F1. Search by the vectors of a family is measured in
+`corpus_search` and `pairwise_knn`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.evaluation import intervals
-from twicetold.evaluation.all_pairs import BINS, PairHistogram, named_counts, pair_counts, pair_histograms
+from twicetold.evaluation.all_pairs import BINS, PairHistogram, named_counts, pair_histograms
 from twicetold.evaluation.corpus_search import CorpusSearch
-from twicetold.evaluation.decision import Decision, decide, decide_counts
+from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.influence import all_pairs_intervals
 from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors, ScoredPairs
 from twicetold.evaluation.intervals import Interval
@@ -29,10 +30,10 @@ from twicetold.evaluation.pair_metrics import Confusion, log_losses, pearson, sp
 from twicetold.evaluation.pairwise_knn import PairwiseKnn
 from twicetold.evaluation.ranking import RocCurve, ScoreCounts
 from twicetold.evaluation.retrieval import knn_right, nearest, precision_and_recall
+from twicetold.evaluation.selection import PRIMARY, Selection, misfit
 
 DUPLICATE = "duplicate"  # what the curve of pairs is called
 AT_PUBLISHED = ("accuracy", "f1")  # measures that are taken at a published threshold as well
-PRIMARY = {"documents": "auroc_category", "labelled_pairs": "auroc", "graded_pairs": "pearson"}
 
 
 @dataclass(frozen=True)
@@ -43,13 +44,11 @@ class Report:
         metrics: split ("val", "test") -> measure -> value.
         intervals: "test" -> measure -> 95 % interval, for the measures that have one.
         curves: label ("duplicate", or the group) -> ROC curve on test, thinned.
-        decision: threshold and calibration, both chosen on validation.
     """
 
     metrics: dict[str, dict[str, float]]
     intervals: dict[str, dict[str, Interval]]
     curves: dict[str, RocCurve]
-    decision: Decision
 
 
 @dataclass(frozen=True)
@@ -68,15 +67,14 @@ class Standard:
     Args:
         bins: steps over the score range at which all-pairs measures tell scores apart.
         neighbours: k of precision at k, recall at k and k-NN accuracy.
-        primary: kind of data -> the measure that training is steered by. Documents whose only group is
-            another one use that group.
+        primary: kind of data -> primary metric, see `Selection`; documents have their F1 for its group.
         classes: groups that are classes to predict; every other group is a cluster to retrieve.
         resamples: of the bootstrap.
         seed: of the bootstrap.
-        published_threshold: labelled pairs are judged at this one as well; None where the source has none.
-        sample_pairs: pairs of texts that each model of pairs is asked about, to be shown; they are not measured.
-        corpus_search: how search in the whole corpus is measured; `twicetold.searching` brings it the vectors.
-        pairwise_knn: how the rule of mutual neighbours is measured, likewise.
+        published_threshold: accuracy and F1 of labelled pairs are reported at this one as well; None for none.
+        sample_pairs: pairs of texts that each model of pairs scores for the report's samples; not measured.
+        corpus_search: how search in the whole corpus is measured, with the vectors from `twicetold.searching`.
+        pairwise_knn: how the rule of mutual neighbours is measured, with the same vectors.
     """
 
     bins: int = BINS
@@ -94,13 +92,14 @@ class Standard:
         for pair in self.sample_pairs:
             if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
                 raise ValueError(f"evaluator.sample_pairs holds pairs of texts, [left, right], got {pair!r}")
-        expected = {"documents": ("auroc_",), "labelled_pairs": ("auroc",), "graded_pairs": ("pearson", "spearman")}
-        for kind, metrics in expected.items():
-            name = self.primary.get(kind, "missing")
-            if not (name.startswith(metrics) if kind == "documents" else name in metrics):
-                raise ValueError(f"primary.{kind} must be one of {metrics} (auroc_ and a group's name), got {name!r}")
+        Selection(self.primary, self.bins)  # raises where `primary` names another metric
 
-    def documents(self, val: DocumentVectors, test: DocumentVectors) -> Report:
+    @property
+    def selection(self) -> Selection:
+        """How the decision was selected: the primary metric and the bins."""
+        return Selection(self.primary, self.bins)
+
+    def documents(self, val: DocumentVectors, test: DocumentVectors, *, decision: Decision) -> Report:
         """Evaluate labelled documents over all their pairs.
 
         Raises:
@@ -108,10 +107,9 @@ class Standard:
         """
         if set(val.groups) != set(test.groups):
             raise ValueError(f"val has the groups {sorted(val.groups)}, test has {sorted(test.groups)}")
-        group = self._primary_group(val)
+        group = self.selection.primary_group(val)
         histograms = {"val": pair_histograms(val, bins=self.bins), "test": pair_histograms(test, bins=self.bins)}
         counts = {split: named_counts(histogram) for split, histogram in histograms.items()}
-        decision = decide_counts(counts["val"][group], aim="f1")
         retrieved = {"val": self._retrieval(val), "test": self._retrieval(test)}
         metrics = {}
         for split in ("val", "test"):
@@ -122,27 +120,26 @@ class Standard:
             metrics[split] = values | {"threshold": decision.threshold}
         curves = {name: count.roc_curve().thinned() for name, count in counts["test"].items()}
         found = self._document_intervals(test, histograms["test"], retrieved["test"])
-        return Report(metrics, {"test": found}, curves, decision)
+        return Report(metrics, {"test": found}, curves)
 
-    def labelled_pairs(self, val: ScoredPairs, test: ScoredPairs) -> Report:
+    def labelled_pairs(self, val: ScoredPairs, test: ScoredPairs, *, decision: Decision) -> Report:
         """Evaluate pairs labelled 0/1.
 
         Raises:
             ValueError: if a split has only one class, or other labels.
         """
-        decision, splits = decide(val.score, val.label), {"val": val, "test": test}
+        splits = {"val": val, "test": test}
         metrics = {s: _pair_metrics(pairs, decision) | self._as_published(pairs) for s, pairs in splits.items()}
         curve = ScoreCounts.of(test.score, test.label).roc_curve().thinned()
-        return Report(metrics, {"test": self._pair_intervals(test, decision)}, {DUPLICATE: curve}, decision)
+        return Report(metrics, {"test": self._pair_intervals(test, decision)}, {DUPLICATE: curve})
 
-    def graded_pairs(self, val: ScoredPairs, test: ScoredPairs, *, positive_grade: float) -> Report:
+    def graded_pairs(self, val: ScoredPairs, test: ScoredPairs, *, decision: Decision, positive_grade: float) -> Report:
         """Evaluate graded pairs; grades of at least `positive_grade` count as duplicates.
 
         Raises:
             ValueError: if all pairs of a split are on one side of `positive_grade`.
         """
         truth = {"val": val.label >= positive_grade, "test": test.label >= positive_grade}
-        decision = decide(val.score, truth["val"])
         metrics = {
             split: {
                 "pearson": pearson(pairs.score, pairs.label),
@@ -158,7 +155,7 @@ class Standard:
             "auroc": intervals.auroc_interval(test.score, truth["test"]),
         }
         curve = ScoreCounts.of(test.score, truth["test"]).roc_curve().thinned()
-        return Report(metrics, {"test": found}, {DUPLICATE: curve}, decision)
+        return Report(metrics, {"test": found}, {DUPLICATE: curve})
 
     def report(
         self,
@@ -166,62 +163,29 @@ class Standard:
         *,
         val: DocumentVectors | ScoredPairs,
         test: DocumentVectors | ScoredPairs,
+        decision: Decision,
         positive_grade: float | None = None,
     ) -> Report:
-        """Evaluate data of any kind; `positive_grade` is for graded pairs.
+        """Evaluate data of any kind.
+
+        Args:
+            kind: of data.
+            val: the validation split.
+            test: the test split.
+            decision: threshold and calibration, as they were selected on validation and stored with the model.
+            positive_grade: of graded pairs; those of at least this grade are duplicates.
 
         Raises:
             ValueError: if `kind` is unknown or does not fit the inputs, or the data is degenerate.
         """
         match kind, val, test:
             case "documents", DocumentVectors(), DocumentVectors():
-                return self.documents(val, test)
+                return self.documents(val, test, decision=decision)
             case "labelled_pairs", ScoredPairs(), ScoredPairs():
-                return self.labelled_pairs(val, test)
+                return self.labelled_pairs(val, test, decision=decision)
             case "graded_pairs", ScoredPairs(), ScoredPairs() if positive_grade is not None:
-                return self.graded_pairs(val, test, positive_grade=positive_grade)
-        raise ValueError(_misfit(kind, val))
-
-    def decide(self, kind: str, val: DocumentVectors | ScoredPairs, *, positive_grade: float | None = None) -> Decision:
-        """The decision that `report` would choose on the same validation data.
-
-        Raises:
-            ValueError: as `report` does.
-        """
-        match kind, val:
-            case "documents", DocumentVectors():
-                group = self._primary_group(val)
-                return decide_counts(named_counts(pair_histograms(val, bins=self.bins))[group], aim="f1")
-            case "labelled_pairs", ScoredPairs():
-                return decide(val.score, val.label)
-            case "graded_pairs", ScoredPairs() if positive_grade is not None:
-                return decide(val.score, val.label >= positive_grade)
-        raise ValueError(_misfit(kind, val))
-
-    def primary_value(self, kind: str, inputs: DocumentVectors | ScoredPairs) -> tuple[str, float]:
-        """Name and value of the measure that steers training, and nothing else: cheap enough for every epoch.
-
-        Raises:
-            ValueError: if the measure is undefined on `inputs`, or `kind` is unknown or does not fit them.
-        """
-        if kind == "documents" and isinstance(inputs, DocumentVectors):
-            group = self._primary_group(inputs)
-            one = DocumentVectors(inputs.left, inputs.right, {group: inputs.groups[group]})
-            return f"auroc_{group}", pair_counts(one, bins=self.bins)[group].auroc()
-        if kind == "labelled_pairs" and isinstance(inputs, ScoredPairs):
-            return self.primary[kind], ScoreCounts.of(inputs.score, inputs.label).auroc()
-        if kind == "graded_pairs" and isinstance(inputs, ScoredPairs):
-            correlation = {"pearson": pearson, "spearman": spearman}[self.primary[kind]]
-            return self.primary[kind], correlation(inputs.score, inputs.label)
-        raise ValueError(_misfit(kind, inputs))
-
-    def _primary_group(self, vectors: DocumentVectors) -> str:
-        wanted = self.primary["documents"].removeprefix("auroc_")
-        if wanted in vectors.groups:
-            return wanted
-        if len(vectors.groups) == 1:
-            return next(iter(vectors.groups))
-        raise ValueError(f"evaluator.primary.documents names {wanted!r}, but the groups are {sorted(vectors.groups)}")
+                return self.graded_pairs(val, test, decision=decision, positive_grade=positive_grade)
+        raise ValueError(misfit(kind, val))
 
     def _retrieval(self, vectors: DocumentVectors) -> dict[str, Retrieved]:
         k, units = self.neighbours, self._units(vectors)
@@ -289,13 +253,6 @@ class Standard:
 
     def _bootstrap(self, statistic: intervals.Statistic, pairs: int) -> Interval:
         return intervals.bootstrap_interval(statistic, pairs, resamples=self.resamples, seed=self.seed)
-
-
-def _misfit(kind: str, inputs: object) -> str:
-    return (
-        f"kind {kind!r} does not go with {type(inputs).__name__}; kinds are {sorted(PRIMARY)}, "
-        "and graded pairs need a positive grade"
-    )
 
 
 def _pair_metrics(pairs: ScoredPairs, decision: Decision) -> dict[str, float]:

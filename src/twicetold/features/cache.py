@@ -1,7 +1,7 @@
 """Cache of the feature rows of a corpus on disk, which are memory-mapped when they are used again."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +31,15 @@ def feature_rows(featuriser: Featuriser, corpus: Corpus, folder: Path, *, key: s
     if not place.exists():
         featuriser.transform(inputs_of(featuriser, corpus, np.arange(len(corpus)))).save(place)
     return CsrRows.load(place)
+
+
+def cached_rows(corpus: Corpus, folder: Path, *, key: str) -> Callable[[Featuriser, str], CsrRows]:
+    """`feature_rows` of a corpus, for a model of one featuriser or an ensemble.
+
+    Returns:
+        From a featuriser, and the name of its member in an ensemble (or ""), to the rows.
+    """
+    return lambda featuriser, member: feature_rows(featuriser, corpus, folder, key=f"{key}-{member}" if member else key)
 
 
 def inputs_of(featuriser: Featuriser, corpus: Corpus, rows: NDArray[np.int64]) -> Texts:

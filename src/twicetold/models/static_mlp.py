@@ -1,7 +1,75 @@
-"""Static embeddings, compared by a small network instead of the cosine alone: `modules.comparing_table`."""
+"""Static embeddings, compared by a small network beside the cosine.
 
-from twicetold.layers.comparing_table import ComparingTable
+    u, v   sums of the vectors of its columns, at length √E; and others, which the network alone sees, at length √C
+    s(l, r) = a cos(u, v) + mlp([|u − v|, u ∘ v, cos(u, v)])      log-odds of "says the same"
+
+The columns are those of `static`. All inputs of the network are symmetric, so the score is. The comparison features are
+those of InferSent (Conneau et al., EMNLP 2017), without the two embeddings themselves.
+
+Shape letters: B texts or pairs, V columns, E embedding dimensions, C dimensions for the network alone.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from twicetold.encoding import Encoding, SparseRows
+from twicetold.layers.corruption import corrupt
+from twicetold.layers.first_layer import product
+from twicetold.layers.hashing import comparing_network
+from twicetold.layers.two_tower import Comparing, divided
 
 
-class StaticMlp(ComparingTable):
-    """Sums of n-gram vectors as in `static`, and a network that compares."""
+class StaticMlp(Comparing):
+    """A table of vectors, and a network that compares two sums of them.
+
+    Args:
+        width: V, number of feature columns.
+        embedding: E.
+        own: C, or 0.
+        init_std: standard deviation of a vector's entries at the start.
+        input_dropout: share of stored entries that a training step leaves out.
+        head: units of the hidden layers of the comparing network.
+        dropout: share of the head's inputs and hidden units that a training step leaves out.
+        sharpness: a at the start of training.
+    """
+
+    def __init__(
+        self,
+        *,
+        width: int,
+        embedding: int,
+        own: int,
+        init_std: float,
+        input_dropout: float,
+        head: Sequence[int],
+        dropout: float,
+        sharpness: float,
+    ) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(width, embedding + own) * init_std)
+        self.own = own
+        self.input_dropout = input_dropout
+        self.sharpness = nn.Parameter(torch.tensor(sharpness))
+        self.head = comparing_network(2 * (embedding + own) + 1, head, activation="relu", dropout=dropout)
+
+    def encode(self, features: SparseRows) -> Encoding:
+        """Embed: (B, E); 0 for a text without a known column."""
+        if self.training and self.input_dropout:
+            features = corrupt(features, "masking", self.input_dropout)
+        return divided(product(features, self.weight), self.own)
+
+    def compare(self, u: Float[Tensor, "B D"], v: Float[Tensor, "B D"], cosine: Float[Tensor, " B"]) -> Tensor:
+        """(B,) the output of the network."""
+        u, v = self._lengthened(u), self._lengthened(v)
+        compared: Tensor = self.head(torch.cat([(u - v).abs(), u * v, cosine[:, None]], 1)).squeeze(1)
+        return compared
+
+    def _lengthened(self, whole: Float[Tensor, "B D"]) -> Float[Tensor, "B D"]:
+        """Either kind of dimensions with entries of size 1 on average."""
+        searched = whole.shape[1] - self.own
+        parts = whole[:, :searched], whole[:, searched:]
+        return torch.cat([normalize(part, dim=1) * part.shape[1] ** 0.5 for part in parts], 1)

@@ -39,7 +39,7 @@ def save(
     """Write the model in MLflow's format: the folder, the package's source, the script, signature and requirements.
 
     Args:
-        model_folder: what `twicetold.scoring.load_scorer` reads.
+        model_folder: what `twicetold.model_folder.load_model` reads.
         destination: a folder that does not exist yet, or is empty.
         input_example: column -> values: either `text`, or `left` and `right`.
         about: an `mlflow.models.Model` that says which logged model this is.
@@ -107,8 +107,9 @@ def _signature() -> Any:
 
 
 def _pinned(model_folder: Path) -> list[str]:
-    features = json.loads((model_folder / layout.RECIPE).read_text(encoding="utf-8")).get("features", {})
-    by_transformer = str(features.get("_target_")).startswith("twicetold.features.model_tokens.")
+    recipes = [json.loads(file.read_text(encoding="utf-8")) for file in model_folder.rglob(layout.RECIPE)]
+    targets = [str(recipe.get("features", {}).get("_target_")) for recipe in recipes]  # an ensemble's members have them
+    by_transformer = any(target.startswith("twicetold.features.model_tokens.") for target in targets)
     names = (*REQUIREMENTS, TRANSFORMER) if by_transformer else REQUIREMENTS
     # "2.13.0+cpu" names a wheel of one machine's index; its public version is 2.13.0
     return [f"{name}=={version(name).split('+')[0]}" for name in names]

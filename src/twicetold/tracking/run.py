@@ -163,7 +163,7 @@ class Run:
         The run's latest metrics so far, and all that follow, are shown at the model too.
 
         Args:
-            model_folder: what `twicetold.scoring.load_scorer` reads.
+            model_folder: what `twicetold.model_folder.load_model` reads.
             input_example: column -> values: either `text`, or `left` and `right`.
 
         Returns:

@@ -18,13 +18,13 @@ EXPECTED = "give a table with either the column `text` (for embeddings) or the c
 
 
 class ServedModel(PythonModel):  # type: ignore[misc]
-    """MLflow's interface to a `twicetold.scoring.Scorer`."""
+    """MLflow's interface to a `twicetold.scoring.TrainedModel`."""
 
     def load_context(self, context: Any) -> None:
-        """Load the scorer from the model folder that was logged."""
-        from twicetold.scoring import load_scorer
+        """Load the model from the model folder that was logged."""
+        from twicetold.model_folder import load_model
 
-        self._scorer = load_scorer(Path(context.artifacts["model"]))
+        self._model = load_model(Path(context.artifacts["model"]))
 
     def predict(self, context: Any, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:
         """Embed or score each row.
@@ -37,7 +37,7 @@ class ServedModel(PythonModel):  # type: ignore[misc]
         Returns:
             One row for each row of the input, with its index. For texts the column `embedding`, a list of numbers;
             lexical families, whose embeddings are as wide as the vocabulary, give the columns `indices` and `values`
-            of the entries that are not zero instead. For pairs the columns `score` (higher is more alike),
+            of the entries that are not zero instead; a model that scores pairs only raises a TypeError. For pairs the columns `score` (higher is more alike),
             `probability` (that both say the same) and `duplicate` (the decision at the threshold chosen on
             validation).
 
@@ -47,10 +47,10 @@ class ServedModel(PythonModel):  # type: ignore[misc]
         columns = [name for name in ("text", "left", "right") if name in model_input.columns]
         texts = {name: _strings(model_input[name]) for name in columns}
         if columns == ["text"]:
-            return pd.DataFrame(_embedding_columns(self._scorer.embed(texts["text"])), index=model_input.index)
+            return pd.DataFrame(_embedding_columns(self._model.embed(texts["text"])), index=model_input.index)
         if columns == ["left", "right"]:
-            scores = np.asarray(self._scorer.score(texts["left"], texts["right"]), dtype=np.float64)
-            decision = self._scorer.decision
+            scores = np.asarray(self._model.score(texts["left"], texts["right"]), dtype=np.float64)
+            decision = self._model.decision
             judged = {
                 "score": scores,
                 "probability": np.asarray(decision.probability(scores), dtype=np.float64),

@@ -129,7 +129,7 @@ def fit(
         logger=False,
         enable_checkpointing=True,
         callbacks=callbacks,
-        enable_progress_bar=runtime.progress,
+        enable_progress_bar=runtime.shows_progress,
         enable_model_summary=False,
         default_root_dir=checkpoints,
     )

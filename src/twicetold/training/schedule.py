@@ -1,5 +1,6 @@
 """How long to train, where, and how it went: plain values, without Lightning."""
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -75,10 +76,10 @@ class Schedule:
             raise ValueError("trainer.decay=inverse_sqrt falls from the end of a warm-up: set trainer.warmup_steps")
 
     def precision_on(self, device: torch.device) -> Literal["32-true", "bf16-mixed"]:
-        """What `precision` comes to on a device.
+        """The precision used on a device.
 
         `auto` is `bf16-mixed` where matrices of bf16 have units of their own: on GPUs since NVIDIA's Ampere and on
-        processors with Intel's AMX. Elsewhere casting costs more than it wins: `cross` took 1.5 times as long in bf16
+        processors with Intel's AMX. Elsewhere casting costs more than it saves: `re2` took 1.5 times as long in bf16
         on a processor that has it in AVX-512 alone.
         """
         if self.precision != "auto":
@@ -112,7 +113,7 @@ class Runtime:
     Args:
         accelerator: `auto`, `cpu` or `gpu`.
         workers: processes that load batches; 0 loads in the training process.
-        progress: show a progress bar.
+        progress: show a progress bar; `auto`: if standard error is a terminal.
 
     Raises:
         ValueError: for a GPU where there is none.
@@ -120,7 +121,7 @@ class Runtime:
 
     accelerator: str
     workers: int
-    progress: bool
+    progress: bool | Literal["auto"]
 
     def __post_init__(self) -> None:
         if self.accelerator == "gpu" and not torch.cuda.is_available():
@@ -129,8 +130,13 @@ class Runtime:
             )
 
     @property
+    def shows_progress(self) -> bool:
+        """Whether a progress bar is shown."""
+        return sys.stderr.isatty() if self.progress == "auto" else bool(self.progress)
+
+    @property
     def device(self) -> torch.device:
-        """What `accelerator` comes to on this machine."""
+        """The device that `accelerator` selects on this machine."""
         return torch.device("cuda" if self.accelerator != "cpu" and torch.cuda.is_available() else "cpu")
 
 

@@ -1,5 +1,6 @@
-"""The standard evaluation as a whole: names, and that nothing of the test set gets into the decision."""
+"""The report as a whole: names, and that the stored decision is all that is used of a threshold."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -37,10 +38,13 @@ def news(seed, stories=50):
     return DocumentVectors(vectors, vectors, {"category": category, "story": story})
 
 
-def run(kind, val, test):
-    if kind == "graded_pairs":
-        return EVALUATOR.graded_pairs(val, test, positive_grade=4.0)
-    return getattr(EVALUATOR, kind)(val, test)
+def decided(kind, val, evaluator=EVALUATOR):
+    return evaluator.selection.decide(kind, val, positive_grade=4.0)
+
+
+def run(kind, val, test, evaluator=EVALUATOR, decision=None):
+    decision = decided(kind, val, evaluator) if decision is None else decision
+    return evaluator.report(kind, val=val, test=test, decision=decision, positive_grade=4.0)
 
 
 KINDS = [("labelled_pairs", pairs), ("graded_pairs", graded), ("documents", news)]
@@ -77,7 +81,7 @@ def test_every_measure_has_its_name_on_both_splits_and_intervals_hold_the_test_v
 
 
 @pytest.mark.parametrize(("kind", "make"), KINDS)
-def test_test_labels_and_scores_cannot_influence_the_decision(kind, make):
+def test_test_labels_and_scores_cannot_influence_the_validation_metrics(kind, make):
     val, test = make(1), make(2)
     if kind == "documents":
         rng = np.random.default_rng(0)
@@ -86,14 +90,27 @@ def test_test_labels_and_scores_cannot_influence_the_decision(kind, make):
     else:
         other = ScoredPairs(-3 * test.score, np.random.default_rng(0).permutation(test.label))
     one, two = run(kind, val, test), run(kind, val, other)
-    assert one.decision == two.decision
     assert one.metrics["val"] == two.metrics["val"]
+    assert one.metrics["test"]["threshold"] == two.metrics["test"]["threshold"]
     assert one.metrics["test"] != two.metrics["test"]
+
+
+@pytest.mark.parametrize(("kind", "make"), KINDS)
+def test_a_stored_decision_is_reported_even_where_validation_has_a_better_one(kind, make):
+    val, test = make(1), make(2)
+    best = decided(kind, val)
+    stored = replace(best, threshold=best.threshold + 0.4)
+    one, two = run(kind, val, test), run(kind, val, test, decision=stored)
+    for split in ("val", "test"):
+        assert two.metrics[split]["threshold"] == stored.threshold
+    measure = {"labelled_pairs": "accuracy", "documents": "f1_category"}.get(kind)
+    if measure is not None:
+        assert two.metrics["val"][measure] < one.metrics["val"][measure]
 
 
 def test_the_reported_accuracy_is_attained_by_the_reported_threshold():
     val, test = pairs(1), pairs(2)
-    report = EVALUATOR.labelled_pairs(val, test)
+    report = run("labelled_pairs", val, test)
     for split, one in (("val", val), ("test", test)):
         attained = np.mean((one.score >= report.metrics[split]["threshold"]) == one.label.astype(bool))
         assert attained == report.metrics[split]["accuracy"]
@@ -101,9 +118,10 @@ def test_the_reported_accuracy_is_attained_by_the_reported_threshold():
 
 def test_the_reported_f1_of_documents_is_attained_by_the_reported_threshold():
     val, test = news(1), news(2)
-    report = EVALUATOR.documents(val, test)
+    decision = decided("documents", val)
+    report = EVALUATOR.documents(val, test, decision=decision)
     upper = np.triu_indices(len(test), 1)
-    said = (test.left @ test.right.T)[upper] >= report.decision.threshold
+    said = (test.left @ test.right.T)[upper] >= decision.threshold
     truth = np.equal.outer(test.groups["category"], test.groups["category"])[upper]
     expected = 2 * (said & truth).sum() / (said.sum() + truth.sum())
     assert report.metrics["test"]["f1_category"] == pytest.approx(expected, abs=1e-3)
@@ -111,7 +129,7 @@ def test_the_reported_f1_of_documents_is_attained_by_the_reported_threshold():
 
 @pytest.mark.parametrize(("kind", "make"), KINDS)
 def test_the_value_that_steers_training_is_the_one_in_the_report(kind, make):
-    name, value = EVALUATOR.primary_value(kind, make(1))
+    name, value = EVALUATOR.selection.primary_value(kind, make(1))
     assert name == EVALUATOR.primary[kind]
     assert value == pytest.approx(run(kind, make(1), make(2)).metrics["val"][name], abs=1e-12)
 
@@ -119,29 +137,29 @@ def test_the_value_that_steers_training_is_the_one_in_the_report(kind, make):
 @pytest.mark.parametrize(("kind", "make"), KINDS)
 def test_the_same_inputs_give_the_same_report(kind, make):
     one, two = (run(kind, make(1), make(2)) for _ in range(2))
-    assert (one.metrics, one.intervals, one.decision) == (two.metrics, two.intervals, two.decision)
+    assert (one.metrics, one.intervals) == (two.metrics, two.intervals)
 
 
 def test_documents_with_one_group_of_another_name_are_steered_by_it():
     vectors = news(1)
     own = DocumentVectors(vectors.left, vectors.right, {"topic": vectors.groups["story"]})
-    assert EVALUATOR.primary_value("documents", own)[0] == "auroc_topic"
-    report = EVALUATOR.documents(own, own)
+    assert EVALUATOR.selection.primary_value("documents", own)[0] == "auroc_topic"
+    report = run("documents", own, own)
     assert {"auroc_topic", "precision_at_10_topic", "f1_topic"} <= set(report.metrics["test"])
-    classes = Standard(classes=["topic"]).documents(own, own)
+    classes = run("documents", own, own, Standard(classes=["topic"]))
     assert {"auroc_topic", "knn_accuracy_topic"} <= set(classes.metrics["test"])
     several = DocumentVectors(vectors.left, vectors.right, {"a": own.groups["topic"], "b": own.groups["topic"]})
     with pytest.raises(ValueError, match=r"names 'category', but the groups are \['a', 'b'\]"):
-        EVALUATOR.primary_value("documents", several)
+        EVALUATOR.selection.primary_value("documents", several)
 
 
 def test_documents_of_unknown_story_are_evaluated_for_their_category():
     vectors = news(1)
     vectors.groups["story"][:40] = -1
-    report = EVALUATOR.documents(vectors, vectors)
+    report = run("documents", vectors, vectors)
     assert (
         report.metrics["test"]["knn_accuracy_category"]
-        == EVALUATOR.documents(news(1), news(1)).metrics["test"]["knn_accuracy_category"]
+        == run("documents", news(1), news(1)).metrics["test"]["knn_accuracy_category"]
     )
     assert set(report.intervals["test"]) >= {"auroc_story", "precision_at_10_story"}
 
@@ -149,8 +167,8 @@ def test_documents_of_unknown_story_are_evaluated_for_their_category():
 def test_a_published_threshold_is_judged_beside_that_of_validation_and_changes_nothing_else():
     val, test = pairs(1), pairs(2)
     threshold = float(np.median(test.score))
-    report = Standard(resamples=100, published_threshold=threshold).labelled_pairs(val, test)
-    plain = EVALUATOR.labelled_pairs(val, test)
+    report = run("labelled_pairs", val, test, Standard(resamples=100, published_threshold=threshold))
+    plain = run("labelled_pairs", val, test)
     metrics, said = report.metrics["test"], test.score >= threshold
     assert metrics["published_threshold"] == threshold
     assert metrics["accuracy_at_published_threshold"] == np.mean(said == test.label)
@@ -159,20 +177,23 @@ def test_a_published_threshold_is_judged_beside_that_of_validation_and_changes_n
         low, high = report.intervals["test"][name]
         assert low < metrics[name] < high
     assert {n: v for n, v in metrics.items() if "published" not in n} == plain.metrics["test"]
-    assert report.decision == plain.decision
-    assert EVALUATOR.decide("labelled_pairs", val) == report.decision
 
 
 def test_inputs_that_cannot_be_evaluated_are_refused():
     val = pairs(1)
     with pytest.raises(ValueError, match="both classes"):
-        EVALUATOR.labelled_pairs(val, ScoredPairs(val.score, np.ones(len(val))))
+        run("labelled_pairs", val, ScoredPairs(val.score, np.ones(len(val))))
     with pytest.raises(ValueError, match="both classes"):
-        EVALUATOR.graded_pairs(graded(1), graded(2), positive_grade=9.0)
+        EVALUATOR.selection.decide("graded_pairs", graded(1), positive_grade=9.0)
+    with pytest.raises(ValueError, match="both classes"):
+        EVALUATOR.graded_pairs(graded(1), graded(2), decision=decided("graded_pairs", graded(1)), positive_grade=9.0)
     with pytest.raises(ValueError, match="val has the groups"):
-        EVALUATOR.documents(news(1), DocumentVectors(news(2).left, news(2).left, {"story": news(2).groups["story"]}))
+        run("documents", news(1), DocumentVectors(news(2).left, news(2).left, {"story": news(2).groups["story"]}))
+    for call in (EVALUATOR.selection.primary_value, EVALUATOR.selection.decide):
+        with pytest.raises(ValueError, match="does not go with ScoredPairs"):
+            call("documents", val)
     with pytest.raises(ValueError, match="does not go with ScoredPairs"):
-        EVALUATOR.primary_value("documents", val)
+        run("documents", val, val, decision=decided("labelled_pairs", val))
     with pytest.raises(ValueError, match=r"primary\.labelled_pairs must be one of"):
         Standard(primary={"documents": "auroc_category", "labelled_pairs": "f1", "graded_pairs": "pearson"})
 

@@ -9,9 +9,10 @@ from hydra.utils import instantiate
 from torch.nn.functional import normalize
 
 from twicetold.encoding import SparseRows
+from twicetold.model_folder import load_scorer
 from twicetold.models.siamese_cnn import SiameseCnn
 from twicetold.models.siamese_lstm import SiameseLstm
-from twicetold.scoring import load_scorer, score_pairs
+from twicetold.scoring import score_pairs
 
 LSTM = {
     "embedding": 6,
@@ -111,7 +112,8 @@ def test_pretrained_vectors_are_the_first_weights_frozen_or_tuned(frozen, vector
 def test_a_model_with_pretrained_vectors_is_loaded_without_their_file(vectors, composed, questions, tmp_path):
     from omegaconf import OmegaConf
 
-    from twicetold.training.cell import Parts, Places, train_cell
+    from twicetold.training.cell import train_cell
+    from twicetold.training.parts import Parts, Places
     from twicetold.training.schedule import Runtime, Schedule
 
     overrides = [
@@ -129,7 +131,7 @@ def test_a_model_with_pretrained_vectors_is_loaded_without_their_file(vectors, c
         objective=instantiate(cfg.objective),
         make_optimizer=instantiate(cfg.optimizer),
         schedule=Schedule(**cfg.trainer),
-        evaluator=instantiate(cfg.evaluator),
+        selection=instantiate(cfg.evaluator).selection,
     )
     trained = train_cell(
         questions,

@@ -16,7 +16,7 @@ PAIR = ((0, 3), (3, 5))  # entries of the first two
 @pytest.fixture(params=[0, 3], ids=["one embedding for both", "some of it for the network alone"])
 def model(request):
     torch.manual_seed(0)
-    settings = {"spread": 0.5, "input_dropout": 0.0, "head": [6], "dropout": 0.3, "sharpness": 2.0}
+    settings = {"init_std": 0.5, "input_dropout": 0.0, "head": [6], "dropout": 0.3, "sharpness": 2.0}
     return StaticMlp(width=5, embedding=4, own=request.param, **settings).eval()
 
 

@@ -43,7 +43,7 @@ def test_search_has_a_row_for_each_model_with_vectors_and_columns_in_order_of_ra
     cells = [
         add(project, "questions", "bm25", SEARCH),
         add(project, "questions", "dae", {**SEARCH, "index_recall_at_10": 0.71, "index_agreement_at_10": 0.98}),
-        add(project, "questions", "cross", {}),
+        add(project, "questions", "re2", {}),
     ]
     table = page(project, cells).split("Search in the whole corpus</h3>")[1].split("</table>")[0]
     heads = re.findall(r'<th scope="col">([^<]+)<', table)

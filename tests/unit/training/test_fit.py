@@ -15,8 +15,8 @@ from safetensors.torch import load_file
 
 from twicetold.examples.batches import EpochBatches, LabelledPairs, LabelledTexts, train_loader
 from twicetold.features.bag_of_words import BagOfWords
-from twicetold.models.cross import Re2
 from twicetold.models.dae import DenoisingAutoencoder
+from twicetold.models.re2 import Re2
 from twicetold.models.static_mlp import StaticMlp
 from twicetold.objectives.denoising_triplet import DenoisingTriplet
 from twicetold.objectives.info_nce import InfoNce
@@ -58,7 +58,7 @@ def table_learner(corpus, make_optimizer):
     """A table of which a batch has few rows."""
     rows = BagOfWords().fit(corpus.texts_of("train")).transform(corpus.texts.to_pylist())
     torch.manual_seed(0)
-    settings = {"embedding": 6, "own": 2, "spread": 0.5, "input_dropout": 0.0, "head": [8], "dropout": 0.1}
+    settings = {"embedding": 6, "own": 2, "init_std": 0.5, "input_dropout": 0.0, "head": [8], "dropout": 0.1}
     encoder = StaticMlp(width=rows.width, sharpness=2.0, **settings)
 
     def validate(encoder):
@@ -191,8 +191,8 @@ def test_bf16_trains(news, tmp_path):
 
 def test_a_family_of_pairs_alone_says_that_an_objective_of_vectors_moves_nothing(questions, tmp_path):
     rows = BagOfWords().fit(questions.texts_of("train")).transform(questions.texts.to_pylist())
-    settings = {"embedding": 4, "spread": 0.1, "hidden": 4, "blocks": 1, "layers": 1, "window": 3}
-    encoder = Re2(width=rows.width, dropout=0.0, sharpness=5.0, **settings)
+    settings = {"embedding": 4, "init_std": 0.1, "hidden": 4, "blocks": 1, "layers": 1, "window": 3}
+    encoder = Re2(width=rows.width, dropout=0.0, scale=5.0, **settings)
     softmax = InfoNce(
         temperature=0.1,
         similarity="cosine",

@@ -13,30 +13,23 @@ Yang, Zhang, Gao, Ji and Chen, Simple and Effective Text Matching with Richer Al
     x₁ = e                                 embedded words
     x₂ = [e; o₁],  x_n = [e; (o_{n−1} + o_{n−2}) / √2]
 
-The last block's o is pooled by its maximum and its mean over each text, to u and v, and a network compares them. Beside
-the paper's network stands the cosine of the two texts' mean word vectors, which is what a text can give alone:
+The last block's o is pooled by its maximum and its mean over each text, to u and v, and a network compares them. To
+the paper's network is added the cosine of the two texts' mean word vectors:
 
     s = a · cos(ē_left, ē_right) + H([u + v; |u − v|; u ∘ v])    log-odds of "says the same"
 
-Other than in the paper, the score does not depend on which text is left: H sees u + v where theirs has u and v. A word
-that the other text has as well is marked by a vector of its own (Brahma, REGMAPR, arXiv:1808.04343). And its embedding
+Unlike in the paper, the score does not depend on which text is left: H sees u + v where theirs has u and v. To a word
+that the other text has as well, a learnt vector is added (Brahma, REGMAPR, arXiv:1808.04343). The embedding of a word
 is the mean over the word and its letter n-grams, as in fastText, if the featuriser gives those; pretrained vectors, if
-it gives those too, stay as they are and join e.
+it gives those too, are not trained and are concatenated to e.
 
-Words one by one generalise, whole texts are known by heart sooner: another family that reads the text as a bag may
-judge beside RE2 (`beside`), in a committee of two, as wide and deep networks do together (Cheng et al., DLRS 2016,
-arXiv:1606.07792). There they share one loss; here each has its own, or the one that learns faster leaves the other
-nothing to learn.
-
-There is no vector for a text to search by: pairs only.
+The score is made from both texts at once, so a text has no vector to search by: pairs only.
 
 Shape letters: B texts or pairs, V columns, C columns that are words, W words of a batch, E embedding, G pretrained and
 H hidden dimensions, D dimensions of a block's input.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -46,10 +39,9 @@ from torch.nn.functional import cosine_similarity, embedding, gelu, linear
 
 from twicetold.encoding import UNKNOWN_TOKEN, Encoding, Extra, SparseRows
 from twicetold.layers.alignment import Alignment, Facing
-from twicetold.layers.committee import Committee
 from twicetold.layers.dropout import dropout
 from twicetold.layers.first_layer import product
-from twicetold.layers.hashing import columns, word_rows
+from twicetold.layers.hashing import word_rows
 from twicetold.layers.pooling import Pooling
 from twicetold.layers.sequence import RaggedConvolution, with_known_token
 
@@ -73,71 +65,19 @@ class Words(Extra):
     """(B,) which texts have a known word."""
 
 
-class Cross(Committee):
-    """RE2, by itself or beside a family that reads the text as a bag.
-
-    Args:
-        width: V, number of columns.
-        bag: how many columns, the first ones, are a bag's; what follows is the words.
-        beside: from the width of the bag to the family beside RE2, or None.
-        further: of RE2, see there.
-
-    Raises:
-        ValueError: if there is one beside, and no bag for it to read.
-    """
-
-    def __init__(
-        self, *, width: int, bag: int = 0, beside: Callable[..., nn.Module] | None = None, **further: Any
-    ) -> None:
-        members: list[nn.Module] = [Reading(Re2(width=width - bag, **further), bag, width)]
-        if beside is not None:
-            if not bag:
-                raise ValueError(
-                    "encoder.beside reads a bag, and the features have none: choose features=bag_and_words, or "
-                    "encoder.beside=null"
-                )
-            members.append(Reading(beside(width=bag), 0, bag))
-        super().__init__(members)
-
-
-class Reading(nn.Module):
-    """An encoder that sees some of the columns alone.
-
-    Args:
-        encoder: of so many columns.
-        start: the first of them.
-        end: the one after the last.
-    """
-
-    def __init__(self, encoder: nn.Module, start: int, end: int) -> None:
-        super().__init__()
-        self.encoder: Any = encoder
-        self.bounds = (start, end)
-
-    def encode(self, features: SparseRows) -> Encoding:
-        """What the encoder makes of its columns."""
-        encoding: Encoding = self.encoder.encode(columns(features, *self.bounds))
-        return encoding
-
-    def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
-        """(B,) what the encoder scores."""
-        scores: Tensor = self.encoder.score(left, right)
-        return scores
-
-
 class Re2(nn.Module):
     """Embeddings, blocks of encoder, alignment and fusion, pooling, prediction.
 
     Args:
         width: V, number of columns.
         embedding: E, dimensions of a word's vector.
-        spread: deviation of its entries at the start.
+        init_std: standard deviation of its entries at the start.
         hidden: H, of every layer.
         blocks: how often the texts are aligned.
         layers: convolutions of a block's encoder.
         window: words that a convolution sees, an odd number.
         dropout: share of a layer's inputs that a training step leaves out.
-        sharpness: a at the start of training.
+        scale: a at the start of training.
         given: G, dimensions of the pretrained vectors; 0 for none.
         counts: (C,) one for each column that is a word, how often train has it; the others are n-grams, and follow
             their word. None: all are words.
@@ -152,20 +92,20 @@ class Re2(nn.Module):
         *,
         width: int,
         embedding: int,
-        spread: float,
+        init_std: float,
         hidden: int,
         blocks: int,
         layers: int,
         window: int,
         dropout: float,
-        sharpness: float,
+        scale: float,
         given: int = 0,
         counts: Int64[np.ndarray, " C"] | None = None,
         vectors: Float[np.ndarray, "C G"] | None = None,
     ) -> None:
         super().__init__()
         self.words = width if counts is None else len(counts)
-        self.table = nn.Parameter(torch.randn(width, embedding) * spread)
+        self.table = nn.Parameter(torch.randn(width, embedding) * init_std)
         if counts is not None:  # a word that train lacks would keep what it begins with
             self.table.data[: len(counts)][torch.from_numpy(np.asarray(counts) == 0)] = 0
         self.given: Tensor
@@ -177,7 +117,7 @@ class Re2(nn.Module):
         self.mean, self.most, self.average = (
             Pooling(*how) for how in (("mean", embedding), ("max", hidden), ("mean", hidden))
         )
-        self.sharpness = nn.Parameter(torch.tensor(sharpness))
+        self.scale = nn.Parameter(torch.tensor(scale))
         self.predict = nn.Sequential(
             nn.Dropout(dropout),
             nn.Linear(6 * hidden, 2 * hidden),
@@ -190,8 +130,7 @@ class Re2(nn.Module):
     def encode(self, features: SparseRows) -> Encoding:
         """The mean of the words' vectors, (B, E), and the words themselves, from which the score is made.
 
-        Nothing searches by the mean, so no objective moves it: a softmax over the batch would draw RE2 to what the
-        family beside it learns.
+        The mean is detached: nothing searches by it, so no objective on single texts trains it.
         """
         entries, offsets = word_rows(features, self.words)
         vectors = product(entries, self.table, but=UNKNOWN_TOKEN)  # sparse (W, V) -> (W, E)
@@ -217,7 +156,7 @@ class Re2(nn.Module):
         u, v = torch.cat([self.most(last, offsets), self.average(last, offsets)], 1).chunk(2)  # (W, H) -> 2 (B, 2 H)
         compared: Tensor = self.predict(torch.cat([u + v, (u - v).abs(), u * v], 1)).squeeze(1)  # (B, 6 H) -> (B,)
         alike = cosine_similarity(one.mean, other.mean, dim=1)
-        scores: Tensor = (self.sharpness * alike + compared.float()) * (one.known & other.known)
+        scores: Tensor = (self.scale * alike + compared.float()) * (one.known & other.known)
         return scores
 
 
@@ -225,8 +164,8 @@ class Block(nn.Module):
     """Encoder, alignment and fusion.
 
     Args:
-        size: D, of what comes in.
-        hidden: H, of what comes out.
+        size: D, of the input.
+        hidden: H, of the output.
         layers: convolutions.
         window: words that a convolution sees.
         dropout: share of a layer's inputs that a training step leaves out.
@@ -298,7 +237,7 @@ def _given(vectors: Float[np.ndarray, "C G"] | None, words: int, size: int) -> F
             f"the pretrained vectors have {vectors.shape[1]} dimensions for each of {vectors.shape[0]} words, but the "
             f"encoder wants {size} for each of {words}: set encoder.given={vectors.shape[1]}"
         )
-    return torch.tensor(vectors, dtype=torch.float32)  # a copy: each member of a committee is saved by itself
+    return torch.tensor(vectors, dtype=torch.float32)
 
 
 def _identity(words: SparseRows) -> Int64[Tensor, " W"]:

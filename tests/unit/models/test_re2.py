@@ -1,7 +1,5 @@
 """RE2: each layer against the paper's formula, and what a pair's score may depend on."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 import torch
@@ -9,16 +7,10 @@ from hydra.utils import instantiate
 from torch.nn.functional import cosine_similarity, gelu, pad
 
 from twicetold.encoding import SparseRows
-from twicetold.features.bag_and_words import BagAndWords
-from twicetold.features.word_grams import WordGrams
-from twicetold.features.word_hashing import WordHashing
-from twicetold.layers.committee import members_of
-from twicetold.layers.hashing import columns
-from twicetold.models.cross import Cross, Fusion, Re2
-from twicetold.models.static_mlp import StaticMlp
+from twicetold.models.re2 import Fusion, Re2
 from twicetold.scoring import score_pairs
 
-SMALL = {"embedding": 6, "spread": 0.4, "hidden": 5, "layers": 2, "window": 3, "dropout": 0.2, "sharpness": 5.0}
+SMALL = {"embedding": 6, "init_std": 0.4, "hidden": 5, "layers": 2, "window": 3, "dropout": 0.2, "scale": 5.0}
 GIVEN = np.random.default_rng(0).normal(size=(9, 2)).astype(np.float32) * (np.arange(9) % 3 > 0)[:, None]
 LEFT = [[1, 2, 3], [4], [5, 5, 1, 2, 0, 3, 7], [], [0, 0], [6, 1]]
 RIGHT = [[3, 2], [4, 8, 1, 1], [2], [5], [1, 2], [0]]
@@ -73,7 +65,7 @@ def naive_score(encoder, left, right):
         inputs = [torch.cat(both, 1) for both in zip(embedded, earlier)]
     u, v = (torch.cat([o.amax(0), o.mean(0)]) for o in outputs[-1])
     compared = encoder.predict(torch.cat([u + v, (u - v).abs(), u * v])).squeeze()
-    return encoder.sharpness * cosine_similarity(*(table[text].mean(0) for text in (left, right)), dim=0) + compared
+    return encoder.scale * cosine_similarity(*(table[text].mean(0) for text in (left, right)), dim=0) + compared
 
 
 @pytest.mark.parametrize("given", [{}, {"given": 2, "vectors": GIVEN}], ids=["learnt", "learnt and given"])
@@ -164,35 +156,9 @@ def test_a_word_that_train_lacks_begins_at_zero_and_its_n_grams_do_not():
     assert [bool(row.any()) for row in table] == [False, True, False, True, *[True] * 5]
 
 
-BESIDE = {"embedding": 4, "own": 2, "spread": 0.5, "input_dropout": 0.0, "head": [6], "dropout": 0.0, "sharpness": 2.0}
-TRAIN = ["the cat sat", "a cat ran", "the cat ran far"]
-
-
-def test_the_score_is_the_mean_of_re2_on_the_words_and_a_family_beside_it_on_the_bag():
-    featuriser = BagAndWords(WordHashing(), WordGrams()).fit(TRAIN)
-    torch.manual_seed(0)
-    encoder = Cross(**featuriser.shape, blocks=1, beside=partial(StaticMlp, **BESIDE), **SMALL).eval()
-    rows, bag = featuriser.transform([*TRAIN, "a dog"]), featuriser.shape["bag"]
-    left, right = np.array([0, 0, 1, 2]), np.array([1, 2, 3, 2])
-
-    def scores(member, *bounds):
-        with torch.no_grad():
-            sides = (member.encode(columns(rows.gather(side), *bounds)) for side in (left, right))
-            return member.score(*sides).numpy()
-
-    re2, beside = (member.encoder for member in members_of(encoder))
-    expected = (scores(re2, bag, rows.width) + scores(beside, 0, bag)) / 2
-    np.testing.assert_allclose(score_pairs(encoder, rows, left, right), expected, rtol=1e-5)
-
-
-def test_a_family_beside_it_needs_a_bag_to_read():
-    with pytest.raises(ValueError, match=r"features=bag_and_words, or encoder.beside=null"):
-        Cross(width=9, blocks=1, beside=partial(StaticMlp, **BESIDE), **SMALL)
-
-
 @pytest.mark.parametrize("features", ["words", "subwords", "word_grams"])
 def test_any_sequence_will_do(features, composed, news):
-    cfg = composed("train", "data=toy_news", "model=cross", f"features={features}", "encoder.beside=null")
+    cfg = composed("train", "data=toy_news", "model=re2", f"features={features}")
     featuriser = instantiate(cfg.features).fit(news.texts_of("train"))
     rows = featuriser.transform(news.texts.to_pylist())
     encoder = instantiate(cfg.encoder, **featuriser.shape).eval()

@@ -1,0 +1,36 @@
+"""Data for a script that a person starts: prepared by the same stages as in the pipeline, where they are not current."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf
+
+from twicetold.data.corpus import Corpus
+from twicetold.data.freshness import corpus_is_current, triplets_are_current
+
+OF_DATA = ("data.", "data@", "paths.", "profile=")
+"""Beginnings of the overrides that the data stages get as well."""
+
+
+def prepare_data(cfg: DictConfig) -> None:
+    """Run `download`, `prepare` and `mine`, or `mine` alone, unless corpus and triplets are what the config asks for.
+
+    Raises:
+        ValueError: if a stage fails.
+    """
+    data = OmegaConf.to_container(cfg.data, resolve=True)
+    processed, triplets = (Path(root, cfg.data.name) for root in (cfg.paths.processed, cfg.paths.triplets))
+    if not corpus_is_current(processed, data):
+        stages = ["download", "prepare", "mine"]
+    elif not triplets_are_current(triplets, Corpus.load(processed), label=cfg.data.label):  # prepare ran alone
+        stages = ["mine"]
+    else:
+        return
+    choice, overrides = HydraConfig.get().runtime.choices.data, HydraConfig.get().overrides.task
+    further = [override for override in overrides if override.lstrip("+~").startswith(OF_DATA)]
+    for stage in stages:
+        command = [sys.executable, str(Path(__file__).with_name(f"{stage}.py")), f"data={choice}", *further]
+        if subprocess.run(command, check=False).returncode:
+            raise ValueError(f"{stage} of {choice} failed, see above")

@@ -1,0 +1,81 @@
+"""Make an ensemble of trained models: `ensemble.py data=quora_wang members=[re2,static_mlp]`.
+
+A member is a family, whose run `runs/<data>-<family>-<seed>` is read, or a run folder. By hand, an ensemble is evaluated
+by `evaluate.py -cn ensemble` with the same settings.
+"""
+
+import os
+import time
+from pathlib import Path
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf
+
+from recipe import selection_of
+from twicetold import layout, tracking
+from twicetold.command_line import help_for
+from twicetold.data.corpus import Corpus
+from twicetold.ensemble import make_ensemble
+from twicetold.errors import readable_errors
+from twicetold.features.cache import cached_rows
+from twicetold.files import write_json
+from twicetold.identity import Identity
+from twicetold.model_folder import load_members, names_of, save_ensemble
+
+
+@hydra.main(version_base="1.3", config_path="../conf", config_name="ensemble")
+def main(cfg: DictConfig) -> float:
+    with readable_errors():
+        return ensemble(cfg, Path(HydraConfig.get().runtime.output_dir))
+
+
+def ensemble(cfg: DictConfig, out: Path) -> float:
+    started = time.perf_counter()
+    processed = Path(cfg.paths.processed, cfg.data.name)
+    corpus, config = Corpus.load(processed), OmegaConf.to_container(cfg, resolve=True)
+    models = models_of(cfg)
+    members = load_members(models, corpus)
+    who = Identity.of_ensemble(config, processed, models)
+    settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin=cfg.origin)
+    with tracking.start(settings, experiment=who.data, name=who.run_name, tags=who.tags, params=who.learning) as run:
+        run.log_dataset(who.data, context="training", digest=who.data_digest, source=f"{processed}", counts=corpus.card)
+        rows_of = cached_rows(corpus, Path(cfg.paths.features), key=who.feature_key)
+        made, metric, value = make_ensemble(members, corpus, selection_of(cfg), rows_of)
+        if cfg.origin != "dvc":  # measurements of a model that was here before
+            for file in layout.EVALUATION:
+                (out / file).unlink(missing_ok=True)
+        data = {"name": corpus.name, "train": corpus.train_digest()}
+        save_ensemble(out / layout.MODEL, made, models, metric=metric, value=value, data=data)
+        write_json(out / layout.OBSERVED, {"train_seconds": time.perf_counter() - started})
+        run.log_metrics({f"val/{metric}": value})
+        run.log_text(OmegaConf.to_yaml(cfg, resolve=True, sort_keys=True), "config.yaml")
+        run.log_model(out / layout.MODEL, input_example=corpus.example())
+    print(f"{who.data} {who.run_name}: val {metric} {value:.4f} of {' and '.join(members)}")
+    if cfg.origin != "dvc":
+        print(f"the model is in {os.path.relpath(out / layout.MODEL)}")
+    return value
+
+
+def models_of(cfg: DictConfig) -> dict[str, Path]:
+    """The model folder of each member, by name.
+
+    Raises:
+        ValueError: if `members` is no list of names, or two are of one name.
+    """
+    members = OmegaConf.to_container(cfg.members) if OmegaConf.is_list(cfg.members) else cfg.members
+    if not isinstance(members, list) or not all(isinstance(member, str) for member in members):
+        raise ValueError(f"members must be a list of families or run folders, [re2,static_mlp] say; got {members!r}")
+    runs = [
+        Path(member) if "/" in member else Path(cfg.paths.runs, layout.cell(cfg.data.name, member, cfg.seed))
+        for member in members
+    ]
+    models = {name: run / layout.MODEL for name, run in zip(names_of(members), runs, strict=True)}
+    if len(models) < len(members):
+        raise ValueError(f"members must have different names; got {members}")
+    return models
+
+
+if __name__ == "__main__":
+    help_for("data=toy_questions", "members=[tfidf,static]")
+    main()

@@ -1,0 +1,99 @@
+"""Selection on validation: the primary metric, and the decision (threshold and calibration).
+
+Training selects its epoch by the primary metric and stores the decision with the model; an ensemble does the same. The
+report of test (`evaluators`) is given the stored decision and chooses nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from twicetold.evaluation.all_pairs import BINS, named_counts, pair_counts, pair_histograms
+from twicetold.evaluation.decision import Decision, decide, decide_counts
+from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
+from twicetold.evaluation.pair_metrics import pearson, spearman
+from twicetold.evaluation.ranking import ScoreCounts
+
+PRIMARY = {"documents": "auroc_category", "labelled_pairs": "auroc", "graded_pairs": "pearson"}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is selected by, on validation.
+
+    Args:
+        primary: kind of data -> primary metric. Documents whose only group is another one use that group.
+        bins: steps over the score range at which all-pairs measures tell scores apart.
+
+    Raises:
+        ValueError: if a primary metric is not one of those that its kind of data has.
+    """
+
+    primary: Mapping[str, str] = field(default_factory=lambda: dict(PRIMARY))
+    bins: int = BINS
+
+    def __post_init__(self) -> None:
+        expected = {"documents": ("auroc_",), "labelled_pairs": ("auroc",), "graded_pairs": ("pearson", "spearman")}
+        for kind, metrics in expected.items():
+            name = self.primary.get(kind, "missing")
+            if not (name.startswith(metrics) if kind == "documents" else name in metrics):
+                raise ValueError(f"primary.{kind} must be one of {metrics} (auroc_ and a group's name), got {name!r}")
+
+    def primary_value(self, kind: str, val: DocumentVectors | ScoredPairs) -> tuple[str, float]:
+        """Name and value of the primary metric, and nothing else: cheap enough for every epoch.
+
+        Raises:
+            ValueError: if the metric is undefined on `val`, or `kind` is unknown or does not fit it.
+        """
+        match kind, val:
+            case "documents", DocumentVectors():
+                group = self.primary_group(val)
+                one = DocumentVectors(val.left, val.right, {group: val.groups[group]})
+                return f"auroc_{group}", pair_counts(one, bins=self.bins)[group].auroc()
+            case "labelled_pairs", ScoredPairs():
+                return self.primary[kind], ScoreCounts.of(val.score, val.label).auroc()
+            case "graded_pairs", ScoredPairs():
+                correlation = {"pearson": pearson, "spearman": spearman}[self.primary[kind]]
+                return self.primary[kind], correlation(val.score, val.label)
+        raise ValueError(misfit(kind, val))
+
+    def decide(self, kind: str, val: DocumentVectors | ScoredPairs, *, positive_grade: float | None = None) -> Decision:
+        """The threshold with the highest accuracy (documents: F1 of the primary group), and Platt's calibration.
+
+        Args:
+            kind: of data.
+            val: the validation split.
+            positive_grade: graded pairs of at least this grade are duplicates.
+
+        Raises:
+            ValueError: if only one class occurs, or `kind` is unknown or does not fit `val`.
+        """
+        match kind, val:
+            case "documents", DocumentVectors():
+                counts = named_counts(pair_histograms(val, bins=self.bins))
+                return decide_counts(counts[self.primary_group(val)], aim="f1")
+            case "labelled_pairs", ScoredPairs():
+                return decide(val.score, val.label)
+            case "graded_pairs", ScoredPairs() if positive_grade is not None:
+                return decide(val.score, val.label >= positive_grade)
+        raise ValueError(misfit(kind, val))
+
+    def primary_group(self, vectors: DocumentVectors) -> str:
+        """The group of documents that the primary metric is of.
+
+        Raises:
+            ValueError: if the documents have several groups, and none is of that name.
+        """
+        wanted = self.primary["documents"].removeprefix("auroc_")
+        if wanted in vectors.groups:
+            return wanted
+        if len(vectors.groups) == 1:
+            return next(iter(vectors.groups))
+        raise ValueError(f"evaluator.primary.documents names {wanted!r}, but the groups are {sorted(vectors.groups)}")
+
+
+def misfit(kind: str, inputs: object) -> str:
+    """The message for inputs that are not of this kind of data."""
+    return (
+        f"kind {kind!r} does not go with {type(inputs).__name__}; kinds are {sorted(PRIMARY)}, "
+        "and graded pairs need a positive grade"
+    )

@@ -1,0 +1,51 @@
+"""Every family trains, and is the same model when it is saved and loaded."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from omegaconf import OmegaConf
+
+from twicetold.mining import random
+from twicetold.model_folder import load_scorer
+from twicetold.training.cell import train_cell
+from twicetold.training.parts import Places
+from twicetold.training.schedule import Runtime
+
+MODELS = sorted(p.stem for p in (Path(__file__).parents[2] / "conf/model").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_family_trains_and_a_saved_model_gives_the_same_scores(model, composed, questions, parts_of, tmp_path):
+    cfg = composed("train", "data=toy_questions", f"model={model}", "trainer.epochs=1")
+    sentences = [text.replace(" story", ". Story") for text in questions.texts.to_pylist()]  # as inverse cloze needs
+    corpus = replace(questions, texts=pa.array(sentences))
+    places = Places(*(tmp_path / name for name in ("triplets", "features", "checkpoints")))
+    strategy = cfg.examples.get("strategy", "random")
+    random.mine(corpus, seed=0, label="cluster", per_anchor=2).save(places.triplets / f"{strategy}.parquet")
+    trained = train_cell(
+        corpus,
+        parts_of(cfg),
+        seed=0,
+        feature_key="key",
+        places=places,
+        runtime=Runtime(accelerator="cpu", workers=0, progress=False),
+        on_epoch=lambda metrics, epoch: None,
+    )
+    settings = {name: OmegaConf.to_container(cfg[name], resolve=True) for name in ("features", "encoder")}
+    trained.save(tmp_path / "model", **settings, data={"name": cfg.data.name, "train": "0"})
+    sides = sentences[:10], sentences[10:20]
+    scores = load_scorer(tmp_path / "model").score(*sides)
+    np.testing.assert_array_equal(scores, trained.scorer.score(*sides))
+    assert len(np.unique(scores)) > 1
+
+
+@pytest.mark.parametrize("setting", ["gradient_clip=1.0", "warmup_steps=10", "decay=linear", "micro_batch=8"])
+def test_a_solver_refuses_settings_of_gradient_descent(setting, composed, parts_of):
+    cfg = composed("train", "data=toy_questions", "model=film", f"trainer.{setting}")
+    with pytest.raises(
+        ValueError, match=f"trainer.{setting.split('=')[0]}: the solver Film sets the weights by itself"
+    ):
+        parts_of(cfg)
