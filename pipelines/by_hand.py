@@ -1,4 +1,4 @@
-"""Data for a script that a person starts: prepared by the same stages as in the pipeline, where they are not current."""
+"""Data for a script that a person starts: made by the stages of the pipeline where they are missing or not current."""
 
 import subprocess
 import sys

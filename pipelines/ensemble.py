@@ -1,7 +1,7 @@
 """Make an ensemble of trained models: `ensemble.py data=quora_wang members=[re2,static_mlp]`.
 
-A member is a family, whose run `runs/<data>-<family>-<seed>` is read, or a run folder. By hand, an ensemble is evaluated
-by `evaluate.py -cn ensemble` with the same settings.
+A member is a family, whose run `runs/<data>-<family>-<seed>` is read, or a run folder. To evaluate an ensemble by hand:
+`evaluate.py -cn ensemble` with the same settings.
 """
 
 import os

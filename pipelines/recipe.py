@@ -1,13 +1,18 @@
-"""From a composed configuration to the parts of a training."""
+"""From a composed configuration to the parts of a training, and to where it is tracked."""
 
+from pathlib import Path
 from typing import Any
 
+from hydra.core.hydra_config import HydraConfig
 from hydra.errors import InstantiationException
+from hydra.types import RunMode
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
+from twicetold import tracking
 from twicetold.augmentation.augment import Augmentation
 from twicetold.evaluation.selection import Selection
+from twicetold.identity import Identity
 from twicetold.training.parts import Parts
 from twicetold.training.schedule import Schedule
 
@@ -49,3 +54,14 @@ def parts_of(cfg: DictConfig) -> Parts:
 def selection_of(cfg: DictConfig) -> Selection:
     """The keys of the evaluator that training reads."""
     return Selection(OmegaConf.to_container(cfg.evaluator.primary), cfg.evaluator.bins)
+
+
+def tracking_of(cfg: DictConfig, who: Identity) -> tuple[tracking.Settings, str | None]:
+    """Where to track, and the parent run of a sweep's job."""
+    sweep = HydraConfig.get().mode == RunMode.MULTIRUN
+    settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin="sweep" if sweep else cfg.origin)
+    if not sweep:
+        return settings, None
+    folder = Path(HydraConfig.get().sweep.dir)
+    name = f"sweep {folder.name}"
+    return settings, tracking.sweep_parent(settings, experiment=who.data, sweep_id=str(folder), name=name)

@@ -7,11 +7,10 @@ from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from by_hand import prepare_data
-from recipe import parts_of
+from recipe import parts_of, tracking_of
 from twicetold import layout, tracking
 from twicetold.command_line import help_for
 from twicetold.data.corpus import Corpus
@@ -39,8 +38,15 @@ def train(cfg: DictConfig, out: Path) -> float:
     who = Identity.of(config, processed, triplets)
     checkpoints = Path(cfg.paths.checkpoints, who.fingerprint)
     settings, parent = tracking_of(cfg, who)
-    started = {"name": who.run_name, "tags": who.tags, "params": who.learning, "resumed": checkpoints.is_dir()}
-    with tracking.start(settings, experiment=who.data, parent=parent, **started) as run:
+    with tracking.start(
+        settings,
+        experiment=who.data,
+        name=who.run_name,
+        tags=who.tags,
+        params=who.learning,
+        parent=parent,
+        resumed=checkpoints.is_dir(),
+    ) as run:
         run.log_dataset(who.data, context="training", digest=who.data_digest, source=f"{processed}", counts=corpus.card)
         trained = train_cell(
             corpus,
@@ -66,26 +72,18 @@ def train(cfg: DictConfig, out: Path) -> float:
     return value
 
 
-def tracking_of(cfg: DictConfig, who: Identity) -> tuple[tracking.Settings, str | None]:
-    """Where to track, and the parent run of a sweep's job."""
-    sweep = HydraConfig.get().mode == RunMode.MULTIRUN
-    settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin="sweep" if sweep else cfg.origin)
-    if not sweep:
-        return settings, None
-    folder = Path(HydraConfig.get().sweep.dir)
-    named = {"sweep_id": str(folder), "name": f"sweep {folder.name}"}
-    return settings, tracking.sweep_parent(settings, experiment=who.data, **named)
-
-
 def save(trained: Trained, out: Path, config: dict[str, Any], corpus: Corpus) -> None:
     """Write the model; measurements of a model that was there before are removed (DVC does that by itself)."""
     if config["origin"] != "dvc":
         for file in layout.EVALUATION:
             (out / file).unlink(missing_ok=True)
-    data = {"name": corpus.name, "train": corpus.train_digest()}
-    seen = pretrained_on(config)
-    parts = {"features": config["features"], "encoder": config["encoder"]}
-    trained.save(out / layout.MODEL, **parts, data=data, pretrained_on=seen)
+    trained.save(
+        out / layout.MODEL,
+        features=config["features"],
+        encoder=config["encoder"],
+        data={"name": corpus.name, "train": corpus.train_digest()},
+        pretrained_on=pretrained_on(config),
+    )
 
 
 def observe(trained: Trained, out: Path, run: tracking.Run) -> None:

@@ -28,13 +28,14 @@ from twicetold.scoring import Scorer, TrainedModel
 STATIC = {"embedding": 4, "spread": 0.5, "input_dropout": 0.0}
 STATIC_MLP = {"embedding": 4, "own": 2, "init_std": 0.5, "input_dropout": 0.0, "head": [6], "dropout": 0.0}
 SELECTION = Selection()
+DECISION = Decision(0.5, 2.0, -1.0)
 
 
 @pytest.fixture
 def trained(questions):
     """From a kind of family, a seed and a decision to a model of the tiny questions."""
 
-    def _trained(kind, *, seed=0, decision=Decision(0.5, 2.0, -1.0), as_documents=False):
+    def _trained(kind, *, seed=0, decision=DECISION, as_documents=False):
         texts = questions.texts_of("train")
         torch.manual_seed(seed)
         if kind == "tfidf":
@@ -191,7 +192,7 @@ def test_a_saved_ensemble_holds_its_members_and_gives_the_same_scores(saved, que
 
 
 def test_a_member_without_a_model_or_of_another_split_is_refused(saved, questions, tmp_path):
-    with pytest.raises(FileNotFoundError, match="member two has no trained model in .*: train it first, or name"):
+    with pytest.raises(FileNotFoundError, match=r"member two has no trained model in .*: train it first, or name"):
         load_members({"one": saved("one"), "two": tmp_path / "two"}, questions)
     with pytest.raises(ValueError, match="member other was trained on another train split"):
         load_members({"other": saved("other", train="0" * 64)}, questions)

@@ -37,12 +37,13 @@ class ServedModel(PythonModel):  # type: ignore[misc]
         Returns:
             One row for each row of the input, with its index. For texts the column `embedding`, a list of numbers;
             lexical families, whose embeddings are as wide as the vocabulary, give the columns `indices` and `values`
-            of the entries that are not zero instead; a model that scores pairs only raises a TypeError. For pairs the columns `score` (higher is more alike),
+            of the entries that are not zero instead. For pairs the columns `score` (higher is more alike),
             `probability` (that both say the same) and `duplicate` (the decision at the threshold chosen on
             validation).
 
         Raises:
             ValueError: if the columns are other than these, or a value is not a string.
+            TypeError: for texts, if the model scores pairs only.
         """
         columns = [name for name in ("text", "left", "right") if name in model_input.columns]
         texts = {name: _strings(model_input[name]) for name in columns}

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from twicetold import layout
+from twicetold.data.corpus import Pairs
 from twicetold.data.freshness import corpus_is_current, own_file_digest, triplets_are_current
 from twicetold.mining import random
 
@@ -56,14 +57,8 @@ def test_triplets_of_the_same_train_texts_and_label_are_current(questions, tmp_p
     assert json.loads((folder / f"random{layout.TRIPLETS_CARD}").read_text())["label"] == "cluster"
     assert triplets_are_current(folder, questions, label="cluster")
     assert not triplets_are_current(folder, questions, label="story")
-    members = {**questions.members, "train": questions.members["train"][1:]}
-    pairs = {
-        **questions.pairs,
-        "train": replace(
-            questions.pairs["val"],
-            left=members["train"][:-1],
-            right=members["train"][1:],
-            label=questions.pairs["train"].label[1:],
-        ),
-    }
-    assert not triplets_are_current(folder, replace(questions, members=members, pairs=pairs), label="cluster")
+    train = questions.members["train"][1:]
+    labels = questions.pairs["train"].label[1:]
+    pairs = {**questions.pairs, "train": Pairs(train[:-1], train[1:], labels)}
+    other = replace(questions, members={**questions.members, "train": train}, pairs=pairs)
+    assert not triplets_are_current(folder, other, label="cluster")

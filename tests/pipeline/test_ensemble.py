@@ -1,0 +1,69 @@
+"""An ensemble by hand and from a rendered config, and that an evaluation reads the stored decision."""
+
+import json
+
+import pytest
+
+QUESTIONS = "toy_questions"
+MEMBERS = "members=[tfidf,binary_count]"
+RUN = f"runs/{QUESTIONS}-both-0"
+
+
+@pytest.fixture(scope="module")
+def lab(finished, tmp_path_factory):
+    """The project with two trained baselines on questions."""
+    lab = finished.copy(tmp_path_factory.mktemp("ensemble") / "lab")
+    for model in ("tfidf", "binary_count"):
+        folder = f"hydra.run.dir=runs/{QUESTIONS}-{model}-0"
+        lab.run("python", "pipelines/train.py", f"data={QUESTIONS}", f"model={model}", "tracking=off", folder)
+    return lab
+
+
+def decision_of(lab):
+    return lab.root / RUN / "model" / "decision.json"
+
+
+def test_an_ensemble_is_made_and_evaluated_from_a_rendered_config_as_by_hand(lab):
+    chosen = (f"data={QUESTIONS}", MEMBERS, "name=both", "tracking=off", f"hydra.run.dir={RUN}")
+    said = lab.run("python", "pipelines/ensemble.py", *chosen)
+    assert f"the model is in {RUN}/model" in said
+    lab.run("python", "pipelines/evaluate.py", "-cn", "ensemble", *chosen)
+    by_hand = json.loads((lab.root / RUN / "metrics.json").read_text())
+    assert by_hand["test"]["threshold"] == json.loads(decision_of(lab).read_text())["threshold"]
+
+    rendered = lab.root / "build/conf/train" / f"{QUESTIONS}-both-0.yaml"
+    rendered.write_text(lab.run("python", "pipelines/ensemble.py", *chosen[:-1], "--cfg", "job", "--resolve"))
+    from_file = ("-cd", "build/conf/train", "-cn", rendered.stem, "hydra.run.dir=runs/again")
+    quiet = ("hydra.output_subdir=null", "hydra/job_logging=stdout", "hydra/hydra_logging=none", "origin=dvc")
+    for stage in ("ensemble", "evaluate"):
+        lab.run("python", f"pipelines/{stage}.py", *from_file, *quiet)
+    assert json.loads((lab.root / "runs/again/metrics.json").read_text()) == by_hand
+    models = (lab.bytes_of(f"{folder}/model") for folder in (RUN, "runs/again"))
+    one, other = ({path.split("/model/")[1]: found for path, found in model.items()} for model in models)
+    assert one == other
+
+
+def test_an_evaluation_reports_the_threshold_that_is_stored_with_the_model(lab):
+    run = f"runs/{QUESTIONS}-tfidf-0"
+    stored = lab.root / run / "model" / "decision.json"
+    decision = json.loads(stored.read_text())
+    stored.write_text(json.dumps(decision | {"threshold": 0.123}))
+    choice = (f"data={QUESTIONS}", "model=tfidf", "tracking=off", f"hydra.run.dir={run}")
+    try:
+        lab.run("python", "pipelines/evaluate.py", *choice)
+    finally:
+        stored.write_text(json.dumps(decision))
+    metrics = json.loads((lab.root / run / "metrics.json").read_text())
+    assert {metrics[split]["threshold"] for split in ("val", "test")} == {0.123}
+
+
+def test_a_member_that_is_not_trained_or_members_that_are_no_list_are_answered(lab):
+    for members, answer in (
+        ("members=[tfidf,dssm]", "member dssm has no trained model in runs/toy_questions-dssm-0/model: train it first"),
+        ("members=tfidf", "members must be a list of families or run folders"),
+        ("members=[tfidf,runs/tfidf]", "members must have different names"),
+    ):
+        code, out = lab.attempt("python", "pipelines/ensemble.py", f"data={QUESTIONS}", members, "tracking=off")
+        assert code != 0
+        assert answer in out
+        assert "Traceback" not in out
