@@ -23,7 +23,8 @@ class Parts:
     """What a recipe chose.
 
     Raises:
-        ValueError: if there is augmentation or a schedule of gradient descent, and nothing is learnt by gradient descent.
+        ValueError: if there is augmentation or a schedule of gradient descent, and nothing is learnt by gradient
+            descent.
     """
 
     featuriser: Featuriser
