@@ -54,7 +54,7 @@ def folder(tmp_path):
 @pytest.fixture
 def served(scoring, folder):
     model = ServedModel()
-    model.load_context(types.SimpleNamespace(artifacts={"model": str(folder)}))
+    model.load_context(types.SimpleNamespace(artifacts={"model": str(folder), "code": "none"}))
     return lambda **columns: model.predict(None, pd.DataFrame(columns))
 
 
@@ -92,7 +92,7 @@ def test_one_sparse_row_is_one_row(served, scoring, monkeypatch):
 
 def test_rows_keep_the_index_of_the_input(served, scoring, folder):
     model = ServedModel()
-    model.load_context(types.SimpleNamespace(artifacts={"model": str(folder)}))
+    model.load_context(types.SimpleNamespace(artifacts={"model": str(folder), "code": "none"}))
     table = pd.DataFrame({"text": ["a", "b"]}, index=[7, 3])
     assert model.predict(None, table).index.tolist() == [7, 3]
 
@@ -151,4 +151,6 @@ def test_a_saved_model_works_in_another_process_from_another_place_with_its_own_
         "import twicetold; print(twicetold.__file__)"
     )
     done = subprocess.run([sys.executable, "-c", program, str(moved)], capture_output=True, text=True, cwd=tmp_path)
-    assert done.stdout.split("\n")[:2] == ["[4.0, 1.5]", str(moved / "code" / "twicetold" / "__init__.py")], done.stderr
+    code = moved / "artifacts" / "twicetold.zip" / "twicetold" / "__init__.py"
+    assert done.stdout.split("\n")[:2] == ["[4.0, 1.5]", str(code)], done.stderr
+    assert sum(path.is_file() for path in moved.rglob("*")) < 15

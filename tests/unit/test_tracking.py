@@ -447,6 +447,35 @@ def test_a_store_named_in_the_environment_keeps_its_artifacts_beside_the_databas
     assert list(Path.cwd().iterdir()) == []
 
 
+def test_several_processes_that_open_a_store_that_is_not_there_yet_are_all_tracked(tmp_path):
+    program = f"""
+import sys
+from pathlib import Path
+from twicetold.tracking import Settings, start
+import twicetold.tracking.store, mlflow.store.tracking.sqlalchemy_store  # imported now, so that all open it at once
+print("ready", flush=True)
+sys.stdin.read(1)
+settings = Settings(True, None, Path({str(tmp_path)!r}), "run")
+with start(settings, experiment="quora", name=sys.argv[1], tags={{"fingerprint": sys.argv[1]}}, params={{}}) as run:
+    assert run.tracked
+"""
+    environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
+    command = [sys.executable, "-c", program]
+    processes = [
+        subprocess.Popen([*command, str(n)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+        for n in range(4)
+    ]
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        process.stdin.write("x")
+        process.stdin.flush()
+    assert [process.wait(timeout=120) for process in processes] == [0] * 4
+    found = runs(Settings(True, None, tmp_path, "run"))
+    assert sorted(run.info.run_name for run in found) == ["0", "1", "2", "3"]
+    assert {run.info.status for run in found} == {"FINISHED"}
+
+
 def test_an_unknown_origin_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"origin must be one of .*, got 'cron'"):
         Settings(True, None, tmp_path, "cron")

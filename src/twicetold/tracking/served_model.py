@@ -1,11 +1,12 @@
 """The served model: texts to embeddings, or pairs of texts to score, probability and decision.
 
 MLflow keeps this file with every logged model and runs it to load the model (models from code: nothing is pickled).
-It works on the copy of the package that lies beside it, and on the model folder that a training wrote.
+It works on the copy of the package that was logged with it, a zip file, and on the model folder that a training wrote.
 
 Give it a table with the column `text`, or one with the columns `left` and `right`.
 """
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ class ServedModel(PythonModel):  # type: ignore[misc]
     """MLflow's interface to a `twicetold.scoring.TrainedModel`."""
 
     def load_context(self, context: Any) -> None:
-        """Load the model from the model folder that was logged."""
+        """Load the model from the model folder, by the code that was logged with it."""
+        sys.path.insert(0, context.artifacts["code"])
         from twicetold.model_folder import load_model
 
         self._model = load_model(Path(context.artifacts["model"]))

@@ -7,11 +7,14 @@ where it names a server, artifacts are the server's business.
 MLflow is imported on the first opening, not before: importing this module is free.
 """
 
+import fcntl
 import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from twicetold.files import write_file
 
 ORIGINS = ("dvc", "sweep", "run")
 SQLITE = "sqlite:///"
@@ -93,14 +96,34 @@ def open_store(settings: Settings, experiment: str) -> Store:
     uri = address(settings)
     location = None
     if uri.startswith(SQLITE):
-        folder = Path(uri.removeprefix(SQLITE)).resolve().parent
-        folder.mkdir(parents=True, exist_ok=True)
-        location = (folder / "artifacts" / experiment).as_uri()
+        file = Path(uri.removeprefix(SQLITE)).resolve()
+        _make_database(file)
+        location = (file.parent / "artifacts" / experiment).as_uri()
     client = MlflowClient(tracking_uri=uri, registry_uri=uri)
     found = client.get_experiment_by_name(experiment)
     if found is None:
         return Store(client, _create_experiment(client, experiment, location))
     return Store(client, found.experiment_id)
+
+
+def _make_database(file: Path) -> None:
+    """Make MLflow's SQLite file where there is none, once, whatever number of processes ask for it at a time.
+
+    MLflow runs its migrations on any file that lacks a table, so two processes that open a new file at the same time
+    both alter it and break it. Here the migrations run on a temporary file under a lock, and the finished file is
+    renamed into place.
+    """
+    if file.exists():
+        return
+    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.with_name(f".{file.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # let go when the file is closed, even by a kill
+        if file.exists():
+            return
+        with write_file(file) as temporary:
+            SqlAlchemyStore(f"{SQLITE}{temporary}", (file.parent / "artifacts").as_uri()).engine.dispose()
 
 
 def warn_untracked(what: str, error: Exception) -> None:
