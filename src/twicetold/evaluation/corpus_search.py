@@ -112,7 +112,7 @@ class CorpusSearch:
             found = search_for(each, exact, queries, k=depth)
             values = self._measures(each, found)
             if index is not None:
-                found_by_index = search_for(each, index, queries, k=depth)
+                found_by_index = search_for(each, index, queries, k=self.rank)
                 values |= {
                     f"index_recall_at_{self.rank}": recall(each, found_by_index, k=self.rank),
                     f"index_agreement_at_{self.rank}": agreement(found, found_by_index, k=self.rank),

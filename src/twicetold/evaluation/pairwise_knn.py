@@ -23,22 +23,28 @@ Shape letters: n texts of the pool, P pairs, K values of k.
 import csv
 import io
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy import sparse
+from torch import Tensor
 
 from twicetold.evaluation.inputs import Vectors, binary
 from twicetold.evaluation.intervals import Interval, accuracy_interval
 from twicetold.evaluation.ranking import Floats
 from twicetold.files import write_text
 from twicetold.parallel import in_parallel
-from twicetold.search import BLOCK, similarities
+from twicetold.search import similarities
 
+BLOCK = 2**20  # similarities held at a time by each thread: 4 MB stay in cache
 ROUNDING = 1e-6  # of a similarity, relative to itself or to 1
+RankOf: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int64]], Tensor]
+"""From b texts and a neighbour of each to the (b,) ranks of these neighbours."""
 
 
 @dataclass(frozen=True)
@@ -147,26 +153,59 @@ def mutual_ranks(pairs: PooledPairs) -> NDArray[np.int64]:
 
     Every pair is looked at from both sides, a block of them at a time: nothing of size n x n is ever held.
     """
-    similar = similarities(pairs.queries, pairs.texts)
     from_ends = np.concatenate([pairs.left, pairs.right])
     to_ends = np.concatenate([pairs.right, pairs.left])
-    pool = pairs.texts.shape[0]
     ranks = np.empty(len(from_ends), np.int64)
-    step = max(1, BLOCK // pool)
+    if sparse.issparse(pairs.texts):
+        step, rank_of = max(1, BLOCK // pairs.texts.shape[0]), _sparse_ranks(pairs)
+    else:
+        step, rank_of = math.isqrt(BLOCK), _dense_ranks(pairs)
 
     def rank(block: int) -> None:
         part = slice(block * step, (block + 1) * step)
-        source, target = from_ends[part], torch.from_numpy(to_ends[part])
-        scores = similar(source)
-        row = torch.arange(len(scores))
-        own = scores[row, target]
-        scores[row, torch.from_numpy(source)] = -torch.inf  # a text is no neighbour of itself
-        nearer = scores > (own + ROUNDING * own.abs().clamp(1, 1e6))[:, None]
-        ranks[part] = torch.where(own.isneginf(), pool, nearer.sum(dim=1) + 1).numpy()
+        ranks[part] = rank_of(from_ends[part], to_ends[part]).numpy()
 
     for _ in in_parallel(rank, math.ceil(len(ranks) / step)):
         pass
     return np.asarray(ranks.reshape(2, -1).max(axis=0))
+
+
+def _sparse_ranks(pairs: PooledPairs) -> RankOf:
+    similar = similarities(pairs.queries, pairs.texts)
+
+    def rank_of(source: NDArray[np.int64], target: NDArray[np.int64]) -> Tensor:
+        scores = similar(source)
+        row = torch.arange(len(scores))
+        own = scores[row, torch.from_numpy(target)]
+        scores[row, torch.from_numpy(source)] = -torch.inf  # a text is no neighbour of itself
+        nearer = scores > _above(own)[:, None]
+        return torch.where(own.isneginf(), scores.shape[1], nearer.sum(dim=1) + 1)
+
+    return rank_of
+
+
+def _dense_ranks(pairs: PooledPairs) -> RankOf:
+    queries = torch.tensor(pairs.queries, dtype=torch.float32)
+    texts = queries if pairs.texts is pairs.queries else torch.tensor(pairs.texts, dtype=torch.float32)
+    width = math.isqrt(BLOCK)
+
+    def rank_of(source: NDArray[np.int64], target: NDArray[np.int64]) -> Tensor:
+        asking, number = queries[source], torch.from_numpy(source)
+        least = _above((asking * texts[target]).sum(dim=1))[:, None]
+        rank = torch.ones(len(source), dtype=torch.int64)
+        for start in range(0, len(texts), width):
+            scores = torch.mm(asking, texts[start : start + width].T)
+            row = torch.nonzero((number >= start) & (number < start + width))[:, 0]
+            scores[row, number[row] - start] = -torch.inf  # a text is no neighbour of itself
+            rank += (scores > least).sum(dim=1)
+        return rank
+
+    return rank_of
+
+
+def _above(own: Tensor) -> Tensor:
+    """(b,) what a similarity must exceed to be larger than each of these by more than rounding."""
+    return own + ROUNDING * own.abs().clamp(1, 1e6)
 
 
 def save_rates(path: Path, rates: Mapping[str, KnnRates]) -> None:
