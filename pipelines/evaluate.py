@@ -30,7 +30,7 @@ from twicetold.files import write_file, write_text
 from twicetold.identity import Identity
 from twicetold.model_folder import load_model, names_of, other_parts, trained_on
 from twicetold.scoring import evaluation_inputs
-from twicetold.searching import Searched, search_reports
+from twicetold.searching import Searched, search_reports, texts_to_search
 
 SCORES = pa.schema({"split": pa.string(), "label": pa.float32(), "score": pa.float32()})
 
@@ -51,9 +51,10 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     else:
         who = Identity.of(config, processed, triplets)
     model = load_model(out / layout.MODEL)
-    read = model.read_corpus(cached_rows(corpus, Path(cfg.paths.features), key=who.feature_key))
-    inputs = {split: evaluation_inputs(read, corpus, split) for split in ("val", "test")}
     evaluator, grade = instantiate(cfg.evaluator), corpus.card.get("positive_grade")
+    read = model.read_corpus(cached_rows(corpus, Path(cfg.paths.features), key=who.feature_key))
+    read = read.keeping(texts_to_search(corpus, evaluator))  # those of validation and test among them
+    inputs = {split: evaluation_inputs(read, corpus, split) for split in ("val", "test")}
     report = evaluator.report(corpus.kind, **inputs, decision=model.decision, positive_grade=grade)
     searched = search_reports(read, corpus, evaluator)
     report = replace(report, **with_searched(report, searched))

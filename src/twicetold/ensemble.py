@@ -13,7 +13,7 @@ Shape letters: M members, P pairs, N texts, D columns of the search vectors.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -72,6 +72,12 @@ class ReadByMembers:
         side = self._side_by_side(queries)
         same = all(query is document for query, document in zip(queries, documents, strict=True))
         return side, side if same else self._side_by_side(documents)
+
+    def keeping(self, texts: NDArray[np.int64]) -> "ReadByMembers":
+        """Let each member keep the search vectors of these texts, if they are searched at all."""
+        if not self.searchable:
+            return self
+        return replace(self, texts=[read.keeping(texts) for read in self.texts])
 
     def _side_by_side(self, matrices: Sequence[Matrix]) -> Matrix:
         weights = [np.float32((decision.slope / len(self.decisions)) ** 0.5) for decision in self.decisions]

@@ -10,7 +10,7 @@ Shape letters: N texts of the corpus, P pairs, M documents of a split, D columns
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -29,6 +29,29 @@ from twicetold.models.protocol import Encoder, Rankable, Searchable
 BATCH = 1024  # texts or pairs encoded at once
 Matrix: TypeAlias = Any
 """A dense (n, d) float32 array, or a SciPy CSR matrix of that shape."""
+
+
+@dataclass(frozen=True)
+class TextVectors:
+    """Search vectors of some texts of a corpus, each encoded once for everything that is computed from them.
+
+    Args:
+        texts: (M,) row numbers, ascending.
+        queries: (M, D) vectors as queries, dense or CSR.
+        documents: (M, D) vectors as documents; the same object where the two roles do not differ.
+    """
+
+    texts: NDArray[np.int64]
+    queries: Matrix
+    documents: Matrix
+
+    def of(self, rows: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
+        """Query and document vectors of the given rows, which must be among the texts."""
+        if np.array_equal(rows, self.texts):
+            return self.queries, self.documents
+        places = np.searchsorted(self.texts, rows)
+        queries = self.queries[places]
+        return queries, queries if self.documents is self.queries else self.documents[places]
 
 
 def search_matrices(encoder: Encoder, rows: CsrRows, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
@@ -55,19 +78,28 @@ def search_matrices(encoder: Encoder, rows: CsrRows, texts: NDArray[np.int64]) -
             "use it on labelled or graded pairs, or choose a family with search_vectors"
         )
     queries, documents = [], []
+    # Texts of one length together: a batch of sequences is as wide as its longest.
+    order = np.argsort(rows.indptr[texts + 1] - rows.indptr[texts], kind="stable")
     with _evaluating(encoder) as device:
         for start in range(0, len(texts), BATCH):
-            batch = rows.gather(texts[start : start + BATCH]).to(device)
+            batch = rows.gather(texts[order[start : start + BATCH]]).to(device)
             query, document = vectors_of(encoder.encode(batch))
             queries.append(query)
             documents.append(query if document is query else document)
     same = all(q is d for q, d in zip(queries, documents, strict=True))
-    left = _stack(queries)
-    return left, left if same else _stack(documents)
+    back = np.argsort(order)
+    left = _stack(queries)[back]
+    return left, left if same else _stack(documents)[back]
 
 
 def score_pairs(
-    encoder: Encoder, rows: CsrRows, left: NDArray[np.int64], right: NDArray[np.int64], *, as_documents: bool = False
+    encoder: Encoder,
+    rows: CsrRows,
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    *,
+    as_documents: bool = False,
+    vectors: TextVectors | None = None,
 ) -> NDArray[np.float32]:
     """(P,) score of each pair of texts; higher means more alike.
 
@@ -77,11 +109,14 @@ def score_pairs(
         left: (P,) row numbers.
         right: (P,) row numbers.
         as_documents: score as `search_matrices` ranks documents, which for a `Rankable` family is not its own score.
+        vectors: of all these texts, where they have been computed already.
     """
     if as_documents or isinstance(encoder, Searchable):
-        texts, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
-        queries, documents = search_matrices(encoder, rows, texts)
-        return _row_dots(queries, ends[: len(left)], documents, ends[len(left) :])
+        if vectors is None:
+            texts = np.unique(np.concatenate([left, right]))
+            vectors = TextVectors(texts, *search_matrices(encoder, rows, texts))
+        ends = (np.searchsorted(vectors.texts, side) for side in (left, right))
+        return _row_dots(vectors.queries, next(ends), vectors.documents, next(ends))
     scores = []
     with _evaluating(encoder) as device:
         for start in range(0, len(left), BATCH):
@@ -115,6 +150,14 @@ class ReadTexts(Protocol):
         """
         ...
 
+    def keeping(self, texts: NDArray[np.int64]) -> "ReadTexts":
+        """The same, with the search vectors of these texts encoded once and kept, where there are any.
+
+        Args:
+            texts: (M,) ascending; no other text can be asked for afterwards.
+        """
+        ...
+
 
 @dataclass(frozen=True)
 class EncodedTexts:
@@ -124,11 +167,13 @@ class EncodedTexts:
         encoder: any family.
         rows: feature rows of the texts.
         as_documents: score as documents are ranked, see `score_pairs`.
+        kept: search vectors that are not computed again, see `ReadTexts.keeping`.
     """
 
     encoder: Encoder
     rows: CsrRows
     as_documents: bool = False
+    kept: TextVectors | None = None
 
     @property
     def searchable(self) -> bool:
@@ -142,11 +187,15 @@ class EncodedTexts:
 
     def score(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
         """See `ReadTexts`."""
-        return score_pairs(self.encoder, self.rows, left, right, as_documents=self.as_documents)
+        return score_pairs(self.encoder, self.rows, left, right, as_documents=self.as_documents, vectors=self.kept)
 
     def search_matrices(self, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
         """See `ReadTexts`."""
-        return search_matrices(self.encoder, self.rows, texts)
+        return search_matrices(self.encoder, self.rows, texts) if self.kept is None else self.kept.of(texts)
+
+    def keeping(self, texts: NDArray[np.int64]) -> "EncodedTexts":
+        """See `ReadTexts`."""
+        return replace(self, kept=TextVectors(texts, *self.search_matrices(texts))) if self.searchable else self
 
 
 def evaluation_inputs(texts: ReadTexts, corpus: Corpus, split: str) -> ScoredPairs | DocumentVectors:

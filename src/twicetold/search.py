@@ -197,9 +197,7 @@ def _top(scores: Tensor, k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]
     return np.where(np.isneginf(values), NOBODY, columns), np.where(np.isneginf(values), 0, values)
 
 
-def _in_order(
-    values: NDArray[np.float32], columns: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+def _in_order(values: NDArray[np.float32], columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Columns and values of each row, the largest value first, of equal ones the lower column."""
     order = np.lexsort((columns, -values), axis=1)
     return np.take_along_axis(columns, order, axis=1), np.take_along_axis(values, order, axis=1)

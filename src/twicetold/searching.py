@@ -45,7 +45,7 @@ def search_reports(read: ReadTexts, corpus: Corpus, evaluator: Standard) -> Sear
     """
     if not read.searchable:
         return None
-    texts = searched_texts(corpus, evaluator.corpus_search.texts, seed=evaluator.corpus_search.seed)
+    texts = texts_to_search(corpus, evaluator)
     queries, documents = read.search_matrices(texts)
     asked = {split: asked_of(corpus, split, texts, classes=evaluator.classes) for split in ("val", "test")}
     found = evaluator.corpus_search.report(queries, documents, **asked)
@@ -60,6 +60,11 @@ def search_reports(read: ReadTexts, corpus: Corpus, evaluator: Standard) -> Sear
         answering = asking if documents is queries else documents[pool]
         pooled[split] = PooledPairs(asking, answering, left, right, pairs.label >= corpus.positive_label)
     return Searched(found, evaluator.pairwise_knn.report(**pooled))
+
+
+def texts_to_search(corpus: Corpus, evaluator: Standard) -> NDArray[np.int64]:
+    """(M,) the texts that `search_reports` searches, ascending, all of validation and test among them."""
+    return searched_texts(corpus, evaluator.corpus_search.texts, seed=evaluator.corpus_search.seed)
 
 
 def searched_texts(corpus: Corpus, most: int, *, seed: int) -> NDArray[np.int64]:

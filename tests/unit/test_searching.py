@@ -10,8 +10,8 @@ from twicetold.evaluation.corpus_search import CorpusSearch
 from twicetold.evaluation.evaluators import Standard
 from twicetold.features.rows import CsrRows
 from twicetold.models.protocol import Searchable
-from twicetold.scoring import EncodedTexts
-from twicetold.searching import asked_of, search_reports, searched_texts
+from twicetold.scoring import EncodedTexts, evaluation_inputs
+from twicetold.searching import asked_of, search_reports, searched_texts, texts_to_search
 
 
 def pairs(*rows):
@@ -138,3 +138,20 @@ def test_a_family_that_puts_duplicates_side_by_side_finds_them_all():
 
 def test_a_family_without_vectors_is_left_out():
     assert search_reports(EncodedTexts(Reader(), numbered_rows(10)), corpus_of_pairs(), Standard()) is None
+
+
+def test_kept_texts_are_encoded_once_whatever_is_asked_of_them(monkeypatch):
+    family = Lookup(np.eye(10, dtype=np.float32))
+    encoded = []
+    encode = family.encode
+    monkeypatch.setattr(family, "encode", lambda rows: encoded.append(len(rows)) or encode(rows))
+    corpus, evaluator = corpus_of_pairs(), Standard(corpus_search=CorpusSearch(at=(1, 2), rank=2))
+    plain = EncodedTexts(family, numbered_rows(10))
+    kept = plain.keeping(texts_to_search(corpus, evaluator))
+    encoded.clear()
+    inputs = [evaluation_inputs(kept, corpus, split) for split in ("val", "test")]
+    found = search_reports(kept, corpus, evaluator)
+    assert encoded == []
+    for ours, split in zip(inputs, ("val", "test")):
+        np.testing.assert_array_equal(ours.score, evaluation_inputs(plain, corpus, split).score)
+    assert found.found.metrics == search_reports(plain, corpus, evaluator).found.metrics
