@@ -1,0 +1,45 @@
+"""What each part imports: libraries that cost seconds are imported only by what needs them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PIPELINES = Path(__file__).parents[2] / "pipelines"
+FRAMEWORKS = {"hydra", "dvc", "mlflow", "pytorch_lightning"}
+
+
+def imported_by(program):
+    """Top-level packages that are there after a program in a process of its own."""
+    report = "\nimport sys\nprint(*sorted({name.split('.')[0] for name in sys.modules}))"
+    done = subprocess.run(
+        [sys.executable, "-c", program + report], capture_output=True, text=True, check=False, cwd=PIPELINES
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize(
+    ("program", "unwanted"),
+    [
+        ("import twicetold.scoring, twicetold.searching", FRAMEWORKS | {"matplotlib", "faiss", "transformers", "rich"}),
+        ("import train", FRAMEWORKS - {"hydra"} | {"matplotlib", "transformers", "rich"}),
+        ("import evaluate", FRAMEWORKS - {"hydra"} | {"matplotlib", "transformers", "rich"}),
+        ("import twicetold.tracking", FRAMEWORKS | {"torch", "pandas"}),
+    ],
+)
+def test_a_part_imports_no_library_that_it_does_not_need(program, unwanted):
+    assert not imported_by(program) & unwanted
+
+
+def test_a_baseline_is_trained_and_evaluated_without_lightning_and_without_mlflow(tmp_path):
+    roots = ("raw", "processed", "triplets", "features", "checkpoints")
+    folders = [f"paths.{name}={tmp_path / name}" for name in roots]
+    arguments = ["data=toy_news", "model=tfidf", "profile=smoke", "tracking=off", f"hydra.run.dir={tmp_path}", *folders]
+    for stage in ("train", "evaluate"):
+        script = str(PIPELINES / f"{stage}.py")
+        program = (
+            f"import runpy, sys\nsys.argv = {[script, *arguments]!r}\nrunpy.run_path({script!r}, run_name='__main__')"
+        )
+        assert not imported_by(program) & {"pytorch_lightning", "mlflow", "transformers"}, stage
