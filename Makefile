@@ -41,7 +41,7 @@ results: .venv/ready ## regenerate RESULTS.md (its grids need TWICETOLD_MIRROR f
 	@cat docs/results-preface.md build/results_wang/reports/RESULTS.md build/results/reports/RESULTS.md docs/results-published.md build/published/reports/RESULTS.md > RESULTS.md
 
 sweep: .venv/ready ## a Hydra multirun, say: make sweep ARGS="data=toy_news model=dae objective.alpha=10,100,1000"
-	@python pipelines/train.py -m $(or $(ARGS),data=toy_news model=dae +sweep=dae_alpha)
+	@python pipelines/train.py -m $(or $(ARGS),data=toy_news model=dae +sweep=dae)
 
 ui: .venv/ready ## the MLflow pages of all runs, on http://127.0.0.1:$(PORT)
 	@mlflow ui --backend-store-uri $${MLFLOW_TRACKING_URI:-$(STORE)} --port $(PORT)

@@ -145,7 +145,7 @@ def main(arguments: list[str] | None = None) -> None:
     print(f"  cells in which the counts differ: {difference(ways, some)}")
     print(f"\ntwicetold on {count:,} texts")
     alone("trigrams", ways["twicetold"], texts)
-    alone("with words", WordHashing(letters=3, words=2, most=30_000).fit(some), texts)
+    alone("with words", WordHashing(letters=3, words=2, max_features=30_000).fit(some), texts)
     alone("by word", WordTrigrams().fit(some), texts)
 
 

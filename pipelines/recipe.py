@@ -33,8 +33,8 @@ def parts_of(cfg: DictConfig) -> Parts:
             if "unexpected keyword" not in str(error):
                 raise
             raise ValueError(
-                f"{part} has a setting that {cfg[part]._target_} does not know: {error.__cause__}. Where it comes from "
-                f"conf/tuned/, whose values are for the recipe's own {part}, add tuned=none"
+                f"{part} has a setting that {cfg[part]._target_} does not know: {error.__cause__}. It may come "
+                f"from the recipe, whose values are for its own {part}, or from conf/tuned/: then add tuned=none"
             ) from error
 
     if not isinstance(rate := cfg.optimizer.get("lr", 1.0), int | float):

@@ -64,7 +64,7 @@ def search_reports(read: ReadTexts, corpus: Corpus, evaluator: Standard) -> Sear
 
 def texts_to_search(corpus: Corpus, evaluator: Standard) -> NDArray[np.int64]:
     """(M,) the texts that `search_reports` searches, ascending, all of validation and test among them."""
-    return searched_texts(corpus, evaluator.corpus_search.texts, seed=evaluator.corpus_search.seed)
+    return searched_texts(corpus, evaluator.corpus_search.max_texts, seed=evaluator.corpus_search.seed)
 
 
 def searched_texts(corpus: Corpus, most: int, *, seed: int) -> NDArray[np.int64]:

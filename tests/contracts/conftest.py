@@ -33,7 +33,7 @@ def parts_of():
 
 @pytest.fixture(autouse=True)
 def pretrained_vectors(news, tmp_path, monkeypatch):
-    """The vectors file that `glove_words` names, with a vector for every word of the tiny corpus."""
+    """The vectors file that `glove_mean` names, with a vector for every word of the tiny corpus."""
     words = sorted({word for text in news.texts.to_pylist() for word in text.split()})
     file = tmp_path / "data" / "downloads" / "glove" / "glove.6B.50d.txt"
     file.parent.mkdir(parents=True)

@@ -1,17 +1,25 @@
 """Every leaf of conf/ composes and builds; a misspelt key fails at composition."""
 
+import re
 from itertools import product
 from pathlib import Path
 
 import pytest
+from hydra import initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import ConfigCompositionException
+from hydra.types import RunMode
 from hydra.utils import get_object
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
-CONF = Path(__file__).parents[2] / "conf"
+ROOT = Path(__file__).parents[2]
+CONF = ROOT / "conf"
 MODELS = sorted(p.stem for p in (CONF / "model").glob("*.yaml"))
 PROFILES = sorted(p.stem for p in (CONF / "profile").glob("*.yaml"))
-SHARED = ("features", "examples", "objective", "optimizer", "trainer", "evaluator", "runtime", "tracking")
+SHARED = ("features", "examples", "objective", "optimizer", "trainer")
+GROUPS = {"data", "model", "tuned", *SHARED, "mining", "profile", "sweep"}
+NO_GROUP = {"grid"}  # folders of conf/ that Hydra does not read
+SAME_TUNED = {"quora": "quora_wang", "quora_disjoint": "quora_wang", "uci_news_time": "uci_news"}
 
 
 def targets(node):
@@ -62,6 +70,36 @@ def test_the_published_profile_leaves_tuned_values_out(composed):
     assert tuned.objective.alpha != published.objective.alpha
 
 
+@pytest.mark.parametrize(("data", "other"), SAME_TUNED.items())
+@pytest.mark.parametrize("model", ["dae", "static", "tfidf"])
+def test_a_dataset_that_shares_tuned_values_composes_as_the_other_one(data, other, model, composed):
+    one, two = (composed("train", f"data={name}", f"model={model}") for name in (data, other))
+    assert {**one, "data": None} == {**two, "data": None}
+
+
+@pytest.mark.parametrize("data", [*SAME_TUNED, *SAME_TUNED.values()])
+@pytest.mark.parametrize("chosen", ["tuned=none", "profile=published"])
+def test_tuned_values_can_be_left_out_of_every_dataset(data, chosen, composed):
+    tuned, left_out = (composed("train", f"data={data}", "model=dae", *more) for more in ([], [chosen]))
+    of_no_data = composed("train", "data=nli", f"data.label={left_out.data.label}", "model=dae")
+    assert {**left_out, "data": of_no_data.data} == of_no_data
+    assert tuned.objective != left_out.objective
+
+
+def test_each_job_of_a_sweep_over_data_and_families_has_its_own_tuned_values(composed):
+    swept = ["data=quora,quora_disjoint,stsb", "model=dae,dssm"]
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        loader = GlobalHydra.instance().config_loader()
+        of_all = loader.load_configuration("train", swept, RunMode.MULTIRUN)
+        jobs = {
+            (data, model): loader.load_sweep_config(of_all, [f"data={data}", f"model={model}"])
+            for data, model in product(("quora", "quora_disjoint", "stsb"), ("dae", "dssm"))
+        }
+    for (data, model), job in jobs.items():
+        by_hand = composed("train", f"data={data}", f"model={model}")
+        assert {key: job[key] for key in by_hand} == by_hand
+
+
 def test_the_siamese_lstm_is_evaluated_at_its_published_threshold_as_well(composed):
     evaluator = composed("train", "data=toy_questions", "model=siamese_lstm").evaluator
     assert evaluator.published_threshold == 0.7
@@ -71,7 +109,30 @@ def test_the_siamese_lstm_is_evaluated_at_its_published_threshold_as_well(compos
 
 
 def test_leaves_do_not_interpolate_so_that_dvc_can_set_them():
-    allowed = set((CONF / "examples").glob("*.yaml"))  # they take the label from the dataset
-    for group in (*SHARED, "data", "mining"):
-        for leaf in (CONF / group).glob("*.yaml"):
-            assert leaf in allowed or "${" not in leaf.read_text(), leaf
+    taken = r"\$\{(data\.label|implied|seed|teacher|data\.name|paths\.\w+)\}"  # what examples take from elsewhere
+    for group in GROUPS:
+        for leaf in (CONF / group).rglob("*.yaml"):
+            config = OmegaConf.load(leaf)
+            config.pop("defaults", None)
+            text = OmegaConf.to_yaml(config)
+            assert "${" not in (re.sub(taken, "", text) if group == "examples" else text), leaf
+
+
+def test_conf_is_a_dozen_groups_and_no_more_leaves_than_it_needs():
+    assert {folder.name for folder in CONF.iterdir() if folder.is_dir()} == GROUPS | NO_GROUP
+    assert sum(len(list((CONF / group).rglob("*.yaml"))) for group in GROUPS) <= 123
+
+
+def named(leaf: Path, texts: dict[Path, str]) -> bool:
+    """Whether a recipe, a primary config, the documentation or a command of it names a leaf."""
+    group, *rest = leaf.relative_to(CONF).with_suffix("").parts
+    name = re.escape("/".join(rest))
+    uses = re.compile(rf"\b{group}(@[\w.]+)?(=|: |/){name}\b|`{name}`")
+    return any(uses.search(text) for file, text in texts.items() if file != leaf)
+
+
+def test_every_shared_leaf_is_named_somewhere():
+    files = [*CONF.rglob("*.yaml"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "Makefile"]
+    texts = {file: file.read_text(encoding="utf-8") for file in files}
+    leaves = [leaf for group in (*SHARED, "mining", "sweep") for leaf in (CONF / group).rglob("*.yaml")]
+    assert not [leaf.relative_to(CONF) for leaf in leaves if not named(leaf, texts)]

@@ -1,4 +1,4 @@
-"""Every leaf of conf/features/ keeps the featuriser's contract."""
+"""Every leaf of conf/features/ keeps the featuriser's contract, with the values of each recipe that sets some."""
 
 from pathlib import Path
 
@@ -10,7 +10,9 @@ from sklearn.base import clone
 
 from twicetold.features.saved import load_fitted, same_fitted, save_fitted
 
-LEAVES = sorted((Path(__file__).parents[2] / "conf/features").glob("*.yaml"))
+CONF = Path(__file__).parents[2] / "conf"
+LEAVES = sorted((CONF / "features").glob("*.yaml"))
+RECIPES = sorted(p for p in (CONF / "model").glob("*.yaml") if "features" in OmegaConf.load(p))
 
 
 def equal(one, other):
@@ -26,9 +28,12 @@ def inputs_of(featuriser, texts):
     return texts if fields is None else dict.fromkeys(("text", *fields), texts)
 
 
-@pytest.fixture(params=LEAVES, ids=lambda p: p.stem)
-def featuriser(request):
-    return instantiate(OmegaConf.load(request.param))
+@pytest.fixture(params=[*LEAVES, *RECIPES], ids=lambda p: f"{p.parent.stem}-{p.stem}")
+def featuriser(request, composed):
+    leaf = request.param
+    if leaf in RECIPES:
+        return instantiate(composed("train", "data=toy_news", f"model={leaf.stem}", "tuned=none").features)
+    return instantiate(OmegaConf.load(leaf))
 
 
 def test_fitting_twice_is_fitting_once(featuriser, news):

@@ -27,7 +27,7 @@ GRID = {
     "model": ["tfidf", "dae"],
     "seed": [0],
     "profile": "smoke",
-    "overrides": ["tracking=off"],
+    "overrides": ["tracking.enabled=false"],
     "self_training": {"data": [], "teacher": None, "model": [], "mining": []},
 }
 LIMIT = 300  # seconds until a command counts as hung

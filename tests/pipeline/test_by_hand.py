@@ -22,7 +22,7 @@ def lab(finished, tmp_path):
 
 
 def command(stage, *overrides):
-    run = (*SOURCE, "data.source.story=story", "model=tfidf", "tracking=off", "hydra.run.dir=runs/mine")
+    run = (*SOURCE, "data.source.story=story", "model=tfidf", "tracking.enabled=false", "hydra.run.dir=runs/mine")
     return ("python", f"pipelines/{stage}.py", *run, *overrides)
 
 

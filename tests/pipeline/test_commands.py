@@ -65,7 +65,7 @@ def test_a_value_that_a_tuned_leaf_overrides_changes_nothing(lab, stages):
 
 
 def test_a_single_cell_can_be_reproduced(lab):
-    lab.edit("conf/evaluator/standard.yaml", "neighbours: 10", "neighbours: 5")
+    lab.edit("conf/train.yaml", "neighbours: 10", "neighbours: 5")
     assert lab.ran(f"evaluate@{TFIDF}") == ["compose", f"evaluate@{TFIDF}"]
     assert "precision_at_5_story" in (lab.root / "runs" / TFIDF / "metrics.json").read_text()
     assert "precision_at_10_story" in (lab.root / "runs" / DAE / "metrics.json").read_text()
@@ -105,7 +105,7 @@ def test_help_is_about_what_was_chosen(lab):
 
 def test_a_teacher_reads_the_data_settings_of_the_grid(lab):
     students = {"data": [NEWS], "teacher": "dae", "model": ["static"], "mining": ["hard_negatives"]}
-    lab.grid(overrides=["tracking=off", "data.label=story"], self_training=students)
+    lab.grid(overrides=["tracking.enabled=false", "data.label=story"], self_training=students)
     lab.run("python", "pipelines/compose.py", "build/composed")
     mined, student = "toy_news-hard_negatives-0", "toy_news-static-hard_negatives-0"
     for file in ("prepare/toy_news", f"self_training/{mined}", f"train/{student}"):

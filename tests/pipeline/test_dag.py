@@ -39,13 +39,13 @@ def test_a_comment_in_a_recipe_runs_compose_alone(lab):
 
 
 def test_where_runs_are_tracked_and_computed_runs_compose_alone(lab):
-    lab.edit("conf/tracking/off.yaml", "uri: null", "uri: http://127.0.0.1:5000")
-    lab.edit("conf/runtime/auto.yaml", "progress: auto", "progress: false")
+    lab.edit("conf/train.yaml", "uri: null", "uri: http://127.0.0.1:5000")
+    lab.edit("conf/train.yaml", "progress: auto", "progress: false")
     assert lab.ran() == ["compose"]
 
 
 def test_the_evaluator_reruns_every_evaluation_and_no_training(lab, cells):
-    lab.edit("conf/evaluator/standard.yaml", "resamples: 1000", "resamples: 200")
+    lab.edit("conf/train.yaml", "resamples: 1000", "resamples: 200")
     evaluated = cells("evaluate", data=DATA, model=["tfidf", "dae"])
     assert {"compose", *evaluated, "report"} == set(lab.ran())
 

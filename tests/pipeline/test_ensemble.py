@@ -15,7 +15,7 @@ def lab(finished, tmp_path_factory):
     lab = finished.copy(tmp_path_factory.mktemp("ensemble") / "lab")
     for model in ("tfidf", "binary_count"):
         folder = f"hydra.run.dir=runs/{QUESTIONS}-{model}-0"
-        lab.run("python", "pipelines/train.py", f"data={QUESTIONS}", f"model={model}", "tracking=off", folder)
+        lab.run("python", "pipelines/train.py", f"data={QUESTIONS}", f"model={model}", "tracking.enabled=false", folder)
     return lab
 
 
@@ -24,7 +24,7 @@ def decision_of(lab):
 
 
 def test_an_ensemble_is_made_and_evaluated_from_a_rendered_config_as_by_hand(lab):
-    chosen = (f"data={QUESTIONS}", MEMBERS, "name=both", "tracking=off", f"hydra.run.dir={RUN}")
+    chosen = (f"data={QUESTIONS}", MEMBERS, "name=both", "tracking.enabled=false", f"hydra.run.dir={RUN}")
     said = lab.run("python", "pipelines/ensemble.py", *chosen)
     assert f"the model is in {RUN}/model" in said
     lab.run("python", "pipelines/evaluate.py", "-cn", "ensemble", *chosen)
@@ -48,7 +48,7 @@ def test_an_evaluation_reports_the_threshold_that_is_stored_with_the_model(lab):
     stored = lab.root / run / "model" / "decision.json"
     decision = json.loads(stored.read_text())
     stored.write_text(json.dumps(decision | {"threshold": 0.123}))
-    choice = (f"data={QUESTIONS}", "model=tfidf", "tracking=off", f"hydra.run.dir={run}")
+    choice = (f"data={QUESTIONS}", "model=tfidf", "tracking.enabled=false", f"hydra.run.dir={run}")
     try:
         lab.run("python", "pipelines/evaluate.py", *choice)
     finally:
@@ -63,7 +63,9 @@ def test_a_member_that_is_not_trained_or_members_that_are_no_list_are_answered(l
         ("members=tfidf", "members must be a list of families or run folders"),
         ("members=[tfidf,runs/tfidf]", "members must have different names"),
     ):
-        code, out = lab.attempt("python", "pipelines/ensemble.py", f"data={QUESTIONS}", members, "tracking=off")
+        code, out = lab.attempt(
+            "python", "pipelines/ensemble.py", f"data={QUESTIONS}", members, "tracking.enabled=false"
+        )
         assert code != 0
         assert answer in out
         assert "Traceback" not in out

@@ -19,7 +19,7 @@ def tested(tmp_path_factory):
     def _tested(data: str, model: str, *overrides: str) -> dict[str, float]:
         run = f"runs/{data}-{model}"
         for script in ("train", "evaluate"):
-            choices = [f"data={data}", f"model={model}", "tracking=off", f"hydra.run.dir={run}", *overrides]
+            choices = [f"data={data}", f"model={model}", "tracking.enabled=false", f"hydra.run.dir={run}", *overrides]
             subprocess.run([sys.executable, PIPELINES / f"{script}.py", *choices], cwd=folder, check=True)
         return json.loads((folder / run / "metrics.json").read_text())["test"]
 

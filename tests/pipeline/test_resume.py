@@ -19,7 +19,7 @@ def lab(finished, tmp_path):
     """Its data is ready, its model was never trained; training takes a while."""
     lab = finished.copy(tmp_path / "lab")
     shutil.rmtree(lab.root / MODEL)
-    lab.grid(data=["toy_news"], model=["dae"], overrides=["tracking=off", *SLOW])
+    lab.grid(data=["toy_news"], model=["dae"], overrides=["tracking.enabled=false", *SLOW])
     return lab
 
 
@@ -74,7 +74,14 @@ def test_a_training_killed_in_mid_epoch_resumes_to_the_weights_of_an_undisturbed
 
 def test_ctrl_c_ends_a_training_with_one_line_and_no_half_written_model(lab, wait_for):
     checkpoint = Checkpoint(lab)
-    choices = ("data=toy_news", "model=dae", "profile=smoke", "tracking=off", "trainer.epochs=100000", *SLOW[1:])
+    choices = (
+        "data=toy_news",
+        "model=dae",
+        "profile=smoke",
+        "tracking.enabled=false",
+        "trainer.epochs=100000",
+        *SLOW[1:],
+    )
     process = lab.start("python", "pipelines/train.py", *choices, "hydra.run.dir=by-hand")
     wait_for(process, "two epochs", lambda: checkpoint.epochs() >= 2)
     process.send_signal(signal.SIGINT)

@@ -7,7 +7,7 @@ import pytest
 QUESTIONS = "toy_questions"
 MINING = ("hard_negatives", "pseudo_labels")
 CELLS = [f"{QUESTIONS}-static-{mining}-0" for mining in MINING]
-TRAIN = ["python", "pipelines/train.py", f"data={QUESTIONS}", "profile=smoke", "tracking=off", "model=static"]
+TRAIN = ["python", "pipelines/train.py", f"data={QUESTIONS}", "profile=smoke", "tracking.enabled=false", "model=static"]
 
 
 @pytest.fixture(scope="module")

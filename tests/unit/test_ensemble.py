@@ -25,7 +25,7 @@ from twicetold.models.static_mlp import StaticMlp
 from twicetold.models.tfidf import TfIdfCosine
 from twicetold.scoring import Scorer, TrainedModel
 
-STATIC = {"embedding": 4, "spread": 0.5, "input_dropout": 0.0}
+STATIC = {"embedding": 4, "init_std": 0.5, "input_dropout": 0.0}
 STATIC_MLP = {"embedding": 4, "own": 2, "init_std": 0.5, "input_dropout": 0.0, "head": [6], "dropout": 0.0}
 SELECTION = Selection()
 DECISION = Decision(0.5, 2.0, -1.0)
@@ -45,7 +45,7 @@ def trained(questions):
         if kind == "static":
             encoder = Static(**featuriser.shape, **STATIC)
         else:
-            encoder = StaticMlp(**featuriser.shape, **STATIC_MLP, sharpness=2.0)
+            encoder = StaticMlp(**featuriser.shape, **STATIC_MLP, scale=2.0)
         return Scorer(featuriser, encoder.eval(), decision, as_documents)
 
     return _trained

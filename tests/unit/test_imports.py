@@ -36,7 +36,14 @@ def test_a_part_imports_no_library_that_it_does_not_need(program, unwanted):
 def test_a_baseline_is_trained_and_evaluated_without_lightning_and_without_mlflow(tmp_path):
     roots = ("raw", "processed", "triplets", "features", "checkpoints")
     folders = [f"paths.{name}={tmp_path / name}" for name in roots]
-    arguments = ["data=toy_news", "model=tfidf", "profile=smoke", "tracking=off", f"hydra.run.dir={tmp_path}", *folders]
+    arguments = [
+        "data=toy_news",
+        "model=tfidf",
+        "profile=smoke",
+        "tracking.enabled=false",
+        f"hydra.run.dir={tmp_path}",
+        *folders,
+    ]
     for stage in ("train", "evaluate"):
         script = str(PIPELINES / f"{stage}.py")
         program = (

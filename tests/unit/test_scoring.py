@@ -24,7 +24,7 @@ def compared():
     torch.manual_seed(0)
     settings = {"activation": "tanh", "batch_norm": False, "dropout": 0.0, "input_dropout": 0.0}
     return featuriser, DssmMlp(
-        **featuriser.shape, hidden=[8], embedding=4, own=2, spread=None, head=[6], sharpness=5.0, **settings
+        **featuriser.shape, hidden=[8], embedding=4, own=2, init_std=None, head=[6], scale=5.0, **settings
     )
 
 

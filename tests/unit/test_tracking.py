@@ -359,7 +359,7 @@ def test_a_store_that_cannot_be_opened_costs_one_warning_and_no_training(setting
     (record,) = caplog.records
     assert "could not start the run dae-0: " in record.message
     assert "the work goes on" in record.message
-    assert "tracking=off" in record.message
+    assert "tracking.enabled=false" in record.message
 
 
 def test_a_store_that_cannot_be_opened_does_not_stop_an_evaluation_or_a_sweep(settings, caplog):
@@ -541,7 +541,6 @@ assert [path.name for path in root.iterdir()] == ["file"]
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(("leaf", "enabled"), [("local", True), ("off", False)])
-def test_the_leaves_of_conf_give_what_the_settings_need(tmp_path, leaf, enabled):
-    values = yaml.safe_load((Path(__file__).parents[2] / "conf" / "tracking" / f"{leaf}.yaml").read_text())
-    assert Settings(**values, root=tmp_path, origin="run") == Settings(enabled, None, tmp_path, "run")
+def test_conf_gives_what_the_settings_need(tmp_path):
+    values = yaml.safe_load((Path(__file__).parents[2] / "conf" / "evaluation.yaml").read_text())["tracking"]
+    assert Settings(**values, root=tmp_path, origin="run") == Settings(True, None, tmp_path, "run")

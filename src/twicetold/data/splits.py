@@ -22,12 +22,12 @@ GIANT = 0.5  # a component larger than this share of what val or test should get
 Side = NDArray[np.int8]
 
 
-def by_rows(count: int, *, fractions: Sequence[float], seed: int, strata: NDArray[np.int64] | None = None) -> Side:
+def by_rows(count: int, *, splits: Sequence[float], seed: int, strata: NDArray[np.int64] | None = None) -> Side:
     """Split rows at random, with the same shares of every stratum (class) on each side.
 
     Args:
         count: R.
-        fractions: shares of train, val and test; they sum to 1.
+        splits: shares of train, val and test; they sum to 1.
         seed: of the shuffle.
         strata: (R,) class of each row; one class for all when None.
 
@@ -35,12 +35,12 @@ def by_rows(count: int, *, fractions: Sequence[float], seed: int, strata: NDArra
         (R,) sides. A stratum of three rows or more has at least one row on each side.
 
     Raises:
-        ValueError: if the fractions are not three positive numbers that sum to 1.
+        ValueError: if the splits are not three positive numbers that sum to 1.
     """
     classes = np.zeros(count, np.int64) if strata is None else strata
     shuffled = np.random.default_rng(seed).permutation(count)
     position, size = _position_within(classes, shuffled)
-    _, val, test = _checked(fractions)
+    _, val, test = _checked(splits)
     least = (size >= len(SPLITS)).astype(np.int64)
     in_val = np.maximum(least, np.rint(val * size).astype(np.int64))
     in_test = np.maximum(least, np.rint(test * size).astype(np.int64))
@@ -50,23 +50,23 @@ def by_rows(count: int, *, fractions: Sequence[float], seed: int, strata: NDArra
     return side
 
 
-def by_group(groups: NDArray[np.int64], *, fractions: Sequence[float], seed: int) -> Side:
+def by_group(groups: NDArray[np.int64], *, splits: Sequence[float], seed: int) -> Side:
     """Split by whole groups (stories): no group has rows on two sides. A row of unknown group is a separate group.
 
     Args:
         groups: (R,) codes, `UNKNOWN` where there is none.
-        fractions: shares of the *groups* that go to train, val and test.
+        splits: shares of the *groups* that go to train, val and test.
         seed: of the shuffle.
 
     Raises:
-        ValueError: if there are fewer than three groups, or the fractions are wrong.
+        ValueError: if there are fewer than three groups, or the splits are wrong.
     """
     names, codes = np.unique(_unknown_alone(groups), return_inverse=True)
     if len(names) < len(SPLITS):
         raise ValueError(
             f"a split by group needs at least {len(SPLITS)} groups, one for each of {SPLITS}; got {len(names)}"
         )
-    return by_rows(len(names), fractions=fractions, seed=seed)[codes]
+    return by_rows(len(names), splits=splits, seed=seed)[codes]
 
 
 def by_order(order: NDArray[np.int64], *, train: int | float, val: float, test: int | float) -> Side:
@@ -136,7 +136,7 @@ def balanced(label: NDArray[np.float32], *, val: int, test: int, seed: int) -> S
 
 
 def by_component(
-    count: int, left: NDArray[np.int64], right: NDArray[np.int64], *, fractions: Sequence[float], seed: int
+    count: int, left: NDArray[np.int64], right: NDArray[np.int64], *, splits: Sequence[float], seed: int
 ) -> Side:
     """Split by connected components of pairs that share texts: no text is on two sides.
 
@@ -148,13 +148,13 @@ def by_component(
         count: number of texts.
         left: (R,) texts.
         right: (R,) texts.
-        fractions: shares of the pairs that go to train, val and test.
+        splits: shares of the pairs that go to train, val and test.
         seed: of the shuffle.
 
     Raises:
         ValueError: if the components are so large that nothing is left for val or test.
     """
-    _, val, test = _checked(fractions)
+    _, val, test = _checked(splits)
     component = components(count, left, right)[left]
     weight = np.bincount(component)
     giant = weight > max(2.0, GIANT * min(val, test) * len(left))
@@ -234,13 +234,13 @@ def _position_within(keys: NDArray[np.int64], order: NDArray[np.int64]) -> tuple
     return position, counts[codes].astype(np.int64)
 
 
-def _checked(fractions: Sequence[float]) -> tuple[float, float, float]:
+def _checked(splits: Sequence[float]) -> tuple[float, float, float]:
     if (
-        not isinstance(fractions, Sequence)
-        or len(fractions) != len(SPLITS)
-        or min(fractions) <= 0
-        or abs(sum(fractions) - 1) > 1e-6
+        not isinstance(splits, Sequence)
+        or len(splits) != len(SPLITS)
+        or min(splits) <= 0
+        or abs(sum(splits) - 1) > 1e-6
     ):
-        raise ValueError(f"fractions are three positive shares, of {SPLITS}, that sum to 1; got {fractions}")
-    train, val, test = fractions
+        raise ValueError(f"splits are three positive shares, of {SPLITS}, that sum to 1; got {splits}")
+    train, val, test = splits
     return train, val, test

@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPMessage
 from pathlib import Path
-from typing import Any
-
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from typing import TYPE_CHECKING, Any
 
 from twicetold.files import write_text
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 CHUNK = 1 << 18
 AGAIN_LATER = {408, 425, 429, 500, 502, 503, 504}
@@ -193,7 +193,7 @@ def set_aside(path: Path) -> Path:
 class _Advance:
     """Tells a progress bar where a download stands."""
 
-    def __init__(self, progress: Progress, name: str) -> None:
+    def __init__(self, progress: "Progress", name: str) -> None:
         self._progress = progress
         self._task = progress.add_task(name, total=None)
 
@@ -203,6 +203,10 @@ class _Advance:
 
 @contextmanager
 def _progress(name: str) -> Iterator[_Advance]:
+    # Training imports this module too, and shows no such bar.
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal) as progress:

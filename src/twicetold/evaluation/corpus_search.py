@@ -78,16 +78,16 @@ class CorpusSearch:
     Args:
         at: ranks at which recall is read.
         rank: of MRR, of nDCG and of the measures of the index.
-        queries: a split that asks more is measured on a sample of so many queries.
-        texts: a larger corpus is searched in part: the texts of validation and test and a sample of the others.
+        max_queries: a split that asks more is measured on a sample of so many queries.
+        max_texts: a larger corpus is searched in part: the texts of validation and test and a sample of the others.
         index_from: number of texts from which on an approximate index is measured as well.
         seed: of the samples and of the index.
     """
 
     at: Sequence[int] = (1, 5, 10, 100)
     rank: int = 10
-    queries: int = 2000
-    texts: int = 200_000
+    max_queries: int = 2000
+    max_texts: int = 200_000
     index_from: int = 10_000
     seed: int = 0
 
@@ -100,7 +100,7 @@ class CorpusSearch:
             val: what validation asks.
             test: what test asks.
         """
-        asked = {split: each.sample(self.queries, seed=self.seed) for split, each in (("val", val), ("test", test))}
+        asked = {split: each.sample(self.max_queries, seed=self.seed) for split, each in (("val", val), ("test", test))}
         asked = {split: each for split, each in asked.items() if len(each.queries)}
         with_index = not sparse.issparse(texts) and texts.shape[0] >= self.index_from
         exact = Index(texts)

@@ -108,13 +108,13 @@ class PairwiseKnn:
     """The rule, tried for every k.
 
     Args:
-        most: K, the largest k that is tried.
-        pairs: a larger split is measured on a sample of so many pairs; the pool stays whole.
+        max_k: K, the largest k that is tried.
+        max_pairs: a larger split is measured on a sample of so many pairs; the pool stays whole.
         seed: of that sample.
     """
 
-    most: int = 55
-    pairs: int = 20_000
+    max_k: int = 55
+    max_pairs: int = 20_000
     seed: int = 0
 
     def report(self, *, val: PooledPairs, test: PooledPairs) -> KnnReport:
@@ -124,7 +124,7 @@ class PairwiseKnn:
             ValueError: if a split has pairs of one class only.
         """
         counts = {
-            split: self._counts(pairs.sample(self.pairs, seed=self.seed))
+            split: self._counts(pairs.sample(self.max_pairs, seed=self.seed))
             for split, pairs in (("val", val), ("test", test))
         }
         rates = {split: _rates(each, calibration=counts["val"]) for split, each in counts.items()}
@@ -143,8 +143,8 @@ class PairwiseKnn:
 
     def _counts(self, pairs: PooledPairs) -> "_Counts":
         truth = binary(pairs.label)
-        ranks = np.minimum(mutual_ranks(pairs), self.most + 1)
-        said = np.bincount(2 * ranks + truth, minlength=2 * self.most + 4).reshape(-1, 2)[1:-1].cumsum(axis=0)
+        ranks = np.minimum(mutual_ranks(pairs), self.max_k + 1)
+        said = np.bincount(2 * ranks + truth, minlength=2 * self.max_k + 4).reshape(-1, 2)[1:-1].cumsum(axis=0)
         return _Counts(said[:, 1], said[:, 0], positives=int(truth.sum()), negatives=int((~truth).sum()))
 
 

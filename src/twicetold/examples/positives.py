@@ -4,8 +4,8 @@ Each is an `Examples` leaf of `conf/examples/`, for objectives that find their n
 
 | leaf | a pair is | labels |
 |---|---|---|
-| `story`, `category` | a text and a random other one of its group | that group |
-| `tfidf_neighbour`, `bm25_neighbour` | a text and the other text that a lexical score ranks first | none |
+| `group_pairs` | a text and a random other one of its group, category or story | that group |
+| `neighbours` | a text and the other text that a lexical score ranks first | none |
 | `dropout_twins` | a text and itself: the encoder's dropout makes two embeddings of it | none |
 | `inverse_cloze` | a sentence and the rest of its text | none |
 
@@ -160,7 +160,7 @@ class InverseCloze:
             raise ValueError(
                 f"inverse_cloze takes texts apart into sentences, but only {several:,} of the {len(texts):,} train "
                 f"texts of {corpus.name} have more than one: choose a corpus of longer texts (data=toy_articles, or "
-                "your own by data=documents), or other examples (dropout_twins, bm25_neighbour)"
+                "your own by data=documents), or other examples (dropout_twins, neighbours)"
             )
         numbers = len(corpus) + np.arange(len(queries))
         code = codes[np.array(group, np.int64)]

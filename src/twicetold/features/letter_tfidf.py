@@ -24,14 +24,14 @@ class LetterTfIdf(WordHashing):
     Args:
         letters: n of the letter n-grams.
         words: 0 for letters alone, 1 for words as well, 2 for words and pairs of neighbours.
-        most: how many columns words and pairs get together, most frequent first; None for all.
+        max_features: how many columns words and pairs get together, most frequent first; None for all.
 
     Attributes:
         idf_: (width,) float32, ln((1 + N) / (1 + df)) + 1.
     """
 
-    def __init__(self, letters: int = 3, words: int = 0, most: int | None = None) -> None:
-        super().__init__(letters, words, most)
+    def __init__(self, letters: int = 3, words: int = 0, max_features: int | None = None) -> None:
+        super().__init__(letters, words, max_features)
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Learn the columns, and their idf.

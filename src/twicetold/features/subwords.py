@@ -30,9 +30,9 @@ class Subwords(BaseEstimator):
     """Subwords of a text, in order.
 
     Args:
-        size: of the vocabulary at most, characters included.
+        max_features: size of the vocabulary at most, characters included.
         lower_case: take `Bank` and `bank` for one word.
-        min_count: pairs that occur less often in the train texts are not merged.
+        min_frequency: pairs that occur less often in the train texts are not merged.
         max_alphabet: characters at most, most frequent first; the others are unknown.
         max_length: subwords of a text that are read; None for all.
 
@@ -44,15 +44,15 @@ class Subwords(BaseEstimator):
 
     def __init__(
         self,
-        size: int = 8000,
+        max_features: int = 8000,
         lower_case: bool = False,
-        min_count: int = 2,
+        min_frequency: int = 2,
         max_alphabet: int = 1000,
         max_length: int | None = None,
     ) -> None:
-        self.size = size
+        self.max_features = max_features
         self.lower_case = lower_case
-        self.min_count = min_count
+        self.min_frequency = min_frequency
         self.max_alphabet = max_alphabet
         self.max_length = max_length
 
@@ -69,12 +69,12 @@ class Subwords(BaseEstimator):
             raise ValueError(f"the {len(tokens)} train texts have no word to learn subwords from")
         # The library truncates a larger alphabet in random order; it leaves one of the right size unchanged.
         letters = characters(texts, lower_case=self.lower_case)
-        alphabet = [BEGIN_OF_WORD, *vocabulary_of(letters, min_df=1, max_size=self.max_alphabet)]
+        alphabet = [BEGIN_OF_WORD, *vocabulary_of(letters, min_df=1, max_features=self.max_alphabet)]
         tokenizer: Any = Tokenizer(models.BPE(unk_token=UNKNOWN_SUBWORD))
         tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
         trainer = trainers.BpeTrainer(
-            vocab_size=self.size,
-            min_frequency=self.min_count,
+            vocab_size=self.max_features,
+            min_frequency=self.min_frequency,
             initial_alphabet=alphabet,
             limit_alphabet=len(alphabet),
             special_tokens=[UNKNOWN_SUBWORD],  # so it gets number 0

@@ -32,17 +32,17 @@ class Words(BaseEstimator):
     Args:
         lower_case: take `Bank` and `bank` for one word.
         min_df: words in fewer train texts than this are unknown.
-        max_size: size of the vocabulary at most, most widespread words first; None for all.
+        max_features: size of the vocabulary at most, most widespread words first; None for all.
         max_length: words of a text that are read; None for all.
         vectors: file of pretrained vectors in GloVe's text format, which the encoder gets as `vectors`; fetched if it
             is one of GloVe's own and not there yet. None for none.
         counted: tell the encoder how often each word occurs in the train texts, as `counts`.
-        smooth: weigh words by `smooth_weights`, which is what this number is for; None: every word has weight 1.
+        sif_a: a of `smooth_weights`, by which words are weighed; None: every word has weight 1.
 
     Attributes:
         vocabulary_: the words numbered 1, 2, ...
         counts_: (width,) int64, how often each number occurs in the train texts; 0 for unknown words. Kept where
-            `counted` or `smooth` asks for it.
+            `counted` or `sif_a` asks for it.
     """
 
     ordered = True
@@ -51,19 +51,19 @@ class Words(BaseEstimator):
         self,
         lower_case: bool = False,
         min_df: int = 1,
-        max_size: int | None = None,
+        max_features: int | None = None,
         max_length: int | None = None,
         vectors: str | None = None,
         counted: bool = False,
-        smooth: float | None = None,
+        sif_a: float | None = None,
     ) -> None:
         self.lower_case = lower_case
         self.min_df = min_df
-        self.max_size = max_size
+        self.max_features = max_features
         self.max_length = max_length
         self.vectors = vectors
         self.counted = counted
-        self.smooth = smooth
+        self.sif_a = sif_a
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Learn the vocabulary, and look its words up among the pretrained vectors.
@@ -72,10 +72,10 @@ class Words(BaseEstimator):
             ValueError: if no word is left.
         """
         tokens = words(texts, lower_case=self.lower_case)
-        self.vocabulary_ = vocabulary_of(tokens, min_df=self.min_df, max_size=self.max_size)
+        self.vocabulary_ = vocabulary_of(tokens, min_df=self.min_df, max_features=self.max_features)
         # Not part of the saved state: the encoder's weights begin with them and are saved.
         self._vectors = None if self.vectors is None else word_vectors(Path(self.vectors), self.vocabulary_)
-        if self.counted or self.smooth is not None:
+        if self.counted or self.sif_a is not None:
             self.counts_ = occurrences(tokens, self.vocabulary_)
         return self
 
@@ -83,9 +83,9 @@ class Words(BaseEstimator):
         """One sequence of numbers per text, with weights if they are smoothed."""
         check_is_fitted(self)
         rows = numbered(words(texts, lower_case=self.lower_case), self.vocabulary_, max_length=self.max_length)
-        if self.smooth is None:
+        if self.sif_a is None:
             return rows
-        return replace(rows, values=smooth_weights(self.counts_, self.smooth)[rows.indices])
+        return replace(rows, values=smooth_weights(self.counts_, self.sif_a)[rows.indices])
 
     @property
     def shape(self) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class Characters(BaseEstimator):
     Args:
         lower_case: take `B` and `b` for one character.
         min_df: characters in fewer train texts than this are unknown.
-        max_size: size of the vocabulary at most, most widespread characters first; None for all.
+        max_features: size of the vocabulary at most, most widespread characters first; None for all.
         max_length: characters of a text that are read; None for all.
 
     Attributes:
@@ -119,11 +119,11 @@ class Characters(BaseEstimator):
     ordered = True
 
     def __init__(
-        self, lower_case: bool = False, min_df: int = 1, max_size: int | None = None, max_length: int | None = None
+        self, lower_case: bool = False, min_df: int = 1, max_features: int | None = None, max_length: int | None = None
     ) -> None:
         self.lower_case = lower_case
         self.min_df = min_df
-        self.max_size = max_size
+        self.max_features = max_features
         self.max_length = max_length
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
@@ -133,7 +133,7 @@ class Characters(BaseEstimator):
             ValueError: if no character is left.
         """
         tokens = characters(texts, lower_case=self.lower_case)
-        self.vocabulary_ = vocabulary_of(tokens, min_df=self.min_df, max_size=self.max_size)
+        self.vocabulary_ = vocabulary_of(tokens, min_df=self.min_df, max_features=self.max_features)
         return self
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
@@ -151,7 +151,7 @@ class Characters(BaseEstimator):
         return np.array([UNKNOWN_NAME, *self.vocabulary_], object)
 
 
-def vocabulary_of(tokens: Tokens, *, min_df: int, max_size: int | None) -> list[str]:
+def vocabulary_of(tokens: Tokens, *, min_df: int, max_features: int | None) -> list[str]:
     """Distinct tokens by the number of texts that they occur in, the most widespread first; ties by spelling.
 
     Raises:
@@ -170,7 +170,7 @@ def vocabulary_of(tokens: Tokens, *, min_df: int, max_size: int | None) -> list[
             f"no token of the {len(tokens)} train texts is left for the vocabulary with min_df={min_df}: "
             f"lower it, or use more texts"
         )
-    return vocabulary[:max_size]
+    return vocabulary[:max_features]
 
 
 def occurrences(tokens: Tokens, vocabulary: Sequence[str]) -> NDArray[np.int64]:

@@ -42,7 +42,7 @@ class WordGrams(BaseEstimator):
 
     Args:
         min_df: words in fewer train texts than this have no column of their own.
-        smooth: weigh words by `tokens.smooth_weights`; None: every word has weight 1.
+        sif_a: a of `tokens.smooth_weights`, by which words are weighed; None: every word has weight 1.
         vectors: file of pretrained vectors in GloVe's text format, which the encoder gets as `vectors`; fetched if it
             is one of GloVe's own and not there yet. None for none.
         further: so many words that the file begins with get a number too where train lacks them. Nothing is learnt
@@ -60,12 +60,12 @@ class WordGrams(BaseEstimator):
     def __init__(
         self,
         min_df: int = 1,
-        smooth: float | None = None,
+        sif_a: float | None = None,
         vectors: str | None = None,
         further: int = 0,
     ) -> None:
         self.min_df = min_df
-        self.smooth = smooth
+        self.sif_a = sif_a
         self.vectors = vectors
         self.further = further
 
@@ -78,7 +78,7 @@ class WordGrams(BaseEstimator):
         if self.further and self.vectors is None:
             raise ValueError(f"further={self.further} words would be those of a file of vectors: set vectors too, or 0")
         tokens = words(texts, lower_case=True)
-        learnt = vocabulary_of(tokens, min_df=self.min_df, max_size=None)
+        learnt = vocabulary_of(tokens, min_df=self.min_df, max_features=None)
         self.vocabulary_ = learnt
         self._vectors = None  # not part of the saved state, see `tokens.Words`
         if self.vectors is not None:
@@ -102,7 +102,7 @@ class WordGrams(BaseEstimator):
         columns, offsets = self._distinct(number, encoded(tokens.spellings.to_pylist()))
         sizes = np.diff(offsets)
         parts = sizes - (self.counts_[number] == 0)  # a number that is not learnt has no vector, no part in the mean
-        weights = np.ones(len(self.counts_)) if self.smooth is None else smooth_weights(self.counts_, self.smooth)
+        weights = np.ones(len(self.counts_)) if self.sif_a is None else smooth_weights(self.counts_, self.sif_a)
         values = np.repeat(weights[number] / np.maximum(parts, 1), sizes).astype(np.float32)
         values[offsets[:-1][self.counts_[number] == 0]] = 0  # it stays for what is not learnt, the pretrained vector
         length = np.where((parts > 0) | (number != UNKNOWN_TOKEN), sizes, 0)[tokens.codes]

@@ -28,7 +28,7 @@ class WordHashing(BaseEstimator):
     Args:
         letters: n of the letter n-grams, 2 to 4; 0 for none.
         words: 0 for letters alone, 1 to count words as well, 2 to count words and pairs of neighbours.
-        most: how many columns words and pairs get together, most frequent first; None for all.
+        max_features: how many columns words and pairs get together, most frequent first; None for all.
 
     Attributes:
         letter_grams_: the n-grams, in column order.
@@ -38,10 +38,10 @@ class WordHashing(BaseEstimator):
             their n-grams with another word; `published` has the paper's figures. None without letters.
     """
 
-    def __init__(self, letters: int = 3, words: int = 0, most: int | None = None) -> None:
+    def __init__(self, letters: int = 3, words: int = 0, max_features: int | None = None) -> None:
         self.letters = letters
         self.words = words
-        self.most = most
+        self.max_features = max_features
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Learn the columns.
@@ -82,7 +82,7 @@ class WordHashing(BaseEstimator):
             place = np.argsort(alphabetical)  # so that the order of pairs does not depend on that of texts
             pairs, pair_counts = np.unique(place[first] * len(distinct) + place[second], return_counts=True)
         both = np.concatenate([count[alphabetical] * bool(self.words), pair_counts])
-        chosen = np.argsort(-both, kind="stable")[: self.most if self.words else 0]
+        chosen = np.argsort(-both, kind="stable")[: self.max_features if self.words else 0]
         words = np.sort(chosen[chosen < len(distinct)])
         pairs = pairs[np.sort(chosen[chosen >= len(distinct)]) - len(distinct)]
         self.words_ = decoded(distinct.take(pa.array(alphabetical[words])))

@@ -29,7 +29,7 @@ class WordTrigrams(BaseEstimator):
     """Letter trigrams of each word, words in order; a word without a known trigram is left out.
 
     Args:
-        longest: words beyond the first so many of a text are left out; None keeps all.
+        max_length: words beyond the first so many of a text are left out; None keeps all.
 
     Attributes:
         letter_grams_: the trigrams, in the order of columns 1, 2, …
@@ -38,8 +38,8 @@ class WordTrigrams(BaseEstimator):
 
     ordered = True
 
-    def __init__(self, longest: int | None = None) -> None:
-        self.longest = longest
+    def __init__(self, max_length: int | None = None) -> None:
+        self.max_length = max_length
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Learn the trigrams.
@@ -65,9 +65,9 @@ class WordTrigrams(BaseEstimator):
             text, number = chunk.text(), chunk.number
             known = sizes[number] > 0
             text, number = text[known], number[known]
-            if self.longest is not None:
+            if self.max_length is not None:
                 first = np.searchsorted(text, text)
-                early = np.arange(len(text)) - first < self.longest
+                early = np.arange(len(text)) - first < self.max_length
                 text, number = text[early], number[early]
             size = sizes[number] + 1
             entries.append(table[runs(offsets[number] + number, size)])

@@ -20,12 +20,12 @@ class LinearMap(TwoTower):
     Args:
         width: D, number of columns of the features.
         hidden: E.
-        spread: standard deviation of the weights at the start; None: 1 / √E, columns of about unit length.
+        init_std: standard deviation of the weights at the start; None: 1 / √E, columns of about unit length.
     """
 
-    def __init__(self, *, width: int, hidden: int, spread: float | None = None) -> None:
+    def __init__(self, *, width: int, hidden: int, init_std: float | None = None) -> None:
         super().__init__()
-        deviation = hidden**-0.5 if spread is None else spread
+        deviation = hidden**-0.5 if init_std is None else init_std
         self.weight = nn.Parameter(torch.randn(width, hidden) * deviation)  # L transposed, (D, E)
 
     def encode(self, features: SparseRows) -> Encoding:

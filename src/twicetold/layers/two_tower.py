@@ -44,7 +44,7 @@ class TwoTower(nn.Module):
 class Comparing(nn.Module):
     """Base of the families that embed each text alone, and compare the two embeddings by a network beside the cosine.
 
-    A subclass defines `encode` and `compare`, and has `sharpness`, what the cosine counts at first. An encoding may
+    A subclass defines `encode` and `compare`, and has `scale`, what the cosine counts at first. An encoding may
     hold `OwnDimensions`, which the network alone sees: what tells two texts apart need not fit what finds one among
     many. Documents are too many to compare each with each by a network: they are ranked by the
     cosine of their embeddings.
@@ -52,7 +52,7 @@ class Comparing(nn.Module):
     Shape letters besides: C dimensions for the network alone, 0 or more.
     """
 
-    sharpness: nn.Parameter
+    scale: nn.Parameter
 
     def encode(self, features: SparseRows) -> Encoding:
         """Embed a batch of texts: (B, E)."""
@@ -67,7 +67,7 @@ class Comparing(nn.Module):
         u, v = dense(left), dense(right)
         cosine = cosine_similarity(u, v, dim=1)
         known = (u != 0).any(1) & (v != 0).any(1)
-        return (self.sharpness * cosine + self.compare(_widened(left), _widened(right), cosine)) * known
+        return (self.scale * cosine + self.compare(_widened(left), _widened(right), cosine)) * known
 
     def ranking_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B E"], Float[Tensor, "B E"]]:
         """Unit vectors: their dot products rank documents, though they are not the scores."""

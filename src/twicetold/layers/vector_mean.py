@@ -31,15 +31,15 @@ class VectorMean(TwoTower):
 
     Args:
         embedding: E.
-        remove: R, how many shared directions are left out; 0 for a plain mean.
+        remove_components: R, how many shared directions are left out; 0 for a plain mean.
     """
 
     table: Tensor
     shared: Tensor
 
-    def __init__(self, *, embedding: int, remove: int) -> None:
+    def __init__(self, *, embedding: int, remove_components: int) -> None:
         super().__init__()
-        self.register_buffer("shared", torch.zeros(remove, embedding))
+        self.register_buffer("shared", torch.zeros(remove_components, embedding))
 
     def encode(self, features: SparseRows) -> Encoding:
         """Embed: (B, E)."""
@@ -84,14 +84,14 @@ class SkipGramVectors(VectorMean):
         width: V. The first C columns are words, of which number 0 is unknown; the others, if any, are parts of the word
             that they follow.
         embedding: E, dimensions of a vector.
-        remove: R, see `VectorMean`.
+        remove_components: R, see `VectorMean`.
         counts: (C,) how often each word occurs in the train texts, from the featuriser.
     """
 
     counts: Tensor
 
-    def __init__(self, *, width: int, embedding: int, remove: int, counts: Int64[np.ndarray, " C"]) -> None:
-        super().__init__(embedding=embedding, remove=remove)
+    def __init__(self, *, width: int, embedding: int, remove_components: int, counts: Int64[np.ndarray, " C"]) -> None:
+        super().__init__(embedding=embedding, remove_components=remove_components)
         # word2vec begins at uniform ±1/(2 E), and with contexts of zero, which give centres no gradient at first.
         table = (torch.rand(width, embedding) - 0.5) / embedding
         table[UNKNOWN_TOKEN] = 0

@@ -38,7 +38,7 @@ def mine(
     label: str,
     per_anchor: int,
     ranks: Sequence[int] = (5, 50),
-    texts_per_word: int = 10_000,
+    max_df: int = 10_000,
     negative_grade: float = 1.0,
 ) -> Triplets:
     """Draw positives from the anchor's group and negatives from a window of its BM25 list.
@@ -50,7 +50,7 @@ def mine(
         per_anchor: triplets for each anchor. If the window has fewer texts, random members of other groups are
             added.
         ranks: first and last rank of the window, counted from 1 in the list without the anchor's group.
-        texts_per_word: words that occur in more texts than this are left out of queries: they have the smallest
+        max_df: words that occur in more texts than this are left out of queries: they have the smallest
             weights and the highest cost.
         negative_grade: of graded pairs, those above this grade are no negatives.
 
@@ -62,7 +62,7 @@ def mine(
     groups, anchors, rng = draws.groups, draws.anchors, draws.rng
     texts = corpus.texts.take(groups.texts).to_pylist()
     negatives = np.full(draws.positives.shape, NOBODY)
-    for rows, ranked in hardest(texts, groups, anchors, last=last, texts_per_word=texts_per_word):
+    for rows, ranked in hardest(texts, groups, anchors, last=last, max_df=max_df):
         negatives[rows] = _sample(ranked[:, first - 1 :], per_anchor=per_anchor, rng=rng)
     return draws.triplets(
         corpus,
@@ -75,7 +75,7 @@ def mine(
             "label": label,
             "seed": seed,
             "ranks": [first, last],
-            "texts_per_word": texts_per_word,
+            "max_df": max_df,
         },
     )
 
@@ -102,7 +102,7 @@ def hardest(
     anchors: Positions,
     *,
     last: int,
-    texts_per_word: int,
+    max_df: int,
     weigh: Weigh = bm25_weights,
 ) -> Iterator[tuple[slice, Positions]]:
     """Rank the texts of other groups by shared words, batch by batch of anchors.
@@ -112,7 +112,7 @@ def hardest(
         groups: which texts belong together.
         anchors: (A,) positions.
         last: R, the last rank to keep.
-        texts_per_word: see `mine`.
+        max_df: see `mine`.
         weigh: the score: a text's is the sum, over shared words, of query weight times weight in the text.
 
     Yields:
@@ -122,7 +122,7 @@ def hardest(
     queries, scores = weigh(texts)
     frequency = np.diff(scores.indptr)
     queries = queries[anchors]
-    queries.data *= (frequency <= texts_per_word)[queries.indices]
+    queries.data *= (frequency <= max_df)[queries.indices]
     queries.eliminate_zeros()
     work = np.append(0, np.cumsum(frequency[queries.indices]))[queries.indptr[1:]]  # up to the end of each anchor
     begin = 0

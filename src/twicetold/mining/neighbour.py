@@ -25,7 +25,7 @@ from twicetold.mining.triplets import Triplets
 Score = Literal["bm25", "tfidf"]
 
 
-def mine(corpus: Corpus, *, seed: int, label: str, score: Score, texts_per_word: int = 10_000) -> Triplets:
+def mine(corpus: Corpus, *, seed: int, label: str, score: Score, max_df: int = 10_000) -> Triplets:
     """Pair each train text with the most similar other text, and with a random third text.
 
     Equal texts are one text: the neighbour of a text is never a copy of it.
@@ -35,7 +35,7 @@ def mine(corpus: Corpus, *, seed: int, label: str, score: Score, texts_per_word:
         seed: of the third texts.
         label: the group by which the card says how many positives are right; nothing is chosen by it.
         score: `bm25`, or `tfidf`: the cosine of tf-idf rows.
-        texts_per_word: words that stand in more texts than this do not count.
+        max_df: words that stand in more texts than this do not count.
 
     Raises:
         ValueError: for an unknown score, or if no two texts share a word.
@@ -48,14 +48,14 @@ def mine(corpus: Corpus, *, seed: int, label: str, score: Score, texts_per_word:
     texts: list[str] = corpus.texts.take(groups.texts).to_pylist()
     everyone = np.arange(len(groups))
     best = np.full(len(groups), NOBODY)
-    for rows, ranked in hardest(texts, groups, everyone, last=1, texts_per_word=texts_per_word, weigh=WEIGHTS[score]):
+    for rows, ranked in hardest(texts, groups, everyone, last=1, max_df=max_df, weigh=WEIGHTS[score]):
         best[rows] = ranked[:, 0]
     third = _thirds(groups, best, np.random.default_rng(seed))
     kept = (best != NOBODY) & (third != NOBODY)
     if not kept.any():
         raise ValueError(
             f"no train text of {corpus.name!r} shares a word with another one and differs from a third: there is no "
-            f"neighbour to take. Use more rows, or a larger texts_per_word than {texts_per_word}"
+            f"neighbour to take. Use more rows, or a larger max_df than {max_df}"
         )
     anchor, positive, negative = groups.texts[kept], groups.texts[best[kept]], groups.texts[third[kept]]
     order = np.argsort(anchor, kind="stable")
@@ -67,7 +67,7 @@ def mine(corpus: Corpus, *, seed: int, label: str, score: Score, texts_per_word:
         card={
             "strategy": f"{score}_neighbour",
             "seed": seed,
-            "texts_per_word": texts_per_word,
+            "max_df": max_df,
             "texts": len(groups),
             "texts_without_neighbour": int((best == NOBODY).sum()),
             "triplets": len(anchor),

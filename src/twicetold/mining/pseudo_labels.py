@@ -83,8 +83,8 @@ def mine(
     seed: int,
     labels: Labels,
     neighbours: int,
-    texts_per_word: int,
-    most: int,
+    max_df: int,
+    max_pairs: int,
     above: float,
     below: float,
     duplicates: float,
@@ -99,8 +99,8 @@ def mine(
         seed: of the draw.
         labels: `hard` or `soft`.
         neighbours: candidates for each text: so many of the highest tf-idf cosine.
-        texts_per_word: words that stand in more texts than this do not count.
-        most: candidates to label, at most; drawn from all.
+        max_df: words that stand in more texts than this do not count.
+        max_pairs: candidates to label, at most; drawn from all.
         above: hard labels: pairs of at least this probability are labelled 1.
         below: hard labels: pairs of at most this probability are labelled 0.
         duplicates: soft labels: d, the share of the candidates that is expected to say the same.
@@ -121,18 +121,18 @@ def mine(
         raise ValueError(f"the bounds are probabilities, 0 <= below < above <= 1; got {below} and {above}")
     if not 0 < duplicates < 1:
         raise ValueError(f"duplicates is the expected share of duplicates, between 0 and 1; got {duplicates}")
-    if neighbours < 1 or most < 1:
-        raise ValueError(f"neighbours and most are numbers of pairs, at least 1; got {neighbours} and {most}")
-    (left, right), counts = _candidates(corpus, label=label, neighbours=neighbours, texts_per_word=texts_per_word)
-    drawn = np.sort(np.random.default_rng(seed).permutation(len(left))[:most])
+    if neighbours < 1 or max_pairs < 1:
+        raise ValueError(f"neighbours and max_pairs are numbers of pairs, at least 1; got {neighbours} and {max_pairs}")
+    (left, right), counts = _candidates(corpus, label=label, neighbours=neighbours, max_df=max_df)
+    drawn = np.sort(np.random.default_rng(seed).permutation(len(left))[:max_pairs])
     left, right = left[drawn], right[drawn]
     probability = teacher.probability(left, right) if len(left) else np.empty(0)
     card: dict[str, Any] = {
         "strategy": "pseudo_labels",
         "labels": labels,
         "neighbours": neighbours,
-        "texts_per_word": texts_per_word,
-        "most": most,
+        "max_df": max_df,
+        "max_pairs": max_pairs,
         "seed": seed,
         **counts,
     }
@@ -177,7 +177,7 @@ def _bounds_on_validation(corpus: Corpus, teacher: Teacher, *, above: float, bel
     }
 
 
-def _candidates(corpus: Corpus, *, label: str, neighbours: int, texts_per_word: int) -> tuple[Ends, dict[str, Any]]:
+def _candidates(corpus: Corpus, *, label: str, neighbours: int, max_df: int) -> tuple[Ends, dict[str, Any]]:
     """Neighbours among the train texts that are in no other split and have no label, and counts for the card."""
     if label not in corpus.groups:
         raise ValueError(f"corpus {corpus.name!r} has no group {label!r} to go by; it has {sorted(corpus.groups)}")
@@ -186,7 +186,7 @@ def _candidates(corpus: Corpus, *, label: str, neighbours: int, texts_per_word: 
     linked = _linked(corpus, label)
     keys = np.empty(0, np.int64)
     if len(asking):
-        ends = _neighbours(corpus, texts, asking, linked, neighbours=neighbours, texts_per_word=texts_per_word)
+        ends = _neighbours(corpus, texts, asking, linked, neighbours=neighbours, max_df=max_df)
         keys = np.unique(pair_keys(*ends, count=len(corpus)))
     left, right = np.divmod(keys, len(corpus))
     known = _labelled(corpus, linked, left, right)
@@ -219,7 +219,7 @@ def _neighbours(
     linked: NDArray[np.int64],
     *,
     neighbours: int,
-    texts_per_word: int,
+    max_df: int,
 ) -> Ends:
     """Some of the texts and their neighbours among all of them; texts of one code in `linked` are no neighbours."""
     _, first = np.unique(corpus.text_codes()[texts], return_index=True)  # equal texts have one neighbourhood
@@ -227,7 +227,7 @@ def _neighbours(
     groups = sorted_groups(once, linked[once])
     anchors = np.flatnonzero(np.isin(groups.texts, asking))
     written: list[str] = corpus.texts.take(groups.texts).to_pylist()
-    nearest = hardest(written, groups, anchors, last=neighbours, texts_per_word=texts_per_word, weigh=tfidf_weights)
+    nearest = hardest(written, groups, anchors, last=neighbours, max_df=max_df, weigh=tfidf_weights)
     nobody = np.empty((0, neighbours), np.int64)  # in case each text that asks equals an earlier one of known group
     ranked = np.concatenate([nobody, *(ranks for _, ranks in nearest)])  # (A, neighbours)
     row, rank = np.nonzero(ranked != NOBODY)

@@ -30,10 +30,10 @@ class DssmMlp(Comparing):
         hidden: units of the hidden layers of the tower.
         embedding: E.
         own: C, or 0.
-        spread: standard deviation of the first layer's weights at the start; None: as published for DSSM, so the more
+        init_std: standard deviation of the first layer's weights at the start; None: as published for DSSM, so the more
             columns, the less.
         head: units of the hidden layers of the comparing network.
-        sharpness: a at the start of training.
+        scale: a at the start of training.
         activation: after each layer.
         batch_norm: normalise over the batch before each activation of the tower.
         dropout: share of hidden units, of the tower and of the head's input too, that a training step leaves out.
@@ -47,9 +47,9 @@ class DssmMlp(Comparing):
         hidden: Sequence[int],
         embedding: int,
         own: int,
-        spread: float | None,
+        init_std: float | None,
         head: Sequence[int],
-        sharpness: float,
+        scale: float,
         activation: Activation,
         batch_norm: bool,
         dropout: float,
@@ -64,10 +64,10 @@ class DssmMlp(Comparing):
             dropout=dropout,
             input_dropout=input_dropout,
         )
-        if spread is not None:
-            nn.init.normal_(self.tower.hashing.weight, std=spread)
+        if init_std is not None:
+            nn.init.normal_(self.tower.hashing.weight, std=init_std)
         self.own = own
-        self.sharpness = nn.Parameter(torch.tensor(sharpness))
+        self.scale = nn.Parameter(torch.tensor(scale))
         self.head = comparing_network(4 * (embedding + own), head, activation=activation, dropout=dropout)
 
     def encode(self, features: SparseRows) -> Encoding:

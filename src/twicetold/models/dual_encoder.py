@@ -2,7 +2,7 @@
 
 Karpukhin et al., Dense Passage Retrieval for Open-Domain Question Answering, EMNLP 2020, section 3.1, with an LSTM or a
 mean over word vectors, learnt from scratch, where the paper has two pretrained transformers. Its training is in other
-parts: `info_nce_dpr` (section 3.2) on triplets whose negatives BM25 ranks high, `bm25_negatives`.
+parts: `info_nce_dpr` (section 3.2) on triplets whose negatives BM25 ranks high.
 
     x_t = E[w_t]                           a vector for each token, of either role its own
     h_t = LSTM(x_t, h_t−1)                 or x_t itself

@@ -19,6 +19,6 @@ class FastText(SkipGramVectors):
     Args:
         width: columns: words, with one for unknown words, which counts for nothing, and then n-grams.
         embedding: dimensions of a vector.
-        remove: how many directions that all train texts share are left out; 0 for a plain mean.
+        remove_components: how many directions that all train texts share are left out; 0 for a plain mean.
         counts: how often each word occurs in the train texts, from the featuriser.
     """

@@ -2,7 +2,7 @@
 
 Pennington, Socher and Manning, GloVe: Global Vectors for Word Representation, EMNLP 2014; as a reference row for text
 similarity in Tang and Aw, FILM: A Fast, Interpretable, and Low-rank Metric Learning Approach for Sentence Matching,
-2020 (arXiv:2010.05523), and in many other tables. With the featuriser's smooth weights and `remove` of 1 it is the
+2020 (arXiv:2010.05523), and in many other tables. With the featuriser's `sif_a` and `remove_components` of 1 it is the
 baseline of Arora, Liang and Ma, ICLR 2017.
 
 Shape letters: V tokens of the vocabulary, E dimensions.
@@ -24,7 +24,7 @@ class GloveMean(VectorMean):
     Args:
         width: V, numbers of tokens.
         embedding: E, dimensions of the pretrained vectors.
-        remove: how many directions that all train texts share are left out; 0 for a plain mean.
+        remove_components: how many directions that all train texts share are left out; 0 for a plain mean.
         vectors: (V, E) from the featuriser; None only where a trained model is loaded, which has them already.
 
     Raises:
@@ -32,9 +32,9 @@ class GloveMean(VectorMean):
     """
 
     def __init__(
-        self, *, width: int, embedding: int, remove: int, vectors: Float[np.ndarray, "V E"] | None = None
+        self, *, width: int, embedding: int, remove_components: int, vectors: Float[np.ndarray, "V E"] | None = None
     ) -> None:
-        super().__init__(embedding=embedding, remove=remove)
+        super().__init__(embedding=embedding, remove_components=remove_components)
         given = np.zeros((width, embedding), np.float32) if vectors is None else vectors
         if given.shape != (width, embedding):
             raise ValueError(

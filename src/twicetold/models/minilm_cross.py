@@ -33,15 +33,15 @@ class MiniLmCross(nn.Module):
     Args:
         width: how many numbers of tokens there are.
         transformer: settings of `modules.transformer.Transformer`, from the featuriser.
-        sharpness: a at the start of training.
+        scale: a at the start of training.
     """
 
-    def __init__(self, *, width: int, transformer: Mapping[str, Any], sharpness: float) -> None:
+    def __init__(self, *, width: int, transformer: Mapping[str, Any], scale: float) -> None:
         super().__init__()
         self.width = width
         self.transformer = Transformer(**transformer)
         self.pool = Pooling("mean", self.transformer.size)
-        self.sharpness = nn.Parameter(torch.tensor(sharpness))
+        self.scale = nn.Parameter(torch.tensor(scale))
         self.head = nn.Linear(self.transformer.size, 1)
         nn.init.zeros_(self.head.weight)
         nn.init.zeros_(self.head.bias)
@@ -60,4 +60,4 @@ class MiniLmCross(nn.Module):
         u, v = self.pool(states, pairs.bounds).unflatten(0, (-1, 2)).unbind(1)  # (K, H) -> (2 B, H) -> 2 (B, H)
         overview: Tensor = self.head(states.index_select(0, pairs.rows.offsets[:-1]))  # (B, H) -> (B, 1)
         known = self.transformer.known(one) & self.transformer.known(other)
-        return (self.sharpness * cosine_similarity(u, v, dim=1) + overview.float().squeeze(1)) * known
+        return (self.scale * cosine_similarity(u, v, dim=1) + overview.float().squeeze(1)) * known

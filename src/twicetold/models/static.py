@@ -21,12 +21,12 @@ class Static(LinearMap):
     Args:
         width: V, number of feature columns.
         embedding: E.
-        spread: standard deviation of a vector's entries at the start; the more, the longer a column keeps its own.
+        init_std: standard deviation of a vector's entries at the start; the more, the longer a column keeps its own.
         input_dropout: share of stored entries that a training step leaves out.
     """
 
-    def __init__(self, *, width: int, embedding: int, spread: float, input_dropout: float) -> None:
-        super().__init__(width=width, hidden=embedding, spread=spread)
+    def __init__(self, *, width: int, embedding: int, init_std: float, input_dropout: float) -> None:
+        super().__init__(width=width, hidden=embedding, init_std=init_std)
         self.input_dropout = input_dropout
 
     def encode(self, features: SparseRows) -> Encoding:

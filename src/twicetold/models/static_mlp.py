@@ -34,7 +34,7 @@ class StaticMlp(Comparing):
         input_dropout: share of stored entries that a training step leaves out.
         head: units of the hidden layers of the comparing network.
         dropout: share of the head's inputs and hidden units that a training step leaves out.
-        sharpness: a at the start of training.
+        scale: a at the start of training.
     """
 
     def __init__(
@@ -47,13 +47,13 @@ class StaticMlp(Comparing):
         input_dropout: float,
         head: Sequence[int],
         dropout: float,
-        sharpness: float,
+        scale: float,
     ) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.randn(width, embedding + own) * init_std)
         self.own = own
         self.input_dropout = input_dropout
-        self.sharpness = nn.Parameter(torch.tensor(sharpness))
+        self.scale = nn.Parameter(torch.tensor(scale))
         self.head = comparing_network(2 * (embedding + own) + 1, head, activation="relu", dropout=dropout)
 
     def encode(self, features: SparseRows) -> Encoding:

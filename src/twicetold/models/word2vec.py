@@ -18,6 +18,6 @@ class Word2Vec(SkipGramVectors):
     Args:
         width: numbers of words, with one for unknown words, which count for nothing.
         embedding: dimensions of a vector.
-        remove: how many directions that all train texts share are left out; 0 for a plain mean.
+        remove_components: how many directions that all train texts share are left out; 0 for a plain mean.
         counts: (width,) how often each word occurs in the train texts, from the featuriser.
     """

@@ -34,23 +34,23 @@ class TwoLevels(nn.Module):
     Args:
         boundaries: t₁ and t₂, cosines: same category is above the first, same story above the second.
         weights: w₁ and w₂.
-        sharpness: a.
+        scale: a.
 
     Raises:
         ValueError: if the boundaries do not rise, or another number is out of range.
     """
 
-    def __init__(self, *, boundaries: Sequence[float], weights: Sequence[float], sharpness: float) -> None:
+    def __init__(self, *, boundaries: Sequence[float], weights: Sequence[float], scale: float) -> None:
         super().__init__()
         if len(boundaries) != 2 or not -1 < boundaries[0] < boundaries[1] < 1:
             raise ValueError(f"boundaries are two cosines, the category's below the story's; got {list(boundaries)}")
         if len(weights) != 2 or min(weights) < 0:
             raise ValueError(f"weights are two numbers, of category and story, 0 or above; got {list(weights)}")
-        if not sharpness > 0:
-            raise ValueError(f"sharpness multiplies the cosines and must be above 0; got {sharpness}")
+        if not scale > 0:
+            raise ValueError(f"scale multiplies the cosines and must be above 0; got {scale}")
         self.boundaries = tuple(boundaries)
         self.weights = tuple(weights)
-        self.sharpness = sharpness
+        self.scale = scale
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
         """`loss`, and its parts `category` and `story` before they are weighted.
@@ -76,14 +76,14 @@ class TwoLevels(nn.Module):
 
         def value_of(scores: Tensor, rows: slice, scale: Tensor) -> tuple[Tensor, Tensor]:
             same = codes[rows, None] == codes
-            gap = self.sharpness * (scores - boundary)
+            gap = self.scale * (scores - boundary)
             cost = softplus(torch.where(same, -gap, gap)) * scale[same.long()]
             here = torch.arange(len(cost), device=cost.device)
             cost[here, here + rows.start] = 0  # each text with itself
             return cost.sum(), same.sum()[None]
 
         total, _ = sum_over_rows(texts, texts, scale, value_of)
-        return total / self.sharpness
+        return total / self.scale
 
 
 def _coded(batch: EncodedBatch) -> tuple[Tensor, Tensor, Tensor]:

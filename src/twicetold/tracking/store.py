@@ -135,7 +135,7 @@ def warn_untracked(what: str, error: Exception) -> None:
     reason = str(error).strip().split("\n")[0] or type(error).__name__
     _logger.warning(
         "MLflow could not %s: %s -- the work goes on, but nothing more of this run is tracked. "
-        "Check MLFLOW_TRACKING_URI and mlruns/, or switch tracking off with tracking=off.",
+        "Check MLFLOW_TRACKING_URI and mlruns/, or switch tracking off with tracking.enabled=false.",
         what,
         reason,
     )

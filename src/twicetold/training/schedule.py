@@ -125,9 +125,7 @@ class Runtime:
 
     def __post_init__(self) -> None:
         if self.accelerator == "gpu" and not torch.cuda.is_available():
-            raise ValueError(
-                "runtime.accelerator=gpu, and PyTorch sees none on this machine: choose runtime=auto or cpu"
-            )
+            raise ValueError("runtime.accelerator=gpu, and PyTorch sees none on this machine: choose auto or cpu")
 
     @property
     def shows_progress(self) -> bool:

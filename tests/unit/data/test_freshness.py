@@ -53,7 +53,7 @@ def test_triplets_of_the_same_train_texts_and_label_are_current(questions, tmp_p
     assert not triplets_are_current(folder, questions, label="cluster")
     triplets = random.mine(questions, seed=0, label="cluster", per_anchor=1)
     triplets = replace(triplets, card={**triplets.card, "train": questions.train_digest()})
-    triplets.save(layout.triplets_file(folder, "random"))
+    triplets.save(layout.mined_file(folder, "random"))
     assert json.loads((folder / f"random{layout.TRIPLETS_CARD}").read_text())["label"] == "cluster"
     assert triplets_are_current(folder, questions, label="cluster")
     assert not triplets_are_current(folder, questions, label="story")

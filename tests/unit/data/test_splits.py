@@ -16,16 +16,16 @@ def sizes(side):
 
 
 def test_rows_are_dealt_in_the_fractions_and_the_same_way_for_the_same_seed():
-    side = splits.by_rows(1000, fractions=FRACTIONS, seed=3)
+    side = splits.by_rows(1000, splits=FRACTIONS, seed=3)
     assert sizes(side) == [600, 200, 200]
-    assert np.array_equal(side, splits.by_rows(1000, fractions=FRACTIONS, seed=3))
-    assert not np.array_equal(side, splits.by_rows(1000, fractions=FRACTIONS, seed=4))
+    assert np.array_equal(side, splits.by_rows(1000, splits=FRACTIONS, seed=3))
+    assert not np.array_equal(side, splits.by_rows(1000, splits=FRACTIONS, seed=4))
 
 
 @given(st.lists(st.integers(0, 3), min_size=12, max_size=80), st.integers(0, 5))
 def test_every_stratum_of_three_rows_or_more_is_on_every_side(strata, seed):
     strata = np.array(strata)
-    side = splits.by_rows(len(strata), fractions=(0.8, 0.1, 0.1), seed=seed, strata=strata)
+    side = splits.by_rows(len(strata), splits=(0.8, 0.1, 0.1), seed=seed, strata=strata)
     for stratum in np.unique(strata):
         if (strata == stratum).sum() >= 3:
             assert min(sizes(side[strata == stratum])) >= 1
@@ -36,26 +36,26 @@ def test_no_group_has_rows_on_two_sides(groups, seed):
     groups = np.array(groups)
     if len(np.unique(groups[groups >= 0])) + (groups < 0).sum() < 3:
         return
-    side = splits.by_group(groups, fractions=FRACTIONS, seed=seed)
+    side = splits.by_group(groups, splits=FRACTIONS, seed=seed)
     assert min(sizes(side)) >= 1
     for group in np.unique(groups[groups >= 0]):
         assert len(np.unique(side[groups == group])) == 1
 
 
 def test_rows_of_unknown_group_are_dealt_one_by_one():
-    side = splits.by_group(np.full(100, UNKNOWN), fractions=FRACTIONS, seed=0)
+    side = splits.by_group(np.full(100, UNKNOWN), splits=FRACTIONS, seed=0)
     assert sizes(side) == [60, 20, 20]
 
 
 def test_fewer_than_three_groups_cannot_be_split():
     with pytest.raises(ValueError, match="at least 3 groups"):
-        splits.by_group(np.array([0, 0, 1]), fractions=FRACTIONS, seed=0)
+        splits.by_group(np.array([0, 0, 1]), splits=FRACTIONS, seed=0)
 
 
 @pytest.mark.parametrize("fractions", [(0.5, 0.5), (0.5, 0.5, 0.5), (1.0, 0.0, 0.0), (1.2, -0.1, -0.1)])
 def test_fractions_that_are_no_three_shares_are_refused(fractions):
     with pytest.raises(ValueError, match="three positive shares"):
-        splits.by_rows(10, fractions=fractions, seed=0)
+        splits.by_rows(10, splits=fractions, seed=0)
 
 
 def test_by_order_takes_the_earliest_rows_for_train_its_end_for_val_and_the_next_for_test():
@@ -92,7 +92,7 @@ def test_balanced_sets_that_cannot_be_drawn_are_refused(val, test, message):
 def test_by_component_shares_no_text_between_sides(seed):
     random = np.random.default_rng(seed)
     left, right = random.integers(0, 600, (2, 300))
-    side = splits.by_component(600, left, right, fractions=(0.8, 0.1, 0.1), seed=seed)
+    side = splits.by_component(600, left, right, splits=(0.8, 0.1, 0.1), seed=seed)
     texts = [set(left[side == s]) | set(right[side == s]) for s in SIDES]
     assert all(texts[a].isdisjoint(texts[b]) for a, b in ((0, 1), (0, 2), (1, 2)))
     assert min(sizes(side)) >= 1
@@ -103,7 +103,7 @@ def test_by_component_sends_a_giant_component_to_train_and_keeps_the_sizes():
     loose = 1000 + 2 * np.arange(500)
     left, right = np.concatenate([giant, loose]), np.concatenate([giant + 1, loose + 1])
     for seed in range(5):
-        side = splits.by_component(2001, left, right, fractions=(0.8, 0.1, 0.1), seed=seed)
+        side = splits.by_component(2001, left, right, splits=(0.8, 0.1, 0.1), seed=seed)
         assert (side[:500] == TRAIN).all()
         assert sizes(side) == [800, 100, 100]
 
@@ -111,13 +111,13 @@ def test_by_component_sends_a_giant_component_to_train_and_keeps_the_sizes():
 def test_by_component_shares_what_a_giant_leaves():
     left = np.concatenate([np.zeros(900, np.int64), 2000 + 2 * np.arange(100)])
     right = np.concatenate([1 + np.arange(900), 2001 + 2 * np.arange(100)])
-    side = splits.by_component(3000, left, right, fractions=(0.6, 0.3, 0.1), seed=0)
+    side = splits.by_component(3000, left, right, splits=(0.6, 0.3, 0.1), seed=0)
     assert sizes(side) == [900, 75, 25]
 
 
 def test_by_component_refuses_pairs_that_all_hang_together():
     with pytest.raises(ValueError, match="hang together"):
-        splits.by_component(11, np.zeros(10, np.int64), 1 + np.arange(10), fractions=(0.8, 0.1, 0.1), seed=0)
+        splits.by_component(11, np.zeros(10, np.int64), 1 + np.arange(10), splits=(0.8, 0.1, 0.1), seed=0)
 
 
 @given(st.integers(1, 300), st.integers(0, 5))

@@ -13,7 +13,7 @@ from twicetold.evaluation.evaluators import Standard
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
 from twicetold.evaluation.pairwise_knn import PairwiseKnn
 
-LEAF = Path(__file__).parents[3] / "conf" / "evaluator" / "standard.yaml"
+CONFIG = Path(__file__).parents[3] / "conf" / "evaluation.yaml"
 EVALUATOR = Standard(resamples=100)
 
 
@@ -204,8 +204,8 @@ def test_a_sample_pair_that_is_none_is_refused(pair):
         Standard(sample_pairs=[pair])
 
 
-def test_the_leaf_in_conf_is_the_default_evaluator():
-    leaf = yaml.safe_load(LEAF.read_text(encoding="utf-8"))
+def test_the_evaluator_of_conf_is_the_default_one():
+    leaf = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))["evaluator"]
     assert leaf.pop("_target_") == "twicetold.evaluation.evaluators.Standard"
     assert leaf.pop("_convert_") == "all"
     leaf["classes"] = tuple(leaf["classes"])

@@ -65,7 +65,7 @@ def pooled(seed, texts=60, dimensions=4):
 
 def test_rates_accuracy_and_cross_entropy_are_those_of_the_rule_at_each_k():
     val, test = pooled(1), pooled(2)
-    report = PairwiseKnn(most=20).report(val=val, test=test)
+    report = PairwiseKnn(max_k=20).report(val=val, test=test)
     ranks = {"val": mutual_ranks(val), "test": mutual_ranks(test)}
     for k in (1, 2, 7, 20):
         yes = ranks["val"] <= k
@@ -84,14 +84,14 @@ def test_rates_accuracy_and_cross_entropy_are_those_of_the_rule_at_each_k():
 
 def test_k_is_the_best_on_validation_and_test_labels_cannot_change_it():
     val, test = pooled(1), pooled(2)
-    report = PairwiseKnn(most=20).report(val=val, test=test)
+    report = PairwiseKnn(max_k=20).report(val=val, test=test)
     k = int(report.metrics["test"]["pairwise_knn_k"])
     assert k == 1 + int(np.argmax(report.rates["val"].accuracy))
     assert report.metrics["test"]["pairwise_knn_accuracy"] == report.rates["test"].accuracy[k - 1]
     low, high = report.intervals["test"]["pairwise_knn_accuracy"]
     assert low < report.metrics["test"]["pairwise_knn_accuracy"] < high
     other = PooledPairs(test.queries, test.texts, test.left, test.right, ~test.label)
-    swapped = PairwiseKnn(most=20).report(val=val, test=other)
+    swapped = PairwiseKnn(max_k=20).report(val=val, test=other)
     assert swapped.metrics["val"] == report.metrics["val"]
     assert swapped.metrics["test"]["pairwise_knn_k"] == k
 
@@ -111,7 +111,7 @@ def test_pairs_of_one_class_are_refused():
 
 
 def test_the_table_of_rates_has_a_row_for_each_k_and_its_head_alone_without_pairs(tmp_path):
-    report = PairwiseKnn(most=5).report(val=pooled(1), test=pooled(2))
+    report = PairwiseKnn(max_k=5).report(val=pooled(1), test=pooled(2))
     save_rates(tmp_path / "rates.csv", report.rates)
     with (tmp_path / "rates.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))

@@ -39,7 +39,7 @@ def test_min_df_counts_texts_and_not_occurrences():
 
 
 def test_max_size_keeps_the_most_widespread_words():
-    featuriser = Words(max_size=2).fit(TEXTS)
+    featuriser = Words(max_features=2).fit(TEXTS)
     assert featuriser.vocabulary_ == ["cat", "ran"]
     assert featuriser.shape == {"width": 3}
 
@@ -83,7 +83,7 @@ def spelled(featuriser, text):
 
 
 def test_subwords_of_known_words_are_whole_and_unknown_words_fall_into_known_pieces():
-    featuriser = Subwords(size=60).fit(REPEATED)
+    featuriser = Subwords(max_features=60).fit(REPEATED)
     assert spelled(featuriser, "lower") == ["▁lower"]
     pieces = spelled(featuriser, "widest")
     assert "".join(pieces) == "▁widest"
@@ -91,13 +91,13 @@ def test_subwords_of_known_words_are_whole_and_unknown_words_fall_into_known_pie
 
 
 def test_no_subword_spans_two_words():
-    featuriser = Subwords(size=500).fit(REPEATED)
+    featuriser = Subwords(max_features=500).fit(REPEATED)
     both = spelled(featuriser, "low newer")
     assert both == spelled(featuriser, "low") + spelled(featuriser, "newer")
 
 
 def test_subwords_of_all_texts_at_once_are_those_of_each_word():
-    featuriser = Subwords(size=40).fit(REPEATED)
+    featuriser = Subwords(max_features=40).fit(REPEATED)
     texts = ["lowest wider", "", "newest low low", "wide"]
     expected = [[n for word in t.split() for n in featuriser.transform([word]).indices.tolist()] for t in texts]
     assert rows_of(featuriser, texts) == expected
@@ -113,7 +113,7 @@ def test_a_cut_alphabet_is_cut_the_same_way_each_time():
 
 
 def test_the_vocabulary_of_subwords_is_no_larger_than_asked():
-    assert Subwords(size=30).fit(REPEATED).shape["width"] <= 30
+    assert Subwords(max_features=30).fit(REPEATED).shape["width"] <= 30
 
 
 def test_counts_are_occurrences_in_train_and_none_for_unknown_words():
@@ -127,20 +127,20 @@ def test_counts_are_occurrences_in_train_and_none_for_unknown_words():
 
 
 def test_smooth_weights_are_a_over_a_plus_p_and_one_for_unknown_words():
-    rows = Words(min_df=2, smooth=0.5).fit(TEXTS).transform(["ran the bird"])
+    rows = Words(min_df=2, sif_a=0.5).fit(TEXTS).transform(["ran the bird"])
     assert rows.values.tolist() == pytest.approx([0.5 / (0.5 + 4 / 8), 0.5 / (0.5 + 2 / 8), 1])
 
 
 def test_counts_and_weights_survive_the_disk(tmp_path):
-    featuriser = Words(counted=True, smooth=0.1).fit(TEXTS)
+    featuriser = Words(counted=True, sif_a=0.1).fit(TEXTS)
     save_fitted(featuriser, tmp_path)
-    other = load_fitted(Words(counted=True, smooth=0.1), tmp_path)
+    other = load_fitted(Words(counted=True, sif_a=0.1), tmp_path)
     assert other.shape["counts"].tolist() == featuriser.shape["counts"].tolist()
     assert other.transform(TEXTS).values.tolist() == featuriser.transform(TEXTS).values.tolist()
 
 
 def test_a_word_of_unknown_characters_is_unknown_altogether():
-    subwords = Subwords(size=40).fit(["bank rate cut", "bank rates"])
+    subwords = Subwords(max_features=40).fit(["bank rate cut", "bank rates"])
     rows = subwords.transform(["\U00013000\U00013000", "\U00013000 bank"])
     assert not rows.indices[: rows.indptr[1]].any()
     assert rows.indices[rows.indptr[1] :].any()

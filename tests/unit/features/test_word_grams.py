@@ -54,7 +54,7 @@ def test_every_word_has_its_own_entries_in_order(texts):
 
 
 def test_smooth_weights_scale_all_parts_of_a_word():
-    plain, smooth = (dict(entries(f.fit(TRAIN), ["sat"])[0]) for f in (WordGrams(), WordGrams(smooth=0.1)))
+    plain, smooth = (dict(entries(f.fit(TRAIN), ["sat"])[0]) for f in (WordGrams(), WordGrams(sif_a=0.1)))
     assert smooth == pytest.approx({name: value * 0.1 / (0.1 + 1 / 6) for name, value in plain.items()})
 
 

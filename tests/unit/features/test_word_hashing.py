@@ -83,7 +83,7 @@ def test_words_and_pairs_equal_the_obvious_loops(texts):
 @given(TEXTS.filter(has_word), st.permutations(range(8)))
 def test_columns_do_not_depend_on_the_order_of_the_train_texts(texts, order):
     turned = [texts[i] for i in order if i < len(texts)]
-    one, other = (WordHashing(words=2, most=5).fit(t) for t in (texts, turned))
+    one, other = (WordHashing(words=2, max_features=5).fit(t) for t in (texts, turned))
     assert one.letter_grams_ == other.letter_grams_
     assert one.words_ == other.words_
     assert one.pairs_.tolist() == other.pairs_.tolist()
@@ -102,7 +102,7 @@ def test_how_texts_are_cut_into_chunks_does_not_matter(texts):
 
 def test_the_most_frequent_words_and_pairs_get_a_column():
     texts = ["big red fox", "big red dog", "big cat"]
-    featuriser = WordHashing(letters=0, words=2, most=3).fit(texts)
+    featuriser = WordHashing(letters=0, words=2, max_features=3).fit(texts)
     assert featuriser.words_ == ["big", "red"]
     assert as_counters(featuriser, ["red big red fox"]) == [Counter({("red",): 2, ("big",): 1, ("big", "red"): 1})]
 

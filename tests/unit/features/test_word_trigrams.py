@@ -58,7 +58,7 @@ def test_words_without_a_known_trigram_are_left_out():
 
 
 def test_only_the_first_words_of_a_long_text_are_read():
-    featuriser = WordTrigrams(longest=2).fit(["a b c d e"])
+    featuriser = WordTrigrams(max_length=2).fit(["a b c d e"])
     assert sequences(featuriser, ["a b c", "d", "", "xx e d c"]) == [
         [["#a#"], ["#b#"]],
         [["#d#"]],

@@ -31,11 +31,14 @@ CASES = {
     "tfidf": (TfIdf(), TfIdfCosine),
     "binary_count": (BagOfWords(stop_words=None), BinaryCountCosine),
     "bm25": (Bm25Weights(), SymmetricBm25),
-    "word2vec": (Words(counted=True), lambda **shape: Word2Vec(**shape, embedding=6, remove=0)),
-    "word2vec_sif": (Words(counted=True, smooth=1e-3), lambda **shape: Word2Vec(**shape, embedding=6, remove=1)),
+    "word2vec": (Words(counted=True), lambda **shape: Word2Vec(**shape, embedding=6, remove_components=0)),
+    "word2vec_sif": (
+        Words(counted=True, sif_a=1e-3),
+        lambda **shape: Word2Vec(**shape, embedding=6, remove_components=1),
+    ),
     "film": (TfIdf(), lambda **shape: Film(**shape, hidden=4)),
-    "static": (TfIdf(), lambda **shape: Static(**shape, embedding=4, spread=0.1, input_dropout=0.0)),
-    "fasttext": (WordGrams(smooth=1e-3), lambda **shape: FastText(**shape, embedding=6, remove=1)),
+    "static": (TfIdf(), lambda **shape: Static(**shape, embedding=4, init_std=0.1, input_dropout=0.0)),
+    "fasttext": (WordGrams(sif_a=1e-3), lambda **shape: FastText(**shape, embedding=6, remove_components=1)),
 }
 
 

@@ -33,7 +33,7 @@ def unit(vectors):
 def test_an_embedding_points_where_the_mean_of_the_known_words_vectors_does():
     featuriser = Words().fit(TRAIN)
     vectors = vectors_for(featuriser)
-    encoder = GloveMean(width=len(vectors), embedding=5, remove=0, vectors=vectors).eval()
+    encoder = GloveMean(width=len(vectors), embedding=5, remove_components=0, vectors=vectors).eval()
     actual = encoder.search_vectors(encoder.encode(batch_of(featuriser)))[0].numpy()
     row = {word: vectors[place] for place, word in enumerate(featuriser.vocabulary_, 1)}
     means = [np.mean([row[w] for w in t.split() if w in row] or [np.zeros(5)], axis=0) for t in TEXTS]
@@ -41,9 +41,9 @@ def test_an_embedding_points_where_the_mean_of_the_known_words_vectors_does():
 
 
 def test_smooth_weights_and_one_removed_direction_are_smooth_inverse_frequency():
-    featuriser = Words(smooth=1e-3).fit(TRAIN)
+    featuriser = Words(sif_a=1e-3).fit(TRAIN)
     vectors = vectors_for(featuriser)
-    encoder = GloveMean(width=len(vectors), embedding=5, remove=1, vectors=vectors).eval()
+    encoder = GloveMean(width=len(vectors), embedding=5, remove_components=1, vectors=vectors).eval()
     encoder.settle([batch_of(featuriser, TRAIN[:3]), batch_of(featuriser, TRAIN[3:])])
     actual = encoder.search_vectors(encoder.encode(batch_of(featuriser, TRAIN)))[0].numpy()
 
@@ -57,7 +57,9 @@ def test_smooth_weights_and_one_removed_direction_are_smooth_inverse_frequency()
 
 def test_removed_directions_are_orthonormal_and_gone_from_every_embedding():
     featuriser = Words().fit(TRAIN)
-    encoder = GloveMean(width=len(vectors_for(featuriser)), embedding=5, remove=2, vectors=vectors_for(featuriser))
+    encoder = GloveMean(
+        width=len(vectors_for(featuriser)), embedding=5, remove_components=2, vectors=vectors_for(featuriser)
+    )
     encoder.eval().settle([batch_of(featuriser)])
     torch.testing.assert_close(encoder.shared @ encoder.shared.T, torch.eye(2))
     assert (encoder.encode(batch_of(featuriser)).embedding @ encoder.shared.T).abs().max() < 1e-5
@@ -65,28 +67,28 @@ def test_removed_directions_are_orthonormal_and_gone_from_every_embedding():
 
 def test_pretrained_vectors_of_another_size_are_an_error_that_says_which_setting_to_change():
     with pytest.raises(ValueError, match=r"set encoder\.embedding=3"):
-        GloveMean(width=4, embedding=5, remove=0, vectors=np.ones((4, 3), np.float32))
+        GloveMean(width=4, embedding=5, remove_components=0, vectors=np.ones((4, 3), np.float32))
 
 
 def test_no_pretrained_vector_at_all_is_an_error():
-    encoder = GloveMean(width=4, embedding=5, remove=0)
+    encoder = GloveMean(width=4, embedding=5, remove_components=0)
     with pytest.raises(ValueError, match=r"set features\.vectors"):
         encoder.settle([])
 
 
 @pytest.mark.parametrize(
     ("family", "featuriser"),
-    [(Word2Vec, Words(counted=True)), (FastText, WordGrams()), (FastText, WordGrams(smooth=0.1))],
+    [(Word2Vec, Words(counted=True)), (FastText, WordGrams()), (FastText, WordGrams(sif_a=0.1))],
 )
 def test_the_vectors_that_skip_gram_trains_are_those_that_texts_are_made_of(family, featuriser):
     plain = featuriser.fit(TRAIN)
     torch.manual_seed(0)
-    encoder = family(**plain.shape, embedding=5, remove=0).train()
+    encoder = family(**plain.shape, embedding=5, remove_components=0).train()
     words = encoder.encode(batch_of(plain)).extra
     assert words.offsets.diff().tolist() == [6, 3, 3, 1, 0, words.offsets.diff()[-1]]
     weight = (
         torch.from_numpy(0.1 / (0.1 + plain.counts_ / plain.counts_.sum())).float()
-        if featuriser.get_params().get("smooth")
+        if featuriser.get_params().get("sif_a")
         else torch.ones(len(plain.counts_))
     )
     text = torch.repeat_interleave(words.offsets.diff())
@@ -97,8 +99,8 @@ def test_the_vectors_that_skip_gram_trains_are_those_that_texts_are_made_of(fami
 def test_an_unknown_word_has_no_vector_in_word2vec_and_one_of_its_n_grams_in_fasttext():
     torch.manual_seed(0)
     words, grams = Words(counted=True).fit(TRAIN), WordGrams().fit(TRAIN)
-    word2vec = Word2Vec(**words.shape, embedding=5, remove=0).eval()
-    fasttext = FastText(**grams.shape, embedding=5, remove=0).eval()
+    word2vec = Word2Vec(**words.shape, embedding=5, remove_components=0).eval()
+    fasttext = FastText(**grams.shape, embedding=5, remove_components=0).eval()
     assert not word2vec.encode(batch_of(words, ["cats"])).embedding.any()
     actual = fasttext.encode(batch_of(grams, ["cats"])).embedding[0]
     rows = [len(grams.counts_) + grams.grams_.index(gram) for gram in ("#ca", "cat", "#cat")]
@@ -107,7 +109,7 @@ def test_an_unknown_word_has_no_vector_in_word2vec_and_one_of_its_n_grams_in_fas
 
 def test_the_unknown_token_never_learns():
     words = Words(counted=True, min_df=2).fit(TRAIN)
-    encoder = Word2Vec(**words.shape, embedding=5, remove=0).train()
+    encoder = Word2Vec(**words.shape, embedding=5, remove_components=0).train()
     encoding = encoder.encode(batch_of(words))
     (encoding.embedding.sum() + encoding.extra.vector.sum()).backward()
     assert not encoder.table[0].any()
@@ -116,6 +118,6 @@ def test_the_unknown_token_never_learns():
 
 def test_an_empty_batch_trains_without_a_word():
     words = Words(counted=True).fit(TRAIN)
-    encoder = Word2Vec(**words.shape, embedding=5, remove=0).train()
+    encoder = Word2Vec(**words.shape, embedding=5, remove_components=0).train()
     none = SparseRows(torch.zeros(0, dtype=torch.int64), torch.zeros(3, dtype=torch.int64), None, words.shape["width"])
     assert encoder.encode(none).extra.vector.shape == (0, 5)

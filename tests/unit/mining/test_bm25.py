@@ -31,11 +31,11 @@ def crowd():
     return corpus_of(texts, rng.integers(60, size=300))
 
 
-def ranked_all(corpus, *, last, texts_per_word=10_000):
+def ranked_all(corpus, *, last, max_df=10_000):
     groups = train_groups(corpus, label="g", per_anchor=1)
     texts = corpus.texts.take(groups.texts).to_pylist()
     anchors = groups.with_positive()
-    batches = list(bm25.hardest(texts, groups, anchors, last=last, texts_per_word=texts_per_word))
+    batches = list(bm25.hardest(texts, groups, anchors, last=last, max_df=max_df))
     assert [b.start for b, _ in batches] == [0] + [b.stop for b, _ in batches[:-1]]
     return groups, texts, anchors, np.concatenate([ranked for _, ranked in batches])
 
@@ -82,7 +82,7 @@ def test_words_that_stand_in_too_many_texts_do_not_query():
     corpus = corpus_of(
         ["the blue sky", "the blue sea", "the blue tie", "the car", "the bus", "the tram"], [0, 0, 1, 1, 2, 2]
     )
-    _, texts, anchors, ranked = ranked_all(corpus, last=5, texts_per_word=3)
+    _, texts, anchors, ranked = ranked_all(corpus, last=5, max_df=3)
     found = {texts[a]: [texts[p] for p in row if p != bm25.NOBODY] for a, row in zip(anchors, ranked, strict=True)}
     assert found["the blue sky"] == ["the blue tie"]
     assert found["the bus"] == []

@@ -18,8 +18,8 @@ SETTINGS = {
     "label": "cluster",
     "seed": 0,
     "neighbours": 3,
-    "texts_per_word": 1000,
-    "most": 10_000,
+    "max_df": 1000,
+    "max_pairs": 10_000,
     "above": 0.6,
     "below": 0.4,
     "duplicates": 0.2,
@@ -155,7 +155,7 @@ def test_odds_of_soft_labels_are_corrected_for_the_share_of_duplicates(questions
 
 def test_hard_labels_are_of_the_pairs_of_soft_ones(questions, random_teacher):
     teacher = random_teacher(len(questions), seed=1)
-    soft, hard = (mine(questions, teacher, **options | {"most": 20}) for options in (SOFT, HARD))
+    soft, hard = (mine(questions, teacher, **options | {"max_pairs": 20}) for options in (SOFT, HARD))
     sure = (soft.probability >= 0.6) | (soft.probability <= 0.4)
     assert 0 < sure.sum() < len(soft)
     assert hard.left.tolist() == soft.left[sure].tolist()
@@ -188,7 +188,7 @@ def test_so_many_pairs_are_drawn_and_the_same_each_time(questions, random_teache
     teacher = random_teacher(len(questions), seed=1)
     whole = mine(questions, teacher, **SOFT)
     for name in ("one", "two"):
-        mine(questions, teacher, **SOFT | {"most": 5}).save(tmp_path / f"{name}.parquet")
+        mine(questions, teacher, **SOFT | {"max_pairs": 5}).save(tmp_path / f"{name}.parquet")
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
     few = PseudoPairs.load(tmp_path / "one.parquet")
     assert len(few) == 5
@@ -240,7 +240,7 @@ def test_a_document_of_unknown_group_whose_text_has_a_known_one_asks_for_nothing
         ({"duplicates": 0.0}, "between 0 and 1; got 0.0"),
         ({"duplicates": 1.0}, "between 0 and 1; got 1.0"),
         ({"neighbours": 0}, "at least 1; got 0 and"),
-        ({"most": 0}, "at least 1; got 3 and 0"),
+        ({"max_pairs": 0}, "at least 1; got 3 and 0"),
         ({"label": "story"}, r"no group 'story' to go by; it has \['cluster'\]"),
     ],
 )

@@ -232,7 +232,7 @@ def test_cluster_takes_graded_pairs_up_to_the_negative_grade():
     assert high.card["negatives"]["labelled"] == 4
 
 
-def test_the_conf_leaves_are_the_strategies_and_say_how_to_call_them():
+def test_the_default_mining_is_the_strategies_and_says_how_to_call_them():
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         config = hydra.compose(overrides=["+mining=default"])
     miners = instantiate(config.mining.strategies)

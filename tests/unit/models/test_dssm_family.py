@@ -175,8 +175,8 @@ def test_bounds_that_do_not_cover_the_columns_are_refused():
 @pytest.fixture(params=[0, 3], ids=["one embedding for both", "some of it for the network alone"])
 def compared(bags, request):
     rows, featuriser = bags
-    sizes = {"hidden": [8], "embedding": 4, "own": request.param, "spread": 0.1, "head": [6, 5]}
-    model = DssmMlp(**featuriser.shape, **sizes, sharpness=5.0, **TOWER)
+    sizes = {"hidden": [8], "embedding": 4, "own": request.param, "init_std": 0.1, "head": [6, 5]}
+    model = DssmMlp(**featuriser.shape, **sizes, scale=5.0, **TOWER)
     return shaken(model), rows, featuriser
 
 
@@ -193,7 +193,7 @@ def test_the_network_sees_both_embeddings_their_difference_and_their_product_in_
     for i, score in enumerate(model.score(encoding, turned)[1:-1], 1):
         u, v = whole[i], whole[i - 1]
         orders = [model.head(torch.cat([a, b, (a - b).abs(), a * b])) for a, b in ((u, v), (v, u))]
-        expected = model.sharpness * cosine_similarity(u[:4], v[:4], dim=0) + sum(orders).squeeze() / 2
+        expected = model.scale * cosine_similarity(u[:4], v[:4], dim=0) + sum(orders).squeeze() / 2
         torch.testing.assert_close(expected, score)
     torch.testing.assert_close(model.score(encoding, turned), model.score(turned, encoding))
 

@@ -45,7 +45,7 @@ def test_minilm_is_the_mean_over_all_tokens_as_in_sentence_transformers(tokens, 
 
 
 def test_a_cross_encoder_starts_from_the_cosine_of_the_joint_reading(tokens):
-    encoder = MiniLmCross(**tokens.shape, sharpness=5.0).eval()
+    encoder = MiniLmCross(**tokens.shape, scale=5.0).eval()
     rows = tokens.transform(TEXTS)
     same = score_pairs(encoder, rows, np.array([0, 1]), np.array([0, 1]))
     assert (np.abs(same) <= 5).all()
@@ -54,7 +54,7 @@ def test_a_cross_encoder_starts_from_the_cosine_of_the_joint_reading(tokens):
 
 def test_a_cross_encoder_has_no_vector_for_a_text(tokens):
     with pytest.raises(TypeError, match="scores pairs only"):
-        search_matrices(MiniLmCross(**tokens.shape, sharpness=5.0), tokens.transform(TEXTS), np.arange(2))
+        search_matrices(MiniLmCross(**tokens.shape, scale=5.0), tokens.transform(TEXTS), np.arange(2))
 
 
 @pytest.mark.parametrize("channels", [1, 8, 32])
@@ -98,7 +98,7 @@ def test_film_bert_refuses_a_fold_that_does_not_fit(tokens):
     ("build", "settings"),
     [
         (MiniLm, {}),
-        (MiniLmCross, {"sharpness": 5.0}),
+        (MiniLmCross, {"scale": 5.0}),
         (FilmBert, {"channels": 32, "filters": [8, 8, 8, 6], "windows": [5, 3, 3, 2]}),
     ],
     ids=["minilm", "minilm_cross", "film_bert"],

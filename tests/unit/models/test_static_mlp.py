@@ -16,7 +16,7 @@ PAIR = ((0, 3), (3, 5))  # entries of the first two
 @pytest.fixture(params=[0, 3], ids=["one embedding for both", "some of it for the network alone"])
 def model(request):
     torch.manual_seed(0)
-    settings = {"init_std": 0.5, "input_dropout": 0.0, "head": [6], "dropout": 0.3, "sharpness": 2.0}
+    settings = {"init_std": 0.5, "input_dropout": 0.0, "head": [6], "dropout": 0.3, "scale": 2.0}
     return StaticMlp(width=5, embedding=4, own=request.param, **settings).eval()
 
 
@@ -27,7 +27,7 @@ def test_the_network_sees_difference_and_product_of_both_kinds_of_dimensions_at_
     long = [torch.cat([normalize(x[e], dim=0) * len(x[e]) ** 0.5 for e in ends]) for x in (u, v)]
     cosine = cosine_similarity(u[:4], v[:4], dim=0)
     seen = torch.cat([(long[0] - long[1]).abs(), long[0] * long[1], cosine[None]])
-    expected = model.sharpness * cosine + model.head(seen).squeeze()
+    expected = model.scale * cosine + model.head(seen).squeeze()
     torch.testing.assert_close(expected, model.score(left, right)[0])
     torch.testing.assert_close(model.score(left, right), model.score(right, left))
 

@@ -396,7 +396,7 @@ def test_mined_triplets_of_two_towers_are_a_query_and_two_documents(objective):
 
 @pytest.mark.parametrize(
     "objective",
-    [softplus_loss("all"), TwoLevels(boundaries=(0.2, 0.6), weights=(1, 1), sharpness=10.0)],
+    [softplus_loss("all"), TwoLevels(boundaries=(0.2, 0.6), weights=(1, 1), scale=10.0)],
     ids=lambda o: type(o).__name__,
 )
 def test_two_towers_have_no_similarity_of_equals(objective):

@@ -81,9 +81,7 @@ OBJECTIVES |= {
     f"contrastive-{negatives}": Case(Contrastive(margin=1.0, negatives=negatives), zero_when_satisfied=None)
     for negatives in ("given", "in_batch")
 }
-OBJECTIVES["two_levels"] = Case(
-    TwoLevels(boundaries=[0.2, 0.6], weights=[1, 1], sharpness=10), zero_when_satisfied=None
-)
+OBJECTIVES["two_levels"] = Case(TwoLevels(boundaries=[0.2, 0.6], weights=[1, 1], scale=10), zero_when_satisfied=None)
 
 
 @pytest.fixture(params=OBJECTIVES.values(), ids=OBJECTIVES)

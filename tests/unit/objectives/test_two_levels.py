@@ -6,7 +6,7 @@ from twicetold.encoding import EncodedBatch, Encoding
 from twicetold.objectives import row_blocks
 from twicetold.objectives.two_levels import TwoLevels
 
-SETTINGS = {"boundaries": [0.2, 0.6], "weights": [1.0, 3.0], "sharpness": 10.0}
+SETTINGS = {"boundaries": [0.2, 0.6], "weights": [1.0, 3.0], "scale": 10.0}
 
 
 def texts(size, seed=0):
@@ -21,7 +21,7 @@ def loss_of(embedding, category, story, **settings):
     return TwoLevels(**{**SETTINGS, **settings})(EncodedBatch(Encoding(embedding), label=category, group=story))
 
 
-def by_loops(embedding, category, story, *, boundaries, weights, sharpness):
+def by_loops(embedding, category, story, *, boundaries, weights, scale):
     vectors = normalize(embedding, dim=1)
     total = embedding.sum() * 0
     for codes, boundary, weight in zip((category.tolist(), story.tolist()), boundaries, weights):
@@ -29,9 +29,9 @@ def by_loops(embedding, category, story, *, boundaries, weights, sharpness):
         for i, one in enumerate(codes):
             for j, other in enumerate(codes):
                 if i != j and one != -1 and other != -1:
-                    gap = sharpness * (vectors[i] @ vectors[j] - boundary)
+                    gap = scale * (vectors[i] @ vectors[j] - boundary)
                     sides[one == other].append(softplus(-gap if one == other else gap))
-        total = total + weight / sharpness * sum(torch.stack(side).mean() for side in sides.values() if side)
+        total = total + weight / scale * sum(torch.stack(side).mean() for side in sides.values() if side)
     return total
 
 
@@ -76,7 +76,7 @@ def test_texts_of_unknown_category_or_story_take_no_part_in_that_level():
 def test_one_side_of_a_boundary_weighs_as_much_as_the_other_however_many_pairs_it_has():
     story = torch.cat([torch.zeros(2), torch.arange(1, 41)]).long()
     embedding = torch.eye(42)[torch.zeros(42).long()].requires_grad_()  # all texts in one place
-    losses = loss_of(embedding, torch.zeros(42).long(), story, sharpness=1.0)
+    losses = loss_of(embedding, torch.zeros(42).long(), story, scale=1.0)
     expected = softplus(torch.tensor(0.6 - 1.0)) + softplus(torch.tensor(1.0 - 0.6))
     torch.testing.assert_close(losses["story"], expected)
 
@@ -98,7 +98,7 @@ def test_a_batch_without_both_codes_names_the_examples_that_have_them():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"boundaries": [0.6, 0.2]}, {"boundaries": [0.2, 1.0]}, {"weights": [1.0, -1.0]}, {"sharpness": 0.0}]
+    "wrong", [{"boundaries": [0.6, 0.2]}, {"boundaries": [0.2, 1.0]}, {"weights": [1.0, -1.0]}, {"scale": 0.0}]
 )
 def test_settings_out_of_range_are_refused(wrong):
     with pytest.raises(ValueError, match=f"{next(iter(wrong))[:7]}.*; got"):

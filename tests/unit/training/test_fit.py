@@ -59,7 +59,7 @@ def table_learner(corpus, make_optimizer):
     rows = BagOfWords().fit(corpus.texts_of("train")).transform(corpus.texts.to_pylist())
     torch.manual_seed(0)
     settings = {"embedding": 6, "own": 2, "init_std": 0.5, "input_dropout": 0.0, "head": [8], "dropout": 0.1}
-    encoder = StaticMlp(width=rows.width, sharpness=2.0, **settings)
+    encoder = StaticMlp(width=rows.width, scale=2.0, **settings)
 
     def validate(encoder):
         return "auroc", float(encoder.weight.detach().std())

@@ -42,7 +42,7 @@ def read(
     story: str | None = None,
     id: str | None = None,
     split_column: str | None = None,
-    fractions: Sequence[float] = (0.6, 0.2, 0.2),
+    splits: Sequence[float] = (0.6, 0.2, 0.2),
     seed: int = 0,
     limit: int | None = None,
 ) -> Corpus:
@@ -57,7 +57,7 @@ def read(
         story: column with what each text tells: two texts of one story say the same.
         id: column with unique names of the texts; they are numbered from 0 when None.
         split_column: column that says train, val or test; when None, the split is drawn.
-        fractions: shares of train, val and test when it is drawn: of the stories (no story on two sides) when
+        splits: shares of train, val and test when it is drawn: of the stories (no story on two sides) when
             there is a story column, else of the texts of each category.
         seed: of the draw and of the cut to `limit`.
         limit: keep about so many documents, of every category and split; None for all.
@@ -79,10 +79,10 @@ def read(
     if split_column is not None:
         how, side = "column", table.sides(split_column)
     elif "story" in values:
-        how, side = "story", by_group(encode(values["story"])[0], fractions=fractions, seed=seed)
+        how, side = "story", by_group(encode(values["story"])[0], splits=splits, seed=seed)
     else:
         strata = encode(values["category"])[0]
-        how, side = "rows", by_rows(len(texts), fractions=fractions, seed=seed, strata=strata)
+        how, side = "rows", by_rows(len(texts), splits=splits, seed=seed, strata=strata)
     return document_corpus(
         name=name,
         ids=ids,

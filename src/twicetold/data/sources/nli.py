@@ -25,7 +25,7 @@ COLUMNS = ("sent0", "sent1", "hard_neg")  # premise, entailed, contradicting
 
 
 def read(
-    raw: Path, *, name: str, seed: int = 0, limit: int | None = None, fractions: Sequence[float] = (0.8, 0.1, 0.1)
+    raw: Path, *, name: str, seed: int = 0, limit: int | None = None, splits: Sequence[float] = (0.8, 0.1, 0.1)
 ) -> Corpus:
     """Read the pairs. Equal sentences are one text, and no text is on two sides of the split.
 
@@ -34,7 +34,7 @@ def read(
         name: of the dataset.
         seed: of the split and of the cut to `limit`.
         limit: keep about so many pairs, of either label and every split; None for all.
-        fractions: of the pairs that go to train, val and test. Premises that share a sentence, their own or one that
+        splits: of the pairs that go to train, val and test. Premises that share a sentence, their own or one that
             is compared with them, go together.
 
     Raises:
@@ -66,7 +66,7 @@ def read(
         left=left,
         right=right,
         label=label,
-        side=by_component(len(sentences.dictionary), left, right, fractions=fractions, seed=seed),
+        side=by_component(len(sentences.dictionary), left, right, splits=splits, seed=seed),
         positive=1,
         seed=seed,
         limit=limit,

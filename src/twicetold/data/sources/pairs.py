@@ -25,7 +25,7 @@ def read(
     positive_grade: float | None = None,
     split: Literal["pairs", "disjoint"] = "pairs",
     split_column: str | None = None,
-    fractions: Sequence[float] = (0.8, 0.1, 0.1),
+    splits: Sequence[float] = (0.8, 0.1, 0.1),
     seed: int = 0,
     limit: int | None = None,
 ) -> Corpus:
@@ -43,7 +43,7 @@ def read(
         split: `pairs` draws pairs, with the same share of duplicates everywhere, and leaves repetitions of a pair out;
             `disjoint` draws connected components of pairs, so no text is on two sides.
         split_column: column that says train, val or test; then nothing is drawn.
-        fractions: shares of the pairs that go to train, val and test when they are drawn.
+        splits: shares of the pairs that go to train, val and test when they are drawn.
         seed: of the draw and of the cut to `limit`.
         limit: keep about so many pairs, of every label and split; None for all.
 
@@ -68,12 +68,12 @@ def read(
     if split_column is not None:
         side = table.sides(split_column)
     elif split == "disjoint":
-        side = by_component(len(texts.dictionary), one, other, fractions=fractions, seed=seed)
+        side = by_component(len(texts.dictionary), one, other, splits=splits, seed=seed)
     else:
         first = first_of_each(one, other)
         strata = np.rint(labels[first]).astype(np.int64)
         side = np.full(len(labels), UNUSED, np.int8)
-        side[first] = by_rows(len(first), fractions=fractions, seed=seed, strata=strata)
+        side[first] = by_rows(len(first), splits=splits, seed=seed, strata=strata)
         repeated = {"repeated_pairs_left_out": len(labels) - len(first)}
     return pair_corpus(
         name=name,

@@ -53,7 +53,7 @@ def read(
     split: Literal["pairs", "wang", "disjoint"] = "pairs",
     val_pairs: int = 10_000,
     test_pairs: int = 10_000,
-    fractions: Sequence[float] = (0.8, 0.1, 0.1),
+    splits: Sequence[float] = (0.8, 0.1, 0.1),
 ) -> Corpus:
     """Read the pairs.
 
@@ -65,7 +65,7 @@ def read(
         split: `pairs`, `wang` or `disjoint`.
         val_pairs: size of the balanced val set (`pairs` only).
         test_pairs: size of the balanced test set (`pairs` only).
-        fractions: of the pairs that go to train, val and test (`disjoint` only).
+        splits: of the pairs that go to train, val and test (`disjoint` only).
 
     Raises:
         FileNotFoundError: if a file is not in `raw`.
@@ -92,7 +92,7 @@ def read(
         forms = np.asarray(normal_form(questions.texts).dictionary_encode().indices).astype(np.int64)
         left, right = forms[questions.left], forms[questions.right]
         if split == "disjoint":
-            side = by_component(len(forms), left, right, fractions=fractions, seed=seed)
+            side = by_component(len(forms), left, right, splits=splits, seed=seed)
         else:
             first = first_of_each(left, right)
             side = np.full(len(left), UNUSED, np.int8)

@@ -50,7 +50,7 @@ def read(raw: Path, *, name: str, seed: int = 0, limit: int | None = None, stori
         name=name,
         ids=pa.array([str(1 + row) for row in range(len(articles))]),
         texts=pa.array([article.text for article in articles]),
-        side=by_group(np.array([article.story for article in articles]), fractions=FRACTIONS, seed=seed),
+        side=by_group(np.array([article.story for article in articles]), splits=FRACTIONS, seed=seed),
         groups={
             "category": pa.array([article.category for article in articles]),
             "story": pa.array([f"story {article.story:05}" for article in articles]),

@@ -440,7 +440,7 @@ def read(raw: Path, *, name: str, seed: int = 0, limit: int | None = None, stori
         name=name,
         ids=pa.array([str(1 + row) for row in range(len(headlines))]),
         texts=pa.array([h.text for h in headlines]),
-        side=by_group(story, fractions=FRACTIONS, seed=seed),
+        side=by_group(story, splits=FRACTIONS, seed=seed),
         groups={
             "category": pa.array([h.category for h in headlines]),
             "story": pa.array([f"story {h.story:05}" for h in headlines]),

@@ -314,7 +314,7 @@ def read(raw: Path, *, name: str, seed: int = 0, limit: int | None = None, famil
         left=np.array([row[pair.left] for pair in pairs], dtype=np.int64),
         right=np.array([row[pair.right] for pair in pairs], dtype=np.int64),
         label=np.array([pair.kind == DUPLICATE for pair in pairs], dtype=np.float32),
-        side=by_group(family, fractions=FRACTIONS, seed=seed),
+        side=by_group(family, splits=FRACTIONS, seed=seed),
         positive=1,
         seed=seed,
         limit=limit,

@@ -32,7 +32,7 @@ def read(
     seed: int = 0,
     limit: int | None = None,
     split: Literal["story", "time"] = "story",
-    fractions: Sequence[float] = (0.6, 0.2, 0.2),
+    splits: Sequence[float] = (0.6, 0.2, 0.2),
     train: int | float = 5000,
     val: float = 0.1,
     test: int | float = 5348,
@@ -45,7 +45,7 @@ def read(
         seed: of the split by story, and of the cut to `limit`.
         limit: keep about so many headlines, of every category and split; None for all.
         split: `story` or `time`.
-        fractions: of the stories that go to train, val and test (`story` only).
+        splits: of the stories that go to train, val and test (`story` only).
         train: earliest headlines, a number or a share (`time` only); val is the last part of these.
         val: share of `train` that is held out (`time` only).
         test: headlines that follow, a number or a share (`time` only).
@@ -71,7 +71,7 @@ def read(
         raise ValueError(f"{FILE} has no sound row: of {found}, {dict(rows.malformed)}. Expected the fields {COLUMNS}")
     story, _ = encode(rows.column("story"))
     if split == "story":
-        side = by_group(story, fractions=fractions, seed=seed)
+        side = by_group(story, splits=splits, seed=seed)
     else:
         side = by_order(number, train=train, val=val, test=test)
     letters, category = pa.array(list(CATEGORIES)), pa.array(list(CATEGORIES.values()))
