@@ -7,6 +7,7 @@ export PATH := $(BIN):$(PATH)
 export PYTHONWARNINGS ?= ignore::FutureWarning,ignore::DeprecationWarning
 STORE := sqlite:///$(CURDIR)/mlruns/mlflow.db
 PORT ?= 5000
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .PHONY: help demo test repro results sweep ui bench gpu-check check clean lock
 .DEFAULT_GOAL := help
@@ -24,7 +25,7 @@ help: ## list the targets
 	@touch $@
 
 demo: .venv/ready ## the whole pipeline on two generated corpora, in minutes and without a network
-	@tools/grid demo
+	@tools/demo --jobs $(JOBS)
 	@echo
 	@echo "The report:      build/demo/reports/index.html"
 	@echo "The MLflow runs: make ui, then http://127.0.0.1:$(PORT)"
@@ -32,13 +33,12 @@ demo: .venv/ready ## the whole pipeline on two generated corpora, in minutes and
 test: .venv/ready ## every test that needs no real data; with TWICETOLD_MIRROR set, those that do as well
 	@pytest --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(ARGS)
 
-repro: .venv/ready ## dvc repro: the grid of params.yaml on the real data
-	@dvc repro $(ARGS)
+repro: .venv/ready ## dvc repro: the grid of params.yaml on the real data, JOBS stages at a time
+	@python tools/run_grid.py --jobs $(JOBS) $(ARGS)
 
-results: .venv/ready ## regenerate RESULTS.md (its grids need TWICETOLD_MIRROR for Wang's partition)
-	@[ -n "$${TWICETOLD_MIRROR:-}" ] || { echo "error: set TWICETOLD_MIRROR to a mirror that holds quora/Quora_question_pair_partition/"; exit 1; }
-	@for grid in results results_wang published; do tools/grid $$grid; done
-	@cat docs/results-preface.md build/results_wang/reports/RESULTS.md build/results/reports/RESULTS.md docs/results-published.md build/published/reports/RESULTS.md > RESULTS.md
+results: .venv/ready ## the same, and RESULTS.md of it
+	@python tools/run_grid.py --jobs $(JOBS) --record
+	@python pipelines/report.py --results
 
 sweep: .venv/ready ## a Hydra multirun, say: make sweep ARGS="data=toy_news model=dae objective.alpha=10,100,1000"
 	@python pipelines/train.py -m $(or $(ARGS),data=toy_news model=dae +sweep=dae)
@@ -59,7 +59,7 @@ check: .venv/ready ## ruff, mypy, import-linter
 	@lint-imports
 
 clean: ## remove what the pipeline makes; .venv, mlruns, downloads and DVC's cache stay
-	@rm -rf build runs reports outputs multirun data/raw data/processed data/triplets data/self_training
+	@git clean -qfdX -- build runs reports outputs multirun data/raw data/processed data/triplets data/self_training
 
 lock: .venv/ready ## write constraints.txt from what is installed
 	@{ echo "# Versions that are tested together; made by make lock."; pip freeze --exclude-editable | sed -E 's/\+cpu$$//'; } > constraints.txt

@@ -1,63 +1,162 @@
-"""Render every cell of the grid in params.yaml to a resolved config file: `compose.py <folder>`.
+"""Render each cell of params.yaml to a resolved config, with what code its stages run: `compose.py <folder>`.
 
-Imports neither torch nor the library, so that composing costs under a second.
+Imports neither torch nor the library; several processes share the cells.
 """
 
-from itertools import product
+import gc
+import multiprocessing
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from sys import argv
+from typing import Any
 
 from hydra import compose, initialize
 from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from code_identity import code_identity
 
-def render(primary: str, target: Path, overrides: list[str]) -> None:
-    try:
-        config = compose(primary, overrides=overrides)
-        OmegaConf.resolve(config)
-    except (HydraException, OmegaConfBaseException) as error:
-        raise SystemExit(f"cannot compose {target.stem} from {' '.join(overrides)}:\n{error}") from error
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(OmegaConf.to_yaml(config, sort_keys=True), encoding="utf-8")
+Config = dict[str, Any]
+NOT_LEARNT_FROM = ("data", "paths", "runtime", "tracking")
+"""Keys of a cell's config whose code `train` does not run, or runs without an effect on what is learnt."""
+SCORING = ("features", "encoder")  # what every stage builds that loads a trained model
+
+
+@dataclass(frozen=True)
+class Job:
+    """One file to render."""
+
+    kind: str  # its folder: prepare, train, self_training
+    key: str
+    row: Mapping[str, Any]  # of params.yaml
 
 
 def main() -> None:
     if len(argv) != 2 or argv[1].startswith("-"):
         raise SystemExit(f"expected one folder to write to, got {argv[1:]}: python pipelines/compose.py build/conf")
-    grid, out = OmegaConf.load("params.yaml"), Path(argv[1])
+    grid, out = OmegaConf.to_container(OmegaConf.load("params.yaml")), Path(argv[1])
+    assert isinstance(grid, dict)
     check(grid)
-    data_overrides = [o for o in grid.overrides if o.lstrip("+~").startswith(("data.", "data@", "mining."))]
-    with initialize(version_base="1.3", config_path="../conf"):
-        for data in grid.data:
-            chosen = [f"data={data}", f"profile={grid.profile}", *data_overrides]
-            render("prepare", out / "prepare" / f"{data}.yaml", chosen)
-        for data, model, seed in product(grid.data, grid.model, grid.seed):
-            chosen = [f"data={data}", f"model={model}", f"seed={seed}", f"profile={grid.profile}", *grid.overrides]
-            render("train", out / "train" / f"{data}-{model}-{seed}.yaml", chosen)
-        students = grid.self_training
-        for data, mining, seed in product(students.data, students.mining, grid.seed):
-            chosen = [f"data={data}", f"mining={mining}", f"seed={seed}", f"teacher={students.teacher}"]
-            chosen += [o for o in data_overrides if not o.lstrip("+~").startswith("mining.")]
-            render("mine_with_model", out / "self_training" / f"{data}-{mining}-{seed}.yaml", chosen)
-        for data, model, mining, seed in product(students.data, students.model, students.mining, grid.seed):
-            name = f"{model}-{mining}"
-            chosen = [f"data={data}", f"model={model}", f"seed={seed}", f"profile={grid.profile}", *grid.overrides]
-            chosen += [f"examples={mining}", f"teacher={students.teacher}", f"name={name}"]
-            render("train", out / "train" / f"{data}-{name}-{seed}.yaml", chosen)
+    jobs = [Job("prepare", key, row) for key, row in grid["data"].items()]
+    jobs += [Job("train", key, row) for key, row in (grid["cells"] | grid["ensembles"]).items()]
+    jobs += [Job("self_training", key, row) for key, row in grid["self_training"].items()]
+    for kind in {job.kind for job in jobs}:
+        (out / kind).mkdir(parents=True, exist_ok=True)
+    gc.disable()  # a third of the time otherwise: each composition leaves many cycles, and all of them fit in memory
+    processes = max(1, min(len(os.sched_getaffinity(0)), len(jobs) // 4))
+    with multiprocessing.get_context("fork").Pool(processes) as pool:
+        for _ in pool.imap_unordered(partial(render, grid=grid, out=out), jobs, chunksize=4):
+            pass
+    write(out / "report.yaml", {"code": {"report": code_identity("pipelines/report.py", {})}})
 
 
-def check(grid: DictConfig) -> None:
-    students = grid.self_training
-    without = set(students.data) - set(grid.data)
-    if without and students.mining:
-        raise SystemExit(
-            f"self_training.data has {sorted(without)}, which data of params.yaml has not: {grid.data}. "
-            "Without self-training: self_training: {data: [], teacher: null, model: [], mining: []}"
-        )
-    if students.data and students.mining and students.teacher not in grid.model:
-        raise SystemExit(f"self_training.teacher={students.teacher} must be in model of params.yaml: {grid.model}")
+def check(grid: Config) -> None:
+    """Refuse rows whose name does not say what they are, or that use what has no row."""
+    for key, row in (grid["cells"] | grid["ensembles"]).items():
+        if not (key.startswith(f"{row['data']}-") and key.endswith(f"-{row['seed']}")):
+            raise SystemExit(
+                f"params.yaml: {key} is not named <data>-<name>-<seed> after data and seed of its row, {row}"
+            )
+    for key, row in grid["ensembles"].items():
+        if missing := {run_of(row, member) for member in row["members"]} - set(grid["cells"]):
+            raise SystemExit(f"params.yaml: the ensemble {key} has members that are no cells: {sorted(missing)}")
+    for key, row in grid["self_training"].items():
+        if run_of(row, row["teacher"]) not in grid["cells"]:
+            raise SystemExit(f"params.yaml: the teacher of {key} is no cell: {run_of(row, row['teacher'])}")
+    rows = [row for kind in ("cells", "ensembles", "self_training") for row in grid[kind].values()]
+    if unknown := {row["data"] for row in rows} - set(grid["data"]):
+        raise SystemExit(f"params.yaml: data has no {sorted(unknown)}, only {sorted(grid['data'])}")
+
+
+def render(job: Job, *, grid: Config, out: Path) -> None:
+    """Compose one file and write it."""
+    row = job.row
+    if job.kind == "prepare":
+        config = composed("prepare", f"data={row['data']}", f"profile={grid['profile']}", *of_data(grid))
+        config["code"] = {
+            "download": code_identity("pipelines/download.py", {}),
+            "prepare": code_identity("pipelines/prepare.py", config["data"]),
+            "mine": code_identity("pipelines/mine.py", config["mining"]),
+        }
+    elif job.kind == "self_training":
+        names = [f"{name}={row[name]}" for name in ("data", "mining", "teacher", "seed")]
+        config = composed("mine_with_model", *names, *of_data(grid))
+        parts = [config["mining"], scoring(grid, run_of(row, row["teacher"]))]
+        config["code"] = {"mine_with_model": code_identity("pipelines/mine_with_model.py", parts)}
+    elif "members" in row:
+        names = [f"data={row['data']}", f"name={name_of(job)}", f"seed={row['seed']}", f"members={row['members']}"]
+        config = composed("ensemble", *names, *tracked(grid))
+        parts = [scoring(grid, run_of(row, member)) for member in row["members"]]
+        config["code"] = {
+            "ensemble": code_identity("pipelines/ensemble.py", [*parts, config["evaluator"]]),
+            "evaluate": code_identity("pipelines/evaluate.py", [*parts, config["evaluator"]]),
+        }
+    else:
+        config = cell(job.key, row, grid)
+        scored = {key: config[key] for key in (*SCORING, "evaluator")}
+        config["code"] = {
+            "train": code_identity("pipelines/train.py", learnt_from(config)),
+            "evaluate": code_identity("pipelines/evaluate.py", scored),
+        }
+    write(out / job.kind / f"{job.key}.yaml", config)
+
+
+def cell(key: str, row: Mapping[str, Any], grid: Config) -> Config:
+    """The config of a training."""
+    names = [f"data={row['data']}", f"model={row['model']}", f"seed={row['seed']}"]
+    profile = f"profile={row.get('profile', grid['profile'])}"
+    name = f"name={name_of(Job('train', key, row))}"
+    return composed("train", *names, profile, *grid["overrides"], *row.get("overrides", []), name)
+
+
+def learnt_from(config: Config) -> Config:
+    """The part of a cell's config whose code `train` runs."""
+    return {key: value for key, value in config.items() if key not in NOT_LEARNT_FROM}
+
+
+def scoring(grid: Config, key: str) -> Config:
+    """What is built to score with the trained model of a cell."""
+    config = cell(key, grid["cells"][key], grid)
+    return {key: config[key] for key in SCORING}
+
+
+def name_of(job: Job) -> str:
+    """The middle of <data>-<name>-<seed>."""
+    return job.key.removeprefix(f"{job.row['data']}-").removesuffix(f"-{job.row['seed']}")
+
+
+def run_of(row: Mapping[str, Any], model: str) -> str:
+    """The cell of another model on the same data with the same seed."""
+    return f"{row['data']}-{model}-{row['seed']}"
+
+
+def of_data(grid: Config) -> list[str]:
+    """The grid's overrides that concern data and mining."""
+    return [o for o in grid["overrides"] if o.lstrip("+~").startswith(("data.", "data@", "mining."))]
+
+
+def tracked(grid: Config) -> list[str]:
+    """The grid's overrides that only say where runs are tracked."""
+    return [o for o in grid["overrides"] if o.startswith("tracking")]
+
+
+def composed(primary: str, *overrides: str) -> Config:
+    """A resolved config."""
+    try:
+        with initialize(version_base="1.3", config_path="../conf"):
+            config = OmegaConf.to_container(compose(primary, overrides=list(overrides)), resolve=True)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise SystemExit(f"cannot compose {primary} from {' '.join(overrides)}:\n{error}") from error
+    assert isinstance(config, dict)
+    return config
+
+
+def write(target: Path, config: Config) -> None:
+    target.write_text(OmegaConf.to_yaml(OmegaConf.create(config), sort_keys=True), encoding="utf-8")
 
 
 if __name__ == "__main__":

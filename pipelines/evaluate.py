@@ -4,8 +4,7 @@ After `train.py data=quora model=dae hydra.run.dir=X`: `evaluate.py data=quora m
 After `ensemble.py data=quora members=[dae,static] hydra.run.dir=X`: `evaluate.py -cn ensemble` with the same settings.
 """
 
-import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +25,12 @@ from twicetold.evaluation.figures import save_roc_csv, save_roc_figure
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
 from twicetold.evaluation.pairwise_knn import save_rates
 from twicetold.features.cache import cached_rows
-from twicetold.files import write_file, write_text
+from twicetold.files import write_file, write_json
 from twicetold.identity import Identity
 from twicetold.model_folder import load_model, names_of, other_parts, trained_on
 from twicetold.scoring import evaluation_inputs
 from twicetold.searching import Searched, search_reports, texts_to_search
+from twicetold.summary import summary
 
 SCORES = pa.schema({"split": pa.string(), "label": pa.float32(), "score": pa.float32()})
 
@@ -61,9 +61,10 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     write(report, inputs, out)
     save_rates(out / layout.PAIRWISE_KNN, searched.knn.rates if searched and searched.knn else {})
     samples = [] if corpus.kind == "documents" else model.verdicts(evaluator.sample_pairs)
-    write_text(out / layout.SAMPLES, json.dumps([asdict(v) for v in samples], ensure_ascii=False, indent=2) + "\n")
+    about = summary(out / layout.MODEL, intervals=report.intervals.get("test", {}), samples=samples)
+    write_json(out / layout.SUMMARY, about)
     settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin=cfg.origin)
-    files = (layout.METRICS, layout.INTERVALS, layout.SAMPLES, layout.ROC, layout.ROC_FIGURE, layout.PAIRWISE_KNN)
+    files = [file for file in layout.EVALUATION if file != layout.SCORES]
     with tracking.reopen(settings, experiment=who.data, name=who.run_name, tags=who.tags, params=who.learning) as run:
         run.log_metrics({f"{s}/{name}": v for s, metrics in report.metrics.items() for name, v in metrics.items()})
         for file in files:
@@ -101,8 +102,7 @@ def with_searched(report: Report, searched: Searched | None) -> dict[str, Any]:
 
 
 def write(report: Report, inputs: dict[str, ScoredPairs | DocumentVectors], out: Path) -> None:
-    for file, content in {layout.METRICS: report.metrics, layout.INTERVALS: report.intervals}.items():
-        write_text(out / file, json.dumps(content, indent=2, sort_keys=True) + "\n")
+    write_json(out / layout.METRICS, report.metrics)
     save_roc_csv(out / layout.ROC, report.curves)
     save_roc_figure(out / layout.ROC_FIGURE, report.curves, title="ROC on test")
     scored = {split: pairs for split, pairs in inputs.items() if isinstance(pairs, ScoredPairs)}

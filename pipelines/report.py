@@ -1,8 +1,14 @@
-"""Leaderboard and HTML report of every cell of the grid in params.yaml; `--show` prints the leaderboard instead."""
+"""Leaderboard and HTML report of every cell of the grid in params.yaml.
 
-from itertools import product
+`--show` prints the leaderboard instead; `--results` writes a card of each dataset, and RESULTS.md from these and what
+else is in Git.
+"""
+
+import json
+import shlex
 from pathlib import Path
 from sys import argv
+from typing import Any
 
 from omegaconf import OmegaConf
 
@@ -10,29 +16,66 @@ from twicetold import layout, reporting
 from twicetold.errors import readable_errors
 from twicetold.files import write_text
 
+PREFACE = Path("docs/results-preface.md")
+RESULTS = Path("RESULTS.md")
+
 
 def main() -> None:
     if "--help" in argv:
         print(__doc__)
         return
-    paths = OmegaConf.load("conf/paths.yaml").paths
-    grid = OmegaConf.load("params.yaml")
-    students = grid.self_training
-    self_trained = [f"{model}-{mining}" for model, mining in product(students.model, students.mining)]
-    named = [*product(grid.data, grid.model, grid.seed), *product(students.data, self_trained, grid.seed)]
-    cells = [reporting.Cell(*cell) for cell in named]
-    runs, target = Path(paths.runs), Path(paths.reports)
-    data = {"processed": Path(paths.processed), "raw": Path(paths.raw), "triplets": Path(paths.triplets)}
+    paths = {name: Path(path) for name, path in OmegaConf.load("conf/paths.yaml").paths.items()}
+    grid = grid_of(Path("params.yaml"))
+    cells = [cell_of(key, row) for key, row in (grid["cells"] | grid["ensembles"]).items()]
+    folders = {name: paths[name] for name in ("processed", "raw", "triplets")}
     with readable_errors():
         if "--show" in argv:
-            print(reporting.leaderboard_text(cells, runs))
-            return
-        reporting.build(cells, runs=runs, target=target, **data)
-        # As published, models are shown on data that the results of the full profile describe.
-        about_data = grid.profile != "published"
-        text = reporting.markdown(cells, runs=runs, about_data=about_data, **data)
-        write_text(target / layout.RESULTS, text)
-    print(f"report: {target / layout.REPORT}")
+            print(reporting.leaderboard_text(cells, paths["runs"]))
+        elif "--results" in argv:
+            reporting.write_cards(grid["data"], cards=paths["cards"], **folders)
+            write_text(RESULTS, results(grid, runs=paths["runs"], cards=paths["cards"]))
+            print(f"results: {RESULTS}")
+        else:
+            reporting.build(cells, runs=paths["runs"], target=paths["reports"], **folders)
+            print(f"report: {paths['reports'] / layout.REPORT}")
+
+
+def results(grid: dict[str, Any], *, runs: Path, cards: Path) -> str:
+    """The content of RESULTS.md: of what is in Git, so that anybody can write it again."""
+    rows = grid["cells"] | grid["ensembles"]
+    commands = {cell_of(key, row): command_of(key, row, grid) for key, row in rows.items()}
+    observed = json.loads((runs / layout.LAST_RUN).read_text(encoding="utf-8"))
+    made = (
+        f"{len(rows)} cells of the grid in params.yaml, profile `{grid['profile']}`, made by `make results` of commit "
+        f"`{observed['commit']}` on {observed['processor']}, {observed['jobs']} side by side. Everything from download "
+        f"to evaluation takes about {sum(observed['stages'].values()) / 3600 / observed['jobs']:.1f} hours there.\n"
+    )
+    return f"{PREFACE.read_text(encoding='utf-8')}\n{made}\n{reporting.markdown(commands, runs=runs, cards=cards)}"
+
+
+def grid_of(file: Path) -> dict[str, Any]:
+    """The grid as plain containers."""
+    grid = OmegaConf.to_container(OmegaConf.load(file))
+    assert isinstance(grid, dict)
+    return {str(key): value for key, value in grid.items()}
+
+
+def cell_of(key: str, row: dict[str, Any]) -> reporting.Cell:
+    """A row of params.yaml as a cell, whose model is the middle of <data>-<name>-<seed>."""
+    data, seed = row["data"], row["seed"]
+    return reporting.Cell(data, key.removeprefix(f"{data}-").removesuffix(f"-{seed}"), seed)
+
+
+def command_of(key: str, row: dict[str, Any], grid: dict[str, Any]) -> str:
+    """What a person types to train the same without DVC."""
+    if "members" in row:
+        script, chosen = "ensemble", [f"members=[{','.join(row['members'])}]"]
+    else:
+        profile = row.get("profile", grid["profile"])
+        chosen = [f"model={row['model']}", *([] if profile == "full" else [f"profile={profile}"])]
+        script, chosen = "train", [*chosen, *row.get("overrides", [])]
+    arguments = [f"data={row['data']}", *chosen, *([f"seed={row['seed']}"] if row["seed"] else [])]
+    return shlex.join(["python", f"pipelines/{script}.py", *arguments])
 
 
 if __name__ == "__main__":

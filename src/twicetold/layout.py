@@ -27,23 +27,22 @@ DECISION = "decision.json"  # in MODEL: threshold and calibration, chosen on val
 MEMBER_MODELS = "members"  # in MODEL of an ensemble: the model folder of each member, by name
 TRAINING = "training.json"  # in MODEL: epochs run, best epoch, best validation metric, parameter count
 METRICS = "metrics.json"  # {"val": {metric: value}, "test": {metric: value}}
-INTERVALS = "intervals.json"  # {"test": {metric: [low, high]}}
+# test intervals, sample pairs, parameters, epochs: what RESULTS.md says besides the metrics (`twicetold.summary`)
+SUMMARY = "summary.json"
 ROC = "roc.csv"  # label, false_positive_rate, true_positive_rate (DVC plot)
 ROC_FIGURE = "roc.svg"
 SCORES = "scores.parquet"  # split, label, score in the corpus's order of pairs; no rows for documents
-# [{left, right, score, probability, duplicate}]: the evaluator's sample pairs; none for documents
-SAMPLES = "samples.json"
 EXPLANATION = "explanation.csv"  # pairs of terms and what each adds to a score; no stage depends on it
 EXPLANATION_FIGURE = "explanation.svg"
 TERMS = "terms.csv"  # largest terms of each dimension of an embedding
 PAIRWISE_KNN = "pairwise_knn.csv"  # split, k, rates of the pairwise k-NN rule; no rows for documents
-EVALUATION = (METRICS, INTERVALS, ROC, ROC_FIGURE, SCORES, SAMPLES, PAIRWISE_KNN)  # what `evaluate` writes
+EVALUATION = (METRICS, SUMMARY, ROC, ROC_FIGURE, SCORES, PAIRWISE_KNN)  # what `evaluate` writes
+LAST_RUN = "last_run.json"  # in runs/: when the grid was last made, on what machine, seconds of each stage
 OBSERVED = "observed.json"  # seconds and texts per second on this machine; no stage depends on it
 
 # reports/
 LEADERBOARD = "leaderboard.csv"  # long form: data,model,seed,split,metric,value
 REPORT = "index.html"
-RESULTS = "RESULTS.md"
 
 
 def cell(data: str, model: str, seed: int) -> str:

@@ -17,6 +17,11 @@ WITH_MODEL = ("hard_negatives", "pseudo_labels")  # strategies of mine_with_mode
 STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
 
 
+def part_of(stage):
+    """What a stage is, whether it is one or one for each cell."""
+    return STAGES[stage].get("do", STAGES[stage])
+
+
 def composed_data(composed, name):
     required = {
         "documents": ["data.source.path=x.csv", "data.source.text=t"],
@@ -38,20 +43,20 @@ def test_a_data_leaf_is_called_as_its_file(data, composed):
     assert composed("prepare", f"data={data}", *composed_data(composed, data)).data.name == data
 
 
-@pytest.mark.parametrize(
-    "grid", [ROOT / "params.yaml", *sorted((ROOT / "conf/grid").glob("*.yaml"))], ids=lambda p: p.stem
-)
-def test_a_grid_names_only_what_there_is(grid):
-    chosen = yaml.safe_load(grid.read_text())
-    assert set(chosen["data"]) <= set(DATA)
-    assert set(chosen["model"]) <= set(MODELS)
-    assert set(chosen) == {"data", "model", "seed", "profile", "overrides", "self_training"}
-    students = chosen["self_training"]
-    assert set(students) == {"data", "teacher", "model", "mining"}
-    assert set(students["data"]) <= set(chosen["data"])
-    assert set(students["model"]) <= set(MODELS)
-    assert set(students["mining"]) <= set(WITH_MODEL)
-    assert students["teacher"] in chosen["model"] if students["mining"] else students["teacher"] is None
+@pytest.mark.parametrize("file", [ROOT / "params.yaml", ROOT / "conf/demo.yaml"], ids=lambda p: p.stem)
+def test_a_grid_names_only_what_there_is(file):
+    grid = yaml.safe_load(file.read_text())
+    assert set(grid) == {"data", "cells", "self_training", "ensembles", "profile", "overrides"}
+    assert set(grid["data"]) <= set(DATA)
+    assert all(row["data"] == name for name, row in grid["data"].items())
+    for key, row in grid["cells"].items():
+        assert set(row) - {"profile", "overrides"} == {"data", "model", "seed", "mined"}, key
+        assert row["model"] in MODELS
+        assert row["data"] in grid["data"]
+        assert isinstance(row["seed"], int)
+        own = set(row) & {"overrides", "profile"} or row["mined"] != grid["data"][row["data"]]["mined"]
+        named = layout.cell(row["data"], row["model"], row["seed"])
+        assert key == named or (own and key.startswith(f"{row['data']}-{row['model']}_")), key
 
 
 @pytest.mark.parametrize("mining", WITH_MODEL)
@@ -70,55 +75,38 @@ def test_a_tuned_leaf_belongs_to_a_dataset_and_a_family(leaf):
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_each_stage_has_a_script_of_its_name_and_depends_on_it(stage):
-    script = f"pipelines/{stage.removesuffix('_again')}.py"  # students are trained by the same scripts
-    assert (ROOT / script).is_file()
-    assert f"python {script}" in STAGES[stage]["cmd"]
-    assert script in STAGES[stage]["deps"]
+def test_each_stage_has_a_script_of_its_name(stage):
+    script = f"pipelines/{stage.removesuffix('_ensemble')}.py"
+    assert f"python {script}" in part_of(stage)["cmd"]
 
 
-def test_the_stages_of_students_are_those_of_others_but_for_what_was_mined():
-    for name, more in {
-        "train": {
-            "src/twicetold/examples/self_training.py",
-            "src/twicetold/mining/pseudo_labels.py",
-            "${paths.self_training}/${item.data}-${item.mining}-${self_training.teacher}-${item.seed}",
-        },
-        "evaluate": set(),
-    }.items():
-        first, again = STAGES[name], STAGES[f"{name}_again"]
-        assert set(again["deps"]) == set(first["deps"]) | more
-        own = ("desc", "matrix", "deps")
-        assert {k: v for k, v in first.items() if k not in own} == {k: v for k, v in again.items() if k not in own}
-
-
-def test_code_that_a_stage_depends_on_exists():
-    for stage in STAGES.values():
-        for path in stage["deps"]:
-            if path.startswith("src/") and "$" not in path:
-                assert (ROOT / path).exists(), path
+@pytest.mark.parametrize("stage", sorted(set(STAGES) - {"compose"}))
+def test_each_stage_tracks_its_code_as_a_key_and_lists_no_source_file(stage):
+    keys = [key for entry in part_of(stage)["params"] if isinstance(entry, dict) for key in next(iter(entry.values()))]
+    assert f"code.{stage.removesuffix('_ensemble')}" in keys
+    assert not [path for path in part_of(stage).get("deps", []) if path.startswith(("src", "pipelines", "conf"))]
 
 
 def test_dvc_tracks_the_learning_keys():
-    (tracked,) = STAGES["train"]["params"][0].values()
-    assert tuple(tracked) == LEARNING_KEYS
+    (tracked,) = part_of("train")["params"][0].values()
+    assert tuple(tracked) == (*LEARNING_KEYS, "code.train")
 
 
 def test_dvc_yaml_uses_the_file_names_of_the_layout():
-    evaluate = STAGES["evaluate"]
+    evaluate = part_of("evaluate")
     outs = [next(iter(o)) if isinstance(o, dict) else o for k in ("metrics", "plots", "outs") for o in evaluate[k]]
-    names = {Path(out).name for out in outs}
-    curves = {layout.ROC, layout.ROC_FIGURE, layout.PAIRWISE_KNN}
-    assert names == {layout.METRICS, layout.INTERVALS, layout.SCORES, layout.SAMPLES, *curves}
-    assert STAGES["train"]["outs"] == [f"${{paths.runs}}/${{key}}/{layout.MODEL}"]
+    assert {Path(out).name for out in outs} == set(layout.EVALUATION)
+    assert part_of("train")["outs"] == [f"${{paths.runs}}/${{key}}/{layout.MODEL}"]
+
+
+def test_metrics_and_summaries_are_kept_in_git():
+    ignored = (ROOT / ".gitignore").read_text().splitlines()
+    evaluate = part_of("evaluate")
+    for file in (layout.METRICS, layout.SUMMARY):
+        assert {f"${{paths.runs}}/${{key}}/{file}": {"cache": False}} in evaluate["metrics"]
+        assert f"!/runs/*/{file}" in ignored
 
 
 def test_dvc_yaml_holds_no_numbers():
     text = (ROOT / "dvc.yaml").read_text()
     assert not re.findall(r"[=: ]\d", text)
-
-
-def test_params_yaml_holds_names_and_seeds_only():
-    params = yaml.safe_load((ROOT / "params.yaml").read_text())
-    assert all(isinstance(name, str) for key in ("data", "model", "overrides") for name in params[key])
-    assert all(isinstance(seed, int) for seed in params["seed"])

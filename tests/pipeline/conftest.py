@@ -28,7 +28,6 @@ GRID = {
     "seed": [0],
     "profile": "smoke",
     "overrides": ["tracking.enabled=false"],
-    "self_training": {"data": [], "teacher": None, "model": [], "mining": []},
 }
 LIMIT = 300  # seconds until a command counts as hung
 
@@ -95,10 +94,28 @@ class Lab:
         with (self.root / file).open("a") as stream:
             stream.write(text)
 
-    def grid(self, **changed) -> None:
-        """Change entries of params.yaml."""
+    def grid(self, *, broken: str = "", **changed) -> None:
+        """Change the grid of params.yaml, every pairing of `data`, `model` and `seed`.
+
+        Args:
+            broken: a cell that gets an override with which its training fails.
+            changed: `data`, `model`, `seed`, `profile`, `overrides`; what is not given stays.
+        """
         path = self.root / "params.yaml"
-        path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | changed))
+        now = yaml.safe_load(path.read_text())
+        rows = now["cells"].values()
+        chosen = {name: list(dict.fromkeys(row[name] for row in rows)) for name in ("data", "model", "seed")}
+        chosen |= {"profile": now["profile"], "overrides": now["overrides"]} | changed
+        shared = {data: {"data": data, "mined": f"data/triplets/{data}"} for data in chosen["data"]}
+        cells = {
+            f"{data}-{model}-{seed}": shared[data] | {"model": model, "seed": seed}
+            for data, model, seed in product(chosen["data"], chosen["model"], chosen["seed"])
+        }
+        if broken:
+            cells[broken]["overrides"] = ["optimizer.lr=fast"]
+        kept = {name: chosen[name] for name in ("profile", "overrides")}
+        grid = {"data": shared, "cells": cells, "self_training": {}, "ensembles": {}} | kept
+        path.write_text(yaml.safe_dump(grid, sort_keys=False))
 
     def commit(self) -> None:
         self.run("git", "add", "--all")

@@ -4,7 +4,6 @@ import json
 import time
 
 import pytest
-import yaml
 
 NEWS = "toy_news"
 TFIDF, DAE = f"{NEWS}-tfidf-0", f"{NEWS}-dae-0"
@@ -101,15 +100,6 @@ def test_every_stage_answers_a_call_for_help(lab, stage):
 
 def test_help_is_about_what_was_chosen(lab):
     assert "name: dae" in lab.run("python", "pipelines/train.py", "model=dae", "--help")
-
-
-def test_a_teacher_reads_the_data_settings_of_the_grid(lab):
-    students = {"data": [NEWS], "teacher": "dae", "model": ["static"], "mining": ["hard_negatives"]}
-    lab.grid(overrides=["tracking.enabled=false", "data.label=story"], self_training=students)
-    lab.run("python", "pipelines/compose.py", "build/composed")
-    mined, student = "toy_news-hard_negatives-0", "toy_news-static-hard_negatives-0"
-    for file in ("prepare/toy_news", f"self_training/{mined}", f"train/{student}"):
-        assert yaml.safe_load((lab.root / f"build/composed/{file}.yaml").read_text())["data"]["label"] == "story"
 
 
 def test_composing_wants_a_folder(lab):

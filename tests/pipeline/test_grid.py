@@ -1,5 +1,6 @@
-"""`tools/grid` reproduces a named grid beside that of params.yaml and leaves the checkout as it was."""
+"""`tools/run_grid.py` runs stages side by side and leaves to DVC what is stale; `tools/demo` does so in build/demo."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -7,35 +8,57 @@ import pytest
 import yaml
 
 PROJECT = Path(__file__).parents[2]
+RUN = ("python", "tools/run_grid.py", "--jobs", "2")
+QUESTIONS = "toy_questions"
 
 
 @pytest.fixture(scope="module")
 def lab(finished, tmp_path_factory):
     lab = finished.copy(tmp_path_factory.mktemp("grid") / "lab")
     shutil.copytree(PROJECT / "tools", lab.root / "tools")
-    one = yaml.safe_load((lab.root / "params.yaml").read_text()) | {"data": ["toy_questions"], "model": ["tfidf"]}
-    (lab.root / "conf" / "grid" / "one.yaml").write_text(yaml.safe_dump(one))
+    one = yaml.safe_load((lab.root / "params.yaml").read_text())
+    one["cells"] = {key: row for key, row in one["cells"].items() if key == f"{QUESTIONS}-tfidf-0"}
+    one["data"] = {QUESTIONS: one["data"][QUESTIONS]}
+    (lab.root / "conf" / "demo.yaml").write_text(yaml.safe_dump(one))
     lab.commit()
     return lab
 
 
-def test_a_named_grid_prints_its_leaderboard_and_leaves_git_clean(lab, stages):
-    out = lab.run("tools/grid", "one")
-    assert stages(out) == ["compose", "report"], "everything else is in the shared cache"
-    leaderboard = out[out.rindex("Running stage") :]
-    assert "toy_questions" in leaderboard
-    assert "tfidf" in leaderboard
-    assert "dae" not in leaderboard
-    assert (lab.root / "build" / "one" / "reports" / "index.html").is_file()
+def test_the_demo_prints_its_leaderboard_and_leaves_git_clean(lab):
+    out = lab.run("tools/demo", "--jobs", "2")
+    assert f"train@{QUESTIONS}" not in out, "it is in the shared cache"
+    assert "tfidf" in out
+    assert "dae" not in out
+    assert (lab.root / "build" / "demo" / "reports" / "index.html").is_file()
     assert lab.run("git", "status", "--porcelain") == ""
 
 
-def test_a_named_grid_does_nothing_twice(lab, stages):
-    lab.run("tools/grid", "one")
-    assert stages(lab.run("tools/grid", "one")) == []
+def test_a_failed_cell_leaves_the_others_and_is_named(lab):
+    lab.grid(data=[QUESTIONS], model=["tfidf"], seed=[0, 1, 2], broken=f"{QUESTIONS}-tfidf-1")
+    code, out = lab.attempt(*RUN, "--record")
+    assert code == 1
+    assert f"failed: train@{QUESTIONS}-tfidf-1" in out
+    assert "optimizer.lr is a number" in (lab.root / f"build/logs/train@{QUESTIONS}-tfidf-1.log").read_text()
+    assert f"not run, as they need what failed: evaluate@{QUESTIONS}-tfidf-1, report" in out
+    assert (lab.root / f"runs/{QUESTIONS}-tfidf-2/metrics.json").is_file()
+    took = json.loads((lab.root / "runs" / "last_run.json").read_text())["stages"]
+    assert {f"train@{QUESTIONS}-tfidf-2", f"evaluate@{QUESTIONS}-tfidf-2"} == set(took)
 
 
-def test_an_unknown_grid_is_answered_with_those_there_are(lab):
-    code, out = lab.attempt("tools/grid", "two")
-    assert code != 0
-    assert all(name in out for name in ("two", "demo", "one", "results"))
+def test_once_it_is_mended_only_what_was_missing_runs_and_dvc_finds_nothing_more_to_do(lab):
+    lab.grid(seed=[0, 1, 2])
+    out = lab.run(*RUN)
+    ran = {name for name in ("train", "evaluate") for seed in (0, 1, 2) if f"{name}@{QUESTIONS}-tfidf-{seed} " in out}
+    assert ran == {"train", "evaluate"}
+    assert f"train@{QUESTIONS}-tfidf-1 " in out
+    assert f"train@{QUESTIONS}-tfidf-2 " not in out
+    assert "0 failed" in out
+    assert lab.ran() == []
+    assert "0 stages ran" in lab.run(*RUN)
+
+
+def test_the_estimate_comes_before_the_work(lab):
+    lab.grid(seed=[0, 1, 2, 3])
+    first = lab.run(*RUN).splitlines()[0]
+    assert "stages to check or run, 2 at a time on" in first
+    assert first.endswith(" or less")

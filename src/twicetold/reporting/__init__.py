@@ -4,7 +4,7 @@ It reads the files of the other stages (names in `layout`) and writes the same b
 observed seconds, which the page shows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from twicetold import layout
@@ -12,10 +12,10 @@ from twicetold.files import write_text
 from twicetold.reporting.leaderboard import leaderboard_csv, rank
 from twicetold.reporting.markdown import markdown
 from twicetold.reporting.page import Section, page
-from twicetold.reporting.records import Cell, read_provenance, read_runs
+from twicetold.reporting.records import Cell, read_provenance, read_runs, write_card
 from twicetold.reporting.terminal import leaderboard_text
 
-__all__ = ["Cell", "build", "leaderboard_text", "markdown"]
+__all__ = ["Cell", "build", "leaderboard_text", "markdown", "write_cards"]
 
 
 def build(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path, triplets: Path, target: Path) -> None:
@@ -44,3 +44,13 @@ def build(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path, trip
     html = page(sections)
     write_text(target / layout.LEADERBOARD, table)
     write_text(target / layout.REPORT, html)
+
+
+def write_cards(names: Iterable[str], *, processed: Path, raw: Path, triplets: Path, cards: Path) -> None:
+    """Write what `markdown` says of each dataset, `<name>.json`, to `cards`.
+
+    Raises:
+        FileNotFoundError: if a stage has not been run; says which.
+    """
+    for name in names:
+        write_card(read_provenance(name, processed=processed, raw=raw, triplets=triplets), cards)

@@ -1,42 +1,37 @@
 """The leaderboards and the provenance of the data as Markdown, for a results file that is kept in Git.
 
-Nothing that was merely observed (seconds, speed) is in it, so the same runs give the same bytes.
+It is made from files that are in Git as well (metrics, summaries, cards), and the same files give the same bytes.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from twicetold.evaluation.decision import Verdict
 from twicetold.reporting import false_negatives, provenance, samples, word_hashing
 from twicetold.reporting.glossary import count, describe, magnitude, number, share, split_of
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row, rank
-from twicetold.reporting.records import Cell, Provenance, read_provenance, read_runs
+from twicetold.reporting.records import Cell, Provenance, read_card, read_runs
 from twicetold.reporting.samples import decision_in_words, sample_table
 
 
-def markdown(
-    cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path, triplets: Path, about_data: bool = True
-) -> str:
+def markdown(commands: Mapping[Cell, str], *, runs: Path, cards: Path) -> str:
     """Every dataset's leaderboard with intervals, its counts, its leakage audit and the checksums of its files.
 
     Args:
-        cells: which runs to report.
-        runs: the folder of run folders.
-        processed: the folder of corpora.
-        raw: the folder of raw folders.
-        triplets: the folder of folders of mined triplets.
-        about_data: False leaves out what concerns the data alone.
+        commands: which runs to report, and how each is trained.
+        runs: the folder of run folders, of which metrics and summaries are read.
+        cards: the folder of the cards of datasets.
 
     Raises:
-        FileNotFoundError: if a stage has not been run; says which.
+        FileNotFoundError: if a file is missing; says which stage writes it.
     """
     parts = []
-    for data, found in read_runs(cells, runs).items():
-        about = read_provenance(data, processed=processed, raw=raw, triplets=triplets)
+    for data, found in read_runs(list(commands), runs).items():
+        about = read_card(data, cards)
         board = rank(data, found)
         parts += [f"## {_cell(data)}\n", f"{provenance.kind_in_words(about)}\n", _leaderboard(board)]
-        parts += _samples(board) + _word_hashing(board) + (_data(about) if about_data else [])
+        parts += _commands(board, commands) + _samples(board) + _word_hashing(board) + _data(about)
     return "\n".join(parts)
 
 
@@ -81,6 +76,11 @@ def interval(found: Estimate | None) -> str:
     return f"{number(low)} to {number(high)}"
 
 
+def _commands(board: Leaderboard, commands: Mapping[Cell, str]) -> list[str]:
+    lines = [f"- {_cell(row.model)}: `{commands[row.first.cell]}`" for row in board.rows]
+    return ["\n".join(["<details><summary>How each is trained</summary>\n", *lines, "\n</details>\n"])]
+
+
 def _samples(board: Leaderboard) -> list[str]:
     found = sample_table(board)
     if found is None:
@@ -117,8 +117,8 @@ def _data(about: Provenance) -> list[str]:
         rows = ([_cell(mined.strategy), *false_negatives.cells(mined)] for mined in about.mined)
         parts += [f"{false_negatives.EXPLANATION}\n", table(["mined by", *false_negatives.COLUMNS], rows)]
     if about.files:
-        rows = ([_cell(f.name), f"{f.size:,}", f"{f.lines:,}", f"`{f.sha256}`", _cell(f.origin)] for f in about.files)
-        parts.append(table(["file", "bytes", "lines", "sha256", "from"], rows))
+        rows = ([_cell(f.name), f"{f.size:,}", f"{f.lines:,}", f"`{f.sha256}`"] for f in about.files)
+        parts.append(table(["file", "bytes", "lines", "sha256"], rows))
     return parts
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from twicetold import layout
 from twicetold.data.download import FileRecord, Manifest
 from twicetold.evaluation.decision import Decision, Verdict
-from twicetold.features.hashing_card import by_view
-from twicetold.provenance import pretrained_on_of
+from twicetold.files import write_text
 
 
 @dataclass(frozen=True, order=True)
@@ -53,6 +52,8 @@ class Run:
     texts_per_second: float | None
     pretrained_on: str | None = None
     """What its weights had seen before this training, in words; None where it began from nothing."""
+    word_hashing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Word hashing report of each view of its features; empty where it hashes no words."""
 
     @property
     def is_baseline(self) -> bool:
@@ -153,6 +154,28 @@ def read_provenance(data: str, *, processed: Path, raw: Path, triplets: Path) ->
     return Provenance(data, about["kind"], card, audit, Manifest.load(raw / data).files, known)
 
 
+def write_card(about: Provenance, folder: Path) -> None:
+    """Keep what is known about a dataset, but for the addresses that its files happened to come from."""
+    files = tuple(replace(file, origin="") for file in about.files)
+    text = json.dumps(asdict(replace(about, files=files)), ensure_ascii=False, indent=2, sort_keys=True)
+    write_text(_card_file(about.name, folder), text + "\n")
+
+
+def read_card(data: str, folder: Path) -> Provenance:
+    """What `write_card` kept of a dataset.
+
+    Raises:
+        FileNotFoundError: if it is missing.
+    """
+    about = _read_json(_card_file(data, folder), stage="report")
+    files = tuple(FileRecord(**file) for file in about.pop("files"))
+    return Provenance(**about | {"files": files, "mined": tuple(Mined(**mined) for mined in about["mined"])})
+
+
+def _card_file(data: str, folder: Path) -> Path:
+    return folder / f"{data}.json"
+
+
 def read_mined(path: Path) -> Mined | None:
     """What a card of mined triplets says of false negatives; None where it says nothing."""
     card = json.loads(path.read_text(encoding="utf-8"))
@@ -214,20 +237,11 @@ def read_decision(run: Run) -> Decision:
     return Decision.from_json(found)
 
 
-def read_hashing_cards(run: Run) -> dict[str, Mapping[str, Any]]:
-    """The word hashing report of each view of a run's featuriser; empty where it hashes no words."""
-    path = run.folder / layout.MODEL / layout.FEATURISER_STATE
-    return by_view(json.loads(path.read_text(encoding="utf-8")).get("card_")) if path.exists() else {}
-
-
 def _read_run(cell: Cell, folder: Path) -> Run:
-    training = _read_json(folder / layout.MODEL / layout.TRAINING, stage=f"train@{cell.name}")
     metrics = _read_json(folder / layout.METRICS, stage=f"evaluate@{cell.name}")
-    intervals = _read_json(folder / layout.INTERVALS, stage=f"evaluate@{cell.name}")
-    samples = _read_json(folder / layout.SAMPLES, stage=f"evaluate@{cell.name}")
+    about = _read_json(folder / layout.SUMMARY, stage=f"evaluate@{cell.name}")
     observed_path = folder / layout.OBSERVED
     observed = json.loads(observed_path.read_text(encoding="utf-8")) if observed_path.exists() else {}
-    _require(folder / layout.MODEL / layout.RECIPE, stage=f"train@{cell.name}")
     for split in ("val", "test"):
         if split not in metrics:
             raise ValueError(
@@ -238,14 +252,15 @@ def _read_run(cell: Cell, folder: Path) -> Run:
         cell=cell,
         folder=folder,
         metrics={split: {name: _number(value) for name, value in found.items()} for split, found in metrics.items()},
-        intervals={name: (float(low), float(high)) for name, (low, high) in intervals.get("test", {}).items()},
-        parameters=int(training["parameters"]),
-        epochs=int(training["epochs"]),
-        samples=tuple(Verdict(**verdict) for verdict in samples),
-        primary=training["metric"],
+        intervals={name: (float(low), float(high)) for name, (low, high) in about["intervals"].items()},
+        parameters=int(about["parameters"]),
+        epochs=int(about["epochs"]),
+        samples=tuple(Verdict(**verdict) for verdict in about["samples"]),
+        primary=about["primary"],
         train_seconds=observed.get("train_seconds"),
         texts_per_second=observed.get("texts_per_second"),
-        pretrained_on=" and ".join(pretrained_on_of(folder / layout.MODEL)) or None,
+        pretrained_on=" and ".join(about["pretrained_on"]) or None,
+        word_hashing=about["word_hashing"],
     )
 
 

@@ -6,7 +6,6 @@ from typing import Any
 from twicetold.features.hashing_card import percentage
 from twicetold.reporting.glossary import count
 from twicetold.reporting.leaderboard import Leaderboard
-from twicetold.reporting.records import read_hashing_cards
 
 COLUMNS = ("words of train", "letter n-grams", "words that collide", "share of words")
 EXPLANATION = (
@@ -22,7 +21,7 @@ def hashing_rows(board: Leaderboard) -> list[tuple[str, list[str]]]:
     """
     rows: list[tuple[list[str], Mapping[str, Any]]] = []
     for row in sorted(board.rows, key=lambda row: row.model):
-        for view, card in read_hashing_cards(row.first).items():
+        for view, card in row.first.word_hashing.items():
             name = f"{row.model} ({view})" if view else row.model
             for names, known in rows:
                 if known == card:

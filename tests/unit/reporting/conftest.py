@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from twicetold import layout
+from twicetold import layout, reporting
 from twicetold.reporting import Cell
 
 PAIRS = 400
@@ -26,6 +26,13 @@ class Project:
     @property
     def folders(self) -> dict[str, Path]:
         return {name: self.root / name for name in ("runs", "processed", "raw", "triplets")}
+
+    def markdown(self, cells: Sequence[Cell]) -> str:
+        """The tables of RESULTS.md."""
+        folders = self.folders
+        runs, cards = folders.pop("runs"), self.root / "cards"
+        reporting.write_cards({cell.data for cell in cells}, cards=cards, **folders)
+        return reporting.markdown({cell: f"train {cell.name}" for cell in cells}, runs=runs, cards=cards)
 
     def run(self, cell: Cell) -> Path:
         return self.root / "runs" / cell.name
@@ -46,18 +53,16 @@ class Project:
         seconds: float | None = None,
         samples: Sequence[Mapping[str, Any]] = (),
         pretrained_on: str | None = None,
+        word_hashing: Mapping[str, Any] | None = None,
     ) -> Path:
         folder = self.run(cell)
         write(folder / layout.METRICS, {"test": metrics, "val": metrics if val is None else val})
-        write(folder / layout.INTERVALS, {"test": {primary: [metrics[primary] - 0.02, metrics[primary] + 0.02]}})
-        training = {"parameters": parameters, "epochs": 7 if parameters else 0, "metric": primary}
-        write(folder / layout.MODEL / layout.TRAINING, training)
-        seen = [] if pretrained_on is None else [pretrained_on]
-        recipe = {"features": {}, "encoder": {}, "as_documents": False, "pretrained_on": seen}
-        write(folder / layout.MODEL / layout.RECIPE, recipe)
+        about = {"parameters": parameters, "epochs": 7 if parameters else 0, "primary": primary}
+        about["pretrained_on"] = [] if pretrained_on is None else [pretrained_on]
+        about["intervals"] = {primary: [metrics[primary] - 0.02, metrics[primary] + 0.02]}
+        write(folder / layout.SUMMARY, {**about, "samples": list(samples), "word_hashing": word_hashing or {}})
         decision = {"threshold": 0.5, "slope": 4.0, "intercept": -2.0}
         write(folder / layout.MODEL / layout.DECISION, decision)
-        write(folder / layout.SAMPLES, list(samples))
         if seconds is not None:
             write(folder / layout.OBSERVED, {"train_seconds": seconds, "texts_per_second": 1234.5})
         return folder
@@ -134,7 +139,6 @@ def add_mined(project: Project) -> Callable[..., None]:
 @pytest.fixture
 def make_page(finished: tuple[Project, list[Cell]]) -> Callable[[], str]:
     """Build the report of the finished project and read its page."""
-    from twicetold import reporting
 
     def make() -> str:
         project, cells = finished

@@ -33,7 +33,7 @@ def test_the_page_shows_the_rate_of_each_strategy_as_figure_and_table(mined):
 
 def test_the_markdown_has_the_same_table(mined):
     project, cells = mined
-    text = reporting.markdown(cells, **project.folders)
+    text = project.markdown(cells)
     assert "| bm25 | 1,200 | 25.0 % | 0.0500 % | 0.0379 % to 0.0659 % | 50 | 100,000 | 12 | 9 (75.0 %) |" in text
     assert "| random | 1,200 | 25.0 % | 0 % | 0 % to 0.00384 % | 0 | 100,000 | 0 | – |" in text
 

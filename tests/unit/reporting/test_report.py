@@ -2,6 +2,7 @@ import csv
 import json
 import math
 import re
+import shutil
 from html.parser import HTMLParser
 
 import numpy as np
@@ -205,11 +206,9 @@ def test_an_undefined_metric_is_a_dash_on_the_page_and_nan_in_the_csv(project):
 @pytest.mark.parametrize(
     ("missing", "stage"),
     [
-        (f"{layout.MODEL}/{layout.TRAINING}", "train@questions-tfidf-0"),
         (f"{layout.MODEL}/{layout.DECISION}", "train@questions-tfidf-0"),
         (layout.METRICS, "evaluate@questions-tfidf-0"),
-        (layout.INTERVALS, "evaluate@questions-tfidf-0"),
-        (layout.SAMPLES, "evaluate@questions-tfidf-0"),
+        (layout.SUMMARY, "evaluate@questions-tfidf-0"),
     ],
 )
 def test_a_missing_run_file_names_the_stage_to_run_and_nothing_is_written(finished, missing, stage):
@@ -257,7 +256,7 @@ def test_a_model_that_was_pretrained_is_marked_and_the_note_says_on_what(finishe
 
     html = build(project, cells)
     text = reporting.leaderboard_text(cells, project.root / "runs", terminal=False)
-    markdown = reporting.markdown(cells, **project.folders)
+    markdown = project.markdown(cells)
 
     assert html.count('<span class="tag">not clean</span>') == 1
     assert "minilm (p)" in html
@@ -316,10 +315,10 @@ def test_a_terminal_gets_the_best_row_in_bold(finished):
 
 def test_the_markdown_tables_hold_intervals_counts_and_checksums_but_nothing_observed(finished):
     project, cells = finished
-    text = reporting.markdown(cells, **project.folders)
+    text = project.markdown(cells)
 
     assert "| **dae** | **0.810 ± 0.014** | 0.790 to 0.830 | 0.820 ± 0.014 |" in text
-    assert f"| pairs.tsv | 12,345 | 9 | `{'ab' * 32}` | mirror |" in text
+    assert f"| pairs.tsv | 12,345 | 9 | `{'ab' * 32}` |" in text
     assert "| train | 400 | 50.0 % |" in text
     assert "12.5" not in text
 
@@ -331,16 +330,29 @@ def test_markdown_from_outside_stays_text():
 
 def test_the_rows_of_a_markdown_table_are_equally_wide(finished):
     project, cells = finished
-    text = reporting.markdown(cells, **project.folders)
+    text = project.markdown(cells)
 
     for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         assert len({line.count("|") for line in table.splitlines()}) == 1
 
 
-def test_the_markdown_can_leave_out_what_concerns_the_data_alone(finished):
+def test_the_markdown_is_made_from_metrics_summaries_and_cards_alone(finished):
     project, cells = finished
-    text = reporting.markdown(cells, **project.folders, about_data=False)
+    text = project.markdown(cells)
+    for folder in ("processed", "raw", "triplets", "reports"):
+        shutil.rmtree(project.root / folder, ignore_errors=True)
+    for file in (project.root / "runs").rglob("*"):
+        if file.is_file() and file.name not in (layout.METRICS, layout.SUMMARY):
+            file.unlink()
+    commands = {cell: f"train {cell.name}" for cell in cells}
+    again = reporting.markdown(commands, runs=project.root / "runs", cards=project.root / "cards")
 
-    assert "| **dae** |" in text
-    assert "sha256" not in text
-    assert "Malformed" not in text
+    assert again == text
+    assert "- dae: `train questions-dae-0`" in text
+
+
+def test_a_card_says_nothing_of_where_files_came_from(finished):
+    project, cells = finished
+    project.markdown(cells)
+
+    assert "mirror" not in (project.root / "cards" / "questions.json").read_text(encoding="utf-8")

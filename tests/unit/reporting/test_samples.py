@@ -32,7 +32,7 @@ def test_the_page_shows_decision_score_and_probability_of_each_model_on_each_pai
 
 def test_the_markdown_shows_the_same(asked):
     project, cells = asked
-    text = reporting.markdown(cells, **project.folders)
+    text = project.markdown(cells)
     assert "| model | Dessert &lt;now>? / Desert \\| now? |" in text
     assert "| dssm | not the same: 0.477 (12.5 %) |" in text
     assert "| siamese_lstm | same: 0.477 (12.5 %) |" in text
@@ -42,4 +42,4 @@ def test_the_markdown_shows_the_same(asked):
 def test_without_sample_pairs_nothing_is_said_of_them(make_page, finished):
     project, cells = finished
     assert "Sample pairs" not in make_page()
-    assert "not part of the data" not in reporting.markdown(cells, **project.folders)
+    assert "not part of the data" not in project.markdown(cells)

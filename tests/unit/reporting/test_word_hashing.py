@@ -1,5 +1,3 @@
-import json
-
 import pytest
 
 from twicetold import layout, reporting
@@ -17,14 +15,13 @@ def hashed(project):
     cells = []
     for model, found in {"dssm": QUESTIONS, "cdssm": QUESTIONS, "mv_dssm": {"slug": SLUGS}, "tfidf": None}.items():
         cells.append(Cell("questions", model, 0))
-        folder = project.add_run(cells[-1], {"auroc": 0.7}, primary="auroc")
-        (folder / layout.MODEL / layout.FEATURISER_STATE).write_text(json.dumps({"card_": found}))
+        project.add_run(cells[-1], {"auroc": 0.7}, primary="auroc", word_hashing=by_view(found))
     return project, cells
 
 
 def test_models_with_the_same_words_share_a_row_and_the_papers_figures_come_last(hashed):
     project, cells = hashed
-    text = reporting.markdown(cells, **project.folders)
+    text = project.markdown(cells)
     assert (
         "| cdssm, dssm | 40,000 | 9,000 | 3 | 0.0075 % |\n"
         "| mv_dssm (slug) | 100 | 300 | 0 | 0 % |\n"

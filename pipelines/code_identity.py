@@ -1,0 +1,124 @@
+"""What code a stage of a cell runs, as one hash over the import closure of its script and of its config's `_target_`s.
+
+Read from the syntax trees, importing nothing. Comments, docstrings and formatting do not count.
+"""
+
+import ast
+import hashlib
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+ROOTS = ("src", "pipelines")  # where our modules are; a script imports its neighbours in pipelines/
+OBSERVERS = ("twicetold.tracking", "twicetold.command_line", "twicetold.errors")
+"""The rule for what is left out: code whose only effect is on MLflow or on the terminal. No output depends on it."""
+
+
+def code_identity(script: str, config: Any) -> str:
+    """Hash of all code of ours that a script runs with a config.
+
+    Args:
+        script: path from the project's root.
+        config: the parts of a resolved config that the script builds, as plain containers.
+
+    Returns:
+        16 hexadecimal digits.
+
+    Raises:
+        ValueError: if a `_target_` of ours has no module, or a file is no Python.
+    """
+    files = closure(script, frozenset(targets(config)))
+    return hashlib.sha256("".join(f"{file} {_parsed(file)[0]}\n" for file in files).encode()).hexdigest()[:16]
+
+
+@cache
+def closure(script: str, targets: frozenset[str]) -> tuple[str, ...]:
+    """The files of ours that a script and the given targets import, directly or not, sorted."""
+    seen: set[str] = set()
+    todo = [script]
+    for target in targets:
+        files = modules_of(target)
+        if target.startswith("twicetold.") and not any(
+            file.endswith(".py") and "__init__" not in file for file in files
+        ):
+            raise ValueError(f"_target_ {target} names no module of src/: correct it in conf/")
+        todo += files
+    while todo:
+        if (file := todo.pop()) not in seen:
+            seen.add(file)
+            todo += _parsed(file)[1]
+    return tuple(sorted(seen))
+
+
+def targets(value: Any) -> Iterator[str]:
+    """Every `_target_` within a config."""
+    if isinstance(value, dict):
+        if isinstance(target := value.get("_target_"), str):
+            yield target
+        value = value.values()
+    elif not isinstance(value, list):
+        return
+    for inner in value:
+        yield from targets(inner)
+
+
+@cache
+def modules_of(name: str) -> tuple[str, ...]:
+    """Files of the module of a dotted name and of the packages around it; nothing for other people's and observers."""
+    parts = name.split(".")
+    names = [".".join(parts[: n + 1]) for n in range(len(parts))]
+    ours = [name for name in names if not any(f"{name}.".startswith(f"{observer}.") for observer in OBSERVERS)]
+    stems = [f"{root}/{name.replace('.', '/')}" for name in ours for root in ROOTS]
+    files = [file for stem in stems for file in (f"{stem}.py", f"{stem}/__init__.py")]
+    return tuple(file for file in files if Path(file).is_file())
+
+
+@cache
+def _parsed(file: str) -> tuple[str, tuple[str, ...]]:
+    """Hash of a file's syntax tree, and the files of ours that it imports."""
+    try:
+        outline, names = _read(Path(file).read_bytes(), Path(file).parent.parts[1:])
+    except (OSError, SyntaxError) as error:
+        raise ValueError(f"cannot read the imports of {file}: {error}") from error
+    return outline, tuple(file for name in names for file in modules_of(name))
+
+
+@cache
+def _read(source: bytes, package: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """Hash of a module's syntax tree, and the dotted names that it imports."""
+    tree = ast.parse(source)
+    return hashlib.sha256(_outline(tree).encode()).hexdigest(), tuple(_imports(tree, package))
+
+
+def _imports(tree: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
+    """Dotted names that are imported anywhere in the tree, also within functions."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            package_of = package[: len(package) - node.level + 1] if node.level else ()
+            base = [*package_of, *([node.module] if node.module else [])]
+            yield from (".".join([*base, alias.name]) for alias in node.names)
+
+
+def _outline(node: Any) -> str:
+    """A syntax tree as text, without bare strings (docstrings).
+
+    Empty fields are left out, so that other versions of Python, whose trees have further ones, give the same text.
+    """
+    if isinstance(node, ast.AST):
+        fields = ((name, value) for name, value in ast.iter_fields(node) if value is not None and value != [])
+        return f"{type(node).__name__}({','.join(f'{name}={_outline(value)}' for name, value in fields)})"
+    if isinstance(node, list):
+        return f"[{','.join(map(_outline, _without_strings(node)))}]"
+    return repr(node)
+
+
+def _without_strings(nodes: list[Any]) -> Iterable[Any]:
+    """Statements without those that are but a string."""
+    for node in nodes:
+        if not (
+            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        ):
+            yield node

@@ -1,0 +1,200 @@
+"""Which edit of the code changes the identity of which stages, in a copy of the code and without running anything."""
+
+import importlib.util
+import shutil
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+from omegaconf import OmegaConf
+
+ROOT = Path(__file__).parents[2]
+FAMILIES = ("tfidf", "dae", "dssm")
+STAGES = ("train", "evaluate")
+LEARNT = ("features", "encoder", "examples", "objective", "optimizer", "evaluator")
+
+
+@pytest.fixture(scope="module")
+def configs():
+    from hydra import compose, initialize_config_dir
+
+    with initialize_config_dir(f"{ROOT / 'conf'}", version_base="1.3"):
+        made = {family: compose("train", overrides=["data=toy_news", f"model={family}"]) for family in FAMILIES}
+    return {family: OmegaConf.to_container(config, resolve=True) for family, config in made.items()}
+
+
+@pytest.fixture
+def code(tmp_path, monkeypatch, configs):
+    """A copy of the code to edit, the current folder; `changed()` says whose identity is another than at first."""
+    for folder in ("src", "pipelines"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.chdir(tmp_path)
+    return Code(tmp_path, configs)
+
+
+class Code:
+    def __init__(self, root, configs):
+        self.root, self.configs = root, configs
+        self.first = self.identities()
+
+    def identities(self):
+        identity = fresh().code_identity
+        found = {}
+        for family, config in self.configs.items():
+            found[f"train {family}"] = identity("pipelines/train.py", {k: config[k] for k in LEARNT})
+            scored = {k: config[k] for k in ("features", "encoder", "evaluator")}
+            found[f"evaluate {family}"] = identity("pipelines/evaluate.py", scored)
+        return found
+
+    def changed(self):
+        now = self.identities()
+        return {name for name in now if now[name] != self.first[name]}
+
+    def prepend(self, file, text):
+        path = self.root / file
+        path.write_text(text + path.read_text())
+
+    def append(self, file, text):
+        path = self.root / file
+        path.write_text(path.read_text() + text)
+
+
+@cache
+def module():
+    spec = importlib.util.spec_from_file_location("code_identity_under_test", ROOT / "pipelines" / "code_identity.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def fresh():
+    """The module, as if it had not seen these files before; the same bytes are not parsed again."""
+    for function in (module().closure, module().modules_of, module()._parsed):
+        function.cache_clear()
+    return module()
+
+
+def both(*families):
+    return {f"{stage} {family}" for stage in STAGES for family in families}
+
+
+STATEMENT = "\nEDITED = True\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "changed"),
+    [
+        ("src/twicetold/models/dssm.py", both("dssm")),
+        ("src/twicetold/models/static.py", set()),
+        ("src/twicetold/layers/hashing.py", both("dssm")),
+        ("src/twicetold/layers/two_tower.py", both("dae", "dssm")),
+        ("src/twicetold/objectives/denoising_triplet.py", {"train dae"}),
+        ("src/twicetold/training/learner.py", {f"train {family}" for family in FAMILIES}),
+        ("src/twicetold/searching.py", {f"evaluate {family}" for family in FAMILIES}),
+        ("src/twicetold/encoding.py", both(*FAMILIES)),
+        ("src/twicetold/features/__init__.py", both(*FAMILIES)),
+        ("src/twicetold/reporting/page.py", set()),
+        ("src/twicetold/tracking/run.py", set()),
+        ("src/twicetold/tracking/__init__.py", set()),
+        ("src/twicetold/errors.py", set()),
+        ("pipelines/train.py", {f"train {family}" for family in FAMILIES}),
+        ("pipelines/evaluate.py", {f"evaluate {family}" for family in FAMILIES}),
+        ("pipelines/compose.py", set()),
+    ],
+)
+def test_an_edit_changes_the_stages_that_run_the_file_and_no_other(code, file, changed):
+    code.append(file, STATEMENT)
+    assert code.changed() == changed
+
+
+def test_comments_docstrings_and_formatting_do_not_count(code):
+    path = code.root / "src/twicetold/models/dssm.py"
+    text = path.read_text()
+    text = (
+        text.replace('"""', '"""Said otherwise. ', 1)
+        .replace('    """One', '    """Another')
+        .replace("\n\n\n", "\n\n\n\n\n# A note.\n")
+    )
+    path.write_text(text + '\n"""A last word."""\n')
+    assert code.changed() == set()
+
+
+def test_another_string_that_is_a_value_does_count(code):
+    code.append("src/twicetold/models/dssm.py", '\nNAME = "other"\n')
+    assert code.changed() == both("dssm")
+
+
+def test_a_module_that_a_new_import_brings_counts_from_then_on(code):
+    code.append("src/twicetold/models/dae.py", "\nfrom twicetold.models import static\n")
+    assert code.changed() == both("dae")
+    code.first = code.identities()
+    code.append("src/twicetold/models/static.py", STATEMENT)
+    assert code.changed() == both("dae")
+
+
+def test_a_module_whose_import_was_deleted_counts_no_longer(code):
+    path = code.root / "src/twicetold/models/dssm.py"
+    lines = [line for line in path.read_text().splitlines() if "twicetold.layers.hashing" not in line]
+    path.write_text("\n".join(lines) + "\n")
+    assert code.changed() == both("dssm")
+    code.first = code.identities()
+    code.append("src/twicetold/layers/hashing.py", STATEMENT)
+    assert code.changed() == set()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import twicetold.models.static",
+        "import twicetold.models.static as other",
+        "from twicetold.models import static",
+        "from twicetold.models.static import Static",
+        "from . import static",
+        "from .static import Static",
+        "from ..models import static",
+        "def later():\n    from twicetold.models.static import Static",
+        "try:\n    import twicetold.models.static\nexcept ImportError:\n    pass",
+    ],
+)
+def test_every_way_to_import_counts(code, line):
+    code.append("src/twicetold/models/dae.py", f"\n{line}\n")
+    code.first = code.identities()
+    code.append("src/twicetold/models/static.py", STATEMENT)
+    assert code.changed() == both("dae")
+
+
+def test_a_module_beside_the_script_counts(code):
+    (code.root / "pipelines/neighbour.py").write_text("A = 1\n")
+    code.append("pipelines/train.py", "\nimport neighbour\n")
+    code.first = code.identities()
+    code.append("pipelines/neighbour.py", STATEMENT)
+    assert code.changed() == {f"train {family}" for family in FAMILIES}
+
+
+def test_a_new_family_changes_nothing(code):
+    shutil.copy(code.root / "src/twicetold/models/dae.py", code.root / "src/twicetold/models/newest.py")
+    assert code.changed() == set()
+
+
+def test_a_target_that_is_not_there_is_an_error_that_names_it(code):
+    with pytest.raises(ValueError, match=r"twicetold\.models\.nobody\.Nobody names no module"):
+        fresh().code_identity("pipelines/train.py", {"encoder": {"_target_": "twicetold.models.nobody.Nobody"}})
+
+
+def test_targets_are_found_at_every_depth_and_foreign_ones_add_nothing(code):
+    identity = fresh()
+    nested = {"parts": [{"a": {"_target_": "twicetold.models.static.Static"}}], "b": {"_target_": "torch.optim.Adam"}}
+    plain = identity.closure("pipelines/train.py", frozenset())
+    found = identity.closure("pipelines/train.py", frozenset(identity.targets(nested)))
+    assert "src/twicetold/models/static.py" in set(found) - set(plain)
+    assert not any("torch" in file for file in found)
+
+
+def test_nothing_is_imported_by_a_name_that_no_syntax_tree_shows():
+    """Imports by string escape the closure: each is known, and what it loads is a `_target_` of the cell."""
+    known = {"src/twicetold/scoring.py", "src/twicetold/interpretation/contributions.py"}
+    files = [path for folder in ("src", "pipelines") for path in (ROOT / folder).rglob("*.py")]
+    found = {str(path.relative_to(ROOT)) for path in files if "import_module" in path.read_text()}
+    assert found <= known

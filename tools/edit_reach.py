@@ -1,0 +1,30 @@
+"""How many cells an edit of one source file trains again, on average and file by file: after `dvc repro compose`."""
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import yaml
+
+sys.path.append("pipelines")
+from code_identity import closure, targets
+from compose import learnt_from
+
+
+def reach(rendered: Path) -> tuple[dict[str, int], int]:
+    """Of each file of `src/`, how many trainings run it; and how many trainings there are."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    configs = [yaml.load(file.read_text(encoding="utf-8"), loader) for file in sorted(rendered.glob("*.yaml"))]
+    configs = [config for config in configs if "train" in config["code"]]
+    count: Counter[str] = Counter()
+    for config in configs:
+        count.update(closure("pipelines/train.py", frozenset(targets(learnt_from(config)))))
+    return {str(file): count[str(file)] for file in sorted(Path("src").rglob("*.py"))}, len(configs)
+
+
+if __name__ == "__main__":
+    found, cells = reach(Path("build/conf/train"))
+    for file, trained in sorted(found.items(), key=lambda item: -item[1]):
+        print(f"{trained:5} {file}")
+    mean = sum(found.values()) / len(found)
+    print(f"{mean:5.1f} of {cells} trainings on average over {len(found)} files ({mean / cells:.0%})")

@@ -1,0 +1,243 @@
+"""`dvc repro` with stages side by side: `run_grid.py --jobs 2`.
+
+DVC alone says which stages are stale and records what ran; this runs the stale ones in several processes, one line
+each, and goes on with the others where one fails. What a command prints goes to `build/logs/<stage>.log`. Each stage
+computes with one thread (OMP_NUM_THREADS=1), so that results do not depend on how many run at once. With `--record`,
+seconds, commit and processor are kept in `runs/last_run.json` for the next estimate and for RESULTS.md.
+"""
+
+import argparse
+import json
+import logging
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from dvc.repo import Repo
+
+LOGS = Path("build/logs")
+LAST_RUN = Path("runs/last_run.json")
+RAN = "Running stage"  # what DVC says before it runs a command, not where its run cache has the result
+UNKNOWN = 20.0  # seconds guessed of a stage of a kind that never ran
+DUMP_EVERY = 60.0  # seconds between writes of dvc.lock by a process, as each write takes seconds
+
+
+@dataclass
+class Plan:
+    """The stale stages and how they depend on each other."""
+
+    after: dict[str, set[str]]
+    """Stage -> the stale stages that it waits for."""
+    seconds: dict[str, float]
+    """Stage -> how long it is expected to take."""
+    started: set[str] = field(default_factory=set)
+    done: set[str] = field(default_factory=set)
+    failed: dict[str, str] = field(default_factory=dict)
+    """Stage -> why."""
+    took: dict[str, float] = field(default_factory=dict)
+    """Stage -> seconds, of those whose command ran."""
+
+    def next(self) -> str | None:
+        """The longest of the stages that can start now."""
+        ready = [name for name in self.after if name not in self.started and self.after[name] <= self.done]
+        return max(ready, key=lambda name: self.seconds[name], default=None)
+
+    def left(self, jobs: int) -> float:
+        """Expected seconds until the end."""
+        expected = sum(self.seconds[name] for name in self.took)
+        speed = sum(self.took.values()) / expected if expected > 60 else 1.0
+        return speed * sum(self.seconds[name] for name in set(self.after) - self.done - set(self.failed)) / jobs
+
+
+def main() -> None:
+    """Compose, ask DVC what is stale, run it, say what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes; default: the cores")
+    parser.add_argument("--record", action="store_true", help=f"write {LAST_RUN}")
+    chosen = parser.parse_args()
+    if chosen.jobs < 1:
+        parser.error(f"--jobs must be at least 1; got {chosen.jobs}")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    LOGS.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    compose = subprocess.run(["dvc", "repro", "--quiet", "compose"], check=False)
+    if compose.returncode:
+        sys.exit(compose.returncode)
+    last = json.loads(LAST_RUN.read_text(encoding="utf-8")) if LAST_RUN.exists() else {"stages": {}}
+    plan, names = plan_of(last["stages"])
+    if plan.after:
+        print(
+            f"{len(plan.after)} of {len(names)} stages to check or run, {chosen.jobs} at a time on {processor()}: "
+            f"{in_words(plan.left(chosen.jobs))} or less",
+            flush=True,
+        )
+        run(plan, jobs=chosen.jobs)
+    if chosen.record and plan.took:
+        stages = {name: took for name, took in (last["stages"] | plan.took).items() if name in names}
+        record = {"commit": commit(), "jobs": chosen.jobs, "processor": processor(), "stages": stages}
+        LAST_RUN.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    print(f"{len(plan.took)} stages ran in {in_words(time.monotonic() - began)}, {len(plan.failed)} failed")
+    for name, why in plan.failed.items():
+        print(f"failed: {name}: {why}; see {log_of(name)}")
+    if waiting := sorted(set(plan.after) - plan.started):
+        print(f"not run, as they need what failed: {', '.join(waiting)}")
+    sys.exit(bool(plan.failed))
+
+
+def plan_of(known: dict[str, float]) -> tuple[Plan, set[str]]:
+    """The stale stages, by what DVC says of each, and the names of all."""
+    with repository() as repo, repo.lock:
+        graph = repo.index.graph
+        after: dict[str, set[str]] = {}
+        waiting = {stage: list(graph.successors(stage)) for stage in graph}
+        for stage in in_order(waiting):
+            stale = {before.addressing for before in waiting[stage]} & set(after)
+            if stale or stage.changed():
+                after[stage.addressing] = stale
+        names = {stage.addressing for stage in graph}
+    kinds: dict[str, list[float]] = {}
+    for name, took in known.items():
+        kinds.setdefault(name.partition("@")[0], []).append(took)
+    mean = {kind: sum(every) / len(every) for kind, every in kinds.items()}
+    return Plan(after, {n: known.get(n, mean.get(n.partition("@")[0], UNKNOWN)) for n in after}), names
+
+
+def in_order(waiting: dict[Any, list[Any]]) -> Iterator[Any]:
+    """Every key after those it waits for."""
+    seen: set[Any] = set()
+
+    def visit(key: Any) -> Iterator[Any]:
+        if key not in seen:
+            seen.add(key)
+            for before in waiting[key]:
+                yield from visit(before)
+            yield key
+
+    for key in waiting:
+        yield from visit(key)
+
+
+def run(plan: Plan, *, jobs: int) -> None:
+    """Run the plan's stages in processes of their own, and say of each what came of it."""
+    context = get_context("spawn")
+    tasks, results = context.Queue(), context.Queue()
+    workers = [context.Process(target=work, args=(tasks, results)) for _ in range(min(jobs, len(plan.after)))]
+    for worker in workers:
+        worker.start()
+    running = 0
+    while True:
+        while running < len(workers) and (name := plan.next()):
+            plan.started.add(name)
+            tasks.put(name)
+            running += 1
+        if not running:
+            break
+        name, ran, took, why = results.get()
+        running -= 1
+        if why:
+            plan.failed[name] = why
+        else:
+            plan.done.add(name)
+        if ran and not why:
+            plan.took[name] = round(took, 1)
+        if ran or why:
+            share = f"{len(plan.done) + len(plan.failed)}/{len(plan.after)}"
+            end = f"FAILED, see {log_of(name)}" if why else f"{in_words(plan.left(jobs))} left"
+            print(f"{time.strftime('%H:%M:%S')}  {share:>9}  {name:<50} {took:6.0f} s   {end}", flush=True)
+    for _ in workers:
+        tasks.put(None)
+    for worker in workers:
+        worker.join()
+
+
+def work(tasks: Any, results: Any) -> None:
+    """Reproduce the stages that come, in a process of its own; DVC's lock is free while a command runs."""
+    with repository() as repo:
+        stages = {stage.addressing: stage for stage in repo.index.stages}
+        ran: list[Any] = []
+        dumped = time.monotonic()
+        for name in iter(tasks.get, None):
+            began, why, log = time.monotonic(), "", log_of(name)
+            with output_to(log), repo.lock:
+                try:
+                    if stages[name].reproduce():
+                        ran.append(stages[name])
+                except Exception as error:  # whatever it is, the other stages go on
+                    why = f"{error}"
+                    print(why, flush=True)
+            results.put((name, RAN in log.read_text(errors="replace"), time.monotonic() - began, why))
+            if time.monotonic() - dumped > DUMP_EVERY:
+                ran, dumped = dump(repo, ran), time.monotonic()
+        dump(repo, ran)
+
+
+def dump(repo: Repo, ran: list[Any]) -> list[Any]:
+    """Record stages in dvc.lock; what is lost by a kill before that, DVC takes from its run cache."""
+    if ran:
+        with repo.lock:
+            ran[0].dvcfile.dump_stages(ran, update_pipeline=False)
+    return []
+
+
+@contextmanager
+def repository() -> Iterator[Repo]:
+    """The DVC project of this folder, which waits for its lock and logs to the standard error stream."""
+    logger = logging.getLogger("dvc")
+    logger.handlers = [logging.StreamHandler()]
+    logger.setLevel(logging.INFO)
+    with Repo(_wait_for_lock=True) as repo:
+        yield repo
+
+
+@contextmanager
+def output_to(log: Path) -> Iterator[None]:
+    """Send what this process and its children print to a file."""
+    saved = [os.dup(descriptor) for descriptor in (1, 2)]
+    with log.open("wb") as file:
+        for descriptor in (1, 2):
+            os.dup2(file.fileno(), descriptor)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        for descriptor, old in zip((1, 2), saved, strict=True):
+            os.dup2(old, descriptor)
+            os.close(old)
+
+
+def log_of(name: str) -> Path:
+    """Where the output of a stage goes."""
+    return LOGS / f"{name}.log"
+
+
+def in_words(seconds: float) -> str:
+    """A duration for people."""
+    minutes = seconds / 60
+    return f"{seconds:.0f} s" if minutes < 2 else f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"
+
+
+def commit() -> str:
+    """The commit of the code that runs, marked where files were changed since."""
+    asked: Iterable[list[str]] = (["rev-parse", "--short=12", "HEAD"], ["status", "--porcelain", "--", "src", "conf"])
+    head, changed = (subprocess.run(["git", *a], capture_output=True, text=True, check=False).stdout for a in asked)
+    return f"{head.strip() or 'unknown'}{' with changes' if changed else ''}"
+
+
+def processor() -> str:
+    """Name of the processor and how many cores there are."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+    named = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    return f"{named or platform.machine()} ({len(os.sched_getaffinity(0))} cores)"
+
+
+if __name__ == "__main__":
+    main()
