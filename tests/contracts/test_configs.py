@@ -18,7 +18,6 @@ MODELS = sorted(p.stem for p in (CONF / "model").glob("*.yaml"))
 PROFILES = sorted(p.stem for p in (CONF / "profile").glob("*.yaml"))
 SHARED = ("features", "examples", "objective", "optimizer", "trainer")
 GROUPS = {"data", "model", "tuned", *SHARED, "mining", "profile", "sweep"}
-NO_GROUP = {"grid"}  # folders of conf/ that Hydra does not read
 SAME_TUNED = {"quora": "quora_wang", "quora_disjoint": "quora_wang", "uci_news_time": "uci_news"}
 
 
@@ -119,7 +118,7 @@ def test_leaves_do_not_interpolate_so_that_dvc_can_set_them():
 
 
 def test_conf_is_a_dozen_groups_and_no_more_leaves_than_it_needs():
-    assert {folder.name for folder in CONF.iterdir() if folder.is_dir()} == GROUPS | NO_GROUP
+    assert {folder.name for folder in CONF.iterdir() if folder.is_dir()} == GROUPS
     assert sum(len(list((CONF / group).rglob("*.yaml"))) for group in GROUPS) <= 123
 
 
