@@ -182,7 +182,7 @@ def work(tasks: Any, results: Any) -> None:
 def dump(repo: Repo, ran: list[Any]) -> list[Any]:
     """Record stages in dvc.lock; what is lost by a kill before that, DVC takes from its run cache."""
     if ran:
-        with repo.lock:
+        with output_to(Path(os.devnull)), repo.lock:
             ran[0].dvcfile.dump_stages(ran, update_pipeline=False)
     return []
 
