@@ -59,6 +59,11 @@ def test_a_grid_names_only_what_there_is(file):
         assert key == named or (own and key.startswith(f"{row['data']}-{row['model']}_")), key
 
 
+def test_every_family_has_a_row_in_the_published_grid():
+    rows = yaml.safe_load((ROOT / "params.yaml").read_text())["cells"].values()
+    assert set(MODELS) == {row["model"] for row in rows}
+
+
 @pytest.mark.parametrize("mining", WITH_MODEL)
 def test_mining_with_a_model_is_called_as_its_file_and_as_the_examples_that_read_it(mining, composed):
     mined = composed("mine_with_model", "data=toy_questions", f"mining={mining}", "teacher=dae", "seed=3")
