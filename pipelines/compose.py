@@ -53,8 +53,11 @@ def main() -> None:
         initialize(version_base="1.3", config_path="../conf"),
         multiprocessing.get_context("fork").Pool(processes) as pool,
     ):
-        for _ in pool.imap_unordered(partial(render, grid=grid, out=out), jobs, chunksize=4):
-            pass
+        try:
+            for _ in pool.imap_unordered(partial(render, grid=grid, out=out), jobs, chunksize=4):
+                pass
+        except ValueError as error:
+            raise SystemExit(str(error)) from None
     write(out / "report.yaml", {"code": {"report": code_identity("pipelines/report.py", {})}})
 
 
@@ -149,11 +152,15 @@ def tracked(grid: Config) -> list[str]:
 
 
 def composed(primary: str, *overrides: str) -> Config:
-    """A resolved config."""
+    """A resolved config.
+
+    Raises:
+        ValueError: if Hydra refuses. Not SystemExit: a process of a pool that exits makes the pool wait for ever.
+    """
     try:
         config = OmegaConf.to_container(compose(primary, overrides=list(overrides)), resolve=True)
     except (HydraException, OmegaConfBaseException) as error:
-        raise SystemExit(f"cannot compose {primary} from {' '.join(overrides)}:\n{error}") from error
+        raise ValueError(f"cannot compose {primary} from {' '.join(overrides)}:\n{error}") from error
     assert isinstance(config, dict)
     return config
 

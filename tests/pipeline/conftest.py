@@ -4,6 +4,8 @@ The lab's own `src` is what its stages import, so that an edit there is an edit 
 (smoke profile, tracking off), because every stage that runs costs seconds of imports.
 """
 
+import fcntl
+import json
 import os
 import re
 import shutil
@@ -30,6 +32,22 @@ GRID = {
     "overrides": ["tracking.enabled=false"],
 }
 LIMIT = 300  # seconds until a command counts as hung
+IN_FORKS = """
+import json, os, runpy, sys, tempfile
+import hydra, numpy, sklearn, torch
+
+for script, *arguments in json.loads(sys.argv[1]):
+    with tempfile.TemporaryFile() as printed:
+        if not (child := os.fork()):
+            os.dup2(printed.fileno(), 1), os.dup2(printed.fileno(), 2)
+            sys.argv, sys.path[0] = [script, *arguments], os.path.dirname(script)
+            runpy.run_path(script, run_name="__main__")
+            sys.exit()
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        printed.seek(0)
+        print(json.dumps([code, printed.read().decode()]), flush=True)
+"""
+"""Runs scripts one after another, each in a fork of one process that has imported the large packages."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +98,12 @@ class Lab:
         assert code == 0, f"{' '.join(command)} ended with {code}:\n{out}"
         return out
 
+    def scripts(self, *commands: tuple[str, ...]) -> list[tuple[int, str]]:
+        """Run stages with arguments, `("train", "data=quora")`; for each its exit code, and all it printed."""
+        paths = [(f"pipelines/{stage}.py", *arguments) for stage, *arguments in commands]
+        lines = self.run("python", "-c", IN_FORKS, json.dumps(paths)).splitlines()
+        return [(code, out) for code, out in map(json.loads, lines)]
+
     def ran(self, *arguments: str) -> list[str]:
         """The stages that `dvc repro` ran, in their order; those taken from the run cache did not run."""
         return stages_in(self.run("dvc", "repro", *arguments))
@@ -94,11 +118,13 @@ class Lab:
         with (self.root / file).open("a") as stream:
             stream.write(text)
 
-    def grid(self, *, broken: str = "", **changed) -> None:
+    def grid(self, *, broken: str = "", students: Iterable[str] = (), teacher: str = "dae", **changed) -> None:
         """Change the grid of params.yaml, every pairing of `data`, `model` and `seed`.
 
         Args:
             broken: a cell that gets an override with which its training fails.
+            students: ways of self-training; on each dataset, a `static` learns from what `teacher` mined so.
+            teacher: a family.
             changed: `data`, `model`, `seed`, `profile`, `overrides`; what is not given stays.
         """
         path = self.root / "params.yaml"
@@ -113,8 +139,16 @@ class Lab:
         }
         if broken:
             cells[broken]["overrides"] = ["optimizer.lr=fast"]
+        mined = {f"{data}-{way}-{teacher}-0": (data, way) for data in shared for way in students}
+        for key, (data, way) in mined.items():
+            chosen_by = {"overrides": [f"examples={way}", f"teacher={teacher}"]}
+            row = {"data": data, "model": "static", "seed": 0, "mined": f"data/self_training/{key}"}
+            cells[f"{data}-static_{way}-0"] = row | chosen_by
+        self_training = {
+            key: shared[data] | {"mining": way, "teacher": teacher, "seed": 0} for key, (data, way) in mined.items()
+        }
         kept = {name: chosen[name] for name in ("profile", "overrides")}
-        grid = {"data": shared, "cells": cells, "self_training": {}, "ensembles": {}} | kept
+        grid = {"data": shared, "cells": cells, "self_training": self_training, "ensembles": {}} | kept
         path.write_text(yaml.safe_dump(grid, sort_keys=False))
 
     def commit(self) -> None:
@@ -197,9 +231,23 @@ def wait_for() -> Callable[..., None]:
 
 
 @pytest.fixture(scope="session")
-def untouched(tmp_path_factory: pytest.TempPathFactory) -> Lab:
-    """The project as it is, with a small grid; nothing has run. Copy it."""
-    lab = Lab(tmp_path_factory.mktemp("labs") / "untouched")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    """The project with a small grid after its first run, made once for all processes of the tests. Copy it."""
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    lab, ready = Lab(shared / "finished"), shared / "finished.ready"
+    with (shared / "finished.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not ready.exists():
+            shutil.rmtree(lab.root, ignore_errors=True)
+            set_up(lab)
+            finish(lab)
+            ready.touch()
+    return lab
+
+
+def set_up(lab: Lab) -> None:
+    """Copy the project as it is, with a small grid."""
     for name in COPIED:
         source, target = PROJECT / name, lab.root / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -211,20 +259,17 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Lab:
     shutil.copy2(PROJECT / ".dvc" / "config", lab.root / ".dvc" / "config")
     lab.grid(**GRID)
     lab.commit()
-    return lab
 
 
-@pytest.fixture(scope="session")
-def finished(untouched: Lab, cells) -> Lab:
-    """The lab after its first `dvc repro`. Copy it."""
-    lab = untouched.copy(untouched.root.with_name("finished"))
-    data = {f"{stage}@{name}" for stage in ("download", "prepare", "mine") for name in GRID["data"]}
-    expected = data | cells("train evaluate", data=GRID["data"], model=GRID["model"]) | {"compose", "report"}
-    ran = lab.ran()
-    assert expected == set(ran)
-    assert len(expected) == len(ran)
+def finish(lab: Lab) -> None:
+    """Run every stage once."""
+    data, cells = GRID["data"], product(GRID["data"], GRID["model"])
+    expected = [f"{stage}@{name}" for stage in ("download", "prepare", "mine") for name in data]
+    expected += [f"{stage}@{d}-{m}-0" for d, m in cells for stage in ("train", "evaluate")]
+    out = lab.run("python", f"{PROJECT / 'tools' / 'run_grid.py'}", "--jobs", "2")
+    found = re.findall(r"^[\d:]+ +\d+/\d+  (\S+) ", out, flags=re.MULTILINE)
+    assert sorted([*expected, "report"]) == sorted(found), out
     lab.commit()
-    return lab
 
 
 @pytest.fixture(scope="session")

@@ -9,10 +9,10 @@ SOURCE = ("data=documents", "data.source.path=news.csv", "data.source.text=headl
 OTHER_SPLIT = "data.source.seed=7"
 
 
-@pytest.fixture
-def lab(finished, tmp_path):
+@pytest.fixture(scope="module")
+def lab(finished, tmp_path_factory):
     """The project, and a table of one's own."""
-    lab = finished.copy(tmp_path / "lab")
+    lab = finished.copy(tmp_path_factory.mktemp("by_hand") / "lab")
     topics, words = ("court", "match", "phone"), ("judge", "rules", "new", "old", "wins", "loses", "late")
     rows = [
         f"the {words[n % 7]} {topics[n % 3]} of {words[n % 5]} number {n},{topics[n % 3]},{n // 2}" for n in range(ROWS)
@@ -23,72 +23,62 @@ def lab(finished, tmp_path):
 
 def command(stage, *overrides):
     run = (*SOURCE, "data.source.story=story", "model=tfidf", "tracking.enabled=false", "hydra.run.dir=runs/mine")
-    return ("python", f"pipelines/{stage}.py", *run, *overrides)
+    return (stage, *run, *overrides)
 
 
 def cards(lab):
     return [json.loads(path.read_text()) for path in sorted((lab.root / "data/triplets/documents").glob("*.card.json"))]
 
 
-def test_a_model_is_evaluated_with_the_settings_and_the_split_that_it_was_trained_with(lab):
-    lab.run(*command("train", "features.max_features=3"))
-    code, out = lab.attempt(*command("evaluate"))
-    assert code != 0
-    assert "runs/mine/model was trained with other features than this command has" in out
-    lab.run(*command("evaluate", "features.max_features=3"))
-    lab.run("python", "pipelines/prepare.py", *SOURCE, "data.source.story=story", OTHER_SPLIT)
-    code, out = lab.attempt(*command("evaluate", "features.max_features=3"))
-    assert code != 0
-    assert "was trained on other train texts (documents) than documents has now" in out
+def test_a_model_is_evaluated_where_it_is_and_with_the_settings_that_it_was_trained_with(lab):
+    trained, evaluated, elsewhere = lab.scripts(
+        command("train"), command("evaluate"), command("evaluate", "hydra.run.dir=runs/another")
+    )
+    assert trained[0] == evaluated[0] == 0
+    assert "the model is in runs/mine/model" in trained[1]
+    assert elsewhere[0] != 0
+    assert "hydra.run.dir=<folder>" in elsewhere[1]
+    assert (lab.root / "runs/mine/metrics.json").exists()
+
+    retrained, otherwise = lab.scripts(command("train", "features.max_features=3"), command("evaluate"))
+    assert retrained[0] == 0
+    assert "triplets by" not in retrained[1], "they are those of the first training"
+    left = {path.name for path in (lab.root / "runs/mine").iterdir() if path.suffix != ".log"}
+    assert left == {".hydra", "model", "observed.json"}, "a model that takes the place of another is not yet evaluated"
+    assert otherwise[0] != 0
+    assert "runs/mine/model was trained with other features than this command has" in otherwise[1]
 
 
-def test_triplets_of_another_split_or_label_are_chosen_anew(lab):
-    lab.run(*command("train"))
+def test_another_split_or_label_is_noticed(lab):
+    """What was trained on another split is not evaluated, and triplets of another split or label are chosen anew."""
     first = cards(lab)
-    lab.run("python", "pipelines/prepare.py", *SOURCE, "data.source.story=story", OTHER_SPLIT)  # and then an interrupt
-    out = lab.run(*command("train", OTHER_SPLIT))
-    assert "triplets by random" in out
-    second = cards(lab)
-    assert not {card["train"] for card in first} & {card["train"] for card in second}
-    assert "triplets by" not in lab.run(*command("train", OTHER_SPLIT))
-    lab.run(*command("train", OTHER_SPLIT, "data.label=story"))
+    evaluated, prepared, other, trained = lab.scripts(
+        command("evaluate", "features.max_features=3"),
+        ("prepare", *SOURCE, "data.source.story=story", OTHER_SPLIT),  # and then an interrupt
+        command("evaluate", "features.max_features=3"),
+        command("train", OTHER_SPLIT),
+    )
+    assert evaluated[0] == prepared[0] == trained[0] == 0
+    assert other[0] != 0
+    assert "was trained on other train texts (documents) than documents has now" in other[1]
+    assert "triplets by random" in trained[1]
+    assert not {card["train"] for card in first} & {card["train"] for card in cards(lab)}
+    ((code, _),) = lab.scripts(command("train", OTHER_SPLIT, "data.label=story"))
+    assert code == 0
     assert {card["label"] for card in cards(lab)} == {"story"}
 
 
-def test_training_says_where_the_model_is_and_evaluation_asks_for_it(lab):
-    assert "the model is in runs/mine/model" in lab.run(*command("train"))
-    code, out = lab.attempt(*command("evaluate", "hydra.run.dir=runs/another"))
-    assert code != 0
-    assert "hydra.run.dir=<folder>" in out
-
-
-def test_a_model_that_takes_the_place_of_another_has_not_been_evaluated(lab):
-    lab.run(*command("train"))
-    lab.run(*command("evaluate"))
-    assert (lab.root / "runs/mine/metrics.json").exists()
-    lab.run(*command("train", "features.max_features=3"))
-    left = {path.name for path in (lab.root / "runs/mine").iterdir() if path.suffix != ".log"}
-    assert left == {".hydra", "model", "observed.json"}
-
-
-def test_a_corpus_of_ones_own_needs_no_download(lab):
-    lab.run("python", "pipelines/prepare.py", *SOURCE)
-    code, out = lab.attempt("python", "pipelines/prepare.py", "data=quora")
-    assert code != 0
-    assert "Traceback" not in out
-
-
-@pytest.mark.parametrize(
-    ("setting", "answer"),
-    [
-        ("optimizer.lr=fast", "optimizer.lr is a number; got 'fast'"),
-        ("seed=abc", "seed must be a whole number from 0 on; got 'abc'"),
-        ("trainer.epochs=three", "trainer.epochs must be a whole number from 1 on; got 'three'"),
-        ("augmentation.share=0.5 augmentation.synonym=0.1", "augmentation.vectors="),
-    ],
-)
-def test_a_value_of_another_kind_is_answered_with_what_is_expected(lab, setting, answer):
-    code, out = lab.attempt(*command("train", "model=static", *setting.split()))
-    assert code != 0
-    assert answer in out
-    assert "Traceback" not in out
+def test_a_mistake_is_answered_with_what_is_expected(lab):
+    answers = {
+        command("train", "model=static", "optimizer.lr=fast"): "optimizer.lr is a number; got 'fast'",
+        command("train", "model=static", "seed=abc"): "seed must be a whole number from 0 on; got 'abc'",
+        command("train", "model=static", "trainer.epochs=three"): (
+            "trainer.epochs must be a whole number from 1 on; got 'three'"
+        ),
+        command("train", "model=static", "augmentation.share=0.5", "augmentation.synonym=0.1"): "augmentation.vectors=",
+        ("prepare", "data=quora"): "data=quora",
+    }
+    for (code, out), answer in zip(lab.scripts(*answers), answers.values(), strict=True):
+        assert code != 0
+        assert answer in out
+        assert "Traceback" not in out

@@ -5,22 +5,19 @@ import time
 
 import pytest
 
-NEWS = "toy_news"
+NEWS, QUESTIONS = "toy_news", "toy_questions"
 TFIDF, DAE = f"{NEWS}-tfidf-0", f"{NEWS}-dae-0"
+CELLS = (TFIDF, DAE, f"{QUESTIONS}-tfidf-0", f"{QUESTIONS}-dae-0")
 
 
 @pytest.fixture(scope="module")
 def shared(finished, tmp_path_factory):
-    lab = finished.copy(tmp_path_factory.mktemp("commands") / "lab")
-    lab.grid(data=[NEWS])
-    assert lab.ran() == ["compose", "report"]
-    lab.commit()
-    return lab
+    return finished.copy(tmp_path_factory.mktemp("commands") / "lab")
 
 
 @pytest.fixture
 def lab(shared):
-    """The finished pipeline of two cells, however the test before left it."""
+    """The finished pipeline, however the test before left it."""
     yield shared
     shared.run("git", "checkout", "--quiet", ".")
     shared.run("dvc", "checkout", "--quiet", "--force")
@@ -34,7 +31,7 @@ def test_a_second_repro_does_nothing(lab):
 
 def test_metrics_show_has_every_cell(lab):
     shown = json.loads(lab.run("dvc", "metrics", "show", "--json"))[""]["data"]
-    assert {f"runs/{cell}/metrics.json" for cell in (TFIDF, DAE)} == set(shown)
+    assert {f"runs/{cell}/{file}.json" for cell in CELLS for file in ("metrics", "summary")} == set(shown)
     for path, found in shown.items():
         assert json.loads((lab.root / path).read_text()) == found["data"]
 
@@ -42,29 +39,22 @@ def test_metrics_show_has_every_cell(lab):
 def test_plots_show_draws_the_roc_curve_of_every_cell(lab):
     lab.run("dvc", "plots", "show", "--out", "build/plots")
     page = (lab.root / "build" / "plots" / "index.html").read_text()
-    assert all(cell in page for cell in (TFIDF, DAE))
+    assert all(cell in page for cell in CELLS)
     assert "ROC on test" in page
     assert "false_positive_rate" in page
 
 
-def test_an_experiment_with_another_seed_runs_the_cells_of_that_seed(lab, cells, stages):
-    out = lab.run("dvc", "exp", "run", "-S", "profile=smoke", "-S", "seed=[0,1]", "-S", "model=[tfidf]")
-    new = cells("train evaluate", data=[NEWS], model=["tfidf"], seed=[1])
-    assert {"compose", *new, "report"} == set(stages(out))
-
-
-def test_an_experiment_with_another_value_in_conf_runs_the_family_that_reads_it(lab, cells, stages):
-    out = lab.run("dvc", "exp", "run", "-S", f"conf/tuned/{NEWS}-dae.yaml:objective.alpha=77")
-    assert {"compose", *cells("train evaluate", data=[NEWS], model=["dae"]), "report"} == set(stages(out))
-
-
-def test_a_value_that_a_tuned_leaf_overrides_changes_nothing(lab, stages):
-    out = lab.run("dvc", "exp", "run", "-S", "conf/objective/denoising_triplet.yaml:alpha=77")
-    assert stages(out) == ["compose"]
+def test_an_experiment_with_a_further_seed_and_another_value_in_conf_runs_those_cells(lab, cells, stages):
+    row = f"{{data: {NEWS}, model: tfidf, seed: 1, mined: data/triplets/{NEWS}}}"
+    value = f"conf/tuned/{NEWS}-dae.yaml:objective.alpha=77"
+    out = lab.run("dvc", "exp", "run", "-S", f"+cells.{NEWS}-tfidf-1={row}", "-S", value)
+    further = cells("train evaluate", data=[NEWS], model=["tfidf"], seed=[1])
+    other = cells("train evaluate", data=[NEWS], model=["dae"])
+    assert {"compose", *further, *other, "report"} == set(stages(out))
 
 
 def test_a_single_cell_can_be_reproduced(lab):
-    lab.edit("conf/train.yaml", "neighbours: 10", "neighbours: 5")
+    lab.edit("conf/evaluation.yaml", "neighbours: 10", "neighbours: 5")
     assert lab.ran(f"evaluate@{TFIDF}") == ["compose", f"evaluate@{TFIDF}"]
     assert "precision_at_5_story" in (lab.root / "runs" / TFIDF / "metrics.json").read_text()
     assert "precision_at_10_story" in (lab.root / "runs" / DAE / "metrics.json").read_text()
@@ -80,26 +70,22 @@ def test_a_misspelt_family_in_params_yaml_is_answered_with_the_choices(lab, stag
     assert all(name in out for name in ("binary_count", "bm25", "dae", "tfidf"))
 
 
-@pytest.mark.parametrize(
-    ("choices", "group", "names"),
-    [((), "model", ("dae", "tfidf")), (("model=dae",), "data", ("toy_news", "quora"))],
-)
-def test_a_bare_run_prints_the_choices_of_what_is_missing(lab, choices, group, names):
-    code, out = lab.attempt("python", "pipelines/train.py", *choices)
-    assert code != 0
-    assert "Traceback" not in out
-    assert f"{group}=<OPTION>" in out
-    assert all(name in out for name in names)
+def test_a_bare_run_prints_the_choices_of_what_is_missing(lab):
+    bare, data_alone = lab.scripts(("train",), ("train", "data=toy_news"))
+    for (code, out), group, names in ((bare, "data", ("toy_news", "quora")), (data_alone, "model", ("dae", "tfidf"))):
+        assert code != 0
+        assert "Traceback" not in out
+        assert f"{group}=<OPTION>" in out
+        assert all(name in out for name in names)
 
 
-@pytest.mark.parametrize("stage", ["download", "prepare", "mine", "mine_with_model", "train", "evaluate", "explain"])
-def test_every_stage_answers_a_call_for_help(lab, stage):
-    out = lab.run("python", f"pipelines/{stage}.py", "--help")
-    assert "Override anything in the config" in out
-
-
-def test_help_is_about_what_was_chosen(lab):
-    assert "name: dae" in lab.run("python", "pipelines/train.py", "model=dae", "--help")
+def test_every_stage_answers_a_call_for_help_that_is_about_what_was_chosen(lab):
+    stages = ("download", "prepare", "mine", "mine_with_model", "train", "evaluate", "ensemble", "explain")
+    for code, out in lab.scripts(*((stage, "--help") for stage in stages)):
+        assert code == 0
+        assert "Override anything in the config" in out
+    ((_, chosen),) = lab.scripts(("train", "model=dae", "--help"))
+    assert "name: dae" in chosen
 
 
 def test_composing_wants_a_folder(lab):

@@ -33,19 +33,20 @@ def test_when_nothing_changed_nothing_runs(lab):
     assert lab.ran() == []
 
 
-def test_a_comment_in_a_recipe_runs_compose_alone(lab):
+def test_what_no_stage_reads_runs_compose_alone(lab):
     lab.edit("conf/model/dae.yaml", "# @package _global_\n", "# @package _global_\n# A note.\n")
-    assert lab.ran() == ["compose"]
-
-
-def test_where_runs_are_tracked_and_computed_runs_compose_alone(lab):
-    lab.edit("conf/train.yaml", "uri: null", "uri: http://127.0.0.1:5000")
-    lab.edit("conf/train.yaml", "progress: auto", "progress: false")
+    lab.edit("conf/evaluation.yaml", "uri: null", "uri: http://127.0.0.1:5000")  # where runs are tracked
+    lab.edit("conf/train.yaml", "progress: auto", "progress: false")  # how they are computed
+    lab.edit("conf/objective/denoising_triplet.yaml", "alpha: ", "alpha: 7 # ")  # conf/tuned has another
+    for folder, kind in (("src/twicetold/models", "py"), ("conf/model", "yaml")):  # a family that is not in the grid
+        shutil.copy(lab.root / folder / f"tfidf.{kind}", lab.root / folder / f"second.{kind}")
+    lab.edit("conf/model/second.yaml", "name: tfidf", "name: second")
+    lab.edit("conf/model/second.yaml", "twicetold.models.tfidf.", "twicetold.models.second.")
     assert lab.ran() == ["compose"]
 
 
 def test_the_evaluator_reruns_every_evaluation_and_no_training(lab, cells):
-    lab.edit("conf/train.yaml", "resamples: 1000", "resamples: 200")
+    lab.edit("conf/evaluation.yaml", "resamples: 1000", "resamples: 200")
     evaluated = cells("evaluate", data=DATA, model=["tfidf", "dae"])
     assert {"compose", *evaluated, "report"} == set(lab.ran())
 
@@ -87,14 +88,6 @@ def test_other_triplets_run_those_who_learn_from_them_and_the_report_that_counts
     assert {"compose", f"mine@{NEWS}", *trained, "report"} == set(lab.ran())
 
 
-def test_a_new_family_that_is_not_in_the_grid_runs_compose_alone(lab):
-    for folder, kind in (("src/twicetold/models", "py"), ("conf/model", "yaml")):
-        shutil.copy(lab.root / folder / f"tfidf.{kind}", lab.root / folder / f"second.{kind}")
-    lab.edit("conf/model/second.yaml", "name: tfidf", "name: second")
-    lab.edit("conf/model/second.yaml", "twicetold.models.tfidf.", "twicetold.models.second.")
-    assert lab.ran() == ["compose"]
-
-
 def test_a_word_in_params_yaml_runs_the_cells_of_that_family(lab, cells):
     lab.grid(model=["tfidf", "dae", "second"])
     assert {"compose", *cells("train evaluate", data=[NEWS], model=["second"]), "report"} == set(lab.ran())
@@ -103,7 +96,9 @@ def test_a_word_in_params_yaml_runs_the_cells_of_that_family(lab, cells):
 def test_another_profile_runs_what_it_changes(lab):
     lab.grid(model=["tfidf"])
     assert lab.ran() == ["compose", "report"]
-    lab.grid(profile="full")
+    smaller = "# @package _global_\ndata: {source: {limit: 300}}\ntrainer: {epochs: 2}\n"
+    (lab.root / "conf/profile/smaller.yaml").write_text(smaller)
+    lab.grid(profile="smaller")
     expected = ["compose", f"prepare@{NEWS}", f"mine@{NEWS}", f"train@{NEWS}-tfidf-0", f"evaluate@{NEWS}-tfidf-0"]
     assert [*expected, "report"] == lab.ran()
 

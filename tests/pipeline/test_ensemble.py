@@ -13,10 +13,16 @@ RUN = f"runs/{QUESTIONS}-both-0"
 def lab(finished, tmp_path_factory):
     """The project with two trained baselines on questions."""
     lab = finished.copy(tmp_path_factory.mktemp("ensemble") / "lab")
-    for model in ("tfidf", "binary_count"):
-        folder = f"hydra.run.dir=runs/{QUESTIONS}-{model}-0"
-        lab.run("python", "pipelines/train.py", f"data={QUESTIONS}", f"model={model}", "tracking.enabled=false", folder)
+    chosen = [(f"model={model}", f"hydra.run.dir=runs/{QUESTIONS}-{model}-0") for model in ("tfidf", "binary_count")]
+    succeed(lab, *(("train", f"data={QUESTIONS}", "tracking.enabled=false", *choice) for choice in chosen))
     return lab
+
+
+def succeed(lab, *commands):
+    """What commands printed that must succeed."""
+    done = lab.scripts(*commands)
+    assert not any(code for code, _ in done), done
+    return [out for _, out in done]
 
 
 def decision_of(lab):
@@ -25,18 +31,21 @@ def decision_of(lab):
 
 def test_an_ensemble_is_made_and_evaluated_from_a_rendered_config_as_by_hand(lab):
     chosen = (f"data={QUESTIONS}", MEMBERS, "name=both", "tracking.enabled=false", f"hydra.run.dir={RUN}")
-    said = lab.run("python", "pipelines/ensemble.py", *chosen)
+    said, _, config = succeed(
+        lab,
+        ("ensemble", *chosen),
+        ("evaluate", "-cn", "ensemble", *chosen),
+        ("ensemble", *chosen[:-1], "--cfg", "job", "--resolve"),
+    )
     assert f"the model is in {RUN}/model" in said
-    lab.run("python", "pipelines/evaluate.py", "-cn", "ensemble", *chosen)
     by_hand = json.loads((lab.root / RUN / "metrics.json").read_text())
     assert by_hand["test"]["threshold"] == json.loads(decision_of(lab).read_text())["threshold"]
 
     rendered = lab.root / "build/conf/train" / f"{QUESTIONS}-both-0.yaml"
-    rendered.write_text(lab.run("python", "pipelines/ensemble.py", *chosen[:-1], "--cfg", "job", "--resolve"))
+    rendered.write_text(config)
     from_file = ("-cd", "build/conf/train", "-cn", rendered.stem, "hydra.run.dir=runs/again")
     quiet = ("hydra.output_subdir=null", "hydra/job_logging=stdout", "hydra/hydra_logging=none", "origin=dvc")
-    for stage in ("ensemble", "evaluate"):
-        lab.run("python", f"pipelines/{stage}.py", *from_file, *quiet)
+    succeed(lab, *((stage, *from_file, *quiet) for stage in ("ensemble", "evaluate")))
     assert json.loads((lab.root / "runs/again/metrics.json").read_text()) == by_hand
     models = (lab.bytes_of(f"{folder}/model") for folder in (RUN, "runs/again"))
     one, other = ({path.split("/model/")[1]: found for path, found in model.items()} for model in models)
@@ -58,14 +67,13 @@ def test_an_evaluation_reports_the_threshold_that_is_stored_with_the_model(lab):
 
 
 def test_a_member_that_is_not_trained_or_members_that_are_no_list_are_answered(lab):
-    for members, answer in (
-        ("members=[tfidf,dssm]", "member dssm has no trained model in runs/toy_questions-dssm-0/model: train it first"),
-        ("members=tfidf", "members must be a list of families or run folders"),
-        ("members=[tfidf,runs/tfidf]", "members must have different names"),
-    ):
-        code, out = lab.attempt(
-            "python", "pipelines/ensemble.py", f"data={QUESTIONS}", members, "tracking.enabled=false"
-        )
+    answers = {
+        "members=[tfidf,dssm]": "member dssm has no trained model in runs/toy_questions-dssm-0/model: train it first",
+        "members=tfidf": "members must be a list of families or run folders",
+        "members=[tfidf,runs/tfidf]": "members must have different names",
+    }
+    commands = [("ensemble", f"data={QUESTIONS}", members, "tracking.enabled=false") for members in answers]
+    for (code, out), answer in zip(lab.scripts(*commands), answers.values(), strict=True):
         assert code != 0
         assert answer in out
         assert "Traceback" not in out

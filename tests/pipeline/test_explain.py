@@ -30,14 +30,10 @@ def test_other_arguments_are_left_alone(as_text):
     assert as_text("run=runs/x") == "run=runs/x"
 
 
-def explain(lab, cell, left, right, *more):
-    arguments = f"run=runs/{cell}", f"left={left}", f"right={right}", *more
-    return lab.attempt("python", "pipelines/explain.py", *arguments)
-
-
 def test_the_table_is_printed_and_table_and_figure_are_written_into_the_run_folder(finished, tmp_path):
     lab = finished.copy(tmp_path / "lab")
-    code, out = explain(lab, "toy_questions-tfidf-0", "How do I learn to swim?", "How can I learn swimming, isn't it?")
+    texts = ("left=How do I learn to swim?", "right=How can I learn swimming, isn't it?")
+    code, out = lab.attempt("python", "pipelines/explain.py", "run=runs/toy_questions-tfidf-0", *texts)
     assert code == 0, out
     assert "learn" in out
     assert "score" in out
@@ -50,17 +46,15 @@ def test_the_table_is_printed_and_table_and_figure_are_written_into_the_run_fold
     assert lab.ran() == []  # no stage reads what it wrote
 
 
-@pytest.mark.parametrize(
-    ("cell", "left", "reason"),
-    [
-        ("toy_news-dae-0", "bank", "not linear; those that are: "),
-        ("toy_news-tfidf-9", "bank", "toy_news-tfidf-0"),
-        ("toy_news-tfidf-0", "", "the left text is empty"),
-        ("toy_news-tfidf-0", "qqqq", "no term of the left text is known"),
-    ],
-)
-def test_a_mistake_is_answered_in_one_message(finished, cell, left, reason):
-    code, out = explain(finished, cell, left, "the market")
-    assert code != 0
-    assert "Traceback" not in out
-    assert reason in out
+def test_a_mistake_is_answered_in_one_message(finished):
+    answers = {
+        ("toy_news-dae-0", "bank"): "not linear; those that are: ",
+        ("toy_news-tfidf-9", "bank"): "toy_news-tfidf-0",
+        ("toy_news-tfidf-0", ""): "the left text is empty",
+        ("toy_news-tfidf-0", "qqqq"): "no term of the left text is known",
+    }
+    commands = [("explain", f"run=runs/{cell}", f"left={left}", "right=the market") for cell, left in answers]
+    for (code, out), answer in zip(finished.scripts(*commands), answers.values(), strict=True):
+        assert code != 0
+        assert "Traceback" not in out
+        assert answer in out

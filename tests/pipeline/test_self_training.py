@@ -6,8 +6,8 @@ import pytest
 
 QUESTIONS = "toy_questions"
 MINING = ("hard_negatives", "pseudo_labels")
-CELLS = [f"{QUESTIONS}-static-{mining}-0" for mining in MINING]
-TRAIN = ["python", "pipelines/train.py", f"data={QUESTIONS}", "profile=smoke", "tracking.enabled=false", "model=static"]
+CELLS = [f"{QUESTIONS}-static_{mining}-0" for mining in MINING]
+TRAIN = ("train", f"data={QUESTIONS}", "profile=smoke", "tracking.enabled=false", "model=static")
 
 
 @pytest.fixture(scope="module")
@@ -15,27 +15,25 @@ def lab(finished, tmp_path_factory):
     return finished.copy(tmp_path_factory.mktemp("self_training") / "lab")
 
 
-def students(**changed):
-    return {"data": [QUESTIONS], "teacher": "dae", "model": ["static"], "mining": list(MINING), **changed}
-
-
 def test_a_teacher_that_is_not_in_the_grid_is_an_error_that_says_so(lab):
-    lab.grid(self_training=students(teacher="dssm"))
+    lab.grid(data=[QUESTIONS], model=["tfidf", "dae"], students=MINING, teacher="dssm")
     code, out = lab.attempt("dvc", "repro")
     assert code != 0
-    assert "self_training.teacher=dssm must be in model of params.yaml" in out
+    assert f"the teacher of {QUESTIONS}-hard_negatives-dssm-0 is no cell: {QUESTIONS}-dssm-0" in out
 
 
 def test_self_training_mines_and_trains_students_and_trains_nothing_else(lab):
-    lab.grid(self_training=students())
-    again = {f"{stage}_again@{cell}" for stage in ("train", "evaluate") for cell in CELLS}
+    lab.grid(data=[QUESTIONS], model=["tfidf", "dae"], students=MINING)
+    learnt = {f"{stage}@{cell}" for stage in ("train", "evaluate") for cell in CELLS}
     ran = lab.ran()
-    assert {"compose", *(f"mine_with_model@{QUESTIONS}-{mining}-0" for mining in MINING), *again, "report"} == set(ran)
+    assert {"compose", *(f"mine_with_model@{QUESTIONS}-{mining}-dae-0" for mining in MINING), *learnt, "report"} == set(
+        ran
+    )
     for mining, cell in zip(MINING, CELLS, strict=True):
         folder = lab.root / "data" / "self_training" / f"{QUESTIONS}-{mining}-dae-0"
         assert json.loads((folder / f"{mining}.card.json").read_text())["teacher"] == f"{QUESTIONS}-dae-0"
-        assert f"static-{mining}" in (lab.root / "reports" / "index.html").read_text()
-        assert f"{QUESTIONS},static-{mining},0,test,auroc," in (lab.root / "reports" / "leaderboard.csv").read_text()
+        assert f"static_{mining}" in (lab.root / "reports" / "index.html").read_text()
+        assert f"{QUESTIONS},static_{mining},0,test,auroc," in (lab.root / "reports" / "leaderboard.csv").read_text()
         assert (lab.root / "runs" / cell / "metrics.json").is_file()
 
 
@@ -45,24 +43,28 @@ def test_students_that_are_there_do_nothing_twice(lab):
 
 def test_a_wider_margin_mines_again_and_labels_nothing_again(lab):
     lab.edit("conf/mining/hard_negatives.yaml", "margin: 0.05", "margin: 0.2")
-    again = {f"{stage}_again@{CELLS[0]}" for stage in ("train", "evaluate")}
-    assert {"compose", f"mine_with_model@{QUESTIONS}-hard_negatives-0", *again, "report"} == set(lab.ran())
+    again = {f"{stage}@{CELLS[0]}" for stage in ("train", "evaluate")}
+    assert {"compose", f"mine_with_model@{QUESTIONS}-hard_negatives-dae-0", *again, "report"} == set(lab.ran())
 
 
 def test_without_self_training_only_the_report_forgets_it(lab):
-    lab.grid(self_training={"data": [], "teacher": None, "model": [], "mining": []})
+    lab.grid(data=[QUESTIONS], model=["tfidf", "dae"])
     assert lab.ran() == ["compose", "report"]
     assert "pseudo_labels" not in (lab.root / "reports" / "leaderboard.csv").read_text()
 
 
 def test_by_hand_a_run_mines_and_another_family_learns_from_it(lab):
-    mine = ["python", "pipelines/mine_with_model.py", f"data={QUESTIONS}", "teacher=dae"]
-    learn = [*TRAIN, "teacher=dae", "name=static-self_trained", "hydra.run.dir=runs/by-hand"]
-    lab.run(*mine, "mining=pseudo_labels", "mining.strategy.labels=hard")
-    assert "val auroc" in lab.run(*learn, "examples=pseudo_labels")
-    lab.run(*mine, "mining=hard_negatives", f"run=runs/{QUESTIONS}-dae-0", "seed=5")
-    assert "val auroc" in lab.run(*learn, "examples=hard_negatives", "seed=5")
-    code, out = lab.attempt(*learn, "examples=hard_negatives", "seed=6")
+    mine = ("mine_with_model", f"data={QUESTIONS}", "teacher=dae")
+    learn = (*TRAIN, "teacher=dae", "name=static-self_trained", "hydra.run.dir=runs/by-hand")
+    *done, (code, out) = lab.scripts(
+        (*mine, "mining=pseudo_labels", "mining.strategy.labels=hard"),
+        (*learn, "examples=pseudo_labels"),
+        (*mine, "mining=hard_negatives", f"run=runs/{QUESTIONS}-dae-0", "seed=5"),
+        (*learn, "examples=hard_negatives", "seed=5"),
+        (*learn, "examples=hard_negatives", "seed=6"),
+    )
+    assert not any(code for code, _ in done), done
+    assert all("val auroc" in done[n][1] for n in (1, 3))
     assert code != 0
     assert f"pipelines/mine_with_model.py data={QUESTIONS} mining=hard_negatives" in out
 
@@ -72,7 +74,10 @@ def test_a_student_is_marked_with_what_its_teacher_was_pretrained_on(lab):
     content = json.loads(recipe.read_text())
     recipe.unlink()  # a link into DVC's cache
     recipe.write_text(json.dumps(content | {"pretrained_on": ["a billion pairs"]}))
-    lab.run("python", "pipelines/mine_with_model.py", f"data={QUESTIONS}", "teacher=dae", "mining=pseudo_labels")
-    lab.run(*TRAIN, "teacher=dae", "examples=pseudo_labels", "hydra.run.dir=runs/student")
+    done = lab.scripts(
+        ("mine_with_model", f"data={QUESTIONS}", "teacher=dae", "mining=pseudo_labels"),
+        (*TRAIN, "teacher=dae", "examples=pseudo_labels", "hydra.run.dir=runs/student"),
+    )
+    assert not any(code for code, _ in done), done
     student = json.loads((lab.root / "runs" / "student" / "model" / "recipe.json").read_text())
     assert student["pretrained_on"] == ["a billion pairs"]
