@@ -17,13 +17,13 @@ from twicetold.features.rows import CsrRows
 
 
 class BagOfWords(BaseEstimator):
-    """Words of a text as a binary row over the most frequent words of the train texts.
+    """Binary rows over the most frequent words of the train texts.
 
     Args:
-        max_features: vocabulary size at most, most frequent words first; None for all.
+        max_features: maximum vocabulary size, most frequent words first; None for all words.
         stop_words: `"english"` for scikit-learn's list, or None.
-        min_df: words in fewer texts than this (count, or share if a float) are left out.
-        max_df: words in more texts than this (count, or share if a float) are left out.
+        min_df: ignore words in fewer texts than this (an int is a count, a float a share).
+        max_df: ignore words in more texts than this (an int is a count, a float a share).
 
     Attributes:
         vocabulary_: the words, in column order.
@@ -47,10 +47,7 @@ class BagOfWords(BaseEstimator):
         Raises:
             ValueError: if no word is left.
         """
-        vectorizer = CountVectorizer(
-            max_features=self.max_features, stop_words=self.stop_words, min_df=self.min_df, max_df=self.max_df
-        )
-        self.vocabulary_ = vocabulary_of(vectorizer, texts)
+        self.vocabulary_ = vocabulary_of(CountVectorizer(**self.get_params()), texts)
         return self
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
@@ -64,7 +61,7 @@ class BagOfWords(BaseEstimator):
         return {"width": len(self.vocabulary_)}
 
     def get_feature_names_out(self) -> NDArray[np.object_]:
-        """(width,) the words in column order, as scikit-learn's transformers give them."""
+        """(width,) the words in column order."""
         return np.array(self.vocabulary_, object)
 
 

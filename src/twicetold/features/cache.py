@@ -20,14 +20,12 @@ def feature_rows(featuriser: Featuriser, corpus: Corpus, folder: Path, *, key: s
         featuriser: fitted.
         corpus: whose texts to transform.
         folder: where cached rows live.
-        key: names featuriser settings and corpus. Added to it are the featuriser's own `key`, if it has one, and a
-            digest of what it learnt and of the code of this package: rows of a featuriser that was fitted on other
-            texts, or of its code before an edit, are never met.
+        key: names featuriser settings and corpus. A digest of the fitted state and of the code of this package is
+            added to it, so that rows of another fit or of other code are never reused.
     """
     made = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py"))))
     made.update(fitted_digest(featuriser).encode())
-    own = getattr(featuriser, "key", None)
-    place = folder / "-".join(part for part in (key, own, made.hexdigest()[:8]) if part)
+    place = folder / f"{key}-{made.hexdigest()[:8]}"
     if not place.exists():
         featuriser.transform(inputs_of(featuriser, corpus, np.arange(len(corpus)))).save(place)
     return CsrRows.load(place)

@@ -7,7 +7,6 @@ the hub. The weights are saved with the encoder, which is initialised with them.
 Shape letters: N texts, K tokens.
 """
 
-import hashlib
 import json
 from collections.abc import Sequence
 from itertools import chain
@@ -98,11 +97,6 @@ class ModelTokens(BaseEstimator):
             "weights": getattr(self, "_weights", None),
         }
         return {"width": width, "transformer": transformer}
-
-    @property
-    def key(self) -> str:
-        """Names the tokenizer by its bytes: one model name may come to stand for another model."""
-        return hashlib.sha256(self.tokenizer_.encode()).hexdigest()[:8]
 
     def _numbers(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.where(ids == (-1 if self.unknown_ is None else self.unknown_), UNKNOWN_TOKEN, ids + 1)

@@ -160,5 +160,4 @@ class Featuriser(Protocol):
         ...
 
     # Optional attributes: `ordered = True` where rows are sequences, which are then batched by length;
-    # `fields`, the columns that it reads besides the text; `key`, which names what rows depend on besides settings and
-    # texts.
+    # `fields`, the columns that it reads besides the text.

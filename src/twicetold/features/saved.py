@@ -30,11 +30,6 @@ def load_fitted(featuriser: T, folder: Path) -> T:
     return featuriser
 
 
-def same_fitted(one: Any, other: Any) -> bool:
-    """Whether two featurisers have the same fitted state."""
-    return fitted_digest(one) == fitted_digest(other)
-
-
 def fitted_digest(featuriser: Any) -> str:
     """SHA-256 of the fitted state. Featurisers with the same digest and settings make the same rows."""
     arrays, rest = _fitted(featuriser)

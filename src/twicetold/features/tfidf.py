@@ -6,40 +6,27 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from twicetold.features.bag_of_words import count_words, vocabulary_of
+from twicetold.features.bag_of_words import BagOfWords, count_words, vocabulary_of
 from twicetold.features.rows import CsrRows
 
 
-class TfIdf(BaseEstimator):
+class TfIdf(BagOfWords):
     """scikit-learn's TF-IDF (smooth idf, L2-normalised rows) over the words of the train texts.
 
-    Args:
-        max_features: vocabulary size at most, most frequent words first; None for all.
-        stop_words: `"english"` for scikit-learn's list, or None.
-        min_df: words in fewer texts than this (count, or share if a float) are left out.
-        max_df: words in more texts than this (count, or share if a float) are left out.
+    Args and attributes are those of `BagOfWords`, with other defaults, and `idf_`.
 
     Attributes:
-        vocabulary_: the words, in column order.
         idf_: (words,) float32, ln((1 + n) / (1 + df)) + 1.
     """
 
     def __init__(
-        self,
-        max_features: int | None = None,
-        stop_words: str | None = None,
-        min_df: float = 1,
-        max_df: float = 1.0,
+        self, max_features: int | None = None, stop_words: str | None = None, min_df: float = 1, max_df: float = 1.0
     ) -> None:
-        self.max_features = max_features
-        self.stop_words = stop_words
-        self.min_df = min_df
-        self.max_df = max_df
+        super().__init__(max_features, stop_words, min_df, max_df)
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Learn vocabulary and idf.
@@ -47,9 +34,7 @@ class TfIdf(BaseEstimator):
         Raises:
             ValueError: if no word is left.
         """
-        vectorizer = TfidfVectorizer(
-            max_features=self.max_features, stop_words=self.stop_words, min_df=self.min_df, max_df=self.max_df
-        )
+        vectorizer = TfidfVectorizer(**self.get_params())
         self.vocabulary_ = vocabulary_of(vectorizer, texts)
         self.idf_ = vectorizer.idf_.astype(np.float32)
         return self
@@ -58,15 +43,6 @@ class TfIdf(BaseEstimator):
         """One row of unit length per text; a text without a known word has an empty row."""
         check_is_fitted(self)
         return weighted(count_words(self.vocabulary_, texts), self.idf_)
-
-    @property
-    def shape(self) -> dict[str, int]:
-        """`width`: number of columns."""
-        return {"width": len(self.vocabulary_)}
-
-    def get_feature_names_out(self) -> NDArray[np.object_]:
-        """(width,) the words in column order, as scikit-learn's transformers give them."""
-        return np.array(self.vocabulary_, object)
 
 
 def weighted(counts: sp.csr_matrix | sp.csr_array, idf: NDArray[np.float32]) -> CsrRows:

@@ -71,7 +71,7 @@ class Words(BaseEstimator):
         Raises:
             ValueError: if no word is left.
         """
-        tokens = words(texts, lower_case=self.lower_case)
+        tokens = self._split(texts)
         self.vocabulary_ = vocabulary_of(tokens, min_df=self.min_df, max_features=self.max_features)
         # Not part of the saved state: the encoder's weights begin with them and are saved.
         self._vectors = None if self.vectors is None else word_vectors(Path(self.vectors), self.vocabulary_)
@@ -82,7 +82,7 @@ class Words(BaseEstimator):
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """One sequence of numbers per text, with weights if they are smoothed."""
         check_is_fitted(self)
-        rows = numbered(words(texts, lower_case=self.lower_case), self.vocabulary_, max_length=self.max_length)
+        rows = numbered(self._split(texts), self.vocabulary_, max_length=self.max_length)
         if self.sif_a is None:
             return rows
         return replace(rows, values=smooth_weights(self.counts_, self.sif_a)[rows.indices])
@@ -99,56 +99,33 @@ class Words(BaseEstimator):
         return {**shape, "counts": self.counts_} if self.counted else shape
 
     def get_feature_names_out(self) -> NDArray[np.object_]:
-        """(width,) the words in column order, as scikit-learn's transformers give them."""
+        """(width,) the tokens in column order."""
         return np.array([UNKNOWN_NAME, *self.vocabulary_], object)
 
+    def _split(self, texts: Sequence[str]) -> Tokens:
+        return words(texts, lower_case=self.lower_case)
 
-class Characters(BaseEstimator):
+
+class Characters(Words):
     """Characters of a text, in order, blanks included.
 
     Args:
         lower_case: take `B` and `b` for one character.
         min_df: characters in fewer train texts than this are unknown.
-        max_features: size of the vocabulary at most, most widespread characters first; None for all.
+        max_features: maximum vocabulary size, most widespread characters first; None for all.
         max_length: characters of a text that are read; None for all.
 
     Attributes:
         vocabulary_: the characters numbered 1, 2, ...
     """
 
-    ordered = True
-
     def __init__(
         self, lower_case: bool = False, min_df: int = 1, max_features: int | None = None, max_length: int | None = None
     ) -> None:
-        self.lower_case = lower_case
-        self.min_df = min_df
-        self.max_features = max_features
-        self.max_length = max_length
+        super().__init__(lower_case, min_df, max_features, max_length)
 
-    def fit(self, texts: Sequence[str], y: None = None) -> Self:
-        """Learn the vocabulary.
-
-        Raises:
-            ValueError: if no character is left.
-        """
-        tokens = characters(texts, lower_case=self.lower_case)
-        self.vocabulary_ = vocabulary_of(tokens, min_df=self.min_df, max_features=self.max_features)
-        return self
-
-    def transform(self, texts: Sequence[str]) -> CsrRows:
-        """One sequence of numbers per text."""
-        check_is_fitted(self)
-        return numbered(characters(texts, lower_case=self.lower_case), self.vocabulary_, max_length=self.max_length)
-
-    @property
-    def shape(self) -> dict[str, int]:
-        """`width`: how many numbers there are, the one for unknown characters included."""
-        return {"width": len(self.vocabulary_) + 1}
-
-    def get_feature_names_out(self) -> NDArray[np.object_]:
-        """(width,) the characters in column order, as scikit-learn's transformers give them."""
-        return np.array([UNKNOWN_NAME, *self.vocabulary_], object)
+    def _split(self, texts: Sequence[str]) -> Tokens:
+        return characters(texts, lower_case=self.lower_case)
 
 
 def vocabulary_of(tokens: Tokens, *, min_df: int, max_features: int | None) -> list[str]:

@@ -14,7 +14,6 @@ from typing import Any, Self
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from twicetold.features.nested import keep, kept
 from twicetold.features.rows import CsrRows, Featuriser, Texts
 
 
@@ -78,16 +77,27 @@ class Views(BaseEstimator):
             widths.append(fitted.shape["width"])
             if card := getattr(fitted, "card_", None):
                 self.card_[view.name] = card
-            keep(self, view.name, fitted)
+            for attribute, value in vars(fitted).items():
+                if attribute.endswith("_") and attribute != "card_":
+                    setattr(self, f"{view.name}__{attribute}", value)
         self.bounds_ = [0, *accumulate(widths)]
         return self
 
     def transform(self, texts: Texts) -> CsrRows:
         """One row per text, the views side by side."""
         check_is_fitted(self)
-        parts = (kept(self, view.name, view.featuriser).transform(view.read(texts)) for view in self.views)
+        parts = (self._fitted(view).transform(view.read(texts)) for view in self.views)
         rows: CsrRows = reduce(CsrRows.beside, parts)
         return rows
+
+    def _fitted(self, view: View) -> Featuriser:
+        """The fitted featuriser of a view, restored from the attributes `<view>__<attribute>`."""
+        fitted, prefix = clone(view.featuriser), f"{view.name}__"
+        for attribute, value in vars(self).items():
+            if attribute.startswith(prefix):
+                setattr(fitted, attribute.removeprefix(prefix), value)
+        featuriser: Featuriser = fitted
+        return featuriser
 
     @property
     def shape(self) -> Mapping[str, Any]:
