@@ -17,7 +17,7 @@ from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
 from twicetold.files import write_folder
 from twicetold.provenance import pretrained_on_of
-from twicetold.teacher import TrainedTeacher
+from twicetold.teacher import load_teacher
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="mine_with_model")
@@ -25,7 +25,7 @@ def main(cfg: DictConfig) -> None:
     run, strategy = Path(cfg.run), cfg.mining.name
     with readable_errors():
         corpus = Corpus.load(Path(cfg.paths.processed, cfg.data.name))
-        teacher = TrainedTeacher.load(run / layout.MODEL, corpus)
+        teacher = load_teacher(run / layout.MODEL, corpus)
         found = instantiate(cfg.mining.strategy)(corpus, teacher, label=cfg.data.label, seed=cfg.seed)
         who = {"teacher": run.name, "pretrained_on": pretrained_on_of(run / layout.MODEL)}
         found = replace(found, card={**found.card, **who, "train": corpus.train_digest()})

@@ -38,12 +38,12 @@ def fingerprint(learning: Mapping[str, Any], data_digest: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
 
 
-def folder_digest(folder: Path, names: Iterable[str]) -> str:
-    """SHA-256 over the named files of a folder: their names and bytes, whatever the order of `names`.
+def folder_digest(folder: Path, names: Iterable[str] | None = None) -> str:
+    """SHA-256 over files of a folder: their names and bytes, in sorted order.
 
     Args:
         folder: where the files are; its own name and place do not enter.
-        names: file names relative to `folder`.
+        names: file names relative to `folder`; None for all files, those of subfolders included.
 
     Returns:
         64 hexadecimal digits.
@@ -51,6 +51,8 @@ def folder_digest(folder: Path, names: Iterable[str]) -> str:
     Raises:
         FileNotFoundError: if a named file is missing.
     """
+    if names is None:
+        names = (str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
     total = hashlib.sha256()
     for name in sorted(set(names)):
         if not (folder / name).is_file():

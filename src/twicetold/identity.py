@@ -49,11 +49,11 @@ class Identity:
         learning = {key: _at(config, key) for key in LEARNING_KEYS}
         examples = config["examples"] or {}
         strategy, mined = (examples.get(key) for key in ("strategy", "mined"))
-        digest = folder_digest(processed, [p.name for p in processed.iterdir()])
+        digest = folder_digest(processed)
         if strategy and triplets.is_dir():
             digest += folder_digest(triplets, [p.name for p in triplets.glob(f"{strategy}.*")])
         if mined and Path(mined).is_dir():
-            digest += folder_digest(Path(mined), [p.name for p in Path(mined).iterdir()])
+            digest += folder_digest(Path(mined))
         for vectors in named("vectors", config["features"]):
             file = at_hand(Path(vectors))
             digest += folder_digest(file.parent, [file.name])
@@ -69,9 +69,9 @@ class Identity:
     def of_ensemble(cls, config: Mapping[str, Any], processed: Path, models: Mapping[str, Path]) -> "Identity":
         """From a resolved config, the folder of the corpus, and the model folder of each member by name."""
         learning = {key: _at(config, key) for key in ENSEMBLE_KEYS} | {"members": list(models)}
-        digest = folder_digest(processed, [p.name for p in processed.iterdir()])
+        digest = folder_digest(processed)
         for model in models.values():
-            digest += folder_digest(model, [str(p.relative_to(model)) for p in model.rglob("*") if p.is_file()])
+            digest += folder_digest(model)
         return cls._named(config, learning, digest, fingerprint(learning, digest))
 
     @classmethod

@@ -9,6 +9,8 @@ clusters are those of the text: no copy is ever a negative of what its text is n
 Xie, Dai, Hovy, Luong and Le, Unsupervised Data Augmentation for Consistency Training (UDA), NeurIPS 2020
 (arXiv:1904.12848), equation 1. There it is the divergence of predicted classes; here it is 1 - cosine of embeddings.
 As there, the text itself is the fixed target: no gradient flows through its embedding (their θ~).
+
+Shape letters: T texts that are copied, X examples.
 """
 
 from collections.abc import Mapping
@@ -16,9 +18,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from twicetold.augmentation.alterations import Alterations
-from twicetold.augmentation.copies import with_copies
 from twicetold.data.corpus import Corpus
 from twicetold.examples.batches import ExampleIndex
 from twicetold.models.protocol import Encoder, Rankable, Searchable
@@ -75,7 +78,7 @@ class Augmentation:
             seed: of the run.
         """
         sides = SIDES if self.share else ("anchor",)
-        index, copies = with_copies(index, corpus, self.alterations, sides=sides, count=self.copies, seed=seed)
+        index, copies = _with_copies(index, corpus, self.alterations, sides=sides, count=self.copies, seed=seed)
         varied = index.in_variants(self.copies + bool(self.share))
         columns: dict[str, Any] = {}
         if self.share:
@@ -108,3 +111,47 @@ class Augmentation:
         return WeightedSum(
             parts={"own": own, "consistency": Agreement()}, weights={"own": 1, "consistency": self.weight}
         )
+
+
+@dataclass(frozen=True)
+class _Copies:
+    """Which numbers the copies of a text have."""
+
+    source: NDArray[np.int64]
+    """(T,) numbers of the texts that are copied, sorted."""
+    start: int
+    """Number of the first text's first copy; then come those of the other texts, then all second copies."""
+    count: int
+    """Copies of each text."""
+    rng: np.random.Generator
+    """For draws among them: none of those that made them."""
+
+    def drawn(self, texts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(X,) for each of these texts the number of one of its copies."""
+        which = self.rng.integers(self.count, size=len(texts))
+        return self.start + which * len(self.source) + np.searchsorted(self.source, texts)
+
+
+def _with_copies(
+    index: ExampleIndex, corpus: Corpus, alterations: Alterations, *, sides: tuple[str, ...], count: int, seed: int
+) -> tuple[ExampleIndex, _Copies]:
+    """The same examples, with copies of their texts added as extra texts, none of which is used yet.
+
+    Args:
+        index: the examples.
+        corpus: what they are made of.
+        alterations: what happens to a copy.
+        sides: whose texts are copied, of `anchor`, `positive` and `negative`.
+        count: copies of each text.
+        seed: of the alterations, and of draws among the copies.
+    """
+    own = [] if index.extra_texts is None else list(index.extra_texts)
+    source = np.unique(np.concatenate([texts for side in sides if (texts := getattr(index, side)) is not None]))
+    texts = pa.chunked_array([corpus.texts.cast(pa.large_string()), pa.array(own, pa.large_string())])
+    made = alterations.copies(texts.take(pa.array(source)).to_pylist(), count, seed=seed)
+    like = np.full(len(own), -1) if index.extra_sources is None else index.extra_sources
+    of_extra = np.append(like, -1)[np.maximum(source - len(corpus), -1)]  # -1, the last, for the corpus's own texts
+    fields = np.where(source < len(corpus), source, of_extra)
+    extended = replace(index, extra_texts=[*own, *made], extra_sources=np.concatenate([like, np.tile(fields, count)]))
+    rng = np.random.default_rng([seed, count])  # the copies have drawn from 0 to count - 1
+    return extended, _Copies(source, len(corpus) + len(own), count, rng)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.data.corpus import UNKNOWN, Corpus, Pairs
+from twicetold.data.corpus import UNKNOWN, Corpus, pair_keys
 
 HELD_OUT = ("val", "test")
 
@@ -67,12 +67,13 @@ def _pairs(corpus: Corpus, split: str, *, equal: NDArray[np.int64]) -> dict[str,
     seen = np.zeros(len(corpus), bool)
     seen[members["train"]] = True
     left, right = held_out.left, held_out.right
+    keys = pair_keys(equal[left], equal[right])
     closed = (cluster[left] == cluster[right]) & (cluster[left] != UNKNOWN)
     found: dict[str, float | None] = {
         "texts_in_train": _share(seen[members[split]]),
         "equal_texts_in_train": _share(np.isin(equal[members[split]], equal[members["train"]])),
         "pairs_with_both_texts_in_train": _share(seen[left] & seen[right]),
-        "equal_pairs_in_train": _share(np.isin(_pair_codes(held_out, equal), _pair_codes(train, equal))),
+        "equal_pairs_in_train": _share(np.isin(keys, pair_keys(equal[train.left], equal[train.right]))),
         "identical_pairs": _share(equal[left] == equal[right]),
         "closure_coverage": _share(closed),
         "closure_label_mean": round(float(held_out.label[closed].mean()), 6) if closed.any() else None,
@@ -82,12 +83,6 @@ def _pairs(corpus: Corpus, split: str, *, equal: NDArray[np.int64]) -> dict[str,
         found["frequency_auroc_min"] = _auroc(held_out.label, np.minimum(degree[left], degree[right]))
         found["frequency_auroc_sum"] = _auroc(held_out.label, degree[left] + degree[right])
     return found
-
-
-def _pair_codes(pairs: Pairs, texts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(P,) codes: pairs of equal texts, in either order, have equal codes."""
-    left, right = texts[pairs.left], texts[pairs.right]
-    return np.minimum(left, right) * np.int64(len(texts)) + np.maximum(left, right)
 
 
 def _share(holds: NDArray[np.bool_]) -> float | None:

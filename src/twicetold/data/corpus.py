@@ -26,6 +26,7 @@ Kind = Literal["documents", "labelled_pairs", "graded_pairs"]
 KINDS: tuple[Kind, ...] = ("documents", "labelled_pairs", "graded_pairs")
 SPLITS = ("train", "val", "test")
 UNKNOWN = -1  # group code of a text whose group is not known
+MOST_TEXTS = 1 << 31
 
 
 @dataclass(frozen=True)
@@ -185,6 +186,11 @@ class Corpus:
             pairs=pairs,
             card=about["card"],
         )
+
+
+def pair_keys(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(P,) one number for each unordered pair of codes below `MOST_TEXTS`; they sort by smaller, then larger code."""
+    return np.minimum(left, right) * MOST_TEXTS + np.maximum(left, right)
 
 
 def _require(holds: bool, message: str) -> None:

@@ -6,6 +6,7 @@ batch is one vectorised gather of feature rows.
 Shape letters: X examples, B examples of a batch.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, repeat
@@ -23,7 +24,7 @@ from twicetold.data.corpus import UNKNOWN, Corpus
 from twicetold.encoding import SparseRows
 from twicetold.examples.implied import implied_pairs
 from twicetold.features.rows import CsrRows
-from twicetold.mining.triplets import Triplets
+from twicetold.mining.triplets import Triplets, card_file
 
 WINDOW = 50  # batches that are sorted by length together
 
@@ -68,19 +69,8 @@ class ExampleIndex:
         """
         if self.variants != 1:
             raise ValueError(f"expected examples that are there once, got {self.variants} variants of each")
-        columns = (
-            "anchor",
-            "positive",
-            "negative",
-            "label",
-            "group",
-            "positive_group",
-            "negative_group",
-            "block",
-            "copy",
-        )
-        present = {name: values for name in columns if (values := getattr(self, name)) is not None}
-        repeated = {name: np.tile(values, count) for name, values in present.items()}
+        columns = {name: values for name, values in vars(self).items() if isinstance(values, np.ndarray)}
+        repeated = {name: np.tile(values, count) for name, values in columns.items() if name != "extra_sources"}
         return replace(self, variants=count, **cast("dict[str, Any]", repeated))
 
 
@@ -116,60 +106,31 @@ class Examples(Protocol):
 
 @dataclass(frozen=True)
 class LabelledTexts:
-    """Every train text that has a group, with its group's code: for objectives that mine within the batch.
+    """Every train text of known group, with its group's code: for objectives that mine within the batch.
 
     Args:
         label: the group (`category`, `story`, `cluster`).
-        together: members of one group come in blocks of up to this many, which stay side by side in an epoch, so
-            that small groups (stories, clusters) meet in one batch. None: a plain shuffle, as published.
+        together: members of one group are in blocks of up to this many, which stay side by side in an epoch, so that
+            small groups (stories, clusters) meet in one batch. None: a plain shuffle, as published.
+        group: a narrower group (`story`), which makes the blocks instead, for `objectives.two_levels`; or None.
     """
 
     label: str
     together: int | None = None
+    group: str | None = None
 
     def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
         """One example per train text.
 
         Raises:
-            ValueError: if the corpus has no such group.
-        """
-        members = corpus.members["train"]
-        codes = _group(corpus, self.label)[members]
-        members, codes = members[codes != UNKNOWN], codes[codes != UNKNOWN]
-        block = None if self.together is None else _blocks(codes, self.together)
-        return ExampleIndex(anchor=members, label=codes, block=block)
-
-
-@dataclass(frozen=True)
-class StoryAndCategory:
-    """Every train text of known category, with its category's code as label and its story's as group.
-
-    Args:
-        category: the wider group.
-        story: the narrower one.
-        together: texts of one story come in blocks of up to this many, which stay side by side in an epoch. Blocks come
-            in random order, and as there are few categories, a batch has several of each.
-    """
-
-    category: str
-    story: str
-    together: int
-
-    def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
-        """One example per text.
-
-        Raises:
             ValueError: if the corpus lacks one of the groups.
         """
         members = corpus.members["train"]
-        members = members[_group(corpus, self.category)[members] != UNKNOWN]
-        story = _group(corpus, self.story)[members]
-        return ExampleIndex(
-            anchor=members,
-            label=corpus.groups[self.category][members],
-            group=story,
-            block=_blocks(story, self.together),
-        )
+        members = members[_group(corpus, self.label)[members] != UNKNOWN]
+        label = corpus.groups[self.label][members]
+        group = None if self.group is None else _group(corpus, self.group)[members]
+        block = None if self.together is None else _blocks(label if group is None else group, self.together)
+        return ExampleIndex(anchor=members, label=label, group=group, block=block)
 
 
 @dataclass(frozen=True)
@@ -399,27 +360,40 @@ def train_loader(examples: ExampleIndex, rows: CsrRows, batches: EpochBatches, *
 
 
 def mined(corpus: Corpus, triplets: Path, strategy: str) -> Triplets:
-    """What the mining stage wrote by one strategy.
+    """The triplets that the mining stage wrote by one strategy.
 
     Raises:
         FileNotFoundError: if it did not.
-        ValueError: if the corpus's train texts are others than those that they were chosen from.
+        ValueError: if they were mined from another train split.
     """
-    path = layout.mined_file(triplets, strategy)
-    if not path.exists():
-        there = sorted(p.stem for p in triplets.glob("*.parquet")) or "none"
-        raise FileNotFoundError(
-            f"no triplets mined by {strategy!r} for {corpus.name}: {path} is missing (there: {there}). "
-            f"Run `dvc repro mine@{corpus.name}`, or choose another examples.strategy. Neighbours are mined by "
-            f"`python pipelines/mine.py data={corpus.name} mining=neighbours`."
-        )
-    found = Triplets.load(path)
-    if found.card.get("train") not in (None, corpus.train_digest()):  # older cards do not say
-        raise ValueError(
-            f"{path} is of another train split of {corpus.name} than the one that is there now: run "
-            f"`python pipelines/mine.py data={corpus.name}` again, with the data settings of this training"
-        )
-    return found
+    remedy = (
+        f"Run `dvc repro mine@{corpus.name}` (neighbours: `python pipelines/mine.py data={corpus.name} "
+        "mining=neighbours`), or choose another examples.strategy"
+    )
+    return Triplets.load(mined_file(corpus, triplets, strategy, remedy=remedy))
+
+
+def mined_file(corpus: Corpus, folder: Path, strategy: str, *, remedy: str) -> Path:
+    """The file that was mined by one strategy.
+
+    Args:
+        corpus: whose train texts it must have been mined from.
+        folder: of the mined files.
+        strategy: how it was mined.
+        remedy: what to do if there is no such file, a sentence without its full stop.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if it was mined from another train split.
+    """
+    path = layout.mined_file(folder, strategy)
+    for file in (path, card_file(path)):
+        if not file.exists():
+            there = ", ".join(sorted(p.stem for p in folder.glob("*.parquet"))) or "nothing"
+            raise FileNotFoundError(f"expected what {strategy!r} mined in {file}, got {there} in its folder. {remedy}")
+    if json.loads(card_file(path).read_text(encoding="utf-8")).get("train") != corpus.train_digest():
+        raise ValueError(f"{path} is of another train split of {corpus.name} than the one that is there now. {remedy}")
+    return path
 
 
 def _group(corpus: Corpus, name: str) -> NDArray[np.int64]:

@@ -10,8 +10,7 @@ Shape letters: P labelled pairs, M texts, I implied pairs.
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.data.corpus import UNKNOWN
-from twicetold.mining.triplets import pair_keys
+from twicetold.data.corpus import UNKNOWN, pair_keys
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]
 """Left texts, right texts, and whether they say the same."""
@@ -47,7 +46,7 @@ def implied_pairs(labelled: Pairs, *, copies: int, cluster: NDArray[np.int64], c
     one_cluster = (cluster[left] == cluster[right]) & (cluster[left] != UNKNOWN)
     kept = (code[left] != code[right]) & (one_cluster == same)
     left, right, same = left[kept], right[kept], same[kept]
-    keys, first = np.unique(pair_keys(code[left], code[right], count=len(code)), return_index=True)
-    given = pair_keys(code[labelled[0]], code[labelled[1]], count=len(code))
+    keys, first = np.unique(pair_keys(code[left], code[right]), return_index=True)
+    given = pair_keys(code[labelled[0]], code[labelled[1]])
     fresh = np.sort(first[~np.isin(keys, given)])
     return left[fresh], right[fresh], same[fresh]

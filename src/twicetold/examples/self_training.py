@@ -7,20 +7,17 @@ no other.
 Shape letters: N texts of the corpus, X examples, P pseudo-labelled pairs.
 """
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold import layout
 from twicetold.data.clusters import components
 from twicetold.data.corpus import UNKNOWN, Corpus
 from twicetold.encoding import UNDECIDED
-from twicetold.examples.batches import ExampleIndex, LabelledPairs, MinedTriplets
+from twicetold.examples.batches import ExampleIndex, LabelledPairs, MinedTriplets, mined_file
 from twicetold.mining.pseudo_labels import PseudoPairs
-from twicetold.mining.triplets import card_file
 
 HARD_NEGATIVES, PSEUDO_LABELS = "hard_negatives", "pseudo_labels"
 
@@ -107,18 +104,9 @@ def mined_with_model(corpus: Corpus, folder: Path, strategy: str) -> Path:
         FileNotFoundError: if it did not.
         ValueError: if the corpus's train texts are others than those that it was mined from.
     """
-    path = layout.mined_file(folder, strategy)
     command = f"python pipelines/mine_with_model.py data={corpus.name} mining={strategy} teacher=<family>"
-    if not path.exists():
-        raise FileNotFoundError(
-            f"no {strategy} mined with a model for {corpus.name}: {path} is missing. Run `{command}`, with the teacher "
-            "and seed of this training, or name another folder by examples.mined=<folder>"
-        )
-    if json.loads(card_file(path).read_text(encoding="utf-8"))["train"] != corpus.train_digest():
-        raise ValueError(
-            f"{path} is of another train split of {corpus.name} than the one that is there now: run `{command}` again"
-        )
-    return path
+    remedy = f"Run `{command}`, with the teacher and seed of this training, or name a folder by examples.mined=<folder>"
+    return mined_file(corpus, folder, strategy, remedy=remedy)
 
 
 def _joined(group: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:

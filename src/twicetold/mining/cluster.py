@@ -7,10 +7,10 @@ another group is used for documents, and where an anchor has no labelled non-dup
 
 import numpy as np
 
-from twicetold.data.corpus import UNKNOWN, Corpus
+from twicetold.data.corpus import UNKNOWN, Corpus, pair_keys
 from twicetold.mining.draws import draw
 from twicetold.mining.groups import Groups, Positions, draw_cyclic
-from twicetold.mining.triplets import Triplets, labelled, pair_keys
+from twicetold.mining.triplets import Triplets, labelled
 
 
 def mine(corpus: Corpus, *, seed: int, label: str, per_anchor: int, negative_grade: float = 1.0) -> Triplets:
@@ -62,7 +62,7 @@ def _labelled_negatives(corpus: Corpus, groups: Groups, *, negative_grade: float
     position = np.full(len(corpus), UNKNOWN, dtype=np.int64)
     position[groups.texts] = np.arange(len(groups))
     _, (left, right) = labelled(corpus, negative_grade=negative_grade)
-    _, first = np.unique(pair_keys(left, right, count=len(corpus)), return_index=True)
+    _, first = np.unique(pair_keys(left, right), return_index=True)
     left, right = position[left[first]], position[right[first]]
     known = (left != UNKNOWN) & (right != UNKNOWN)
     left, right = left[known], right[known]

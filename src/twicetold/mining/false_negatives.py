@@ -20,24 +20,18 @@ corpus (such as a trained encoder) may have seen the hidden labels.
 Shape letters: P labelled pairs of train.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.data.clusters import duplicate_clusters
-from twicetold.data.corpus import UNKNOWN, Corpus, Pairs
-from twicetold.mining.triplets import Triplets, pair_keys
+from twicetold.data.corpus import UNKNOWN, Corpus, Pairs, pair_keys
+from twicetold.mining.triplets import Triplets
 
-
-class Strategy(Protocol):
-    """A way of mining, its options bound."""
-
-    def __call__(self, corpus: Corpus, *, seed: int, label: str) -> Triplets:
-        """Triplets from train."""
-        ...
+Strategy = Callable[..., Triplets]
+"""A mining function `(corpus, *, seed, label)` whose other options are bound."""
 
 
 def with_false_negatives(
@@ -122,4 +116,4 @@ def judge(triplets: Triplets, corpus: Corpus, hidden: Pairs, *, label: str) -> M
 def _keys(corpus: Corpus, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
     """One number for each unordered pair of texts; equal texts count as one."""
     code = corpus.text_codes()
-    return pair_keys(code[left], code[right], count=len(corpus))
+    return pair_keys(code[left], code[right])

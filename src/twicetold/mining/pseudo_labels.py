@@ -31,13 +31,13 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from twicetold.data.clusters import components
-from twicetold.data.corpus import UNKNOWN, Corpus
-from twicetold.files import write_file, write_text
+from twicetold.data.corpus import MOST_TEXTS, UNKNOWN, Corpus, pair_keys
+from twicetold.files import write_file, write_json
 from twicetold.mining.bm25 import NOBODY, hardest
 from twicetold.mining.groups import sorted_groups
 from twicetold.mining.neighbour import tfidf_weights
 from twicetold.mining.teacher import Teacher
-from twicetold.mining.triplets import Ends, card_file, pair_keys
+from twicetold.mining.triplets import Ends, card_file
 
 COLUMNS = ("left", "right", "label", "probability")
 Labels = Literal["hard", "soft"]
@@ -65,7 +65,7 @@ class PseudoPairs:
         """Write the pairs to `path` (Parquet) and their card beside it (`<stem>.card.json`)."""
         with write_file(path) as temporary:
             pq.write_table(pa.table({name: getattr(self, name) for name in COLUMNS}), temporary)
-        write_text(card_file(path), json.dumps(dict(self.card), indent=2, sort_keys=True) + "\n")
+        write_json(card_file(path), dict(self.card))
 
     @classmethod
     def load(cls, path: Path) -> "PseudoPairs":
@@ -187,8 +187,8 @@ def _candidates(corpus: Corpus, *, label: str, neighbours: int, max_df: int) -> 
     keys = np.empty(0, np.int64)
     if len(asking):
         ends = _neighbours(corpus, texts, asking, linked, neighbours=neighbours, max_df=max_df)
-        keys = np.unique(pair_keys(*ends, count=len(corpus)))
-    left, right = np.divmod(keys, len(corpus))
+        keys = np.unique(pair_keys(*ends))
+    left, right = np.divmod(keys, MOST_TEXTS)
     known = _labelled(corpus, linked, left, right)
     card: dict[str, Any] = {
         "label": label,
@@ -258,5 +258,5 @@ def _labelled(
     if "train" not in corpus.pairs:
         return np.zeros(len(left), dtype=bool)
     pairs = corpus.pairs["train"]
-    given = pair_keys(linked[pairs.left], linked[pairs.right], count=len(corpus))
-    return np.isin(pair_keys(linked[left], linked[right], count=len(corpus)), given)
+    given = pair_keys(linked[pairs.left], linked[pairs.right])
+    return np.isin(pair_keys(linked[left], linked[right]), given)

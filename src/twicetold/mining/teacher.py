@@ -1,29 +1,28 @@
-"""What mining asks of a trained model, the teacher: search vectors, similarities and probabilities.
+"""The functions of a trained model, the teacher, that mining calls.
 
-`twicetold.teacher` implements it for a model in a run folder, so that mining imports no model.
+`twicetold.teacher` makes them for a model in a run folder, so that mining imports no model.
 
 Shape letters: M texts, P pairs, D columns of the search vectors.
 """
 
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.search import Matrix
 
+Numbers = NDArray[np.int64]
 
-class Teacher(Protocol):
-    """Answers about texts of one corpus, by their numbers."""
 
-    def vectors(self, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
-        """(M, D) search vectors of texts, as queries and as documents; one object twice if the two are the same."""
-        ...
+@dataclass(frozen=True)
+class Teacher:
+    """Functions of the texts of one corpus, which are given by their numbers."""
 
-    def similarity(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
-        """(P,) dot products of the search vectors of `left` as queries and `right` as documents."""
-        ...
-
-    def probability(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float64]:
-        """(P,) calibrated probability that two texts say the same."""
-        ...
+    vectors: Callable[[Numbers], tuple[Matrix, Matrix]]
+    """(M, D) search vectors of texts, as queries and as documents; the same object twice if the two are equal."""
+    similarity: Callable[[Numbers, Numbers], NDArray[np.float32]]
+    """(P,) dot products of the search vectors of the left texts as queries and the right ones as documents."""
+    probability: Callable[[Numbers, Numbers], NDArray[np.float64]]
+    """(P,) probability, calibrated on validation, that the two texts say the same."""

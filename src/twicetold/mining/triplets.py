@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from twicetold import layout
-from twicetold.data.corpus import Corpus
-from twicetold.files import write_file, write_text
+from twicetold.data.corpus import Corpus, pair_keys
+from twicetold.files import write_file, write_json
 
 COLUMNS = ("anchor", "positive", "negative")
 
@@ -55,21 +55,11 @@ class Triplets:
         """Write the triplets to `path` (Parquet) and their card beside it (`<stem>.card.json`)."""
         with write_file(path) as temporary:
             pq.write_table(pa.table({name: getattr(self, name) for name in COLUMNS}), temporary)
-        write_text(card_file(path), json.dumps(dict(self.card), indent=2, sort_keys=True) + "\n")
+        write_json(card_file(path), dict(self.card))
 
     @classmethod
     def load(cls, path: Path) -> "Triplets":
-        """Read triplets that `save` wrote.
-
-        Raises:
-            FileNotFoundError: if the triplets or their card are missing.
-        """
-        for file in (path, card_file(path)):
-            if not file.exists():
-                raise FileNotFoundError(
-                    f"no mined triplets: {file} is missing. Run `dvc repro mine@{path.parent.name}`, "
-                    f"or `python pipelines/mine.py data={path.parent.name}`."
-                )
+        """Read triplets that `save` wrote."""
         table = pq.read_table(path, columns=list(COLUMNS))
         card = json.loads(card_file(path).read_text(encoding="utf-8"))
         anchor, positive, negative = (table[name].to_numpy() for name in COLUMNS)
@@ -122,15 +112,15 @@ def collect(
     text = corpus.text_codes()
     same_text = ~repeated & (text[anchor] == text[negative])
     alike, different = labelled(corpus, negative_grade=negative_grade)
-    keys = pair_keys(anchor, negative, count=len(corpus))
-    labelled_alike = ~repeated & ~same_text & np.isin(keys, pair_keys(*alike, count=len(corpus)))
+    keys = pair_keys(anchor, negative)
+    labelled_alike = ~repeated & ~same_text & np.isin(keys, pair_keys(*alike))
     kept = ~(repeated | same_text | labelled_alike)
     if not kept.any():
         raise ValueError(
             f"no triplet can be made from the train texts of {corpus.name!r}: every negative has the text of its "
             "anchor or is labelled as saying the same. Use more rows or another label"
         )
-    labelled_different = np.isin(keys[kept], pair_keys(*different, count=len(corpus)))
+    labelled_different = np.isin(keys[kept], pair_keys(*different))
     anchors = len(np.unique(anchor[kept]))
     counts = np.bincount(kind[kept], minlength=len(kinds)).tolist()
     return Triplets(
@@ -169,8 +159,3 @@ def labelled(corpus: Corpus, *, negative_grade: float) -> tuple[Ends, Ends]:
     pairs = corpus.pairs["train"]
     alike = pairs.label > (negative_grade if corpus.kind == "graded_pairs" else 0.0)
     return (pairs.left[alike], pairs.right[alike]), (pairs.left[~alike], pairs.right[~alike])
-
-
-def pair_keys(left: NDArray[np.int64], right: NDArray[np.int64], *, count: int) -> NDArray[np.int64]:
-    """One number for each unordered pair of `count` texts."""
-    return np.minimum(left, right) * count + np.maximum(left, right)

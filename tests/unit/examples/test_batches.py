@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -86,14 +88,18 @@ def test_a_label_that_is_not_there_is_named(news, tmp_path):
 
 
 def test_triplets_that_were_not_mined_are_named(news, tmp_path):
-    with pytest.raises(FileNotFoundError, match="dvc repro mine@news"):
+    with pytest.raises(FileNotFoundError, match="bm25.parquet, got nothing .* `dvc repro mine@news`"):
+        MinedTriplets("bm25", "story").index(news, tmp_path)
+    (tmp_path / "bm25.parquet").touch()
+    with pytest.raises(FileNotFoundError, match="bm25.card.json, got bm25 "):
         MinedTriplets("bm25", "story").index(news, tmp_path)
 
 
 def test_pairs_labelled_as_different_join_the_mined_triplets_with_the_anchor_as_its_own_positive(questions, tmp_path):
     from twicetold.mining import random
 
-    random.mine(questions, seed=0, label="cluster", per_anchor=1).save(tmp_path / "random.parquet")
+    triplets = random.mine(questions, seed=0, label="cluster", per_anchor=1)
+    replace(triplets, card={"train": questions.train_digest()}).save(tmp_path / "random.parquet")
     mined = MinedTriplets("random", "cluster").index(questions, tmp_path)
     index = MinedTriplets("random", "cluster", labelled=2).index(questions, tmp_path)
     pairs = questions.pairs["train"]

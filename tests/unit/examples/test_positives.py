@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twicetold.examples.batches import EpochBatches, StoryAndCategory
+from twicetold.examples.batches import EpochBatches, LabelledTexts
 from twicetold.examples.positives import DropoutTwins, GroupPairs, InverseCloze, Neighbours, sentences_of
 from twicetold.features.bag_of_words import BagOfWords
 from twicetold.features.cache import with_extra_texts
@@ -37,7 +37,7 @@ def test_group_pairs_join_each_text_with_others_of_its_group(news, tmp_path, gro
 
 
 def test_stories_and_categories_come_together_in_a_batch(news, tmp_path):
-    index = StoryAndCategory("category", "story", together=3).index(news, tmp_path)
+    index = LabelledTexts("category", together=3, group="story").index(news, tmp_path)
     assert index.label.tolist() == news.groups["category"][index.anchor].tolist()
     assert index.group.tolist() == news.groups["story"][index.anchor].tolist()
     for batch in EpochBatches(index, batch_size=12, seed=0):
@@ -47,7 +47,7 @@ def test_stories_and_categories_come_together_in_a_batch(news, tmp_path):
 def test_neighbours_of_neighbours_and_copies_are_of_one_group(news, tmp_path):
     corpus = with_texts(news, ["a b", "a b c", "c d", "a b", "x y", "x z"])
     found = [np.array(side) for side in ((0, 1, 2, 4), (1, 2, 1, 5), (4, 4, 4, 0))]
-    Triplets(*found, card={}).save(tmp_path / "bm25_neighbour.parquet")
+    Triplets(*found, card={"train": corpus.train_digest()}).save(tmp_path / "bm25_neighbour.parquet")
     index = Neighbours("bm25_neighbour").index(corpus, tmp_path)
     assert index.positive.tolist() == [1, 2, 1, 5]
     assert index.group.tolist() == index.positive_group.tolist()

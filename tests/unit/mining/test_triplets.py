@@ -27,11 +27,6 @@ def test_the_card_is_readable_beside_the_triplets_and_nothing_else_is_left(tmp_p
     assert sorted(p.name for p in tmp_path.iterdir()) == ["bm25.card.json", "bm25.parquet"]
 
 
-def test_missing_triplets_say_how_to_make_them(tmp_path):
-    with pytest.raises(FileNotFoundError, match="dvc repro mine@quora"):
-        Triplets.load(tmp_path / "quora" / "bm25.parquet")
-
-
 @pytest.mark.parametrize("columns", [([3], [3], [4]), ([3], [4], [3]), ([4], [3], [3])])
 def test_a_triplet_that_names_a_text_twice_is_refused(columns):
     with pytest.raises(ValueError, match="row 0 is"):

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from twicetold.data.audit import audit
 from twicetold.data.clusters import cluster_card, duplicate_clusters
-from twicetold.data.corpus import SPLITS, UNKNOWN, Corpus, Kind, Pairs
+from twicetold.data.corpus import SPLITS, UNKNOWN, Corpus, Kind, Pairs, pair_keys
 from twicetold.data.splits import UNUSED, Side, thin
 
 
@@ -305,10 +305,5 @@ def _decodes(value: bytes) -> bool:
 
 
 def first_of_each(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Rows in which an unordered pair comes for the first time: labelled twice, it must not stand on two sides."""
-    return np.sort(np.unique(unordered(left, right), return_index=True)[1])
-
-
-def unordered(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(R,) one number per pair of codes below 2^31, the same in either order."""
-    return np.minimum(left, right) * (1 << 31) + np.maximum(left, right)
+    """Rows with the first occurrence of each unordered pair, so that a pair that is labelled twice is on one side."""
+    return np.sort(np.unique(pair_keys(left, right), return_index=True)[1])

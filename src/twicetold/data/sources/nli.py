@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from twicetold.data.corpus import Corpus
-from twicetold.data.sources import counted, pair_corpus, read_quoted
+from twicetold.data.sources import counted, first_of_each, pair_corpus, read_quoted
 from twicetold.data.splits import by_component
 
 FILE = "nli_for_simcse.csv"
@@ -54,9 +54,7 @@ def read(
     texts = np.asarray(sentences.indices).astype(np.int64).reshape(3, -1)
     left, right = np.tile(texts[0], 2), texts[1:].ravel()
     label = np.repeat(np.array([1, 0], np.float32), texts.shape[1])
-    ends = np.sort(np.stack([left, right]), axis=0)
-    _, first = np.unique(ends, axis=1, return_index=True)
-    first.sort()
+    first = first_of_each(left, right)
     left, right, label = left[first], right[first], label[first]
     return pair_corpus(
         name=name,

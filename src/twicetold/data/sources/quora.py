@@ -21,9 +21,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from twicetold.data.corpus import Corpus
+from twicetold.data.corpus import Corpus, pair_keys
 from twicetold.data.fingerprints import FingerprintedPairs, fingerprints
-from twicetold.data.sources import Rows, first_of_each, one_piece, pair_corpus, read_quoted, unordered
+from twicetold.data.sources import Rows, first_of_each, one_piece, pair_corpus, read_quoted
 from twicetold.data.splits import TEST, TRAIN, UNUSED, VAL, Side, balanced, by_component
 
 FILE = "quora_duplicate_questions.tsv"
@@ -180,7 +180,7 @@ def _take_partition(questions: _Questions, published: FingerprintedPairs) -> tup
         right=np.concatenate([questions.right, ends[1]]),
         label=np.concatenate([questions.label, label]),
     )
-    key, published_key = unordered(left, right), unordered(code[ends[0]], code[ends[1]])
+    key, published_key = pair_keys(left, right), pair_keys(code[ends[0]], code[ends[1]])
     agrees = np.isin(2 * published_key + (label > 0), 2 * key + (questions.label > 0))
     distinct = len(np.unique(published_key))
     counts: dict[str, Any] = {
