@@ -8,7 +8,8 @@ import pytest
 
 from twicetold.augmentation.alterations import Alterations
 from twicetold.augmentation.augment import Augmentation
-from twicetold.examples.batches import EpochBatches, ExampleIndex, LabelledPairs, LabelledTexts
+from twicetold.examples.batches import EpochBatches, ExampleIndex
+from twicetold.examples.labelled import LabelledPairs, LabelledTexts
 from twicetold.features.cache import fields_like
 
 SETTINGS = {"swap": 0.0, "typo": 0.0, "synonym": 0.0, "vectors": None, "nearest": 1, "least_cosine": 0.0}

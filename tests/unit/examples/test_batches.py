@@ -5,24 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twicetold.examples.batches import (
-    Again,
-    EpochBatches,
-    ExampleIndex,
-    LabelledPairs,
-    LabelledTexts,
-    MinedTriplets,
-    train_loader,
-)
+from twicetold.examples.batches import Again, EpochBatches, ExampleIndex, train_loader
+from twicetold.examples.labelled import LabelledPairs, LabelledTexts, MinedTriplets
 from twicetold.features.bag_of_words import BagOfWords
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=60), st.integers(1, 4), st.integers(1, 7))
 def test_every_example_comes_once_an_epoch_and_blocks_stay_together(codes, size, batch):
-    from twicetold.examples.batches import _blocks
+    from twicetold.examples.batches import blocks
 
     codes = np.array(codes)
-    block = _blocks(codes, size)
+    block = blocks(codes, size)
     index = ExampleIndex(anchor=np.arange(len(codes)), label=codes, block=block)
     order = np.concatenate(list(EpochBatches(index, batch_size=batch, seed=0)))
     assert sorted(order) == list(range(len(codes)))
@@ -88,10 +81,10 @@ def test_a_label_that_is_not_there_is_named(news, tmp_path):
 
 
 def test_triplets_that_were_not_mined_are_named(news, tmp_path):
-    with pytest.raises(FileNotFoundError, match="bm25.parquet, got nothing .* `dvc repro mine@news`"):
+    with pytest.raises(FileNotFoundError, match=r"bm25\.parquet, got nothing .* `dvc repro mine@news`"):
         MinedTriplets("bm25", "story").index(news, tmp_path)
     (tmp_path / "bm25.parquet").touch()
-    with pytest.raises(FileNotFoundError, match="bm25.card.json, got bm25 "):
+    with pytest.raises(FileNotFoundError, match=r"bm25\.card\.json, got bm25 "):
         MinedTriplets("bm25", "story").index(news, tmp_path)
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twicetold.examples.batches import EpochBatches, LabelledTexts
+from twicetold.examples.batches import EpochBatches
+from twicetold.examples.labelled import LabelledTexts
 from twicetold.examples.positives import DropoutTwins, GroupPairs, InverseCloze, Neighbours, sentences_of
 from twicetold.features.bag_of_words import BagOfWords
 from twicetold.features.cache import with_extra_texts

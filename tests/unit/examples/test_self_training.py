@@ -7,7 +7,7 @@ import pytest
 
 from twicetold import layout
 from twicetold.data.corpus import UNKNOWN
-from twicetold.examples.batches import LabelledPairs, MinedTriplets
+from twicetold.examples.labelled import LabelledPairs, MinedTriplets
 from twicetold.examples.self_training import HardNegatives, PseudoLabels
 from twicetold.mining import random
 from twicetold.mining.pseudo_labels import PseudoPairs

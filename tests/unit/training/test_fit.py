@@ -13,7 +13,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from twicetold.examples.batches import EpochBatches, LabelledPairs, LabelledTexts, train_loader
+from twicetold.examples.batches import EpochBatches, train_loader
+from twicetold.examples.labelled import LabelledPairs, LabelledTexts
 from twicetold.features.bag_of_words import BagOfWords
 from twicetold.models.dae import DenoisingAutoencoder
 from twicetold.models.re2 import Re2

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from twicetold.encoding import EncodedBatch, Encoding, LinearLogits, Reconstruction
-from twicetold.examples.batches import EpochBatches, GatheredExamples, LabelledPairs, train_loader
+from twicetold.examples.batches import EpochBatches, GatheredExamples, train_loader
+from twicetold.examples.labelled import LabelledPairs
 from twicetold.features.bag_of_words import BagOfWords
 from twicetold.models.dssm import Dssm
 from twicetold.objectives.info_nce import InfoNce

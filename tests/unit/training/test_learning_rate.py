@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from twicetold.examples.batches import EpochBatches, LabelledPairs, train_loader
+from twicetold.examples.batches import EpochBatches, train_loader
+from twicetold.examples.labelled import LabelledPairs
 from twicetold.features.tokens import Words
 from twicetold.models.siamese_lstm import SiameseLstm
 from twicetold.objectives.closest_and_mean import ClosestAndMean

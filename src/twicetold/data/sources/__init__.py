@@ -163,7 +163,6 @@ def document_corpus(
     texts: pa.StringArray,
     side: Side,
     groups: Mapping[str, pa.StringArray],
-    readable: Sequence[str] = ("category",),
     fields: Mapping[str, pa.StringArray] | None = None,
     time: NDArray[np.int64] | None = None,
     seed: int,
@@ -178,7 +177,6 @@ def document_corpus(
         texts: (R,).
         side: (R,) side of the split of each row; rows of none are left out.
         groups: name -> (R,) values, null where a text has none.
-        readable: the groups whose values are names that a reader knows.
         fields: further columns.
         time: (R,) a number that grows with time, for the audit.
         seed: of the cut.
@@ -197,7 +195,7 @@ def document_corpus(
         ids=ids.take(used),
         texts=texts.take(used),
         groups={group: codes for group, (codes, _) in encoded.items()},
-        group_names={group: names for group, (_, names) in encoded.items() if group in readable},
+        group_names={group: names for group, (_, names) in encoded.items() if group == "category"},
         members={split: np.flatnonzero(side == place) for place, split in enumerate(SPLITS)},
         fields={field_name: values.take(used) for field_name, values in (fields or {}).items()},
     )
@@ -208,7 +206,7 @@ def document_corpus(
             present = values[members]
             splits[split][group] = (
                 dict(zip(names, np.bincount(present[present != UNKNOWN], minlength=len(names)).tolist(), strict=True))
-                if group in readable
+                if group == "category"
                 else len(np.unique(present[present != UNKNOWN]))
             )
     found = audit(corpus, time=None if time is None else time[used.to_numpy()])

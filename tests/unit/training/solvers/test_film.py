@@ -5,7 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from twicetold.examples.batches import EpochBatches, ExampleIndex, MinedTriplets
+from twicetold.examples.batches import EpochBatches, ExampleIndex
+from twicetold.examples.labelled import MinedTriplets
 from twicetold.features.rows import CsrRows
 from twicetold.features.tfidf import TfIdf
 from twicetold.mining import random
