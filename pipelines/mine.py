@@ -1,6 +1,5 @@
 """Choose training triplets from the whole train split, by every strategy of the config: `mine.py data=quora`."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import hydra
@@ -19,12 +18,10 @@ from twicetold.mining.false_negatives import with_false_negatives
 def main(cfg: DictConfig) -> None:
     with readable_errors(), write_folder(Path(cfg.paths.triplets, cfg.data.name)) as folder:
         corpus = Corpus.load(Path(cfg.paths.processed, cfg.data.name))
-        train = corpus.train_digest()
         for name, strategy in cfg.mining.strategies.items():
             mine, options = instantiate(strategy), {"seed": cfg.mining.seed, "label": cfg.data.label}
             triplets = mine(corpus, **options)
             triplets = with_false_negatives(triplets, mine, corpus, share=cfg.mining.hidden, **options)
-            triplets = replace(triplets, card={**triplets.card, "train": train})
             triplets.save(layout.mined_file(folder, name))
             print(f"{cfg.data.name}: {len(triplets):,} triplets by {name}")
 

@@ -28,7 +28,7 @@ def main(cfg: DictConfig) -> None:
         teacher = load_teacher(run / layout.MODEL, corpus)
         found = instantiate(cfg.mining.strategy)(corpus, teacher, label=cfg.data.label, seed=cfg.seed)
         who = {"teacher": run.name, "pretrained_on": pretrained_on_of(run / layout.MODEL)}
-        found = replace(found, card={**found.card, **who, "train": corpus.train_digest()})
+        found = replace(found, card={**found.card, **who})
         with write_folder(Path(cfg.mined)) as folder:
             found.save(layout.mined_file(folder, strategy))
     print(f"{cfg.data.name}: {len(found):,} examples by {strategy} with {run.name}")

@@ -32,8 +32,8 @@ def test_a_family_trains_with_it_or_says_why_not(model, feature, composed, news,
         return
     parts = parts_of(cfg)
     strategy = cfg.examples.get("strategy", "random")
-    random.mine(news, seed=0, label="category", per_anchor=2).save(tmp_path / f"{strategy}.parquet")
     news = replace(news, texts=pa.array([text.replace(" story", ". Story") for text in news.texts.to_pylist()]))
+    random.mine(news, seed=0, label="category", per_anchor=2).save(tmp_path / f"{strategy}.parquet")
     featuriser = parts.featuriser.fit(inputs_of(parts.featuriser, news, news.members["train"]))
     rows = featuriser.transform(inputs_of(featuriser, news, np.arange(len(news))))
     torch.manual_seed(0)

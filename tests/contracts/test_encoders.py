@@ -122,8 +122,8 @@ def test_gradients_reach_every_parameter(built, news, tmp_path, composed):
 
     # whichever way triplets are chosen, and whether or not examples are made of sentences
     strategy = cfg.examples.get("strategy", "random")
-    random.mine(news, seed=0, label="category", per_anchor=2).save(tmp_path / f"{strategy}.parquet")
     news = replace(news, texts=pa.array([text.replace(" story", ". Story") for text in news.texts.to_pylist()]))
+    random.mine(news, seed=0, label="category", per_anchor=2).save(tmp_path / f"{strategy}.parquet")
     index = instantiate(cfg.examples).index(news, tmp_path)
     rows = with_extra_texts(featuriser, rows, index.extra_texts)
     chosen = next(iter(EpochBatches(index, batch_size=30, seed=0)))

@@ -66,6 +66,7 @@ def mine(corpus: Corpus, *, seed: int, label: str, score: Score, max_df: int = 1
         negative,
         card={
             "strategy": f"{score}_neighbour",
+            "train": corpus.train_digest(),
             "seed": seed,
             "max_df": max_df,
             "texts": len(groups),

@@ -129,6 +129,7 @@ def mine(
     probability = teacher.probability(left, right) if len(left) else np.empty(0)
     card: dict[str, Any] = {
         "strategy": "pseudo_labels",
+        "train": corpus.train_digest(),
         "labels": labels,
         "neighbours": neighbours,
         "max_df": max_df,

@@ -98,9 +98,9 @@ def collect(
         card: the strategy's own entries, which come first.
 
     Returns:
-        Triplets sorted by anchor, positive and negative. The card adds `anchors` (with a triplet), `triplets`,
-        `mean_per_anchor`, `negatives` (by kind), `negatives_labelled_different` (pairs of train that say so) and
-        `left_out` (by reason).
+        Triplets sorted by anchor, positive and negative. The card adds `train` (digest of the train split), `anchors`
+        (with a triplet), `triplets`, `mean_per_anchor`, `negatives` (by kind), `negatives_labelled_different` (labelled
+        so in train) and `left_out` (by reason).
 
     Raises:
         ValueError: if nothing is left.
@@ -129,6 +129,7 @@ def collect(
         negative[kept],
         card={
             **card,
+            "train": corpus.train_digest(),
             "anchors": anchors,
             "triplets": int(kept.sum()),
             "mean_per_anchor": round(float(kept.sum()) / anchors, 3),

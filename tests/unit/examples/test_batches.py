@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -91,8 +89,7 @@ def test_triplets_that_were_not_mined_are_named(news, tmp_path):
 def test_pairs_labelled_as_different_join_the_mined_triplets_with_the_anchor_as_its_own_positive(questions, tmp_path):
     from twicetold.mining import random
 
-    triplets = random.mine(questions, seed=0, label="cluster", per_anchor=1)
-    replace(triplets, card={"train": questions.train_digest()}).save(tmp_path / "random.parquet")
+    random.mine(questions, seed=0, label="cluster", per_anchor=1).save(tmp_path / "random.parquet")
     mined = MinedTriplets("random", "cluster").index(questions, tmp_path)
     index = MinedTriplets("random", "cluster", labelled=2).index(questions, tmp_path)
     pairs = questions.pairs["train"]
