@@ -1,4 +1,4 @@
-"""Writing files so that a reader never sees half of one: write under a temporary name, then rename."""
+"""Atomic writing of files and folders: write under a temporary name, then rename."""
 
 import json
 import os

@@ -1,6 +1,6 @@
-"""Names for what went into a training: the same learning keys and the same data give the same fingerprint.
+"""Fingerprints of trainings: the same learning keys and the same data give the same fingerprint.
 
-A fingerprint finds a run again in a tracking store, or a checkpoint on disk, without any run id in a tracked file.
+A fingerprint identifies a run in a tracking store, or a checkpoint on disk, without a run id in a tracked file.
 """
 
 import hashlib
@@ -60,6 +60,6 @@ def folder_digest(folder: Path, names: Iterable[str] | None = None) -> str:
                 f"expected the file {name} in {folder}: run the stage that writes this folder first"
             )
         with (folder / name).open("rb") as file:
-            # one fixed-length digest per file, so that no bytes can wander from one file into the next
+            # one fixed-length digest per file, so that the boundaries of files count
             total.update(hashlib.sha256(name.encode()).digest() + hashlib.file_digest(file, "sha256").digest())
     return total.hexdigest()

@@ -1,4 +1,4 @@
-"""What identifies a training: its learning keys and its data. Its run and its checkpoints are found again by them."""
+"""Identity of a training, by its learning keys and its data, which finds its run and its checkpoints."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ LEARNING_KEYS = (
 
 @dataclass(frozen=True)
 class Identity:
-    """One training, named."""
+    """Names and fingerprint of one training."""
 
     data: str
     model: str
@@ -43,8 +43,8 @@ class Identity:
     def of(cls, config: Mapping[str, Any], processed: Path, triplets: Path) -> "Identity":
         """From a resolved config and the folders of the corpus and its triplets.
 
-        Other files that are read count as data, so that another file is another training: pretrained vectors (of the
-        features or a part of them, or of the augmentation), and what a trained model mined (`examples.mined`).
+        Other files that training reads count as data: pretrained vectors of features and augmentation, and files mined
+        with a trained model (`examples.mined`).
         """
         learning = {key: _at(config, key) for key in LEARNING_KEYS}
         examples = config["examples"] or {}
@@ -88,7 +88,7 @@ class Identity:
 
     @property
     def tags(self) -> dict[str, str]:
-        """What its run can be found by."""
+        """Tags of its run in MLflow."""
         return {"data": self.data, "model": self.model, "seed": str(self.seed), "fingerprint": self.fingerprint}
 
     @property

@@ -1,4 +1,4 @@
-"""Pretrained transformers: where a named one is to be found, and how it is read.
+"""Locate and load pretrained transformers.
 
 A name is a local folder, else a folder `models/<name>` of the mirror that `TWICETOLD_MIRROR` names, else a model of the
 Hugging Face hub, which `transformers` fetches and keeps by itself. Nothing that is read can run code: weights come from
@@ -15,11 +15,11 @@ from typing import Any
 
 
 class ModelUnavailable(OSError):
-    """A pretrained model cannot be had here; the message says what to do."""
+    """A pretrained model is not available; the message says what to do."""
 
 
 def located(model: str) -> str:
-    """The folder that holds a model; its name again where only the hub can have it.
+    """The folder of a model; its name if only the hub may have it.
 
     Args:
         model: a folder, or a name such as `sentence-transformers/all-MiniLM-L6-v2`; a mirror may leave out the part
@@ -56,7 +56,7 @@ def read(model: str) -> tuple[Any, Any]:
     """Tokenizer and configuration of a model.
 
     Args:
-        model: what `located` gave.
+        model: from `located`.
 
     Raises:
         ModelUnavailable: if there is no such model.
@@ -72,7 +72,7 @@ def build(architecture: str, weights: str | None) -> Any:
 
     Args:
         architecture: its configuration, as JSON.
-        weights: where the pretrained ones are, as `located` gave it.
+        weights: folder or name of the pretrained model, from `located`.
 
     Raises:
         ModelUnavailable: if there are no weights in safetensors format.

@@ -1,7 +1,7 @@
-"""What a model had seen before its training: who reads its results must know, whatever way it came in.
+"""Pretraining data of a model, which the report shows beside its results.
 
-It is declared where a pretrained part is chosen, `pretrained_on` among the settings of the features; it cannot be found
-out. It is saved in the model's recipe, and passed on from a teacher to its students and from members to an ensemble.
+The setting `pretrained_on` of a pretrained featuriser declares it. It is saved in the model's recipe, and passed on
+from a teacher to its students and from members to an ensemble.
 """
 
 import json
@@ -13,12 +13,10 @@ from twicetold import layout
 
 
 def pretrained_on(config: Mapping[str, Any]) -> list[str]:
-    """What a training begins with had seen, each thing once.
-
-    Its features may have been pretrained, or its teacher.
+    """Pretraining data of the features and of the teacher, each once.
 
     Args:
-        config: resolved; what a teacher mined must be there already.
+        config: resolved; the files mined by a teacher must exist.
     """
     found = list(named("pretrained_on", config["features"]))
     if mined := (config["examples"] or {}).get("mined"):
@@ -28,13 +26,13 @@ def pretrained_on(config: Mapping[str, Any]) -> list[str]:
 
 
 def pretrained_on_of(model: Path) -> list[str]:
-    """The same of a saved model; of an ensemble, that of all its members."""
+    """Pretraining data of a saved model; for an ensemble, of all its members."""
     found: list[str] = json.loads((model / layout.RECIPE).read_text(encoding="utf-8"))["pretrained_on"]
     return found
 
 
 def named(name: str, settings: Mapping[str, Any]) -> Iterator[str]:
-    """The values of this name, if they say anything, wherever they are."""
+    """Values of all settings of this name, at any depth; empty ones are left out."""
     for key, value in settings.items():
         if isinstance(value, Mapping):
             yield from named(name, value)

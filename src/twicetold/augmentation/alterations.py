@@ -1,4 +1,4 @@
-"""Altered copies of texts: words left out, exchanged, misspelt or replaced by near ones, in all texts at once.
+"""Altered copies of texts: words dropped, swapped, misspelt or replaced by similar ones, in all texts at once.
 
 Each word, independently of the others:
 
@@ -12,8 +12,8 @@ in this order; a word that was replaced is not misspelt. A typo leaves the first
 of less than four letters or with a digit altogether, as readers forgive no other (Pruthi et al.). For exchanges the
 words of a text are paired off, from its first word on or from its second. At least one word of a text always stays.
 
-Words are what stands between white space. A text of which nothing is altered stays what it was, to the byte; in others
-a run of white space becomes one blank.
+Words are separated by white space. A text without an alteration is unchanged, byte for byte; in other texts a run of
+white space becomes one blank.
 
 Shape letters: N texts, K words, U distinct words, M words to be misspelt, L letters.
 """
@@ -39,16 +39,16 @@ class Alterations:
     """How often each kind of alteration happens to a word.
 
     Args:
-        drop: chance of a word to be left out.
-        swap: chance of two neighbours that are paired off to change places.
-        typo: chance of a word of four letters or more to be misspelt.
-        synonym: chance of a word that has near words to be replaced by one of them.
-        vectors: a file in GloVe's text format, whose nearest words are the near ones; None: no word has any.
-        nearest: how many of them, at most.
-        least_cosine: how near they must be.
+        drop: probability of dropping a word.
+        swap: probability of swapping a pair of neighbours.
+        typo: probability of misspelling a word of four letters or more.
+        synonym: probability of replacing a word that has synonyms by one of them.
+        vectors: file in GloVe's text format, whose nearest neighbours are the synonyms; None for no synonyms.
+        nearest: maximum number of synonyms of a word.
+        least_cosine: minimum cosine of a synonym.
 
     Raises:
-        ValueError: if a chance is out of range, or there are to be synonyms and no vectors to find them by.
+        ValueError: if a probability is out of range, or `synonym` is above 0 without `vectors`.
     """
 
     drop: float

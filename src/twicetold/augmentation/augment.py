@@ -2,8 +2,8 @@
 
 *Augmentation* replaces a share of the texts of examples by altered copies. Wei and Zou, EDA: Easy Data Augmentation
 Techniques for Boosting Performance on Text Classification Tasks, EMNLP 2019. They add the copies to the examples, which
-makes epochs longer; here a copy takes the place of its text, so that an epoch has as many steps as without. Labels and
-clusters are those of the text: no copy is ever a negative of what its text is no negative of.
+makes epochs longer; here a copy takes the place of its text, so that an epoch has as many steps as without. A copy has
+the label and cluster of its text, so it is never a negative where its text is not.
 
 *Consistency* adds to the objective, with a weight, the distance between the embeddings of a text and an altered copy.
 Xie, Dai, Hovy, Luong and Le, Unsupervised Data Augmentation for Consistency Training (UDA), NeurIPS 2020
@@ -69,8 +69,8 @@ class Augmentation:
     def examples(self, index: ExampleIndex, corpus: Corpus, *, seed: int) -> ExampleIndex:
         """The examples in several variants, of which an epoch takes one of each.
 
-        With augmentation there are `copies + 1` variants, whose texts are copies now and then; else `copies`, the same
-        but for the copies that consistency compares the anchors with.
+        With augmentation there are `copies + 1` variants, in which a `share` of the texts are copies. Without it there
+        are `copies` variants, which differ only in the copies that consistency compares the anchors with.
 
         Args:
             index: the family's own examples.
@@ -92,7 +92,7 @@ class Augmentation:
         return replace(varied, **columns)
 
     def objective(self, own: Objective, encoder: Encoder) -> Objective:
-        """The family's own objective, and consistency beside it if that has a weight.
+        """The family's objective, plus consistency if that has a weight.
 
         Args:
             own: the family's.
@@ -115,7 +115,7 @@ class Augmentation:
 
 @dataclass(frozen=True)
 class _Copies:
-    """Which numbers the copies of a text have."""
+    """Numbers of the copies of texts."""
 
     source: NDArray[np.int64]
     """(T,) numbers of the texts that are copied, sorted."""
@@ -124,7 +124,7 @@ class _Copies:
     count: int
     """Copies of each text."""
     rng: np.random.Generator
-    """For draws among them: none of those that made them."""
+    """For draws among the copies; another stream than those that made the copies."""
 
     def drawn(self, texts: NDArray[np.int64]) -> NDArray[np.int64]:
         """(X,) for each of these texts the number of one of its copies."""
@@ -135,7 +135,7 @@ class _Copies:
 def _with_copies(
     index: ExampleIndex, corpus: Corpus, alterations: Alterations, *, sides: tuple[str, ...], count: int, seed: int
 ) -> tuple[ExampleIndex, _Copies]:
-    """The same examples, with copies of their texts added as extra texts, none of which is used yet.
+    """Add altered copies of the examples' texts as extra texts; no example uses them yet.
 
     Args:
         index: the examples.

@@ -1,10 +1,10 @@
-"""Words that may stand for each other: nearest neighbours among pretrained vectors.
+"""Synonyms for augmentation: nearest neighbours among pretrained vectors.
 
 Wei and Zou (EDA, EMNLP 2019) replace words that are no stop words by synonyms of WordNet. Neighbours by cosine need no
-dictionary; they are words of like use, so that antonyms and sisters (`buy`, `sell`; `May`, `June`) are among them.
+dictionary; they are words of similar use, so antonyms and co-hyponyms (`buy`, `sell`; `May`, `June`) are among them.
 
-A word here is what a text has between white space, less the punctuation at its ends. Only words of the texts stand for
-others, of which a featuriser fitted on them knows the more frequent ones; none has a digit.
+Words are separated by white space, and punctuation at their ends is ignored. Only words of the given texts are
+synonyms, so that a featuriser fitted on these texts knows the more frequent ones; none has a digit.
 
 Shape letters: U distinct words, W words that are compared, k neighbours, M draws.
 """
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from twicetold.features.vectors import word_vectors
 
-logging.getLogger("faiss").setLevel(logging.WARNING)  # it tells which processors it was not built for
+logging.getLogger("faiss").setLevel(logging.WARNING)  # it logs which processors it was not built for
 
 FREQUENT = 20_000  # words that are compared, each with each
 ENDS = r"(?s)^(?P<before>[^\pL]*)(?P<core>.*?)(?P<after>[^\pL]*)$"

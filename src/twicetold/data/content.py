@@ -1,4 +1,4 @@
-"""Whether a downloaded text file is what it should be, where no checksum of it is known."""
+"""Checks of the content of a downloaded text file, for files without a known checksum."""
 
 import hashlib
 import re
@@ -13,7 +13,7 @@ ODD_LINES = 0.01
 
 @dataclass(frozen=True)
 class Content:
-    """What a text file looks like.
+    """Expected content of a text file.
 
     Args:
         first_line: regular expression that matches from the beginning of the first line.
@@ -23,7 +23,7 @@ class Content:
         separator: between fields.
 
     Raises:
-        ValueError: if `first_line` is no regular expression, or a range is not two numbers in order.
+        ValueError: if `first_line` is not a regular expression, or a range is not two numbers in ascending order.
     """
 
     first_line: str | None = None
@@ -41,7 +41,7 @@ class Content:
             raise ValueError(f"first_line is no regular expression: {self.first_line!r} ({error})") from error
 
     def fault(self, path: Path) -> str | None:
-        """What is wrong with a file; None if it is as expected."""
+        """Describe the first difference from the expected content; None if there is none."""
         with path.open("rb") as stream:
             first = stream.readline(CHUNK).decode("utf-8-sig", errors="replace").rstrip("\r\n")
         if self.first_line is not None and not re.match(self.first_line, first):

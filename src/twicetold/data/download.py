@@ -1,8 +1,7 @@
-"""Fetching public files: from a mirror, else from their public addresses; whole and checked, or not at all.
+"""Download public files from a mirror or their public addresses, with checks.
 
 A download goes to a shared `store` first, where a cut connection resumes and several datasets of one source share
-what is there. Only when every file is at hand do they appear in the dataset's raw folder, with a manifest of where
-each came from.
+its files. The dataset's raw folder is written once all files are available, with a manifest of their origins.
 """
 
 import hashlib
@@ -28,12 +27,12 @@ log = logging.getLogger(__name__)
 
 
 class DownloadError(OSError):
-    """A file could not be had, or is not what it should be."""
+    """A file is not available, or is not the expected one."""
 
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file that a source needs, and where it can be had.
+    """A file that a source needs, and its addresses.
 
     Args:
         name: path under the raw folder, and under `<mirror>/<source>/`.
@@ -41,11 +40,11 @@ class RemoteFile:
         urls: public addresses, tried in order; may be empty.
         size: bytes of the file as the public addresses give it. A mirror may hold a subset.
         sha256: of the file as the public addresses give it.
-        content: what the file looks like as the public addresses give it, where its checksum is not known.
+        content: expected content, where no checksum is known.
         member: the addresses give an archive (.zip, .tar, .tar.gz, .gz), and this member of it is the file.
-        instead_of: names of other files that this one can replace, all of them. It is fetched only where one of them
-            cannot be had.
-        optional: do without it when it cannot be had.
+        instead_of: names of other files that this one replaces, all of them. It is fetched only if one of them is not
+            available.
+        optional: continue without the file if it is not available.
         max_bytes: refuse anything longer, packed or unpacked.
 
     Raises:
@@ -81,7 +80,7 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class FileRecord:
-    """What came, and from where."""
+    """Origin and content of one fetched file."""
 
     name: str
     source: str
@@ -94,7 +93,7 @@ class FileRecord:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What came from where, for all files of a raw folder. Holds no path of this machine."""
+    """Records of all files of a raw folder, without paths of this machine."""
 
     files: tuple[FileRecord, ...]
 
@@ -112,7 +111,7 @@ class Manifest:
 
 @dataclass(frozen=True)
 class _Found:
-    """A file at hand: the one that was wanted or one that stands in for it."""
+    """A file that was found: the requested one or its replacement."""
 
     file: RemoteFile
     path: Path
@@ -121,7 +120,7 @@ class _Found:
 
 @dataclass(frozen=True)
 class _Places:
-    """Where files are looked for, and which addresses have already failed."""
+    """Where to look for files, and the addresses that have already failed."""
 
     mirror: str | None
     store: Path
@@ -140,8 +139,8 @@ def fetch(
 ) -> Manifest:
     """Bring files into `folder`, all of them or none, with a manifest beside them.
 
-    For each file in turn: the mirror; else what the store has; else the public addresses, in order. What the public
-    addresses give is checked against the size, the checksum and the content that the file declares.
+    Each file is taken from the mirror, else the store, else the public addresses, in this order. Files from public
+    addresses are checked against the declared size, checksum and content.
 
     Args:
         files: what is wanted; an empty sequence gives a folder with an empty manifest.
@@ -152,7 +151,7 @@ def fetch(
         patience: with slow and broken connections.
 
     Raises:
-        DownloadError: if a file cannot be had, or is not what its checksum says. `folder` is left as it was.
+        DownloadError: if a file is not available, or its checksum differs. `folder` is left unchanged.
         ValueError: if a file replaces another that is not among `files`.
     """
     names = {file.name for file in files}
@@ -182,7 +181,7 @@ def fetch(
 
 
 def _find(choices: Sequence[RemoteFile], places: _Places, tried: list[str]) -> _Found | None:
-    """The first of several files that can be had; all of them are looked for nearby before any address is asked."""
+    """The first available one of several files; mirror and store are tried for all before any public address."""
     for file in choices:
         found = _from_mirror(file, places, tried) if places.mirror else None
         if found := found or _from_store(file, places.store):
@@ -240,7 +239,7 @@ def _from_mirror(file: RemoteFile, places: _Places, tried: list[str]) -> _Found 
 
 
 def _from_store(file: RemoteFile, store: Path) -> _Found | None:
-    """What an earlier download left in the store, or a person put there."""
+    """The store's file, from an earlier download or put there by hand."""
     path = store / file.source / file.name
     if not path.is_file():
         return None
@@ -312,7 +311,7 @@ def _listed(sums: str, where: str) -> str | None:
 
 
 def _archive_name(url: str) -> str:
-    """One name per address, so that two archives of the same name do not meet."""
+    """A different name for each address, as archives of two addresses may have the same name."""
     name = PurePosixPath(urllib.parse.urlsplit(url).path).name or "archive"
     return f"{hashlib.sha256(url.encode()).hexdigest()[:8]}-{name}"
 

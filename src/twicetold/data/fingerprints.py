@@ -1,6 +1,6 @@
-"""Published val and test pairs as fingerprints: their split can travel without their texts.
+"""Published val and test pairs as fingerprints: a split that can be distributed without its texts.
 
-A fingerprint is the 64-bit BLAKE2b hash of a pair's normalised texts. Whoever has the texts finds the pairs again. Of
+A fingerprint is the 64-bit BLAKE2b hash of a pair's normalised texts. The pairs can be recovered from the texts. Of
 20,000 fingerprints and the 404,290 pairs of Quora in either order, two that differ are taken for the same with
 probability 2 * 404,290 * 20,000 / 2^64 = 9e-10.
 
@@ -53,7 +53,7 @@ class FingerprintedPairs:
 
         Args:
             path: of a file that `save` wrote.
-            sha256: of the file. It stands in the caller's code, so another file is another version of the code.
+            sha256: of the file. It is part of the caller's code, so a new file changes the code's version.
 
         Raises:
             FileNotFoundError: if there is no such file.

@@ -1,6 +1,6 @@
 """Whether prepared data are those of a configuration: by the settings and digests on their cards, not by file times.
 
-DVC decides this for the pipeline. A script that a person starts has no DVC, so it asks here before it loads anything.
+DVC decides this for the pipeline; scripts that run without DVC call these functions before they load anything.
 """
 
 import hashlib

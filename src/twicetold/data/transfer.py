@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Patience:
-    """How long to bear with an address.
+    """Retries and timeouts of a download.
 
     Args:
         attempts: tries in a row that bring nothing new before giving up.
@@ -42,11 +42,11 @@ PATIENCE = Patience()
 
 
 class AddressError(Exception):
-    """Why one address did not give the file.
+    """Why one address failed.
 
     Args:
         reason: for the message.
-        again: whether the next try may go better.
+        again: whether another attempt may succeed.
         silent: whether the server could not be reached or did not answer.
     """
 
@@ -64,7 +64,7 @@ def download(url: str, target: Path, max_bytes: int, patience: Patience, *, last
         target: replaced once the download is whole.
         max_bytes: refuse anything longer.
         patience: with the connection.
-        last: there is no other address. If there is, a server that does not answer is asked only once.
+        last: whether this is the last address. A server that does not respond is tried only once if there are others.
 
     Raises:
         AddressError: if the file could not be downloaded.
@@ -140,7 +140,7 @@ def _download_rest(url: str, part: Path, max_bytes: int, patience: Patience, adv
 
 
 def _notes_of(notes: Path, url: str) -> dict[str, Any] | None:
-    """What is known of a part: only of the same address, and only if the server let us know it again."""
+    """Notes on a partial download; None unless they are of the same address and can be validated."""
     try:
         about: dict[str, Any] = json.loads(notes.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -149,7 +149,7 @@ def _notes_of(notes: Path, url: str) -> dict[str, Any] | None:
 
 
 def _total(headers: HTTPMessage, status: int) -> int | None:
-    """Bytes of the whole file, as far as the answer tells."""
+    """Size of the whole file in bytes; None if the response does not give it."""
     length = headers.get("Content-Range", "").rpartition("/")[2] if status == 206 else headers.get("Content-Length")
     return int(length) if length and length.isdigit() else None
 
@@ -186,12 +186,12 @@ def beside(path: Path, suffix: str) -> Path:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a file that is not what was expected, so that it is neither used nor lost."""
+    """Rename an unexpected file, so that it is neither used nor lost."""
     return path.replace(beside(path, "rejected"))
 
 
 class _Advance:
-    """Tells a progress bar where a download stands."""
+    """Updates a progress bar."""
 
     def __init__(self, progress: "Progress", name: str) -> None:
         self._progress = progress

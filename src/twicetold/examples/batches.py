@@ -50,15 +50,15 @@ class ExampleIndex:
     copy: NDArray[np.int64] | None = None
     """(X,) an altered copy of each anchor."""
     variants: int = 1
-    """How often all examples are there, one set after the other, each time of other texts. An epoch takes each example
-    once, in one of its variants; X counts all of them."""
+    """Number of variants of all examples, one set after the other, each of other texts. An epoch takes each example
+    once, in one of its variants; X counts all variants."""
 
     def __len__(self) -> int:
         """Examples of an epoch."""
         return len(self.anchor) // self.variants
 
     def in_variants(self, count: int) -> "ExampleIndex":
-        """The same examples `count` times over, as variants that do not differ yet.
+        """The same examples repeated `count` times, as variants that do not differ yet.
 
         Raises:
             ValueError: if they are in variants already.
@@ -130,7 +130,7 @@ class GatheredExamples(Dataset[Batch]):
 class EpochBatches:
     """Batches of an epoch as index arrays; the order depends on seed and epoch alone.
 
-    Nothing is carried from one epoch to the next, so training that resumes at an epoch sees what it would have seen.
+    No state is carried from one epoch to the next, so training that resumes at an epoch gets the same batches.
 
     Args:
         examples: what to batch.
@@ -193,7 +193,7 @@ class EpochBatches:
 
 @dataclass(frozen=True)
 class Again:
-    """The batches of an epoch, over again where there are fewer of them than steps."""
+    """The batches of an epoch, repeated until there are `steps` of them."""
 
     batches: EpochBatches
     steps: int
@@ -219,7 +219,7 @@ def lengths_of(examples: ExampleIndex, rows: CsrRows) -> NDArray[np.int64]:
 
 
 def train_loader(examples: ExampleIndex, rows: CsrRows, batches: EpochBatches, *, workers: int) -> DataLoader[Batch]:
-    """A loader that hands out whole batches as `GatheredExamples` gathers them."""
+    """A loader of the batches that `GatheredExamples` gathers."""
     # PyTorch's annotations want lists of ints and of samples; it hands on whatever __iter__ and __getitems__ give.
     batch_sampler, as_is = cast("Any", batches), cast("Any", _as_is)
     return DataLoader(

@@ -1,8 +1,8 @@
-"""Pairs that nobody labelled, but whose label follows from those of others.
+"""Unlabelled pairs whose label follows from labelled pairs by transitivity.
 
-If a and b say the same, and b and c, so do a and c; and if a is no duplicate of x, then b, which says what a says, is
-none either. So a labelled pair speaks for every pair of a text from the one duplicate cluster and a text from the
-other. The clusters are of train's own labels (`data.clusters`), so nothing of validation or test is in them.
+If a and b are duplicates, and b and c, then so are a and c; and if a is not a duplicate of x, neither is b. So the
+label of a pair holds for every pair of a text of the one duplicate cluster and a text of the other. The clusters are of
+train's own labels (`data.clusters`), so nothing of validation or test is in them.
 
 Shape letters: P labelled pairs, M texts, I implied pairs.
 """
@@ -19,7 +19,7 @@ SEED = 0  # the draw belongs to the data: it is the same for every run
 
 
 def implied_pairs(labelled: Pairs, *, copies: int, cluster: NDArray[np.int64], code: NDArray[np.int64]) -> Pairs:
-    """Draw pairs whose label follows, for each labelled pair a text of either cluster, so many times.
+    """Draw implied pairs: for each labelled pair, `copies` times, a random text of either cluster.
 
     A pair that is labelled itself, or of two equal texts, or drawn twice, or whose labels contradict each other, is
     left out, so there are fewer than `copies` · P.
@@ -27,7 +27,7 @@ def implied_pairs(labelled: Pairs, *, copies: int, cluster: NDArray[np.int64], c
     Args:
         labelled: P pairs.
         copies: draws for each of them.
-        cluster: (N,) of every text of the corpus; texts of unknown cluster stand for themselves.
+        cluster: (N,) of every text of the corpus; a text of unknown cluster is drawn itself.
         code: (N,) the same for equal texts.
     """
     left, right = (np.tile(side, copies) for side in labelled[:2])

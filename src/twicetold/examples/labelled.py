@@ -105,7 +105,7 @@ class LabelledPairs:
         strategy: which file of the mining stage, for documents.
         group: the group whose members are never negatives of each other.
         duplicates_only: leave the pairs with label 0 out, for objectives that find negatives in the batch.
-        implied: adds, up to so many times for each labelled pair, a pair whose label follows from it (`data.implied`).
+        implied: maximum number of implied pairs to add for each labelled pair (`examples.implied`).
     """
 
     strategy: str

@@ -1,4 +1,4 @@
-"""Ways of making pairs that say the same: from groups of documents, or without any label.
+"""Positive pairs from groups of documents, or without labels.
 
 Each is an `Examples` leaf of `conf/examples/`, for objectives that find their negatives in the batch.
 
@@ -9,8 +9,8 @@ Each is an `Examples` leaf of `conf/examples/`, for objectives that find their n
 | `dropout_twins` | a text and itself: the encoder's dropout makes two embeddings of it | none |
 | `inverse_cloze` | a sentence and the rest of its text | none |
 
-A guess at what says the same says also what must not be a negative: of these pairs, too, examples whose texts hang
-together are of one group, and no text of the anchor's group is its negative.
+Positives without labels also restrict the negatives: examples that share texts are of one group, and no text of the
+anchor's group is its negative.
 
 Shape letters: X examples, T distinct texts.
 """
@@ -49,7 +49,7 @@ class GroupPairs:
         """One example per text and other.
 
         Raises:
-            ValueError: if the corpus has no such group, or the group no two texts.
+            ValueError: if the corpus has no such group, or no group has two texts.
         """
         groups = train_groups(corpus, label=self.group, per_anchor=self.per_text)
         anchors = groups.with_positive()
@@ -65,8 +65,7 @@ class GroupPairs:
 class Neighbours:
     """Each train text, with the one that the mining stage found most like it in its words.
 
-    As labels are not looked at, neither are they used to say what is no negative: texts that are neighbours of
-    neighbours are of one group.
+    Labels are not used for the negatives either: texts that are neighbours of neighbours are of one group.
 
     Args:
         strategy: `bm25_neighbour` or `tfidf_neighbour`.
@@ -110,8 +109,8 @@ class InverseCloze:
     """A sentence as a query, and the sentences around it as its evidence.
 
     Lee, Chang and Toutanova, Latent Retrieval for Weakly Supervised Open Domain Question Answering, ACL 2019, section
-    4. Each sentence of a block is a query in turn, where the paper draws one at each step. Were the query always left
-    out of its evidence, a model would never learn that shared words are a sign; so now and then it stays.
+    4. Each sentence of a block is a query in turn, where the paper draws one at each step. In some examples
+    the query stays in its evidence, so that the model learns to use shared words.
 
     Args:
         masking_rate: the chance that the query is removed from its evidence.

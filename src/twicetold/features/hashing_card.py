@@ -11,7 +11,7 @@ PUBLISHED = {"words": 500_000, "letter_grams": 30_000, "collisions": 22, "collis
 
 
 def card(collisions: int, *, words: int, letter_grams: int) -> dict[str, Any]:
-    """The report on one vocabulary, with the paper's figures beside it."""
+    """The report on one vocabulary, with the paper's figures."""
     percent = 100 * collisions / words
     own = {"words": words, "letter_grams": letter_grams, "collisions": collisions, "collisions_percent": percent}
     return {**own, "published": PUBLISHED}

@@ -36,13 +36,13 @@ class Words(BaseEstimator):
         max_length: words of a text that are read; None for all.
         vectors: file of pretrained vectors in GloVe's text format, which the encoder gets as `vectors`; fetched if it
             is one of GloVe's own and not there yet. None for none.
-        counted: tell the encoder how often each word occurs in the train texts, as `counts`.
+        counted: pass the number of occurrences of each word in the train texts to the encoder, as `counts`.
         sif_a: a of `smooth_weights`, by which words are weighed; None: every word has weight 1.
 
     Attributes:
         vocabulary_: the words numbered 1, 2, ...
-        counts_: (width,) int64, how often each number occurs in the train texts; 0 for unknown words. Kept where
-            `counted` or `sif_a` asks for it.
+        counts_: (width,) int64, how often each number occurs in the train texts; 0 for unknown words. Present
+            with `counted` or `sif_a`.
     """
 
     ordered = True
@@ -91,7 +91,7 @@ class Words(BaseEstimator):
     def shape(self) -> dict[str, Any]:
         """`width`: how many numbers there are, the one for unknown words included; `vectors`, (width, D), if any.
 
-        A word without a pretrained vector has a row of zeros there. `counts`, (width,), if they are asked for.
+        A word without a pretrained vector has a row of zeros there. `counts`, (width,), if `counted`.
         """
         shape: dict[str, Any] = {"width": len(self.vocabulary_) + 1}
         if (found := getattr(self, "_vectors", None)) is not None:

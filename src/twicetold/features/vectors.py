@@ -52,7 +52,7 @@ def word_vectors(file: Path, words: Sequence[str]) -> NDArray[np.float32]:
 
 
 def first_words(file: Path, count: int) -> list[str]:
-    """The words that the file begins with, at most so many: GloVe's own files have the frequent ones first.
+    """The first `count` words of the file: GloVe's own files have the frequent ones first.
 
     Raises:
         FileNotFoundError: if the file is not there, and is none that can be fetched.
@@ -62,7 +62,7 @@ def first_words(file: Path, count: int) -> list[str]:
 
 
 def at_hand(file: Path) -> Path:
-    """The file itself, fetched if it is not there.
+    """The file, fetched if it does not exist.
 
     Raises:
         FileNotFoundError: if it is not there, and is none that can be fetched.
@@ -119,7 +119,7 @@ def _fetch(file: Path) -> None:
 
 
 def alike(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(W, D) the vectors, centred and scaled to length 1 on average; rows of zeros, which stand for no vector, stay."""
+    """(W, D) the vectors, centred and scaled to length 1 on average; rows of zeros (no vector) stay zero."""
     found = vectors.any(axis=1)
     centred = np.zeros_like(vectors)
     if found.any():

@@ -45,8 +45,8 @@ class WordGrams(BaseEstimator):
         sif_a: a of `tokens.smooth_weights`, by which words are weighed; None: every word has weight 1.
         vectors: file of pretrained vectors in GloVe's text format, which the encoder gets as `vectors`; fetched if it
             is one of GloVe's own and not there yet. None for none.
-        further: so many words that the file begins with get a number too where train lacks them. Nothing is learnt
-            for such a word itself, so it is a part of no mean.
+        further: number of first words of that file that get a number too if they are not in train. Nothing is learnt
+            for such words, so they do not enter the mean of a word's parts.
 
     Attributes:
         vocabulary_: the words numbered 1, 2, ...; those that train lacks come last.

@@ -3,8 +3,7 @@
 Shen et al., A Latent Semantic Model with Convolutional-Pooling Structure for Information Retrieval, CIKM 2014.
 
 One flat row holds both levels: each word begins with a 0, followed by its trigrams as columns counted from 1. For
-example,
-the words #a#, #an# are [0, #a#, 0, #an, an#].
+example, the words #a#, #an# are [0, #a#, 0, #an, an#].
 
 Shape letters: N texts, W words of a chunk.
 """
@@ -29,7 +28,7 @@ class WordTrigrams(BaseEstimator):
     """Letter trigrams of each word, words in order; a word without a known trigram is left out.
 
     Args:
-        max_length: words beyond the first so many of a text are left out; None keeps all.
+        max_length: maximum number of words of a text, from its beginning; None for all.
 
     Attributes:
         letter_grams_: the trigrams, in the order of columns 1, 2, …

@@ -59,7 +59,7 @@ def with_false_negatives(
         again = strategy(rest, seed=seed, label=label)
     except ValueError:  # the corpus is too small to mine with a part of its labels
         return triplets
-    counts = judge(again, corpus, hidden, label=label)
+    counts = compare(again, corpus, hidden, label=label)
     card = {**triplets.card, "false_negatives": {"share_hidden": share, "pairs_hidden": len(hidden), **counts}}
     return replace(triplets, card=card)
 
@@ -89,7 +89,7 @@ def hide(corpus: Corpus, *, label: str, share: float, seed: int) -> tuple[Corpus
     return replace(corpus, groups={**corpus.groups, label: clusters}, pairs={**corpus.pairs, "train": rest}), hidden
 
 
-def judge(triplets: Triplets, corpus: Corpus, hidden: Pairs, *, label: str) -> Mapping[str, int]:
+def compare(triplets: Triplets, corpus: Corpus, hidden: Pairs, *, label: str) -> Mapping[str, int]:
     """Compare mined negatives with all labels of train.
 
     Args:

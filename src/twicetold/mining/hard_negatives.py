@@ -2,7 +2,7 @@
 
 Xiong et al., Approximate Nearest Neighbor Negative Contrastive Learning (ANCE), ICLR 2021 (arXiv:2007.00808), search
 the whole corpus with the encoder in training. Here the encoder comes from a finished training, and the search is exact.
-Many of the nearest texts are duplicates that nobody labelled. So the anchor's whole group is left out of the list,
+Many of the nearest texts are unlabelled duplicates. So the anchor's whole group is left out of the list,
 ranks can be skipped as with BM25, and a candidate must be less similar to the anchor than the positive by a margin: the
 positive-aware mining (TopK-MarginPos) of Moreira et al., NV-Retriever, 2024 (arXiv:2407.15831).
 
@@ -63,10 +63,10 @@ def mine(
     skipped = 0
     for start in range(0, len(anchors), ANCHORS):
         batch = slice(start, start + ANCHORS)
-        asking = anchors[batch]
-        found = index.search(queries[asking], k=last, apart=(groups.code[asking], groups.code))
+        chunk = anchors[batch]
+        found = index.search(queries[chunk], k=last, apart=(groups.code[chunk], groups.code))
         window = Neighbours(found.index[:, first - 1 :], found.similarity[:, first - 1 :])
-        repeated = groups.texts[np.repeat(asking, per_anchor)]
+        repeated = groups.texts[np.repeat(chunk, per_anchor)]
         positive = teacher.similarity(repeated, groups.texts[draws.positives[batch].ravel()])
         most = positive.reshape(-1, per_anchor) - np.float32(margin)
         negatives[batch], too_near = _draw(window, most, rng)

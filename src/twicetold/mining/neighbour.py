@@ -35,7 +35,7 @@ def mine(corpus: Corpus, *, seed: int, label: str, score: Score, max_df: int = 1
         seed: of the third texts.
         label: the group by which the card says how many positives are right; nothing is chosen by it.
         score: `bm25`, or `tfidf`: the cosine of tf-idf rows.
-        max_df: words that stand in more texts than this do not count.
+        max_df: words in more texts than this are ignored.
 
     Raises:
         ValueError: for an unknown score, or if no two texts share a word.
@@ -46,9 +46,9 @@ def mine(corpus: Corpus, *, seed: int, label: str, score: Score, max_df: int = 1
     code = corpus.text_codes()[members]
     groups = sorted_groups(members, code)
     texts: list[str] = corpus.texts.take(groups.texts).to_pylist()
-    everyone = np.arange(len(groups))
+    every_text = np.arange(len(groups))
     best = np.full(len(groups), NOBODY)
-    for rows, ranked in hardest(texts, groups, everyone, last=1, max_df=max_df, weigh=WEIGHTS[score]):
+    for rows, ranked in hardest(texts, groups, every_text, last=1, max_df=max_df, weigh=WEIGHTS[score]):
         best[rows] = ranked[:, 0]
     third = _thirds(groups, best, np.random.default_rng(seed))
     kept = (best != NOBODY) & (third != NOBODY)

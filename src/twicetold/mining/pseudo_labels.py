@@ -1,4 +1,4 @@
-"""Pseudo-labels: pairs that nobody labelled, labelled by a trained model, the teacher.
+"""Pseudo-labels: unlabelled pairs, labelled by a trained model, the teacher.
 
 Candidates are the nearest neighbours of train texts by tf-idf cosine, so that any family can be the teacher, also one
 without vectors, such as a cross-encoder. No text of validation or test is among them, and no pair whose label follows
@@ -98,8 +98,8 @@ def mine(
             only the neighbours of documents of unknown group are candidates.
         seed: of the draw.
         labels: `hard` or `soft`.
-        neighbours: candidates for each text: so many of the highest tf-idf cosine.
-        max_df: words that stand in more texts than this do not count.
+        neighbours: number of candidates for each text, those of the highest tf-idf cosine.
+        max_df: words in more texts than this are ignored.
         max_pairs: candidates to label, at most; drawn from all.
         above: hard labels: pairs of at least this probability are labelled 1.
         below: hard labels: pairs of at most this probability are labelled 0.
@@ -113,7 +113,7 @@ def mine(
         `duplicates_in_validation`, v, and `expected_duplicates`, the mean of p'.
 
     Raises:
-        ValueError: for an unknown label or kind of labels, bounds or a share out of range, or no pairs asked for.
+        ValueError: for an unknown label or kind of labels, or if bounds, a share or a number is out of range.
     """
     if labels not in get_args(Labels):
         raise ValueError(f"labels is one of {get_args(Labels)}, got {labels!r}")
@@ -183,11 +183,11 @@ def _candidates(corpus: Corpus, *, label: str, neighbours: int, max_df: int) -> 
     if label not in corpus.groups:
         raise ValueError(f"corpus {corpus.name!r} has no group {label!r} to go by; it has {sorted(corpus.groups)}")
     texts = _texts_of_train_alone(corpus)
-    asking = texts[corpus.groups[label][texts] == UNKNOWN] if corpus.kind == "documents" else texts
+    unlabelled = texts[corpus.groups[label][texts] == UNKNOWN] if corpus.kind == "documents" else texts
     linked = _linked(corpus, label)
     keys = np.empty(0, np.int64)
-    if len(asking):
-        ends = _neighbours(corpus, texts, asking, linked, neighbours=neighbours, max_df=max_df)
+    if len(unlabelled):
+        ends = _neighbours(corpus, texts, unlabelled, linked, neighbours=neighbours, max_df=max_df)
         keys = np.unique(pair_keys(*ends))
     left, right = np.divmod(keys, MOST_TEXTS)
     known = _labelled(corpus, linked, left, right)
@@ -198,7 +198,7 @@ def _candidates(corpus: Corpus, *, label: str, neighbours: int, max_df: int) -> 
         "candidates": len(left),
         "already_labelled": int(known.sum()),
     }
-    if not len(asking):
+    if not len(unlabelled):
         card["reason"] = f"every train text of {corpus.name} has a known {label}, so that no pair of them is unlabelled"
     elif known.all():
         card["reason"] = f"no two train texts of {corpus.name} are near each other and unlabelled"
@@ -216,7 +216,7 @@ def _texts_of_train_alone(corpus: Corpus) -> NDArray[np.int64]:
 def _neighbours(
     corpus: Corpus,
     texts: NDArray[np.int64],
-    asking: NDArray[np.int64],
+    unlabelled: NDArray[np.int64],
     linked: NDArray[np.int64],
     *,
     neighbours: int,
@@ -226,11 +226,11 @@ def _neighbours(
     _, first = np.unique(corpus.text_codes()[texts], return_index=True)  # equal texts have one neighbourhood
     once = texts[np.sort(first)]
     groups = sorted_groups(once, linked[once])
-    anchors = np.flatnonzero(np.isin(groups.texts, asking))
+    anchors = np.flatnonzero(np.isin(groups.texts, unlabelled))
     written: list[str] = corpus.texts.take(groups.texts).to_pylist()
     nearest = hardest(written, groups, anchors, last=neighbours, max_df=max_df, weigh=tfidf_weights)
-    nobody = np.empty((0, neighbours), np.int64)  # in case each text that asks equals an earlier one of known group
-    ranked = np.concatenate([nobody, *(ranks for _, ranks in nearest)])  # (A, neighbours)
+    none = np.empty((0, neighbours), np.int64)  # in case every anchor equals an earlier text of known group
+    ranked = np.concatenate([none, *(ranks for _, ranks in nearest)])  # (A, neighbours)
     row, rank = np.nonzero(ranked != NOBODY)
     return groups.texts[anchors[row]], groups.texts[ranked[row, rank]]
 

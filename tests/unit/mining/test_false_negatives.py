@@ -52,14 +52,14 @@ def test_each_negative_is_counted_by_what_all_labels_say_of_it():
     corpus = corpus_of(list("abcdefgh"), [(0, 1, 1), (1, 2, 1), (3, 4, 0), (5, 6, 1), (0, 7, 0)])
     hidden = Pairs(np.array([1, 3]), np.array([0, 4]), np.array([1, 0], np.float32))
     # a hidden duplicate from both sides, one by transitivity, a hidden non-duplicate, a visible one, a stranger
-    found = false_negatives.judge(of([0, 1, 0, 4, 0, 3], [1, 0, 2, 3, 7, 7]), corpus, hidden, label="cluster")
+    found = false_negatives.compare(of([0, 1, 0, 4, 0, 3], [1, 0, 2, 3, 7, 7]), corpus, hidden, label="cluster")
     assert found == {"negatives": 5, "known_duplicates": 2, "judged": 2, "judged_duplicates": 1}
 
 
 def test_a_text_without_a_cluster_is_no_known_duplicate():
     corpus = corpus_of(list("abcd"), [(0, 1, 1), (2, 3, 0)])
     nothing = Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
-    found = false_negatives.judge(of([4], [5]), corpus, nothing, label="cluster")
+    found = false_negatives.compare(of([4], [5]), corpus, nothing, label="cluster")
     assert found == {"negatives": 1, "known_duplicates": 0, "judged": 0, "judged_duplicates": 0}
 
 

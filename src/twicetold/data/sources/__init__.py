@@ -1,6 +1,6 @@
 """Sources: one module per dataset, each with one function `read` from a raw folder to a `Corpus`.
 
-Here is what they share: reading tables so that no row is lost silently, and putting a corpus together from rows
+This module has what they share: reading tables with a count of the rows left out, and building a corpus from rows
 whose side of the split is known.
 
 Shape letters: R rows of a file, N texts.
@@ -97,7 +97,7 @@ def read_unquoted(path: Path, columns: Sequence[str], *, optional: int = 0) -> R
     Args:
         path: the file.
         columns: names of the fields of a row. A line with another number of fields is malformed.
-        optional: so many more fields may follow, all or none; they are dropped.
+        optional: number of further fields that a row may have, all or none; they are dropped.
 
     Raises:
         FileNotFoundError: if there is no such file.
@@ -118,7 +118,7 @@ def read_unquoted(path: Path, columns: Sequence[str], *, optional: int = 0) -> R
 
 
 def bytes_of(path: Path) -> bytes:
-    """What is in a file.
+    """The content of a file.
 
     Raises:
         FileNotFoundError: if there is no such file.
@@ -135,7 +135,7 @@ def bytes_of(path: Path) -> bytes:
 
 
 def counted(malformed: Mapping[str, int], reason: str, count: int) -> dict[str, int]:
-    """The counts with `count` more under `reason`; a reason that never held is not listed."""
+    """The counts with `count` added to `reason`; reasons with a count of 0 are not listed."""
     return dict(malformed) | ({reason: malformed.get(reason, 0) + count} if count else {})
 
 
@@ -169,7 +169,7 @@ def document_corpus(
     limit: int | None,
     card: Mapping[str, Any],
 ) -> Corpus:
-    """Put documents together, cut to `limit` (whole handfuls of a story, every category on every side).
+    """Build a corpus of documents, cut to `limit` (a few texts per story, every category in every split).
 
     Args:
         name: of the dataset.
@@ -228,7 +228,7 @@ def pair_corpus(
     limit: int | None,
     card: Mapping[str, Any],
 ) -> Corpus:
-    """Put pairs together, cut to `limit` pairs (every class on every side), with train's duplicate clusters.
+    """Build a corpus of pairs with train's duplicate clusters, cut to `limit` (every class in every split).
 
     Args:
         name: of the dataset.

@@ -1,7 +1,7 @@
 """Your own documents: a CSV, TSV, JSONL or Parquet file with a column of texts and one or two of labels.
 
-A faulty row is an error that names it, not a row left out: you can mend your own file. `UserTable`, which says so,
-serves your own pairs, too.
+A faulty row raises an error that names it, as you can correct your own file. `UserTable`, which checks the rows, is
+also used for your own pairs.
 
 Shape letters: R rows of the file.
 """
@@ -51,12 +51,12 @@ def read(
     Args:
         raw: not used; the file is where `path` says.
         name: of the dataset.
-        path: the file. Its suffix says what it is: .csv, .tsv, .jsonl or .parquet.
+        path: the file, with the suffix .csv, .tsv, .jsonl or .parquet.
         text: column with the texts.
         category: column with the topic of each text. At least one of `category` and `story` is needed.
-        story: column with what each text tells: two texts of one story say the same.
+        story: column with the story of each text: two texts of one story are duplicates.
         id: column with unique names of the texts; they are numbered from 0 when None.
-        split_column: column that says train, val or test; when None, the split is drawn.
+        split_column: column with the values train, val and test; when None, the split is drawn.
         splits: shares of train, val and test when it is drawn: of the stories (no story on two sides) when
             there is a story column, else of the texts of each category.
         seed: of the draw and of the cut to `limit`.
@@ -64,7 +64,7 @@ def read(
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if the file is not what it should be; says which row, and what was expected.
+        ValueError: if the file is malformed; the message names the row and what was expected.
     """
     groups = {group: column for group, column in (("category", category), ("story", story)) if column is not None}
     if not groups:
@@ -101,7 +101,7 @@ def read(
 
 @dataclass(frozen=True)
 class UserTable:
-    """Columns of text from a file that a person made, with checks that say which row is wrong."""
+    """Columns of text from a user's own file, with checks that name the faulty row."""
 
     path: Path
     table: pa.Table
@@ -256,7 +256,7 @@ def _decoded(path: Path) -> str:
 
 
 def _place_of(path: Path, row: int) -> str:
-    """Where a person finds a row (counted from 0): the line it begins on. Called for errors only, hence the loop."""
+    """The line on which a row (counted from 0) begins. Called for errors only, hence the loop."""
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return f"row {row + 1}"

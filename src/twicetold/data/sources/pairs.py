@@ -34,7 +34,7 @@ def read(
     Args:
         raw: not used; the file is where `path` says.
         name: of the dataset.
-        path: the file. Its suffix says what it is: .csv, .tsv, .jsonl or .parquet.
+        path: the file, with the suffix .csv, .tsv, .jsonl or .parquet.
         left: column with one text.
         right: column with the other.
         label: column that says whether they say the same: 1 or 0, true or false; or a grade.
@@ -49,7 +49,7 @@ def read(
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if the file is not what it should be; says which row, and what was expected.
+        ValueError: if the file is malformed; the message names the row and what was expected.
     """
     if split not in ("pairs", "disjoint"):
         raise ValueError(f"pairs are split by 'pairs' or 'disjoint', or by a split_column; got {split!r}")

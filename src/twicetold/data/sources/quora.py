@@ -3,7 +3,7 @@
 Iyer, Dandekar and Csernai, "First Quora Dataset Release: Question Pairs" (2017). Tab-separated with a header; a
 field that holds a quote is quoted. The question "n/a" is a question.
 
-A question is known by its qid. Three splits:
+Questions are identified by qid. Three splits:
 
 - `pairs`: random, with balanced val and test, made as Wang, Hamza and Florian 2017 (arXiv:1702.03814) made theirs;
 - `wang`: their own published partition. Its dev and test pairs come with this package as fingerprints, made by
@@ -69,7 +69,7 @@ def read(
 
     Raises:
         FileNotFoundError: if a file is not in `raw`.
-        ValueError: if the file is not what it should be, holds too few rows for the split, or an option is wrong.
+        ValueError: if the file is malformed or has too few rows for the split, or an option is wrong.
     """
     if split not in ("pairs", "wang", "disjoint"):
         raise ValueError(f"quora is split by 'pairs', 'wang' or 'disjoint', got {split!r}")
@@ -170,7 +170,7 @@ def _take_partition(questions: _Questions, published: FingerprintedPairs) -> tup
     row = row[place[matched]]
     label, side = published.label[matched], published.side[matched]
 
-    # The first question of a form stands for it.
+    # The first question of each form represents it.
     _, first = np.unique(code, return_index=True)
     ends = first[np.stack([np.concatenate([left, right])[row], np.concatenate([right, left])[row]])]
     leaves_train = np.isin(one_way, published.fingerprint) | np.isin(other_way, published.fingerprint)

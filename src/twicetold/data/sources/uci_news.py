@@ -1,9 +1,9 @@
-r"""UCI News Aggregator: 422,419 headlines of 2014 with their category and the story that each one tells.
+r"""UCI News Aggregator: 422,419 headlines of 2014 with their category and story.
 
 Fabio Gasparetti, "News Aggregator", UCI Machine Learning Repository 359 (2016). One line per headline, eight
 tab-separated fields, no header; quotes are literal text.
 
-Two splits. `story` deals whole stories, so no story is on two sides. `time` is the published way of the denoising
+Two splits. `story` assigns whole stories, so no story is on two sides. `time` is the published split of the denoising
 autoencoder with triplet loss (louislung/DAE_RNN_News_Recommendation): by id, the first 5,000 headlines are for
 training and the next 5,348 are the test. It has no validation set there; ours is carved from the end of train.
 """
