@@ -16,7 +16,7 @@ from twicetold.data.corpus import SPLITS, UNKNOWN
 
 TRAIN, VAL, TEST = range(len(SPLITS))
 UNUSED = -1  # side of a row that belongs to no split
-HANDFUL = 4  # rows taken from one group before the next group has its turn, when a corpus is cut to `limit`
+HANDFUL = 4  # rows taken from one group before the next group, when a corpus is cut to `limit`
 GIANT = 0.5  # a component larger than this share of what val or test should get always goes to train
 
 Side = NDArray[np.int8]

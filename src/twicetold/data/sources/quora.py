@@ -120,7 +120,7 @@ def _read_pairs(path: Path) -> Rows:
     rows = rows.without(no_id.combine_chunks(), "missing_qid")
     empty = pc.or_(pc.equal(rows.table["question1"], ""), pc.equal(rows.table["question2"], ""))
     rows = rows.without(empty.combine_chunks(), "empty_question")
-    rows = rows.without(_no_label(rows, "is_duplicate"), "bad_label")
+    rows = rows.without(pc.invert(pc.is_in(rows.column("is_duplicate"), pa.array(["0", "1"]))), "bad_label")
     if not len(rows):
         raise ValueError(f"{path.name} has no sound row; left out: {dict(rows.malformed)}. Expected {COLUMNS}")
     return rows
@@ -133,7 +133,8 @@ def _questions(rows: Rows) -> _Questions:
     _, first = np.unique(codes, return_index=True)
     left, right = codes.reshape(2, -1)
     texts = one_piece(_both(rows, "question1", "question2")).take(pa.array(first))
-    return _Questions(qids.dictionary, texts, left, right, _labels(rows, "is_duplicate"))
+    label = np.asarray(pc.equal(rows.column("is_duplicate"), "1")).astype(np.float32)
+    return _Questions(qids.dictionary, texts, left, right, label)
 
 
 def _wang_partition() -> FingerprintedPairs:
@@ -212,11 +213,3 @@ def normal_form(texts: pa.StringArray) -> pa.StringArray:
 
 def _both(rows: Rows, one: str, other: str) -> pa.ChunkedArray:
     return pa.chunked_array([rows.column(one), rows.column(other)])
-
-
-def _no_label(rows: Rows, column: str) -> pa.BooleanArray:
-    return pc.invert(pc.is_in(rows.column(column), pa.array(["0", "1"])))
-
-
-def _labels(rows: Rows, column: str) -> NDArray[np.float32]:
-    return np.asarray(pc.equal(rows.column(column), "1")).astype(np.float32)
