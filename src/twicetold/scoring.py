@@ -1,8 +1,8 @@
 """From texts to scores: what validation, evaluation and a served model share.
 
-A family whose scores are dot products (`Searchable`) embeds each text once; any other family scores batches of pairs.
+A family whose scores are dot products embeds each text once; any other family scores batches of pairs.
 Documents are compared each with each, so by dot products whatever the family: a family with another score ranks them by
-its embeddings (`Rankable`), and a model that was trained on documents scores pairs in the same way.
+its embeddings, and a model that was trained on documents scores pairs in the same way.
 
 Shape letters: N texts of the corpus, P pairs, M documents of a split, D columns of the search vectors.
 """
@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from twicetold.data.corpus import Corpus
-from twicetold.encoding import Encoding, SparseRows
+from twicetold.encoding import SparseRows
 from twicetold.evaluation.decision import Decision, Verdict
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
 from twicetold.features.rows import CsrRows, Featuriser
-from twicetold.models.protocol import Encoder, Rankable, Searchable
+from twicetold.models.protocol import Encoder, Searchable
 
 BATCH = 1024  # texts or pairs encoded at once
 Matrix: TypeAlias = Any
@@ -58,7 +58,7 @@ def search_matrices(encoder: Encoder, rows: CsrRows, texts: NDArray[np.int64]) -
     """Search vectors of the given texts, as queries and as documents.
 
     Args:
-        encoder: a `Searchable` or `Rankable` family.
+        encoder: a `Searchable` family.
         rows: feature rows of the whole corpus.
         texts: (M,) row numbers.
 
@@ -68,11 +68,7 @@ def search_matrices(encoder: Encoder, rows: CsrRows, texts: NDArray[np.int64]) -
     Raises:
         TypeError: if the family cannot embed a text alone.
     """
-    if isinstance(encoder, Searchable):
-        vectors_of: Callable[[Encoding], tuple[Any, Any]] = encoder.search_vectors
-    elif isinstance(encoder, Rankable):
-        vectors_of = encoder.ranking_vectors
-    else:
+    if not isinstance(encoder, Searchable):
         raise TypeError(
             f"{type(encoder).__name__} scores pairs only, it has no vector per text: "
             "use it on labelled or graded pairs, or choose a family with search_vectors"
@@ -83,7 +79,7 @@ def search_matrices(encoder: Encoder, rows: CsrRows, texts: NDArray[np.int64]) -
     with _evaluating(encoder) as device:
         for start in range(0, len(texts), BATCH):
             batch = rows.gather(texts[order[start : start + BATCH]]).to(device)
-            query, document = vectors_of(encoder.encode(batch))
+            query, document = encoder.search_vectors(encoder.encode(batch))
             queries.append(query)
             documents.append(query if document is query else document)
     same = all(q is d for q, d in zip(queries, documents, strict=True))
@@ -108,10 +104,10 @@ def score_pairs(
         rows: feature rows of the whole corpus.
         left: (P,) row numbers.
         right: (P,) row numbers.
-        as_documents: score as `search_matrices` ranks documents, which for a `Rankable` family is not its own score.
+        as_documents: score as `search_matrices` ranks documents, which is not the score of every family.
         vectors: of all these texts, where they have been computed already.
     """
-    if as_documents or isinstance(encoder, Searchable):
+    if as_documents or _score_is_dot_product(encoder):
         if vectors is None:
             texts = np.unique(np.concatenate([left, right]))
             vectors = TextVectors(texts, *search_matrices(encoder, rows, texts))
@@ -159,6 +155,10 @@ class ReadTexts(Protocol):
         ...
 
 
+def _score_is_dot_product(encoder: Encoder) -> bool:
+    return isinstance(encoder, Searchable) and encoder.score_is_dot_product
+
+
 @dataclass(frozen=True)
 class EncodedTexts:
     """Texts as feature rows in front of one encoder.
@@ -178,12 +178,12 @@ class EncodedTexts:
     @property
     def searchable(self) -> bool:
         """See `ReadTexts`."""
-        return isinstance(self.encoder, Searchable | Rankable)
+        return isinstance(self.encoder, Searchable)
 
     @property
     def score_is_dot_product(self) -> bool:
         """See `ReadTexts`."""
-        return isinstance(self.encoder, Searchable) or (self.as_documents and self.searchable)
+        return _score_is_dot_product(self.encoder) or (self.as_documents and self.searchable)
 
     def score(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
         """See `ReadTexts`."""

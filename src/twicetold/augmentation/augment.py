@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from twicetold.augmentation.alterations import Alterations
 from twicetold.data.corpus import Corpus
 from twicetold.examples.batches import ExampleIndex
-from twicetold.models.protocol import Encoder, Rankable, Searchable
+from twicetold.models.protocol import Encoder, Searchable
 from twicetold.objectives.agreement import Agreement
 from twicetold.objectives.protocol import Objective
 from twicetold.objectives.weighted_sum import WeightedSum
@@ -103,7 +103,7 @@ class Augmentation:
         """
         if not self.weight:
             return own
-        if not isinstance(encoder, Searchable | Rankable):
+        if not isinstance(encoder, Searchable):
             raise TypeError(
                 f"consistency compares embeddings of single texts, and {type(encoder).__name__} has none, as it reads "
                 "both texts at once: set consistency.weight=0; augmentation.share=0.5 works with it"

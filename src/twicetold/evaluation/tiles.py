@@ -12,7 +12,7 @@ Shape letters: M documents, r and c rows of two tiles, d dimensions.
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -75,16 +75,6 @@ class ScoreScale:
         return cls(0.0 if counted else -bound, bound, bins)
 
 
-class Tiles(Protocol):
-    """Score indices of rectangles of documents."""
-
-    def block(self, rows: slice, columns: slice) -> Tensor:
-        """(r, c) int32 score index of each pair."""
-
-    def counts(self, rows: slice, columns: slice) -> Tensor:
-        """(bins + 1,) int64: how many pairs of the rectangle have each index."""
-
-
 @dataclass(frozen=True)
 class DenseTiles:
     """Tiles of dense vectors: a float32 matrix product."""
@@ -126,6 +116,9 @@ class SparseTiles:
         counts = torch.bincount(index, minlength=self.bins + 1)
         counts[int(self.offset)] += product.shape[0] * product.shape[1] - product.nnz
         return counts
+
+
+Tiles: TypeAlias = DenseTiles | SparseTiles
 
 
 def tiles_of(vectors: DocumentVectors, scale: ScoreScale, *, order: NDArray[np.int64]) -> Tiles:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from twicetold import models
 from twicetold.encoding import SparseRows
 from twicetold.features.rows import CsrRows, Featuriser
-from twicetold.models.protocol import Encoder, Linear, Searchable
+from twicetold.models.protocol import Encoder, Linear
 from twicetold.scoring import Scorer, matrix_of
 
 
@@ -80,8 +80,7 @@ def explain(scorer: Scorer, left: str, right: str) -> Explanation:
     with torch.inference_mode():
         query_map, document_map = encoder.linear_maps()
         encoding = scorer.encoder.encode(rows.gather(np.arange(2)))
-        assert isinstance(scorer.encoder, Searchable)
-        queries, documents = scorer.encoder.search_vectors(encoding)
+        queries, documents = encoder.search_vectors(encoding)
     left_terms, left_vectors = _terms(rows, 0, names, query_map, matrix_of(queries)[[0]])
     right_terms, right_vectors = _terms(rows, 1, names, document_map, matrix_of(documents)[[1]])
     for side, vectors in (("left", left_vectors), ("right", right_vectors)):

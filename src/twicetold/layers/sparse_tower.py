@@ -19,6 +19,8 @@ class SparseTower(nn.Module):
         width: V.
     """
 
+    score_is_dot_product = True
+
     def __init__(self, *, width: int) -> None:
         super().__init__()
         self.width = width

@@ -27,6 +27,8 @@ class TwoTower(nn.Module):
     A subclass defines `encode`. A text whose embedding is zero has cosine 0 with every text.
     """
 
+    score_is_dot_product = True
+
     def encode(self, features: SparseRows) -> Encoding:
         """Embed a batch of texts: (B, E)."""
         raise NotImplementedError
@@ -52,6 +54,7 @@ class Comparing(nn.Module):
     Shape letters besides: C dimensions for the network alone, 0 or more.
     """
 
+    score_is_dot_product = False
     scale: nn.Parameter
 
     def encode(self, features: SparseRows) -> Encoding:
@@ -69,7 +72,7 @@ class Comparing(nn.Module):
         known = (u != 0).any(1) & (v != 0).any(1)
         return (self.scale * cosine + self.compare(_widened(left), _widened(right), cosine)) * known
 
-    def ranking_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B E"], Float[Tensor, "B E"]]:
+    def search_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B E"], Float[Tensor, "B E"]]:
         """Unit vectors: their dot products rank documents, though they are not the scores."""
         unit = normalize(dense(encoding), dim=1)
         return unit, unit

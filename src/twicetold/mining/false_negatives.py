@@ -22,6 +22,7 @@ Shape letters: P labelled pairs of train.
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +31,8 @@ from twicetold.data.clusters import duplicate_clusters
 from twicetold.data.corpus import UNKNOWN, Corpus, Pairs, pair_keys
 from twicetold.mining.triplets import Triplets
 
-Strategy = Callable[..., Triplets]
-"""A mining function `(corpus, *, seed, label)` whose other options are bound."""
+Strategy: TypeAlias = Callable[..., Triplets]
+"""A mining function with its options bound: takes `corpus`, `seed` and `label`, returns triplets from train."""
 
 
 def with_false_negatives(

@@ -36,24 +36,27 @@ class Encoder(Protocol):
 
 @runtime_checkable
 class Searchable(Protocol):
-    """A family whose scores are dot products, so that one vector per text serves every comparison."""
+    """A family that embeds each text alone, so that dot products of these vectors rank documents."""
+
+    score_is_dot_product: bool
+    """Whether the score of a pair is that dot product; otherwise pairs are scored in another way."""
 
     def search_vectors(self, encoding: Encoding) -> tuple[Tensor, Tensor] | tuple[SparseRows, SparseRows]:
-        """Vectors of B texts as queries and as documents, with score(l, r) = ⟨query of l, document of r⟩."""
+        """Vectors of B texts as queries and as documents."""
         ...
 
 
 @runtime_checkable
-class Linear(Protocol):
-    """A family whose embeddings are linear in the feature row, but for the length of each: its scores can be explained.
+class Linear(Searchable, Protocol):
+    """A family whose embeddings are linear in the feature row, up to the length of each embedding.
 
-    A score is then a sum over pairs of a left and a right column, and each term can be shown (`interpretation`).
+    A score is then a sum over pairs of a left and a right column, which `interpretation` explains.
     """
 
     def linear_maps(self) -> tuple[Tensor, Tensor] | tuple[SparseRows, SparseRows]:
         """What each of V feature columns adds to the search vectors of a text, as query and as document.
 
-        Two (V, E) maps, dense, or sparse rows for the lexical families; the same one twice where the roles do not
+        Two (V, E) maps, dense, or sparse rows for the lexical families; the same object twice where the roles do not
         differ. The search vectors of a row x are x times the maps, each scaled by a number above 0.
         """
         ...
@@ -61,28 +64,19 @@ class Linear(Protocol):
 
 @runtime_checkable
 class Settling(Protocol):
-    """A family of which something is fitted in closed form, besides what is trained by gradient, if anything."""
+    """A family with parts that are fitted in closed form, in addition to any that are trained by gradient."""
 
     def settle(self, texts: Iterable[SparseRows]) -> None:
-        """Fit it on the train texts, which come in batches: before each validation, so that the model kept has it."""
+        """Fit these parts on batches of the train texts, before each validation, so that the kept weights have them."""
         ...
 
 
 @runtime_checkable
 class OnFrozen(Protocol):
-    """A family whose first part is never trained, so that its vectors of a corpus's tokens are made once and kept."""
+    """A family whose first part is never trained, so that its token vectors of a corpus are computed once."""
 
     frozen: nn.Module
 
     def token_vectors(self, features: SparseRows) -> Float[Tensor, "K H"]:
-        """(K, H) float16, one for each of the K tokens; `encode` takes them as `values` and so need not make them."""
-        ...
-
-
-@runtime_checkable
-class Rankable(Protocol):
-    """A family that scores pairs in another way, but embeds texts such that dot products rank documents."""
-
-    def ranking_vectors(self, encoding: Encoding) -> tuple[Tensor, Tensor]:
-        """Vectors of B texts as queries and as documents; their dot products are not the scores."""
+        """(K, H) float16, one for each of the K tokens; `encode` uses them if they are the `values` of a batch."""
         ...

@@ -1,22 +1,15 @@
-"""What every objective looks like from outside: an encoded batch goes in, named losses come out."""
+"""The interface of all objectives: an encoded batch in, named losses out."""
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import TypeAlias
 
 from torch import Tensor
 
 from twicetold.encoding import EncodedBatch
 
+Objective: TypeAlias = Callable[[EncodedBatch], dict[str, Tensor]]
+"""A training objective: an `nn.Module` that is a pure function of tensors and never holds the encoder.
 
-class Objective(Protocol):
-    """A training objective, pure in tensors: an `nn.Module` that never holds the encoder.
-
-    A batch from which nothing can be selected gives a zero that still back-propagates (to gradients of zero).
-    """
-
-    def __call__(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """Losses of one batch.
-
-        Returns:
-            Scalars by name: `loss` is the total to minimise; the others are parts of it, for logging.
-        """
-        ...
+It returns scalars by name: `loss` is the total to minimise; the others are parts of it, for logging. A batch from which
+nothing can be selected gives a zero that still back-propagates (to gradients of zero).
+"""

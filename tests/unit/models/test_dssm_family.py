@@ -212,7 +212,7 @@ def test_every_dimension_that_the_network_has_for_itself_is_trained_by_the_score
     own.retain_grad()
     model.score(encoding, others(encoding, [1, 0, 3, 2, 5, 4, 6]))[:6].sum().backward()
     assert own.grad[:6].all()
-    assert encoding.embedding.shape[1] == model.ranking_vectors(encoding)[0].shape[1] == 4
+    assert encoding.embedding.shape[1] == model.search_vectors(encoding)[0].shape[1] == 4
 
 
 def test_documents_are_ranked_by_the_cosine_of_the_embeddings_below_the_network(compared):

@@ -40,7 +40,7 @@ def test_a_pair_with_an_unknown_text_is_undecided(model):
 
 def test_the_cosine_and_what_ranks_documents_leave_the_networks_own_dimensions_out(model):
     encoding = model.encode(ROWS)
-    queries, documents = model.ranking_vectors(encoding)
+    queries, documents = model.search_vectors(encoding)
     assert queries is documents
     searched = model.weight[:, :4]
     torch.testing.assert_close(queries, normalize(searched.new_tensor(BAGS) @ searched))

@@ -41,7 +41,7 @@ from twicetold.layers.linear_map import LinearMap
 from twicetold.models.protocol import Encoder
 from twicetold.objectives.protocol import Objective
 from twicetold.objectives.triplet import Triplet
-from twicetold.training.solvers.protocol import Steps, TrainingData
+from twicetold.training.solvers.protocol import Solver, Steps, TrainingData
 from twicetold.training.solvers.stiefel import Descent, Matrix, descend, drift, orthonormal
 from twicetold.training.solvers.svd import truncated_svd
 from twicetold.training.solvers.triplets import Similarity, Triplets
@@ -51,7 +51,7 @@ SETTLED = 1e-2
 
 
 @dataclass(frozen=True)
-class Film:
+class Film(Solver):
     """Settings of FILM.
 
     Args:

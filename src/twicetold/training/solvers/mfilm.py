@@ -26,14 +26,14 @@ from torch import Tensor
 from twicetold.models.protocol import Encoder
 from twicetold.objectives.protocol import Objective
 from twicetold.training.solvers.film import Surrogate, hinge_of, linear, triplets_of
-from twicetold.training.solvers.protocol import Steps, TrainingData
+from twicetold.training.solvers.protocol import Solver, Steps, TrainingData
 from twicetold.training.solvers.stiefel import drift, orthonormal, riemannian
 from twicetold.training.solvers.svd import SMALLEST
 from twicetold.training.solvers.triplets import Similarity, Triplets
 
 
 @dataclass(frozen=True)
-class MiniBatchFilm:
+class MiniBatchFilm(Solver):
     """Settings of M-FILM. The size of a batch, in triplets, is `trainer.batch_size`.
 
     Args:

@@ -4,7 +4,7 @@ A leaf of `conf/optimizer/` is either a factory of a `torch.optim.Optimizer`, or
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,9 +49,8 @@ class Steps(nn.Module):
         raise NotImplementedError
 
 
-@runtime_checkable
-class Solver(Protocol):
-    """Settings, as a leaf of `conf/optimizer/` gives them."""
+class Solver:
+    """Base of the settings of a solver, as a leaf of `conf/optimizer/` gives them."""
 
     def prepare(self, encoder: Encoder, objective: Objective, data: TrainingData, *, seed: int) -> Steps:
         """Everything that is computed once.
@@ -59,4 +58,4 @@ class Solver(Protocol):
         Raises:
             TypeError: if the encoder or the objective is not of the kind that the solver is for.
         """
-        ...
+        raise NotImplementedError
