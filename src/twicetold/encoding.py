@@ -1,4 +1,4 @@
-"""What goes into an encoder and what it hands to an objective: the border between data, models and losses.
+"""Inputs and outputs of encoders, and inputs of objectives: the interface between data, models and losses.
 
 Shape letters: B rows of a batch, K stored entries of a batch, E embedding dimensions, V features, W words of a batch,
 C words of the vocabulary, M views.
@@ -7,12 +7,12 @@ C words of the vocabulary, M views.
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int64, Shaped
+from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor
 from torch.nn import functional as F
 
-UNKNOWN_TOKEN = 0  # number of every token that a sequence's vocabulary lacks
-UNDECIDED = 0.5  # a pair says the same from any label above this one
+UNKNOWN_TOKEN = 0  # number of every token that is not in the vocabulary
+UNDECIDED = 0.5  # pairs with a label above this one are duplicates
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class SparseRows:
     offsets: Int64[Tensor, " _"]
     """(B + 1,) int64, from 0 to K."""
     values: Float[Tensor, "K ..."] | None
-    """(K,) float32, or None where every entry is 1; (K, H) float16 where each token comes with a frozen vector."""
+    """(K,) float32, or None where every entry is 1; (K, H) float16 where each token has a frozen vector."""
     width: int
-    """Number of columns, most of them empty."""
+    """Number of columns."""
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -41,28 +41,32 @@ class SparseRows:
         return SparseRows(indices, self.offsets.to(device, non_blocking=non_blocking), values, self.width)
 
     def rows(self) -> Int64[Tensor, " K"]:
-        """(K,) int64: which row each entry belongs to."""
-        counts = self.offsets.diff()
-        return torch.repeat_interleave(torch.arange(len(self), device=counts.device), counts)
+        """(K,) int64 row of each entry."""
+        return torch.repeat_interleave(self.offsets.diff())
+
+    def rows_with(self, chosen: Bool[Tensor, " K"]) -> Bool[Tensor, " B"]:
+        """(B,) which rows have a chosen entry."""
+        counts = torch.zeros(len(self), dtype=torch.int32, device=chosen.device)
+        return counts.index_add_(0, self.rows(), chosen.to(torch.int32)) > 0
 
     def values_or_ones(self) -> Float[Tensor, " K"]:
-        """(K,) float32 values, also where all of them are 1 and none are stored."""
+        """(K,) float32 values, ones if none are stored."""
         return torch.ones(len(self.indices), device=self.indices.device) if self.values is None else self.values
 
 
 @dataclass(frozen=True)
 class Extra:
-    """Base of the by-products of an encoding: one frozen dataclass for each kind, defined where it is first needed."""
+    """Base of the by-products of an encoding: one frozen dataclass for each kind."""
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """Embeddings of a batch of texts, with whatever else the family's score or objective needs."""
+    """Embeddings of a batch of texts, and by-products that the family's score or objective needs."""
 
     embedding: Float[Tensor, "B E"] | SparseRows
     """(B, E) dense; sparse rows for the lexical families, whose embedding is the weighted vocabulary itself."""
     extra: Extra | None = None
-    """A by-product, of one of the kinds below or of a kind that the family defines for itself."""
+    """A by-product of one of the kinds below, or of a kind that the family defines."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,7 @@ class Roles(Extra):
 
 @dataclass(frozen=True)
 class LinearLogits:
-    """Logits h Wᵀ + c of a linear decoder, kept as factors, for an objective that never needs all of (B, V)."""
+    """Logits h Wᵀ + c of a linear decoder as factors, for objectives that do not need the whole (B, V) matrix."""
 
     hidden: Float[Tensor, "B E"]
     """(B, E) h."""
@@ -92,17 +96,17 @@ class LinearLogits:
         return torch.Size((len(self.hidden), len(self.weight)))
 
     def dense(self) -> Float[Tensor, "B V"]:
-        """(B, V) multiplied out."""
+        """(B, V) logits."""
         return F.linear(self.hidden, self.weight, self.bias)
 
     def sigmoid(self) -> Float[Tensor, "B V"]:
-        """(B, V) what the decoder puts out."""
+        """(B, V) output of the decoder."""
         return self.dense().sigmoid()
 
 
 @dataclass(frozen=True)
 class Reconstruction(Extra):
-    """What a decoder puts out, and what it should have put out."""
+    """Output of a decoder, and its target."""
 
     logits: Float[Tensor, "B V"] | LinearLogits
     """(B, V) before the sigmoid."""
@@ -112,12 +116,12 @@ class Reconstruction(Extra):
 
 @dataclass(frozen=True)
 class WordsInContext(Extra):
-    """The words of a batch of texts in order, for an objective that looks at words and their neighbours."""
+    """The words of a batch of texts in order, for objectives on words and their neighbours."""
 
     vector: Float[Tensor, "W E"]
     """(W, E) of each word, as a centre."""
     number: Int64[Tensor, " W"]
-    """(W,) its number in the vocabulary; 0 for one that is not there."""
+    """(W,) its number in the vocabulary; 0 if unknown."""
     offsets: Int64[Tensor, " _"]
     """(B + 1,) text b has the words `offsets[b]` to `offsets[b + 1]`."""
     contexts: Float[Tensor, "C E"]
@@ -128,7 +132,7 @@ class WordsInContext(Extra):
 
 @dataclass(frozen=True)
 class EncodedBatch:
-    """The encoded sides of one training batch and its labels, as an objective sees them."""
+    """The encoded sides of one training batch and its labels: the input of an objective."""
 
     anchor: Encoding
     positive: Encoding | None = None
@@ -138,10 +142,10 @@ class EncodedBatch:
     group: Int64[Tensor, " B"] | None = None
     """(B,) int64 duplicate cluster of each anchor, -1 where unknown."""
     positive_group: Int64[Tensor, " B"] | None = None
-    """(B,) the same of each positive: a positive of the anchor's own cluster is never its negative."""
+    """(B,) the same of each positive; texts of the anchor's own cluster are never its negatives."""
     negative_group: Int64[Tensor, " B"] | None = None
-    """(B,) the same of each mined negative: another row's may be of the anchor's own cluster."""
+    """(B,) the same of each mined negative; one of another row may be of the anchor's own cluster."""
     score: Float[Tensor, " B"] | None = None
     """(B,) the encoder's score of anchor and positive, for objectives with `needs_score`."""
     copy: Encoding | None = None
-    """An altered copy of each anchor, for an objective that asks the two to agree."""
+    """An altered copy of each anchor, for consistency objectives."""

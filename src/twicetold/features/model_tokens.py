@@ -79,7 +79,7 @@ class ModelTokens(BaseEstimator):
 
     @property
     def shape(self) -> dict[str, Any]:
-        """`width`: how many numbers there are; `transformer`: what `modules.transformer.Transformer` must know."""
+        """`width`: how many numbers there are; `transformer`: what `layers.transformer.Transformer` must know."""
         tokenizer = self._loaded()
         width = tokenizer.get_vocab_size() + 1
         tokenizer.no_truncation()

@@ -1,12 +1,12 @@
-"""Each word of a text beside what the other text of its pair says in its place: RE2's alignment layer.
+"""RE2's alignment layer: attention of each word of a text to the words of the other text of its pair.
 
 Yang, Zhang, Gao, Ji and Chen, Simple and Effective Text Matching with Richer Alignment Features, ACL 2019, section 2.3.
 
     e_ij = τ F(a_i) · F(b_j)               F a dense layer, τ learnt
     a'_i = Σ_j softmax_j(e_ij) b_j         and b' the same with the texts exchanged
 
-Texts come one after another, as in `sequence`, all left ones before all right ones. Only for the products above are
-they padded, in groups of pairs of like length; what lies beyond a text's end has no weight.
+Texts are concatenated, as in `sequence`, all left ones before all right ones. They are padded for the products above
+only, in groups of pairs of similar length; padding has no weight.
 
 Shape letters: B pairs, K tokens of all their texts, P places of the padded texts, N pairs of a group, T tokens of its
 longest text, D and H dimensions.
@@ -22,15 +22,15 @@ from torch.nn.functional import embedding, gelu
 
 from twicetold.layers.dropout import dropout
 
-GROUP = 16  # pairs that are aligned side by side: many enough for matrix products, few enough to be alike
+GROUP = 16  # pairs that are aligned together
 
 
 @dataclass(frozen=True)
 class Facing:
-    """How the texts of B pairs face each other: where their tokens stand when padded, group after group."""
+    """The places of the tokens of B pairs in padded groups."""
 
     token: Int64[Tensor, " P"]
-    """(P,) the token at each place: left texts of a group, then its right ones; K, one too many, beyond an end."""
+    """(P,) the token at each place: left texts of a group, then its right ones; K for padding."""
     place: Int64[Tensor, " K"]
     """(K,) the place of each token."""
     shapes: tuple[tuple[int, int], ...]
@@ -66,7 +66,7 @@ class Alignment(nn.Module):
     Args:
         size: D, of a token's values.
         hidden: H, of F.
-        dropout: share of F's inputs that a training step leaves out.
+        dropout: share of F's inputs that are dropped in training.
     """
 
     def __init__(self, size: int, hidden: int, *, dropout: float) -> None:
@@ -76,7 +76,7 @@ class Alignment(nn.Module):
         self.dropout = dropout
 
     def forward(self, values: Float[Tensor, "K D"], facing: Facing) -> Float[Tensor, "K D"]:
-        """The aligned values of each token; zeros where the other text has none."""
+        """The aligned values of each token; zeros where the other text is empty."""
         keys = gelu(self.project(dropout(values, self.dropout, self.training)))  # (K, D) -> (K, H)
         padded = (_padded(rows, facing) for rows in (keys, values))  # (P, H), (P, D)
         parts = zip(*map(facing.groups, padded), facing.groups(facing.token == len(values)), strict=True)
@@ -94,5 +94,5 @@ def _padded(rows: Float[Tensor, "K D"], facing: Facing) -> Float[Tensor, "P D"]:
 
 
 def _softmax(scores: Float[Tensor, "N T T"], beyond: Bool[Tensor, "N T"]) -> Float[Tensor, "N T T"]:
-    """Weights over the other text; a finite minimum, so that an empty one gives numbers, which meet zeros."""
+    """Weights over the other text. The minimum is finite, so that an empty text gives no nan."""
     return scores.masked_fill(beyond[:, None], torch.finfo(scores.dtype).min).softmax(2)

@@ -1,13 +1,12 @@
-"""Two towers of one form, one for queries and one for documents, compared by their dot product.
+"""Two towers of the same architecture, one for queries and one for documents, compared by dot product.
 
-    s(l, r) = (q_l · d_r + q_r · d_l) / 2√E        q, d: what the towers give, normalised over their E entries
+    s(l, r) = (q_l · d_r + q_r · d_l) / 2√E        q, d: outputs of the towers after layer normalisation
 
-Whether two texts say the same does not depend on which comes first, so a text is embedded in both roles, and the score
-is the mean over both directions; a search with queries of one kind would take q · d alone. The towers begin alike, as
-two encoders with the same pretrained weights do; roles are what training makes of them.
+Duplicate detection is symmetric, so a text is embedded in both roles, and the score is the mean over both directions.
+Both towers start with the same weights, like two encoders with the same pretrained weights.
 
-Layer normalisation gives all embeddings one length at the start (ORQA's last layer, and BERT's): a longer vector would
-be near to everything. Dots are divided by √E, as in attention, so that a softmax over them begins soft.
+Layer normalisation, as in the last layer of ORQA and BERT, gives all embeddings the same length at the start. Dots are
+divided by √E, as in attention, so that a softmax over them starts out flat.
 
 Shape letters: B texts or pairs, E embedding dimensions.
 """
@@ -21,11 +20,11 @@ from twicetold.layers.two_tower import both_roles
 
 
 class DualTower(nn.Module):
-    """Base of the families with a tower for either role.
+    """Base of the families with one tower for queries and one for documents.
 
     Args:
         query: from rows to (B, E), not yet normalised.
-        document: the same, of the same form; it begins with the weights of `query`.
+        document: the same architecture; it is initialised with the weights of `query`.
         embedding: E.
     """
 
@@ -38,7 +37,7 @@ class DualTower(nn.Module):
         self.document_norm = nn.LayerNorm(embedding)
 
     def known(self, features: SparseRows) -> Bool[Tensor, " B"]:
-        """(B,) which texts have anything in them that the towers know; the others are similar to nothing."""
+        """(B,) which texts have a known feature; the embeddings of the others are zero."""
         raise NotImplementedError
 
     def encode(self, features: SparseRows) -> Encoding:

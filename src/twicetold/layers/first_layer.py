@@ -1,6 +1,6 @@
-"""The first layer on sparse rows: its product and how its weights begin.
+"""The first layer on sparse rows: matrix product and initialisation.
 
-Shape letters: B rows of a batch, K stored entries, V columns, R different columns of a batch, H hidden units.
+Shape letters: B rows of a batch, K stored entries, V columns, R distinct columns of a batch, H hidden units.
 """
 
 from typing import Any
@@ -14,15 +14,15 @@ from twicetold.encoding import SparseRows
 
 
 def product(rows: SparseRows, weight: Float[Tensor, "V H"], *, but: int | None = None) -> Float[Tensor, "B H"]:
-    """Sparse rows times weights, x W, without a row as wide as the vocabulary; an empty row gives 0.
+    """Sparse rows times weights, x W, without dense rows; an empty row gives 0.
 
-    Weights whose optimizer moves rows as they are read (`training.adam_by_rows`) are told what is read, and get a
-    sparse gradient, of those rows alone.
+    If the optimizer updates rows lazily (`training.adam_by_rows`), the weight's `before_reading` is called with the
+    columns, and the gradient is sparse, with these rows only.
 
     Args:
         rows: x.
         weight: W.
-        but: a column that counts for nothing and learns nothing.
+        but: a column that is ignored and not trained.
     """
     if hasattr(weight, "before_reading"):
         weight.before_reading(rows.indices)
@@ -33,7 +33,7 @@ def product(rows: SparseRows, weight: Float[Tensor, "V H"], *, but: int | None =
 
 
 class _ByRows(torch.autograd.Function):
-    """The product, with a sparse gradient, added up before it is written: PyTorch's own has a row for each entry."""
+    """The product with a coalesced sparse gradient. PyTorch's own has one row per entry."""
 
     @staticmethod
     def forward(ctx: Any, weight: Tensor, rows: SparseRows, but: int | None) -> Tensor:

@@ -1,11 +1,11 @@
-"""From sparse rows to hidden units: the first layer of the DSSM family, and the rows of a view or of a word.
+"""Layers on sparse rows for the DSSM family, and the rows of a view or of a word.
 
 Shape letters: B rows of a batch, W words of all its rows, K stored entries, V columns, H hidden units.
 """
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 import torch
 from jaxtyping import Bool, Float, Int64
@@ -20,7 +20,7 @@ ACTIVATIONS: dict[Activation, type[nn.Module]] = {"tanh": nn.Tanh, "relu": nn.Re
 
 
 class HashingLayer(nn.Module):
-    """x W of sparse rows x, without a row as wide as the vocabulary.
+    """x W of sparse rows x.
 
     Args:
         width: V.
@@ -37,41 +37,43 @@ class HashingLayer(nn.Module):
         return product(rows, self.weight)
 
 
+class TowerSettings(TypedDict):
+    """Settings of a `HashingTower` that all families with such a tower have."""
+
+    activation: Activation
+    """After each layer, the last one included."""
+    batch_norm: bool
+    """Normalise over the batch before each activation."""
+    dropout: float
+    """Share of hidden units that are dropped in training."""
+    input_dropout: float
+    """Share of stored entries that are dropped in training."""
+
+
 class HashingTower(nn.Module):
     """Word hashing and fully connected layers: the network of DSSM (Huang et al., CIKM 2013, figure 1).
 
     Args:
         width: V.
         sizes: units of each layer, the embedding last.
-        activation: after each layer, the last one included.
-        batch_norm: normalise over the batch before each activation.
-        dropout: share of hidden units that a training step leaves out.
-        input_dropout: share of stored entries that a training step leaves out.
+        settings: see `TowerSettings`.
     """
 
-    def __init__(
-        self,
-        width: int,
-        *,
-        sizes: Sequence[int],
-        activation: Activation,
-        batch_norm: bool,
-        dropout: float,
-        input_dropout: float,
-    ) -> None:
+    def __init__(self, width: int, *, sizes: Sequence[int], **settings: Unpack[TowerSettings]) -> None:
         super().__init__()
+        activation, batch_norm = settings["activation"], settings["batch_norm"]
         self.hashing = HashingLayer(width, sizes[0])
         self.bias = None if batch_norm else nn.Parameter(torch.zeros(sizes[0]))
-        self.input_dropout = input_dropout
+        self.input_dropout = settings["input_dropout"]
         layers: list[nn.Module] = []
         for number, size in enumerate(sizes):
             if number:
-                layers += [nn.Dropout(dropout), linear(sizes[number - 1], size, bias=not batch_norm)]
+                layers += [nn.Dropout(settings["dropout"]), linear(sizes[number - 1], size, bias=not batch_norm)]
             layers += [nn.BatchNorm1d(size)] * batch_norm + [ACTIVATIONS[activation]()]
         self.layers = nn.Sequential(*layers)
 
     def forward(self, rows: SparseRows) -> Float[Tensor, "B E"]:
-        """Embeddings; 0 for an empty row, which is similar to nothing."""
+        """Embeddings; 0 for an empty row."""
         if self.training and self.input_dropout:
             hidden = self.hashing(corrupt(rows, "masking", self.input_dropout)) / (1 - self.input_dropout)
         else:
@@ -81,13 +83,13 @@ class HashingTower(nn.Module):
 
 
 def comparing_network(inputs: int, hidden: Sequence[int], *, activation: Activation, dropout: float) -> nn.Sequential:
-    """Dense layers that end in one number: the head of the families that compare two embeddings by a network.
+    """Dense layers with one output: the head of the families that compare two embeddings by a network.
 
     Args:
-        inputs: width of what is compared.
+        inputs: number of inputs.
         hidden: units of the hidden layers.
         activation: after each of them.
-        dropout: share of the inputs of each of them that a training step leaves out.
+        dropout: share of the inputs of each of them that are dropped in training.
     """
     layers: list[nn.Module] = []
     for before, after in pairwise([inputs, *hidden]):
@@ -117,7 +119,7 @@ def columns(rows: SparseRows, start: int, end: int) -> SparseRows:
 
 
 def word_bags(rows: SparseRows) -> tuple[SparseRows, Int64[Tensor, " _"]]:
-    """Rows of words instead of rows of texts: the inverse of how `features.word_trigrams` writes them.
+    """Rows of words instead of rows of texts, the inverse of `features.word_trigrams`.
 
     Returns:
         (W, V − 1) the letter trigrams of each word, and (B + 1,) offsets: the words of text b are those from
@@ -125,7 +127,7 @@ def word_bags(rows: SparseRows) -> tuple[SparseRows, Int64[Tensor, " _"]]:
     """
     words, offsets = word_rows(rows, 1)
     unmarked = rows.indices[rows.indices != 0] - 1
-    ends = words.offsets - torch.arange(len(words) + 1, device=offsets.device)  # each word loses its mark
+    ends = words.offsets - torch.arange(len(words) + 1, device=offsets.device)  # without the mark of each word
     return SparseRows(unmarked, ends, None, rows.width - 1), offsets
 
 
@@ -146,5 +148,5 @@ def word_rows(rows: SparseRows, words: int) -> tuple[SparseRows, Int64[Tensor, "
 
 
 def _before(chosen: Bool[Tensor, " K"]) -> Int64[Tensor, " _"]:
-    """(K + 1,) how many entries are chosen before each, and in all."""
+    """(K + 1,) number of chosen entries before each entry, and of all."""
     return torch.cat([torch.zeros(1, dtype=torch.int64, device=chosen.device), chosen.cumsum(0)])

@@ -1,4 +1,4 @@
-"""Two texts as one sequence, for encoders that read both at once.
+"""Two texts as one sequence, for cross-encoders.
 
 Shape letters: B pairs, K tokens of the joined pairs.
 """
@@ -20,22 +20,22 @@ class JoinedPairs:
 
     rows: SparseRows
     second: Bool[Tensor, " K"]
-    """(K,) which tokens are of the second text."""
+    """(K,) which tokens belong to the second text."""
     bounds: Int64[Tensor, " _"]
-    """(2 B + 1,) where the first text of each pair begins, and the second, and the end."""
+    """(2 B + 1,) start of the first and of the second text of each pair, and the end."""
 
 
 def join(left: SparseRows, right: SparseRows, *, begins: int, between: Sequence[int]) -> JoinedPairs:
-    """Each left text with its right one, in an order that does not depend on which is left.
+    """Join each left text with its right one, in an order that is the same if the sides are exchanged.
 
     The longer text comes first; of two that are equally long, the one whose first differing token has the higher
-    number. So a model that tells first from second still gives one score to a pair, at the price of one reading.
+    number. So a model that depends on the order still gives a symmetric score, with one forward pass.
 
     Args:
         left: B sequences.
         right: B sequences.
-        begins: how many tokens begin a text; the second text goes without them.
-        between: tokens that are put before the second text.
+        begins: number of special tokens at the start of a text; they are left out of the second text.
+        between: tokens that are inserted before the second text.
     """
     size, device = len(left), left.indices.device
     both = torch.cat([left.indices, right.indices, torch.tensor(between, dtype=torch.int64, device=device)])
@@ -44,7 +44,7 @@ def join(left: SparseRows, right: SparseRows, *, begins: int, between: Sequence[
     one, other = torch.arange(size, device=device), torch.arange(size, 2 * size, device=device)
     swap = _comes_later(left, right)
     first, second = torch.where(swap, other, one), torch.where(swap, one, other)
-    # Three pieces for each pair: the first text, what is between, the second text without its beginning.
+    # Three pieces for each pair: the first text, the tokens between, the second text without its special tokens.
     begin = torch.stack([starts[first], torch.full_like(one, len(both) - len(between)), starts[second] + begins], 1)
     length = torch.stack([lengths[first], torch.full_like(one, len(between)), lengths[second] - begins], 1)
     ends = length.flatten().cumsum(0)

@@ -15,7 +15,7 @@ from twicetold.layers.two_tower import TwoTower
 class LinearMap(TwoTower):
     """Base of the linear families: cosine of L x and L x'. A text without a known column has a zero embedding.
 
-    Columns begin as random directions, so that two texts are about as alike as the columns that they share.
+    Columns are initialised as random directions, so that the similarity of two texts is about that of their columns.
 
     Args:
         width: D, number of columns of the features.
@@ -29,9 +29,9 @@ class LinearMap(TwoTower):
         self.weight = nn.Parameter(torch.randn(width, hidden) * deviation)  # L transposed, (D, E)
 
     def encode(self, features: SparseRows) -> Encoding:
-        """Embed: the weighted sum of the columns that a text has."""
+        """Embed: the weighted sum of the columns of each text."""
         return Encoding(product(features, self.weight))
 
     def linear_maps(self) -> tuple[Float[Tensor, "D E"], Float[Tensor, "D E"]]:
-        """(D, E) what each column adds to an embedding, the same for queries and documents."""
+        """(D, E) contribution of each column to an embedding, the same for queries and documents."""
         return self.weight, self.weight

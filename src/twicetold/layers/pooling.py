@@ -1,4 +1,4 @@
-"""From the states of a text's tokens to one vector.
+"""Pooling of the states of a text's tokens to one vector.
 
 Attention: Lin et al., A Structured Self-attentive Sentence Embedding, ICLR 2017 (arXiv:1703.03130), with one head.
 
@@ -17,10 +17,10 @@ class Pooling(nn.Module):
     """One vector for each text; zeros for a text without tokens.
 
     Args:
-        how: `mean` and `max` over a text's states; `last`: the state after the last token, where each direction ends;
+        how: `mean` and `max` over a text's states; `last`: the last state of each direction;
             `attention`: a mean with learnt weights.
         size: H, dimensions of a state.
-        bidirectional: the second half of each state was read from the text's end.
+        bidirectional: the second half of each state is of the backward direction.
 
     Raises:
         ValueError: if `how` is none of these.
@@ -37,7 +37,7 @@ class Pooling(nn.Module):
 
     def forward(self, states: Float[Tensor, "K H"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "B H"]:
         """(B, H) from (K, H) and (B + 1,) offsets."""
-        states = states.float()  # sums in full precision, whatever the states came in
+        states = states.float()  # sums in full precision
         match self.how:
             case "mean":
                 return _sums(states, offsets) / offsets.diff().clamp(min=1)[:, None]
@@ -51,33 +51,30 @@ class Pooling(nn.Module):
     def _ends(self, states: Float[Tensor, "K H"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "B H"]:
         first, last = offsets[:-1], offsets[1:] - 1
         empty = (first > last)[:, None]
-        padded = torch.cat([states, states.new_zeros(1, states.shape[1])])  # so that there is a row to take
+        padded = torch.cat([states, states.new_zeros(1, states.shape[1])])  # at least one row
         forwards = padded.index_select(0, last.clamp(min=0))[:, : self.backward_from]
         backwards = padded.index_select(0, first)[:, self.backward_from :]
         return torch.cat([forwards, backwards], 1).masked_fill(empty, 0)
 
 
-def _texts(offsets: Int64[Tensor, " _"]) -> Int64[Tensor, " K"]:
-    """(K,) which text each token belongs to."""
-    return torch.repeat_interleave(torch.arange(len(offsets) - 1, device=offsets.device), offsets.diff())
-
-
 def _sums(states: Float[Tensor, "K H"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "B H"]:
     """The sum of each text's states."""
-    return states.new_zeros(len(offsets) - 1, states.shape[1]).index_add(0, _texts(offsets), states)
+    return states.new_zeros(len(offsets) - 1, states.shape[1]).index_add(
+        0, torch.repeat_interleave(offsets.diff()), states
+    )
 
 
 def _softmax(scores: Float[Tensor, "K 1"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "K 1"]:
     """Weights that add up to 1 within each text."""
     every = torch.arange(len(scores), device=scores.device)
     highest = embedding_bag(every, scores.detach(), offsets, mode="max", include_last_offset=True)
-    text = _texts(offsets)
+    text = torch.repeat_interleave(offsets.diff())
     powers = (scores - highest.index_select(0, text)).exp()
     return powers / _sums(powers, offsets).index_select(0, text)
 
 
-def unit(vectors: Float[Tensor, "B H"]) -> Float[Tensor, "B H"]:
-    """Vectors of length 1; a zero vector stays zero, and its gradient stays small."""
-    lengths = vectors.norm(dim=1, keepdim=True)
+def unit(vectors: Float[Tensor, "... H"]) -> Float[Tensor, "... H"]:
+    """Vectors divided by their length; a zero vector stays zero, and its gradient stays small."""
+    lengths = vectors.norm(dim=-1, keepdim=True)
     scaled: Tensor = vectors / lengths.where(lengths > 0, 1)
     return scaled

@@ -1,7 +1,7 @@
 """Layers over token sequences of any length: embedding, LSTM, convolution.
 
-A batch is its K tokens one after another, and `offsets`, which say where each text begins; every layer maps (K, ·) to
-(K, ·). Where a layer has to pad, it does so out of sight: no text sees its neighbours, and no pooling sees padding.
+A batch is its K tokens, concatenated, and the `offsets` at which each text begins; every layer maps (K, ·) to (K, ·).
+Padding stays inside a layer: a text's result does not depend on its neighbours.
 
 Shape letters: B texts, K tokens of a batch, T tokens of the longest text, V tokens of the vocabulary, E embedding and H
 hidden dimensions.
@@ -18,18 +18,18 @@ from torch.nn.functional import dropout
 
 from twicetold.encoding import UNKNOWN_TOKEN, SparseRows
 
-GROUP = 64  # texts that are read side by side: many enough for matrix products, few enough to be alike
+GROUP = 64  # texts that are computed together; small, so that their lengths are similar
 
 
 class TokenEmbedding(nn.Module):
     """A vector for each token.
 
     Args:
-        width: V, numbers of tokens, the one of unknown tokens included.
+        width: V, number of token ids, with that of unknown tokens.
         size: E, dimensions of a vector.
         dropout: share of the entries that are zeroed in training.
-        vectors: (V, E) pretrained ones to begin with; rows of zeros stand for tokens that have none.
-        frozen: keep the vectors as they begin.
+        vectors: (V, E) pretrained initial vectors; rows of zeros for tokens without one.
+        frozen: do not train the vectors.
 
     Raises:
         ValueError: if the pretrained vectors have another shape.
@@ -65,12 +65,12 @@ class TokenEmbedding(nn.Module):
 
 
 class RaggedLstm(nn.Module):
-    """One LSTM layer; in the second direction, each text is read from its own end.
+    """One LSTM layer, optionally bidirectional.
 
     Args:
         size: E, dimensions of a token's vector.
         hidden: H, of a state, per direction.
-        bidirectional: read both ways, and join the two states of a token.
+        bidirectional: concatenate the states of both directions.
     """
 
     def __init__(self, size: int, hidden: int, *, bidirectional: bool = False) -> None:
@@ -80,12 +80,12 @@ class RaggedLstm(nn.Module):
         self.size = 2 * hidden if bidirectional else hidden
 
     def forward(self, values: Float[Tensor, "K E"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "K H"]:
-        """The state after each token; (K, 2 H) if bidirectional, onwards first."""
+        """The state after each token; (K, 2 H) if bidirectional, forward direction first."""
         states = _read(self.onwards, values, offsets)
         if self.backwards is None:
             return states
         mirror = torch.repeat_interleave(offsets[:-1] + offsets[1:] - 1, offsets.diff())
-        mirror -= torch.arange(len(mirror), device=mirror.device)  # the place of each token, counted from the end
+        mirror -= torch.arange(len(mirror), device=mirror.device)  # the position of each token in the reversed text
         from_end = _read(self.backwards, values.index_select(0, mirror), offsets)
         return torch.cat([states, from_end.index_select(0, mirror)], 1)
 
@@ -93,11 +93,11 @@ class RaggedLstm(nn.Module):
 def _read(lstm: nn.LSTM, values: Float[Tensor, "K E"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "K H"]:
     """The states after all tokens.
 
-    Texts are read in groups of like length, each padded at the end to its longest, whose surplus states nobody reads.
-    On CPU that is faster than a `PackedSequence`, for which PyTorch neither has a fused layer nor a gradient that is
-    linear in the length.
+    Texts are processed in groups of similar length, each padded at the end to its longest; the states of the padding
+    are dropped. On CPU this is faster than a `PackedSequence`, for which PyTorch has neither a fused layer nor a
+    gradient that is linear in the length.
     """
-    if not len(values):  # nothing to read; the sum of nothing still links to the graph
+    if not len(values):  # no token; the empty sum keeps the result in the graph
         return values.new_zeros(0, lstm.hidden_size) + values.sum()
     and_padding = torch.cat([values, values.new_zeros(1, values.shape[1])]).to(lstm.get_parameter("weight_ih_l0").dtype)
     states, places = [], []
@@ -113,7 +113,7 @@ def _read(lstm: nn.LSTM, values: Float[Tensor, "K E"], offsets: Int64[Tensor, " 
 
 
 def _precision_for_lstm(device: torch.device) -> torch.autocast:
-    """The autocast in force, switched off on a CPU without an LSTM in bf16: there, the LSTM computes in 32 bits."""
+    """The current autocast, disabled on a CPU without an LSTM in bf16: there, the LSTM computes in 32 bits."""
     enabled = torch.is_autocast_enabled(device.type)
     in_bf16 = enabled and torch.get_autocast_dtype(device.type) == torch.bfloat16
     if device.type == "cpu" and in_bf16 and not _cpu_has_bf16_lstm():
@@ -123,10 +123,10 @@ def _precision_for_lstm(device: torch.device) -> torch.autocast:
 
 @cache
 def _cpu_has_bf16_lstm() -> bool:
-    """Whether oneDNN computes an LSTM and its gradient in bf16 on this processor, found by a try.
+    """Whether oneDNN computes an LSTM and its gradient in bf16 on this processor, found by running one.
 
     It does with AVX-512; with AVX2 alone it raises (oneDNN, "RNN primitive": bf16 needs AVX-512). PyTorch's own checks
-    look at the processor and not at what oneDNN was told to use (`ONEDNN_MAX_CPU_ISA`).
+    look at the processor and ignore the setting of oneDNN (`ONEDNN_MAX_CPU_ISA`).
     """
     with torch.random.fork_rng(devices=[]), torch.inference_mode(False), torch.enable_grad():
         lstm = nn.LSTM(8, 8)
@@ -140,15 +140,15 @@ def _cpu_has_bf16_lstm() -> bool:
 
 
 class RaggedConvolution(nn.Module):
-    """Convolution over windows of an odd number of tokens, each centred on a token; zeros beyond the text's ends.
+    """Convolution over windows centred on each token, with zeros beyond the text's ends.
 
     Args:
         size: E, dimensions of a token's vector.
-        filters: H, of what comes out.
-        window: tokens.
+        filters: H, number of outputs.
+        window: size in tokens, an odd number.
 
     Raises:
-        ValueError: if the window has no centre.
+        ValueError: if the window is even or below 1.
     """
 
     def __init__(self, size: int, filters: int, *, window: int) -> None:
@@ -158,11 +158,11 @@ class RaggedConvolution(nn.Module):
         self.convolution = nn.Conv1d(size, filters, window)
 
     def forward(self, values: Float[Tensor, "K E"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "K H"]:
-        """What each token's window gives."""
-        # All texts on one line, with gaps between them that no window spans: one matrix product, whatever the lengths.
+        """The outputs for each token's window."""
+        # All texts concatenated, with gaps that no window spans, so that there is one matrix product.
         (window,) = self.convolution.kernel_size
         gap = window // 2
-        text = torch.repeat_interleave(torch.arange(len(offsets) - 1, device=values.device), offsets.diff())
+        text = torch.repeat_interleave(offsets.diff())
         centre = torch.arange(len(values), device=values.device) + (text + 1) * gap
         line = values.new_zeros(len(values) + len(offsets) * gap, values.shape[1]).index_copy(0, centre, values)
         if len(line) < window:  # an empty batch
@@ -172,11 +172,10 @@ class RaggedConvolution(nn.Module):
 
 
 def groups_of_like_length(offsets: Int64[Tensor, " _"], size: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """The texts that have tokens, shortest first, in groups of up to `size`.
+    """The non-empty texts, shortest first, in groups of up to `size`.
 
     Yields:
-        (texts,) which texts, and (texts, T) the place in the batch of each of their tokens; K, one too many, beyond a
-        text's end.
+        (texts,) numbers of the texts, and (texts, T) the place in the batch of each of their tokens; K for padding.
     """
     lengths, starts = offsets.diff(), offsets[:-1]
     order = lengths.argsort(stable=True)
@@ -187,12 +186,10 @@ def groups_of_like_length(offsets: Int64[Tensor, " _"], size: int) -> Iterator[t
 
 
 def padded(values: Shaped[Tensor, "K ..."], place: Int64[Tensor, "texts T"]) -> Shaped[Tensor, "texts T ..."]:
-    """(texts, T, ...) the values at the given places, zeros beyond a text's end."""
+    """(texts, T, ...) the values at the given places, zeros for padding."""
     return torch.cat([values, values.new_zeros(1, *values.shape[1:])])[place]
 
 
 def with_known_token(rows: SparseRows) -> Bool[Tensor, " B"]:
-    """(B,) which texts have a token that the vocabulary knows: the others are similar to nothing."""
-    known = (rows.indices != UNKNOWN_TOKEN).to(torch.int32)
-    counts = torch.zeros(len(rows), dtype=torch.int32, device=known.device).index_add_(0, rows.rows(), known)
-    return counts > 0
+    """(B,) which texts have a token of the vocabulary; the embedding of the others is zero."""
+    return rows.rows_with(rows.indices != UNKNOWN_TOKEN)

@@ -1,4 +1,4 @@
-"""Lexical scoring: the embedding of a text is its own sparse row, and nothing is learnt by gradient.
+"""Lexical scoring: the embedding of a text is its sparse feature row; nothing is trained by gradient.
 
 Shape letters: B pairs or texts, K stored entries of a batch, V columns.
 """
@@ -36,18 +36,18 @@ class SparseTower(nn.Module):
         return row_dots(queries, documents)
 
     def search_vectors(self, encoding: Encoding) -> tuple[SparseRows, SparseRows]:
-        """Sparse rows whose dot products are the scores: as queries, as documents."""
+        """Sparse rows whose dot products are the scores, as queries and as documents."""
         rows = sparse(encoding)
         return rows, rows
 
     def linear_maps(self) -> tuple[SparseRows, SparseRows]:
-        """(V, V) each column is a dimension of its own, as query and as document."""
+        """(V, V) contribution of each column, as query and as document: one dimension per column."""
         columns = identity(self.width)
         return self.search_vectors(Encoding(columns))
 
 
 def identity(width: int) -> SparseRows:
-    """(V, V) each column alone."""
+    """(V, V) identity matrix."""
     return SparseRows(torch.arange(width), torch.arange(width + 1), None, width)
 
 

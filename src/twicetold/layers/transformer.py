@@ -1,7 +1,7 @@
 """A pretrained transformer over a batch of token sequences of any length.
 
-A batch is its K tokens one after another, as in `sequence`. Texts are read in groups of like length, each padded to its
-longest behind a mask: no text sees its neighbours, and little is computed in vain.
+A batch is its K tokens, concatenated, as in `sequence`. Texts are processed in groups of similar length, each padded to
+its longest, with a mask, so that a text's result does not depend on its neighbours.
 
 Shape letters: B texts, K tokens of a batch, T tokens of the longest text of a group, H dimensions of a state.
 """
@@ -17,7 +17,7 @@ from twicetold import pretrained
 from twicetold.encoding import UNKNOWN_TOKEN, SparseRows
 from twicetold.layers.sequence import GROUP, groups_of_like_length, padded
 
-GROUP_GPU = 1024  # texts that are read side by side there
+GROUP_GPU = 1024  # texts that are processed together on a GPU
 
 
 class Transformer(nn.Module):
@@ -26,10 +26,10 @@ class Transformer(nn.Module):
     Args:
         architecture: its configuration, as JSON.
         unknown: the model's id of its unknown token, if it has one.
-        special: numbers of tokens that stand for no text.
-        begins: how many special tokens begin a text.
-        between: numbers of the tokens that stand before a second text, beyond those that end the first.
-        weights: where the pretrained weights are; None where saved ones will be loaded.
+        special: ids of special tokens.
+        begins: number of special tokens at the start of a text.
+        between: ids of the tokens before a second text, in addition to those at the end of the first.
+        weights: folder of the pretrained weights; None if saved ones will be loaded.
     """
 
     special: Tensor
@@ -47,7 +47,7 @@ class Transformer(nn.Module):
         super().__init__()
         self.model: Any = pretrained.build(architecture, weights)
         if getattr(self.model, "pooler", None) is not None:
-            self.model.pooler = None  # a layer of its first task, which nothing here reads
+            self.model.pooler = None  # not used here
         self.size: int = self.model.config.hidden_size
         self.longest: int = getattr(self.model.config, "max_position_embeddings", 1 << 30)
         self.tells_texts_apart: bool = getattr(self.model.config, "type_vocab_size", 0) > 1
@@ -60,11 +60,11 @@ class Transformer(nn.Module):
         """The last layer's state of each token.
 
         Args:
-            rows: numbers of tokens, from `features.model_tokens`.
-            second: which tokens are of the second of two joined texts.
+            rows: token ids, from `features.model_tokens`.
+            second: which tokens belong to the second of two joined texts.
 
         Raises:
-            ValueError: if a text is longer than the model can read.
+            ValueError: if a text is longer than the model's limit.
         """
         ids = torch.where(rows.indices == UNKNOWN_TOKEN, self.unknown, rows.indices - 1)
         states, places = [torch.zeros(0, self.size, device=ids.device)], [ids[:0]]
@@ -88,6 +88,5 @@ class Transformer(nn.Module):
         return torch.cat(states).index_select(0, back)
 
     def known(self, rows: SparseRows) -> Bool[Tensor, " B"]:
-        """(B,) which texts have a token that the model knows: the others are similar to nothing."""
-        known = (~torch.isin(rows.indices, self.special)).long()
-        return torch.zeros(len(rows), dtype=torch.int64, device=known.device).index_add_(0, rows.rows(), known) > 0
+        """(B,) which texts have a token of the model's vocabulary; the embedding of the others is zero."""
+        return rows.rows_with(~torch.isin(rows.indices, self.special))

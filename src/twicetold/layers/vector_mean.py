@@ -1,9 +1,9 @@
-"""The mean of a text's word vectors, without the directions that all texts share.
+"""The mean of a text's word vectors, without the principal directions of all texts.
 
     v = Σ_t x_t E[w_t]                     x_t: weight of token t, from the featuriser; 1 in a plain mean
     embedding = v − U Uᵀ v                 U: first right singular vectors of the train texts' means, if any
 
-Cosine takes no notice of a text's length, so the sum serves as well as the mean. With weights a / (a + p(w)) and one
+The cosine of sums is that of means. With weights a / (a + p(w)) and one
 direction this is smooth inverse frequency: Arora, Liang and Ma, A Simple but Tough-to-Beat Baseline for Sentence
 Embeddings, ICLR 2017, algorithm 1.
 
@@ -25,13 +25,13 @@ from twicetold.layers.two_tower import TwoTower
 
 
 class VectorMean(TwoTower):
-    """Base of the families that add up one vector per column; a text without a known column has the embedding 0.
+    """Base of the families that sum one vector per column; a text without a known column has the embedding 0.
 
     A subclass has `table`, (V, E), with zeros for unknown tokens.
 
     Args:
         embedding: E.
-        remove_components: R, how many shared directions are left out; 0 for a plain mean.
+        remove_components: R, number of shared directions to remove; 0 for a plain mean.
     """
 
     table: Tensor
@@ -50,12 +50,12 @@ class VectorMean(TwoTower):
         return product(features, self.table, but=UNKNOWN_TOKEN)
 
     def linear_maps(self) -> tuple[Float[Tensor, "V E"], Float[Tensor, "V E"]]:
-        """(V, E) what each column adds to an embedding, the same for queries and documents."""
+        """(V, E) contribution of each column to an embedding, the same for queries and documents."""
         columns = self._without_shared(self.table)
         return columns, columns
 
     def settle(self, texts: Iterable[SparseRows]) -> None:
-        """Find the directions that the train texts share: none if R is 0.
+        """Compute the R directions that the train texts share.
 
         Args:
             texts: the train texts, in batches.
@@ -70,7 +70,7 @@ class VectorMean(TwoTower):
         self.shared.copy_(torch.linalg.eigh(moments)[1].T[-len(self.shared) :])
 
     def _words(self, features: SparseRows) -> Int64[Tensor, " _"]:
-        """(B + 1,) where each text's words begin, counted in words."""
+        """(B + 1,) offsets of the texts, counted in words."""
         return features.offsets
 
     def _without_shared(self, vectors: Float[Tensor, "B E"]) -> Float[Tensor, "B E"]:
@@ -78,11 +78,11 @@ class VectorMean(TwoTower):
 
 
 class SkipGramVectors(VectorMean):
-    """Word vectors that the `skip_gram` objective trains: as centres from their columns, as contexts from a table.
+    """Word vectors for the `skip_gram` objective: centres are sums of columns, contexts are rows of a table.
 
     Args:
         width: V. The first C columns are words, of which number 0 is unknown; the others, if any, are parts of the word
-            that they follow.
+            before them.
         embedding: E, dimensions of a vector.
         remove_components: R, see `VectorMean`.
         counts: (C,) how often each word occurs in the train texts, from the featuriser.
@@ -92,16 +92,16 @@ class SkipGramVectors(VectorMean):
 
     def __init__(self, *, width: int, embedding: int, remove_components: int, counts: Int64[np.ndarray, " C"]) -> None:
         super().__init__(embedding=embedding, remove_components=remove_components)
-        # word2vec begins at uniform ±1/(2 E), and with contexts of zero, which give centres no gradient at first.
+        # word2vec starts from uniform ±1/(2 E), and from contexts of zero, which give centres no gradient at first.
         table = (torch.rand(width, embedding) - 0.5) / embedding
         table[UNKNOWN_TOKEN] = 0
         self.table = nn.Parameter(table)
         self.contexts = nn.Parameter((torch.rand(len(counts), embedding) - 0.5) / embedding)
-        # Not saved: the featuriser hands them over again.
+        # Not saved: the featuriser provides them again.
         self.register_buffer("counts", torch.from_numpy(np.asarray(counts, np.int64)), persistent=False)
 
     def encode(self, features: SparseRows) -> Encoding:
-        """Embed; in training also each word's vector and what the objective needs to know of it."""
+        """Embed; in training also return `WordsInContext`."""
         if not self.training:
             return super().encode(features)
         entries, offsets = word_rows(features, len(self.counts))

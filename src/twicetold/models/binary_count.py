@@ -1,4 +1,4 @@
-"""Binary counts: cosine of which words two texts contain, unweighted.
+"""Binary counts: cosine of the unweighted sets of words of two texts.
 
 The second baseline of louislung/DAE_RNN_News_Recommendation, on the denoising autoencoder's own input.
 """

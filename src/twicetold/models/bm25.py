@@ -1,7 +1,6 @@
-"""Symmetrised BM25: the mean of scoring the left text as query for the right one, and the other way round.
+"""Symmetrised BM25: the mean of the scores with the left text as query and with the right text as query.
 
-Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009. BM25 itself is not symmetric;
-"do these two say the same" is, hence the mean.
+Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009. BM25 itself is not symmetric.
 
 Shape letters: B texts, V words; feature rows are [query counts (V) | document impacts (V)].
 """
@@ -24,7 +23,7 @@ class SymmetricBm25(SparseTower):
         return Encoding(features)
 
     def search_vectors(self, encoding: Encoding) -> tuple[SparseRows, SparseRows]:
-        """⟨[tf | impact], ½ [impact | tf]⟩: swapping the halves of one side makes each count meet an impact."""
+        """⟨[tf | impact], ½ [impact | tf]⟩: with halves swapped, so that counts meet impacts."""
         rows = sparse(encoding)
         words = self.width // 2
         swapped = (rows.indices + words) % self.width

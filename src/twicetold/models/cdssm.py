@@ -3,12 +3,12 @@
 Shen et al., A Latent Semantic Model with Convolutional-Pooling Structure for Information Retrieval, CIKM 2014.
 
     f_t  counts of letter trigrams of word t
-    h_t = tanh(W_c [f_{t−1}; f_t; f_{t+1}] + b_c)     nothing beyond the ends of the text
+    h_t = tanh(W_c [f_{t−1}; f_t; f_{t+1}] + b_c)     zeros beyond the ends of the text
     v   = max_t h_t
     y   = tanh(W_s v + b_s)
 
-W_c is kept as one block of V rows for each place in the window, so a word's product with all of them is one sum of
-rows, and a window is the sum of its words' parts: nothing is as wide as 3 V.
+W_c is stored as one block of V rows for each place in the window. The product of a word with all blocks is one sum of
+rows, and a window is the sum of the parts of its words, so that no array is as wide as 3 V.
 
 Shape letters: B texts, W words of all texts, V letter trigrams, P places of a window, H units, E embedding dimensions.
 """
@@ -30,7 +30,7 @@ class Cdssm(TwoTower):
         window: P, how many neighbouring words a window has, an odd number.
         hidden: H, units of the convolution.
         embedding: E.
-        dropout: share of pooled units that a training step leaves out.
+        dropout: share of pooled units that are dropped in training.
 
     Raises:
         ValueError: if the window is even.
@@ -39,7 +39,7 @@ class Cdssm(TwoTower):
     def __init__(self, *, width: int, window: int, hidden: int, embedding: int, dropout: float) -> None:
         super().__init__()
         if window % 2 == 0:
-            raise ValueError(f"expected a window of an odd number of words, with one in its middle, got {window}")
+            raise ValueError(f"the window must be an odd number of words, got {window}")
         self.window = window
         self.convolution = HashingLayer(width - 1, window * hidden)
         self.bias = nn.Parameter(torch.zeros(hidden))

@@ -4,7 +4,7 @@ Okura, Tagami and Tajima, Article De-duplication Using Distributed Representatio
 as coded in louislung/DAE_RNN_News_Recommendation, with tied weights.
 
     x̃ ~ corrupt(x)                         a bag of words with some words masked
-    h  = f(x̃ W + b) − f(b)                 so that an empty text has h = 0: similar to nothing
+    h  = f(x̃ W + b) − f(b)                 so that an empty text has h = 0
     y  = g(h Wᵀ + c)                       reconstruction of the clean x; here only its logits
 
 Shape letters: B texts, V words, E embedding dimensions.
@@ -32,7 +32,7 @@ class DenoisingAutoencoder(TwoTower):
         hidden: E, embedding dimensions.
         activation: f, of the hidden layer.
         corruption: how the input is corrupted in training.
-        corruption_level: how much of it.
+        corruption_level: its strength, see `layers.corruption`.
         decay_when_encoding: encode (1 − level)·x, the expected value of masked input, outside training, as the
             reference does.
     """

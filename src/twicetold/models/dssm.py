@@ -1,4 +1,4 @@
-"""DSSM: word hashing and a few dense layers, trained to find the right text among others (objective `info_nce_dssm`).
+"""DSSM: word hashing and dense layers, trained with an in-batch softmax (objective `info_nce_dssm`).
 
 Huang et al., Learning Deep Structured Semantic Models for Web Search using Clickthrough Data, CIKM 2013.
 
@@ -10,6 +10,7 @@ Shape letters: B texts, V letter trigrams, E embedding dimensions.
 """
 
 from collections.abc import Sequence
+from typing import Unpack
 
 import torch
 from jaxtyping import Float
@@ -17,56 +18,34 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from twicetold.encoding import Encoding, Roles, SparseRows
-from twicetold.layers.hashing import Activation, HashingTower
+from twicetold.layers.hashing import HashingTower, TowerSettings
 from twicetold.layers.two_tower import TwoTower, both_roles
 
 
 class Dssm(TwoTower):
     """One tower for both texts, or one each.
 
-    With two towers a text has two embeddings, as a query and as a document. Whether two texts say the same does not
-    depend on which comes first, so the score is the mean of cos(query, document) over both directions.
+    With two towers a text has two embeddings, as a query and as a document. The score is the mean of
+    cos(query, document) over both directions, so that it is symmetric.
 
     Args:
         width: V, number of letter trigrams.
         hidden: units of the hidden layers.
         embedding: E.
         shared: one tower for both texts.
-        activation: after each layer.
-        batch_norm: normalise over the batch before each activation.
-        dropout: share of hidden units that a training step leaves out.
-        input_dropout: share of stored entries that a training step leaves out.
+        tower: settings of each tower, see `TowerSettings`.
     """
 
     def __init__(
-        self,
-        *,
-        width: int,
-        hidden: Sequence[int],
-        embedding: int,
-        shared: bool,
-        activation: Activation,
-        batch_norm: bool,
-        dropout: float,
-        input_dropout: float,
+        self, *, width: int, hidden: Sequence[int], embedding: int, shared: bool, **tower: Unpack[TowerSettings]
     ) -> None:
         super().__init__()
-
-        def tower() -> HashingTower:
-            return HashingTower(
-                width,
-                sizes=[*hidden, embedding],
-                activation=activation,
-                batch_norm=batch_norm,
-                dropout=dropout,
-                input_dropout=input_dropout,
-            )
-
-        self.query = tower()
-        self.document = None if shared else tower()
+        sizes = [*hidden, embedding]
+        self.query = HashingTower(width, sizes=sizes, **tower)
+        self.document = None if shared else HashingTower(width, sizes=sizes, **tower)
 
     def encode(self, features: SparseRows) -> Encoding:
-        """Embed: (B, E), or with two towers (B, 2E); then, in training, the towers' own `Roles` as well."""
+        """Embed: (B, E), or (B, 2E) with two towers; in training, these also return `Roles`."""
         query: Tensor = self.query(features)
         if self.document is None:
             return Encoding(query)

@@ -1,13 +1,13 @@
-"""Dual encoder: one network reads queries, another reads documents, and a dot product compares them.
+"""Dual encoder: one network for queries, another for documents, compared by dot product.
 
 Karpukhin et al., Dense Passage Retrieval for Open-Domain Question Answering, EMNLP 2020, section 3.1, with an LSTM or a
-mean over word vectors, learnt from scratch, where the paper has two pretrained transformers. Its training is in other
-parts: `info_nce_dpr` (section 3.2) on triplets whose negatives BM25 ranks high.
+mean over word vectors, trained from scratch, in place of the paper's two pretrained transformers. It is trained with
+`info_nce_dpr` (section 3.2) on triplets with hard negatives from BM25.
 
-    x_t = E[w_t]                           a vector for each token, of either role its own
+    x_t = E[w_t]                           a vector for each token, one per role
     h_t = LSTM(x_t, h_t−1)                 or x_t itself
     q, d = LayerNorm(W · mean_t h_t)       the two towers
-    s = q · d                              of both directions the mean (modules.dual)
+    s = q · d                              mean over both directions (layers.dual)
 
 Shape letters: B texts, K tokens of a batch, V tokens of the vocabulary, E embedding dimensions.
 """
@@ -45,7 +45,7 @@ class DualEncoder(DualTower):
 
 
 class TokenTower(nn.Module):
-    """Tokens to one vector; the settings are those of `DualEncoder`."""
+    """One of the two networks; settings as for `DualEncoder`."""
 
     def __init__(self, width: int, *, words: int, hidden: int | None, embedding: int, dropout: float) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""FILM: a low-rank linear map of TF-IDF rows, learnt from triplets on the Stiefel manifold (optimizer `film`).
+"""FILM: a low-rank linear map of TF-IDF rows, trained on triplets on the Stiefel manifold (optimizer `film`).
 
 Tang and Aw, "FILM: A Fast, Interpretable, and Low-rank Metric Learning Approach for Sentence Matching",
 arXiv:2010.05523; after Liu et al., "Fast and Low-rank Supervised Metric Learning" (FLRML).
@@ -7,9 +7,8 @@ arXiv:2010.05523; after Liu et al., "Fast and Low-rank Supervised Metric Learnin
     L = √S Pᵀ Σ⁻¹ Uᵀ                       P on the Stiefel manifold, S diagonal
     y = L x,  score = cos(y, y')
 
-The model is the map alone. What is minimised is the objective `triplet_film`; how, is the solver's business
-(`solvers/film.py`). Any optimizer that works by gradient can learn the same map, without the restriction to the
-leading r directions: `model=film optimizer=adam`.
+This module is the map only. The objective `triplet_film` is minimised by a solver (`solvers/film.py`). Gradient descent
+can train the same map, without the restriction to the leading r directions: `model=film optimizer=adam`.
 """
 
 from twicetold.layers.linear_map import LinearMap

@@ -1,18 +1,18 @@
-"""Deep metric learning on a frozen transformer: a text's token vectors are an image, and convolutions embed it.
+"""Deep metric learning on a frozen transformer: convolutions embed the matrix of token vectors like an image.
 
 FILM: A Fast, Interpretable, and Low-rank Metric Learning Approach for Sentence Matching (arXiv:2010.05523), section
 3.4: token vectors from BERT, three convolutions with 2 x 2 max-pooling and a fourth one, ReLU between two layers, one
-network for anchor, positive and negative. The sizes are those of the network that it follows, Hoffer and Ailon, Deep
-Metric Learning Using Triplet Network (arXiv:1412.6622), section 3.3.
+network for anchor, positive and negative. Layer sizes are those of Hoffer and Ailon, Deep Metric Learning Using
+Triplet Network (arXiv:1412.6622), section 3.3.
 
     x = Transformer(w)                     (T, H), never trained
     x ← max-pool(ReLU(conv_i(x)))          i = 1, 2, 3: tokens times dimensions, halved in both directions
-    v = mean over places of conv_4(x)      texts differ in length, where the images of the source do not
-    embedding = v / ‖v‖                    zero for a text without a known token: similar to nothing
+    v = mean over places of conv_4(x)      texts differ in length, unlike the images of the source
+    embedding = v / ‖v‖                    zero for a text without a known token
 
-The paper does not say how a row of H numbers lies in the image. Neighbouring dimensions of a transformer mean nothing
-to each other, so `channels` says into how many channels the row is folded: 1 is a plane of T x H, as a picture in grey;
-H is a line of T places with H channels each, convolutions over tokens alone.
+The paper does not say how a row of H numbers is placed in the image. As neighbouring dimensions of a transformer are
+unrelated, `channels` sets into how many channels the row is folded: 1 gives a T x H image with one channel, H gives T
+places with H channels each, that is convolutions over tokens only.
 
 Shape letters: B texts, N texts of a group, K tokens of a batch, T tokens of the longest text of a group, H dimensions
 of a token's vector, C channels, W = H/C, F filters, E embedding dimensions.
@@ -34,14 +34,14 @@ from twicetold.layers.two_tower import TwoTower
 
 
 class FilmBert(TwoTower):
-    """Convolutions over the vectors of a transformer that stays as it is.
+    """Convolutions over the vectors of a frozen transformer.
 
     Args:
-        width: how many numbers of tokens there are.
-        transformer: settings of `modules.transformer.Transformer`, from the featuriser.
+        width: number of token ids.
+        transformer: settings of `layers.transformer.Transformer`, from the featuriser.
         channels: C, into which a token's vector is folded; 1 to H.
         filters: feature maps of the four convolutions; the last one's are E.
-        windows: their sizes.
+        windows: sizes of their windows.
 
     Raises:
         ValueError: if there are not four convolutions, or the channels do not divide H.
@@ -62,7 +62,7 @@ class FilmBert(TwoTower):
         size = self.frozen.size
         if len(filters) != 4 or len(windows) != 4:
             raise ValueError(
-                f"there are four convolutions; got {len(filters)} numbers of filters, {len(windows)} windows"
+                f"expected four convolutions, got {len(filters)} numbers of filters, {len(windows)} windows"
             )
         if channels < 1 or size % channels:
             raise ValueError(f"a token's vector has {size} dimensions, which {channels} channels do not divide")
@@ -75,19 +75,19 @@ class FilmBert(TwoTower):
         )
 
     def train(self, mode: bool = True) -> "FilmBert":
-        """Training mode for the convolutions; the transformer never drops anything out."""
+        """Training mode for the convolutions only: the transformer never applies dropout."""
         super().train(mode)
         self.frozen.eval()
         return self
 
     @torch.no_grad()
     def token_vectors(self, features: SparseRows) -> Float[Tensor, "K H"]:
-        """(K, H) float16: what the transformer makes of each token."""
+        """(K, H) float16 state of each token."""
         states: Tensor = self.frozen(features)
         return states.half()
 
     def encode(self, features: SparseRows) -> Encoding:
-        """Embed: (B, E), of length 1; the transformer runs only if the tokens come without vectors."""
+        """Embed: (B, E), of length 1; the transformer runs only if `features` has no token vectors."""
         vectors = self.token_vectors(features) if features.values is None else features.values  # (K,) -> (K, H)
         image = vectors.float().view(len(vectors), self.channels, -1)  # (K, H) -> (K, C, H/C)
         order, pooled = [], []
@@ -101,7 +101,7 @@ class FilmBert(TwoTower):
         return Encoding(unit(embedding) * self.frozen.known(features)[:, None])
 
     def _convolved(self, image: Float[Tensor, "N C T W"], lengths: Int64[Tensor, " N"]) -> Float[Tensor, "N E"]:
-        """The four convolutions; what lies beyond a text's end is zero before each of them."""
+        """The four convolutions; places beyond a text's end are zero before each of them."""
         for convolve in self.convolve[:-1]:
             image = convolve(image).relu() * _inside(image, lengths)
             image = max_pool2d(image, 2, ceil_mode=True)  # (N, C, T, W) -> (N, F, T/2, W/2)
@@ -112,7 +112,7 @@ class FilmBert(TwoTower):
 
 
 def _same(inputs: int, outputs: int, window: tuple[int, int]) -> nn.Module:
-    """A convolution that leaves height and width as they are, with zeros beyond the edges."""
+    """A convolution that keeps height and width, with zeros beyond the edges."""
     (above, below), (before, behind) = (((size - 1) // 2, size // 2) for size in window)
     return nn.Sequential(nn.ZeroPad2d((before, behind, above, below)), nn.Conv2d(inputs, outputs, window))
 

@@ -1,8 +1,8 @@
-"""Mean of pretrained word vectors, by cosine: what words mean on average, without their order. Nothing is trained.
+"""Mean of pretrained word vectors, compared by cosine. Nothing is trained.
 
-Pennington, Socher and Manning, GloVe: Global Vectors for Word Representation, EMNLP 2014; as a reference row for text
-similarity in Tang and Aw, FILM: A Fast, Interpretable, and Low-rank Metric Learning Approach for Sentence Matching,
-2020 (arXiv:2010.05523), and in many other tables. With the featuriser's `sif_a` and `remove_components` of 1 it is the
+Pennington, Socher and Manning, GloVe: Global Vectors for Word Representation, EMNLP 2014; used as a
+baseline in Tang and Aw, FILM: A Fast, Interpretable, and Low-rank Metric Learning Approach for Sentence Matching,
+2020 (arXiv:2010.05523), and elsewhere. With the featuriser's `sif_a` and `remove_components` of 1 it is the
 baseline of Arora, Liang and Ma, ICLR 2017.
 
 Shape letters: V tokens of the vocabulary, E dimensions.
@@ -19,13 +19,13 @@ from twicetold.layers.vector_mean import VectorMean
 
 
 class GloveMean(VectorMean):
-    """Pretrained vectors, added up; words that have none count for nothing.
+    """Sum of pretrained vectors; words without a vector are ignored.
 
     Args:
         width: V, numbers of tokens.
         embedding: E, dimensions of the pretrained vectors.
-        remove_components: how many directions that all train texts share are left out; 0 for a plain mean.
-        vectors: (V, E) from the featuriser; None only where a trained model is loaded, which has them already.
+        remove_components: how many directions that all train texts share are removed; 0 for a plain mean.
+        vectors: (V, E) from the featuriser; None only where a trained model, which contains them, is loaded.
 
     Raises:
         ValueError: if the vectors have another shape.

@@ -1,12 +1,12 @@
-"""ICT: a retriever that learns without labels to find the text that a sentence was taken from.
+"""ICT: a retriever trained without labels to find the text that a sentence was taken from.
 
 The retriever of ORQA, pretrained by the inverse cloze task: Lee, Chang and Toutanova, Latent Retrieval for Weakly
-Supervised Open Domain Question Answering, ACL 2019, sections 3 and 4. A cloze test asks for what is missing in a text;
-this asks for the text that lacks it (examples `inverse_cloze`, objective `info_nce_dpr`). Where the paper has two
-transformers, here is the sum of vectors of words, word pairs and letter trigrams.
+Supervised Open Domain Question Answering, ACL 2019, sections 3 and 4. The query is a sentence, the document is the rest
+of its text (examples `inverse_cloze`, objective `info_nce_dpr`). In place of the paper's two transformers, each tower
+is a sum of vectors of words, word pairs and letter trigrams.
 
     q = LayerNorm(Σ_c x_c Q[c]),  d = LayerNorm(Σ_c x_c D[c])      x_c: how often the text has column c
-    s = q · d                                                      of both directions the mean (modules.dual)
+    s = q · d                                                      mean over both directions (layers.dual)
 
 Shape letters: B texts, V feature columns, E embedding dimensions.
 """

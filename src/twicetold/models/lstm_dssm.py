@@ -1,4 +1,4 @@
-"""LSTM-DSSM: word hashing of each word, read by an LSTM; the last state is the embedding.
+"""LSTM-DSSM: word hashing of each word and an LSTM; the last state is the embedding.
 
 Palangi et al., Semantic Modelling with Long-Short-Term Memory for Information Retrieval, arXiv:1412.6629, 2014.
 
@@ -22,9 +22,9 @@ class LstmDssm(TwoTower):
 
     Args:
         width: number of feature columns, of `word_trigrams`.
-        hidden: H, units that a word is hashed into.
+        hidden: H, hashed units of a word.
         embedding: E, cells of the LSTM.
-        dropout: share of hashed units that a training step leaves out.
+        dropout: share of hashed units that are dropped in training.
     """
 
     def __init__(self, *, width: int, hidden: int, embedding: int, dropout: float) -> None:

@@ -1,4 +1,4 @@
-"""M-FILM: the map of FILM, learnt from one batch of triplets after another (optimizer `mfilm`).
+"""M-FILM: the map of FILM, trained on batches of triplets (optimizer `mfilm`).
 
 Tang and Aw, "FILM: A Fast, Interpretable, and Low-rank Metric Learning Approach for Sentence Matching",
 arXiv:2010.05523, section 3.3, step 3; the steps are those of M-FLRML (`solvers/mfilm.py`).

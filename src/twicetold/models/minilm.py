@@ -1,14 +1,14 @@
 """MiniLM: a small pretrained transformer embeds each text alone; cosine.
 
 Wang et al., MiniLM: Deep Self-Attention Distillation, NeurIPS 2020 (arXiv:2002.10957); as a bi-encoder with the mean
-over tokens: Reimers and Gurevych, Sentence-BERT, EMNLP 2019 (arXiv:1908.10084). Any other encoder in the format of
-`transformers` does as well, features.model names it.
+over tokens: Reimers and Gurevych, Sentence-BERT, EMNLP 2019 (arXiv:1908.10084). features.model can name any other
+encoder in the format of `transformers`.
 
-    h_t = Transformer(w)_t                 [CLS] and [SEP] are tokens like any other
+    h_t = Transformer(w)_t                 [CLS] and [SEP] included
     v   = Σ_t h_t / T
-    embedding = v / ‖v‖                    zero for a text without a known token: similar to nothing
+    embedding = v / ‖v‖                    zero for a text without a known token
 
-Without an objective nothing is trained: the pretrained weights are used as they are.
+Without an objective nothing is trained.
 
 Shape letters: B texts, K tokens of a batch, H dimensions.
 """
@@ -26,8 +26,8 @@ class MiniLm(TwoTower):
     """One transformer for both texts.
 
     Args:
-        width: how many numbers of tokens there are.
-        transformer: settings of `modules.transformer.Transformer`, from the featuriser.
+        width: number of token ids.
+        transformer: settings of `layers.transformer.Transformer`, from the featuriser.
     """
 
     def __init__(self, *, width: int, transformer: Mapping[str, Any]) -> None:

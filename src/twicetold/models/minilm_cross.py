@@ -1,14 +1,14 @@
-"""MiniLM as a cross-encoder: both texts in one sequence, every word of one is read beside every word of the other.
+"""MiniLM as a cross-encoder: both texts in one sequence, with attention between all their words.
 
 Devlin et al., BERT, NAACL 2019 (arXiv:1810.04805), section 4.1: [CLS] one [SEP] other [SEP], and a linear layer on the
-state of [CLS]. Beside it stands the cosine of the two texts' mean states in the joint reading. The layer begins at
-zero, so training starts from "how alike do they read" instead of from nothing.
+state of [CLS]. The cosine of the two texts' mean states is added. The linear layer is initialised to zero, so training
+starts from the cosine.
 
     h = Transformer([CLS] one [SEP] other [SEP])
-    s = a · cos(mean h of one, mean h of other) + w · h_[CLS] + b         log-odds of "says the same"
+    s = a · cos(mean h of one, mean h of other) + w · h_[CLS] + b         log-odds of a duplicate
 
-Which text comes first follows from the texts alone, so the score does not depend on which one is left. There is no
-vector for a text: pairs only, no search. A classifier, where `minilm` with the same weights is a metric.
+The order of the two texts depends only on the texts, so the score is symmetric. A single text has no vector: the model
+scores pairs and cannot search.
 
 Shape letters: B texts or pairs, K tokens of a batch, H dimensions.
 """
@@ -31,8 +31,8 @@ class MiniLmCross(nn.Module):
     """One transformer for both texts at once.
 
     Args:
-        width: how many numbers of tokens there are.
-        transformer: settings of `modules.transformer.Transformer`, from the featuriser.
+        width: number of token ids.
+        transformer: settings of `layers.transformer.Transformer`, from the featuriser.
         scale: a at the start of training.
     """
 
@@ -47,11 +47,11 @@ class MiniLmCross(nn.Module):
         nn.init.zeros_(self.head.bias)
 
     def encode(self, features: SparseRows) -> Encoding:
-        """The tokens themselves: a text is read only together with another."""
+        """The tokens themselves: the network needs both texts."""
         return Encoding(features)
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
-        """(B,) log-odds that each pair says the same; 0, undecided, where a text has no known word."""
+        """(B,) log-odds that each pair is a duplicate; 0 where a text has no known word."""
         one, other = left.embedding, right.embedding
         assert isinstance(one, SparseRows)
         assert isinstance(other, SparseRows)

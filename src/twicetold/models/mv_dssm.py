@@ -1,7 +1,7 @@
-"""Multi-view DSSM: a tower with weights of its own for each view, each trained by its own softmax (`info_nce_dssm`).
+"""Multi-view DSSM: a separate tower for each view, each trained with its own softmax (`info_nce_dssm`).
 
 Elkahky, Song and He, A Multi-View Deep Learning Approach for Cross Domain User Modeling in Recommendation Systems,
-WWW 2015. There each view is another kind of item; here each is another way to look at both texts.
+WWW 2015. There each view is a kind of item; here each is a set of features of both texts.
 
     y_m = tower_m(x_m)                      view m of a text
     R(Q, D) = 1/M Σ_m cos(y_m of Q, y_m of D)
@@ -11,6 +11,7 @@ Shape letters: B texts, M views, E embedding dimensions of each.
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Unpack
 
 import torch
 from jaxtyping import Float
@@ -18,22 +19,19 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from twicetold.encoding import Encoding, Roles, SparseRows
-from twicetold.layers.hashing import Activation, HashingTower, columns
+from twicetold.layers.hashing import HashingTower, TowerSettings, columns
 from twicetold.layers.two_tower import TwoTower, dense
 
 
 class MultiViewDssm(TwoTower):
-    """As many towers as views.
+    """One tower for each view.
 
     Args:
         width: number of feature columns.
         bounds: view m has the columns from `bounds[m]` to `bounds[m + 1]`.
         hidden: units of the hidden layers of each tower.
         embedding: E.
-        activation: after each layer.
-        batch_norm: normalise over the batch before each activation.
-        dropout: share of hidden units that a training step leaves out.
-        input_dropout: share of stored entries that a training step leaves out.
+        tower: settings of each tower, see `TowerSettings`.
 
     Raises:
         ValueError: if the bounds do not cover the columns.
@@ -46,25 +44,14 @@ class MultiViewDssm(TwoTower):
         bounds: Sequence[int],
         hidden: Sequence[int],
         embedding: int,
-        activation: Activation,
-        batch_norm: bool,
-        dropout: float,
-        input_dropout: float,
+        **tower: Unpack[TowerSettings],
     ) -> None:
         super().__init__()
         if len(bounds) < 2 or bounds[0] != 0 or bounds[-1] != width:
             raise ValueError(f"expected bounds of views from 0 to {width}, the number of columns, got {list(bounds)}")
         self.bounds = tuple(pairwise(bounds))
         self.towers = nn.ModuleList(
-            HashingTower(
-                end - start,
-                sizes=[*hidden, embedding],
-                activation=activation,
-                batch_norm=batch_norm,
-                dropout=dropout,
-                input_dropout=input_dropout,
-            )
-            for start, end in self.bounds
+            HashingTower(end - start, sizes=[*hidden, embedding], **tower) for start, end in self.bounds
         )
 
     def encode(self, features: SparseRows) -> Encoding:
@@ -75,7 +62,7 @@ class MultiViewDssm(TwoTower):
         return Encoding(embedding, Roles(views, views) if self.training else None)
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
-        """(B,) mean over views of the cosine; a view that a text lacks counts as 0."""
+        """(B,) mean over views of the cosine; a view that is empty in a text counts as 0."""
         return (dense(left) * dense(right)).sum(1)
 
     def search_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:

@@ -1,4 +1,4 @@
-"""What every family offers: encode texts, score pairs.
+"""The interface of all families: encode texts, score pairs.
 
 Shape letters: B texts or pairs of a batch.
 """

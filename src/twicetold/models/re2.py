@@ -1,4 +1,4 @@
-"""RE2: two texts aligned word by word, twice over, and compared by what is left.
+"""RE2: repeated alignment of the words of two texts, and a network that compares the results.
 
 Yang, Zhang, Gao, Ji and Chen, Simple and Effective Text Matching with Richer Alignment Features, ACL 2019
 (arXiv:1908.00300). One block, for text a; b goes through the same with the roles exchanged:
@@ -8,22 +8,22 @@ Yang, Zhang, Gao, Ji and Chen, Simple and Effective Text Matching with Richer Al
     z' = Σ_j softmax_j(τ F(z) · F(z_j)) z_j                      over the words j of the other text
     o  = G([G₁([z; z']); G₂([z; z − z']); G₃([z; z ∘ z'])])      fusion
 
-"Richer" are the residual connections, through which each block sees the words as they were embedded:
+"Richer" are the residual connections, which pass the embedded words to each block:
 
     x₁ = e                                 embedded words
     x₂ = [e; o₁],  x_n = [e; (o_{n−1} + o_{n−2}) / √2]
 
-The last block's o is pooled by its maximum and its mean over each text, to u and v, and a network compares them. To
-the paper's network is added the cosine of the two texts' mean word vectors:
+The last block's o is pooled by maximum and mean over each text, to u and v, and a network compares them. The cosine of
+the two texts' mean word vectors is added to the paper's network:
 
-    s = a · cos(ē_left, ē_right) + H([u + v; |u − v|; u ∘ v])    log-odds of "says the same"
+    s = a · cos(ē_left, ē_right) + H([u + v; |u − v|; u ∘ v])    log-odds of a duplicate
 
-Unlike in the paper, the score does not depend on which text is left: H sees u + v where theirs has u and v. To a word
-that the other text has as well, a learnt vector is added (Brahma, REGMAPR, arXiv:1808.04343). The embedding of a word
-is the mean over the word and its letter n-grams, as in fastText, if the featuriser gives those; pretrained vectors, if
-it gives those too, are not trained and are concatenated to e.
+Unlike in the paper, the score is symmetric: the input of H is u + v in place of u and v. A learnt vector is added to
+words that occur in both texts (Brahma, REGMAPR, arXiv:1808.04343). The embedding of a word is the mean over the word
+and its letter n-grams, as in fastText, if the featuriser provides them; pretrained vectors, if provided, are frozen and
+concatenated to e.
 
-The score is made from both texts at once, so a text has no vector to search by: pairs only.
+The score needs both texts at once, so a single text has no search vector.
 
 Shape letters: B texts or pairs, V columns, C columns that are words, W words of a batch, E embedding, G pretrained and
 H hidden dimensions, D dimensions of a block's input.
@@ -56,7 +56,7 @@ class Words(Extra):
     given: Float[Tensor, "W G"]
     """(W, G) pretrained vectors, which are not trained."""
     identity: Int64[Tensor, " W"]
-    """(W,) a number for each spelling; 0 for a word that the vocabulary knows nothing of."""
+    """(W,) a number for each spelling; 0 for an unknown word."""
     offsets: Int64[Tensor, " _"]
     """(B + 1,) text b has the words `offsets[b]` to `offsets[b + 1]`."""
     mean: Float[Tensor, "B E"]
@@ -73,15 +73,15 @@ class Re2(nn.Module):
         embedding: E, dimensions of a word's vector.
         init_std: standard deviation of its entries at the start.
         hidden: H, of every layer.
-        blocks: how often the texts are aligned.
+        blocks: number of blocks, each with one alignment.
         layers: convolutions of a block's encoder.
-        window: words that a convolution sees, an odd number.
-        dropout: share of a layer's inputs that a training step leaves out.
+        window: words of a convolution's window, an odd number.
+        dropout: share of a layer's inputs that are dropped in training.
         scale: a at the start of training.
         given: G, dimensions of the pretrained vectors; 0 for none.
-        counts: (C,) one for each column that is a word, how often train has it; the others are n-grams, and follow
+        counts: (C,) number of occurrences in train of each column that is a word; the others are n-grams, which follow
             their word. None: all are words.
-        vectors: (C, G) the pretrained vectors; None where a trained model is to be loaded.
+        vectors: (C, G) the pretrained vectors; None where a trained model will be loaded.
 
     Raises:
         ValueError: if the pretrained vectors have another shape.
@@ -106,7 +106,7 @@ class Re2(nn.Module):
         super().__init__()
         self.words = width if counts is None else len(counts)
         self.table = nn.Parameter(torch.randn(width, embedding) * init_std)
-        if counts is not None:  # a word that train lacks would keep what it begins with
+        if counts is not None:  # a word that train lacks would keep its random vector
             self.table.data[: len(counts)][torch.from_numpy(np.asarray(counts) == 0)] = 0
         self.given: Tensor
         self.register_buffer("given", _given(vectors, self.words, given))
@@ -130,7 +130,7 @@ class Re2(nn.Module):
     def encode(self, features: SparseRows) -> Encoding:
         """The mean of the words' vectors, (B, E), and the words themselves, from which the score is made.
 
-        The mean is detached: nothing searches by it, so no objective on single texts trains it.
+        The mean is detached: no objective on single texts may train it, because it is not used for search.
         """
         entries, offsets = word_rows(features, self.words)
         vectors = product(entries, self.table, but=UNKNOWN_TOKEN)  # sparse (W, V) -> (W, E)
@@ -140,7 +140,7 @@ class Re2(nn.Module):
         return Encoding(mean.detach(), words)
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
-        """(B,) log-odds that each pair says the same; 0, undecided, where a text has no known word."""
+        """(B,) log-odds that each pair is a duplicate; 0 where a text has no known word."""
         one, other = left.extra, right.extra
         assert isinstance(one, Words)
         assert isinstance(other, Words)
@@ -167,8 +167,8 @@ class Block(nn.Module):
         size: D, of the input.
         hidden: H, of the output.
         layers: convolutions.
-        window: words that a convolution sees.
-        dropout: share of a layer's inputs that a training step leaves out.
+        window: words of a convolution's window.
+        dropout: share of a layer's inputs that are dropped in training.
     """
 
     def __init__(self, size: int, hidden: int, *, layers: int, window: int, dropout: float) -> None:
@@ -191,12 +191,12 @@ class Block(nn.Module):
 
 
 class Fusion(nn.Module):
-    """Each word's features against what it is aligned with: together, their difference, their product.
+    """Fusion of each word's features with the aligned features: concatenation, difference and product.
 
     Args:
         size: D, of a word's features.
         hidden: H, of each layer.
-        dropout: share of the last layer's inputs that a training step leaves out.
+        dropout: share of the last layer's inputs that are dropped in training.
     """
 
     def __init__(self, size: int, hidden: int, *, dropout: float) -> None:
@@ -207,7 +207,7 @@ class Fusion(nn.Module):
 
     def forward(self, z: Float[Tensor, "W D"], aligned: Float[Tensor, "W D"]) -> Float[Tensor, "W H"]:
         """(W, H) from twice (W, D)."""
-        # As published, without joining inputs: [W₁ W₂] [z; z − z'] = (W₁ + W₂) z − W₂ z', and z is read once for all.
+        # As published, but without concatenating: [W₁ W₂] [z; z − z'] = (W₁ + W₂) z − W₂ z'; one product of z for all.
         (t1, t2), (d1, d2), (p1, p2) = (g.weight.chunk(2, 1) for g in (self.together, self.difference, self.product))
         bias = torch.cat([self.together.bias, self.difference.bias, self.product.bias])
         own = linear(z, torch.cat([t1, d1 + d2, p1]), bias)  # (W, D) -> (W, 3 H)
@@ -217,7 +217,7 @@ class Fusion(nn.Module):
 
 
 def _initialise(layer: nn.Module) -> None:
-    """He et al., ICCV 2015, as in the authors' code: without it, little of a word would come through so many layers."""
+    """He et al., ICCV 2015, as in the authors' code; the default initialisation is too small for this depth."""
     if isinstance(layer, (nn.Linear, nn.Conv1d)):
         assert layer.bias is not None
         nn.init.kaiming_normal_(layer.weight, nonlinearity="relu" if layer.weight.shape[0] > 1 else "linear")
@@ -225,10 +225,10 @@ def _initialise(layer: nn.Module) -> None:
 
 
 def _given(vectors: Float[np.ndarray, "C G"] | None, words: int, size: int) -> Float[Tensor, "C G"]:
-    """(C, G) the vectors; zeros stand for those to be loaded.
+    """(C, G) the vectors; zeros if they will be loaded.
 
     Raises:
-        ValueError: if there are vectors, and of another shape.
+        ValueError: if the vectors have another shape.
     """
     if vectors is None:
         return torch.zeros(words, size)
@@ -241,20 +241,17 @@ def _given(vectors: Float[np.ndarray, "C G"] | None, words: int, size: int) -> F
 
 
 def _identity(words: SparseRows) -> Int64[Tensor, " W"]:
-    """(W,) the same number for words of the same columns and, but for chance, no others; 0 for an unknown word."""
+    """(W,) a hash of the columns of each word; 0 for an unknown word."""
     number = words.indices * KNUTH
     number = (number ^ (number >> 29)) * KNUTH
     return torch.zeros(len(words), dtype=torch.int64, device=number.device).index_add_(0, words.rows(), number)
 
 
 def _shared(left: Words, right: Words) -> Float[Tensor, " W"]:
-    """(W,) 1 for each word, of all left and then all right texts, that the other text of its pair has, else 0."""
+    """(W,) for each word of all left and then all right texts: 1 if the other text of the pair has it, else 0."""
 
     def within_pair(side: Words) -> Tensor:
-        pair = torch.repeat_interleave(
-            torch.arange(1, len(side.offsets), device=side.offsets.device), side.offsets.diff()
-        )
-        return side.identity + pair * KNUTH
+        return side.identity + (torch.repeat_interleave(side.offsets.diff()) + 1) * KNUTH
 
     one, other = within_pair(left), within_pair(right)
     shared = torch.cat([torch.isin(one, other), torch.isin(other, one)])

@@ -6,7 +6,7 @@ Siamese baseline of Wang, Hamza and Florian, Bilateral Multi-Perspective Matchin
     x_t = E[w_t]                           a vector for each token
     c_t = tanh(W_n [x_t−k ... x_t+k] + b)  for windows of n = 2k + 1 tokens, zeros beyond the text's ends
     v   = max_t c_t                        for each window size, joined
-    embedding = v / ‖v‖                    zero for a text without a known token: similar to nothing
+    embedding = v / ‖v‖                    zero for a text without a known token
 
 Shape letters: B texts, K tokens of a batch, V tokens of the vocabulary, E embedding dimensions, H filters of a window
 size, N window sizes.
@@ -35,8 +35,8 @@ class SiameseCnn(TwoTower):
         windows: their sizes, odd numbers of tokens.
         pooling: `max`, `mean` or `attention`, over a text's windows.
         dropout: share of the entries of the tokens' vectors that are zeroed in training.
-        frozen: keep the tokens' vectors as they begin.
-        vectors: (V, E) pretrained ones to begin with, from the featuriser.
+        frozen: do not train the tokens' vectors.
+        vectors: (V, E) pretrained initial vectors, from the featuriser.
     """
 
     def __init__(

@@ -1,14 +1,14 @@
-"""Siamese LSTM: both texts go through one LSTM, and the cosine of the two results says whether they are duplicates.
+"""Siamese LSTM: one LSTM embeds both texts, and their cosine is the score.
 
 The course on Natural Language Processing of deeplearning.ai (4.3, in trax); the architecture goes back to Mueller and
 Thyagarajan, Siamese Recurrent Architectures for Learning Sentence Similarity, AAAI 2016.
 
     x_t = E[w_t]                           a vector for each token
     h_t = LSTM(x_t, h_t−1)
-    v   = Σ_t h_t / T                      over the text's own T tokens, where the course also averages over padding
+    v   = Σ_t h_t / T                      over the text's T tokens; the course also averages over padding
           Σ_t [h_t; x_t] / T               with a shortcut, as between the layers of Nie and Bansal, Shortcut-Stacked
-                                           Sentence Encoders, RepEval 2017: what a text is about goes round the LSTM
-    embedding = v / ‖v‖                    zero for a text without a known token: similar to nothing
+                                           Sentence Encoders, RepEval 2017
+    embedding = v / ‖v‖                    zero for a text without a known token
 
 Shape letters: B texts, K tokens of a batch, V tokens of the vocabulary, E embedding and H hidden dimensions.
 """
@@ -30,12 +30,12 @@ class SiameseLstm(TwoTower):
         width: V, numbers of tokens.
         embedding: E, dimensions of a token's vector.
         hidden: H, of a state, per direction.
-        bidirectional: read both ways.
+        bidirectional: use an LSTM in each direction.
         pooling: `mean`, `max`, `last` or `attention`, over a text's states.
         dropout: share of the entries of the tokens' vectors that are zeroed in training.
-        frozen: keep the tokens' vectors as they begin.
-        shortcut: pool the tokens' vectors beside the states.
-        vectors: (V, E) pretrained ones to begin with, from the featuriser.
+        frozen: do not train the tokens' vectors.
+        shortcut: also pool the tokens' vectors.
+        vectors: (V, E) pretrained initial vectors, from the featuriser.
     """
 
     def __init__(

@@ -1,11 +1,10 @@
-"""Static embeddings: one vector per word, pair of words and letter trigram, added up and compared by cosine.
+"""Static embeddings: one vector per word, pair of words and letter trigram, summed and compared by cosine.
 
-No layer, and no order beyond pairs of words: a text costs one sum of rows. Sums of n-gram vectors as sentence
-embeddings: Wieting, Bansal, Gimpel and Livescu, Charagram, EMNLP 2016. With in-batch negatives it is what
-sentence-transformers trains as `StaticEmbedding`.
+Encoding a text is one sum of rows. Sums of n-gram vectors as sentence embeddings: Wieting, Bansal, Gimpel and Livescu,
+Charagram, EMNLP 2016. With in-batch negatives it is the `StaticEmbedding` of sentence-transformers.
 
     v = Σ_c x_c E[c]                       x_c: how often the text has column c
-    s(l, r) = cos(v_l, v_r)                so the sum is as good as the mean
+    s(l, r) = cos(v_l, v_r)                the same for the sum and the mean
 
 Shape letters: B texts, V columns, E embedding dimensions.
 """
@@ -21,8 +20,8 @@ class Static(LinearMap):
     Args:
         width: V, number of feature columns.
         embedding: E.
-        init_std: standard deviation of a vector's entries at the start; the more, the longer a column keeps its own.
-        input_dropout: share of stored entries that a training step leaves out.
+        init_std: standard deviation of a vector's entries at the start.
+        input_dropout: share of stored entries that are dropped in training.
     """
 
     def __init__(self, *, width: int, embedding: int, init_std: float, input_dropout: float) -> None:

@@ -1,12 +1,12 @@
-"""Static embeddings, compared by a small network beside the cosine.
+"""Static embeddings, compared by the cosine and a small network.
 
-    u, v   sums of the vectors of its columns, at length √E; and others, which the network alone sees, at length √C
-    s(l, r) = a cos(u, v) + mlp([|u − v|, u ∘ v, cos(u, v)])      log-odds of "says the same"
+    u, v   sums of the vectors of the columns, scaled to length √E; C more dimensions, for the network only, to √C
+    s(l, r) = a cos(u, v) + mlp([|u − v|, u ∘ v, cos(u, v)])      log-odds of a duplicate
 
 The columns are those of `static`. All inputs of the network are symmetric, so the score is. The comparison features are
 those of InferSent (Conneau et al., EMNLP 2017), without the two embeddings themselves.
 
-Shape letters: B texts or pairs, V columns, E embedding dimensions, C dimensions for the network alone.
+Shape letters: B texts or pairs, V columns, E embedding dimensions, C dimensions for the network only.
 """
 
 from collections.abc import Sequence
@@ -24,16 +24,16 @@ from twicetold.layers.two_tower import Comparing, divided
 
 
 class StaticMlp(Comparing):
-    """A table of vectors, and a network that compares two sums of them.
+    """A table of vectors, and a network that compares two sums of vectors.
 
     Args:
         width: V, number of feature columns.
         embedding: E.
         own: C, or 0.
         init_std: standard deviation of a vector's entries at the start.
-        input_dropout: share of stored entries that a training step leaves out.
+        input_dropout: share of stored entries that are dropped in training.
         head: units of the hidden layers of the comparing network.
-        dropout: share of the head's inputs and hidden units that a training step leaves out.
+        dropout: share of the head's inputs and hidden units that are dropped in training.
         scale: a at the start of training.
     """
 
@@ -69,7 +69,7 @@ class StaticMlp(Comparing):
         return compared
 
     def _lengthened(self, whole: Float[Tensor, "B D"]) -> Float[Tensor, "B D"]:
-        """Either kind of dimensions with entries of size 1 on average."""
+        """Both kinds of dimensions, scaled to entries of mean square 1."""
         searched = whole.shape[1] - self.own
         parts = whole[:, :searched], whole[:, searched:]
         return torch.cat([normalize(part, dim=1) * part.shape[1] ** 0.5 for part in parts], 1)

@@ -1,4 +1,4 @@
-"""TF-IDF cosine: the baseline that every learnt family has to beat.
+"""TF-IDF cosine: the main baseline.
 
 Salton and Buckley, Term-weighting approaches in automatic text retrieval, 1988. The weights come from the
 featuriser; nothing is trained.

@@ -131,7 +131,7 @@ class _Grid:
         fewest = math.ceil(span / _WIDEST_CELL)
         cells = min(range(fewest, fewest + 40), key=cost)
         half_width = span / (2 * cells)
-        kernels = (_kernel(f, cells, half_width, order(cells), device) for f in (_softplus, torch.sigmoid))
+        kernels = (_kernel(f, cells, half_width, order(cells), device) for f in (softplus, torch.sigmoid))
         return cls(cells, half_width, order(cells), *kernels)
 
     def sums(
@@ -189,7 +189,7 @@ def _tile_sums(dots: Tensor, positive: Tensor, anchors: Tensor) -> tuple[Tensor,
     gap = n[:, None, :most_n] - p[:, :most_p, None]
     slope = gap.sigmoid()
     slopes = torch.zeros_like(dots).scatter_add_(1, n_place[:, :most_n], slope.sum(1))
-    return _softplus(gap).sum(), slopes.scatter_add_(1, p_place[:, :most_p], slope.sum(2).neg_())
+    return softplus(gap).sum(), slopes.scatter_add_(1, p_place[:, :most_p], slope.sum(2).neg_())
 
 
 def _count_violated(dots: Tensor, positive: Tensor, anchors: Tensor) -> Tensor:
@@ -211,6 +211,6 @@ def _count_violated(dots: Tensor, positive: Tensor, anchors: Tensor) -> Tensor:
     return (is_positive * at_or_above).sum() - (positives * (positives + 1) // 2).sum()
 
 
-def _softplus(x: Tensor) -> Tensor:
-    """softplus, in full relative accuracy on both sides (torch turns linear at 20 unless told)."""
+def softplus(x: Tensor) -> Tensor:
+    """ln(1 + eˣ) in full relative accuracy on both sides; PyTorch's default is linear above 20."""
     return F.softplus(x, threshold=40)

@@ -20,15 +20,9 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch.nn import functional as F
 
 from twicetold.objectives import all_pairs
 from twicetold.objectives.in_batch import distances
-
-
-def softplus(gap: Tensor) -> Tensor:
-    """ln(1 + e^gap), in full relative accuracy on both sides (torch turns linear at 20 unless told)."""
-    return F.softplus(gap, threshold=40)
 
 
 @dataclass(frozen=True)
@@ -76,7 +70,7 @@ def batch_hard(
     embedding: Tensor,
     label: Tensor,
     *,
-    activation: Callable[[Tensor], Tensor] = softplus,
+    activation: Callable[[Tensor], Tensor] = all_pairs.softplus,
     euclidean: bool = False,
     reference_exact: bool = False,
 ) -> TripletLoss:

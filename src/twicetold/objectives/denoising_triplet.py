@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from twicetold.encoding import EncodedBatch, Encoding, Reconstruction
 from twicetold.objectives import reconstruction
+from twicetold.objectives.in_batch import dense
 from twicetold.objectives.triplet import Triplet
 
 Negatives = Literal["all", "batch_hard", "given"]
@@ -79,7 +80,7 @@ class DenoisingTriplet(nn.Module):
                 f"negatives={self.triplet.negatives} finds triplets by the class codes of the texts, and the batch has "
                 "none: choose examples=labelled_texts, or objective.negatives=given with examples=triplets"
             )
-        triplets = self.triplet.of_classes(_dense(batch.anchor), batch.label, reference_exact=self.reference_exact)
+        triplets = self.triplet.of_classes(dense(batch.anchor), batch.label, reference_exact=self.reference_exact)
         weight = triplets.data_weight
         if not self.reference_exact:
             weight = torch.where(weight.sum() > 0, weight, 1.0)
@@ -98,12 +99,3 @@ class DenoisingTriplet(nn.Module):
                 f"this encoding comes with {'nothing' if side.extra is None else type(side.extra).__name__} beside it"
             )
         return _RECONSTRUCTIONS[self.reconstruction](side.extra.logits, side.extra.target, weight)
-
-
-def _dense(side: Encoding) -> Tensor:
-    if not isinstance(side.embedding, Tensor):
-        raise TypeError(
-            "denoising_triplet needs dense embeddings (B, E), and the encoder gives sparse rows: "
-            "lexical families are not trained, choose objective=none"
-        )
-    return side.embedding

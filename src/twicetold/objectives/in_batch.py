@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from twicetold.encoding import UNDECIDED, EncodedBatch, Encoding, Roles
+from twicetold.layers import pooling
 
 UNKNOWN = -1  # group code of a text whose cluster is not known
 
@@ -211,14 +212,7 @@ def dense(side: Encoding) -> Tensor:
 
 def unit(side: Encoding) -> Tensor:
     """(B, E) of length 1; a zero vector stays zero, and its gradient small."""
-    return of_unit_length(dense(side))
-
-
-def of_unit_length(vectors: Tensor) -> Tensor:
-    """(..., E) the same directions; a zero vector stays zero, and its gradient small."""
-    lengths = vectors.norm(dim=-1, keepdim=True)
-    scaled: Tensor = vectors / lengths.where(lengths > 0, 1)
-    return scaled
+    return pooling.unit(dense(side))
 
 
 def distances(cosine: Tensor) -> Tensor:

@@ -42,9 +42,10 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from twicetold.encoding import EncodedBatch
-from twicetold.objectives import class_triplets
+from twicetold.layers import pooling
+from twicetold.objectives import all_pairs, class_triplets
 from twicetold.objectives.class_triplets import TripletLoss
-from twicetold.objectives.in_batch import candidates, classes, dense, distances, in_roles, of_unit_length, unit
+from twicetold.objectives.in_batch import candidates, classes, dense, distances, in_roles, unit
 from twicetold.objectives.row_blocks import sum_over_rows
 
 Similarity = Literal["dot", "cosine", "euclidean"]
@@ -125,7 +126,7 @@ class Triplet(nn.Module):
         euclidean = self.similarity == "euclidean"
         margin = self._margin_of(embedding)
         if self.similarity != "dot":
-            embedding = of_unit_length(embedding)
+            embedding = pooling.unit(embedding)
         if self.negatives == "all":
             return class_triplets.batch_all(embedding, label, euclidean=euclidean)
         return class_triplets.batch_hard(
@@ -186,7 +187,7 @@ class Triplet(nn.Module):
 
     def _of_gap(self, gap: Tensor, margin: Tensor | float) -> Tensor:
         """φ of d(a, p) − d(a, n)."""
-        return (margin + gap).relu() if self.activation == "hinge" else class_triplets.softplus(gap)
+        return (margin + gap).relu() if self.activation == "hinge" else all_pairs.softplus(gap)
 
     def _active(self, losses: Tensor, gap: Tensor) -> Tensor:
         return losses > 0 if self.activation == "hinge" else gap > 0

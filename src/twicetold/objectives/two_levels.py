@@ -24,7 +24,8 @@ from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from twicetold.encoding import EncodedBatch
-from twicetold.objectives.in_batch import UNKNOWN, classes, of_unit_length, unit
+from twicetold.layers import pooling
+from twicetold.objectives.in_batch import UNKNOWN, classes, unit
 from twicetold.objectives.row_blocks import sum_over_rows
 
 
@@ -90,7 +91,7 @@ def _coded(batch: EncodedBatch) -> tuple[Tensor, Tensor, Tensor]:
     """(N, E) unit vectors, and (N,) codes of category and of story."""
     if batch.positive is not None:
         texts, story = classes(batch)
-        return of_unit_length(texts), torch.full_like(story, UNKNOWN), story
+        return pooling.unit(texts), torch.full_like(story, UNKNOWN), story
     if batch.label is None or batch.label.is_floating_point() or batch.group is None:
         raise ValueError(
             "two_levels needs texts with the codes of their category and of their story: "

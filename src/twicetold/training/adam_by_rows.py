@@ -11,7 +11,7 @@ s, the pushes of the steps s + 1 to t add up to
 where ≈ is = but for ε, which counts only where gradients are as small as that. A is one number for each s. (PyTorch's
 SparseAdam leaves those pushes out, which is another algorithm.)
 
-`modules.first_layer.product` tells which rows it is about to read, and leaves a gradient of those alone.
+`layers.first_layer.product` tells which rows it is about to read, and leaves a gradient of those alone.
 
 Shape letters: E numbers of a row, R different rows of a batch, K rows that it reads.
 """

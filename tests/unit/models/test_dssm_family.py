@@ -95,7 +95,7 @@ def test_a_convolution_sees_each_words_neighbours_and_nothing_beyond_its_text(se
 
 
 def test_a_window_without_a_middle_is_refused():
-    with pytest.raises(ValueError, match="odd number of words, with one in its middle, got 2"):
+    with pytest.raises(ValueError, match="the window must be an odd number of words, got 2"):
         Cdssm(width=5, window=2, hidden=5, embedding=4, dropout=0.0)
 
 
