@@ -149,3 +149,10 @@ class EncodedBatch:
     """(B,) the encoder's score of anchor and positive, for objectives with `needs_score`."""
     copy: Encoding | None = None
     """An altered copy of each anchor, for consistency objectives."""
+
+
+def unit_vectors(vectors: Float[Tensor, "... H"]) -> Float[Tensor, "... H"]:
+    """Vectors divided by their length; a zero vector stays zero, and its gradient stays small."""
+    lengths = vectors.norm(dim=-1, keepdim=True)
+    scaled: Tensor = vectors / lengths.where(lengths > 0, 1)
+    return scaled

@@ -71,10 +71,3 @@ def _softmax(scores: Float[Tensor, "K 1"], offsets: Int64[Tensor, " _"]) -> Floa
     text = torch.repeat_interleave(offsets.diff())
     powers = (scores - highest.index_select(0, text)).exp()
     return powers / _sums(powers, offsets).index_select(0, text)
-
-
-def unit(vectors: Float[Tensor, "... H"]) -> Float[Tensor, "... H"]:
-    """Vectors divided by their length; a zero vector stays zero, and its gradient stays small."""
-    lengths = vectors.norm(dim=-1, keepdim=True)
-    scaled: Tensor = vectors / lengths.where(lengths > 0, 1)
-    return scaled

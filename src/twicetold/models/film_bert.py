@@ -26,8 +26,7 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import max_pool2d
 
-from twicetold.encoding import Encoding, SparseRows
-from twicetold.layers.pooling import unit
+from twicetold.encoding import Encoding, SparseRows, unit_vectors
 from twicetold.layers.sequence import GROUP, groups_of_like_length, padded
 from twicetold.layers.transformer import Transformer
 from twicetold.layers.two_tower import TwoTower
@@ -98,7 +97,7 @@ class FilmBert(TwoTower):
         embedding = image.new_zeros(len(features), self.size)
         if order:
             embedding = embedding.index_copy(0, torch.cat(order), torch.cat(pooled).float())
-        return Encoding(unit(embedding) * self.frozen.known(features)[:, None])
+        return Encoding(unit_vectors(embedding) * self.frozen.known(features)[:, None])
 
     def _convolved(self, image: Float[Tensor, "N C T W"], lengths: Int64[Tensor, " N"]) -> Float[Tensor, "N E"]:
         """The four convolutions; places beyond a text's end are zero before each of them."""

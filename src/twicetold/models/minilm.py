@@ -16,8 +16,8 @@ Shape letters: B texts, K tokens of a batch, H dimensions.
 from collections.abc import Mapping
 from typing import Any
 
-from twicetold.encoding import Encoding, SparseRows
-from twicetold.layers.pooling import Pooling, unit
+from twicetold.encoding import Encoding, SparseRows, unit_vectors
+from twicetold.layers.pooling import Pooling
 from twicetold.layers.transformer import Transformer
 from twicetold.layers.two_tower import TwoTower
 
@@ -39,4 +39,4 @@ class MiniLm(TwoTower):
     def encode(self, features: SparseRows) -> Encoding:
         """Embed: (B, H), of length 1."""
         pooled = self.pool(self.transformer(features), features.offsets)  # (K,) -> (K, H) -> (B, H)
-        return Encoding(unit(pooled) * self.transformer.known(features)[:, None])
+        return Encoding(unit_vectors(pooled) * self.transformer.known(features)[:, None])

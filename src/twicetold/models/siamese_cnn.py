@@ -19,8 +19,8 @@ import torch
 from jaxtyping import Float
 from torch import nn
 
-from twicetold.encoding import Encoding, SparseRows
-from twicetold.layers.pooling import Pooling, unit
+from twicetold.encoding import Encoding, SparseRows, unit_vectors
+from twicetold.layers.pooling import Pooling
 from twicetold.layers.sequence import RaggedConvolution, TokenEmbedding, with_known_token
 from twicetold.layers.two_tower import TwoTower
 
@@ -61,4 +61,4 @@ class SiameseCnn(TwoTower):
         tokens = self.embed(features)  # (K,) -> (K, E)
         windows = torch.cat([convolve(tokens, features.offsets) for convolve in self.convolve], 1)  # (K, N H)
         pooled = self.pool(windows.tanh(), features.offsets)  # (K, N H) -> (B, N H)
-        return Encoding(unit(pooled) * with_known_token(features)[:, None])
+        return Encoding(unit_vectors(pooled) * with_known_token(features)[:, None])

@@ -17,8 +17,8 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from twicetold.encoding import Encoding, SparseRows
-from twicetold.layers.pooling import Pooling, unit
+from twicetold.encoding import Encoding, SparseRows, unit_vectors
+from twicetold.layers.pooling import Pooling
 from twicetold.layers.sequence import RaggedLstm, TokenEmbedding, with_known_token
 from twicetold.layers.two_tower import TwoTower
 
@@ -65,4 +65,4 @@ class SiameseLstm(TwoTower):
         pooled = self.pool(states, features.offsets)  # (K, H) -> (B, H)
         if self.pool_tokens is not None:
             pooled = torch.cat([pooled, self.pool_tokens(tokens, features.offsets)], 1)  # (B, H) -> (B, H + E)
-        return Encoding(unit(pooled) * with_known_token(features)[:, None])
+        return Encoding(unit_vectors(pooled) * with_known_token(features)[:, None])

@@ -1,4 +1,4 @@
-"""How far the embedding of an altered copy is from that of its text: mean of 1 - cos(e(x), e(x')).
+"""Consistency: mean of 1 - cos(e(x), e(x')) between texts and their altered copies.
 
 The text is the target, and no gradient flows through it (Xie et al., UDA, NeurIPS 2020: a fixed copy of the
 parameters).
@@ -13,14 +13,13 @@ from twicetold.objectives.in_batch import unit
 
 
 class Agreement(nn.Module):
-    """Part of an objective: by itself it is least where all texts have one embedding.
+    """Part of an objective; on its own it is minimal if all texts have the same embedding.
 
-    A text whose embedding is zero, for want of a known word, has no direction: it takes no part, nor does its copy, and
-    neither does a text whose copy is of that kind.
+    Rows in which the text or its copy has a zero embedding (no known word) are ignored.
     """
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`, from 0, where all copies agree with their texts, to 2.
+        """`loss`, between 0 (all copies agree with their texts) and 2.
 
         Raises:
             ValueError: if the batch has no copies.

@@ -1,23 +1,23 @@
 """Sums of softplus(n − p) over all (positive, negative) pairs of every anchor, without forming the pairs.
 
-For one anchor, with the dots p to its own class and n to the rest, wanted are Σ softplus(n − p), and Σ_p σ(n − p) for
-each n and Σ_n σ(n − p) for each p (the gradient). These are sums of one smooth function of a difference, and that makes
-them separable, as in the fast multipole method:
+For one anchor, with the dots p to its own class and n to the rest, the module computes Σ softplus(n − p), and for the
+gradient Σ_p σ(n − p) for each n and Σ_n σ(n − p) for each p. These are sums of one smooth function of a difference, so
+they are separable, as in the fast multipole method:
 
 1. Cut the range of the anchor's dots into G equal cells of half-width w ≤ 1. Within its cell a dot is x ∈ [−1, 1].
 2. For p in cell I and n in cell J, interpolate f(n − p) in both variables at Chebyshev points:
    f(n − p) = Σ_uv K[Iu, Jv] T_u(x_p) T_v(x_n). The poles nearest to the real axis, at n − p = ±iπ, give a
-   relative error of at most 10 ρ^−q for order q, with ln ρ = asinh(π / w). It is relative for each single pair, because
-   within two cells softplus and σ vary little; all terms have one sign, so it holds for the sums as well.
+   relative error of at most 10 ρ^−q for order q, with ln ρ = asinh(π / w). It holds for each pair, because
+   softplus and σ vary little within two cells, and for the sums, because all terms have the same sign.
 3. Moments m_p[Iu] = Σ_p T_u(x_p) and m_n[Jv] are one scatter-add each. Then Σ softplus(n − p) = m_pᵀ K m_n; the sums
    for the gradient are the polynomials with coefficients m_pᵀ K′ (in n) and K′ m_n (in p), gathered at every dot.
 
-Work per anchor: q·B + (G·q)² with q about 10, in place of P·N; one K serves all anchors, as it depends on
-differences only. The dots need not be bounded for this to be right, but G grows with their range: anchors whose dots
-span more than `WIDEST` (embeddings of great length) are summed pair by pair, in tiles.
+Work per anchor: q·B + (G·q)² with q about 10, instead of P·N; one K is used for all anchors, as it depends on
+differences only. G grows with the range of the dots: anchors whose dots span more than `WIDEST` (very long embeddings)
+are summed pair by pair, in tiles.
 
-Violated pairs (n > p) are counted by rank: sort an anchor's dots, and the ranks of its positives say how many
-negatives lie above them (Mann & Whitney 1947).
+Violated pairs (n > p) are counted by rank: the ranks of an anchor's positives among its sorted dots give the number of
+negatives above them (Mann & Whitney 1947).
 
 Reference for the error of step 2: Trefethen, "Approximation Theory and Approximation Practice" (2013), ch. 8.
 Shape letters: B rows, A anchors of one chunk, G cells, q order, P positives and N negatives of an anchor.
@@ -46,7 +46,7 @@ class PairSums:
     total: Tensor
     """() float64, Σ softplus(dots[a, n] − dots[a, p])."""
     slopes: Tensor | None
-    """(B, B) float64, the derivative of `total` by each dot; None where not asked for."""
+    """(B, B) float64, the derivative of `total` by each dot; None without `with_slopes`."""
     violated: Tensor
     """() int64, how many pairs have dots[a, n] > dots[a, p], to one unit in the last place."""
 
@@ -57,25 +57,25 @@ def sums(dots: Tensor, label: Tensor, *, accuracy: float, with_slopes: bool) -> 
     Args:
         dots: (B, B) float64; overwritten.
         label: (B,) integer class codes.
-        accuracy: Greatest relative error of each term.
-        with_slopes: Whether the derivative is wanted too.
+        accuracy: Largest relative error of each term.
+        with_slopes: Whether to compute the derivative.
     """
     size = len(dots)
     total, violated = dots.new_zeros(()), torch.zeros((), dtype=torch.int64, device=dots.device)
     if size < 3:
         return PairSums(total, dots.zero_() if with_slopes else None, violated)
     same = label[:, None] == label
-    # An anchor's dot with itself belongs to no pair; a neighbour's value there leaves the range as it is.
+    # An anchor's dot with itself belongs to no pair; a neighbour's value there does not change the range.
     dots.diagonal()[:-1] = dots.diagonal(1).clone()
     dots[-1, -1] = dots[-1, -2]
     low, high = dots.aminmax(dim=1)
     span = high - low
-    regular = span <= WIDEST  # False for nan: such anchors go to the tiles, which pass nan on
+    regular = span <= WIDEST  # False for nan: such anchors go to the tiles, which propagate nan
     grid = _Grid.fit(float(span[regular].max()) if bool(regular.any()) else 0.0, size, accuracy, dots.device)
-    # Some MB on CPU, so that a chunk stays in cache; more where launching a kernel costs more than running it.
+    # Some MB on CPU, so that a chunk stays in cache; larger on GPUs, where launching a kernel is expensive.
     entries = 1 << (19 if dots.device.type == "cpu" else 24)
     chunks = _chunks(regular, entries // (grid.order * size))
-    # One for all chunks: fresh pages for each would cost as much as the arithmetic.
+    # One for all chunks: new memory for each would cost as much as the arithmetic.
     workspace = dots.new_empty(2, max((len(anchors) for anchors in chunks), default=0) * grid.order * size)
     for anchors in chunks:
         chunk, positive = dots[anchors], same[anchors]
@@ -116,7 +116,7 @@ class _Grid:
     def fit(cls, span: float, size: int, accuracy: float, device: torch.device) -> "_Grid":
         """The cheapest grid over dots of this span that is accurate enough."""
         octave = math.log2(max(span, 1e-9))
-        return cls._fit(2 ** (math.ceil(octave * 8) / 8), size, accuracy, device)  # rounded up, to be found again
+        return cls._fit(2 ** (math.ceil(octave * 8) / 8), size, accuracy, device)  # rounded up, for the cache
 
     @classmethod
     @lru_cache(maxsize=64)
@@ -147,7 +147,7 @@ class _Grid:
         basis, gathered = workspace[:, : order * rows * width].view(2, order, rows, width)
         basis[0] = 1
         torch.mul(twice_x, 0.5, out=basis[1])
-        for k in range(2, order):  # ±T_k, signed as in `_kernel`, so that one fused pass makes each
+        for k in range(2, order):  # ±T_k, signed as in `_kernel`, each by one fused operation
             torch.addcmul(basis[k - 2], twice_x, basis[k - 1], value=1 if k % 2 else -1, out=basis[k])
         slots = slot.expand(order, rows, width)
         table = dots.new_zeros(order, rows, 2 * cells + 1).scatter_add_(2, slots, basis)

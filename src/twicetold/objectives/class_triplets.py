@@ -1,4 +1,4 @@
-"""Triplets among texts with class codes, all of which are equals: every triplet of the batch, or the hardest ones.
+"""Triplets among texts with class codes: all triplets of the batch, or the hardest ones.
 
     φ(a, p, n) = softplus(s_an − s_ap)      or another activation of the difference
 
@@ -6,9 +6,9 @@ Source: Okura et al., "Article De-duplication Using Distributed Representations"
 dot product, with the in-batch miners of github.com/louislung/DAE_RNN_News_Recommendation@16f72d4
 (`autoencoder/triplet_loss_utils.py`).
 
-A row whose label is negative is of unknown class: it is neither anchor nor positive nor negative. `batch_all` is the
-mean over *all* valid triplets, with the exact number of them that are violated; the summing over the B³ triplets is in
-`all_pairs`, which never forms them.
+A row with a negative label is of unknown class: it is neither anchor nor positive nor negative. `batch_all` is the mean
+over *all* valid triplets, with the exact number of violated ones; `all_pairs` sums over the B³ triplets without forming
+them.
 
 Shape letters: B rows of a batch, E embedding dimensions.
 """
@@ -27,12 +27,12 @@ from twicetold.objectives.in_batch import distances
 
 @dataclass(frozen=True)
 class TripletLoss:
-    """A triplet loss and what the rest of the objective needs to know about the triplets behind it."""
+    """A triplet loss and statistics of its triplets."""
 
     loss: Tensor
     """() the mean; zero, with gradients of zero, where there is no triplet."""
     data_weight: Tensor
-    """(B,) how many of the counted triplets each row takes part in; without gradient."""
+    """(B,) number of counted triplets that contain each row; without gradient."""
     fraction: Tensor
     """() share of the valid triplets (`batch_hard`: of the anchors) that are violated."""
     count: Tensor
@@ -43,8 +43,8 @@ def batch_all(embedding: Tensor, label: Tensor, *, euclidean: bool = False) -> T
     """The mean of softplus(s_an − s_ap) over every valid triplet of the batch, in memory of order B².
 
     A triplet (a, p, n) is valid when a ≠ p share a label and n has another; it is violated when s_an > s_ap.
-    The sums run in float64 whatever the input; each triplet's term is right to a relative 1e-7 (1e-11 for float64
-    input), see `all_pairs`. Differentiable once.
+    The sums run in float64 whatever the input; each triplet's term has a relative error of at most 1e-7
+    (1e-11 for float64 input), see `all_pairs`. Differentiable once.
 
     Args:
         embedding: (B, E) floating point.
@@ -85,10 +85,10 @@ def batch_hard(
         label: (B,) int64 class of each row, negative where unknown.
         activation: from s_an − s_ap to φ.
         euclidean: as in `batch_all`.
-        reference_exact: Mask as the reference implementation does, which is right only while no dot product is
+        reference_exact: Mask like the reference implementation, which is correct only if no dot product is
             negative: an invalid positive is raised by the row's maximum (so a very negative one still wins), an invalid
             negative is set to 0 (so the hardest is never below 0), anchors without a positive or a negative take part,
-            and ties are looked for among all rows.
+            and ties are counted among all rows.
     """
     _check(embedding, label)
     known = (label >= 0).nonzero().squeeze(1)
@@ -121,7 +121,7 @@ def batch_hard(
 
 
 class _MeanOverTriplets(torch.autograd.Function):
-    """Mean of φ over valid triplets; the gradient is made on the way forward, so only (B, E) is kept for backward."""
+    """Mean of φ over valid triplets; the gradient is computed in forward, so that only (B, E) is kept."""
 
     @staticmethod
     def forward(  # type: ignore[override]
@@ -139,7 +139,7 @@ class _MeanOverTriplets(torch.autograd.Function):
         scale = 1 / valid.clamp(min=1).to(torch.float64)
         if sums.slopes is not None:
             slopes = sums.slopes if by_dot is None else sums.slopes * by_dot
-            # The loss sees H only through H Hᵀ, whose entry (a, j) moves with both h_a and h_j.
+            # The loss depends on H only through H Hᵀ, whose entry (a, j) depends on both h_a and h_j.
             gradient = torch.addmm(slopes @ rows, slopes.T, rows).mul_(scale)
             ctx.save_for_backward(torch.zeros_like(embedding).index_copy_(0, known, gradient.to(embedding.dtype)))
         ctx.mark_non_differentiable(sums.violated)
@@ -153,23 +153,23 @@ class _MeanOverTriplets(torch.autograd.Function):
 
 
 def _class_size(label: Tensor) -> Tensor:
-    """(B,) int64: how many rows share each row's class, 0 for unknown rows."""
+    """(B,) int64 size of each row's class, 0 for unknown rows."""
     return (label[:, None] == label).sum(1) * (label >= 0)
 
 
 def _real(embedding: Tensor) -> torch.dtype:
-    """The dtype in which results are reported: 16 bits are too few for a sum."""
+    """The dtype of results: at least 32 bits, as 16 are too few for a sum."""
     return torch.promote_types(embedding.dtype, torch.float32)
 
 
 def _check(embedding: Tensor, label: Tensor) -> None:
     if embedding.ndim != 2 or label.shape != embedding.shape[:1]:
         raise ValueError(
-            "in-batch mining needs an embedding (B, E) and one label a row (B,); "
+            "in-batch mining needs an embedding (B, E) and one label per row (B,); "
             f"got {tuple(embedding.shape)} and {tuple(label.shape)}"
         )
     if label.is_floating_point() or label.dtype == torch.bool:
         raise TypeError(
             f"in-batch mining needs integer class codes as labels, got {label.dtype}: "
-            "labels of pairs (duplicate or not, grades) do not say which rows share a class"
+            "labels of pairs do not define classes"
         )

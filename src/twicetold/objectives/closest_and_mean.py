@@ -1,21 +1,21 @@
-"""Duplicates nearer than the closest and than the average text of the batch: two hinges on cosines.
+"""Two hinges on cosines: duplicates nearer than the closest and than the mean negative of the batch.
 
-For a batch of duplicate pairs (a_i, p_i), with s_ij = cos(a_i, p_j) and N_i the others that are no duplicates of a_i:
+For a batch of duplicate pairs (a_i, p_i), with s_ij = cos(a_i, p_j) and N_i the others except known duplicates:
 
     L_i = max(0, m − s_ii + max_{j ∈ N_i} s_ij) + max(0, m − s_ii + mean_{j ∈ N_i} s_ij)
 
 Source: the course on Natural Language Processing of deeplearning.ai, 4.3: in its trax edition the mean of L_i, in its
-TensorFlow edition (`semi_hard`) the sum, with the closest sought only among those that are no nearer than the positive,
-as in Schroff et al., FaceNet, CVPR 2015. The course relies on batches without further duplicates; here those that are
-known, by their cluster, are left out of N_i.
+TensorFlow edition (`semi_hard`) the sum, with the closest only among those that are no nearer than the positive, as in
+Schroff et al., FaceNet, CVPR 2015. The course relies on batches without further duplicates; here known ones, by their
+cluster, are not in N_i.
 
-A row may also be a pair that is labelled as no duplicate. It has no positive of its own, so it is compared with those
-of the other rows: for a row k with label 0 and the P rows i with label 1,
+A row may also be a pair with label 0. It has no positive, so it is compared with the positives of the other rows: for a
+row k with label 0 and the P rows i with label 1,
 
     L_k = 1/P Σ_i max(0, m − s_ii + s_kk)
 
-A pair that people call different has to score lower than every pair that says the same: one threshold for all pairs
-asks for just that, and in-batch negatives, which are far away already, do not teach it.
+A pair labelled as different has to score lower than every duplicate pair, because one threshold is used for all pairs.
+In-batch negatives do not train this, as most of them are far away.
 
 Shape letters: B rows, E embedding dimensions.
 """
@@ -33,9 +33,9 @@ class ClosestAndMean(nn.Module):
     """The two hinges.
 
     Args:
-        margin: m, by how much the positive should be nearer.
-        semi_hard: sum over the rows, the closest being that of the negatives that are no nearer than the positive;
-            false: mean over the rows, the closest of all negatives.
+        margin: m, a difference of cosines.
+        semi_hard: sum over the rows, with the closest among the negatives that are no nearer than the positive;
+            false: mean over the rows, with the closest of all negatives.
     """
 
     def __init__(self, *, margin: float, semi_hard: bool) -> None:
@@ -44,9 +44,9 @@ class ClosestAndMean(nn.Module):
         self.semi_hard = semi_hard
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`, the mean (or sum) over rows that have something to compare with, and its parts.
+        """`loss`, the mean (or sum) over rows with something to compare with, and its parts.
 
-        They are `closest`, `mean`, and `different`, of the rows with label 0; `active` is the share of rows above 0.
+        The parts are `closest`, `mean`, and `different` (of rows with label 0); `active` is the share of rows above 0.
         """
         scores, negative, same = _compare(batch)
         sought = negative & (scores <= scores.diagonal()[:, None]) if self.semi_hard else negative
@@ -60,21 +60,21 @@ def _compare(batch: EncodedBatch) -> tuple[Tensor, Tensor, Tensor]:
         raise ValueError("this objective needs pairs, and the batch has no positive: choose examples=duplicates")
     compared = candidates(replace(batch, negative=None), unit_length=True)
     assert compared.duplicate is not None
-    with torch.autocast(compared.anchor.device.type, enabled=False):  # in bf16, cosines near 1 would be 0.004 apart
+    with torch.autocast(compared.anchor.device.type, enabled=False):  # cosines near 1 have a spacing of 0.004 in bf16
         scores = compared.anchor @ compared.other.T
     negative = compared.masks(slice(0, len(scores)))[1]
     return scores, negative & compared.duplicate[:, None], compared.duplicate
 
 
 def _hinges(scores: Tensor, negative: Tensor, sought: Tensor, same: Tensor, margin: float) -> tuple[Tensor, Tensor]:
-    """(3, B) hinges, each 0 where there is nothing to compare with; () how many rows have something.
+    """(3, B) hinges, each 0 where there is nothing to compare with; () number of rows with something to compare with.
 
-    They are on the closest of those sought, on the mean of the negatives, and, of rows with label 0, on duplicates.
+    They are on the closest text of `sought`, on the mean of the negatives, and, for rows with label 0, on duplicates.
     """
     positive = scores.diagonal()
     counts = negative.sum(1)
     mean = scores.where(negative, 0).sum(1) / counts.clamp(min=1)
-    # amax refuses rows without columns, as in an empty batch
+    # amax raises for an empty batch
     closest = scores.masked_fill(~sought, -torch.inf).amax(1) if len(scores) else positive
     different = (margin - positive[same] + positive[:, None]).relu().sum(1) / same.sum().clamp(min=1)  # (B, P) -> (B,)
     hinges = torch.stack(

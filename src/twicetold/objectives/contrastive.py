@@ -1,8 +1,8 @@
-"""Pairs that say the same together, others at least a margin apart: L = ½ y d² + ½ (1 − y) max(0, m − d)².
+"""Contrastive loss, duplicates together and others at least a margin apart: L = ½ y d² + ½ (1 − y) max(0, m − d)².
 
 Hadsell, Chopra and LeCun, Dimensionality Reduction by Learning an Invariant Mapping, CVPR 2006, equation 4 (there y
-means dissimilar). d is the Euclidean distance of unit vectors, d² = 2 − 2 cos, so that the order of distances is that
-of the scores, and a margin means a cosine: pairs with cos ≤ 1 − m²/2 are far enough.
+means dissimilar). d is the Euclidean distance of unit vectors, d² = 2 − 2 cos, so the order of distances is that
+of the scores, and the loss is zero for negatives with cos ≤ 1 − m²/2.
 
 Shape letters: B rows, P pairs.
 """
@@ -24,9 +24,9 @@ class Contrastive(nn.Module):
 
     Args:
         margin: m.
-        negatives: `given`, pairs labelled 0 and mined negatives, in one mean with the positives; without either,
-            nothing keeps the texts apart. `in_batch`, all that may be negatives in the batch: the mean over positive
-            pairs, plus the mean over negative pairs within the margin.
+        negatives: `given`, pairs labelled 0 and mined negatives, in one mean with the positives. `in_batch`,
+            all possible negatives of the batch: the mean over positive pairs, plus the mean over negative pairs within
+            the margin.
 
     Raises:
         ValueError: if the margin is outside (0, 2], or the choice of negatives unknown.

@@ -1,8 +1,8 @@
 """Reconstruct each text, and keep texts of one group nearer than others: L = reconstruction + α · triplet.
 
 Source: Okura et al., "Article De-duplication Using Distributed Representations" (WWW 2016 companion), equation for θ;
-with in-batch triplets as github.com/louislung/DAE_RNN_News_Recommendation@16f72d4. There a row's reconstruction weighs
-as much as the number of triplets it is part of.
+with in-batch triplets as github.com/louislung/DAE_RNN_News_Recommendation@16f72d4. There a row's reconstruction
+is weighted by the number of triplets that contain the row.
 
 Shape letters: B rows, E embedding dimensions, V features.
 """
@@ -21,7 +21,7 @@ from twicetold.objectives.triplet import Triplet
 Negatives = Literal["all", "batch_hard", "given"]
 ReconstructionLoss = Literal["cross_entropy", "mean_squared", "cosine_proximity"]
 
-# The decoder ends in a sigmoid, which the cross-entropy takes in itself.
+# The decoder ends in a sigmoid, which is part of the cross-entropy.
 _RECONSTRUCTIONS: dict[ReconstructionLoss, Callable[..., Tensor]] = {
     "cross_entropy": reconstruction.cross_entropy,
     "mean_squared": lambda logits, *rest: reconstruction.mean_squared(logits.sigmoid(), *rest),
@@ -32,17 +32,15 @@ _RECONSTRUCTIONS: dict[ReconstructionLoss, Callable[..., Tensor]] = {
 class DenoisingTriplet(nn.Module):
     """The objective of the denoising autoencoder.
 
-    Every encoding comes with a `Reconstruction`: the decoder's (B, V) output before its sigmoid, and the uncorrupted
-    input.
+    Every encoding has a `Reconstruction`: the decoder's (B, V) output before its sigmoid, and the uncorrupted input.
 
     Args:
-        alpha: α, the weight of the triplet loss. The reconstruction is summed over V features, so it is large.
+        alpha: α, the weight of the triplet loss. The reconstruction loss is large, as it is a sum over V features.
         negatives: of the triplet loss (`triplet`, softplus of dots): `all` or `batch_hard` finds triplets in the batch
-            by its labels (negative: unknown); `given` takes anchor, positive and negative as they come.
-        reconstruction: Which loss compares the decoder's output with the target.
-        reference_exact: Do as the reference implementation does where this class does better: its masks in `batch_hard`
-            (see `class_triplets`), and no reconstruction in a batch without a triplet. By default the rows of such a
-            batch weigh equally, so that the autoencoder learns from every batch.
+            by its labels (negative: unknown); `given` uses anchor, positive and negative of each row.
+        reconstruction: The loss between the decoder's output and the target.
+        reference_exact: Reproduce the reference implementation: its masks in `batch_hard` (see `class_triplets`), no
+            reconstruction in a batch without a triplet. By default the rows of such a batch have equal weights.
 
     Raises:
         ValueError: if a setting is out of range.
@@ -64,7 +62,7 @@ class DenoisingTriplet(nn.Module):
         self.reference_exact = reference_exact
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`, and for the log its parts `reconstruction` and `triplet` and the `active` share of triplets."""
+        """`loss`, and its parts `reconstruction` and `triplet` and the `active` share of triplets."""
         given = self.triplet.negatives == "given"
         reconstructed, triplet, active = self._given(batch) if given else self._of_the_batch(batch)
         return {

@@ -1,16 +1,16 @@
-"""What the texts of a batch are to each other: whose positive, and whose negative, each of them may be.
+"""Positives and negatives of each anchor among the texts of a batch.
 
-An in-batch objective compares every anchor with many texts of the batch. Two rows of one batch may say the same: such a
-text is a false negative, and pushing it away unlearns what other batches teach. So one rule holds for all objectives:
-**a text of the anchor's own cluster is never its negative.** In full, for an anchor and a text:
+An in-batch objective compares every anchor with many texts of the batch. Other rows may hold duplicates of the anchor,
+which would be false negatives. So one rule holds for all objectives: **a text of the anchor's own cluster is never its
+negative.** In full, for an anchor and a text:
 
     own pair, label 1          positive
-    own pair, label 0          negative, a hard one: people have compared the two
+    own pair, label 0          negative, usually a hard one
     own mined negative         negative
-    another row, same cluster  positive where an objective takes several, else neither
-    anything else              negative, also where a cluster is unknown
+    another row, same cluster  positive if the objective has several positives, else neither
+    anything else              negative, also if a cluster is unknown
 
-Texts that come with the code of their class (no pairs) follow the same rule; those of unknown class take no part.
+Texts with class codes (no pairs) follow the same rule; those of unknown class are ignored.
 
 Shape letters: B rows of the batch, R anchors, C candidates, b some of the anchors, E embedding dimensions, M views.
 """
@@ -20,15 +20,14 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from twicetold.encoding import UNDECIDED, EncodedBatch, Encoding, Roles
-from twicetold.layers import pooling
+from twicetold.encoding import UNDECIDED, EncodedBatch, Encoding, Roles, unit_vectors
 
 UNKNOWN = -1  # group code of a text whose cluster is not known
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Anchors, and the texts that they are compared with."""
+    """Anchors and candidates, the texts that they are compared with."""
 
     anchor: Tensor
     """(R, E)"""
@@ -39,7 +38,7 @@ class Candidates:
     other_group: Tensor
     """(C,) int64 the same of each candidate."""
     duplicate: Tensor | None
-    """(R,) bool, whether candidate i says the same as anchor i; None where they are one and the same text."""
+    """(R,) bool, whether candidate i is a duplicate of anchor i; None where they are the same text."""
 
     def masks(self, rows: slice) -> tuple[Tensor, Tensor]:
         """Positives and negatives, (b, C) bool each, of the anchors `rows`."""
@@ -56,13 +55,13 @@ class Candidates:
         return same, ~same
 
     def turned(self) -> "Candidates":
-        """The same pairs from their other side: right texts as anchors, left texts as candidates, none mined."""
+        """The same pairs with sides exchanged: right texts as anchors, left texts as candidates, no mined negatives."""
         size = len(self.anchor)
         return Candidates(self.other[:size], self.anchor, self.other_group[:size], self.group, self.duplicate)
 
 
 def views(batch: EncodedBatch) -> list[EncodedBatch]:
-    """The batch as each of several views sees it, M batches; the batch itself where there are not several."""
+    """One batch for each of the M views; the batch itself if there is one view."""
     extra = batch.anchor.extra
     count = extra.query.shape[1] if isinstance(extra, Roles) else 1
     if count == 1:
@@ -83,16 +82,16 @@ def views(batch: EncodedBatch) -> list[EncodedBatch]:
 
 
 def candidates(batch: EncodedBatch, *, unit_length: bool) -> Candidates:
-    """The anchors of a batch and what they are compared with; the batch is of pairs, or of texts with class codes.
+    """Anchors and candidates of a batch of pairs, or of texts with class codes.
 
-    Of a family with a tower for either role, anchors are queries and the rest are documents.
+    For a family with two towers, anchors are queries and candidates are documents.
 
     Args:
         batch: with right texts, or with integer labels.
         unit_length: scale every embedding to length 1, so that dots are cosines.
 
     Raises:
-        ValueError: if the batch has neither, or mined negatives of which nobody said what cluster they are of.
+        ValueError: if the batch has neither, or mined negatives without their clusters.
     """
 
     def vectors(side: Encoding) -> Tensor:
@@ -123,20 +122,20 @@ def candidates(batch: EncodedBatch, *, unit_length: bool) -> Candidates:
 
 
 def in_roles(batch: EncodedBatch) -> tuple[Encoding, Encoding, Encoding]:
-    """Anchor, positive and mined negative of each row: of a family with two towers, a query and two documents."""
+    """Anchor, positive and mined negative of each row; for a family with two towers, a query and two documents."""
     assert batch.positive is not None
     assert batch.negative is not None
     return as_query(batch.anchor), as_document(batch.positive), as_document(batch.negative)
 
 
 def as_query(side: Encoding) -> Encoding:
-    """The (B, E) embedding as a query; where there are not two towers, the encoding itself."""
+    """The (B, E) embedding as a query; without two towers, the encoding itself."""
     towers = _two_towers(side)
     return side if towers is None else Encoding(towers.query[:, 0])
 
 
 def as_document(side: Encoding) -> Encoding:
-    """The (B, E) embedding as a document; where there are not two towers, the encoding itself."""
+    """The (B, E) embedding as a document; without two towers, the encoding itself."""
     towers = _two_towers(side)
     return side if towers is None else Encoding(towers.document[:, 0])
 
@@ -146,26 +145,26 @@ def _two_towers(side: Encoding) -> Roles | None:
 
 
 def duplicates(batch: EncodedBatch) -> Tensor:
-    """(B,) bool: which rows are pairs that say the same; all, where nobody labelled the pairs."""
-    if batch.label is None or not batch.label.is_floating_point():  # codes of texts say nothing about pairs
+    """(B,) bool: which rows are duplicate pairs; all of them if the pairs have no labels."""
+    if batch.label is None or not batch.label.is_floating_point():  # class codes of texts, not labels of pairs
         size = len(dense(batch.anchor))
         return torch.ones(size, dtype=torch.bool, device=dense(batch.anchor).device)
     return batch.label > UNDECIDED
 
 
 def classes(batch: EncodedBatch) -> tuple[Tensor, Tensor]:
-    """All texts of a batch as equals, (N, E), and the code of each one's class, (N,): negative where unknown.
+    """All texts of a batch without roles, (N, E), and their class codes, (N,), negative where unknown.
 
-    Pairs give both their texts (and mined negatives) with their clusters for classes. The two texts of a pair that says
-    the same are of one class, even if their clusters are not known or, where the label is only likely, not one.
+    Pairs give both their texts (and mined negatives), with clusters as classes. The two texts of a duplicate pair are
+    of one class, even if their clusters are unknown or differ.
 
     Raises:
-        ValueError: if the family has two towers: as equals its texts have no similarity that is ever asked for.
+        ValueError: if the family has two towers.
     """
     if _two_towers(batch.anchor) is not None:
         raise ValueError(
-            "this objective compares all texts of a batch as equals, and the family has one tower for queries and "
-            "another for documents: choose an objective that knows pairs (info_nce, triplet), or a family "
+            "this objective compares all texts of a batch without roles, and the family has one tower for queries and "
+            "another for documents: choose an objective on pairs (info_nce, triplet), or a family "
             "with one tower for both (of dssm: encoder.shared=true)"
         )
     found = candidates(batch, unit_length=False)
@@ -179,7 +178,7 @@ def classes(batch: EncodedBatch) -> tuple[Tensor, Tensor]:
 
 
 def _united(code: Tensor, left: Tensor, right: Tensor, same: Tensor) -> Tensor:
-    """(N,) the codes, those of the two ends of each chosen pair made one, and so along chains of pairs."""
+    """(N,) codes after merging the classes of the two texts of each chosen pair, also along chains of pairs."""
     known, place = code.unique(return_inverse=True)  # type: ignore[no-untyped-call]
     ends = torch.searchsorted(known, torch.stack([left[same], right[same]]))
     lowest = torch.arange(len(known), device=code.device)
@@ -197,7 +196,7 @@ def one_cluster(group: Tensor, other: Tensor) -> Tensor:
 
 
 def dense(side: Encoding) -> Tensor:
-    """The (B, E) embedding, in at least 32 bits: 16 are too few for a sum.
+    """The (B, E) embedding, in at least 32 bits.
 
     Raises:
         TypeError: if it is sparse.
@@ -211,8 +210,8 @@ def dense(side: Encoding) -> Tensor:
 
 
 def unit(side: Encoding) -> Tensor:
-    """(B, E) of length 1; a zero vector stays zero, and its gradient small."""
-    return pooling.unit(dense(side))
+    """(B, E) embedding of length 1, see `unit_vectors`."""
+    return unit_vectors(dense(side))
 
 
 def distances(cosine: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
-"""Find an anchor's positive among other texts: L = −log exp(s_ap / τ) / (exp(s_ap / τ) + Σ_n exp(s_an / τ)).
+"""In-batch softmax: L = −log exp(s_ap / τ) / (exp(s_ap / τ) + Σ_n exp(s_an / τ)).
 
-InfoNCE (van den Oord et al., arXiv:1807.03748), under other names NT-Xent or multiple negatives ranking. Published
-losses that are settings of it:
+InfoNCE (van den Oord et al., arXiv:1807.03748), also called NT-Xent or multiple negatives ranking. Published losses
+that are special cases:
 
     DSSM       cosine, τ = 1/γ, J right texts of other rows (Huang et al., CIKM 2013, equations 4 and 5); summed over
                the views of multi-view DSSM (Elkahky, Song and He, WWW 2015)
@@ -9,17 +9,16 @@ losses that are settings of it:
     N-pair-mc  dot, τ = 1, the whole batch, and a penalty on length (Sohn, NIPS 2016, equations 6 and 8). Dots, unlike
                cosines, grow with the length of embeddings; λ/4 (mean ‖a‖² + mean ‖p‖²) keeps it small (section 3.2.2)
 
-What n runs over:
+The negatives n are:
 
 - The right texts of other rows, of all or of the J rows that follow in the batch, by rotation.
-- Mined ("hard") negatives: those of all rows where n runs over the whole batch, else the row's own.
+- Mined ("hard") negatives: those of all rows if n runs over the whole batch, else the row's own.
 - Never a text of the anchor's own cluster (see `in_batch`).
-- Every pair labelled 0, by its own score, exp(s_kk / τ). It has no positive and adds no term of its own, but competes
-  in the sum of every row: a pair that people call different has to score lower than every pair that says the same. One
-  threshold for all pairs needs just that, and in-batch negatives, most of which are far away, do not teach it. (CoSENT,
-  Su 2022, compares all pairs in this way.)
+- Every pair labelled 0, by its own score, exp(s_kk / τ). It adds no term to the mean, but is in the sum of every row: a
+  pair labelled as different has to score lower than every duplicate pair, because one threshold is used for all pairs.
+  In-batch negatives, most of which are far away, do not train this. (CoSENT, Su 2022, compares all pairs in this way.)
 
-The loss is the mean over positive pairs (a, p), of which those with an empty text (a zero vector) are left out.
+The loss is the mean over positive pairs (a, p), without those that have an empty text (a zero vector).
 
 Shape letters: R anchors, C candidates, b anchors of a block.
 """
@@ -40,15 +39,15 @@ Similarity = Literal["cosine", "dot"]
 class InfoNce(nn.Module):
     """In-batch softmax: the negative log-likelihood of the positive.
 
-    Of an encoder with several views the loss is the sum of each view's.
+    For an encoder with several views the loss is the sum over views.
 
     Args:
         temperature: τ; 1/γ where a paper multiplies by γ.
         similarity: s, `cosine` or `dot`.
-        negatives: J, how many other rows' right texts an anchor is compared with; None: the whole batch.
-        symmetric: also find the left text among left texts (without mined ones), and take the mean of both losses.
-        several_positives: count the texts of the anchor's cluster in other rows as positives, each without the others;
-            false: leave them out. Of texts with class codes, which come without pairs, they always count.
+        negatives: J, number of other rows whose right texts are negatives; None: the whole batch.
+        symmetric: mean with the loss of right texts as anchors among left texts (without mined negatives).
+        several_positives: texts of the anchor's cluster in other rows are positives, each with its own term; false:
+            they are ignored. Always true for texts with class codes, which have no pairs.
         length_penalty: λ, of squared lengths; 0 for none, and with cosines.
 
     Raises:
@@ -87,7 +86,7 @@ class InfoNce(nn.Module):
         self.length_penalty = length_penalty
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`; with a penalty also `length`, the mean squared length of embeddings, for the log."""
+        """`loss`; with a penalty also `length`, the mean squared length of embeddings."""
         parts = [self._view(candidates(view, unit_length=self.similarity == "cosine")) for view in views(batch)]
         loss, length = torch.stack(parts, 1).sum(1)
         if not self.length_penalty:
@@ -104,7 +103,7 @@ class InfoNce(nn.Module):
         return torch.stack([loss, squares / (2 * max(size, 1))])
 
     def _one_way(self, compared: Candidates, *, turned: bool) -> Tensor:
-        lowest = torch.finfo(compared.anchor.dtype).min  # not −inf, which makes nan of the gradient of an empty sum
+        lowest = torch.finfo(compared.anchor.dtype).min  # not −inf: the gradient of an empty sum would be nan
         different = compared.anchor.new_full((), lowest)
         if compared.duplicate is not None and len(compared.anchor):
             own = (compared.anchor * compared.other[: len(compared.anchor)]).sum(1) / self.temperature
@@ -135,7 +134,7 @@ class InfoNce(nn.Module):
 
 
 def _within_reach(compared: Candidates, rows: slice, reach: int) -> Tensor:
-    """(b, C) bool: texts of the `reach` rows that follow (below 0: come before), and the row's own mined negative."""
+    """(b, C) bool: texts of the next `reach` rows (if negative: previous rows), and the row's own mined negative."""
     size = len(compared.anchor)
     row = torch.arange(size, device=compared.anchor.device)
     ahead = row - row[rows, None]

@@ -1,13 +1,12 @@
-"""Cross-entropy of each labelled pair: the score as log-odds that both texts say the same.
+"""Binary cross-entropy of labelled pairs, with the score as log-odds of a duplicate.
 
-A family whose score is a logit is scored as it stands. A cosine s cannot be sure of anything (σ(1) = 0.73), so it is
-stretched first, by two numbers that the objective learns with the encoder and that scoring needs no more, as it chooses
-its own threshold:
+A score that is a logit is used as it is. A cosine s, whose log-odds would be limited (σ(1) = 0.73), is scaled first, by
+two numbers that are trained with the encoder and are not needed for scoring, where a threshold is chosen on validation:
 
-    log-odds = exp(k) (s − t)              t: the cosine at which a pair is as likely the same as not
+    log-odds = exp(k) (s − t)              t: the cosine at which the probability is ½
 
-(a scale and bias beside a cosine as in SigLIP, Zhai et al., ICCV 2023, section 3.2.) A label between 0 and 1 is the
-probability to be learnt, that of a teacher say.
+(scale and bias of a cosine as in SigLIP, Zhai et al., ICCV 2023, section 3.2.) Labels between 0 and 1 are target
+probabilities, such as those of a teacher.
 
 Shape letters: B pairs.
 """
@@ -25,9 +24,9 @@ class PairBce(nn.Module):
     """Binary cross-entropy on the encoder's own score.
 
     Args:
-        pos_weight: how many times a pair with label 1 counts; None: once.
-        scale: exp(k) at the start of training; None: the score is a logit already, nothing is learnt here.
-        threshold: t at the start of training; of no meaning without a scale.
+        pos_weight: weight of pairs with label 1; None: 1.
+        scale: exp(k) at the start of training; None: the score is a logit, nothing is trained here.
+        threshold: t at the start of training; unused without a scale.
 
     Raises:
         ValueError: if the scale is not positive.
@@ -38,7 +37,7 @@ class PairBce(nn.Module):
     def __init__(self, *, pos_weight: float | None, scale: float | None = None, threshold: float = 0.0) -> None:
         super().__init__()
         if scale is not None and not scale > 0:
-            raise ValueError(f"scale stretches the score and must be above 0, or null for a logit; got {scale}")
+            raise ValueError(f"scale multiplies the score and must be above 0, or null for a logit; got {scale}")
         self.pos_weight = pos_weight
         self.log_scale = None if scale is None else nn.Parameter(torch.tensor(math.log(scale)))
         self.threshold = None if scale is None else nn.Parameter(torch.tensor(float(threshold)))

@@ -1,12 +1,12 @@
-"""Reconstruction losses against a sparse target that is never made dense: summed over features, averaged over rows.
+"""Reconstruction losses with a sparse target that stays sparse: summed over features, averaged over rows.
 
 As `weighted_loss` in github.com/louislung/DAE_RNN_News_Recommendation@16f72d4 (`autoencoder/utils.py`): per row a *sum*
-over all features, then the weighted mean Σ w ℓ / (Σ w + 1e-16). The sum matters: the α by which a triplet loss is added
-means something else against a mean over features, by a factor of their number.
+over all features, then the weighted mean Σ w ℓ / (Σ w + 1e-16). A mean over features would change
+the meaning of the weight α of a triplet loss by a factor of V.
 
-With x zero nearly everywhere, each loss splits into a term over all features that does not see x, and one over the
-stored entries of x. A row stores each of its features once. Where the decoder is linear the cross-entropy does not even
-make the logits: it runs over tiles of features, small enough for the cache, and takes loss and gradient from each.
+As x is mostly zero, each loss is a term over all features that does not depend on x, plus one over the stored entries
+of x. A row stores each of its features once. For a linear decoder the cross-entropy never holds all logits: it computes
+loss and gradient on tiles of features that fit into the cache.
 
 Shape letters: B rows, V features, E embedding dimensions, K stored entries of the target.
 """
@@ -25,8 +25,8 @@ def cross_entropy(logits: Tensor | LinearLogits, target: SparseRows, weight: Ten
     """Binary cross-entropy of σ(z) to x: −Σ [x ln σ(z) + (1 − x) ln(1 − σ(z))] = Σ softplus(z) − Σ x z.
 
     Args:
-        logits: (B, V) z, before the sigmoid. Given as factors, z is never whole in memory, and the loss is
-            differentiable once.
+        logits: (B, V) z, before the sigmoid. Given as factors, z is never whole in memory, and
+            the loss is differentiable once.
         target: B rows of width V, with entries in [0, 1].
         weight: (B,) of each row, without gradient; None for ones.
     """
@@ -59,7 +59,7 @@ def cosine_proximity(output: Tensor, target: SparseRows, weight: Tensor | None =
 
 
 def weighted_mean(loss: Tensor, weight: Tensor | None = None) -> Tensor:
-    """Σ w ℓ / (Σ w + 1e-16) of (B,) losses: 0 where every weight is 0, or no row is there."""
+    """Σ w ℓ / (Σ w + 1e-16) of (B,) losses: 0 if every weight is 0 or there is no row."""
     if weight is None:
         return loss.sum() / max(len(loss), 1)
     return (_shares(weight, loss) * loss).sum()
@@ -68,8 +68,8 @@ def weighted_mean(loss: Tensor, weight: Tensor | None = None) -> Tensor:
 class _LinearCrossEntropy(torch.autograd.Function):
     """Σ_b s_b ℓ_b from hidden (B, E), weight (V, E), bias (V,), target and shares s (B,).
 
-    With g = ∂ℓ/∂z = σ(z) − x, the gradients are s·gW, (s·g)ᵀh and gᵀs. They are made on the way forward, first as
-    if x were zero and then corrected at its entries.
+    With g = ∂ℓ/∂z = σ(z) − x, the gradients are s·gW, (s·g)ᵀh and gᵀs. They are computed in forward, first as if x
+    were zero and then corrected at its entries.
     """
 
     @staticmethod
@@ -105,7 +105,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
 
 
 def _tiles(hidden: Tensor, weight: Tensor) -> list[slice]:
-    """Runs of features: 1 MB of logits each on CPU; more where launching a kernel costs more than running it."""
+    """Runs of features: 1 MB of logits each on CPU; larger on GPUs, where launching a kernel is expensive."""
     entries = 1 << (18 if hidden.device.type == "cpu" else 24)
     wide = max(1, entries // max(1, len(hidden)))
     return [slice(start, start + wide) for start in range(0, len(weight), wide)]
@@ -118,12 +118,12 @@ def _shares(weight: Tensor, like: Tensor) -> Tensor:
 
 
 def _at_entries(dense: Tensor, target: SparseRows) -> Tensor:
-    """(K,) the dense array (B, V) where the target stores something; 16 bits become 32."""
+    """(K,) values of the dense array (B, V) at the target's entries, in at least 32 bits."""
     return dense[target.rows(), target.indices].to(torch.promote_types(dense.dtype, torch.float32))
 
 
 def _sum_by_row(entries: Tensor, target: SparseRows) -> Tensor:
-    """(K,) to (B,)."""
+    """(B,) sums of (K,) entries by row."""
     return entries.new_zeros(len(target)).index_add(0, target.rows(), entries)
 
 

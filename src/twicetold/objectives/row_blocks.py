@@ -1,8 +1,8 @@
-"""Losses of a score matrix that is never whole: a sum over anchors, each term a function of that anchor's scores.
+"""Losses on blocks of rows of a score matrix: a sum over anchors, each term a function of that anchor's scores.
 
-All in-batch objectives are of this form, L = Σ_i f_i(s_i) with s_ij = a_i · c_j. So rows can be taken some at a time:
-scores, f and its gradient g = ∂f/∂s of a block of rows are made and dropped, and only g c and gᵀ a, as large as the
-embeddings, are kept until the backward pass. Memory is of order block · C, not R · C, and no score is made twice.
+All in-batch objectives are of this form, L = Σ_i f_i(s_i) with s_ij = a_i · c_j. They are computed block by block:
+scores, f and its gradient g = ∂f/∂s of a block are computed and freed, and only g c and gᵀ a, as large as the
+embeddings, are kept until the backward pass. Memory is of order block · C, not R · C, and each score is computed once.
 
 Shape letters: R anchors, C candidates, b anchors of one block, E embedding dimensions, N numbers to count.
 """
@@ -15,11 +15,11 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 Block = Callable[[Tensor, slice, Tensor], tuple[Tensor, Tensor]]
-"""From (b, C) scores, which rows these are, and what all rows share, to the () sum of f and (N,) numbers to count."""
+"""From (b, C) scores, their rows, and the shared tensor to the () sum of f and (N,) counts."""
 
 
 def sum_over_rows(anchor: Tensor, other: Tensor, shared: Tensor, value_of: Block) -> tuple[Tensor, Tensor]:
-    """Sum of f over all anchors, and of what is counted; differentiable once, by the three tensors.
+    """Sums of f and of the counts over all anchors; differentiable once, by the three tensors.
 
     Args:
         anchor: (R, E).
@@ -32,7 +32,7 @@ def sum_over_rows(anchor: Tensor, other: Tensor, shared: Tensor, value_of: Block
 
 
 def _blocks(anchor: Tensor, other: Tensor) -> list[slice]:
-    """2 MB of scores each on CPU; more where launching a kernel costs more than running it. At least one."""
+    """At least one block: 2 MB of scores each on CPU, larger on GPUs, where launching a kernel is expensive."""
     entries = 1 << (19 if anchor.device.type == "cpu" else 26)
     size = max(1, entries // max(len(other), 1))
     return [slice(start, min(start + size, len(anchor))) for start in range(0, max(len(anchor), 1), size)]
@@ -46,7 +46,7 @@ class _SumOverRows(torch.autograd.Function):
         gradients = [torch.zeros_like(tensor) for tensor in (anchor, other, shared)]
         total = anchor.new_zeros(())
         counts: list[Tensor] = []
-        # In bf16, cosines near 1 would be 0.004 apart.
+        # Cosines near 1 have a spacing of 0.004 in bf16.
         with torch.autocast(anchor.device.type, enabled=False), torch.set_grad_enabled(wanted):
             inputs = shared.detach().requires_grad_(wanted)
             for rows in _blocks(anchor, other):

@@ -1,13 +1,13 @@
-"""Tell a word's neighbours from other words: skip-gram with negative sampling.
+"""Skip-gram with negative sampling: classify whether a word is a neighbour of another one.
 
     L = −log σ(⟨v_w, u_c⟩) − J · E_n [log σ(−⟨v_w, u_n⟩)]      for a word w and each neighbour c
 
 Mikolov, Sutskever, Chen, Corrado and Dean, Distributed Representations of Words and Phrases and their
-Compositionality, NIPS 2013: equation 4, noise words n drawn by count^¾ (section 2.2), frequent words left out by chance
-(section 2.3). As in the authors' program, each word's window is drawn anew, so that near neighbours count for more.
+Compositionality, NIPS 2013: equation 4, noise words n drawn by count^¾ (section 2.2), frequent words dropped at
+random (section 2.3). As in the authors' program, the window of each word is random, so near neighbours weigh more.
 
-One thing differs: the J noise words of a pair are not its own. A step draws M of them for all of its pairs and gives
-each the weight J / M. The expected loss and gradient are the same, and gathers become one matrix product.
+Noise words are shared: a step draws M of them for all pairs and gives each the weight J / M. The expected loss and
+gradient are the same, and gathers become one matrix product.
 
 Shape letters: W words of the batch, E dimensions, C words of the vocabulary, M noise words.
 """
@@ -26,10 +26,10 @@ class SkipGram(nn.Module):
     """Skip-gram with negative sampling over the anchors' words.
 
     Args:
-        window: neighbours on either side at most.
+        window: largest number of neighbours on either side.
         negatives: J, noise words for each pair.
         noise: M, noise words of a step.
-        subsample: t: a word with frequency f stays with probability √(t / f) at most; None keeps every word.
+        subsample: t: a word with frequency f is kept with probability min(1, √(t / f)); None keeps every word.
 
     Raises:
         ValueError: if a number is not positive.
@@ -55,7 +55,7 @@ class SkipGram(nn.Module):
         text = torch.repeat_interleave(words.offsets.diff())[kept]
         context = words.contexts[number]  # (W, E)
         reach = torch.randint(1, self.window + 1, text.shape, device=text.device)
-        total = centre.sum() * 0 + context.sum() * 0  # a batch without a pair still links to the graph
+        total = centre.sum() * 0 + context.sum() * 0  # keeps the graph in a batch without a pair
         pairs = torch.zeros(len(text), device=text.device)  # of each centre
         for distance in range(1, min(self.window, len(text) - 1) + 1):
             near = text[distance:] == text[:-distance]
@@ -71,7 +71,7 @@ class SkipGram(nn.Module):
         return {"loss": total / pairs.sum().clamp(min=1)}
 
     def _kept(self, words: WordsInContext) -> Bool[Tensor, " W"]:
-        """Which words stay: unknown ones do not, frequent ones by chance."""
+        """(W,) which words are kept: known ones, frequent ones at random."""
         known = words.number != UNKNOWN_TOKEN
         if self.subsample is None:
             return known

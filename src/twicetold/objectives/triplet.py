@@ -1,38 +1,38 @@
-"""The positive nearer than the negative: mean over triplets of φ(d(a, p) − d(a, n)).
+"""Triplet loss: mean over triplets of φ(d(a, p) − d(a, n)).
 
-Three choices, and which mean:
+Settings:
 
 - *d*: Euclidean distance of unit vectors, or minus a similarity, cosine or dot.
-- *φ*: the hinge max(0, m + x), by a margin m, or softplus ln(1 + eˣ), which has none.
-- *negatives*, for each positive pair (a, p) of the batch, chosen anew at every step:
+- *φ*: the hinge max(0, m + x) with margin m, or softplus ln(1 + eˣ) without margin.
+- *negatives*, for each positive pair (a, p) of the batch, chosen in every step:
 
     given              the negative that was mined for the row before training, with the row's own positive
-    all                every one; there may be B³ triplets, but they are never listed (below)
+    all                all of them, without listing the B³ triplets (below)
     hard               the nearest one
-    semi_hard          the nearest one that is farther than the positive; none: the pair is left out (FaceNet, 3.2)
+    semi_hard          the nearest one that is farther than the positive, if any (FaceNet, 3.2)
     distance_weighted  one drawn with probability ∝ min(λ, 1/q(d)), where q is the density of distances between points
-                       spread over the sphere, q(d) ∝ d^(E−2) (1 − d²/4)^((E−3)/2): all distances have a chance, not
-                       only √2, near which most negatives lie (Wu et al., Sampling Matters, ICCV 2017, section 4)
-    batch_hard         for each anchor its farthest positive and its nearest negative, where that one is nearer
-                       (Hermans, Beyer and Leibe 2017, arXiv:1703.07737; there also where it is not)
+                       spread over the sphere, q(d) ∝ d^(E−2) (1 − d²/4)^((E−3)/2): otherwise
+                       most would be near √2 (Wu et al., Sampling Matters, ICCV 2017, section 4)
+    batch_hard         for each anchor its farthest positive and its nearest negative, if the negative is nearer
+                       (Hermans, Beyer and Leibe 2017, arXiv:1703.07737; there always)
 
-Published losses that are settings of it:
+Published losses that are special cases:
 
     FaceNet   Euclidean, hinge, semi_hard (Schroff, Kalenichenko and Philbin, CVPR 2015; there d²), averaged over the
-              triplets above 0 (Hermans et al., section 2: over all of them, the many that are zero would drown them)
+              triplets above 0 (Hermans et al., section 2)
     FILM      dot or cosine, hinge, given, averaged over all triplets (Tang and Aw, arXiv:2010.05523, equations 3, 29)
     Okura     dot, softplus (Okura et al., WWW 2016 companion); all or batch_hard as in `class_triplets`
 
-A margin of dots is a share of the anchors' mean squared length, m = margin · mean ‖a‖², as FLRML has it
-(github.com/highan911/FLRML@7ccda12), whose code FILM follows; the paper does not say how large m is. For unit vectors
-that is the margin itself. FILM's own solvers read margin and similarity from here.
+A margin of dots is a share of the anchors' mean squared length, m = margin · mean ‖a‖², as in FLRML
+(github.com/highan911/FLRML@7ccda12), on which FILM is based; the paper gives no value of m. For unit vectors that is
+the margin itself. FILM's solvers read margin and similarity from this class.
 
 The hinge over all triplets of an anchor: with its k negatives nearer than t = m + d(a, p) and the sum S of their
 distances, Σ_n φ = k t − S. Both come from one sort of the anchor's negatives, a running sum, and a binary search for
-each positive. Softplus over all triplets is in `all_pairs`. This one and `batch_hard` compare all texts of a batch as
-equals, whichever side of a pair they are on; the others compare left texts with right and mined ones.
+each positive. Softplus over all triplets is in `all_pairs`. This one and `batch_hard` compare all texts of a batch,
+without roles; the others compare left texts with right and mined ones.
 
-Shape letters: B rows, R anchors, C candidates, b anchors of a block, P positives of the anchor that has most.
+Shape letters: B rows, R anchors, C candidates, b anchors of a block, P largest number of positives of an anchor.
 """
 
 from typing import Literal, get_args
@@ -41,8 +41,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from twicetold.encoding import EncodedBatch
-from twicetold.layers import pooling
+from twicetold.encoding import EncodedBatch, unit_vectors
 from twicetold.objectives import all_pairs, class_triplets
 from twicetold.objectives.class_triplets import TripletLoss
 from twicetold.objectives.in_batch import candidates, classes, dense, distances, in_roles, unit
@@ -53,8 +52,8 @@ Activation = Literal["hinge", "softplus"]
 Negatives = Literal["given", "all", "hard", "semi_hard", "distance_weighted", "batch_hard"]
 Average = Literal["all", "nonzero"]
 
-# Wu et al.'s code (github.com/chaoyuaw/incubator-mxnet, embedding_learning/model.py): distances below the first count
-# as that, which is λ; negatives beyond the second are not drawn.
+# Wu et al.'s code (github.com/chaoyuaw/incubator-mxnet, embedding_learning/model.py): distances below the first are
+# set to it, which gives λ; negatives beyond the second are not drawn.
 CUTOFF, FARTHEST = 0.5, 1.4
 
 
@@ -87,7 +86,7 @@ class Triplet(nn.Module):
             if value not in get_args(known):
                 raise ValueError(f"{name} must be one of {', '.join(get_args(known))}; got {value!r}")
         if activation == "hinge" and (margin is None or not margin > 0):
-            raise ValueError(f"margin is by how much a negative should be farther, above 0; got {margin}")
+            raise ValueError(f"margin must be a number above 0 with activation=hinge; got {margin}")
         if activation == "softplus" and margin is not None:
             raise ValueError(f"softplus has no margin: set it to null, or choose activation=hinge; got {margin}")
         if negatives == "distance_weighted" and similarity != "euclidean":
@@ -102,10 +101,10 @@ class Triplet(nn.Module):
         self.average: Average = average
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`, and for the log the `active` share of the chosen triplets.
+        """`loss`, and the `active` share of the chosen triplets.
 
-        Active are those above 0, with softplus those whose negative is nearer; of `batch_hard` it is the share of
-        anchors with such a triplet.
+        Active triplets are those above 0, with softplus those whose negative is nearer; for `batch_hard` it is the
+        share of anchors with such a triplet.
         """
         if self.negatives == "batch_hard" or (self.negatives, self.activation) == ("all", "softplus"):
             triplets = self.of_classes(*classes(batch))
@@ -126,7 +125,7 @@ class Triplet(nn.Module):
         euclidean = self.similarity == "euclidean"
         margin = self._margin_of(embedding)
         if self.similarity != "dot":
-            embedding = pooling.unit(embedding)
+            embedding = unit_vectors(embedding)
         if self.negatives == "all":
             return class_triplets.batch_all(embedding, label, euclidean=euclidean)
         return class_triplets.batch_hard(
@@ -156,7 +155,7 @@ class Triplet(nn.Module):
         def value_of(scores: Tensor, rows: slice, _: Tensor) -> tuple[Tensor, Tensor]:
             distance = self._distance(scores)
             positive, negative = compared.masks(rows)
-            # Sorting packs the positives to the front; 0 stands behind them, so that no inf meets another.
+            # Sorting moves the positives to the front; 0 behind them avoids inf − inf.
             most = int(positive.sum(1).max()) if len(positive) else 0
             to_positive = distance.masked_fill(~positive, torch.inf).sort(1).values[:, :most]  # (b, P)
             valid = to_positive.isfinite() & negative.any(1, keepdim=True)
@@ -172,14 +171,14 @@ class Triplet(nn.Module):
         return sum_over_rows(compared.anchor, compared.other, compared.anchor.new_zeros(()), value_of)
 
     def _nearest(self, distance: Tensor, negative: Tensor, to_positive: Tensor, dimensions: int) -> Tensor:
-        """(b, P) distance of the one negative chosen for each positive; inf where there is none."""
+        """(b, P) distance of the negative chosen for each positive; inf if there is none."""
         if self.negatives == "distance_weighted":
             return _drawn(distance, negative, to_positive.shape[1], dimensions)
         ranked = distance.masked_fill(~negative, torch.inf).sort(1).values
         if self.negatives == "hard":
             return ranked[:, :1].expand_as(to_positive)
         farther = torch.searchsorted(ranked.detach(), to_positive.detach(), right=True)
-        return ranked.gather(1, farther.clamp(max=ranked.shape[1] - 1))  # a positive is no negative: the last is inf
+        return ranked.gather(1, farther.clamp(max=ranked.shape[1] - 1))  # positives are masked: the last is inf
 
     def _distance(self, scores: Tensor) -> Tensor:
         """D of dots, of unit vectors unless the similarity is the dot itself."""
@@ -193,7 +192,7 @@ class Triplet(nn.Module):
         return losses > 0 if self.activation == "hinge" else gap > 0
 
     def _margin_of(self, anchor: Tensor) -> Tensor | float:
-        """M for these anchors (R, E); 0 where there is none."""
+        """M for these anchors (R, E); 0 without margin."""
         if self.margin is None or self.similarity != "dot":
             return self.margin or 0.0
         return self.margin * anchor.detach().square().sum() / max(len(anchor), 1)
@@ -213,7 +212,7 @@ def _hinge_over_all(
 
 
 def drawing_probability(distance: Tensor, negative: Tensor, dimensions: int) -> Tensor:
-    """(b, C) probability ∝ min(λ, 1/q(d)) of drawing each negative nearer than `FARTHEST`; a row without one is even.
+    """(b, C) probability ∝ min(λ, 1/q(d)) of drawing each negative nearer than `FARTHEST`; uniform if there is none.
 
     Args:
         distance: (b, C) Euclidean distances of unit vectors.
@@ -227,7 +226,7 @@ def drawing_probability(distance: Tensor, negative: Tensor, dimensions: int) -> 
 
 
 def _drawn(distance: Tensor, negative: Tensor, draws: int, dimensions: int) -> Tensor:
-    """(b, draws) distances of negatives drawn for each anchor; inf where it has none within reach."""
+    """(b, draws) distances of negatives drawn for each anchor; inf if it has none within `FARTHEST`."""
     if not len(distance) or not draws:
         return distance.new_zeros(len(distance), draws)
     drawn = torch.multinomial(drawing_probability(distance, negative, dimensions), draws, replacement=True)

@@ -1,4 +1,4 @@
-"""Two levels at once: same story > same category > other category, in the cosines of one embedding.
+"""Two levels in the cosines of one embedding: same story > same category > other category.
 
 An ordinal regression on the cosine s of every pair of texts in the batch, with a fixed boundary below each level
 (cumulative logits: McCullagh, Regression Models for Ordinal Data, 1980):
@@ -7,12 +7,11 @@ An ordinal regression on the cosine s of every pair of texts in the batch, with 
     P(y ≥ 1) = σ(a (s − t₁)),   P(y ≥ 2) = σ(a (s − t₂)),   t₁ < t₂
     L = Σ_k w_k / a · (mean over y ≥ k of softplus(a (t_k − s)) + mean over y < k of softplus(a (s − t_k)))
 
-Trained on categories alone, texts of a category end in one place, and stories are lost in it; trained on stories alone,
-nothing brings two stories of a category together. Either side of a boundary counts as a whole, because of a thousand
-pairs perhaps one tells the same story. The boundaries belong to all anchors together: AUROC over all pairs asks for
-that, and a softmax over each anchor's own candidates does not.
+Training on categories only makes the stories of a category collapse; training on stories only does not bring stories of
+a category together. Both sides of a boundary have the same total weight, because pairs of one story are rare. The
+boundaries are the same for all anchors, which fits AUROC over all pairs better than a softmax per anchor.
 
-Pairs (questions, say) have no categories: their clusters are the stories, and the lower boundary has nothing to do.
+Pairs (such as questions) have no categories: their clusters are the stories, and the lower boundary has no terms.
 
 Shape letters: N texts of the batch, b anchors of a block, E embedding dimensions.
 """
@@ -23,14 +22,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from twicetold.encoding import EncodedBatch
-from twicetold.layers import pooling
+from twicetold.encoding import EncodedBatch, unit_vectors
 from twicetold.objectives.in_batch import UNKNOWN, classes, unit
 from twicetold.objectives.row_blocks import sum_over_rows
 
 
 class TwoLevels(nn.Module):
-    """Cosines on the right side of two boundaries.
+    """Ordinal regression of cosines with two boundaries.
 
     Args:
         boundaries: t₁ and t₂, cosines: same category is above the first, same story above the second.
@@ -38,7 +36,7 @@ class TwoLevels(nn.Module):
         scale: a.
 
     Raises:
-        ValueError: if the boundaries do not rise, or another number is out of range.
+        ValueError: if the boundaries do not increase, or another number is out of range.
     """
 
     def __init__(self, *, boundaries: Sequence[float], weights: Sequence[float], scale: float) -> None:
@@ -54,7 +52,7 @@ class TwoLevels(nn.Module):
         self.scale = scale
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`, and its parts `category` and `story` before they are weighted.
+        """`loss`, and its parts `category` and `story` before weighting.
 
         Raises:
             ValueError: if the batch is of texts that lack the codes of either level.
@@ -80,7 +78,7 @@ class TwoLevels(nn.Module):
             gap = self.scale * (scores - boundary)
             cost = softplus(torch.where(same, -gap, gap)) * scale[same.long()]
             here = torch.arange(len(cost), device=cost.device)
-            cost[here, here + rows.start] = 0  # each text with itself
+            cost[here, here + rows.start] = 0  # pairs of a text with itself
             return cost.sum(), same.sum()[None]
 
         total, _ = sum_over_rows(texts, texts, scale, value_of)
@@ -91,7 +89,7 @@ def _coded(batch: EncodedBatch) -> tuple[Tensor, Tensor, Tensor]:
     """(N, E) unit vectors, and (N,) codes of category and of story."""
     if batch.positive is not None:
         texts, story = classes(batch)
-        return pooling.unit(texts), torch.full_like(story, UNKNOWN), story
+        return unit_vectors(texts), torch.full_like(story, UNKNOWN), story
     if batch.label is None or batch.label.is_floating_point() or batch.group is None:
         raise ValueError(
             "two_levels needs texts with the codes of their category and of their story: "

@@ -1,4 +1,4 @@
-"""Several objectives at once, weighted."""
+"""A weighted sum of objectives."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -15,7 +15,7 @@ class WeightedSum(nn.Module):
 
     Args:
         parts: objectives by name.
-        weights: of the same names; a part of weight 0 is not computed.
+        weights: by the same names; a part of weight 0 is not computed.
 
     Raises:
         ValueError: if the names differ.
@@ -26,12 +26,12 @@ class WeightedSum(nn.Module):
         if set(parts) != set(weights):
             raise ValueError(f"expected one weight for each of {sorted(parts)}, got {sorted(weights)}")
         computed = {name: part for name, part in parts.items() if weights[name]}
-        self.parts = nn.ModuleDict(cast("dict[str, Any]", computed))  # so that what a part learns is trained
+        self.parts = nn.ModuleDict(cast("dict[str, Any]", computed))  # registers the parameters of the parts
         self.weights = dict(weights)
         self.needs_score = any(getattr(part, "needs_score", False) for part in self.parts.values())
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
-        """`loss`, and for the log each part's own loss under its name."""
+        """`loss`, and the loss of each part under its name."""
         losses = {name: part(batch)["loss"] for name, part in self.parts.items()}
         total = torch.stack([self.weights[name] * loss for name, loss in losses.items()]).sum()
         return {"loss": total, **{name: loss.detach() for name, loss in losses.items()}}

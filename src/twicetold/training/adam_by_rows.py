@@ -1,19 +1,19 @@
-"""Adam that moves a row of a table only when the row is read: the same numbers, without the whole table at every step.
+"""Adam with lazy updates: a row of a table is updated only when it is read, with the same result as plain Adam.
 
-A batch has a few thousand of a table's columns, but Adam (Kingma and Ba, ICLR 2015) moves every row at every step: its
-mean gradient fades, and what is left of it still pushes. Nothing else happens to a row between two of its gradients, so
-all those pushes can be made at once, before the row is next read. With m and v as of the row's last gradient, at step
-s, the pushes of the steps s + 1 to t add up to
+A batch reads a few thousand rows of a table, but Adam (Kingma and Ba, ICLR 2015) updates every row in every step,
+because its mean gradient decays slowly. Between two gradients of a row nothing else changes it, so these updates can be
+applied together before the row is next read. With m and v of the row's last gradient, at step s, the updates of the
+steps s + 1 to t add up to
 
     Σ_i α_i β₁^(i−s) m / (√(β₂^(i−s) v) + ε √(1 − β₂^i)),   α_i = lr_i √(1 − β₂^i) / (1 − β₁^i)
     ≈ m / (√v + ε √(1 − β₂^s)) · A_s(t),                    A_s(t) = Σ_i α_i r^(i−s),   r = β₁ / √β₂
 
-where ≈ is = but for ε, which counts only where gradients are as small as that. A is one number for each s. (PyTorch's
-SparseAdam leaves those pushes out, which is another algorithm.)
+where ≈ is exact up to ε, which matters only for gradients of that size. A is one number for each s. (PyTorch's
+SparseAdam omits these updates, which is a different algorithm.)
 
-`layers.first_layer.product` tells which rows it is about to read, and leaves a gradient of those alone.
+`layers.first_layer.product` announces the rows that it reads, and its gradient has these rows only.
 
-Shape letters: E numbers of a row, R different rows of a batch, K rows that it reads.
+Shape letters: E numbers of a row, R distinct rows of a batch, K rows read.
 """
 
 import math
@@ -26,20 +26,20 @@ from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
 FADED = 1e-12
-"""A push this much smaller than the first is none."""
+"""Updates smaller than this share of the first one are ignored."""
 
 
 class AdamByRows(torch.optim.Adam):
-    """Adam; parameters whose gradient is sparse are moved row by row, others as ever.
+    """Adam with lazy updates of parameters that have sparse gradients.
 
     Args:
-        params: what to optimise.
+        params: parameters to optimise.
         lr: learning rate.
-        betas: β₁ and β₂, how slowly the means of the gradient and of its square change.
+        betas: β₁ and β₂, decay rates of the means of the gradient and of its square.
         eps: ε.
 
     Raises:
-        ValueError: if pushes do not fade, β₁² ≥ β₂.
+        ValueError: if β₁² ≥ β₂, so that updates do not decay.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class AdamByRows(torch.optim.Adam):
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
-        """One step, after `closure`, if there is one, has made the gradients."""
+        """One step; `closure`, if given, computes the gradients first."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -70,7 +70,7 @@ class AdamByRows(torch.optim.Adam):
                 if parameter.grad is not None and (parameter.grad.is_sparse or parameter in self._tables):
                     self._table(parameter, group).step(parameter.grad)
                     by_rows.append((parameter, parameter.grad))
-                    parameter.grad = None  # the others are Adam's
+                    parameter.grad = None  # the other parameters are updated by Adam
         super().step()
         for parameter, gradient in by_rows:
             parameter.grad = gradient
@@ -78,12 +78,12 @@ class AdamByRows(torch.optim.Adam):
 
     @torch.no_grad()
     def catch_up(self) -> None:
-        """Move all rows to where they are by now: before anything but `product` reads a table."""
+        """Apply the missed updates of all rows; needed before anything but `product` reads a table."""
         for table in self._tables.values():
             table.catch_up_all()
 
     def let_go(self) -> None:
-        """Catch up for the last time: the parameters forget the optimizer, and with it the memory that it holds."""
+        """Catch up for the last time and remove the references from parameters to this optimizer."""
         self.catch_up()
         for group in self.param_groups:
             for parameter in group["params"]:
@@ -115,7 +115,7 @@ class AdamByRows(torch.optim.Adam):
 
 
 class Table:
-    """What Adam knows of one table.
+    """State of one table.
 
     Args:
         table: the parameter.
@@ -132,14 +132,14 @@ class Table:
         horizon = int(math.log(FADED) / math.log(self.ratio)) + 1 if self.ratio else 1
         self.fading = self.ratio ** torch.arange(1, horizon + 1, dtype=torch.float64, device=table.device)
         self.steps = int(state["step"])
-        # Of each row: the step of its last gradient, as of which are m and v; and the step whose push was its last.
+        # For each row: the step of its last gradient, to which m and v belong; and the step of its last update.
         self.seen = torch.full((len(table),), self.steps, device=table.device)
         self.moved = self.seen.clone()
-        self.missed: Float[Tensor, " _"]  # A of step `began`, of the next one, and so on, and room for more
+        self.missed: Float[Tensor, " _"]  # A of the steps from `began` on, with spare capacity
         self._forget()
 
     def step(self, gradient: Tensor) -> None:
-        """A step on the rows that have a gradient."""
+        """A step for the rows that have a gradient."""
         if gradient.is_sparse:
             gradient = gradient.coalesce()
             rows, values = gradient.indices()[0], gradient.values()  # (R,), (R, E)
@@ -160,7 +160,7 @@ class Table:
         self._remember(size)
 
     def catch_up(self, read: Int64[Tensor, " K"]) -> None:
-        """Make the pushes that these rows, named once or more often, have missed."""
+        """Apply the missed updates of these rows; rows may be repeated."""
         if self.steps == self.began:
             return
         late = torch.zeros(len(self.table), dtype=torch.bool, device=read.device)
@@ -173,7 +173,7 @@ class Table:
         self.moved[rows] = self.steps
 
     def catch_up_all(self) -> None:
-        """All rows, and m and v too, which then say all there is to know."""
+        """Bring all rows, m and v up to date."""
         if self.steps == self.began:
             return
         self.catch_up(torch.arange(len(self.table), device=self.table.device))
@@ -184,36 +184,36 @@ class Table:
         self._forget()
 
     def _means(self, rows: Int64[Tensor, " R"]) -> tuple[Float[Tensor, "R E"], Float[Tensor, "R E"]]:
-        """Copies of m and v; `index_select` takes half the time of square brackets."""
+        """Copies of m and v; `index_select` is twice as fast as indexing."""
         m, v = (self.state[name].index_select(0, rows) for name in ("exp_avg", "exp_avg_sq"))
         return m, v
 
     def _push(self, rows: Int64[Tensor, " R"], m: Float[Tensor, "R E"], v: Float[Tensor, "R E"]) -> None:
-        """Move rows by −m / (√v + ε √(1 − β₂^s)); m and v are overwritten."""
-        seen = self.seen[rows].clamp(min=1).double()  # a row without a gradient has m = 0: let it be 0 / ε
+        """Add −m / (√v + ε √(1 − β₂^s)) to rows; m and v are overwritten."""
+        seen = self.seen[rows].clamp(min=1).double()  # avoids 0 / 0 in rows without a gradient, where m = 0
         epsilon = self.group["eps"] * (1 - self.second**seen) ** 0.5
         self.table.index_add_(0, rows, m.div_(v.sqrt_().add_(self._each(epsilon))), alpha=-1)
 
     def _each(self, numbers: Float[Tensor, " R"]) -> Float[Tensor, "R 1"]:
-        """One number for each row, in the table's own precision."""
+        """One number for each row, in the table's precision."""
         return numbers.to(self.table.dtype)[:, None]
 
     def _remember(self, size: float) -> None:
-        """Add α_t r^(t−s) to A_s for each step s before this one, t, and begin A_t."""
-        count = self.steps - self.began  # of A so far
+        """Add α_t r^(t−s) to A_s for each step s before the current step t, and append A_t."""
+        count = self.steps - self.began  # length of A
         if count == len(self.missed):
             self.missed = torch.cat([self.missed, torch.zeros_like(self.missed)])
         recent = min(count, len(self.fading))
         self.missed[count - recent : count] += size * self.fading[:recent].flip(0)
 
     def _forget(self) -> None:
-        """Begin A anew: no row has anything to catch up with."""
+        """Reset A: all rows are up to date."""
         self.began = self.steps
         self.missed = torch.zeros(1024, dtype=torch.float64, device=self.table.device)
 
 
 def clip_gradients(parameters: Iterable[nn.Parameter], most: float) -> None:
-    """Clip the norm of all gradients together, as `torch.nn.utils.clip_grad_norm_` does, sparse ones included.
+    """Clip the total norm of all gradients like `torch.nn.utils.clip_grad_norm_`, but also with sparse gradients.
 
     Args:
         parameters: whose gradients are clipped in place.

@@ -1,7 +1,7 @@
 """Train one cell of the grid: one family on one corpus with one seed.
 
-The steps are the same for every family: fit the featuriser on train texts, make feature rows, fit the encoder (unless
-nothing in it is learnt), choose the decision on validation, save.
+The steps are the same for every family: fit the featuriser on train texts, compute feature rows, train the encoder (if
+it is trainable), choose the decision on validation, save.
 """
 
 import time
@@ -50,14 +50,14 @@ class Trained:
         data: Mapping[str, str],
         pretrained_on: Sequence[str] = (),
     ) -> None:
-        """Write everything that scoring needs to `folder`, all of it or nothing.
+        """Write everything that scoring needs to `folder`, atomically.
 
         Args:
             folder: the model folder.
             features: configuration that the featuriser was built from.
             encoder: configuration that the encoder was built from.
             data: `name` of the corpus and digest of its `train` texts.
-            pretrained_on: what it had seen before, in words, as `provenance.pretrained_on` finds it.
+            pretrained_on: descriptions of its pretraining data, from `provenance.pretrained_on`.
         """
         recipe = {"features": features, "encoder": encoder, "as_documents": self.scorer.as_documents}
         recipe |= {"data": dict(data), "pretrained_on": list(pretrained_on)}
@@ -78,9 +78,9 @@ def train_cell(
 
     Args:
         corpus: the data.
-        parts: what the recipe chose.
+        parts: chosen by the recipe.
         seed: of initialisation, order and noise.
-        feature_key: names corpus and featuriser settings, for the cache of feature rows.
+        feature_key: identifies corpus and featuriser settings in the cache of feature rows.
         places: folders.
         runtime: where to compute.
         on_epoch: called with each epoch's metrics and number.
@@ -102,7 +102,7 @@ def train_cell(
     metric, value = parts.selection.primary_value(corpus.kind, inputs)
     decision = parts.selection.decide(corpus.kind, inputs, positive_grade=corpus.card.get("positive_grade"))
     seconds = time.perf_counter() - started
-    if fitted is None:  # nothing was learnt
+    if fitted is None:  # nothing was trained
         fitted = Fitted(0, 0, value)
         on_epoch({f"val/{metric}": value}, 0)
     return Trained(
@@ -118,7 +118,7 @@ def train_cell(
 def _with_examples(
     rows: CsrRows, featuriser: Featuriser, corpus: Corpus, parts: Parts, places: Places, *, seed: int
 ) -> tuple[CsrRows, ExampleIndex | None]:
-    """The examples, and the rows of the corpus with those of extra texts that the examples are of."""
+    """The examples, and the rows of the corpus and of the examples' extra texts."""
     if parts.examples is None:
         return rows, None
     examples = parts.examples.index(corpus, places.triplets)
@@ -139,8 +139,8 @@ def _fit(
     runtime: Runtime,
     on_epoch: OnEpoch,
 ) -> Fitted:
-    """Train by examples: by gradient descent, or by the steps of a solver."""
-    # Lightning costs seconds of import, which the baselines need not pay.
+    """Train on examples, by gradient descent or by a solver."""
+    # Lightning takes seconds to import, and the baselines do not need it.
     from twicetold.training.fit import fit
     from twicetold.training.learner import Learner
 
@@ -177,7 +177,7 @@ def _fit(
 
 
 def _validation_inputs(encoder: Encoder, rows: CsrRows, corpus: Corpus) -> ScoredPairs | DocumentVectors:
-    """The validation split as the encoder scores it, after fitting what the family fits in closed form, if anything."""
+    """Scores or vectors of the validation split, after fitting the parts that have a closed form."""
     if isinstance(encoder, Settling):
         train = corpus.members["train"]
         with torch.no_grad():

@@ -18,10 +18,10 @@ from twicetold.training.memory import keep_freed_memory
 from twicetold.training.schedule import STOPPED, Fitted, OnEpoch, Runtime, Schedule
 from twicetold.training.solvers.protocol import Steps
 
-logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)  # hints and advertisements at every start
-warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # Lightning 2.6 asks torch 2.13 in an older way
-warnings.filterwarnings("ignore", message=".*will run with no optimizer.*")  # a solver is none
-warnings.filterwarnings("ignore", message=".*in eval mode at the start.*")  # a frozen part is, on purpose
+logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)  # tips at every start
+warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # Lightning 2.6 with torch 2.13
+warnings.filterwarnings("ignore", message=".*will run with no optimizer.*")  # with a solver
+warnings.filterwarnings("ignore", message=".*in eval mode at the start.*")  # frozen parts
 
 BEST = "best.safetensors"
 LAST = "last.ckpt"
@@ -30,8 +30,8 @@ LAST = "last.ckpt"
 class Keep(Checkpoint):
     """After each epoch: the best weights so far, and everything needed to resume.
 
-    A Lightning `Checkpoint`, so that it runs last, when early stopping has made up its mind. Files are renamed into
-    place, so that a kill in mid-write leaves the former one.
+    A Lightning `Checkpoint`, so that it runs last, after early stopping. Files are written atomically, so that a killed
+    run leaves the previous one.
     """
 
     def __init__(self, folder: Path, on_epoch: OnEpoch) -> None:
@@ -41,7 +41,7 @@ class Keep(Checkpoint):
         self.best_epoch = -1
 
     def on_train_epoch_end(self, trainer: pl.Trainer, learner: pl.LightningModule) -> None:
-        """Write both files, and tell the listener."""
+        """Write both files and call `on_epoch`."""
         assert isinstance(learner, Learner)
         if learner.primary > self.best_value:
             self.best_value, self.best_epoch = learner.primary, trainer.current_epoch
@@ -52,7 +52,7 @@ class Keep(Checkpoint):
         self.on_epoch(learner.curves, trainer.current_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """What a resumed run must know of the best so far."""
+        """The best value so far, for a resumed run."""
         return {"best_value": self.best_value, "best_epoch": self.best_epoch}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -61,16 +61,16 @@ class Keep(Checkpoint):
 
 
 class StopEarly(EarlyStopping):
-    """Early stopping that remembers, where training is resumed, that it had already decided."""
+    """Early stopping that stops a resumed training which had already been stopped."""
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Before the first step, with what the checkpoint knew."""
+        """Stop if the loaded state says so."""
         if self.wait_count >= self.patience:
             trainer.should_stop = True
 
 
 class LearningRate(pl.Callback):
-    """Sets the learning rate of each step by its number alone, so that a resumed run needs no memory of it."""
+    """Sets the learning rate from the number of the step, so that it needs no state."""
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
@@ -97,17 +97,17 @@ def fit(
     Args:
         learner: whose encoder gets the best weights in the end.
         loader: of training batches; for a solver, of numbers of examples.
-        schedule: how long, in what numbers.
-        runtime: where.
-        checkpoints: folder of this very training; the caller removes it when the model is saved.
+        schedule: epochs, precision, learning rate, early stopping.
+        runtime: device and progress bar.
+        checkpoints: folder of this training; the caller removes it when the model is saved.
         on_epoch: called with the epoch's metrics and number.
 
     Raises:
-        KeyboardInterrupt: if the user stopped it; the checkpoints stay, and the next call resumes.
-        ValueError: if the training diverged in its first epoch.
+        KeyboardInterrupt: if the user stopped it; the checkpoints are kept, and the next call resumes.
+        ValueError: if the validation metric was never a number.
     """
     keep_freed_memory()
-    # Deterministic algorithms would write every new tensor twice, lest it be read before it is written.
+    # With deterministic algorithms, PyTorch would fill every new tensor before it is written.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     checkpoints.mkdir(parents=True, exist_ok=True)
     keep = Keep(checkpoints, on_epoch)
@@ -136,7 +136,7 @@ def fit(
     last = checkpoints / LAST
     try:
         trainer.fit(learner, loader, ckpt_path=last if last.exists() else None, weights_only=True)
-    except SystemExit as stop:  # what Lightning makes of Ctrl-C, without a word
+    except SystemExit as stop:  # raised by Lightning on Ctrl-C
         raise KeyboardInterrupt(STOPPED) from stop
     for optimizer in trainer.optimizers:
         if isinstance(optimizer, AdamByRows):

@@ -1,7 +1,6 @@
-"""Vectors of a corpus's tokens from a network that is not trained, kept on disk: an epoch reads them instead.
+"""Token vectors of a corpus from a frozen network, cached on disk.
 
-One memory-mapped float16 file, named by the bytes of the network and of the token sequences: another model, another
-corpus or another tokenizer gives another file.
+One memory-mapped float16 file, named by a hash of the network and of the token sequences.
 
 Shape letters: K tokens of the corpus, H dimensions of a vector.
 """
@@ -26,17 +25,17 @@ log = logging.getLogger(__name__)
 
 
 def with_token_vectors(encoder: OnFrozen, rows: CsrRows, folder: Path, *, device: torch.device) -> CsrRows:
-    """The same sequences with a vector for each token as its value, memory-mapped; made on first use.
+    """The same sequences with a memory-mapped vector for each token as `values`; computed on first use.
 
     Args:
-        encoder: whose `token_vectors` to keep; it ends on the CPU.
+        encoder: provides `token_vectors`; it is moved to the CPU afterwards.
         rows: the corpus's sequences.
-        folder: where cached rows live.
+        folder: of the cache.
         device: where to compute them.
     """
     file = folder / f"vectors-{_key(encoder.frozen, rows)}.npy"
     if not file.exists():
-        log.info("token vectors of %s texts are made once, in %s", f"{len(rows):,}", file)
+        log.info("computing token vectors of %s texts, once, in %s", f"{len(rows):,}", file)
         encoder.frozen.to(device)
         with write_file(file) as temporary, torch.inference_mode():
             size = encoder.token_vectors(rows.gather(np.arange(1)).to(device)).shape[1]

@@ -1,20 +1,19 @@
-"""Batches larger than memory: encode a few rows at a time, and once more on the way back.
+"""Gradient caching for batches larger than memory: encode in chunks, and again in the backward pass.
 
 Gao, Zhang, Han and Callan, Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup, RepL4NLP 2021
-(arXiv:2101.06983). An in-batch objective needs the embeddings of the whole batch, but not, at once, everything that the
-encoder kept to make them:
+(arXiv:2101.06983). An in-batch objective needs the embeddings of the whole batch, but not all activations at once:
 
-1. Encode chunk by chunk and keep the embeddings alone.
-2. The objective's gradient with respect to the embeddings.
-3. Encode each chunk again, from the same random state and so with the same dropout, and propagate its rows of that
-   gradient back through it.
+1. Encode chunk by chunk and keep only the embeddings.
+2. Compute the objective's gradient with respect to the embeddings.
+3. Encode each chunk again, with the same random state and so the same dropout, and back-propagate its rows of the
+   gradient.
 
-This is checkpointing (Chen et al. 2016) with chunks of the batch for segments: autograd does steps 2 and 3 when
-`backward` comes to a chunk, and drops what it made before it comes to the next. Gradients are those of one pass over
-the same chunks. Encoding takes twice the time, memory is that of one chunk plus the objective's own.
+This is checkpointing (Chen et al. 2016) with chunks of the batch as segments: autograd does steps 2 and 3 chunk by
+chunk. Gradients are those of one pass over the same chunks. Encoding takes twice the time; memory is that of one chunk
+plus that of the objective.
 
-What it cannot do: batch normalisation (a chunk's mean is not the batch's); by-products that do not have one row per
-text, such as a reconstruction's; the memory of `score`, which a family with a comparing network takes for the batch.
+Not supported: batch normalisation (a chunk's mean is not the batch's), and by-products without one row per text, such
+as reconstructions. The memory of `score` in families with a comparing network is not reduced.
 """
 
 from dataclasses import fields, replace
@@ -36,7 +35,7 @@ def encode_in_chunks(encoder: Encoder, features: SparseRows, rows: int) -> Encod
     """
     if isinstance(encoder, nn.Module) and any(isinstance(module, _BatchNorm) for module in encoder.modules()):
         raise ValueError(
-            "batch normalisation sees a chunk where it should see the batch: "
+            "batch normalisation cannot be computed in chunks of the batch: "
             "set encoder.batch_norm=false, or trainer.micro_batch=null"
         )
     bounds = range(0, len(features), rows)

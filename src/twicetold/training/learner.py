@@ -25,11 +25,11 @@ class Learner(pl.LightningModule):
     Args:
         encoder: the family's module.
         objective: named losses of an encoded batch.
-        make_optimizer: from parameters to optimizer; or the steps of a solver, which sets the weights itself and is
-            handed numbers of examples in place of their rows.
+        make_optimizer: from parameters to optimizer; or the steps of a solver, which sets the weights itself and gets
+            numbers of examples instead of batches of rows.
         validate: from the encoder to the name and value of the primary metric on validation.
-        seed: of the run; each epoch's random state is derived from it and the epoch's number alone, so that a
-            resumed training draws what an undisturbed one would have drawn.
+        seed: of the run; each epoch's random state depends only on it and on the epoch's number, so that a resumed
+            training gives the same result as an uninterrupted one.
         micro_batch: encode at most so many texts at a time, twice, to save memory (`gradient_caching`); None: all.
     """
 
@@ -57,13 +57,13 @@ class Learner(pl.LightningModule):
         """Primary metric after the last finished epoch."""
 
     def configure_optimizers(self) -> Optimizer | None:
-        """The optimizer over all parameters of encoder and objective; none beside a solver."""
+        """The optimizer over all parameters of encoder and objective; None with a solver."""
         if isinstance(self.make_optimizer, Steps):
             return None
         return self.make_optimizer(p for p in self.parameters() if p.requires_grad)
 
     def training_step(self, batch: Batch | NDArray[np.int64], batch_idx: int) -> Tensor | None:
-        """The total loss of one batch; of a solver, a step."""
+        """The total loss of one batch; with a solver, take a step."""
         if batch_idx == 0:
             self._start_epoch()
         if isinstance(batch, Batch):
@@ -102,8 +102,8 @@ class Learner(pl.LightningModule):
         if torch.is_grad_enabled() and not (isinstance(vectors, Tensor) and vectors.requires_grad):
             objective, encoder = type(self.objective).__name__, type(self.encoder).__name__
             raise ValueError(
-                f"{objective} learns from the vector of each text, and {encoder} has none that can be trained: choose "
-                "an objective that learns from the score of a pair, objective=pair_bce examples=labelled_pairs"
+                f"{objective} needs trainable vectors of single texts, and {encoder} has none: choose "
+                "an objective on the scores of pairs, objective=pair_bce examples=labelled_pairs"
             )
 
     def _encode(self, features: SparseRows) -> Encoding:
@@ -112,7 +112,7 @@ class Learner(pl.LightningModule):
         return encode_in_chunks(self.encoder, features, self.micro_batch)
 
     def _start_epoch(self) -> None:
-        # Not in on_train_epoch_start: Lightning leaves that hook out of the first epoch after a resume.
+        # Not in on_train_epoch_start: Lightning skips that hook in the first epoch after a resume.
         torch.manual_seed(self.seed + 1_000_003 * self.current_epoch)
         self._sums: dict[str, Tensor] = defaultdict(lambda: torch.zeros((), device=self.device))
         self._steps = 0
@@ -123,7 +123,7 @@ class Learner(pl.LightningModule):
         gradient_clip_val: float | None = None,
         gradient_clip_algorithm: str | None = None,
     ) -> None:
-        """Clip the norm of the gradient. Lightning's own refuses fused optimizers in bf16, which needs no scaling."""
+        """Clip the norm of the gradient. Lightning's own method does not support fused optimizers in bf16."""
         if gradient_clip_val is not None:
             clip_gradients(self.parameters(), gradient_clip_val)
 

@@ -1,4 +1,4 @@
-"""Memory that every step of training frees, and every step takes again."""
+"""Reuse of memory between training steps."""
 
 import ctypes
 
@@ -8,12 +8,11 @@ MOST = 2**31 - 1
 
 
 def keep_freed_memory() -> None:
-    """Have the C library keep what is freed for the next step, instead of giving it back to the system.
+    """Make glibc keep freed memory instead of returning it to the system; without glibc, do nothing.
 
-    A gradient of a table of vectors has the table's size. Left alone, glibc takes anything so large from the system
-    anew at every step, and the system zeroes each page when it is first touched: more than half of the time of a step
-    where the table is large. The process never gives memory back from here on. Numbers stay the same. Without glibc
-    nothing happens.
+    By default glibc requests large blocks, such as the gradient of a table of vectors, from the system in every step,
+    and the system zeroes each page: more than half of the time of a step with a large table. From here on the process
+    never returns memory.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:

@@ -1,4 +1,4 @@
-"""What a training is put together from: the parts that a recipe chose, and the folders that it works in."""
+"""The parts of a training, as chosen by a recipe, and the folders that it uses."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,16 +15,15 @@ from twicetold.training.schedule import MakeOptimizer, Schedule
 from twicetold.training.solvers.protocol import Solver
 
 OF_GRADIENTS = ("warmup_steps", "decay", "gradient_clip", "micro_batch")
-"""Settings of the schedule that only gradient descent has a use for."""
+"""Settings of the schedule that only gradient descent uses."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What a recipe chose.
+    """The parts chosen by a recipe.
 
     Raises:
-        ValueError: if there is augmentation or a schedule of gradient descent, and nothing is learnt by gradient
-            descent.
+        ValueError: if there is augmentation or a schedule of gradient descent without gradient descent.
     """
 
     featuriser: Featuriser
@@ -32,7 +31,7 @@ class Parts:
     """From the shape of the features to the encoder."""
     examples: Examples | None
     objective: Objective | None
-    """None, as `examples` is then, where nothing is learnt."""
+    """None, like `examples`, if nothing is trained."""
     make_optimizer: MakeOptimizer | Solver
     schedule: Schedule
     selection: Selection
@@ -44,9 +43,7 @@ class Parts:
             idle = [name for name in OF_GRADIENTS if getattr(self.schedule, name) is not None]
             if idle:
                 named, solver = " and ".join(f"trainer.{name}" for name in idle), type(self.make_optimizer).__name__
-                raise ValueError(
-                    f"{named}: the solver {solver} sets the weights by itself and has no use for it: set it to null"
-                )
+                raise ValueError(f"{named}: the solver {solver} does not use it: set it to null")
         if self.augmentation is None:
             return
         if self.objective is None or self.examples is None:
@@ -56,14 +53,14 @@ class Parts:
             )
         if isinstance(self.make_optimizer, Solver):
             raise ValueError(
-                "augmentation and consistency are for gradient descent, and the solver "
-                f"{type(self.make_optimizer).__name__} does without: set augmentation.share=0 and consistency.weight=0"
+                "augmentation and consistency need gradient descent, which the solver "
+                f"{type(self.make_optimizer).__name__} does not do: set augmentation.share=0 and consistency.weight=0"
             )
 
 
 @dataclass(frozen=True)
 class Places:
-    """Folders that training reads from and keeps its scratch in."""
+    """Folders that training reads from and writes temporary files to."""
 
     triplets: Path
     features: Path

@@ -1,4 +1,4 @@
-"""How long to train, where, and how it went: plain values, without Lightning."""
+"""Settings and outcome of a training: plain values, without Lightning."""
 
 import sys
 from collections.abc import Callable, Iterable
@@ -16,18 +16,18 @@ OnEpoch = Callable[[dict[str, float], int], None]
 Validate = Callable[[Encoder], tuple[str, float]]
 """From an encoder to the name and value of the primary metric on validation."""
 STOPPED = "training was stopped; run the same command again to go on from the last epoch"
-"""What is said after Ctrl-C."""
+"""Message after Ctrl-C."""
 MakeOptimizer = Callable[[Iterable[nn.Parameter]], Optimizer]
 
 
 def whole(value: object) -> bool:
-    """Whether it is a whole number; True and False are none here."""
+    """Whether it is an integer and not a boolean."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long to train, and in what numbers; changes the outcome.
+    """Length, batch size, precision and learning rate schedule of a training; these settings change the results.
 
     Args:
         epochs: at most this many.
@@ -35,14 +35,13 @@ class Schedule:
         patience: stop after this many epochs without a better validation metric; None trains to the end.
         gradient_clip: largest gradient norm, or None.
         precision: Lightning's name: `32-true` or `bf16-mixed`; or `auto`, see `precision_on`.
-        warmup_steps: the learning rate rises for so many steps; None for none.
-        decay: what it does then. None: stays; `inverse_sqrt`: falls with the inverse square root of the steps so far
+        warmup_steps: steps in which the learning rate rises; None for none.
+        decay: of the learning rate afterwards. None: constant; `inverse_sqrt`: inverse square root of the step
             (Vaswani et al. 2017, §5.3); `linear`: falls to 0 at the end of the last of all `epochs`.
-        micro_batch: texts encoded at once, where a batch is too much for memory (`gradient_caching`); None: all.
+        micro_batch: texts encoded at once, to save memory (`gradient_caching`); None: all.
 
     Raises:
-        ValueError: for a number of another kind or out of range, another decay or precision, or an inverse square root
-            without a warm-up to begin it.
+        ValueError: for a value of the wrong type or out of range, or an inverse square root without a warm-up.
     """
 
     epochs: int
@@ -78,9 +77,8 @@ class Schedule:
     def precision_on(self, device: torch.device) -> Literal["32-true", "bf16-mixed"]:
         """The precision used on a device.
 
-        `auto` is `bf16-mixed` where matrices of bf16 have units of their own: on GPUs since NVIDIA's Ampere and on
-        processors with Intel's AMX. Elsewhere casting costs more than it saves: `re2` took 1.5 times as long in bf16
-        on a processor that has it in AVX-512 alone.
+        `auto` is `bf16-mixed` on hardware with matrix units for bf16: GPUs since NVIDIA's Ampere and processors with
+        Intel's AMX. Elsewhere it is slower: `re2` took 1.5 times as long in bf16 on a processor with AVX-512 only.
         """
         if self.precision != "auto":
             return self.precision
@@ -92,11 +90,11 @@ class Schedule:
         return "bf16-mixed" if has_units else "32-true"
 
     def rate(self, step: int, *, steps: int) -> float:
-        """Learning rate of a step, as a share of the highest.
+        """Learning rate of a step, relative to the largest.
 
         Args:
             step: the first is 1.
-            steps: of all epochs.
+            steps: number of steps of all epochs.
         """
         top = (self.warmup_steps or 0) + 1  # trax's warmup_and_rsqrt_decay
         if step < top or self.decay is None:
@@ -108,7 +106,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Runtime:
-    """Where the numbers are computed; does not change what is computed.
+    """Where to compute; does not change the results, up to rounding.
 
     Args:
         accelerator: `auto`, `cpu` or `gpu`.
@@ -116,7 +114,7 @@ class Runtime:
         progress: show a progress bar; `auto`: if standard error is a terminal.
 
     Raises:
-        ValueError: for a GPU where there is none.
+        ValueError: for a GPU on a machine without one.
     """
 
     accelerator: str
@@ -140,10 +138,10 @@ class Runtime:
 
 @dataclass(frozen=True)
 class Fitted:
-    """How training went; the learner's encoder holds the best weights."""
+    """Outcome of a training; the learner's encoder has the best weights."""
 
     epochs: int
     best_epoch: int
     best_value: float
     precision: str | None = None
-    """In what numbers, `auto` resolved; None where nothing was learnt. The last digits depend on it."""
+    """Precision used, with `auto` resolved; None if nothing was trained."""

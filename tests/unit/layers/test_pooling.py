@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from twicetold.layers.pooling import Pooling, unit
+from twicetold.encoding import unit_vectors
+from twicetold.layers.pooling import Pooling
 
 LENGTHS = [3, 0, 5, 1, 0]
 
@@ -60,7 +61,7 @@ def test_an_unknown_pooling_is_an_error():
 
 def test_unit_vectors_have_length_one_and_zero_stays_zero_with_a_small_gradient():
     vectors = torch.tensor([[3.0, 4], [0, 0]], requires_grad=True)
-    out = unit(vectors)
+    out = unit_vectors(vectors)
     assert out.tolist() == [[pytest.approx(0.6), pytest.approx(0.8)], [0, 0]]
     out.sum().backward()
     assert vectors.grad.abs().max() <= 1

@@ -357,7 +357,7 @@ def test_batch_all_leaves_its_input_alone():
 def test_labels_of_pairs_are_refused_with_a_reason(loss):
     with pytest.raises(TypeError, match="integer class codes"):
         loss(torch.ones(4, 2), torch.ones(4))
-    with pytest.raises(ValueError, match="one label a row"):
+    with pytest.raises(ValueError, match="one label per row"):
         loss(torch.ones(4, 2), torch.ones(3, dtype=torch.int64))
 
 

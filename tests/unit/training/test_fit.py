@@ -206,7 +206,7 @@ def test_a_family_of_pairs_alone_says_that_an_objective_of_vectors_moves_nothing
     index = LabelledPairs("random", "cluster").index(questions, Path())
     loader = train_loader(index, rows, EpochBatches(index, batch_size=3, seed=3), workers=0)
     schedule = Schedule(epochs=1, batch_size=3, patience=None, gradient_clip=None, precision="32-true")
-    with pytest.raises(ValueError, match=r"InfoNce learns from the vector of each text, and Re2 has none.*pair_bce"):
+    with pytest.raises(ValueError, match=r"InfoNce needs trainable vectors .*, and Re2 has none.*pair_bce"):
         fit(learner, loader, schedule=schedule, runtime=RUNTIME, checkpoints=tmp_path, on_epoch=lambda m, e: None)
 
 

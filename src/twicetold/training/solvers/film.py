@@ -9,21 +9,21 @@ arXiv:2010.05523, algorithm 1. With V, C, T, Λ, K of `triplets`, and for a give
     f₂(P) = −½ Σ_i k_i μ(k_i) + m tr Λ                        19, over PᵀP = I
     ∇f₂ = −(K + Kᵀ) P diag(q), q_i = −½ (μ(k_i) + k_i σ(k_i)) 28
 
-One outer iteration: Λ and K at the present (P, s); then steps on the manifold (`stiefel`) with both held fixed; then s.
-The paper and FLRML take one such step.
+One outer iteration: compute Λ and K at the current (P, s); take steps on the manifold (`stiefel`) with both fixed; then
+compute s. The paper and FLRML take one such step.
 
 For a given Λ the minimum is known: f₂ depends on k_i alone, which the eigenvalues of −(K + Kᵀ)/2 majorise (Schur), and
-k μ(k) is convex for k > −2.4; so the leading eigenvectors are optimal. What is hard is Λ, which changes with P.
+k μ(k) is convex for k > −2.4; so the leading eigenvectors are optimal. The difficulty is Λ, which changes with P.
 
 Three settings go beyond the paper; their defaults in `conf/optimizer/film.yaml` are the paper's:
 
-- `whitening` a: V = X U Σ⁻ᵃ, L = √S Pᵀ Σ⁻ᵃ Uᵀ. The paper's 1 gives every direction of the texts the same weight, 0 is
+- `whitening` a: V = X U Σ⁻ᵃ, L = √S Pᵀ Σ⁻ᵃ Uᵀ. The paper's 1 gives all directions of the texts the same weight, 0 is
   latent semantic analysis.
-- `smoothing` w: μ(x) = w log(1 + e^(x/w)); w = 1 is equation 18, which is wide: k_i near 0 still gives s_i = log 2, so
-  that S tells directions apart far less than k does. A small w comes near to equation 15.
-- `trust` η: the penalty ½‖s‖² = ½‖M‖² draws the metric M = P S Pᵀ to zero in every iteration, so that it forgets all
-  but the anchors that are within the margin just now. With η it is ½‖M − M'‖², M' being the metric so far, which
-  replaces K by h K − M': a proximal gradient step (h is such that ‖h K‖ = η‖M'‖).
+- `smoothing` w: μ(x) = w log(1 + e^(x/w)); w = 1 is equation 18, where k_i near 0 still gives s_i = log 2, so that S
+  differs less between directions than k. A small w approximates equation 15.
+- `trust` η: the penalty ½‖s‖² = ½‖M‖² pulls the metric M = P S Pᵀ to zero in every iteration, so that only the anchors
+  currently within the margin matter. With η it is ½‖M − M'‖², where M' is the previous metric, which replaces K by
+  h K − M': a proximal gradient step (h is such that ‖h K‖ = η‖M'‖).
 
 Shape letters: n texts, D columns of the features, r rank, d embedding dimensions.
 """
@@ -46,7 +46,7 @@ from twicetold.training.solvers.stiefel import Descent, Matrix, descend, drift, 
 from twicetold.training.solvers.svd import truncated_svd
 from twicetold.training.solvers.triplets import Similarity, Triplets
 
-SETTLING = 10  # fixed-point rounds for s at the start, and when they may stop: FLRML, init_K
+SETTLING = 10  # fixed-point iterations for s at the start, and their tolerance: FLRML, init_K
 SETTLED = 1e-2
 
 
@@ -56,10 +56,10 @@ class Film(Solver):
 
     Args:
         rank: r at most.
-        svd_rounds: of subspace iteration.
+        svd_rounds: number of subspace iterations.
         start: P at the start, `random` or the `leading` directions of the texts.
-        steps: on the manifold in an outer iteration.
-        iterations: outer ones, after which validation looks at the result.
+        steps: number of steps on the manifold in an outer iteration.
+        iterations: number of outer iterations between validations.
         whitening: a.
         smoothing: w.
         trust: η, or None for the paper's own penalty.
@@ -75,10 +75,10 @@ class Film(Solver):
     trust: float | None
 
     def prepare(self, encoder: Encoder, objective: Objective, data: TrainingData, *, seed: int) -> "FilmSteps":
-        """Decompose the train texts, place those with a triplet in coordinates, choose a start.
+        """Decompose the train texts, compute coordinates of those in triplets, and initialise.
 
         Raises:
-            TypeError: unless the encoder is a linear map and the objective is what `hinge_of` takes.
+            TypeError: unless the encoder is a linear map and `hinge_of` accepts the objective.
         """
         weight, hinge = linear(encoder).weight, hinge_of(objective)
         texts, (anchor, positive, negative) = triplets_of(data)
@@ -94,7 +94,7 @@ class FilmSteps(Steps):
     """A run of FILM.
 
     Args:
-        settings: see there.
+        settings: see `Film`.
         triplets: by row of `coordinates`.
         coordinates: (n, r) V.
         inverse: (D, r) U Σ⁻ᵃ.
@@ -138,7 +138,7 @@ class FilmSteps(Steps):
         self.margin = torch.tensor(margin_at_start, dtype=torch.float64)
 
     def step(self, encoder: Encoder, chosen: NDArray[np.int64]) -> dict[str, Tensor]:
-        """One outer iteration over all triplets; `chosen` is for solvers that work by batches."""
+        """One outer iteration over all triplets; `chosen` is ignored."""
         settings, margin = self.settings, float(self.margin)
         state = Descent(self.point.numpy(), self.previous.numpy(), float(self.tau), int(self.count))
         scale = self.scale.numpy()
@@ -184,7 +184,7 @@ class FilmSteps(Steps):
         return float(np.square(self._embed(point, scale)[anchors], dtype=np.float64).sum() / len(anchors))
 
     def _settle(self, point: Matrix, scale: NDArray[np.float64], share: float) -> tuple[NDArray[np.float64], float]:
-        """A scale that fits the K which it leads to, and the margin there, before the first step."""
+        """Fixed point of scale and K before the first step, and its margin."""
         for _ in range(SETTLING):
             former, margin = scale, share * self._mean_square(point, scale)
             pull = self.triplets.pull(self.coordinates, self._embed(point, scale), margin=margin)
@@ -248,14 +248,14 @@ def linear(encoder: Encoder) -> LinearMap:
 
 @dataclass(frozen=True)
 class Hinge:
-    """What a solver needs to know of the loss that it minimises."""
+    """Settings of the loss for a solver."""
 
     margin: float
     similarity: Similarity
 
 
 def hinge_of(objective: Objective) -> Hinge:
-    """Margin and similarity of the objective, if it is the one that FILM minimises.
+    """Margin and similarity of the objective, which must be the triplet hinge that FILM minimises.
 
     Raises:
         TypeError: if not.
@@ -274,10 +274,10 @@ def hinge_of(objective: Objective) -> Hinge:
 
 
 def triplets_of(data: TrainingData) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The texts that triplets name, and (3, T) anchors, positives and negatives by place among them.
+    """The texts of the triplets, and (3, T) anchors, positives and negatives as indices into them.
 
     Raises:
-        TypeError: if the examples are no triplets.
+        TypeError: if the examples are not triplets.
     """
     examples = data.examples
     if examples.positive is None or examples.negative is None:

@@ -1,16 +1,16 @@
-"""M-FILM: FILM's map from one batch of triplets after another.
+"""M-FILM: FILM's map trained on batches of triplets.
 
-The FILM paper (Tang and Aw, arXiv:2010.05523, section 3.3) names it without saying how it goes; these are the steps of
+The FILM paper (Tang and Aw, arXiv:2010.05523, section 3.3) names it without details; these are the steps of
 M-FLRML's code (github.com/highan911/FLRML@7ccda12, MFLRML.m). For batch J, with every triplet among its texts:
 
-    X_J = U Σ Vᵀ,  B = L U Σ,  Bᵀ B = P S Pᵀ              the present metric in the batch's coordinates
+    X_J = U Σ Vᵀ,  B = L U Σ,  Bᵀ B = P S Pᵀ              the current metric in the batch's coordinates
     Λ, K                                                   of the batch, at B
     P ← polar factor of P − 𝓕(P)                           one projected step of size 1; 𝓕 = G − P Gᵀ P
     s = μ(−diag(Pᵀ K P)),  L_J = Q √S Pᵀ Σ⁻¹ Uᵀ            Q: the right singular vectors of Bᵀ
     L ← (1 − 1/√J) L + (1/√J) L_J
 
-Q keeps the rows of L_J where those of L are; J = 1 replaces L. FLRML leaves the texts unnormalised here, which makes
-the margin mean something else in every batch; TF-IDF rows have unit length.
+Q aligns the rows of L_J with those of L; J = 1 replaces L. FLRML does not normalise the texts here, so that its margin
+varies between batches; TF-IDF rows have unit length.
 
 Shape letters: n texts of a batch, D columns of the features, r rank of the batch, d embedding dimensions.
 """
@@ -37,7 +37,7 @@ class MiniBatchFilm(Solver):
     """Settings of M-FILM. The size of a batch, in triplets, is `trainer.batch_size`.
 
     Args:
-        batches: after which validation looks at the result.
+        batches: number of batches between validations.
         whitening: a; L_J = Q √S Pᵀ Σ⁻ᵃ Uᵀ, see `film`.
         smoothing: w, see `film`.
     """
@@ -47,10 +47,10 @@ class MiniBatchFilm(Solver):
     smoothing: float
 
     def prepare(self, encoder: Encoder, objective: Objective, data: TrainingData, *, seed: int) -> "MiniBatchSteps":
-        """Look the triplets up; nothing is decomposed yet.
+        """Collect the triplets.
 
         Raises:
-            TypeError: unless the encoder is a linear map and the objective is what `hinge_of` takes.
+            TypeError: unless the encoder is a linear map and `hinge_of` accepts the objective.
         """
         linear(encoder)
         hinge = hinge_of(objective)
@@ -63,8 +63,8 @@ class MiniBatchSteps(Steps):
     """A run of M-FILM.
 
     Args:
-        settings: see there.
-        matrix: (n, D) texts that a triplet names.
+        settings: see `MiniBatchFilm`.
+        matrix: (n, D) texts of the triplets.
         sides: (3, T) triplets by row of `matrix`.
         margin: as a share of the mean squared length of the embeddings of the first batch; fixed afterwards.
         similarity: of embeddings.
@@ -131,7 +131,7 @@ class MiniBatchSteps(Steps):
         return {name: torch.tensor(value) for name, value in seen.items()}
 
     def _among(self, texts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Triplets]:
-        """The texts, and every triplet that names no other, by place among them."""
+        """The texts, and all triplets within them, as indices into them."""
         place = np.full(self.matrix.shape[0], -1)
         place[texts] = np.arange(len(texts))
         inside = place[self.sides]

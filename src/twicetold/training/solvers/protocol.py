@@ -1,4 +1,4 @@
-"""Solvers: training that is not gradient descent on batches, behind the same road.
+"""The interface of solvers: training without gradient descent on batches.
 
 A leaf of `conf/optimizer/` is either a factory of a `torch.optim.Optimizer`, or a `Solver`.
 """
@@ -18,7 +18,7 @@ from twicetold.objectives.protocol import Objective
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What a solver may see: the train texts and the examples made of them."""
+    """The input of a solver: the train texts and their examples."""
 
     rows: CsrRows
     """Feature rows of all texts."""
@@ -28,23 +28,23 @@ class TrainingData:
 
 
 class Steps(nn.Module):
-    """A training under way. Its buffers are its state: they go into the checkpoint, and a resumed run goes on."""
+    """A training in progress. Its buffers are its state, which is saved in checkpoints."""
 
     per_epoch: int
-    """Steps after which validation looks at the encoder."""
+    """Number of steps between validations."""
 
     def _apply(self, fn: Any, recurse: bool = True) -> Self:
-        return self  # the state stays on the CPU, where solvers compute, wherever the encoder goes
+        return self  # solvers compute on the CPU: their state never moves to another device
 
     def step(self, encoder: Encoder, chosen: NDArray[np.int64]) -> dict[str, Tensor]:
-        """Set the encoder's weights anew.
+        """Update the encoder's weights.
 
         Args:
-            encoder: of the family that the solver is for.
+            encoder: of a family that the solver supports.
             chosen: numbers of a batch of examples.
 
         Returns:
-            Scalars by name, for the log.
+            Scalars by name, for logging.
         """
         raise NotImplementedError
 
@@ -53,9 +53,9 @@ class Solver:
     """Base of the settings of a solver, as a leaf of `conf/optimizer/` gives them."""
 
     def prepare(self, encoder: Encoder, objective: Objective, data: TrainingData, *, seed: int) -> Steps:
-        """Everything that is computed once.
+        """Compute everything that is needed once.
 
         Raises:
-            TypeError: if the encoder or the objective is not of the kind that the solver is for.
+            TypeError: if the solver does not support the encoder or the objective.
         """
         raise NotImplementedError

@@ -3,13 +3,13 @@
 Wen and Yin, "A feasible method for optimization with orthogonality constraints", Mathematical Programming 2013; as FILM
 uses it (Tang and Aw, arXiv:2010.05523, equations 20 to 27). With G the Euclidean gradient at P:
 
-    A = G Pᵀ − P Gᵀ                                            skew; in the paper φ stands where ∇φ is meant
+    A = G Pᵀ − P Gᵀ                                            skew; the paper has φ instead of ∇φ
     P(τ) = (I + τ/2 A)⁻¹ (I − τ/2 A) P                         equation 24, an (r, r) system
          = P − τ F (I + τ/2 Eᵀ F)⁻¹ Eᵀ P                       equation 25, (2d, 2d); F = [G, P], E = [P, −G]
     𝓕(P) = G − P Gᵀ P                                          zero at a critical point, equation 21
 
-The step τ is by turns ‖ΔP‖² / |⟨ΔP, Δ𝓕⟩| and |⟨ΔP, Δ𝓕⟩| / ‖Δ𝓕‖² (26, 27), and is cut until the value falls far enough
-below an average of former values: the non-monotone line search of Zhang and Hager (SIAM J. Optim. 2004),
+The step τ is alternately ‖ΔP‖² / |⟨ΔP, Δ𝓕⟩| and |⟨ΔP, Δ𝓕⟩| / ‖Δ𝓕‖² (26, 27), and is reduced until the value is
+sufficiently below an average of previous values: the non-monotone line search of Zhang and Hager (SIAM J. Optim. 2004),
 
     f(P(τ)) ≤ C − ρ τ ‖𝓕‖²,   C ← (γ q C + f) / (γ q + 1),   q ← γ q + 1.
 
@@ -32,17 +32,17 @@ SUFFICIENT = 1e-4  # ρ
 CUT = 0.2
 TRIES = 25
 MEMORY = 0.85  # γ
-DRIFT = 1e-10  # of PᵀP from I, beyond which rounding is taken out again
+DRIFT = 1e-10  # largest deviation of PᵀP from I before it is orthonormalised again
 
 
 @dataclass(frozen=True)
 class Descent:
-    """Where a descent stands, and what its next step needs to know of the last one."""
+    """State of a descent."""
 
     point: Matrix
     """(r, d) P."""
     previous: Matrix
-    """(r, d) P before the last step; the same where there was none."""
+    """(r, d) P before the last step; at the start, P."""
     step: float = FIRST
     """τ of the last step."""
     count: int = 0
@@ -62,15 +62,15 @@ class Trace:
 
 
 def descend(function: Function, state: Descent, *, steps: int, tolerance: float = 0.0) -> tuple[Descent, Trace]:
-    """Take `steps` steps, fewer once ‖𝓕‖ is not above `tolerance` or no step goes down.
+    """Take at most `steps` steps, until ‖𝓕‖ ≤ `tolerance` or no step decreases the value.
 
-    The differences behind the first step are measured under this `function`, although the step itself may have been
-    taken under another one.
+    The differences for the first step size are computed with this `function`, even if the previous step was taken with
+    another one.
 
     Args:
         function: what to minimise.
-        state: start, or where a former run ended.
-        steps: at most.
+        state: start, or the end of a previous run.
+        steps: largest number of steps.
         tolerance: of ‖𝓕‖.
     """
     point, count, step = state.point, state.count, state.step
@@ -134,7 +134,7 @@ def riemannian(point: Matrix, gradient: Matrix) -> Matrix:
 
 
 def barzilai_borwein(moved: Matrix, bent: Matrix, *, odd: bool) -> float | None:
-    """τ from ΔP and Δ𝓕, (r, d) each; None where they say nothing."""
+    """τ from ΔP and Δ𝓕, (r, d) each; None if one of them is zero."""
     inner, squared = abs(float(np.vdot(moved, bent))), float(np.vdot(bent, bent))
     if not inner or not squared:
         return None

@@ -1,9 +1,9 @@
 """Truncated singular value decomposition of a sparse matrix, in memory of order D·r.
 
 Randomised subspace iteration on XᵀX (Halko, Martinsson and Tropp, "Finding Structure with Randomness", SIAM Review
-2011, algorithms 4.4 and 5.1), which is applied a block of rows at a time: neither (D, D) nor (n, r) is ever held.
+2011, algorithms 4.4 and 5.1), which is applied to blocks of rows, so that neither (D, D) nor (n, r) is in memory.
 
-Shape letters: n texts, D columns, r rank, R r with some columns to spare.
+Shape letters: n texts, D columns, r rank, R r plus some extra columns.
 """
 
 import numpy as np
@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 ROWS = 16_384  # of X at a time
-SPARE = 20  # further columns: the last of r converge slowly
-SMALLEST = 1e-3  # of the largest singular value; what is below cannot be told from 0 in float32, squared
+SPARE = 20  # extra columns: the last of r converge slowly
+SMALLEST = 1e-3  # of the largest singular value; the square of smaller ones is lost in float32
 
 
 def truncated_svd(
@@ -22,12 +22,12 @@ def truncated_svd(
 
     Args:
         matrix: (n, D) float32, texts in rows (the papers' X transposed).
-        rank: r at most; fewer where the matrix has not so many singular values of any size.
-        rounds: of the subspace iteration.
-        seed: of its start.
+        rank: r; fewer if the matrix has fewer singular values above the threshold.
+        rounds: number of subspace iterations.
+        seed: of the initial subspace.
 
     Returns:
-        U (D, r) with UᵀU = I, and σ (r,), falling.
+        U (D, r) with UᵀU = I, and σ (r,), in decreasing order.
 
     Raises:
         ValueError: if the matrix is zero.

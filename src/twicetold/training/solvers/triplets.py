@@ -1,4 +1,4 @@
-"""The triplet problem in coordinates: which anchors are within the margin (Λ), and what they pull at (K).
+"""The triplet problem in coordinates: the anchors within the margin (Λ), and their gradient (K).
 
 Tang and Aw, FILM, arXiv:2010.05523, equations 4 to 13. Texts are rows v of V (n, r), a metric is M = P S Pᵀ, embeddings
 are Y = V P √S, so that sim(y, y') = vᵀ M v'. For anchor i with triplets 𝒯_i:
@@ -6,12 +6,11 @@ are Y = V P √S, so that sim(y, y') = vᵀ M v'. For anchor i with triplets �
     z_i = Σ_{(i,j,k) ∈ 𝒯_i} (sim(y_i, y_k) − sim(y_i, y_j)) / (|𝒯_i| + 1),   λ_i = 1 if z_i + m > 0, else 0
     Σ_i max(0, z_i + m) = tr(M K) + m tr Λ,   K = −Vᵀ C T Λ V,   T = diag(1 / (|𝒯_i| + 1))
 
-with C[j, i] += 1, C[k, i] −= 1 for each triplet: sparse, like everything of width n. M is symmetric, so only the
-symmetric part of K counts, which is what is computed here.
+with C[j, i] += 1, C[k, i] −= 1 for each triplet: a sparse matrix. M is symmetric, so only the symmetric
+part of K matters, which is computed here.
 
-With cosines, sim depends on the lengths of Vᵀ M v as well. K is then the derivative of Σ_i λ_i z_i with respect to M:
-the entries of C are divided by the lengths |y_i| |y_j|, and its diagonal gets −½ sim / |y|² of each text that a sim
-names.
+With cosines, sim also depends on the lengths of Vᵀ M v. K is then the derivative of Σ_i λ_i z_i with respect to M:
+the entries of C are divided by the lengths |y_i| |y_j|, and its diagonal gets −½ sim / |y|² of each text of a sim.
 
 Shape letters: n texts, T triplets, A anchors, r rank, d embedding dimensions.
 """
@@ -31,10 +30,10 @@ Floats: TypeAlias = NDArray[np.floating]
 
 @dataclass(frozen=True)
 class Pull:
-    """What the anchors within the margin ask for."""
+    """Loss and gradient of the anchors within the margin."""
 
     matrix: NDArray[np.float64]
-    """(r, r) −K, symmetric: adding to M along it makes the loss smaller."""
+    """(r, r) −K, symmetric: a descent direction of M."""
     loss: float
     """Σ_i max(0, z_i + m)."""
     active: int
@@ -42,7 +41,7 @@ class Pull:
 
 
 class Triplets:
-    """Triplets (i, j, k) by row of V, ready for any metric.
+    """Triplets (i, j, k) of rows of V.
 
     Args:
         anchor: (T,) i.
@@ -91,7 +90,7 @@ class Triplets:
 
 
 def _quadratic(coordinates: Floats, matrix: sp.csr_matrix) -> NDArray[np.float64]:
-    """(r, r) Vᵀ W V, of the rows of W that have an entry."""
+    """(r, r) Vᵀ W V, over the non-empty rows of W."""
     rank = coordinates.shape[1]
     total = np.zeros((rank, rank))
     used = np.flatnonzero(np.diff(matrix.indptr))
@@ -113,7 +112,7 @@ def _row_dots(embedding: Floats, scale: Floats, left: Indices, right: Indices) -
 
 
 def _inverse_length(embedding: Floats) -> NDArray[np.float64]:
-    """(n,) 1 / |y|, and 0 for a zero embedding, which is similar to nothing."""
+    """(n,) 1 / |y|, and 0 for a zero embedding."""
     length = np.sqrt(np.einsum("nd,nd->n", embedding, embedding)).astype(np.float64)
     inverse: NDArray[np.float64] = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
     return inverse
