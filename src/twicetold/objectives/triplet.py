@@ -86,7 +86,7 @@ class Triplet(nn.Module):
             if value not in get_args(known):
                 raise ValueError(f"{name} must be one of {', '.join(get_args(known))}; got {value!r}")
         if activation == "hinge" and (margin is None or not margin > 0):
-            raise ValueError(f"margin must be a number above 0 with activation=hinge; got {margin}")
+            raise ValueError(f"with activation=hinge, margin must be a number above 0; got {margin}")
         if activation == "softplus" and margin is not None:
             raise ValueError(f"softplus has no margin: set it to null, or choose activation=hinge; got {margin}")
         if negatives == "distance_weighted" and similarity != "euclidean":

@@ -64,7 +64,7 @@ class StopEarly(EarlyStopping):
     """Early stopping that stops a resumed training which had already been stopped."""
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Stop if the loaded state says so."""
+        """Stop if the loaded state is already beyond the patience."""
         if self.wait_count >= self.patience:
             trainer.should_stop = True
 
