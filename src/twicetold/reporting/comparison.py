@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.inputs import ScoredPairs
+from twicetold.evaluation.intervals import PairedTest, mcnemar, paired_auroc_test
 from twicetold.reporting.leaderboard import Leaderboard, Row
-from twicetold.reporting.records import Scores, read_decision, read_scores
+from twicetold.reporting.records import read_decision, read_scores
 
 BINS = 10
 
@@ -24,15 +26,12 @@ class Comparison:
     """The best model against another on the same test pairs."""
 
     model: str
-    difference: float
-    """AUROC of the best minus AUROC of the other."""
-    low: float
-    high: float
-    p_value: float
+    auroc: PairedTest
+    """DeLong's test of AUROC of the best minus AUROC of the other."""
     only_best_right: int
-    """Pairs that the best judges rightly and the other wrongly, each at its own threshold."""
+    """Pairs on which the best model is right and the other wrong, each at its own threshold."""
     only_other_right: int
-    verdict_p_value: float
+    mcnemar_p_value: float
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Bin:
     predicted: float
     """Mean predicted probability."""
     observed: float
-    """Share that does say the same."""
+    """Share of duplicates."""
 
 
 @dataclass(frozen=True)
@@ -69,58 +68,45 @@ def compare(board: Leaderboard) -> list[Comparison]:
     Raises:
         ValueError: if two models were not scored on the same pairs.
     """
-    # SciPy takes a second to import, and document reports need none of it.
-    from twicetold.evaluation.intervals import mcnemar, paired_auroc_test
-
-    best = _judged(board.best)
+    best = _scores_and_decision(board.best)
     if best is None:
         return []
     comparisons = []
     for row in board.rows[1:]:
-        other = _judged(row)
+        other = _scores_and_decision(row)
         if other is None:
             continue
-        require_same_pairs(board.best, best[0], row, other[0])
+        _require_same_pairs(board.best, best[0], row, other[0])
         label = best[0].label > 0.5
-        ranks = paired_auroc_test(best[0].score, other[0].score, label)
         best_right, other_right = ((s.score >= d.threshold) == label for s, d in (best, other))
-        verdicts = mcnemar(best_right, other_right)
         comparisons.append(
             Comparison(
                 model=row.model,
-                difference=ranks.difference,
-                low=ranks.low,
-                high=ranks.high,
-                p_value=ranks.p_value,
+                auroc=paired_auroc_test(best[0].score, other[0].score, label),
                 only_best_right=int(np.sum(best_right & ~other_right)),
                 only_other_right=int(np.sum(~best_right & other_right)),
-                verdict_p_value=verdicts.p_value,
+                mcnemar_p_value=mcnemar(best_right, other_right).p_value,
             )
         )
     return comparisons
 
 
-def require_same_pairs(one: Row, scores: Scores, other: Row, others: Scores) -> None:
-    """Make sure that two rows can be compared pair by pair.
-
-    Raises:
-        ValueError: if the scores are not of the same pairs.
-    """
+def _require_same_pairs(one: Row, scores: ScoredPairs, other: Row, others: ScoredPairs) -> None:
     if not np.array_equal(scores.label, others.label):
         raise ValueError(
             f"{one.first.folder.name} and {other.first.folder.name} were scored on different test pairs "
-            f"({len(scores.label):,} and {len(others.label):,}, or in another order), so they cannot be "
+            f"({len(scores):,} and {len(others):,}, or in another order), so they cannot be "
             f"compared pair by pair. Run `dvc repro --force` on both evaluate stages."
         )
 
 
 def reliabilities(rows: Sequence[Row]) -> list[Reliability]:
-    """How reliable each model's probabilities are on test; models that give none are left out."""
+    """The reliability of each model's probabilities on test; models without scores of pairs are left out."""
     found = []
     for row in rows:
-        judged = _judged(row)
-        if judged is not None:
-            scores, decision = judged
+        scored = _scores_and_decision(row)
+        if scored is not None:
+            scores, decision = scored
             found.append(Reliability(row.model, reliability_bins(decision.probability(scores.score), scores.label)))
     return found
 
@@ -142,6 +128,6 @@ def reliability_bins(probability: NDArray[np.float64], label: NDArray[np.float64
     )
 
 
-def _judged(row: Row) -> tuple[Scores, Decision] | None:
+def _scores_and_decision(row: Row) -> tuple[ScoredPairs, Decision] | None:
     scores = read_scores(row.first)
     return None if scores is None else (scores, read_decision(row.first))

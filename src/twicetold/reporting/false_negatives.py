@@ -1,8 +1,12 @@
-"""How many mined negatives are duplicates: text and table cells for the page and for Markdown."""
+"""How many mined negatives are duplicates: text and table cells for the page and for Markdown, and the page's part."""
+
+from html import escape
 
 from twicetold.evaluation.intervals import accuracy_interval
+from twicetold.reporting.figures import Axis, Share, share_figure
 from twicetold.reporting.glossary import count, magnitude, share
-from twicetold.reporting.records import Mined
+from twicetold.reporting.html import column, row, table
+from twicetold.reporting.records import Mined, Provenance
 
 COLUMNS = (
     "triplets",
@@ -27,12 +31,12 @@ EXPLANATION = (
 def cells(mined: Mined) -> list[str]:
     """The cells of `COLUMNS`."""
     different = mined.labelled_different
-    low, high = rate_interval(mined)
+    low, high = accuracy_interval(mined.known_duplicates, mined.negatives)
     return [
         count(mined.triplets),
-        "–" if different is None else percent(different / mined.triplets),
-        percent(rate(mined)),
-        f"{percent(low)} to {percent(high)}",
+        "–" if different is None else _percent(different / mined.triplets),
+        _percent(mined.known_duplicates / mined.negatives),
+        f"{_percent(low)} to {_percent(high)}",
         count(mined.known_duplicates),
         count(mined.negatives),
         count(mined.judged),
@@ -40,16 +44,29 @@ def cells(mined: Mined) -> list[str]:
     ]
 
 
-def rate(mined: Mined) -> float:
-    """The false-negative rate."""
-    return mined.known_duplicates / mined.negatives
+def mined_negatives(about: Provenance) -> str:
+    """The share of negatives that are duplicates for each strategy, as HTML: figure and table; empty if unknown."""
+    if not about.mined:
+        return ""
+    shares = [_share(mined) for mined in about.mined]
+    across = Axis.around("% of negatives that are known duplicates", [0, *(shown.interval[1] for shown in shares)])
+    figure = share_figure(shares, title="False-negative rate of each way of mining", across=across)
+    columns = map(column, ["Mined by", *map(str.capitalize, COLUMNS)])
+    rows = (row(escape(mined.strategy), cells(mined)) for mined in about.mined)
+    return (
+        f'<h3>Mined negatives that are duplicates</h3>\n<p class="soft">{EXPLANATION}</p>\n'
+        "<figure><figcaption><b>False-negative rate</b> of each way of mining, with its 95 % interval</figcaption>"
+        f"{figure}</figure>\n"
+        f"{table(columns, rows)}"
+    )
 
 
-def rate_interval(mined: Mined) -> tuple[float, float]:
-    """Wilson's interval of it."""
-    return accuracy_interval(mined.known_duplicates, mined.negatives)
+def _share(mined: Mined) -> Share:
+    low, high = accuracy_interval(mined.known_duplicates, mined.negatives)
+    rate = mined.known_duplicates / mined.negatives
+    return Share(mined.strategy, _percent(rate), 100 * rate, (100 * low, 100 * high))
 
 
-def percent(value: float) -> str:
-    """A share that may be far below a percent: 0.0437 %."""
+def _percent(value: float) -> str:
+    """A share with three significant digits, as it may be far below a percent: 0.0437 %."""
     return f"{magnitude(100 * value)} %"

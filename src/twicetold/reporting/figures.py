@@ -11,8 +11,8 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from twicetold.evaluation.ranking import RocCurve
 from twicetold.reporting.comparison import Reliability
-from twicetold.reporting.records import Curve
 
 COLOURS = 8
 _SIDE = 300  # of the unit square, in SVG units
@@ -36,17 +36,14 @@ class Line:
     """Pairs behind each point; None draws no points."""
 
 
-def roc_figure(curves: Sequence[tuple[str, str, int, Curve]], *, title: str) -> str:
+def roc_figure(curves: Sequence[tuple[str, str, int, RocCurve]], *, title: str) -> str:
     """ROC curves of several models over the diagonal of guessing.
 
     Args:
         curves: model, its AUROC in words, its colour, its curve.
         title: what the figure shows, for screen readers.
     """
-    lines = [
-        Line(model, note, colour, *thinned(curve.false_positive_rate, curve.true_positive_rate))
-        for model, note, colour, curve in curves
-    ]
+    lines = [Line(model, note, colour, *thinned(curve.fpr, curve.tpr)) for model, note, colour, curve in curves]
     return _square(lines, title=title, x_label="false positive rate", y_label="true positive rate")
 
 

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from html import escape
 
 from twicetold.reporting import comparison, provenance, style
+from twicetold.reporting.false_negatives import mined_negatives
 from twicetold.reporting.glossary import count, describe, number, size
+from twicetold.reporting.html import column, row, table
 from twicetold.reporting.leaderboard import Leaderboard, Row
 from twicetold.reporting.page_evidence import curves, hashing, samples, significance
 from twicetold.reporting.page_leaderboard import all_metrics_table, estimate, leaderboard_table, plain
-from twicetold.reporting.page_negatives import mined_negatives
-from twicetold.reporting.page_published import published
 from twicetold.reporting.page_reading import glossary, reading
 from twicetold.reporting.page_vectors import pairwise_knn, retrieval
+from twicetold.reporting.published import published
 from twicetold.reporting.records import Provenance
 
 
@@ -54,20 +55,18 @@ def page(sections: Sequence[Section]) -> str:
 
 def _overview(sections: Sequence[Section]) -> str:
     models = _by_role(sections)
-    head = "".join(f'<th scope="col">{escape(model)}</th>' for model in models)
-    body = []
+    rows = []
     for section in sections:
         board = section.board
-        rows = {row.model: row for row in board.rows}
-        cells = [_overview_cell(rows.get(model), board) for model in models]
+        found = {row.model: row for row in board.rows}
+        cells = [_overview_cell(found.get(model), board) for model in models]
         name = f'<a href="#{_anchor(section)}">{escape(board.data)}</a>'
         metric = escape(describe(board.primary).label)
-        body.append(f'<tr><th scope="row">{name} <span class="sub">{metric}</span></th>{"".join(cells)}</tr>')
+        rows.append(f'<tr><th scope="row">{name} <span class="sub">{metric}</span></th>{"".join(cells)}</tr>')
     return (
         "<h2>At a glance</h2>\n"
         '<p class="soft">The primary metric on test; the model that validation chooses is set off in colour.</p>\n'
-        f'<div class="scroll"><table><thead><tr><th scope="col">Dataset</th>{head}</tr></thead>'
-        f"<tbody>{''.join(body)}</tbody></table></div>"
+        f"{table(map(column, ['Dataset', *map(escape, models)]), rows)}"
     )
 
 
@@ -125,15 +124,8 @@ def _data(about: Provenance) -> str:
     parts = ["<h3>The data</h3>"]
     counted = provenance.split_table(about.card)
     if counted is not None:
-        heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in counted.columns)
-        body = "".join(
-            f'<tr><th scope="row">{escape(split)}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in cells)}</tr>'
-            for split, cells in counted.rows
-        )
-        parts.append(
-            f'<div class="scroll"><table><thead><tr><th scope="col">Split</th>{heads}</tr></thead>'
-            f"<tbody>{body}</tbody></table></div>"
-        )
+        rows = (row(split, map(escape, cells)) for split, cells in counted.rows)
+        parts.append(table(map(column, ["Split", *map(escape, counted.columns)]), rows))
     facts = provenance.facts(about.card)
     if facts:
         items = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts)
@@ -149,17 +141,15 @@ def _data(about: Provenance) -> str:
 def _files(about: Provenance) -> str:
     if not about.files:
         return '<p class="soft">No file was downloaded: this corpus is generated, or your own.</p>'
-    body = "".join(
+    columns = [*map(column, ("File", "Size", "Lines")), *(column(label, text=True) for label in ("From", "SHA-256"))]
+    rows = (
         f'<tr><th scope="row">{escape(f.name)}</th><td>{size(f.size)}</td><td>{count(f.lines)}</td>'
         f'<td class="text hash">{escape(f.origin)}</td><td class="text hash">{escape(f.sha256)}</td></tr>'
         for f in about.files
     )
     return (
         f"<details><summary>Raw files, where they came from and their checksums ({len(about.files)})</summary>"
-        '<div class="scroll"><table><thead><tr><th scope="col">File</th><th scope="col">Size</th>'
-        '<th scope="col">Lines</th><th scope="col" class="text">From</th>'
-        '<th scope="col" class="text">SHA-256</th></tr></thead>'
-        f"<tbody>{body}</tbody></table></div></details>"
+        f"{table(columns, rows)}</details>"
     )
 
 

@@ -7,6 +7,7 @@ from twicetold.evaluation.decision import Verdict
 from twicetold.reporting import figures, word_hashing
 from twicetold.reporting.comparison import Comparison, Reliability
 from twicetold.reporting.glossary import count, magnitude, probability, share
+from twicetold.reporting.html import column, row, table
 from twicetold.reporting.leaderboard import Leaderboard, Row
 from twicetold.reporting.page_leaderboard import plain
 from twicetold.reporting.records import read_curves
@@ -18,18 +19,13 @@ def samples(board: Leaderboard) -> str:
     found = sample_table(board)
     if found is None:
         return ""
-    heads = "".join(
-        f'<th scope="col" class="text">{escape(left)}<small>{escape(right)}</small></th>' for left, right in found.pairs
-    )
-    body = "".join(
+    columns = [column(escape(left), escape(right), text=True) for left, right in found.pairs]
+    rows = (
         f'<tr><th scope="row">{escape(model)}</th>{"".join(map(_verdict, verdicts))}</tr>'
         for model, verdicts in found.rows
     )
-    return (
-        f'<h3>Sample pairs</h3>\n<p class="soft">{EXPLANATION}</p>\n'
-        f'<div class="scroll"><table><thead><tr><th scope="col">Do these say the same?</th>{heads}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    shown = table([column("Do these say the same?"), *columns], rows)
+    return f'<h3>Sample pairs</h3>\n<p class="soft">{EXPLANATION}</p>\n{shown}'
 
 
 def _verdict(verdict: Verdict | None) -> str:
@@ -69,24 +65,36 @@ def significance(board: Leaderboard, found: Sequence[Comparison]) -> str:
     """The best model against each other one on the same test pairs."""
     if not found:
         return ""
-    body = "".join(
-        f'<tr><th scope="row">{escape(c.model)}</th><td>{c.difference:+.4f}</td>'
-        f"<td>{c.low:+.4f} to {c.high:+.4f}</td><td>{probability(c.p_value)}</td>"
-        f"<td>{count(c.only_best_right)}</td><td>{count(c.only_other_right)}</td>"
-        f"<td>{probability(c.verdict_p_value)}</td></tr>"
+    best = escape(board.best.model)
+    columns = [
+        column(f"{best} against"),
+        column("AUROC", "difference"),
+        column("", "95 % interval"),
+        column("p", "DeLong"),
+        column(f"Only {best}", "is right"),
+        column("Only the other", "is right"),
+        column("p", "McNemar"),
+    ]
+    rows = (
+        row(
+            escape(c.model),
+            [
+                f"{c.auroc.difference:+.4f}",
+                f"{c.auroc.low:+.4f} to {c.auroc.high:+.4f}",
+                probability(c.auroc.p_value),
+                count(c.only_best_right),
+                count(c.only_other_right),
+                probability(c.mcnemar_p_value),
+            ],
+        )
         for c in found
     )
-    best = escape(board.best.model)
     return (
         f"<h3>Is {best} really better?</h3>\n"
         '<p class="soft">On the same test pairs: the difference in AUROC (paired test of DeLong and others) and the '
         "pairs for which only one of the two is right (McNemar’s test). The p-values are not corrected for the "
         "number of comparisons.</p>\n"
-        f'<div class="scroll"><table><thead><tr><th scope="col">{best} against</th>'
-        '<th scope="col">AUROC<small>difference</small></th><th scope="col"><small>95 % interval</small></th>'
-        f'<th scope="col">p<small>DeLong</small></th><th scope="col">Only {best}<small>is right</small></th>'
-        '<th scope="col">Only the other<small>is right</small></th><th scope="col">p<small>McNemar</small></th>'
-        f"</tr></thead><tbody>{body}</tbody></table></div>"
+        f"{table(columns, rows)}"
     )
 
 
@@ -95,16 +103,9 @@ def hashing(board: Leaderboard) -> str:
     found = word_hashing.hashing_rows(board)
     if not found:
         return ""
-    heads = "".join(f'<th scope="col">{column.capitalize()}</th>' for column in word_hashing.COLUMNS)
-    body = "".join(
-        f'<tr><th scope="row">{escape(models)}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
-        for models, cells in found
-    )
-    return (
-        f'<h3>Word hashing</h3>\n<p class="soft">{word_hashing.EXPLANATION}</p>\n'
-        f'<div class="scroll"><table><thead><tr><th scope="col">Model</th>{heads}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    columns = map(column, ["Model", *map(str.capitalize, word_hashing.COLUMNS)])
+    shown = table(columns, (row(escape(models), cells) for models, cells in found))
+    return f'<h3>Word hashing</h3>\n<p class="soft">{word_hashing.EXPLANATION}</p>\n{shown}'
 
 
 def _area(row: Row, label: str) -> str:
@@ -123,14 +124,8 @@ def panel(caption: str, figure: str, legend: Iterable[tuple[int, str, str]]) -> 
 
 
 def _reliability_table(found: Reliability) -> str:
-    body = "".join(
-        f'<tr><th scope="row">{b.low:.1f} to {b.high:.1f}</th><td>{count(b.count)}</td>'
-        f"<td>{share(b.predicted)}</td><td>{share(b.observed)}</td></tr>"
-        for b in found.bins
+    rows = (
+        row(f"{b.low:.1f} to {b.high:.1f}", [count(b.count), share(b.predicted), share(b.observed)]) for b in found.bins
     )
-    return (
-        f"<details><summary>Predicted and observed, {escape(found.model)}</summary>"
-        '<div class="scroll"><table><thead><tr><th scope="col">Probability</th><th scope="col">Test pairs</th>'
-        '<th scope="col">Predicted</th><th scope="col">Say the same</th></tr></thead>'
-        f"<tbody>{body}</tbody></table></div></details>"
-    )
+    shown = table(map(column, ("Probability", "Test pairs", "Predicted", "Say the same")), rows)
+    return f"<details><summary>Predicted and observed, {escape(found.model)}</summary>{shown}</details>"

@@ -6,6 +6,7 @@ from html import escape
 
 from twicetold.reporting import figures
 from twicetold.reporting.glossary import count, describe, magnitude, number, split_of
+from twicetold.reporting.html import column, row, table
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row
 
 
@@ -13,44 +14,35 @@ def leaderboard_table(board: Leaderboard) -> str:
     """One row per model, the best on validation first; a click on a head sorts by its column."""
     shown = [name for name in board.metrics[1:] if describe(name).leads]
     primary = escape(describe(board.primary).label)
-    heads = [
-        '<th scope="col">Model</th>',
-        f'<th scope="col">{primary}<small>test</small></th>',
-        '<th scope="col" class="text"><small>95 % interval</small></th>',
-        f'<th scope="col">{primary}<small>validation</small></th>',
-        *(f'<th scope="col">{escape(describe(name).label)}<small>{split_of(name)}</small></th>' for name in shown),
-        '<th scope="col">Parameters</th>',
-        '<th scope="col">Epochs</th>',
+    columns = [
+        column("Model"),
+        column(primary, "test"),
+        column("", "95 % interval", text=True),
+        column(primary, "validation"),
+        *(column(escape(describe(name).label), split_of(name)) for name in shown),
+        column("Parameters"),
+        column("Epochs"),
     ]
     observed = any(row.train_seconds is not None or row.texts_per_second is not None for row in board.rows)
     if observed:
-        heads.append('<th scope="col">Training<small>seconds</small></th>')
-        heads.append('<th scope="col">Speed<small>texts a second</small></th>')
-    body = "".join(_leaderboard_row(row, board, shown, observed) for row in board.rows)
+        columns += [column("Training", "seconds"), column("Speed", "texts a second")]
+    rows = (_leaderboard_row(row, board, shown, observed) for row in board.rows)
     notes = "".join(f'<p class="sub">{escape(note)}</p>' for note in board.not_clean)
-    return (
-        f'<div class="scroll"><table class="wide sortable"><thead><tr>{"".join(heads)}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>{notes}"
-    )
+    return table(columns, rows, kind="wide sortable") + notes
 
 
 def all_metrics_table(board: Leaderboard) -> str:
     """Every metric of every model, validation beside test, folded away."""
-    heads = "".join(
-        f'<th scope="col">{escape(row.model)}<small>validation</small></th><th scope="col"><small>test</small></th>'
-        for row in board.rows
-    )
-    body = "".join(
-        f'<tr><th scope="row">{escape(describe(name).label)}</th>'
-        + "".join(f"<td>{plain(name, row.metrics[s].get(name), 4)}</td>" for row in board.rows for s in ("val", "test"))
-        + "</tr>"
+    columns = [column("Metric")]
+    for model in board.rows:
+        columns += [column(escape(model.model), "validation"), column("", "test")]
+    splits = [model.metrics[split] for model in board.rows for split in ("val", "test")]
+    rows = (
+        row(escape(describe(name).label), (plain(name, found.get(name), 4) for found in splits))
         for name in board.metrics
     )
-    return (
-        "<details><summary>All metrics, validation beside test</summary>"
-        f'<div class="scroll"><table class="wide"><thead><tr><th scope="col">Metric</th>{heads}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div></details>"
-    )
+    shown = table(columns, rows, kind="wide")
+    return f"<details><summary>All metrics, validation beside test</summary>{shown}</details>"
 
 
 def estimate(name: str, found: Estimate) -> str:

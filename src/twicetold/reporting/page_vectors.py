@@ -5,6 +5,7 @@ from html import escape
 
 from twicetold.reporting.figures import Axis, Line, line_figure
 from twicetold.reporting.glossary import describe
+from twicetold.reporting.html import column, table
 from twicetold.reporting.leaderboard import Leaderboard, Row
 from twicetold.reporting.page_evidence import panel
 from twicetold.reporting.page_leaderboard import plain
@@ -32,19 +33,13 @@ def retrieval(board: Leaderboard, kind: str) -> str:
     rows = [row for row in board.rows if any(name in row.metrics["test"] for name in names)]
     if not rows:
         return ""
-    heads = "".join(f'<th scope="col">{escape(describe(name).label.removeprefix("Search "))}</th>' for name in names)
-    body = "".join(
-        f'<tr><th scope="row">{escape(row.model)}{_baseline(row)}</th>'
-        f"{''.join(_cell(row, name, board.top(name)) for name in names)}</tr>"
-        for row in rows
-    )
+    columns = [column(escape(describe(name).label.removeprefix("Search "))) for name in names]
+    body = (_row(row, {name: board.top(name) for name in names}) for row in rows)
     index = any(describe(name).stem == "index_recall_at" for name in names)
     return (
         f'<h3>Search in the whole corpus</h3>\n<p class="soft">{_ASKED.get(kind, _ASKED["pairs"])} The search is exact'
         f"{'; the columns on the right are about an approximate index over the same dense vectors' if index else ''}."
-        "</p>\n"
-        f'<div class="scroll"><table class="sortable"><thead><tr><th scope="col">Model</th>{heads}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
+        f"</p>\n{table([column('Model'), *columns], body, kind='sortable')}"
     )
 
 
@@ -56,7 +51,16 @@ def pairwise_knn(board: Leaderboard, colours: Mapping[str, int]) -> str:
         return ""
     best, curves = measured[0]
     k = best.first.metrics["test"]["pairwise_knn_k"]
-    body = "".join(_knn_row(row) for row, _ in measured)
+    columns = [
+        column("Model"),
+        column("k", "validation"),
+        column("Accuracy", "pairwise k-NN, test"),
+        column("Accuracy", "threshold, test"),
+        column("Log loss", "pairwise k-NN, test"),
+        column("Log loss", "probability, test"),
+    ]
+    names = ("pairwise_knn_k", "pairwise_knn_accuracy", "accuracy", "pairwise_knn_log_loss", "log_loss")
+    body = (_row(row, dict.fromkeys(names)) for row, _ in measured)
     return (
         "<h3>The pairwise k-NN rule</h3>\n"
         '<p class="soft">Two texts are called the same if each is among the k nearest neighbours of the other in the '
@@ -64,13 +68,7 @@ def pairwise_knn(board: Leaderboard, colours: Mapping[str, int]) -> str:
         "texts depends on which other texts are judged at the same time, so it cannot decide a single pair. The "
         "threshold can. k is the one with the highest accuracy on validation.</p>\n"
         f'<div class="figures">{_rates_panel(best, curves, k)}{_losses_panel(measured, colours)}</div>\n'
-        '<div class="scroll"><table class="sortable"><thead><tr><th scope="col">Model</th>'
-        '<th scope="col">k<small>validation</small></th>'
-        '<th scope="col">Accuracy<small>pairwise k-NN, test</small></th>'
-        '<th scope="col">Accuracy<small>threshold, test</small></th>'
-        '<th scope="col">Log loss<small>pairwise k-NN, test</small></th>'
-        '<th scope="col">Log loss<small>probability, test</small></th>'
-        f"</tr></thead><tbody>{body}</tbody></table></div>"
+        f"{table(columns, body, kind='sortable')}"
     )
 
 
@@ -104,20 +102,17 @@ def _across(curves: KnnCurves) -> Axis:
     return Axis("k", 1, max(last, 2), (1, *range(10, last + 1, 10)))
 
 
-def _knn_row(row: Row) -> str:
-    names = ("pairwise_knn_k", "pairwise_knn_accuracy", "accuracy", "pairwise_knn_log_loss", "log_loss")
-    cells = "".join(_cell(row, name, None) for name in names)
-    return f'<tr><th scope="row">{escape(row.model)}{_baseline(row)}</th>{cells}</tr>'
+def _row(row: Row, tops: Mapping[str, float | None]) -> str:
+    """A model's metrics, with the highest value of a column in bold where it is given."""
+    tag = '<span class="tag">baseline</span>' if row.first.is_baseline else ""
+    cells = "".join(_cell(row, name, top) for name, top in tops.items())
+    return f'<tr><th scope="row">{escape(row.model)}{tag}</th>{cells}</tr>'
 
 
 def _cell(row: Row, name: str, top: float | None) -> str:
     found = row.metrics["test"].get(name)
     best = ' class="top"' if found is not None and found.mean == top else ""
     return f'<td{best} data-value="{found.mean if found else "nan"}">{plain(name, found)}</td>'
-
-
-def _baseline(row: Row) -> str:
-    return '<span class="tag">baseline</span>' if row.first.is_baseline else ""
 
 
 def _rank(name: str) -> int:

@@ -5,6 +5,11 @@ They are not directly comparable: training data, word vectors and, where a paper
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
+
+from twicetold.reporting.glossary import describe
+from twicetold.reporting.html import column, table
+from twicetold.reporting.leaderboard import Leaderboard
 
 
 @dataclass(frozen=True)
@@ -59,3 +64,25 @@ PUBLISHED: Mapping[str, Published] = {
     ),
 }
 """Dataset -> what papers report on its test split."""
+
+
+def published(board: Leaderboard) -> str:
+    """A table of our models and those of papers, sorted by value, as HTML; empty where no paper is known."""
+    about = PUBLISHED.get(board.data)
+    if about is None:
+        return ""
+    ours = [(row.model, row.metrics["test"].get(about.metric)) for row in board.rows]
+    rows = [(100 * found.mean, model, "", True) for model, found in ours if found is not None]
+    rows += [(result.value, result.model, result.source, False) for result in about.results]
+    shown = (
+        f'<tr><th scope="row">{escape(model)}</th><td>{f"{value:.2f}" if own else ""}</td>'
+        f'<td>{"" if own else f"{value:.2f}"}</td><td class="text sub">{escape(source)}</td></tr>'
+        for value, model, source, own in sorted(rows, key=lambda row: (-row[0], row[1]))
+    )
+    metric = escape(describe(about.metric).label)
+    columns = [*map(column, ("Model", "Ours", "Published")), column("Source", text=True)]
+    return (
+        f'<h3>Beside published results</h3>\n<p class="soft">{metric} × 100 on test, ours and as published. Not '
+        f"comparable point by point, as the training data differ. {escape(about.remark)}</p>\n"
+        f"{table(columns, shown)}"
+    )

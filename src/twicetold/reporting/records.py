@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from twicetold import layout
 from twicetold.data.download import FileRecord, Manifest
 from twicetold.evaluation.decision import Decision, Verdict
+from twicetold.evaluation.inputs import ScoredPairs
+from twicetold.evaluation.ranking import RocCurve
 from twicetold.files import write_text
 
 
@@ -62,14 +64,6 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Curve:
-    """One ROC curve, from (0, 0) to (1, 1)."""
-
-    false_positive_rate: NDArray[np.float64]
-    true_positive_rate: NDArray[np.float64]
-
-
-@dataclass(frozen=True)
 class KnnCurves:
     """What the pairwise k-NN rule does on one split for each k, each (K,)."""
 
@@ -79,14 +73,6 @@ class KnnCurves:
     false_positive_rate: NDArray[np.float64]
     false_negative_rate: NDArray[np.float64]
     cross_entropy: NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Scores:
-    """Test scores of one run, in the corpus's order of pairs."""
-
-    label: NDArray[np.float64]
-    score: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -190,37 +176,29 @@ def read_mined(path: Path) -> Mined | None:
     )
 
 
-def read_curves(run: Run) -> dict[str, Curve]:
-    """ROC curves of a run by label (`category`, `story`); empty where it has none, as for graded pairs."""
-    path = run.folder / layout.ROC
-    if not path.exists():
-        return {}
-    table = pa_csv.read_csv(path)
-    if not table.num_rows:
-        return {}
-    curves = {}
-    for label in pc.unique(table["label"]).to_pylist():
-        rows = table.filter(pc.equal(table["label"], label))
-        rates = (rows[name].cast("float64").to_numpy() for name in ("false_positive_rate", "true_positive_rate"))
-        curves[str(label)] = Curve(*rates)
-    return curves
+def read_curves(run: Run) -> dict[str, RocCurve]:
+    """ROC curves of a run by label (`category`, `story`); empty where it has none."""
+    names = ("false_positive_rate", "true_positive_rate")
+    return {label: RocCurve(*columns) for label, columns in _read_csv(run.folder / layout.ROC, "label", names).items()}
 
 
 def read_knn_curves(run: Run) -> dict[str, KnnCurves]:
     """Rates of the pairwise k-NN rule by split; empty where a run has none, as for documents."""
-    path = run.folder / layout.PAIRWISE_KNN
-    if not path.exists():
+    names = [field.name for field in fields(KnnCurves)]
+    found = _read_csv(run.folder / layout.PAIRWISE_KNN, "split", names)
+    return {split: KnnCurves(*columns) for split, columns in found.items()}
+
+
+def _read_csv(path: Path, key: str, names: Sequence[str]) -> dict[str, list[NDArray[np.float64]]]:
+    """Columns of a table for each value of its column `key`; empty where there is no table or no row in it."""
+    if not path.exists() or not (table := pa_csv.read_csv(path)).num_rows:
         return {}
-    table = pa_csv.read_csv(path)
-    curves = {}
-    for split in pc.unique(table["split"]).to_pylist():
-        rows = table.filter(pc.equal(table["split"], split))
-        curves[str(split)] = KnnCurves(**{f.name: rows[f.name].cast("float64").to_numpy() for f in fields(KnnCurves)})
-    return curves
+    parts = {str(value): table.filter(pc.equal(table[key], value)) for value in pc.unique(table[key]).to_pylist()}
+    return {value: [rows[name].cast("float64").to_numpy() for name in names] for value, rows in parts.items()}
 
 
-def read_scores(run: Run) -> Scores | None:
-    """Test scores of a run, or None for documents, whose pairs are too many to keep."""
+def read_scores(run: Run) -> ScoredPairs | None:
+    """Test scores of a run in the corpus's order of pairs; None for documents, whose pairs are too many to keep."""
     path = run.folder / layout.SCORES
     if not path.exists():
         return None
@@ -228,7 +206,7 @@ def read_scores(run: Run) -> Scores | None:
     rows = rows.filter(pc.equal(rows["split"].cast("string"), "test"))
     if not rows.num_rows:
         return None
-    return Scores(*(rows[name].cast("float64").to_numpy() for name in ("label", "score")))
+    return ScoredPairs(*(rows[name].cast("float64").to_numpy() for name in ("score", "label")))
 
 
 def read_decision(run: Run) -> Decision:

@@ -6,28 +6,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twicetold.evaluation.ranking import RocCurve
 from twicetold.reporting.comparison import reliability_bins
 from twicetold.reporting.figures import COLOURS, roc_figure, thinned, whisker
-from twicetold.reporting.records import Curve
 
 
-def curve(points: int, seed: int = 0) -> Curve:
+def curve(points: int, seed: int = 0) -> RocCurve:
     rng = np.random.default_rng(seed)
     x, y = np.sort(rng.random((2, points)), axis=1)
-    return Curve(np.r_[0.0, x, 1.0], np.r_[0.0, y, 1.0])
+    return RocCurve(np.r_[0.0, x, 1.0], np.r_[0.0, y, 1.0])
 
 
 @given(st.integers(0, 300), st.integers(0, 5))
 def test_a_thinned_curve_keeps_its_ends_and_strays_less_than_a_fifth_of_a_unit(points, seed):
     full = curve(points, seed)
 
-    x, y = thinned(full.false_positive_rate, full.true_positive_rate)
+    x, y = thinned(full.fpr, full.tpr)
 
     assert (x[0], y[0], x[-1], y[-1]) == (0, 0, 1, 1)
-    left = np.clip(np.searchsorted(x, full.false_positive_rate, side="right") - 1, 0, len(x) - 2)
+    left = np.clip(np.searchsorted(x, full.fpr, side="right") - 1, 0, len(x) - 2)
     start = np.stack([x[left], y[left]])
     along = np.stack([x[left + 1], y[left + 1]]) - start
-    away = np.stack([full.false_positive_rate, full.true_positive_rate]) - start
+    away = np.stack([full.fpr, full.tpr]) - start
     off = np.abs(along[0] * away[1] - along[1] * away[0]) / np.maximum(np.hypot(*along), 1e-300)
     assert off.max() <= 0.2 / 300 + 1e-12
 

@@ -144,10 +144,10 @@ def test_the_paired_tests_are_those_of_the_evaluation_package(finished):
     label = sides[0]["label"].to_numpy()[:-1] == 1
     expected = paired_auroc_test(best, other, label)
     right, other_right = (best >= 0.5) == label, (other >= 0.5) == label
-    assert (found.difference, found.p_value) == (expected.difference, expected.p_value)
+    assert found.auroc == expected
     assert found.only_best_right == np.sum(right & ~other_right)
     assert found.only_other_right == np.sum(~right & other_right)
-    assert found.verdict_p_value == mcnemar(right, other_right).p_value
+    assert found.mcnemar_p_value == mcnemar(right, other_right).p_value
 
 
 def test_models_scored_on_different_pairs_are_not_compared(finished):
