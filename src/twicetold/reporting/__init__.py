@@ -1,7 +1,7 @@
 """The report on all runs: a CSV table, an HTML page and text for a terminal.
 
-It reads the files of the other stages (names in `layout`) and writes the same bytes for the same files, except for
-observed seconds, which the page shows.
+It reads the files of the other stages (names in `layout`). The same files give the same bytes, except for observed
+seconds, which the page shows.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,8 +20,6 @@ __all__ = ["Cell", "build", "leaderboard_text", "markdown", "write_cards"]
 
 def build(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path, triplets: Path, target: Path) -> None:
     """Write the leaderboard and the HTML report of all cells to `target`.
-
-    Both are made before either is written, each under a temporary name first; nothing else in `target` is touched.
 
     Args:
         cells: which runs to report; datasets are shown in order of first appearance.
@@ -47,7 +45,7 @@ def build(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path, trip
 
 
 def write_cards(names: Iterable[str], *, processed: Path, raw: Path, triplets: Path, cards: Path) -> None:
-    """Write what `markdown` says of each dataset, `<name>.json`, to `cards`.
+    """Write the description of each dataset that `markdown` reads, `<name>.json`, to `cards`.
 
     Raises:
         FileNotFoundError: if a stage has not been run; says which.

@@ -17,8 +17,8 @@ from twicetold.reporting.comparison import Reliability
 COLOURS = 8
 _SIDE = 300  # of the unit square, in SVG units
 _LEFT, _TOP, _RIGHT, _BOTTOM = 46, 10, 12, 42
-_TOLERANCE = 0.2 / _SIDE  # how far a thinned curve may stray: a fifth of an SVG unit
-_LEAST = 20  # pairs in a bin, below which its observed share is mostly noise
+_TOLERANCE = 0.2 / _SIDE  # largest distance of a thinned curve from the full one: a fifth of an SVG unit
+_LEAST = 20  # pairs in a bin; with fewer, its observed share is mostly noise
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Line:
 
     name: str
     note: str
-    """Shown after the name in the hover title: the value that sums the curve up."""
+    """Shown after the name in the hover title, for example the AUROC."""
     colour: int
-    """Position of the model in the page's order, so that it has one colour on the whole page."""
+    """Position of the model in the order of the page: a model has one colour on the whole page."""
     x: NDArray[np.float64]
     y: NDArray[np.float64]
     sizes: NDArray[np.int64] | None = None
@@ -48,7 +48,7 @@ def roc_figure(curves: Sequence[tuple[str, str, int, RocCurve]], *, title: str) 
 
 
 def reliability_figure(reliabilities: Sequence[tuple[int, Reliability]], *, title: str) -> str:
-    """Observed share against predicted probability; on the diagonal a probability means what it says.
+    """Observed share against predicted probability; a calibrated model is on the diagonal.
 
     Args:
         reliabilities: colour and reliability of each model.
@@ -72,7 +72,7 @@ def reliability_figure(reliabilities: Sequence[tuple[int, Reliability]], *, titl
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis of a figure whose values are no shares."""
+    """One axis of a figure."""
 
     label: str
     low: float
@@ -81,7 +81,7 @@ class Axis:
 
     @classmethod
     def around(cls, label: str, values: Sequence[float]) -> "Axis":
-        """From one tick to another with the values in between."""
+        """An axis from tick to tick that contains the values."""
         spread = max(max(values) - min(values), 0.01)
         step = 10.0 ** math.floor(math.log10(spread))
         step = next(step * part for part in (0.2, 0.5, 1, 2) if spread / (step * part) <= 5.5)
@@ -100,7 +100,7 @@ class Axis:
 
 
 def line_figure(lines: Sequence[Line], *, title: str, across: Axis, up: Axis, mark: float | None = None) -> str:
-    """Lines over axes of their own.
+    """Lines over two axes.
 
     Args:
         lines: in the units of the axes.
@@ -154,11 +154,7 @@ def share_figure(shares: Sequence[Share], *, title: str, across: Axis) -> str:
         f'<svg class="figure" viewBox="0 0 {width} {bottom + _BOTTOM}" role="img" aria-label="{escape(title)}">',
         f'<rect class="frame" x="{left}" y="{_TOP}" width="{_SIDE}" height="{bottom - _TOP}"/>',
     ]
-    for place, text in across.marks():
-        x = _n(left + _SIDE * place)
-        if 0 < place < 1:
-            parts.append(f'<path class="grid" d="M{x} {_TOP}V{bottom}"/>')
-        parts.append(f'<text class="tick" x="{x}" y="{bottom + 15}" text-anchor="middle">{text}</text>')
+    parts += _ticks(across.marks(), left=left, bottom=bottom)
     middle, height = _n(left + _SIDE / 2), bottom + _BOTTOM
     parts.append(f'<text class="axis" x="{middle}" y="{height - 6}" text-anchor="middle">{escape(across.label)}</text>')
     for number, shown in enumerate(shares):
@@ -177,7 +173,7 @@ def share_figure(shares: Sequence[Share], *, title: str, across: Axis) -> str:
 def whisker(
     value: float, *, interval: tuple[float, float] | None, axis: tuple[float, float], baseline: float | None
 ) -> str:
-    """A value and its interval on an axis that the whole column shares; a faint line marks the best baseline."""
+    """A value and its interval on the axis of its column; a dotted line marks the best baseline."""
     width, middle = 72, 8
 
     def at(number: float) -> str:
@@ -198,11 +194,12 @@ def whisker(
 
 def swatch(colour: int) -> str:
     """The stroke of one model, for legends."""
-    return f'<svg class="swatch" viewBox="0 0 22 8" width="22" height="8" aria-hidden="true">{_stroke(colour)}</svg>'
+    stroke = _stroke(colour, '<path class="ink" d="M1 4H21"/>')
+    return f'<svg class="swatch" viewBox="0 0 22 8" width="22" height="8" aria-hidden="true">{stroke}</svg>'
 
 
 def thinned(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The curve with fewer points: no point that is left out is further away than `_TOLERANCE`.
+    """The curve with fewer points: every point left out is within `_TOLERANCE` of the thinned curve.
 
     Douglas & Peucker 1973: keep the ends; if some point between them is too far from their chord, keep the furthest
     and do the same on both sides of it.
@@ -246,11 +243,7 @@ def _square(
         f'<svg class="figure" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(title)}">',
         f'<rect class="frame" x="{_LEFT}" y="{_TOP}" width="{_SIDE}" height="{_SIDE}"/>',
     ]
-    for place, text in x_marks:
-        x = _n(_across(place))
-        if 0 < place < 1:
-            parts.append(f'<path class="grid" d="M{x} {_TOP}V{bottom}"/>')
-        parts.append(f'<text class="tick" x="{x}" y="{bottom + 15}" text-anchor="middle">{text}</text>')
+    parts += _ticks(x_marks, left=_LEFT, bottom=bottom)
     for place, text in y_marks:
         y = _up(place)
         if 0 < place < 1:
@@ -262,9 +255,20 @@ def _square(
         f'<text class="axis" transform="translate(12 {_n(_TOP + _SIDE / 2)}) rotate(-90)" text-anchor="middle">'
         f"{escape(y_label)}</text>",
     ]
-    # The best model comes first in every list and last in drawing order, so that it lies on top.
+    # The best model is first in every list, and drawn last, so that it is on top.
     parts += [_line(line) for line in reversed(lines)]
     return "".join([*parts, "</svg>"])
+
+
+def _ticks(marks: Sequence[tuple[float, str]], *, left: float, bottom: float) -> list[str]:
+    """Ticks of a horizontal axis below the frame, and grid lines within it."""
+    parts = []
+    for place, text in marks:
+        x = _n(left + _SIDE * place)
+        if 0 < place < 1:
+            parts.append(f'<path class="grid" d="M{x} {_TOP}V{bottom}"/>')
+        parts.append(f'<text class="tick" x="{x}" y="{bottom + 15}" text-anchor="middle">{text}</text>')
+    return parts
 
 
 def _line(line: Line) -> str:
@@ -280,15 +284,12 @@ def _line(line: Line) -> str:
             for (x, y), pairs, said, seen in zip(points, line.sizes, line.x, line.y, strict=True)
         )
     title = f"<title>{escape(line.name)}: {escape(line.note)}</title>"
-    return (
-        f'<g class="line c{line.colour % COLOURS}{" dashed" if line.colour >= COLOURS else ""}">{title}'
-        f'<path class="touch" d="{path}"/><path class="ink" d="{path}"/>{dots}</g>'
-    )
+    return _stroke(line.colour, f'{title}<path class="touch" d="{path}"/><path class="ink" d="{path}"/>{dots}')
 
 
-def _stroke(colour: int) -> str:
+def _stroke(colour: int, inner: str) -> str:
     dashed = " dashed" if colour >= COLOURS else ""
-    return f'<g class="line c{colour % COLOURS}{dashed}"><path class="ink" d="M1 4H21"/></g>'
+    return f'<g class="line c{colour % COLOURS}{dashed}">{inner}</g>'
 
 
 def _across(value: float) -> float:

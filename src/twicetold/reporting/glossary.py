@@ -28,9 +28,9 @@ class Metric:
         return self.stem in _LEADING and not (self.stem == "f1" and self.group)
 
     def show(self, value: float, digits: int = 3) -> str:
-        """A value of it: so many decimals, but significant digits of a threshold, whose scale is the model's own.
+        """A value as text.
 
-        A number of neighbours has no decimals.
+        It has `digits` decimals; a threshold, whose scale depends on the model, has three significant digits.
         """
         if self.stem == "pairwise_knn_k":
             return f"{value:g}"
@@ -94,13 +94,13 @@ _MEANINGS = {
     ),
     "retrieval_ndcg_at": (
         "Search nDCG@{k}",
-        "The same search: texts that say the same count the more the further up they stand, down to rank {k}; 1 if "
-        "they stand in front of all others.",
+        "The same search: normalised discounted cumulative gain at rank {k}; 1 if the texts that say the same come "
+        "before all others.",
     ),
-    "index_recall_at": ("Index R@{k}", "The same share when an approximate index is asked in place of every text."),
+    "index_recall_at": ("Index R@{k}", "The same share with an approximate index instead of the exact search."),
     "index_agreement_at": (
         "Index agreement@{k}",
-        "Of the {k} texts that the exact search puts first, the share that the approximate index puts first, too.",
+        "Of the first {k} texts of the exact search, the share that is among the first {k} of the approximate index.",
     ),
     "pairwise_knn_accuracy": (
         "Accuracy, pairwise k-NN",
@@ -138,7 +138,7 @@ _LOWER_OR_NEITHER = (
 )
 
 _SPLIT_OF = {"threshold": "validation", "published_threshold": "fixed", "pairwise_knn_k": "validation"}
-"""Where each choice comes from; it is applied to test like all else."""
+"""Where a value that is applied to test comes from."""
 
 _LEADING = (
     "pearson",
@@ -164,14 +164,14 @@ _PLAIN = re.compile(f"({'|'.join(sorted(_MEANINGS, key=len, reverse=True))})(?:_
 
 
 def describe(name: str) -> Metric:
-    """How the metric called `name` in `metrics.json` is shown; unknown names are shown as they are, made readable."""
+    """How the metric `name` of `metrics.json` is shown; an unknown name is shown as words."""
     rank = ""
     if found := _RANKED.fullmatch(name):
         stem, rank, group = found.groups(default="")
     elif found := _PLAIN.fullmatch(name):
         stem, group = found.groups(default="")
     else:
-        return Metric(name, _readable(name), meaning="", stem=name, group="")
+        return Metric(name, readable(name), meaning="", stem=name, group="")
     label, meaning = (text.format(k=rank) for text in _MEANINGS[stem])
     if group:
         group = group.replace("_", " ")
@@ -225,11 +225,12 @@ def probability(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def _readable(name: str) -> str:
-    words = name.replace("_", " ")
+def readable(name: str) -> str:
+    """A key as words: `share_of_duplicates` as "Share of duplicates"."""
+    words = name.replace("_", " ").strip()
     return words[:1].upper() + words[1:]
 
 
 def split_of(name: str) -> str:
-    """The split that a column of test metrics is about: a threshold is applied to test, but chosen on validation."""
+    """The split that a column of test metrics depends on: a threshold is applied to test, but chosen on validation."""
     return _SPLIT_OF.get(name, "test")

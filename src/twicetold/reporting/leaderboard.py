@@ -14,7 +14,7 @@ from twicetold.reporting.glossary import describe, ordered
 from twicetold.reporting.records import Run
 
 MARK = "(p)"
-"""Behind the name of a model whose weights had seen other data before."""
+"""Added to the name of a model that was pretrained on other data."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ class Row:
 
     @property
     def mark(self) -> str:
-        """The mark after its name if it is not clean, else an empty string."""
+        """`MARK` if the model was pretrained on other data, else an empty string."""
         return f" {MARK}" if self.first.pretrained_on else ""
 
     @property
     def first(self) -> Run:
-        """The run with the smallest seed: it stands for the model where one run is drawn or compared."""
+        """The run with the smallest seed, which is used where one run is drawn or compared."""
         return self.runs[0]
 
 
@@ -64,7 +64,7 @@ class Leaderboard:
 
     @property
     def best(self) -> Row:
-        """The model that validation chooses."""
+        """The model that is best on validation."""
         return self.rows[0]
 
     @property
@@ -74,7 +74,7 @@ class Leaderboard:
 
     @property
     def not_clean(self) -> tuple[str, ...]:
-        """A note for each thing that models of this table were pretrained on; row by row `Row.mark` refers to them."""
+        """A note for each corpus that models of this table were pretrained on; `Row.mark` refers to them."""
         seen: dict[str, list[str]] = {}
         for row in self.rows:
             if row.first.pretrained_on:
@@ -86,7 +86,7 @@ class Leaderboard:
         )
 
     def top(self, metric: str) -> float | None:
-        """The highest test value of a metric, None where more is not better."""
+        """The highest test value of a metric; None if higher is not better."""
         found = [row.metrics["test"][metric].mean for row in self.rows if metric in row.metrics["test"]]
         found = [value for value in found if not math.isnan(value)]
         return max(found) if found and describe(metric).is_quality else None
@@ -95,7 +95,7 @@ class Leaderboard:
 def rank(data: str, runs: Sequence[Run]) -> Leaderboard:
     """The leaderboard of one dataset.
 
-    The primary metric is the one that training watched; where no run watched any, the first in reading order.
+    The primary metric is the one that training selected by; if no run has it, the first in reading order.
     """
     names = {name for run in runs for name in run.metrics["test"]}
     metrics = ordered(names)

@@ -1,6 +1,6 @@
-"""The leaderboards and the provenance of the data as Markdown, for a results file that is kept in Git.
+"""The leaderboards and the provenance of the data as Markdown, for RESULTS.md.
 
-It is made from files that are in Git as well (metrics, summaries, cards), and the same files give the same bytes.
+It is made from files that are in Git (metrics, summaries, cards); the same files give the same bytes.
 """
 
 import re
@@ -16,11 +16,11 @@ from twicetold.reporting.samples import decision_in_words, sample_table
 
 
 def markdown(commands: Mapping[Cell, str], *, runs: Path, cards: Path) -> str:
-    """Every dataset's leaderboard with intervals, its counts, its leakage audit and the checksums of its files.
+    """The leaderboard of each dataset, its counts, its leakage audit and the checksums of its files.
 
     Args:
-        commands: which runs to report, and how each is trained.
-        runs: the folder of run folders, of which metrics and summaries are read.
+        commands: the runs to report, and the command that trains each.
+        runs: the folder of run folders.
         cards: the folder of the cards of datasets.
 
     Raises:
@@ -60,7 +60,7 @@ def _row(row: Row, board: Leaderboard, shown: Sequence[str]) -> list[str]:
 
 
 def estimate(name: str, found: Estimate | None, *, top: float | None = None) -> str:
-    """A measure as a cell: its mean and, over seeds, standard deviation; bold where it is the `top`."""
+    """A metric as a cell: mean and, with several seeds, standard deviation; bold if it is the `top`."""
     if found is None:
         return "–"
     metric = describe(name)
@@ -69,7 +69,7 @@ def estimate(name: str, found: Estimate | None, *, top: float | None = None) -> 
 
 
 def interval(found: Estimate | None) -> str:
-    """A measure's 95 % interval as a cell."""
+    """The 95 % interval of a metric as a cell."""
     if found is None or not found.interval:
         return "–"
     low, high = found.interval
@@ -123,7 +123,7 @@ def _data(about: Provenance) -> list[str]:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table, its first column to the left, the others to the right."""
+    """A Markdown table; the first column is aligned to the left, the others to the right."""
     lines = [heads, ["---", *("---:" for _ in heads[1:])], *rows]
     return "\n".join("| " + " | ".join(map(_bar, line)) + " |" for line in lines) + "\n"
 
@@ -133,5 +133,5 @@ def _bar(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text from outside, so that Markdown and HTML in it stay text."""
+    """Text with Markdown and HTML escaped."""
     return re.sub(r"([\\`*\[\]|])", r"\\\1", text.replace("&", "&amp;").replace("<", "&lt;")).replace("\n", " ")

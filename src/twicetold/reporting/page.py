@@ -22,7 +22,7 @@ from twicetold.reporting.records import Provenance
 
 @dataclass(frozen=True)
 class Section:
-    """One dataset: what it is and how the models did on it."""
+    """One dataset: its description and its leaderboard."""
 
     about: Provenance
     board: Leaderboard
@@ -71,7 +71,7 @@ def _overview(sections: Sequence[Section]) -> str:
 
 
 def _by_role(sections: Sequence[Section]) -> list[str]:
-    """Every model, the trained ones first, then by name: the order of columns and colours on the whole page."""
+    """All models, the trained ones first, then by name: the order of columns and colours on the page."""
     rows = [row for section in sections for row in section.board.rows]
     baselines = {row.model for row in rows if row.first.is_baseline}
     return sorted({row.model for row in rows}, key=lambda model: (model in baselines, model))

@@ -15,7 +15,7 @@ from twicetold.reporting.samples import EXPLANATION, decision_in_words, sample_t
 
 
 def samples(board: Leaderboard) -> str:
-    """The answers of each model on the sample pairs."""
+    """Scores and decisions of each model on the sample pairs."""
     found = sample_table(board)
     if found is None:
         return ""
@@ -36,7 +36,7 @@ def _verdict(verdict: Verdict | None) -> str:
 
 
 def curves(board: Leaderboard, reliabilities: Sequence[Reliability], colours: Mapping[str, int]) -> str:
-    """ROC curves for each label and, where there are probabilities, how reliable they are; one colour per model."""
+    """ROC curves for each label and, for labelled pairs, the reliability of probabilities; one colour per model."""
     found = [(colours[row.model], row, read_curves(row.first)) for row in board.rows]
     labels = dict.fromkeys(label for _, _, curves in found for label in curves)
     panels = []

@@ -32,7 +32,7 @@ def leaderboard_table(board: Leaderboard) -> str:
 
 
 def all_metrics_table(board: Leaderboard) -> str:
-    """Every metric of every model, validation beside test, folded away."""
+    """Every metric of every model on validation and test, collapsed at first."""
     columns = [column("Metric")]
     for model in board.rows:
         columns += [column(escape(model.model), "validation"), column("", "test")]
@@ -46,7 +46,7 @@ def all_metrics_table(board: Leaderboard) -> str:
 
 
 def estimate(name: str, found: Estimate) -> str:
-    """A mean with its deviation over seeds."""
+    """A mean with its standard deviation over seeds."""
     metric = describe(name)
     if found.deviation is None:
         return metric.show(found.mean)

@@ -1,4 +1,4 @@
-"""Measures of the vectors of each model, as HTML: search in the whole corpus, and the pairwise k-NN rule."""
+"""Metrics of the search vectors of each model, as HTML: search in the whole corpus, and the pairwise k-NN rule."""
 
 from collections.abc import Mapping
 from html import escape
@@ -28,7 +28,7 @@ _RATES = (
 
 
 def retrieval(board: Leaderboard, kind: str) -> str:
-    """Search measures of every model that has a vector for each text; empty where none has."""
+    """Search metrics of every model that has a vector for each text; empty if none has."""
     names = [name for stem in _SEARCH for name in sorted(board.metrics, key=_rank) if describe(name).stem == stem]
     rows = [row for row in board.rows if any(name in row.metrics["test"] for name in names)]
     if not rows:
@@ -44,7 +44,7 @@ def retrieval(board: Leaderboard, kind: str) -> str:
 
 
 def pairwise_knn(board: Leaderboard, colours: Mapping[str, int]) -> str:
-    """The rule of mutual neighbours against k, and what it reaches beside the threshold; empty for documents."""
+    """The pairwise k-NN rule against k, and its metrics beside those of the threshold; empty for documents."""
     found = [(row, read_knn_curves(row.first)) for row in board.rows]
     measured = [(row, curves["val"]) for row, curves in found if "val" in curves]
     if not measured:

@@ -1,14 +1,15 @@
-"""A corpus card in words: how many texts and pairs, from which files, and what leaks between splits.
+"""A corpus card in words: counts of each split, facts, and a sentence for each finding of the leakage audit.
 
-Each source chooses its counts, so everything on a card is shown; counts with known names get a sentence.
+Each source chooses what it counts, so everything on a card is shown.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from twicetold.data.corpus import SPLITS
-from twicetold.reporting.glossary import magnitude, share
+from twicetold.reporting.glossary import magnitude, readable, share
 from twicetold.reporting.records import Provenance
 
 MALFORMED = "malformed"  # on a card: why rows were left out, and how many
@@ -53,12 +54,12 @@ class SplitTable:
 
 
 def kind_in_words(about: Provenance) -> str:
-    """What the labels of a dataset are."""
+    """A description of the labels of a dataset."""
     return KINDS[about.kind]
 
 
 def split_table(card: Mapping[str, Any]) -> SplitTable | None:
-    """Everything that a card counts per split as one table, None where it counts nothing so."""
+    """Every count that a card has for each split, as one table; None if there is none."""
     columns: dict[str, Mapping[str, Any]] = {}
     for key, value in _leaves({key: value for key, value in card.items() if key != MALFORMED}):
         if _is_per_split(value):
@@ -67,13 +68,13 @@ def split_table(card: Mapping[str, Any]) -> SplitTable | None:
         return None
     columns = {name: columns[name] for name in sorted(columns, key=lambda name: name not in _FIRST)}
     rows = [(s, tuple(_value(found.get(s)) for found in columns.values())) for s in SPLITS]
-    return SplitTable(tuple(_readable(name) for name in columns), tuple(rows))
+    return SplitTable(tuple(readable(name) for name in columns), tuple(rows))
 
 
 def facts(card: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Everything else on a card, as name and value."""
+    """Everything on a card that is not per split, as name and value."""
     found = [
-        (_readable(key), _value(value))
+        (readable(key), _value(value))
         for key, value in _leaves({key: value for key, value in card.items() if key != MALFORMED})
         if not _is_per_split(value) and value is not None and value != []
     ]
@@ -81,21 +82,17 @@ def facts(card: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _malformed(reasons: Mapping[str, Any]) -> str:
-    """How many rows a source could not use, and why: reason -> count, or the same for each split."""
-    counts: dict[str, int] = {}
-    for reason, count in (leaf for part in _flat(reasons) for leaf in part.items()):
-        counts[reason] = counts.get(reason, 0) + int(count)
-    total = sum(counts.values())
+    """Number of malformed rows and the reasons, from reason -> count or split -> reason -> count."""
+    counts: Counter[str] = Counter()
+    for part in reasons.values() if _is_per_split(reasons) else [reasons]:
+        counts.update(part)
+    total = counts.total()
     why = ", ".join(f"{reason.replace('_', ' ')} {count:,}" for reason, count in counts.items() if count)
     return f"{total:,} ({why})" if total else "none"
 
 
-def _flat(reasons: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return list(reasons.values()) if _is_per_split(reasons) else [reasons]
-
-
 def audit_in_words(audit: Mapping[str, Any]) -> list[str]:
-    """What the leakage audit found, a sentence each; findings that are not defined on test are left out.
+    """A sentence for each finding of the leakage audit; findings that are not defined on test are left out.
 
     Args:
         audit: split -> finding -> value, as `twicetold.data.audit` gives it.
@@ -107,7 +104,7 @@ def audit_in_words(audit: Mapping[str, Any]) -> list[str]:
 
 
 def _sentence(key: str, test: Any, val: Any) -> str:
-    pattern = _AUDIT.get(key, f"{_readable(key)}: {{test}} on test, {{val}} on validation.")
+    pattern = _AUDIT.get(key, f"{readable(key)}: {{test}} on test, {{val}} on validation.")
     is_share = "auroc" not in key and "mean" not in key
     for split, value in (("test", test), ("val", val)):
         shown = "not defined" if value is None else share(value) if is_share else f"{value:.3f}"
@@ -138,11 +135,6 @@ def _per_split(key: str, value: Mapping[str, Any]) -> dict[str, Mapping[str, Any
         for name, inner in _leaves(found):
             columns.setdefault(name, {})[split] = inner
     return dict(columns)
-
-
-def _readable(key: str) -> str:
-    words = key.replace("_", " ").strip()
-    return words[:1].upper() + words[1:]
 
 
 def _value(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""What the stages before the report left behind, read from run folders and data folders."""
+"""What the report reads from run folders and data folders."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Run:
-    """What training and evaluation of one cell left behind."""
+    """Results of training and evaluating one cell."""
 
     cell: Cell
     folder: Path
@@ -47,25 +47,25 @@ class Run:
     parameters: int
     epochs: int
     samples: tuple[Verdict, ...]
-    """What it says of the evaluator's sample pairs; empty for documents."""
+    """Scores and decisions of the evaluator's sample pairs; empty for documents."""
     primary: str
-    """The metric that training watched on validation."""
+    """The metric that training selected by on validation."""
     train_seconds: float | None
     texts_per_second: float | None
     pretrained_on: str | None = None
-    """What its weights had seen before this training, in words; None where it began from nothing."""
+    """What its weights were pretrained on, in words; None if they were not."""
     word_hashing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Word hashing report of each view of its features; empty where it hashes no words."""
+    """Word hashing statistics of each view of its features; empty if it hashes no words."""
 
     @property
     def is_baseline(self) -> bool:
-        """Whether nothing was learned by gradient: the lexical baselines."""
+        """Whether no parameter was trained: the lexical baselines."""
         return self.parameters == 0
 
 
 @dataclass(frozen=True)
 class KnnCurves:
-    """What the pairwise k-NN rule does on one split for each k, each (K,)."""
+    """Rates of the pairwise k-NN rule on one split for each k, each (K,)."""
 
     k: NDArray[np.float64]
     true_positive_rate: NDArray[np.float64]
@@ -77,25 +77,25 @@ class KnnCurves:
 
 @dataclass(frozen=True)
 class Mined:
-    """What the card of mined triplets says of false negatives (`mining.false_negatives`)."""
+    """Counts of false negatives from the card of mined triplets (`mining.false_negatives`)."""
 
     strategy: str
     triplets: int
     labelled_different: int | None
-    """Triplets whose anchor and negative train labels as different; None where the strategy asks no labels."""
+    """Triplets whose anchor and negative are labelled as different in train; None if the strategy uses no labels."""
     negatives: int
     """Different pairs (anchor, negative) when mined again with some labels hidden."""
     known_duplicates: int
-    """Those that all labels of train call duplicates."""
+    """Those that are duplicates according to all labels of train."""
     judged: int
-    """Those that are hidden pairs."""
+    """Negatives that are hidden pairs."""
     judged_duplicates: int
-    """Those of the judged that are labelled as saying the same."""
+    """Judged negatives that are labelled as duplicates."""
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """What is known about one dataset."""
+    """Description of one dataset."""
 
     name: str
     kind: str
@@ -105,7 +105,7 @@ class Provenance:
     files: tuple[FileRecord, ...]
     """Empty for generated corpora."""
     mined: tuple[Mined, ...]
-    """By strategy; empty where no labelled pairs could be hidden, as for documents."""
+    """By strategy; empty if no labelled pairs could be hidden, as for documents."""
 
 
 def read_runs(cells: Sequence[Cell], runs: Path) -> dict[str, list[Run]]:
@@ -133,7 +133,7 @@ def read_provenance(data: str, *, processed: Path, raw: Path, triplets: Path) ->
     _require(raw / data / layout.MANIFEST, stage=f"download@{data}")
     card = dict(about["card"])
     audit = card.pop("audit", {})
-    for elsewhere in ("files", "source"):  # the manifest and `conf/data` say the same and more
+    for elsewhere in ("files", "source"):  # these are in the manifest and in `conf/data`
         card.pop(elsewhere, None)
     mined = [read_mined(path) for path in sorted((triplets / data).glob(f"*{layout.TRIPLETS_CARD}"))]
     known = tuple(found for found in mined if found is not None)
@@ -141,14 +141,14 @@ def read_provenance(data: str, *, processed: Path, raw: Path, triplets: Path) ->
 
 
 def write_card(about: Provenance, folder: Path) -> None:
-    """Keep what is known about a dataset, but for the addresses that its files happened to come from."""
+    """Write the description of a dataset, without the addresses that its files were downloaded from."""
     files = tuple(replace(file, origin="") for file in about.files)
     text = json.dumps(asdict(replace(about, files=files)), ensure_ascii=False, indent=2, sort_keys=True)
     write_text(_card_file(about.name, folder), text + "\n")
 
 
 def read_card(data: str, folder: Path) -> Provenance:
-    """What `write_card` kept of a dataset.
+    """The description of a dataset that `write_card` wrote.
 
     Raises:
         FileNotFoundError: if it is missing.
@@ -163,7 +163,7 @@ def _card_file(data: str, folder: Path) -> Path:
 
 
 def read_mined(path: Path) -> Mined | None:
-    """What a card of mined triplets says of false negatives; None where it says nothing."""
+    """Counts of false negatives from a card of mined triplets; None if it has none."""
     card = json.loads(path.read_text(encoding="utf-8"))
     found = card.get("false_negatives")
     if found is None:

@@ -1,4 +1,4 @@
-"""The answers of each model on a few sample pairs of texts."""
+"""Scores and decisions of each model on a few sample pairs of texts."""
 
 from dataclasses import dataclass
 
@@ -17,11 +17,11 @@ class SampleTable:
 
     pairs: tuple[tuple[str, str], ...]
     rows: tuple[tuple[str, tuple[Verdict | None, ...]], ...]
-    """Model, and its verdict on each pair; None where it was not asked."""
+    """Model, and its verdict on each pair; None if it did not score the pair."""
 
 
 def sample_table(board: Leaderboard) -> SampleTable | None:
-    """The sample pairs of one dataset, None where there are none; the first seed stands for each model."""
+    """The sample pairs of one dataset with the verdicts of each model's first seed; None if there are none."""
     found = [(row.model, {(v.left, v.right): v for v in row.first.samples}) for row in board.rows]
     pairs = tuple(dict.fromkeys(pair for _, verdicts in found for pair in verdicts))
     if not pairs:

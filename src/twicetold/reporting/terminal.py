@@ -1,6 +1,6 @@
-"""The leaderboards for a terminal: the best model in bold there, plain ASCII where the output goes to a file or a pipe.
+"""The leaderboards as text: with bold on a terminal, plain ASCII in a file or a pipe.
 
-Every block fits 100 columns; what does not fit is in the report.
+A line has at most 100 columns; further metrics are in the report.
 """
 
 import math
@@ -26,7 +26,7 @@ def leaderboard_text(cells: Sequence[Cell], runs: Path, *, terminal: bool | None
     Args:
         cells: what to show.
         runs: the folder of run folders.
-        terminal: whether the reader is a terminal that understands bold; None asks standard output.
+        terminal: whether to use bold; None for whether standard output is a terminal.
 
     Raises:
         FileNotFoundError: if a cell was not trained or not evaluated; says which stage to run.
@@ -68,7 +68,7 @@ def _leading_cells(row: Row, board: Leaderboard) -> list[str]:
 
 
 def _trailing_columns(board: Leaderboard, seconds: bool) -> list[tuple[str, list[str]]]:
-    """The columns to add while they fit: cost first, since that is half of the question."""
+    """Further columns, to be added while they fit: cost first, then metrics."""
     rows = board.rows
     columns = [("parameters", ["none" if row.first.is_baseline else count(row.first.parameters) for row in rows])]
     if seconds:

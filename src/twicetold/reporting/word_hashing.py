@@ -1,4 +1,4 @@
-"""Word hashing in the models of one dataset, beside the paper's figures."""
+"""Word hashing statistics of the models of one dataset, and those of the paper."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,9 +15,9 @@ EXPLANATION = (
 
 
 def hashing_rows(board: Leaderboard) -> list[tuple[str, list[str]]]:
-    """Who hashes words, and the cells of `COLUMNS`; the last row is the paper's. Empty where no model does.
+    """Names of models and the cells of `COLUMNS`; the last row is the paper's. Empty if no model hashes words.
 
-    Models with the same report, which is to say the same words and n-grams, share a row.
+    Models with the same words and n-grams share a row.
     """
     rows: list[tuple[list[str], Mapping[str, Any]]] = []
     for row in sorted(board.rows, key=lambda row: row.model):
