@@ -1,10 +1,12 @@
 """Atomic writing of files and folders: write under a temporary name, then rename."""
 
+import csv
+import io
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,6 +15,15 @@ def write_text(path: Path, text: str) -> None:
     """Write `text` to `path` (UTF-8), replacing what was there only once all of it is on disk."""
     with write_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def csv_text(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    """A table with a head as comma-separated values."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def write_json(path: Path, content: object) -> None:

@@ -1,13 +1,12 @@
-"""What is measured of a family's vectors beyond its scores: search in the whole corpus, and the pairwise k-NN rule.
+"""Evaluation of a family's search vectors: search in the whole corpus, and the pairwise k-NN rule.
 
-Which texts answer which is taken from what a corpus knows:
+Queries and relevant texts:
 
-- **Documents** answer each other when they are of one story, that is of one group that is no class; the texts of the
-  split that have another of their story anywhere in the corpus are the queries.
-- **Pairs**: the queries are the texts of the split's own duplicates. Relevant are the texts that follow from those
-  duplicates alone, by transitive closure. What follows from the duplicates of all splits, or is the same text word for
-  word, and is not relevant itself, is struck from the list: a duplicate that training was shown should neither count as
-  found nor stand as a wrong answer in front of a right one.
+- **Documents**: the texts of one story, that is of one group that is not a class, are relevant to each other. The
+  queries are the texts of the split whose story has another text in the corpus.
+- **Pairs**: the queries are the texts of the split's own duplicates. Relevant are their duplicates by the transitive
+  closure of the split's duplicates. Other texts that are duplicates by the closure over all splits, or equal word for
+  word, are removed from the list of results: a duplicate that training has seen counts neither as right nor as wrong.
 
 Shape letters: N texts of the corpus, M texts that are searched, P pairs.
 """
@@ -19,29 +18,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.data.clusters import components
-from twicetold.data.corpus import UNKNOWN, Corpus
+from twicetold.data.corpus import Corpus
 from twicetold.evaluation.corpus_search import Asked, Found
 from twicetold.evaluation.evaluators import Standard
-from twicetold.evaluation.inputs import group_sizes
+from twicetold.evaluation.inputs import finest_clusters, group_sizes
 from twicetold.evaluation.pairwise_knn import KnnReport, PooledPairs
 from twicetold.scoring import ReadTexts
 
 
 @dataclass(frozen=True)
 class Searched:
-    """Results of search in the corpus and of the pairwise k-NN rule; None where the corpus has no such question."""
+    """Results of search in the corpus and of the pairwise k-NN rule, which is None for documents."""
 
     found: Found
     knn: KnnReport | None
 
 
 def search_reports(read: ReadTexts, corpus: Corpus, evaluator: Standard) -> Searched | None:
-    """Measure the search vectors of a model; None if it scores pairs only.
+    """Evaluate the search vectors of a model; None if it scores pairs only.
 
     Args:
         read: all texts of the corpus, as a model has read them.
         corpus: the data.
-        evaluator: which settings are measured with.
+        evaluator: its settings are used.
     """
     if not read.searchable:
         return None
@@ -63,31 +62,31 @@ def search_reports(read: ReadTexts, corpus: Corpus, evaluator: Standard) -> Sear
 
 
 def texts_to_search(corpus: Corpus, evaluator: Standard) -> NDArray[np.int64]:
-    """(M,) the texts that `search_reports` searches, ascending, all of validation and test among them."""
-    return searched_texts(corpus, evaluator.corpus_search.max_texts, seed=evaluator.corpus_search.seed)
+    """(M,) the texts that `search_reports` searches, ascending.
 
-
-def searched_texts(corpus: Corpus, most: int, *, seed: int) -> NDArray[np.int64]:
-    """(M,) the corpus's texts, sorted: all of them, or those of validation and test and a sample of the others."""
-    if len(corpus) <= most:
+    All texts of the corpus; of a corpus with more than `max_texts`, those of validation and test and a sample of the
+    others.
+    """
+    settings = evaluator.corpus_search
+    if len(corpus) <= settings.max_texts:
         return np.arange(len(corpus))
     needed = np.union1d(corpus.members["val"], corpus.members["test"])
     others = np.setdiff1d(np.arange(len(corpus)), needed)
-    count = max(0, min(most - len(needed), len(others)))
-    return np.sort(np.concatenate([needed, np.random.default_rng(seed).choice(others, count, replace=False)]))
+    count = max(0, min(settings.max_texts - len(needed), len(others)))
+    return np.sort(np.concatenate([needed, np.random.default_rng(settings.seed).choice(others, count, replace=False)]))
 
 
 def asked_of(corpus: Corpus, split: str, texts: NDArray[np.int64], *, classes: Sequence[str]) -> Asked:
-    """What a split asks of the searched texts.
+    """The queries of a split and their relevant texts.
 
     Args:
         corpus: the data.
-        split: whose texts ask.
+        split: the split of the queries.
         texts: (M,) the searched texts, sorted, with all of the split among them.
-        classes: groups that are classes to predict, so no answer to a query.
+        classes: groups that are classes to predict, not clusters to retrieve.
     """
     if corpus.kind == "documents":
-        relevant = known = _stories(corpus, classes)[texts]
+        relevant = known = finest_clusters(corpus.groups, classes)[texts]
         candidates = corpus.members[split]
     else:
         own = _duplicates(corpus, split)
@@ -99,13 +98,6 @@ def asked_of(corpus: Corpus, split: str, texts: NDArray[np.int64], *, classes: S
         candidates = np.unique(np.concatenate(own))
     queries = np.searchsorted(texts, candidates)
     return Asked(queries[group_sizes(relevant)[queries] > 1], relevant, known)
-
-
-def _stories(corpus: Corpus, classes: Sequence[str]) -> NDArray[np.int64]:
-    """(N,) the finest group that is no class; a text that is in none is a story of its own."""
-    clusters = [codes for name, codes in corpus.groups.items() if name not in classes]
-    finest = max(clusters, key=lambda codes: len(np.unique(codes)), default=np.full(len(corpus), UNKNOWN))
-    return np.where(finest == UNKNOWN, finest.max() + 1 + np.arange(len(corpus)), finest)
 
 
 def _duplicates(corpus: Corpus, split: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

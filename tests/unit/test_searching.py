@@ -11,7 +11,7 @@ from twicetold.evaluation.evaluators import Standard
 from twicetold.features.rows import CsrRows
 from twicetold.models.protocol import Searchable
 from twicetold.scoring import EncodedTexts, evaluation_inputs
-from twicetold.searching import asked_of, search_reports, searched_texts, texts_to_search
+from twicetold.searching import asked_of, search_reports, texts_to_search
 
 
 def pairs(*rows):
@@ -87,16 +87,20 @@ def test_where_every_group_is_a_class_nothing_is_asked():
     assert asked.queries.tolist() == []
 
 
+def at_most(texts):
+    return Standard(corpus_search=CorpusSearch(max_texts=texts))
+
+
 def test_a_large_corpus_is_searched_in_part_with_all_of_validation_and_test():
     corpus = corpus_of_pairs()
-    texts = searched_texts(corpus, 8, seed=0)
+    texts = texts_to_search(corpus, at_most(8))
     assert len(texts) == 8
     assert set(texts.tolist()) >= {0, 3, 4, 5, 7, 8, 9}
     assert np.array_equal(texts, np.unique(texts))
     asked = asked_of(corpus, "test", texts, classes=["category"])
     assert texts[asked.queries].tolist() == [0, 3, 4]
-    assert searched_texts(corpus, 3, seed=0).tolist() == [0, 3, 4, 5, 7, 8, 9]
-    assert searched_texts(corpus, 10, seed=0).tolist() == list(range(10))
+    assert texts_to_search(corpus, at_most(3)).tolist() == [0, 3, 4, 5, 7, 8, 9]
+    assert texts_to_search(corpus, at_most(10)).tolist() == list(range(10))
 
 
 class Lookup(torch.nn.Module):

@@ -67,7 +67,7 @@ def as_origin(settings, origin):
 def test_a_run_shows_its_name_tags_and_flattened_parameters(settings):
     params = {"model": "dae", "objective": {"alpha": 10, "mining": {"hard": True}}, "sizes": [1, 2], "clip": None}
     with begin(settings, params=params) as run:
-        run.log_tags({"mined": "bm25"})
+        pass
     seen = stored(settings, run.id)
     assert seen.info.run_name == "dae-0"
     assert seen.data.params == {
@@ -77,7 +77,7 @@ def test_a_run_shows_its_name_tags_and_flattened_parameters(settings):
         "sizes": "[1, 2]",
         "clip": "null",
     }
-    assert {**TAGS, "origin": "run", "mined": "bm25"}.items() <= seen.data.tags.items()
+    assert {**TAGS, "origin": "run"}.items() <= seen.data.tags.items()
 
 
 def test_hundreds_of_parameters_and_very_long_values_are_logged(settings):
@@ -142,24 +142,12 @@ def test_a_metric_without_a_step_is_the_last_word_after_a_curve(settings):
 
 def test_a_metric_without_a_step_is_the_last_word_in_a_reopened_run_too(settings):
     with begin(settings) as run:
-        run.log_curve("val/auroc", [0.5, 0.9, 0.7])
+        for epoch, value in enumerate([0.5, 0.9, 0.7]):
+            run.log_metrics({"val/auroc": value}, epoch)
     for value in (0.8, 0.75):
         with find(settings) as again:
             again.log_metrics({"val/auroc": value, "test/auroc": value})
         assert stored(settings, run.id).data.metrics == {"val/auroc": value, "test/auroc": value}
-
-
-def test_a_curve_of_thousands_of_steps_is_kept_whole(settings):
-    with begin(settings) as run:
-        run.log_curve("loss", [1 / (i + 1) for i in range(2500)], steps=range(0, 5000, 2))
-        run.log_curve("none", [])
-    history = open_store(settings, "quora").client.get_metric_history(run.id, "loss")
-    assert [(m.step, m.value) for m in history] == [(2 * i, 1 / (i + 1)) for i in range(2500)]
-
-
-def test_a_curve_with_other_steps_than_values_is_refused(settings):
-    with begin(settings) as run, pytest.raises(ValueError, match="2 values but 1 steps"):
-        run.log_curve("loss", [1.0, 0.5], steps=[0])
 
 
 def test_numbers_that_are_not_finite_are_logged(settings):
@@ -179,7 +167,6 @@ def test_datasets_are_inputs_of_the_run_once_each(settings):
                 digest=digest,
                 source="http://example.org/questions.tsv",
                 counts={"num_rows": 7},
-                columns={"text": "string"},
             )
         run.log_dataset("mine", context="test", digest="ab", source="/home/me/mine.csv", counts={})
     inputs = {entry.dataset.name: entry for entry in stored(settings, run.id).inputs.dataset_inputs}
@@ -200,7 +187,8 @@ def test_a_logged_model_is_ready_under_its_run_and_shows_the_runs_metrics(settin
     folder.mkdir()
     (folder / "recipe.json").write_text("{}")
     with begin(settings) as run:
-        run.log_curve("val/auroc", [0.5, 0.7])
+        for epoch, value in enumerate([0.5, 0.7]):
+            run.log_metrics({"val/auroc": value}, epoch)
         uri = run.log_model(folder, input_example={"text": ["a"]})
     with find(settings) as again:
         again.log_metrics({"test/auroc": 0.6})
@@ -352,7 +340,6 @@ def test_a_store_that_cannot_be_opened_costs_one_warning_and_no_training(setting
     folder.mkdir()
     with caplog.at_level(logging.WARNING, "twicetold"), begin(broken, params={"a": 1}) as run:
         run.log_metrics({"loss": 1.0})
-        run.log_tags({"a": "b"})
         run.log_text("a", "a.txt")
         assert run.log_model(folder, input_example={"text": ["a"]}) is None
         assert (run.id, run.tracked) == (None, False)
@@ -527,8 +514,8 @@ parent = sweep_parent(off, experiment="quora", sweep_id="s", name="sweep")
 (root / "file").write_text("x")
 for make in (start, reopen):
     with make(off, experiment="quora", name="dae-0", tags={{"fingerprint": "f"}}, params={{"a": 1}}) as run:
-        run.log_params({{"a": 1}}); run.log_tags({{"a": "b"}})
-        run.log_metrics({{"a": 1.0}}, 1); run.log_curve("a", [1.0])
+        run.log_params({{"a": 1}})
+        run.log_metrics({{"a": 1.0}}, 1)
         run.log_dataset("d", context="train", digest="x", source="y", counts={{}})
         run.log_file(root / "file"); run.log_text("x", "x.txt")
         assert run.log_model(root, input_example={{"text": ["a"]}}) is None

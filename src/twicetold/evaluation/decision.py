@@ -1,6 +1,6 @@
-"""From a score to a decision and a probability, by a rule without parameters, fitted on validation only.
+"""Threshold and probability calibration of scores, fitted on validation only.
 
-The threshold stands midway between two neighbouring distinct scores, so that it survives rounding. The
+The threshold is midway between two neighbouring distinct scores, so that rounding does not matter. The
 probability is Platt's sigmoid (Platt 1999, "Probabilistic outputs for support vector machines") with his
 smoothed targets, found by the safeguarded Newton steps of Lin, Lin & Weng 2007 ("A note on Platt's
 probabilistic outputs for support vector machines").
@@ -9,7 +9,7 @@ Shape letters: K distinct scores, P pairs.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -23,10 +23,10 @@ Aim = Literal["accuracy", "f1"]
 
 @dataclass(frozen=True)
 class Decision:
-    """Where "says the same" begins, and how sure one may be.
+    """Threshold and calibration of a score.
 
     Args:
-        threshold: a score of at least this much means duplicate.
+        threshold: pairs with at least this score are predicted to be duplicates.
         slope: of the log-odds in the score.
         intercept: log-odds at score 0.
     """
@@ -43,13 +43,9 @@ class Decision:
         """(P,) calibrated probability that each pair is a duplicate."""
         return sigmoid(self.slope * finite(scores, "scores") + self.intercept)
 
-    def to_json(self) -> dict[str, float]:
-        """The three numbers by name."""
-        return asdict(self)
-
     @classmethod
     def from_json(cls, values: Mapping[str, float]) -> "Decision":
-        """The decision that `to_json` wrote.
+        """The decision from its three numbers by name.
 
         Raises:
             ValueError: if a number is missing or there is one too many.
@@ -62,7 +58,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a trained model says of one pair of texts."""
+    """Score, probability and decision of a trained model for one pair of texts."""
 
     left: str
     right: str

@@ -24,7 +24,7 @@ from twicetold.evaluation.all_pairs import BINS, PairHistogram, named_counts, pa
 from twicetold.evaluation.corpus_search import CorpusSearch
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.influence import all_pairs_intervals
-from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors, ScoredPairs
+from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs, finest_clusters
 from twicetold.evaluation.intervals import Interval
 from twicetold.evaluation.pair_metrics import Confusion, log_losses, pearson, spearman, squared_errors
 from twicetold.evaluation.pairwise_knn import PairwiseKnn
@@ -188,7 +188,7 @@ class Standard:
         raise ValueError(misfit(kind, val))
 
     def _retrieval(self, vectors: DocumentVectors) -> dict[str, Retrieved]:
-        k, units = self.neighbours, self._units(vectors)
+        k, units = self.neighbours, finest_clusters(vectors.groups, self.classes)
         found: dict[str, Retrieved] = {}
         for rows, known in vectors.by_known():
             neighbours = nearest(known, k=k)
@@ -201,16 +201,10 @@ class Standard:
                     found[f"recall_at_{k}_{name}"] = Retrieved(recall, units[rows[queries]])
         return found
 
-    def _units(self, vectors: DocumentVectors) -> NDArray[np.int64]:
-        """(M,) unit of sampling of each document: its cluster in the finest group that is no class, or itself."""
-        clusters = [codes for name, codes in vectors.groups.items() if name not in self.classes]
-        finest = max(clusters, key=lambda codes: len(np.unique(codes)), default=np.full(len(vectors), UNKNOWN))
-        return np.where(finest == UNKNOWN, finest.max() + 1 + np.arange(len(finest)), finest)
-
     def _document_intervals(
         self, vectors: DocumentVectors, histograms: dict[str, PairHistogram], retrieved: dict[str, Retrieved]
     ) -> dict[str, Interval]:
-        pairs = all_pairs_intervals(vectors, histograms, clusters=self._units(vectors))
+        pairs = all_pairs_intervals(vectors, histograms, clusters=finest_clusters(vectors.groups, self.classes))
         found = {f"{measure}_{name}": ends for name, each in pairs.items() for measure, ends in each.items()}
         return found | {
             name: intervals.clustered_mean_interval(one.values, one.units) for name, one in retrieved.items()

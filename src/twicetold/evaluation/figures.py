@@ -1,18 +1,15 @@
 """ROC curves as a figure and as rows of a table; the same curves always give the same bytes.
 
-The colours are those of Okabe & Ito 2008 ("Color universal design"), which colour-blind readers can tell
-apart; dashes tell curves apart in grey. matplotlib is imported when a figure is drawn, and drawn without a
-display.
+The colours are those of Okabe & Ito 2008 ("Color universal design"), which colour-blind readers can distinguish;
+dashes distinguish curves in grey. matplotlib is imported when a figure is drawn, and needs no display.
 """
 
-import csv
-import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from twicetold.evaluation.ranking import RocCurve
-from twicetold.files import write_file, write_text
+from twicetold.files import csv_text, write_file, write_text
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", "--", "-.", ":")
@@ -57,7 +54,7 @@ def roc_figure(curves: Mapping[str, RocCurve], *, title: str = "") -> Any:
 
 
 def save_roc_figure(path: Path, curves: Mapping[str, RocCurve], *, title: str = "") -> None:
-    """Write the figure to `path`; its suffix says which format (svg, png, pdf).
+    """Write the figure to `path` in the format of its suffix (svg, png, pdf).
 
     Raises:
         ValueError: if there is no curve.
@@ -66,7 +63,7 @@ def save_roc_figure(path: Path, curves: Mapping[str, RocCurve], *, title: str = 
 
 
 def save_figure(path: Path, draw: Callable[[], Any]) -> None:
-    """Write the matplotlib figure that `draw` makes; the suffix says which format. The same figure, the same bytes."""
+    """Write the matplotlib figure that `draw` returns in the format of the suffix, with reproducible bytes."""
     from matplotlib import rc_context
 
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
@@ -76,12 +73,10 @@ def save_figure(path: Path, draw: Callable[[], Any]) -> None:
 
 def save_roc_csv(path: Path, curves: Mapping[str, RocCurve]) -> None:
     """Write the curves as a table for `dvc plots`, at most `TABLE_POINTS` rows for each label."""
-    table = io.StringIO()
-    rows = csv.writer(table, lineterminator="\n")
-    rows.writerow(["label", "false_positive_rate", "true_positive_rate"])
-    for label, curve in curves.items():
-        thin = curve.thinned(TABLE_POINTS)
-        rows.writerows(
-            (label, f"{x:.6f}", f"{y:.6f}") for x, y in zip(thin.fpr.tolist(), thin.tpr.tolist(), strict=True)
-        )
-    write_text(path, table.getvalue())
+    thinned = {label: curve.thinned(TABLE_POINTS) for label, curve in curves.items()}
+    rows = (
+        (label, f"{x:.6f}", f"{y:.6f}")
+        for label, curve in thinned.items()
+        for x, y in zip(curve.fpr.tolist(), curve.tpr.tolist(), strict=True)
+    )
+    write_text(path, csv_text(("label", "false_positive_rate", "true_positive_rate"), rows))

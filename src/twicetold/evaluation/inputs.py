@@ -1,9 +1,9 @@
-"""What evaluation is given: scores of labelled pairs, or vectors of labelled documents. No models in sight.
+"""Inputs of evaluation: scores of labelled pairs, or vectors of labelled documents.
 
 Shape letters: P pairs, M documents, d dimensions.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -19,7 +19,7 @@ UNKNOWN = -1  # group code of a document whose group is not known
 
 @dataclass(frozen=True)
 class ScoredPairs:
-    """Pairs of texts with the score a model gave them and what people said.
+    """Scores and labels of pairs of texts.
 
     Args:
         score: (P,) one number per pair, higher = more alike.
@@ -85,7 +85,7 @@ class DocumentVectors:
         return DocumentVectors(left, right, {name: codes[rows] for name, codes in self.groups.items()})
 
     def by_known(self) -> Iterator[tuple[NDArray[np.int64], "DocumentVectors"]]:
-        """The documents whose group is known, with their rows, once for each set of labels that knows the same.
+        """The documents whose group is known, with their rows, once for each set of groups that are known for the same.
 
         Raises:
             ValueError: if a group is unknown for all documents.
@@ -103,7 +103,7 @@ class DocumentVectors:
 
 
 def finite(values: ArrayLike, what: str, *, empty: bool = False) -> NDArray[np.float64]:
-    """`values` as float64, once it is certain that they can be compared.
+    """`values` as float64, after a check that all are finite.
 
     Raises:
         ValueError: if there are none (unless `empty`) or one is NaN or infinite.
@@ -135,7 +135,20 @@ def binary(labels: ArrayLike) -> NDArray[np.bool_]:
     return truth
 
 
+def finest_clusters(groups: Mapping[str, NDArray[np.int64]], classes: Sequence[str]) -> NDArray[np.int64]:
+    """(M,) cluster of each document: its code in the finest group that is not a class, or a cluster of its own.
+
+    Args:
+        groups: name -> (M,) codes; at least one.
+        classes: groups that are classes to predict.
+    """
+    clusters = [codes for name, codes in groups.items() if name not in classes]
+    alone = np.full_like(next(iter(groups.values())), UNKNOWN)
+    finest = max(clusters, key=lambda codes: len(np.unique(codes)), default=alone)
+    return np.where(finest == UNKNOWN, finest.max() + 1 + np.arange(len(finest)), finest)
+
+
 def group_sizes(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(M,) how many share each one's code, itself included."""
+    """(M,) number of documents that share each document's code, itself included."""
     _, place, sizes = np.unique(codes, return_inverse=True, return_counts=True)
     return np.asarray(sizes[place])

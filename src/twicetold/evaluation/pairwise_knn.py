@@ -6,22 +6,20 @@ arXiv:2010.05523, section 3.3.
     r_a(b)       1 + number of texts, a left out, that are more similar to a than b is
     same(a, b)   max(r_a(b), r_b(a)) ≤ k
 
-Neighbours are looked for in the pool, the texts of the evaluated split, by the family's own similarity (the cosine, for
-all families but BM25). The rule is transductive: what it says of two texts depends on which other texts are
-asked about at the same time. A threshold on the score is not, so the two are reported side by side.
+Neighbours are searched in the pool, the texts of the evaluated split, by the family's own similarity (the cosine, for
+all families but BM25). The rule is transductive: the decision on two texts depends on which other texts are evaluated
+at the same time. A threshold on the score is not transductive, so the two are reported side by side.
 
 Texts that are equally similar, up to the rounding of float32, share the best rank among them. With sparse vectors, two
 texts without a common term are never neighbours.
 
-k is the smallest that is most often right on validation. The cross-entropy of a rule that only says yes or no needs two
-probabilities, which the paper does not give; here they are those that validation shows, smoothed by one pair of each
-kind: (TP + 1) / (TP + FP + 2) after a yes and (FN + 1) / (FN + TN + 2) after a no, at each k.
+k is the smallest with the highest accuracy on validation. The rule only says yes or no, so its cross-entropy needs two
+probabilities, which the paper does not give. Here they are estimated on validation at each k, with add-one smoothing:
+(TP + 1) / (TP + FP + 2) after a yes and (FN + 1) / (FN + TN + 2) after a no.
 
 Shape letters: n texts of the pool, P pairs, K values of k.
 """
 
-import csv
-import io
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -37,11 +35,11 @@ from torch import Tensor
 from twicetold.evaluation.inputs import Vectors, binary
 from twicetold.evaluation.intervals import Interval, accuracy_interval
 from twicetold.evaluation.ranking import Floats
-from twicetold.files import write_text
+from twicetold.files import csv_text, write_text
 from twicetold.parallel import in_parallel
 from twicetold.search import similarities
 
-BLOCK = 2**20  # similarities held at a time by each thread: 4 MB stay in cache
+BLOCK = 2**20  # similarities that each thread holds at a time: 4 MB stay in cache
 ROUNDING = 1e-6  # of a similarity, relative to itself or to 1
 RankOf: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int64]], Tensor]
 """From b texts and a neighbour of each to the (b,) ranks of these neighbours."""
@@ -69,7 +67,7 @@ class PooledPairs:
         return len(self.left)
 
     def sample(self, count: int, *, seed: int) -> "PooledPairs":
-        """`count` of the pairs at most, in their order, within the same pool."""
+        """At most `count` of the pairs, in their order, within the same pool."""
         if len(self) <= count:
             return self
         rows = np.sort(np.random.default_rng(seed).choice(len(self), count, replace=False))
@@ -78,7 +76,7 @@ class PooledPairs:
 
 @dataclass(frozen=True)
 class KnnRates:
-    """What the rule does for each k from 1 to K, each (K,)."""
+    """Rates of the rule for each k from 1 to K, each (K,)."""
 
     true_positive_rate: Floats
     true_negative_rate: Floats
@@ -90,11 +88,11 @@ class KnnRates:
 
 @dataclass(frozen=True)
 class KnnReport:
-    """What was measured.
+    """Metrics of the rule.
 
     Args:
-        metrics: split -> measure -> value, at the k that validation chooses.
-        intervals: "test" -> measure -> 95 % interval.
+        metrics: split -> metric -> value, at the k that is best on validation.
+        intervals: "test" -> metric -> 95 % interval.
         rates: split -> rates against k.
     """
 
@@ -105,11 +103,11 @@ class KnnReport:
 
 @dataclass(frozen=True)
 class PairwiseKnn:
-    """The rule, tried for every k.
+    """Evaluates the rule for every k.
 
     Args:
         max_k: K, the largest k that is tried.
-        max_pairs: a larger split is measured on a sample of so many pairs; the pool stays whole.
+        max_pairs: a larger split is evaluated on a sample of this many pairs, in the whole pool.
         seed: of that sample.
     """
 
@@ -151,7 +149,7 @@ class PairwiseKnn:
 def mutual_ranks(pairs: PooledPairs) -> NDArray[np.int64]:
     """(P,) the larger of the two ranks that the texts of each pair have among each other's neighbours.
 
-    Every pair is looked at from both sides, a block of them at a time: nothing of size n x n is ever held.
+    Works in blocks of pairs, so that no (n, n) matrix is needed.
     """
     from_ends = np.concatenate([pairs.left, pairs.right])
     to_ends = np.concatenate([pairs.right, pairs.left])
@@ -209,22 +207,19 @@ def _above(own: Tensor) -> Tensor:
 
 
 def save_rates(path: Path, rates: Mapping[str, KnnRates]) -> None:
-    """Write the rates of each split as a table, one row for each k; without splits, its head alone."""
-    table = io.StringIO()
-    rows = csv.writer(table, lineterminator="\n")
+    """Write the rates of each split as a table with one row for each k."""
     names = [field.name for field in fields(KnnRates)]
-    rows.writerow(["split", "k", *names])
-    for split, each in rates.items():
-        columns = (getattr(each, name).tolist() for name in names)
-        rows.writerows(
-            (split, k, *(f"{v:.6f}" for v in values)) for k, values in enumerate(zip(*columns, strict=True), 1)
-        )
-    write_text(path, table.getvalue())
+    rows = (
+        (split, k, *(f"{value:.6f}" for value in values))
+        for split, each in rates.items()
+        for k, values in enumerate(zip(*(getattr(each, name).tolist() for name in names), strict=True), 1)
+    )
+    write_text(path, csv_text(("split", "k", *names), rows))
 
 
 @dataclass(frozen=True)
 class _Counts:
-    """Pairs of each label that the rule calls the same, (K,) each."""
+    """Pairs of each label that the rule predicts to be the same, (K,) each."""
 
     true_positive: NDArray[np.int64]
     false_positive: NDArray[np.int64]

@@ -1,11 +1,9 @@
 """Explanations as tables: text for a terminal, and CSV files."""
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from twicetold.files import write_text
+from twicetold.files import csv_text, write_text
 from twicetold.interpretation.contributions import Explanation
 
 
@@ -31,18 +29,11 @@ def explanation_text(explanation: Explanation, *, most: int) -> str:
 def save_explanation_csv(path: Path, explanation: Explanation) -> None:
     """Write every pair of terms with its contribution, the largest first."""
     pairs = explanation.largest(explanation.contribution.size)
-    _save(path, ("left", "right", "contribution"), ((a, b, f"{value:.8g}") for a, b, value in pairs))
+    rows = ((a, b, f"{value:.8g}") for a, b, value in pairs)
+    write_text(path, csv_text(("left", "right", "contribution"), rows))
 
 
 def save_terms_csv(path: Path, dimensions: Sequence[Sequence[tuple[str, float]]]) -> None:
     """Write the largest terms of each dimension of an embedding with their weights."""
     rows = ((number, term, f"{w:.6g}") for number, terms in enumerate(dimensions) for term, w in terms)
-    _save(path, ("dimension", "term", "weight"), rows)
-
-
-def _save(path: Path, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(rows)
-    write_text(path, table.getvalue())
+    write_text(path, csv_text(("dimension", "term", "weight"), rows))

@@ -3,13 +3,12 @@
 The order and the mark "best" come from validation; test is shown beside it and chooses nothing.
 """
 
-import csv
-import io
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from twicetold.files import csv_text
 from twicetold.reporting.glossary import describe, ordered
 from twicetold.reporting.records import Run
 
@@ -110,14 +109,13 @@ def rank(data: str, runs: Sequence[Run]) -> Leaderboard:
 
 def leaderboard_csv(runs: Iterable[Run]) -> str:
     """Every metric of every run in long form, `data,model,seed,split,metric,value`, at full precision."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["data", "model", "seed", "split", "metric", "value"])
-    for run in sorted(runs, key=lambda run: run.cell):
-        for split in sorted(run.metrics):
-            for metric, value in sorted(run.metrics[split].items()):
-                writer.writerow([run.cell.data, run.cell.model, run.cell.seed, split, metric, repr(value)])
-    return text.getvalue()
+    rows = (
+        (run.cell.data, run.cell.model, run.cell.seed, split, metric, repr(value))
+        for run in sorted(runs, key=lambda run: run.cell)
+        for split in sorted(run.metrics)
+        for metric, value in sorted(run.metrics[split].items())
+    )
+    return csv_text(("data", "model", "seed", "split", "metric", "value"), rows)
 
 
 def _row(model: str, runs: list[Run]) -> Row:

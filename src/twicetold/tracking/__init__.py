@@ -1,10 +1,10 @@
-"""Tracking: what was observed of every training, for people to compare in MLflow's pages.
+"""Tracking of trainings and evaluations with MLflow.
 
-Write-only for the pipeline: no stage's output depends on the store, and deleting `mlruns/` loses nothing that cannot
-be made again. A run is found again by its fingerprint (see `twicetold.fingerprint`), so no run id stands in a tracked
-file. The rule for a store that is broken or out of reach: one clear warning, and the work goes on untracked.
+The pipeline only writes: no stage's output depends on the store, and everything in `mlruns/` can be made again. A run
+is found again by its fingerprint (see `twicetold.fingerprint`), so no file holds a run id. If the store is broken or
+cannot be reached, there is one warning, and the work goes on untracked.
 
-Only this package imports MLflow, and only once something is tracked: importing it is free.
+Only this package imports MLflow, and only when something is tracked.
 """
 
 import getpass
@@ -35,16 +35,16 @@ def start(
     parent: str | None = None,
     resumed: bool = False,
 ) -> Iterator[Run]:
-    """A new run, closed when the block ends: FINISHED, FAILED after an error, KILLED after Ctrl-C.
+    """Start a run, which is closed when the block ends: FINISHED, FAILED after an error, KILLED after Ctrl-C.
 
     Args:
         settings: whether and where.
-        experiment: the dataset's name; made when it is not there.
+        experiment: the dataset's name; created if it does not exist.
         name: the run's name, `<model>-<seed>`.
         tags: data, model, seed, fingerprint. `origin` and `git` are added.
         params: the learning keys, nested.
         parent: id of the sweep's parent run, see `sweep_parent`.
-        resumed: the training goes on after a kill: so does its run, if the store has it and it never finished.
+        resumed: whether training resumes from a checkpoint; then its unfinished run is continued, if there is one.
     """
     run = _unfinished(settings, experiment, tags["fingerprint"], parent) if resumed and settings.enabled else None
     run = run or _create(settings, experiment=experiment, name=name, tags=tags, params=params, parent=parent)
@@ -56,17 +56,17 @@ def start(
 def reopen(
     settings: Settings, *, experiment: str, name: str, tags: Mapping[str, str], params: Mapping[str, Any]
 ) -> Iterator[Run]:
-    """The run with the same fingerprint, or a new one where the store has none (it was wiped, or off in training).
+    """The run with the same fingerprint, or a new one if the store has none (it was deleted, or off in training).
 
-    Of several, those of the pipeline go first, then finished ones, then the newest. The status of a run that is found
-    stays as it is: an evaluation that fails does not make a training fail.
+    Of several, those of the pipeline are preferred, then finished ones, then the newest. The status of a run that is
+    found does not change, even if the evaluation fails.
 
     Args:
-        settings: as for `start`, and so are the others.
+        settings: whether and where.
         experiment: the dataset's name.
         name: the run's name.
         tags: must hold `fingerprint`.
-        params: the learning keys; logged only if the run is made anew.
+        params: the learning keys; logged only for a new run.
 
     Raises:
         ValueError: if `tags` has no fingerprint.
@@ -108,7 +108,7 @@ def _create(
 
 
 def _find(settings: Settings, experiment: str, fingerprint: str) -> Run | None:
-    """The run to reopen; an untracked one where the store fails; None where the store has no such run."""
+    """The run to reopen; an untracked one if the store fails; None if the store has no such run."""
     try:
         store, runs = _runs_of(settings, experiment, fingerprint)
     except Exception as error:
@@ -129,7 +129,7 @@ def _find(settings: Settings, experiment: str, fingerprint: str) -> Run | None:
 
 
 def _unfinished(settings: Settings, experiment: str, fingerprint: str, parent: str | None) -> Run | None:
-    """The newest run of a training that was cut off, running again, as a child of this sweep; None: there is none."""
+    """The newest unfinished run of a training, set to running, as a child of this sweep; None if there is none."""
     try:
         store, runs = _runs_of(settings, experiment, fingerprint)
         cut = [run for run in runs if run.info.status != "FINISHED" and run.data.tags.get("origin") == settings.origin]
@@ -154,7 +154,7 @@ def _runs_of(settings: Settings, experiment: str, fingerprint: str) -> tuple[Sto
 
 
 def _provenance(root: Path) -> dict[str, str]:
-    """Tags that say which code ran, and those that MLflow's pages show as source and user."""
+    """Tags for the commit, and for the source and user that MLflow's pages show."""
     tags = {"mlflow.source.type": "LOCAL", "mlflow.source.name": Path(sys.argv[0]).name}
     with suppress(OSError, KeyError):  # a container without a user entry
         tags["mlflow.user"] = getpass.getuser()
@@ -166,7 +166,7 @@ def _provenance(root: Path) -> dict[str, str]:
 
 
 def _git(root: Path, *arguments: str) -> str:
-    """What git says, or nothing where there is no git, no repository or no commit."""
+    """The output of a git command; empty without git, repository or commit."""
     try:
         done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):

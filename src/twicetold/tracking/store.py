@@ -2,9 +2,9 @@
 
 By default a SQLite file at `mlruns/mlflow.db` under the project's root (MLflow 3.13 and later refuse the older store of
 loose files), with artifacts beside it in `mlruns/artifacts/<experiment>`. `MLFLOW_TRACKING_URI` wins when it is set;
-where it names a server, artifacts are the server's business.
+if it is a server, the server decides where artifacts are.
 
-MLflow is imported on the first opening, not before: importing this module is free.
+MLflow is imported when a store is opened for the first time.
 """
 
 import fcntl
@@ -22,12 +22,12 @@ SQLITE = "sqlite:///"
 _ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
-    # A server that is down must cost seconds (30 at worst), not the minutes of MLflow's defaults (7 retries, 120 s).
+    # A server that is down costs at most 30 seconds, not the minutes of MLflow's defaults (7 retries, 120 s).
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
     "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
     "MLFLOW_ARTIFACT_UPLOAD_DOWNLOAD_TIMEOUT": "60",
-    # Else a lock file in the working directory replaces the requirements that are given with a model.
+    # Otherwise a lock file in the working directory replaces the requirements that are given with a model.
     "MLFLOW_UV_AUTO_DETECT": "false",
 }
 
@@ -107,7 +107,7 @@ def open_store(settings: Settings, experiment: str) -> Store:
 
 
 def _make_database(file: Path) -> None:
-    """Make MLflow's SQLite file where there is none, once, whatever number of processes ask for it at a time.
+    """Make MLflow's SQLite file if there is none; several processes may call this at the same time.
 
     MLflow runs its migrations on any file that lacks a table, so two processes that open a new file at the same time
     both alter it and break it. Here the migrations run on a temporary file under a lock, and the finished file is
@@ -119,7 +119,7 @@ def _make_database(file: Path) -> None:
 
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.with_name(f".{file.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # let go when the file is closed, even by a kill
+        fcntl.flock(lock, fcntl.LOCK_EX)  # released when the file is closed, also if the process is killed
         if file.exists():
             return
         with write_file(file) as temporary:
@@ -127,10 +127,10 @@ def _make_database(file: Path) -> None:
 
 
 def warn_untracked(what: str, error: Exception) -> None:
-    """Say that the store failed and that the work goes on without it.
+    """Warn that the store failed and that the work goes on without it.
 
-    A training of hours must not be lost because its tracking server is down. So callers catch every `Exception` of the
-    store, not a list of known ones: MLflow passes on those of its database driver, HTTP client and artifact storage.
+    A training of hours must not be lost because its tracking server is down. Callers catch every `Exception`, because
+    MLflow passes on those of its database driver, HTTP client and artifact storage.
     """
     reason = str(error).strip().split("\n")[0] or type(error).__name__
     _logger.warning(
