@@ -1,4 +1,4 @@
-"""Data for a script that a person starts: made by the stages of the pipeline where they are missing or not current."""
+"""Data for a script that is run outside the pipeline: runs the data stages if data is missing or not current."""
 
 import subprocess
 import sys
@@ -11,11 +11,11 @@ from twicetold.data.corpus import Corpus
 from twicetold.data.freshness import corpus_is_current, triplets_are_current
 
 OF_DATA = ("data.", "data@", "paths.", "profile=")
-"""Beginnings of the overrides that the data stages get as well."""
+"""Prefixes of the overrides that are passed on to the data stages."""
 
 
 def prepare_data(cfg: DictConfig) -> None:
-    """Run `download`, `prepare` and `mine`, or `mine` alone, unless corpus and triplets are what the config asks for.
+    """Run `download`, `prepare` and `mine`, or `mine` alone, unless corpus and triplets are those of the config.
 
     Raises:
         ValueError: if a stage fails.

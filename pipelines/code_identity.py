@@ -1,6 +1,6 @@
-"""What code a stage of a cell runs, as one hash over the import closure of its script and of its config's `_target_`s.
+"""Hash of the code that a stage of a cell runs: the import closure of its script and of its config's `_target_`s.
 
-Read from the syntax trees, importing nothing. Comments, docstrings and formatting do not count.
+Computed from the syntax trees without importing anything. Comments, docstrings and formatting do not count.
 """
 
 import ast
@@ -12,11 +12,11 @@ from typing import Any
 
 ROOTS = ("src", "pipelines")  # where our modules are; a script imports its neighbours in pipelines/
 OBSERVERS = ("twicetold.tracking", "twicetold.command_line", "twicetold.errors")
-"""The rule for what is left out: code whose only effect is on MLflow or on the terminal. No output depends on it."""
+"""Modules that are left out, because they only affect MLflow or the terminal and no output depends on them."""
 
 
 def code_identity(script: str, config: Any) -> str:
-    """Hash of all code of ours that a script runs with a config.
+    """Hash of all project code that a script runs with a config.
 
     Args:
         script: path from the project's root.
@@ -26,7 +26,7 @@ def code_identity(script: str, config: Any) -> str:
         16 hexadecimal digits.
 
     Raises:
-        ValueError: if a `_target_` of ours has no module, or a file is no Python.
+        ValueError: if a `_target_` of the project has no module, or a file cannot be parsed.
     """
     files = closure(script, frozenset(targets(config)))
     return hashlib.sha256("".join(f"{file} {_parsed(file)[0]}\n" for file in files).encode()).hexdigest()[:16]
@@ -34,7 +34,7 @@ def code_identity(script: str, config: Any) -> str:
 
 @cache
 def closure(script: str, targets: frozenset[str]) -> tuple[str, ...]:
-    """The files of ours that a script and the given targets import, directly or not, sorted."""
+    """The project's files that a script and the given targets import, directly or indirectly, sorted."""
     seen: set[str] = set()
     todo = [script]
     for target in targets:
@@ -65,7 +65,7 @@ def targets(value: Any) -> Iterator[str]:
 
 @cache
 def modules_of(name: str) -> tuple[str, ...]:
-    """Files of the module of a dotted name and of the packages around it; nothing for other people's and observers."""
+    """Files of the module of a dotted name and of its packages; none for third-party code and for `OBSERVERS`."""
     parts = name.split(".")
     names = [".".join(parts[: n + 1]) for n in range(len(parts))]
     ours = [name for name in names if not any(f"{name}.".startswith(f"{observer}.") for observer in OBSERVERS)]
@@ -76,7 +76,7 @@ def modules_of(name: str) -> tuple[str, ...]:
 
 @cache
 def _parsed(file: str) -> tuple[str, tuple[str, ...]]:
-    """Hash of a file's syntax tree, and the files of ours that it imports."""
+    """Hash of a file's syntax tree, and the project's files that it imports."""
     try:
         outline, names = _read(Path(file).read_bytes(), Path(file).parent.parts[1:])
     except (OSError, SyntaxError) as error:
@@ -105,7 +105,7 @@ def _imports(tree: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
 def _outline(node: Any) -> str:
     """A syntax tree as text, without bare strings (docstrings).
 
-    Empty fields are left out, so that other versions of Python, whose trees have further ones, give the same text.
+    Empty fields are left out, because newer versions of Python add fields to the trees.
     """
     if isinstance(node, ast.AST):
         fields = ((name, value) for name, value in ast.iter_fields(node) if value is not None and value != [])
@@ -116,7 +116,7 @@ def _outline(node: Any) -> str:
 
 
 def _without_strings(nodes: list[Any]) -> Iterable[Any]:
-    """Statements without those that are but a string."""
+    """Statements without bare strings."""
     for node in nodes:
         if not (
             isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

@@ -1,4 +1,4 @@
-"""Render each cell of params.yaml to a resolved config, with what code its stages run: `compose.py <folder>`.
+"""Render each cell of params.yaml to a resolved config with the hashes of its code: `compose.py <folder>`.
 
 Imports neither torch nor the library; several processes share the cells.
 """
@@ -23,8 +23,8 @@ from code_identity import code_identity
 
 Config = dict[str, Any]
 NOT_LEARNT_FROM = ("data", "paths", "runtime", "tracking")
-"""Keys of a cell's config whose code `train` does not run, or runs without an effect on what is learnt."""
-SCORING = ("features", "encoder")  # what every stage builds that loads a trained model
+"""Keys of a cell's config whose code does not affect the trained model."""
+SCORING = ("features", "encoder")  # built by every stage that loads a trained model
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def check(grid: Config) -> None:
-    """Refuse rows whose name does not say what they are, or that use what has no row."""
+    """Check the names of the rows, and that every row they refer to exists."""
     for key, row in (grid["cells"] | grid["ensembles"]).items():
         if not (key.startswith(f"{row['data']}-") and key.endswith(f"-{row['seed']}")):
             raise SystemExit(
@@ -121,12 +121,12 @@ def cell(key: str, row: Mapping[str, Any], grid: Config) -> Config:
 
 
 def learnt_from(config: Config) -> Config:
-    """The part of a cell's config whose code `train` runs."""
+    """The part of a cell's config whose code affects the trained model."""
     return {key: value for key, value in config.items() if key not in NOT_LEARNT_FROM}
 
 
 def scoring(grid: Config, key: str) -> Config:
-    """What is built to score with the trained model of a cell."""
+    """The parts of a cell's config that are built to score with its trained model."""
     config = cell(key, grid["cells"][key], grid)
     return {key: config[key] for key in SCORING}
 
@@ -147,7 +147,7 @@ def of_data(grid: Config) -> list[str]:
 
 
 def tracked(grid: Config) -> list[str]:
-    """The grid's overrides that only say where runs are tracked."""
+    """The grid's overrides of tracking."""
     return [o for o in grid["overrides"] if o.startswith("tracking")]
 
 

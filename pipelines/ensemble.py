@@ -42,7 +42,7 @@ def ensemble(cfg: DictConfig, out: Path) -> float:
         run.log_dataset(who.data, context="training", digest=who.data_digest, source=f"{processed}", counts=corpus.card)
         rows_of = cached_rows(corpus, Path(cfg.paths.features), key=who.feature_key)
         made, metric, value = make_ensemble(members, corpus, selection_of(cfg), rows_of)
-        if cfg.origin != "dvc":  # measurements of a model that was here before
+        if cfg.origin != "dvc":  # metrics of an earlier model
             for file in layout.EVALUATION:
                 (out / file).unlink(missing_ok=True)
         data = {"name": corpus.name, "train": corpus.train_digest()}

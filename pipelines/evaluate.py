@@ -1,4 +1,4 @@
-"""Report validation and test of a trained model at its stored threshold; nothing else reads test.
+"""Evaluate a trained model on validation and test, at its stored threshold; no other stage reads test.
 
 After `train.py data=quora model=dae hydra.run.dir=X`: `evaluate.py data=quora model=dae hydra.run.dir=X`.
 After `ensemble.py data=quora members=[dae,static] hydra.run.dir=X`: `evaluate.py -cn ensemble` with the same settings.
@@ -73,15 +73,15 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
 
 
 def check(model: Path, config: Any, corpus: Corpus) -> None:
-    """Refuse a model that this command did not train: other rows would be made for it, or its test be its train."""
+    """Check that the model was trained with the settings of this command and on the train split that is there now."""
     if not model.is_dir():
         raise FileNotFoundError(
-            f"no trained model in {model.parent}: name the folder of the training, which it said at its end, with "
+            f"no trained model in {model.parent}: name the folder that the training printed at its end, with "
             "hydra.run.dir=<folder>"
         )
     if other := other_parts(model, config):
         raise ValueError(
-            f"{model} was trained with other {' and '.join(other)} than this command has: give it all settings of the "
+            f"{model} was trained with other {' and '.join(other)} than this command has: repeat all settings of the "
             "training's command, or train again"
         )
     data = trained_on(model)
@@ -93,7 +93,7 @@ def check(model: Path, config: Any, corpus: Corpus) -> None:
 
 
 def with_searched(report: Report, searched: Searched | None) -> dict[str, Any]:
-    """Metrics and intervals of the report, with those of the vectors."""
+    """Metrics and intervals of the report and of the search vectors."""
     parts = [report, *(part for part in (searched.found, searched.knn) if part)] if searched else [report]
     return {
         name: {split: {k: v for part in parts for k, v in getattr(part, name).get(split, {}).items()} for split in each}

@@ -1,6 +1,6 @@
-"""Show which terms two texts' score comes from: `explain.py run=runs/quora-film-0 left="..." right="..."`.
+"""Explain the score of two texts by their terms: `explain.py run=runs/quora-film-0 left="..." right="..."`.
 
-No stage: it reads a trained model and changes nothing that others read.
+Not a stage of the pipeline: no stage reads its output.
 """
 
 import re
@@ -46,7 +46,7 @@ def show(run: Path, left: str, right: str, *, top: int, out: Path) -> None:
 
 
 def as_text(argument: str) -> str:
-    """An override of a text, quoted for Hydra, so that commas, quotes and brackets in it are the text's own."""
+    """An override with a text, quoted for Hydra, because the text may have commas, quotes and brackets."""
     key = next((key for key in TEXTS if argument.startswith(key)), None)
     if key is None:
         return argument

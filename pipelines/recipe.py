@@ -1,4 +1,4 @@
-"""From a composed configuration to the parts of a training, and to where it is tracked."""
+"""The parts of a training and its tracking settings from a composed configuration."""
 
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,10 @@ from twicetold.training.schedule import Schedule
 
 
 def parts_of(cfg: DictConfig) -> Parts:
-    """Build what the recipe chose.
+    """Build the parts of a training.
 
     Raises:
-        ValueError: for a setting that a part does not have, or a value that it refuses.
+        ValueError: for an unknown setting or an invalid value.
     """
 
     def built(part: str, **shape: Any) -> Any:
@@ -57,7 +57,7 @@ def selection_of(cfg: DictConfig) -> Selection:
 
 
 def tracking_of(cfg: DictConfig, who: Identity) -> tuple[tracking.Settings, str | None]:
-    """Where to track, and the parent run of a sweep's job."""
+    """Tracking settings, and the parent run if this is a job of a sweep."""
     sweep = HydraConfig.get().mode == RunMode.MULTIRUN
     settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin="sweep" if sweep else cfg.origin)
     if not sweep:

@@ -1,7 +1,7 @@
 """Leaderboard and HTML report of every cell of the grid in params.yaml.
 
-`--show` prints the leaderboard instead; `--results` writes a card of each dataset, and RESULTS.md from these and what
-else is in Git.
+`--show` prints the leaderboard instead; `--results` writes a card of each dataset, and RESULTS.md from the cards and
+other files in Git.
 """
 
 import json
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def results(grid: dict[str, Any], *, runs: Path, cards: Path) -> str:
-    """The content of RESULTS.md: of what is in Git, so that anybody can write it again."""
+    """The content of RESULTS.md, made from files in Git."""
     rows = grid["cells"] | grid["ensembles"]
     commands = {cell_of(key, row): command_of(key, row, grid) for key, row in rows.items()}
     observed = json.loads((runs / layout.LAST_RUN).read_text(encoding="utf-8"))
@@ -67,7 +67,7 @@ def cell_of(key: str, row: dict[str, Any]) -> reporting.Cell:
 
 
 def command_of(key: str, row: dict[str, Any], grid: dict[str, Any]) -> str:
-    """What a person types to train the same without DVC."""
+    """The command that trains the same model without DVC."""
     if "members" in row:
         script, chosen = "ensemble", [f"members=[{','.join(row['members'])}]"]
     else:

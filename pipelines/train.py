@@ -73,7 +73,7 @@ def train(cfg: DictConfig, out: Path) -> float:
 
 
 def save(trained: Trained, out: Path, config: dict[str, Any], corpus: Corpus) -> None:
-    """Write the model; measurements of a model that was there before are removed (DVC does that by itself)."""
+    """Write the model; metrics of an earlier model are removed (in the pipeline, DVC removes them)."""
     if config["origin"] != "dvc":
         for file in layout.EVALUATION:
             (out / file).unlink(missing_ok=True)
@@ -87,7 +87,7 @@ def save(trained: Trained, out: Path, config: dict[str, Any], corpus: Corpus) ->
 
 
 def observe(trained: Trained, out: Path, run: tracking.Run) -> None:
-    """Keep what this machine took; no stage depends on it."""
+    """Write training time and throughput; no stage depends on them."""
     seen = {"train_seconds": trained.seconds, "texts_per_second": trained.texts_per_second}
     write_json(out / layout.OBSERVED, seen)
     run.log_metrics({**seen, "parameters": trained.parameters, f"best/{trained.metric}": trained.fitted.best_value})

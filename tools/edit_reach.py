@@ -1,4 +1,4 @@
-"""How many cells an edit of one source file trains again, on average and file by file: after `dvc repro compose`."""
+"""Print how many cells an edit of each source file would retrain; run `dvc repro compose` first."""
 
 import sys
 from collections import Counter
@@ -12,7 +12,7 @@ from compose import learnt_from
 
 
 def reach(rendered: Path) -> tuple[dict[str, int], int]:
-    """Of each file of `src/`, how many trainings run it; and how many trainings there are."""
+    """Number of trainings that run each file of `src/`, and number of all trainings."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     configs = [yaml.load(file.read_text(encoding="utf-8"), loader) for file in sorted(rendered.glob("*.yaml"))]
     configs = [config for config in configs if "train" in config["code"]]

@@ -8,26 +8,22 @@ Recall at k is the share of sentences that find one of them among the first k; t
 """
 
 import argparse
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import torch
+from gpu_check import TOP, prepare, train
 from hydra import compose, initialize_config_dir
 from scipy.sparse import issparse
 
-from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
 from twicetold.examples.positives import sentences_of
-from twicetold.scoring import Matrix, matrix_of
-from twicetold.training.cell import Trained, train_cell
-from twicetold.training.parts import Places
-from twicetold.training.schedule import Runtime
+from twicetold.scoring import matrix_of
+from twicetold.search import Matrix
+from twicetold.training.cell import Trained
 
-TOP = Path(__file__).resolve().parents[1]
 AT = (1, 5, 20)
 
 
@@ -55,32 +51,12 @@ def row(name: str, found: list[list[float]]) -> str:
     return name.ljust(14) + "".join(f"{value:8.3f}" for value in np.mean(found, axis=0))
 
 
-def prepare(data: str) -> None:
-    """Make the corpus where it is missing."""
-    if not Path("data/processed", data, layout.CARD).exists():
-        for stage in ("download", "prepare", "mine"):
-            subprocess.run([sys.executable, str(TOP / f"pipelines/{stage}.py"), f"data={data}"], check=True)
-
-
 def recall(data: str, overrides: list[str]) -> list[float]:
     """Recall at each of `AT` of a family trained with these overrides."""
-    sys.path.insert(0, str(TOP / "pipelines"))  # scripts, not a package
-    from recipe import parts_of
-
     with initialize_config_dir(str(TOP / "conf"), version_base="1.3"):
         cfg = compose("train", [f"data={data}", "evaluator.primary.documents=auroc_story", *overrides])
     corpus = Corpus.load(Path(cfg.paths.processed, data))
-    with tempfile.TemporaryDirectory() as scratch:
-        trained = train_cell(
-            corpus,
-            parts_of(cfg),
-            seed=cfg.seed,
-            feature_key="features",
-            places=Places(Path(cfg.paths.triplets, data), Path(scratch), Path(scratch, "checkpoints")),
-            runtime=Runtime(accelerator="cpu", workers=0, progress=False),
-            on_epoch=lambda metrics, epoch: None,
-        )
-        return found_at(trained, corpus)
+    return found_at(train(cfg, corpus, accelerator="cpu"), corpus)
 
 
 def found_at(trained: Trained, corpus: Corpus) -> list[float]:

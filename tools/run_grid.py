@@ -1,7 +1,7 @@
 """`dvc repro` with stages side by side: `run_grid.py --jobs 2`.
 
-DVC alone says which stages are stale and records what ran; this runs the stale ones in several processes, one line
-each, and goes on with the others where one fails. What a command prints goes to `build/logs/<stage>.log`. Each stage
+DVC decides which stages are stale and records what ran; this runs the stale ones in several processes, prints one line
+each, and continues with the others if one fails. What a command prints goes to `build/logs/<stage>.log`. Each stage
 computes with one thread (OMP_NUM_THREADS=1), so that results do not depend on how many run at once. With `--record`,
 seconds, commit and processor are kept in `runs/last_run.json` for the next estimate and for RESULTS.md.
 """
@@ -58,7 +58,7 @@ class Plan:
 
 
 def main() -> None:
-    """Compose, ask DVC what is stale, run it, say what came of it."""
+    """Compose, find the stale stages, run them and print a summary."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes; default: the cores")
     parser.add_argument("--record", action="store_true", help=f"write {LAST_RUN}")
@@ -126,7 +126,7 @@ def in_order(waiting: dict[Any, list[Any]]) -> Iterator[Any]:
 
 
 def run(plan: Plan, *, jobs: int) -> None:
-    """Run the plan's stages in processes of their own, and say of each what came of it."""
+    """Run the plan's stages in several processes, and print the result of each."""
     context = get_context("spawn")
     tasks, results = context.Queue(), context.Queue()
     workers = [context.Process(target=work, args=(tasks, results)) for _ in range(min(jobs, len(plan.after)))]
@@ -159,7 +159,7 @@ def run(plan: Plan, *, jobs: int) -> None:
 
 
 def work(tasks: Any, results: Any) -> None:
-    """Reproduce the stages that come, in a process of its own; DVC's lock is free while a command runs."""
+    """Reproduce stages from the queue; DVC's lock is not held while a command runs."""
     with repository() as repo:
         stages = {stage.addressing: stage for stage in repo.index.stages}
         ran: list[Any] = []
@@ -180,7 +180,7 @@ def work(tasks: Any, results: Any) -> None:
 
 
 def dump(repo: Repo, ran: list[Any]) -> list[Any]:
-    """Record stages in dvc.lock; what is lost by a kill before that, DVC takes from its run cache."""
+    """Record stages in dvc.lock; if the process is killed before that, DVC finds them in its run cache."""
     if ran:
         with output_to(Path(os.devnull)), repo.lock:
             ran[0].dvcfile.dump_stages(ran, update_pipeline=False)
@@ -214,7 +214,7 @@ def output_to(log: Path) -> Iterator[None]:
 
 
 def log_of(name: str) -> Path:
-    """Where the output of a stage goes."""
+    """The log file of a stage."""
     return LOGS / f"{name}.log"
 
 

@@ -1,13 +1,13 @@
-"""What the scripts of `pipelines/` do with their arguments before Hydra reads them."""
+"""Arguments of the scripts of `pipelines/` before Hydra reads them."""
 
 import sys
 
 
 def help_for(*choices: str) -> None:
-    """Let `--help` answer by itself: Hydra shows a composed configuration, and some groups have no default.
+    """Make `--help` work without further arguments: Hydra needs a choice for groups without a default.
 
     Args:
-        choices: what to show where the user names nothing, `data=toy_news`, say.
+        choices: used if the user does not choose, for example `data=toy_news`.
     """
     if {"--help", "-h"}.isdisjoint(sys.argv):
         return

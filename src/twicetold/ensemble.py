@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 from twicetold.data.corpus import Corpus
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.selection import Selection
-from twicetold.scoring import Matrix, ReadTexts, RowsOf, TrainedModel, evaluation_inputs
+from twicetold.scoring import ReadTexts, RowsOf, TrainedModel, evaluation_inputs
+from twicetold.search import Matrix
 
 
 @dataclass(frozen=True)
 class ReadByMembers:
-    """A `scoring.ReadTexts`: texts that each member has read.
+    """A `scoring.ReadTexts` of an ensemble.
 
     Args:
         texts: by member.
@@ -41,12 +42,12 @@ class ReadByMembers:
 
     @property
     def score_is_dot_product(self) -> bool:
-        """Whether every member's is, and so that of the ensemble, up to the constant."""
+        """Whether the score of every member is, so that of the ensemble is, up to the constant."""
         return all(texts.score_is_dot_product for texts in self.texts)
 
     @property
     def searchable(self) -> bool:
-        """The same: there are no other search vectors."""
+        """Whether there are search vectors: only if the scores of all members are dot products."""
         return self.score_is_dot_product
 
     def score(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -61,12 +62,12 @@ class ReadByMembers:
         """(N, D) the members' search vectors side by side, as queries and as documents.
 
         Raises:
-            TypeError: if a member scores pairs in another way than by dot products.
+            TypeError: if the score of a member is not a dot product.
         """
         if not self.searchable:
             raise TypeError(
-                "this ensemble scores pairs only: a member's scores are no dot products of search vectors, so there "
-                "is no vector per text"
+                "this ensemble scores pairs only: the scores of a member are not dot products of search vectors, so "
+                "there is no vector per text"
             )
         queries, documents = zip(*(read.search_matrices(texts) for read in self.texts), strict=True)
         side = self._side_by_side(queries)
@@ -74,7 +75,7 @@ class ReadByMembers:
         return side, side if same else self._side_by_side(documents)
 
     def keeping(self, texts: NDArray[np.int64]) -> "ReadByMembers":
-        """Let each member keep the search vectors of these texts, if they are searched at all."""
+        """Let each member keep the search vectors of these texts, if there are any."""
         if not self.searchable:
             return self
         return replace(self, texts=[read.keeping(texts) for read in self.texts])
@@ -89,7 +90,7 @@ class ReadByMembers:
 
 @dataclass(frozen=True)
 class Ensemble(TrainedModel):
-    """Trained models by name, with a decision of their own.
+    """Trained models by name, with a threshold and calibration for their mean log-odds.
 
     Args:
         members: by name, at least two.
@@ -97,7 +98,7 @@ class Ensemble(TrainedModel):
         as_documents: whether the decision was chosen on documents.
 
     Raises:
-        ValueError: if there are fewer, or the calibration of one says that a higher score is not more alike.
+        ValueError: if there are fewer than two members, or the calibration of one has a slope of 0 or less.
     """
 
     members: Mapping[str, TrainedModel]
@@ -108,11 +109,11 @@ class Ensemble(TrainedModel):
         _check(self.members)
 
     def read(self, texts: Sequence[str]) -> ReadByMembers:
-        """Let each member read them."""
+        """Prepare new texts for scoring by each member."""
         return _read_by(self.members, [member.read(texts) for member in self.members.values()])
 
     def read_corpus(self, rows_of: RowsOf) -> ReadByMembers:
-        """Let each member read them."""
+        """Prepare all texts of a corpus for scoring by each member."""
         return _read_corpus_by(self.members, rows_of)
 
 
@@ -124,8 +125,8 @@ def make_ensemble(
     Args:
         members: trained models by name, each calibrated on the same validation split.
         corpus: the data.
-        selection: how to choose.
-        rows_of: where the feature rows of the corpus come from.
+        selection: primary metric and bins.
+        rows_of: gives the feature rows of the corpus.
 
     Returns:
         The ensemble, the name of the primary metric and its value on validation.

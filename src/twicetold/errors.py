@@ -1,4 +1,4 @@
-"""Errors as a user reads them: one message, no traceback."""
+"""Error messages without a traceback for expected errors."""
 
 import os
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def readable_errors() -> Iterator[None]:
 
 
 def _expected(error: Exception) -> Exception | None:
-    """The error that a user can do something about: itself, or what a configuration library wrapped."""
+    """The error to show: itself, or the one that Hydra or OmegaConf wrapped; None for an unexpected error."""
     if type(error).__module__.startswith(("hydra.", "omegaconf.")):
         return error.__cause__ if isinstance(error.__cause__, EXPECTED) else error
     return error if isinstance(error, EXPECTED) else None

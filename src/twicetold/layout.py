@@ -1,6 +1,6 @@
-"""What the files inside a data folder and a run folder are called.
+"""Names of the files in a data folder and a run folder.
 
-Code takes every file name from here; `tests/contracts/test_layout.py` holds `dvc.yaml` to the same names.
+All code uses these names; `tests/contracts/test_layout.py` checks that `dvc.yaml` does, too.
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""Trained models on disk: what a model folder says, and the model in it.
+"""Saving and loading of trained models.
 
-An ensemble's folder holds its members' folders. Only this library's classes are built from a folder, and nothing is
+The folder of an ensemble contains the folders of its members. Only classes of this library are built, and nothing is
 unpickled.
 """
 
@@ -26,7 +26,7 @@ from twicetold.scoring import Scorer, TrainedModel
 
 
 def load_model(folder: str | Path) -> TrainedModel:
-    """The model that training, or an ensemble's stage, wrote to `folder`.
+    """Load the model that `train.py` or `ensemble.py` wrote to `folder`.
 
     Raises:
         FileNotFoundError: if there is no trained model.
@@ -40,7 +40,7 @@ def load_model(folder: str | Path) -> TrainedModel:
 
 
 def load_scorer(folder: str | Path) -> Scorer:
-    """As `load_model`, where a single encoder is needed.
+    """Load a model that is not an ensemble.
 
     Raises:
         FileNotFoundError: if there is no trained model.
@@ -60,11 +60,11 @@ def load_scorer(folder: str | Path) -> Scorer:
 
 
 def load_members(models: Mapping[str, Path], corpus: Corpus) -> dict[str, TrainedModel]:
-    """The members of an ensemble.
+    """Load the members of an ensemble.
 
     Args:
         models: name of each member -> its model folder.
-        corpus: what the ensemble is for.
+        corpus: the data of the ensemble.
 
     Raises:
         FileNotFoundError: if one has no trained model.
@@ -88,7 +88,7 @@ def load_members(models: Mapping[str, Path], corpus: Corpus) -> dict[str, Traine
 def save_ensemble(
     folder: Path, ensemble: Ensemble, models: Mapping[str, Path], *, metric: str, value: float, data: Mapping[str, str]
 ) -> None:
-    """Write an ensemble to `folder` with copies of its members' models, all of it or nothing.
+    """Write an ensemble to `folder`, with copies of its members' models.
 
     Args:
         folder: the model folder.
@@ -118,7 +118,7 @@ def names_of(members: Sequence[str]) -> list[str]:
 
 
 def other_parts(folder: Path, config: Mapping[str, Any]) -> list[str]:
-    """Which parts of the model in `folder` are of other settings than `config` has.
+    """Names of the parts of the model in `folder` whose settings differ from `config`.
 
     Args:
         folder: the model folder.
@@ -131,7 +131,7 @@ def other_parts(folder: Path, config: Mapping[str, Any]) -> list[str]:
 
 
 def trained_on(folder: Path) -> dict[str, str]:
-    """Name of the dataset, and digest of its train texts, that the model was trained on."""
+    """`name` of the dataset that the model was trained on, and digest of its `train` texts."""
     found: dict[str, str] = read_recipe(folder)["data"]
     return found
 
@@ -142,7 +142,7 @@ def read_decision(folder: Path) -> Decision:
 
 
 def read_recipe(folder: Path) -> dict[str, Any]:
-    """What the model in `folder` was built from.
+    """The settings of the parts of the model in `folder`.
 
     Raises:
         FileNotFoundError: if there is no trained model.
@@ -154,10 +154,10 @@ def read_recipe(folder: Path) -> dict[str, Any]:
 
 
 def construct(config: Mapping[str, Any], **further: Any) -> Any:
-    """Build the object that a configuration with `_target_` describes, with its parts, from this library alone.
+    """Build the object that a configuration with `_target_` describes; only classes of this library are allowed.
 
     Raises:
-        ValueError: if a target lies outside the library: a model folder must not run foreign code.
+        ValueError: if a target is outside the library, as a model folder must not run foreign code.
     """
     settings = {name: _constructed(value) for name, value in {**config, **further}.items() if name != "_convert_"}
     target, later = settings.pop("_target_"), settings.pop("_partial_", False)

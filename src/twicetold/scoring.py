@@ -1,4 +1,4 @@
-"""From texts to scores: what validation, evaluation and a served model share.
+"""Scores and search vectors of texts, for validation, evaluation and served models.
 
 A family whose scores are dot products embeds each text once; any other family scores batches of pairs.
 Documents are compared each with each, so by dot products whatever the family: a family with another score ranks them by
@@ -25,20 +25,19 @@ from twicetold.evaluation.decision import Decision, Verdict
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
 from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.models.protocol import Encoder, Searchable
+from twicetold.search import Matrix
 
 BATCH = 1024  # texts or pairs encoded at once
-Matrix: TypeAlias = Any
-"""A dense (n, d) float32 array, or a SciPy CSR matrix of that shape."""
 
 
 @dataclass(frozen=True)
 class TextVectors:
-    """Search vectors of some texts of a corpus, each encoded once for everything that is computed from them.
+    """Search vectors of some texts of a corpus, kept so that each text is encoded once.
 
     Args:
         texts: (M,) row numbers, ascending.
         queries: (M, D) vectors as queries, dense or CSR.
-        documents: (M, D) vectors as documents; the same object where the two roles do not differ.
+        documents: (M, D) vectors as documents; the same object if the two roles do not differ.
     """
 
     texts: NDArray[np.int64]
@@ -199,7 +198,7 @@ class EncodedTexts:
 
 
 def evaluation_inputs(texts: ReadTexts, corpus: Corpus, split: str) -> ScoredPairs | DocumentVectors:
-    """What selection and evaluation need of one split: scored pairs, or the vectors of all documents.
+    """The inputs of selection and evaluation for one split: scored pairs, or the vectors of all documents.
 
     Args:
         texts: the texts of the corpus, read by a model.
@@ -228,11 +227,11 @@ class TrainedModel(ABC):
 
     @abstractmethod
     def read(self, texts: Sequence[str]) -> ReadTexts:
-        """Read new texts."""
+        """Prepare new texts for scoring."""
 
     @abstractmethod
     def read_corpus(self, rows_of: RowsOf) -> ReadTexts:
-        """Read all texts of a corpus, whose feature rows may be cached."""
+        """Prepare all texts of a corpus, whose feature rows may be cached."""
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """(n, D) vectors whose dot products are scores (of an ensemble: up to a constant); CSR for lexical families.
@@ -277,11 +276,11 @@ class Scorer(TrainedModel):
     as_documents: bool = False
 
     def read(self, texts: Sequence[str]) -> EncodedTexts:
-        """Make their feature rows."""
+        """Compute the feature rows of new texts."""
         return EncodedTexts(self.encoder, self.featuriser.transform(texts), self.as_documents)
 
     def read_corpus(self, rows_of: RowsOf) -> EncodedTexts:
-        """Take their feature rows from the cache, or make them."""
+        """Take the feature rows of a corpus from the cache, or compute them."""
         return EncodedTexts(self.encoder, rows_of(self.featuriser, ""), self.as_documents)
 
 
@@ -293,7 +292,7 @@ def _several(texts: Sequence[str]) -> Sequence[str]:
 
 @contextmanager
 def _evaluating(encoder: Encoder) -> Iterator[torch.device]:
-    """Evaluation mode without gradients, and back; yields the encoder's device."""
+    """Set evaluation mode without gradients, then restore the mode; yields the encoder's device."""
     training = encoder.training
     encoder.eval()
     try:
@@ -312,7 +311,7 @@ def _stack(parts: Sequence[Tensor | SparseRows]) -> Matrix:
 
 
 def matrix_of(vectors: Tensor | SparseRows) -> Matrix:
-    """The same as an array or a SciPy matrix."""
+    """Vectors as an array or a SciPy matrix."""
     if isinstance(vectors, Tensor):
         return vectors.detach().float().cpu().numpy()
     parts = (vectors.values_or_ones().cpu().numpy(), vectors.indices.cpu().numpy(), vectors.offsets.cpu().numpy())

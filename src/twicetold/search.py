@@ -1,16 +1,15 @@
-"""The texts most similar to each query: all of them compared, or those that an index leads to.
+"""Search for the texts most similar to each query: exact, or with an approximate index.
 
     similarity(q, t) = ⟨query_q, text_t⟩
 
-The exact search multiplies a block of queries with all texts and keeps the k largest of each row; on one thread it
+The exact search multiplies a block of queries with all texts and keeps the k largest of each row. On one thread it
 takes half as long as faiss's exact index. The approximate search uses an inverted file (Jégou, Douze and Schmid 2011,
-"Product quantization for nearest neighbor search", without the quantisation; Johnson, Douze and Jégou 2017,
-arXiv:1702.08734, its implementation, faiss): k-means puts the texts into cells, and a query is compared with those of
-the few cells whose centres are most similar to it. It is built in seconds by one thread from a seed, so the same texts
-give the same index.
+"Product quantization for nearest neighbor search", without the quantisation) as implemented in faiss (Johnson, Douze
+and Jégou 2017, arXiv:1702.08734): k-means assigns the texts to cells, and a query is compared with the texts of the
+cells whose centres are most similar to it. One thread builds it from a seed, so the same texts give the same index.
 
-Of equally similar texts the earlier one is nearer. With sparse vectors a text that shares no term with the query is
-not found, as in a search engine, so a query may have fewer than k neighbours.
+Ties are ranked by position. With sparse vectors a text that shares no term with the query is not found, as in a search
+engine, so a query may have fewer than k neighbours.
 
 Shape letters: M texts, Q queries, d dimensions, k neighbours, b rows of a block.
 """
@@ -29,13 +28,13 @@ from torch import Tensor
 
 from twicetold.parallel import in_parallel
 
-logging.getLogger("faiss").setLevel(logging.WARNING)  # it logs the instruction sets that it was not built for
+logging.getLogger("faiss").setLevel(logging.WARNING)  # it logs instruction sets that it was not built for
 
 BLOCK = 16_000_000  # similarities held at a time by each thread (64 MB)
-NOBODY = -1  # index where a query has fewer than k neighbours
-PROBES = 16  # cells that a query looks into, of the square root of M
+NOBODY = -1  # index of a missing neighbour, where a query has fewer than k
+PROBES = 16  # cells that are searched for a query, out of about √M
 ROUNDS = 10  # of k-means
-PER_CENTRE = 64  # texts that k-means looks at, for each centre
+PER_CENTRE = 64  # texts that k-means uses for each centre
 Matrix: TypeAlias = Any
 """A dense (n, d) float32 array, or a SciPy CSR matrix of that shape."""
 Rows: TypeAlias = slice | NDArray[np.int64]
@@ -49,10 +48,10 @@ class Neighbours:
     index: NDArray[np.int64]
     """(Q, k), `NOBODY` where there are fewer."""
     similarity: NDArray[np.float32]
-    """(Q, k), 0 where there is nobody."""
+    """(Q, k), 0 for a missing neighbour."""
 
     def keeping(self, keep: NDArray[np.bool_], *, k: int) -> "Neighbours":
-        """The first `k` that are kept in each row, in the same order; the others move up.
+        """The first `k` neighbours of each row that are kept, in the same order.
 
         Args:
             keep: (Q, K) of these K neighbours.
@@ -66,7 +65,7 @@ class Neighbours:
 
 
 class Index:
-    """Texts to be searched.
+    """An index of texts.
 
     Args:
         texts: (M, d) vectors.
@@ -74,7 +73,7 @@ class Index:
         seed: of the inverted file's k-means.
 
     Raises:
-        ValueError: if an approximate index is asked for of sparse vectors, which have no centres worth having.
+        ValueError: if `approximate` is used with sparse vectors.
     """
 
     def __init__(self, texts: Matrix, *, approximate: bool = False, seed: int = 0) -> None:
@@ -91,11 +90,11 @@ class Index:
 
         Args:
             queries: (Q, d) vectors.
-            k: how many.
+            k: number of neighbours.
             apart: (Q,) code of each query and (M,) code of each text: texts of a query's own code are not found.
 
         Raises:
-            ValueError: if an approximate index is to leave texts out, which it cannot before it has chosen its k.
+            ValueError: if `apart` is used with an approximate index, which cannot leave texts out.
         """
         if self._cells is not None:
             if apart is not None:
@@ -136,7 +135,7 @@ def similarities(queries: Matrix, texts: Matrix) -> Callable[[Rows], Tensor]:
 
 
 def _inverted_file(texts: NDArray[np.float32], *, seed: int) -> Any:
-    import faiss  # takes a moment, and most searches are exact
+    import faiss  # slow to import, and most searches are exact
 
     count, dimensions = texts.shape
     cells = max(1, round(math.sqrt(count)))
@@ -144,7 +143,7 @@ def _inverted_file(texts: NDArray[np.float32], *, seed: int) -> Any:
     file.nprobe = min(PROBES, cells)
     file.cp.seed, file.cp.niter = seed, ROUNDS
     file.cp.max_points_per_centroid, file.cp.min_points_per_centroid = PER_CENTRE, 1
-    faiss.omp_set_num_threads(1)  # sums in another order would make other cells
+    faiss.omp_set_num_threads(1)  # another order of sums would give other cells
     contiguous = np.ascontiguousarray(texts, np.float32)
     file.train(contiguous)
     file.add(contiguous)
@@ -155,8 +154,8 @@ def _top(scores: Tensor, k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]
     """Columns and values of the k largest of each row of (b, M) scores, ties to the lower column."""
     values, columns = (found.numpy() for found in torch.topk(scores, min(k + 1, scores.shape[1]), dim=1))
     if values.shape[1] > k:
-        # topk promises nothing about which of several equal scores it takes; that matters only where the
-        # next score equals the last one taken.
+        # topk does not say which of several equal scores it takes. This matters only if the next score equals the
+        # last one taken.
         last = values[:, k]
         tied = np.flatnonzero((last == values[:, k - 1]) & ~np.isneginf(last))
         if tied.size:

@@ -1,4 +1,4 @@
-"""What the results say of a run besides its metrics, small enough for Git."""
+"""The summary of a run besides its metrics, which is kept in Git."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,12 +20,12 @@ def summary(
     Args:
         model: the trained model's folder.
         intervals: test metric -> ends of its 95 % interval.
-        samples: what the model says of the evaluator's sample pairs.
+        samples: scores and decisions of the evaluator's sample pairs.
 
     Returns:
-        Plain containers. `word_hashing` is by view of the features, empty where they hash no words.
+        Plain containers. `word_hashing` is by view of the features, empty if they hash no words.
     """
-    training = _read(model / layout.TRAINING)
+    training = json.loads((model / layout.TRAINING).read_text(encoding="utf-8"))
     state = model / layout.FEATURISER_STATE
     return {
         "epochs": training["epochs"],
@@ -34,9 +34,5 @@ def summary(
         "pretrained_on": pretrained_on_of(model),
         "primary": training["metric"],
         "samples": [asdict(verdict) for verdict in samples],
-        "word_hashing": by_view(_read(state).get("card_")) if state.exists() else {},
+        "word_hashing": by_view(json.loads(state.read_text(encoding="utf-8")).get("card_")) if state.exists() else {},
     }
-
-
-def _read(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))

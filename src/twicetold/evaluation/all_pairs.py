@@ -1,13 +1,13 @@
 """ROC AUC and average precision over all pairs i < j of labelled documents, for several labels at once.
 
-Scores are counted in a histogram, tile by tile, so memory is bounded by the tile and by `bins`, whatever the
-number of pairs. Documents are sorted by the label that relates the most pairs, so that each pair of tiles
-goes to the positives or the negatives as a whole; for every further label only the pairs within its groups
-are scored again, as its negatives are the total less its positives.
+Scores are counted in a histogram, tile by tile, so memory is bounded by the tile and by `bins`, not by the number of
+pairs. Documents are sorted by the label with the most positive pairs, so that all pairs of two different tiles are
+positive, or all are negative. For every further label only the pairs within its groups are scored again: its negatives
+are the total minus its positives.
 
-Resolution: scores that round to the same of `bins + 1` values are a tie. AUC is exact for the rounded scores;
-against unrounded ones it is off by at most `ScoreCounts.resolution_error()`, half the share of positive-negative
-pairs that fall together. Scores that are multiples of the bin width lose nothing.
+Resolution: scores that round to the same of `bins + 1` values are ties. AUC is exact for the rounded scores; for
+unrounded ones its error is at most `ScoreCounts.resolution_error()`, half the share of tied positive-negative pairs.
+Scores that are multiples of the bin width are exact.
 
 Shape letters: M documents.
 """
@@ -39,7 +39,7 @@ class PairHistogram:
     """(bins + 1,)"""
 
     def occupied(self) -> NDArray[np.int64]:
-        """Indices that at least one pair has."""
+        """Indices with at least one pair."""
         return np.flatnonzero(self.positive + self.negative)
 
     def counts(self) -> ScoreCounts:
@@ -56,7 +56,7 @@ def pair_histograms(vectors: DocumentVectors, *, bins: int = BINS) -> dict[str, 
     """Histogram of ⟨left_i, right_j⟩ over all i < j, for each group of `vectors`.
 
     Args:
-        vectors: M documents; those of unknown group take part in no pair of that label.
+        vectors: M documents; documents of unknown group are in no pair of that label.
         bins: steps over the range of scores, [-1, 1] for cosine; otherwise the range is bounded first.
 
     Returns:
@@ -81,7 +81,7 @@ def pair_counts(vectors: DocumentVectors, *, bins: int = BINS) -> dict[str, Scor
     """Counted scores of all pairs for each group: `.auroc()`, `.average_precision()`, `.roc_curve()`.
 
     Raises:
-        ValueError: naming the group, if it relates no pair or every pair.
+        ValueError: if a group has no positive or no negative pair.
     """
     return named_counts(pair_histograms(vectors, bins=bins))
 

@@ -1,14 +1,14 @@
-"""Are the texts that say the same found among all texts of a corpus? Recall, MRR and nDCG of its own texts as queries.
+"""Search among all texts of a corpus with its own texts as queries: recall, MRR and nDCG.
 
     recall at k   share of a query's relevant texts among the k most similar ones
     MRR at k      1 / rank of the first relevant text, 0 if it is not among the k (mean reciprocal rank)
-    nDCG at k     Σ 1 / log2(1 + rank) over the relevant texts found, over the same sum if all stood in front
+    nDCG at k     Σ 1 / log2(1 + rank) over the relevant texts found, divided by its largest possible value
 
-Each is averaged over the queries. A query is never its own answer. What training could know of a query is struck from
-its list, neither right nor wrong: see `Asked.known`.
+Each is averaged over the queries. A query is not among its own results. Texts that training may have related to a query
+are removed from its results, and so are neither right nor wrong: see `Asked.known`.
 
-The search is exact. For dense vectors of a corpus that is large enough for an index to pay, the same queries are put
-to an approximate index as well: recall with it, and how much of the exact lists it finds.
+The search is exact. For dense vectors of a large corpus the queries are also searched with an approximate index: recall
+with it, and the share of the exact results that it finds.
 
 Shape letters: M texts, Q queries, k ranks.
 """
@@ -28,12 +28,12 @@ from twicetold.search import NOBODY, Index, Neighbours
 
 @dataclass(frozen=True)
 class Asked:
-    """What one split asks of the texts, and what would answer it.
+    """The queries of one split, and which texts are relevant to them.
 
     Args:
         queries: (Q,) rows of the texts.
         relevant: (M,) codes: the other texts of a query's code are its relevant ones.
-        known: (M,) codes: the texts of a query's code that are not relevant to it are struck from its list.
+        known: (M,) codes: texts of a query's code that are not relevant to it are removed from its results.
     """
 
     queries: NDArray[np.int64]
@@ -51,7 +51,7 @@ class Asked:
         return group_sizes(self.relevant)[self.queries] - 1
 
     def sample(self, count: int, *, seed: int) -> "Asked":
-        """`count` of the queries at most, in their order."""
+        """At most `count` of the queries, in their order."""
         if len(self.queries) <= count:
             return self
         chosen = np.sort(np.random.default_rng(seed).choice(self.queries, count, replace=False))
@@ -60,11 +60,11 @@ class Asked:
 
 @dataclass(frozen=True)
 class Found:
-    """What was measured.
+    """Results of the search.
 
     Args:
-        metrics: split -> measure -> value; a split that asks nothing has none.
-        intervals: "test" -> measure -> 95 % interval; the unit of sampling is the set of texts that say the same.
+        metrics: split -> metric -> value; empty for a split without queries.
+        intervals: "test" -> metric -> 95 % interval; the unit of sampling is the set of texts that say the same.
     """
 
     metrics: dict[str, dict[str, float]]
@@ -73,14 +73,14 @@ class Found:
 
 @dataclass(frozen=True)
 class CorpusSearch:
-    """How search in the whole corpus is measured.
+    """Settings of the evaluation of search in the whole corpus.
 
     Args:
-        at: ranks at which recall is read.
-        rank: of MRR, of nDCG and of the measures of the index.
-        max_queries: a split that asks more is measured on a sample of so many queries.
-        max_texts: a larger corpus is searched in part: the texts of validation and test and a sample of the others.
-        index_from: number of texts from which on an approximate index is measured as well.
+        at: ranks k of recall.
+        rank: rank k of MRR, nDCG and the metrics of the index.
+        max_queries: a split with more queries is evaluated on a sample of this size.
+        max_texts: of a larger corpus, the texts of validation and test and a sample of the others are searched.
+        index_from: smallest number of texts for which an approximate index is evaluated as well.
         seed: of the samples and of the index.
     """
 
@@ -92,13 +92,13 @@ class CorpusSearch:
     seed: int = 0
 
     def report(self, queries: Vectors, texts: Vectors, *, val: Asked, test: Asked) -> Found:
-        """Search for what both splits ask.
+        """Evaluate the queries of both splits.
 
         Args:
             queries: (M, d) vectors of the texts as queries, dense or CSR.
-            texts: (M, d) vectors of the texts as what is found.
-            val: what validation asks.
-            test: what test asks.
+            texts: (M, d) vectors of the texts as results.
+            val: queries of validation.
+            test: queries of test.
         """
         asked = {split: each.sample(self.max_queries, seed=self.seed) for split, each in (("val", val), ("test", test))}
         asked = {split: each for split, each in asked.items() if len(each.queries)}
@@ -132,8 +132,8 @@ class CorpusSearch:
 
 
 def search_for(asked: Asked, index: Index, queries: Vectors, *, k: int) -> Neighbours:
-    """The k most similar texts of each query, itself and what is known left out."""
-    # Struck texts are dropped after the search, so it goes deeper by as many as there may be.
+    """The k most similar texts of each query, without itself and the known ones."""
+    # Known texts are removed after the search, so it has to return as many more.
     deeper = int(group_sizes(asked.known)[asked.queries].max(initial=1))
     found = index.search(queries[asked.queries], k=k + deeper)
     code, known = asked.relevant[asked.queries, None], asked.known[asked.queries, None]
@@ -159,7 +159,7 @@ def discounted_gain(asked: Asked, found: Neighbours, *, k: int) -> Floats:
 
 
 def agreement(exact: Neighbours, other: Neighbours, *, k: int) -> Floats:
-    """(Q,) share of the first k of the exact search that are among the first k of the other one."""
+    """(Q,) share of the first k of the exact search that are among the first k of the other."""
     same = exact.index[:, :k, None] == other.index[:, None, :k]
     return np.asarray(same.any(axis=2).mean(axis=1))
 

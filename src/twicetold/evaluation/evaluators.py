@@ -1,15 +1,15 @@
-"""The report of validation and test, at the decision that was selected on validation and stored with the model.
+"""Metrics of validation and test, with the threshold and calibration that are stored with the model.
 
-| data | measures |
+| data | metrics |
 |---|---|
 | labelled pairs | `auroc, average_precision, accuracy, f1, mcc, precision, recall, log_loss, brier, threshold` |
 | graded pairs | `pearson, spearman, auroc, threshold` (the last two at the positive grade) |
 | documents | `auroc_<group>, average_precision_<group>` over all pairs; `knn_accuracy_<group>` of classes, |
 | | `precision_at_<k>_<group>, recall_at_<k>_<group>` of all other groups; `f1_<primary group>, threshold` |
 
-Nothing is chosen here: `selection` does that, in training. Where a source publishes a threshold, labelled pairs have
-`published_threshold` as well, with its accuracy and F1. Search by the vectors of a family is measured in
-`corpus_search` and `pairwise_knn`.
+Nothing is chosen here: `selection` does that, in training. If a source publishes a threshold, labelled pairs have
+`published_threshold` as well, with its accuracy and F1. Search vectors are evaluated in `corpus_search` and
+`pairwise_knn`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,17 +32,17 @@ from twicetold.evaluation.ranking import RocCurve, ScoreCounts
 from twicetold.evaluation.retrieval import knn_right, nearest, precision_and_recall
 from twicetold.evaluation.selection import PRIMARY, Selection, misfit
 
-DUPLICATE = "duplicate"  # what the curve of pairs is called
-AT_PUBLISHED = ("accuracy", "f1")  # measures that are taken at a published threshold as well
+DUPLICATE = "duplicate"  # label of the ROC curve of pairs
+AT_PUBLISHED = ("accuracy", "f1")  # metrics that are also computed at a published threshold
 
 
 @dataclass(frozen=True)
 class Report:
-    """What was measured.
+    """Results of an evaluation.
 
     Args:
-        metrics: split ("val", "test") -> measure -> value.
-        intervals: "test" -> measure -> 95 % interval, for the measures that have one.
+        metrics: split ("val", "test") -> metric -> value.
+        intervals: "test" -> metric -> 95 % interval, for the metrics that have one.
         curves: label ("duplicate", or the group) -> ROC curve on test, thinned.
     """
 
@@ -53,11 +53,11 @@ class Report:
 
 @dataclass(frozen=True)
 class Retrieved:
-    """A retrieval measure of each document that it is defined for."""
+    """A retrieval metric of each document that it is defined for."""
 
     values: NDArray[np.float64]
     units: NDArray[np.int64]
-    """The unit of sampling that each of these documents is in."""
+    """The unit of sampling of each of these documents."""
 
 
 @dataclass(frozen=True)
@@ -65,16 +65,16 @@ class Standard:
     """The standard evaluator.
 
     Args:
-        bins: steps over the score range at which all-pairs measures tell scores apart.
+        bins: steps of the score range in all-pairs metrics.
         neighbours: k of precision at k, recall at k and k-NN accuracy.
-        primary: kind of data -> primary metric, see `Selection`; documents have their F1 for its group.
+        primary: kind of data -> primary metric, see `Selection`; F1 of documents is for its group.
         classes: groups that are classes to predict; every other group is a cluster to retrieve.
         resamples: of the bootstrap.
         seed: of the bootstrap.
-        published_threshold: accuracy and F1 of labelled pairs are reported at this one as well; None for none.
-        sample_pairs: pairs of texts that each model of pairs scores for the report's samples; not measured.
-        corpus_search: how search in the whole corpus is measured, with the vectors from `twicetold.searching`.
-        pairwise_knn: how the rule of mutual neighbours is measured, with the same vectors.
+        published_threshold: accuracy and F1 of labelled pairs are reported at this threshold as well, unless None.
+        sample_pairs: pairs of texts that each model of pairs scores for the report.
+        corpus_search: settings of search in the whole corpus, see `twicetold.searching`.
+        pairwise_knn: settings of the pairwise k-NN rule.
     """
 
     bins: int = BINS
@@ -96,14 +96,14 @@ class Standard:
 
     @property
     def selection(self) -> Selection:
-        """How the decision was selected: the primary metric and the bins."""
+        """The primary metric and the bins of selection."""
         return Selection(self.primary, self.bins)
 
     def documents(self, val: DocumentVectors, test: DocumentVectors, *, decision: Decision) -> Report:
         """Evaluate labelled documents over all their pairs.
 
         Raises:
-            ValueError: if a group relates no pair or every pair, or val and test have different groups.
+            ValueError: if a group has no positive or no negative pair, or val and test have different groups.
         """
         if set(val.groups) != set(test.groups):
             raise ValueError(f"val has the groups {sorted(val.groups)}, test has {sorted(test.groups)}")
@@ -172,7 +172,7 @@ class Standard:
             kind: of data.
             val: the validation split.
             test: the test split.
-            decision: threshold and calibration, as they were selected on validation and stored with the model.
+            decision: threshold and calibration that are stored with the model.
             positive_grade: of graded pairs; those of at least this grade are duplicates.
 
         Raises:

@@ -1,11 +1,11 @@
 """Intervals of all-pairs AUROC and average precision, where pairs share documents and are not independent.
 
-Both measures are smooth functions of the histogram, so each pair has an influence that depends on its score
-alone. What a cluster of documents (a story) contributes is the sum over the pairs that touch it, and the sum of
-squares over clusters estimates the variance: the delete-one-cluster jackknife to first order (Efron 1982, "The
-jackknife, the bootstrap and other resampling plans", chapter 6). It takes one more pass over the pairs.
+Both metrics are smooth functions of the histogram, so the influence of a pair depends on its score alone. The influence
+of a cluster of documents (a story) is the sum over its pairs, and the sum of squares over clusters estimates the
+variance: the delete-one-cluster jackknife to first order (Efron 1982, "The jackknife, the bootstrap and other
+resampling plans", chapter 6). It takes one more pass over the pairs.
 
-Shape letters: M documents, T tables (label × measure), K distinct scores.
+Shape letters: M documents, T tables (label × metric), K distinct scores.
 """
 
 import numpy as np
@@ -26,15 +26,15 @@ MEASURES = ("auroc", "average_precision")
 def all_pairs_intervals(
     vectors: DocumentVectors, histograms: dict[str, PairHistogram], *, clusters: NDArray[np.int64]
 ) -> dict[str, dict[str, Interval]]:
-    """95 % intervals of what `all_pairs.pair_histograms` counted.
+    """95 % intervals of AUROC and average precision of all pairs.
 
     Args:
         vectors: the M documents that were counted.
-        histograms: their histograms.
-        clusters: (M,) code of the unit of sampling that each document is in.
+        histograms: from `all_pairs.pair_histograms`.
+        clusters: (M,) unit of sampling of each document.
 
     Returns:
-        Group name -> measure ("auroc", "average_precision") -> interval.
+        Group name -> metric ("auroc", "average_precision") -> interval.
     """
     intervals: dict[str, dict[str, Interval]] = {}
     for rows, part in vectors.by_known():
@@ -54,7 +54,7 @@ def all_pairs_intervals(
 def cluster_sums(
     vectors: DocumentVectors, histogram: PairHistogram, *, codes: NDArray[np.int64], clusters: NDArray[np.int64]
 ) -> Floats:
-    """(measures, clusters): first-order loss of each measure when a cluster's documents are removed."""
+    """(metrics, clusters) first-order change of each metric when a cluster's documents are removed."""
     positive, negative = influence_tables(histogram)
     scale = histogram.scale
     both = clusters * (codes.max() + 1) + codes  # same cluster and same label
@@ -66,7 +66,7 @@ def cluster_sums(
 
 
 def influence_tables(histogram: PairHistogram) -> tuple[Floats, Floats]:
-    """(measures, bins + 1) influence of a positive and of a negative pair with each score index."""
+    """(metrics, bins + 1) influence of a positive and of a negative pair with each score index."""
     counts, at = histogram.counts(), histogram.occupied()
     tables = np.zeros((2, len(MEASURES), histogram.scale.bins + 1))
     tables[:, 0, at] = _auroc_influence(counts)

@@ -1,10 +1,10 @@
-"""Uncertainty of measures: 95 % confidence intervals, and tests of two models on the same pairs.
+"""95 % confidence intervals of metrics, and tests of two models on the same pairs.
 
 - AUROC: the variance of DeLong, DeLong & Clarke-Pearson 1988, by the midranks of Sun & Xu 2014 ("Fast
   implementation of DeLong's algorithm", IEEE Signal Processing Letters 21), on the logit scale.
 - Accuracy: Wilson 1927. Two accuracies: McNemar's exact test, and the interval of Agresti & Min 2005.
-- Other measures: the percentile bootstrap over pairs (Efron 1979), seeded, with counts instead of copies.
-- Means over documents: documents of one cluster (story) are not independent, so the unit is the cluster.
+- Other metrics: the percentile bootstrap over pairs (Efron 1979), seeded, with counts instead of copies.
+- Means over documents: documents of one cluster (story) are not independent, so the unit of sampling is the cluster.
 
 Shape letters: P pairs, R resamples, K distinct scores.
 """
@@ -25,10 +25,10 @@ from twicetold.evaluation.ranking import Floats
 
 Interval: TypeAlias = tuple[float, float]
 Statistic: TypeAlias = Callable[[Floats], Floats]
-"""Takes (R, P), how often each pair is in each resample, to the (R,) values of the statistic."""
+"""Takes (R, P) counts of each pair in each resample, returns the (R,) values of the statistic."""
 
 Z = NormalDist().inv_cdf(0.975)
-CHUNK = 4_000_000  # entries of a matrix of resampling counts held at a time (32 MB)
+CHUNK = 4_000_000  # entries of a matrix of resampling counts in memory at a time (32 MB)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""Measures of scored pairs: of decisions (accuracy, F1, MCC), probabilities, and agreement with grades.
+"""Metrics of scored pairs: of decisions (accuracy, F1, MCC), probabilities, and correlation with grades.
 
-Ranking measures (AUROC, average precision, ROC curve) are methods of `ranking.ScoreCounts`.
+Ranking metrics (AUROC, average precision, ROC curve) are methods of `ranking.ScoreCounts`.
 
 Shape letters: P pairs.
 """
@@ -17,7 +17,7 @@ from twicetold.evaluation.ranking import Floats
 
 @dataclass(frozen=True)
 class Confusion:
-    """Counts of decisions against the truth. A measure whose denominator is 0 is 0, as in scikit-learn."""
+    """Counts of decisions against the truth. A metric whose denominator is 0 is 0, as in scikit-learn."""
 
     true_positive: int
     false_positive: int

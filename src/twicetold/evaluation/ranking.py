@@ -1,7 +1,7 @@
 """Ranking measures, computed from the counts of positives and negatives at each distinct score.
 
-A list of pairs and a histogram over billions of pairs both give such counts, so each measure is written once.
-Definitions are those of scikit-learn: pairs of one score are one step of the curve.
+A list of pairs and a histogram of billions of pairs both give such counts. Definitions are those of scikit-learn: pairs
+with equal scores are one step of the curve.
 
 Shape letters: K distinct scores, P pairs, C points of a curve.
 """
@@ -36,7 +36,7 @@ class RocCurve:
         return float(np.trapezoid(self.tpr, self.fpr))
 
     def thinned(self, points: int = CURVE_POINTS) -> "RocCurve":
-        """At most `points` corners of the curve, both ends among them.
+        """The curve with at most `points` corners, including both ends.
 
         A longer curve keeps the first corner at or after each of equally spaced positions, where the position of a
         corner is fpr + tpr.
@@ -51,7 +51,7 @@ class RocCurve:
 
 @dataclass(frozen=True)
 class ScoreCounts:
-    """How many positives and negatives have each distinct score.
+    """Numbers of positives and negatives with each distinct score.
 
     Args:
         score: (K,) ascending.
@@ -110,7 +110,7 @@ class ScoreCounts:
         return np.asarray(true / np.maximum(true + false, 1), dtype=np.float64)
 
     def roc_curve(self) -> RocCurve:
-        """The curve through all distinct scores, without corners that lie on a straight line."""
+        """The curve through all distinct scores, without points that are on a straight line."""
         tpr = np.concatenate([[0], np.cumsum(self.positive[::-1])])
         fpr = np.concatenate([[0], np.cumsum(self.negative[::-1])])
         # Along one direction the cross product of neighbouring steps is 0; counts are divided first, as

@@ -1,6 +1,6 @@
-"""What the nearest documents of each document are: precision and recall at k, and k-NN classification.
+"""Nearest neighbours of documents: precision and recall at k, and k-NN classification.
 
-Each document is a query against all others of the evaluated set (leave-one-out), searched exactly.
+Each document is a query against all others of the evaluated set (leave-one-out); the search is exact.
 
 Shape letters: M documents, k neighbours.
 """
@@ -12,7 +12,7 @@ from twicetold.evaluation.inputs import DocumentVectors, group_sizes
 from twicetold.evaluation.ranking import Floats
 from twicetold.search import NOBODY, Index, Neighbours
 
-VOTES = 4_000_000  # comparisons of two votes held at a time
+VOTES = 4_000_000  # comparisons of two votes in memory at a time
 
 
 def nearest(vectors: DocumentVectors, *, k: int) -> Neighbours:
@@ -29,13 +29,13 @@ def nearest(vectors: DocumentVectors, *, k: int) -> Neighbours:
 
 
 def hits(neighbours: Neighbours, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(M,) how many of each document's neighbours share its code."""
+    """(M,) number of each document's neighbours that share its code."""
     shared = (codes[neighbours.index] == codes[:, None]) & (neighbours.index != NOBODY)
     return np.asarray(shared.sum(axis=1))
 
 
 def precision_and_recall(neighbours: Neighbours, codes: NDArray[np.int64]) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Precision and recall at k of each document that has a relative, that is another of its code.
+    """Precision and recall at k of each document that has a relative, another document of its code.
 
     Precision divides by k, even where a document has fewer than k relatives; recall divides by the number
     of relatives.
@@ -55,10 +55,10 @@ def precision_and_recall(neighbours: Neighbours, codes: NDArray[np.int64]) -> tu
 
 
 def knn_right(neighbours: Neighbours, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(M,) whether the vote of its neighbours gives each document's own code.
+    """(M,) whether k-NN classification gives each document's own code.
 
-    The majority wins; of equally large parties the one with the larger summed similarity, then the one with
-    the nearest member. A document without neighbours is not classified, which counts as wrong.
+    The majority of the neighbours decides; ties are broken by the larger summed similarity, then by the nearest
+    neighbour. A document without neighbours counts as wrong.
     """
     right = np.empty(len(codes), dtype=bool)
     step = max(1, VOTES // neighbours.index.shape[1] ** 2)

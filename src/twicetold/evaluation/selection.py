@@ -1,7 +1,7 @@
 """Selection on validation: the primary metric, and the decision (threshold and calibration).
 
-Training selects its epoch by the primary metric and stores the decision with the model; an ensemble does the same. The
-report of test (`evaluators`) is given the stored decision and chooses nothing.
+Training selects its epoch by the primary metric and stores the decision with the model, and so does an ensemble. The
+evaluation of test (`evaluators`) uses the stored decision.
 """
 
 from collections.abc import Mapping
@@ -18,14 +18,14 @@ PRIMARY = {"documents": "auroc_category", "labelled_pairs": "auroc", "graded_pai
 
 @dataclass(frozen=True)
 class Selection:
-    """What is selected by, on validation.
+    """Selects on validation.
 
     Args:
-        primary: kind of data -> primary metric. Documents whose only group is another one use that group.
-        bins: steps over the score range at which all-pairs measures tell scores apart.
+        primary: kind of data -> primary metric. Documents with a single group use that group.
+        bins: steps of the score range in all-pairs metrics.
 
     Raises:
-        ValueError: if a primary metric is not one of those that its kind of data has.
+        ValueError: if a kind of data does not have its primary metric.
     """
 
     primary: Mapping[str, str] = field(default_factory=lambda: dict(PRIMARY))
@@ -39,7 +39,7 @@ class Selection:
                 raise ValueError(f"primary.{kind} must be one of {metrics} (auroc_ and a group's name), got {name!r}")
 
     def primary_value(self, kind: str, val: DocumentVectors | ScoredPairs) -> tuple[str, float]:
-        """Name and value of the primary metric, and nothing else: cheap enough for every epoch.
+        """Name and value of the primary metric, which is computed after every epoch.
 
         Raises:
             ValueError: if the metric is undefined on `val`, or `kind` is unknown or does not fit it.
@@ -78,7 +78,7 @@ class Selection:
         raise ValueError(misfit(kind, val))
 
     def primary_group(self, vectors: DocumentVectors) -> str:
-        """The group of documents that the primary metric is of.
+        """The group of documents of the primary metric.
 
         Raises:
             ValueError: if the documents have several groups, and none is of that name.
@@ -92,7 +92,7 @@ class Selection:
 
 
 def misfit(kind: str, inputs: object) -> str:
-    """The message for inputs that are not of this kind of data."""
+    """Error message for inputs that do not fit the kind of data."""
     return (
         f"kind {kind!r} does not go with {type(inputs).__name__}; kinds are {sorted(PRIMARY)}, "
         "and graded pairs need a positive grade"

@@ -1,7 +1,7 @@
-"""Similarities of tiles of documents as integers: the expensive part of all-pairs evaluation.
+"""Histogram indices of the similarities of all pairs of documents, tile by tile.
 
-A score is rounded to the nearest of `bins + 1` equally spaced values. The scale is folded into the left
-vectors and the offset into the product, so that one matrix product and one cast give histogram indices.
+A score is rounded to the nearest of `bins + 1` equally spaced values. The left vectors are multiplied by the scale and
+the offset is added to the product, so that one matrix product and one cast give histogram indices.
 
 Unlike the rest of evaluation, this uses torch: `torch.bincount` takes 32-bit indices and releases the interpreter
 lock. It needs 0.45 ns per entry and core; `numpy.bincount` needs 1.2 ns and does not gain from threads.
@@ -22,7 +22,7 @@ from torch import Tensor
 
 from twicetold.evaluation.inputs import DocumentVectors
 
-TILE = 1024  # rows: scores and indices of a tile pair (4 MB each) stay in cache
+TILE = 1024  # rows: scores and indices of two tiles (4 MB each) fit into the cache
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ Tiles: TypeAlias = DenseTiles | SparseTiles
 
 
 def tiles_of(vectors: DocumentVectors, scale: ScoreScale, *, order: NDArray[np.int64]) -> Tiles:
-    """The documents in `order`, to be scored tile by tile."""
+    """The documents in `order` as tiles."""
     left, right = vectors.left[order], vectors.right[order]
     if sparse.issparse(left):
         return SparseTiles(
@@ -141,10 +141,9 @@ def tiles_of(vectors: DocumentVectors, scale: ScoreScale, *, order: NDArray[np.i
 
 @dataclass(frozen=True)
 class Tiling:
-    """Documents sorted by group and cut so that a tile holds whole groups, or a part of one group.
+    """Documents sorted by group and cut into tiles that hold whole groups, or a part of one group.
 
-    Two different tiles are then either parts of one group, so that all their pairs are within it, or have no group in
-    common. Pairs only have to be distinguished inside a tile.
+    Two different tiles are either parts of one group, or have no group in common.
     """
 
     order: NDArray[np.int64]

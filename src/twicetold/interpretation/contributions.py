@@ -1,12 +1,12 @@
-"""Contributions to a score: what each pair of terms, one from each text, adds to it.
+"""Contributions of pairs of terms, one from each text, to a score.
 
-Where embeddings are linear in the feature rows, x A for queries and y B for documents, a score is a sum over pairs of
+If embeddings are linear in the feature rows, x A for queries and y B for documents, a score is a sum over pairs of
 columns:
 
     score = s t (x A) · (y B) = Σ_i Σ_j  s t x_i y_j ⟨A_i, B_j⟩     s, t: 1 / length for a cosine, 1 for a dot product
 
 The weights of a dimension, a column of A, are what Tang et al. 2020 (FILM, arXiv:2010.05523, figure 5) show: rows of
-their L = Aᵀ. A contribution describes the model. It does not show that the model is right about the texts.
+their L = Aᵀ. A contribution describes the model, not the texts.
 
 Shape letters: P left and Q right terms, K entries of a text, V feature columns, E dimensions.
 """
@@ -51,7 +51,7 @@ class Explanation:
         return [(self.left[i], self.right[j], v) for i, j, v in zip(rows, columns, values, strict=True)]
 
     def folded(self, most: int) -> "Explanation":
-        """The same with at most `most` terms on a side: those with the smallest contributions are added up into one."""
+        """The explanation with at most `most` terms on a side; those with the smallest contributions are summed."""
         rows, left = _folding(self.left, np.abs(self.contribution).sum(1), most)
         columns, right = _folding(self.right, np.abs(self.contribution).sum(0), most)
         return Explanation(left, right, rows @ self.contribution @ columns.T, self.score)
@@ -99,7 +99,7 @@ def largest_terms(scorer: Scorer, count: int) -> list[list[tuple[str, float]]]:
         count: terms for each dimension.
 
     Returns:
-        (E, count) terms and weights, largest first; nothing for the lexical families, whose dimensions are terms.
+        (E, count) terms and weights, largest first; empty for the lexical families, whose dimensions are terms.
 
     Raises:
         TypeError: if the family is not linear.
@@ -117,7 +117,7 @@ def largest_terms(scorer: Scorer, count: int) -> list[list[tuple[str, float]]]:
 
 
 def linear(encoder: Encoder) -> Linear:
-    """The same encoder.
+    """The encoder, if it is linear.
 
     Raises:
         TypeError: if its family is not linear; the message lists the linear families.
@@ -125,8 +125,8 @@ def linear(encoder: Encoder) -> Linear:
     if isinstance(encoder, Linear):
         return encoder
     raise TypeError(
-        f"the scores of {type(encoder).__name__} are no sums over terms, as the family is not linear; "
-        f"those that are: {', '.join(linear_families())}"
+        f"the scores of {type(encoder).__name__} are not sums over terms, as the family is not linear; "
+        f"linear families: {', '.join(linear_families())}"
     )
 
 
@@ -155,7 +155,7 @@ def names_of(featuriser: Featuriser) -> NDArray[np.object_]:
 def _terms(
     rows: CsrRows, row: int, names: NDArray[np.object_], column_map: Any, vector: Any
 ) -> tuple[tuple[str, ...], Any]:
-    """The P terms of a text in order of appearance, and (P, E) what each adds to the text's search vector (1, E)."""
+    """The P terms of a text in order of appearance, and their (P, E) parts of the text's search vector (1, E)."""
     entries = slice(rows.indptr[row], rows.indptr[row + 1])
     columns = np.asarray(rows.indices[entries])
     values = np.ones(len(columns)) if rows.values is None else np.asarray(rows.values[entries], np.float64)
@@ -173,7 +173,7 @@ def _length(vector: Any) -> float:
 
 
 def _folding(terms: Sequence[str], weight: NDArray[np.float64], most: int) -> tuple[Any, tuple[str, ...]]:
-    """(P', P) matrix that adds up terms, and the names of the P' results."""
+    """(P', P) matrix that sums terms, and the names of the P' sums."""
     if len(terms) <= most:
         return sp.identity(len(terms), format="csr"), tuple(terms)
     kept = np.sort(np.argsort(-weight, kind="stable")[: most - 1])

@@ -1,7 +1,7 @@
 """An explanation as a figure: a square for each pair of terms, blue for positive contributions, vermilion for negative.
 
-Colours are those of `evaluation.figures`. Large contributions are also written as numbers, so that nothing depends on
-colour alone.
+Colours are those of `evaluation.figures`. Large contributions are also written as numbers, so
+that colour is not needed to read them.
 """
 
 from pathlib import Path
@@ -14,12 +14,12 @@ from twicetold.interpretation.contributions import Explanation
 
 FOR, AGAINST = COLOURS[0], COLOURS[1]
 MOST = 14  # terms on a side
-WRITTEN = 0.02  # squares with at least this share of the largest contribution have their number written in
+WRITTEN = 0.02  # squares with at least this share of the largest contribution show its number
 LONGEST = 24  # letters of a term
 
 
 def explanation_figure(explanation: Explanation) -> Any:
-    """A matplotlib figure of the contributions; beyond `MOST` terms, the smallest are added up into one row."""
+    """A matplotlib figure of the contributions; of more than `MOST` terms, the smallest are summed in one row."""
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure  # not pyplot: no display, no global state
 

@@ -30,7 +30,7 @@ def markdown(commands: Mapping[Cell, str], *, runs: Path, cards: Path) -> str:
     for data, found in read_runs(list(commands), runs).items():
         about = read_card(data, cards)
         board = rank(data, found)
-        parts += [f"## {_cell(data)}\n", f"{provenance.kind_in_words(about)}\n", _leaderboard(board)]
+        parts += [f"## {_cell(data)}\n", f"{provenance.KINDS[about.kind]}\n", _leaderboard(board)]
         parts += _commands(board, commands) + _samples(board) + _word_hashing(board) + _data(about)
     return "\n".join(parts)
 

@@ -89,7 +89,7 @@ def _section(section: Section, colours: Mapping[str, int]) -> str:
     judged = about.kind == "labelled_pairs"
     parts = [
         f'<section id="{_anchor(section)}">\n<h2>{escape(about.name)}</h2>',
-        f'<p class="soft">{escape(provenance.kind_in_words(about))}</p>',
+        f'<p class="soft">{escape(provenance.KINDS[about.kind])}</p>',
         _verdict(board),
         f"<h3>Leaderboard</h3>\n{leaderboard_table(board)}\n{all_metrics_table(board)}",
         samples(board),

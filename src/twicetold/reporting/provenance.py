@@ -10,7 +10,6 @@ from typing import Any
 
 from twicetold.data.corpus import SPLITS
 from twicetold.reporting.glossary import magnitude, readable, share
-from twicetold.reporting.records import Provenance
 
 MALFORMED = "malformed"  # on a card: why rows were left out, and how many
 
@@ -20,7 +19,7 @@ KINDS = {
     "labelled_pairs": "Pairs of texts, labelled as having the same meaning or not.",
     "graded_pairs": "Pairs of texts, graded by similarity of meaning.",
 }
-
+"""Kind of data -> description of its labels."""
 
 _AUDIT = {
     "texts_in_train": "{test} of the test texts occur in training pairs, too (validation {val}).",
@@ -51,11 +50,6 @@ class SplitTable:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[str, ...]], ...]
     """Split and one cell for each column."""
-
-
-def kind_in_words(about: Provenance) -> str:
-    """A description of the labels of a dataset."""
-    return KINDS[about.kind]
 
 
 def split_table(card: Mapping[str, Any]) -> SplitTable | None:

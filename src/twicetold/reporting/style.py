@@ -3,13 +3,13 @@
 STYLE = """
 :root {
   color-scheme: light dark;
-  --paper: #fdfdfb; --panel: #f5f5f1; --ink: #1c1e22; --soft: #63666d; --rule: #dddcd5; --accent: #0b6bcb;
+  --paper: #fdfdfb; --ink: #1c1e22; --soft: #63666d; --rule: #dddcd5; --accent: #0b6bcb;
   --wash: #e9f2fc; --c0: #0b6bcb; --c1: #d1495b; --c2: #2a9d64; --c3: #b7791f; --c4: #7b4fc9; --c5: #0e8fa3;
   --c6: #c2459b; --c7: #6b7280;
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --paper: #14161a; --panel: #1c1f25; --ink: #e7e8ea; --soft: #9a9ea8; --rule: #32363e; --accent: #6cb2f7;
+    --paper: #14161a; --ink: #e7e8ea; --soft: #9a9ea8; --rule: #32363e; --accent: #6cb2f7;
     --wash: #1a2a3c; --c0: #6cb2f7; --c1: #f08a97; --c2: #62cf98; --c3: #e3b25a; --c4: #b596f0; --c5: #55c8da;
     --c6: #ec8fcb; --c7: #a3a9b5;
   }
@@ -112,7 +112,7 @@ footer { margin-top: 44px; padding-top: 18px; padding-bottom: 44px; color: var(-
   .tag { display: block; width: fit-content; margin: 2px 0 0; }
 }
 @media print {
-  :root { --paper: #fff; --panel: #fff; --ink: #000; --soft: #444; --rule: #bbb; --wash: #f1f1f1; color-scheme: light;
+  :root { --paper: #fff; --ink: #000; --soft: #444; --rule: #bbb; --wash: #f1f1f1; color-scheme: light;
     --accent: #0b4f99; --c0: #0b6bcb; --c1: #d1495b; --c2: #2a9d64; --c3: #b7791f; --c4: #7b4fc9; --c5: #0e8fa3;
     --c6: #c2459b; --c7: #6b7280; }
   body { font-size: 10.5pt; }
