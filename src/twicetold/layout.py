@@ -1,6 +1,6 @@
 """Names of the files in a data folder and a run folder.
 
-All code uses these names; `tests/contracts/test_layout.py` checks that `dvc.yaml` does, too.
+All code uses these names; `tests/contracts/test_names.py` checks that `dvc.yaml` does, too.
 """
 
 from pathlib import Path
