@@ -48,7 +48,7 @@ def test_the_table_is_printed_and_table_and_figure_are_written_into_the_run_fold
 
 def test_a_mistake_is_answered_in_one_message(finished):
     answers = {
-        ("toy_news-dae-0", "bank"): "not linear; those that are: ",
+        ("toy_news-dae-0", "bank"): "not linear; linear families: ",
         ("toy_news-tfidf-9", "bank"): "toy_news-tfidf-0",
         ("toy_news-tfidf-0", ""): "the left text is empty",
         ("toy_news-tfidf-0", "qqqq"): "no term of the left text is known",
