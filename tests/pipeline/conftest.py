@@ -34,7 +34,7 @@ GRID = {
 LIMIT = 300  # seconds until a command counts as hung
 IN_FORKS = """
 import json, os, runpy, sys, tempfile
-import hydra, numpy, sklearn, torch
+import hydra, numpy, pyarrow.compute, pyarrow.parquet, sklearn.feature_extraction.text, torch
 
 for script, *arguments in json.loads(sys.argv[1]):
     with tempfile.TemporaryFile() as printed:
