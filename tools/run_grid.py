@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import platform
+import signal
 import subprocess
 import sys
 import time
@@ -133,33 +134,36 @@ def run(plan: Plan, *, jobs: int) -> None:
     for worker in workers:
         worker.start()
     running = 0
-    while True:
-        while running < len(workers) and (name := plan.next()):
-            plan.started.add(name)
-            tasks.put(name)
-            running += 1
-        if not running:
-            break
-        name, ran, took, why = results.get()
-        running -= 1
-        if why:
-            plan.failed[name] = why
-        else:
-            plan.done.add(name)
-        if ran and not why:
-            plan.took[name] = round(took, 1)
-        if ran or why:
-            share = f"{len(plan.done) + len(plan.failed)}/{len(plan.after)}"
-            end = f"FAILED, see {log_of(name)}" if why else f"{in_words(plan.left(jobs))} left"
-            print(f"{time.strftime('%H:%M:%S')}  {share:>9}  {name:<50} {took:6.0f} s   {end}", flush=True)
-    for _ in workers:
-        tasks.put(None)
-    for worker in workers:
-        worker.join()
+    try:
+        while True:
+            while running < len(workers) and (name := plan.next()):
+                plan.started.add(name)
+                tasks.put(name)
+                running += 1
+            if not running:
+                break
+            name, ran, took, why = results.get()
+            running -= 1
+            if why:
+                plan.failed[name] = why
+            else:
+                plan.done.add(name)
+            if ran and not why:
+                plan.took[name] = round(took, 1)
+            if ran or why:
+                share = f"{len(plan.done) + len(plan.failed)}/{len(plan.after)}"
+                end = f"FAILED, see {log_of(name)}" if why else f"{in_words(plan.left(jobs))} left"
+                print(f"{time.strftime('%H:%M:%S')}  {share:>9}  {name:<50} {took:6.0f} s   {end}", flush=True)
+    finally:  # after Ctrl-C as well, which ends the commands that run: what is finished is recorded in dvc.lock
+        for _ in workers:
+            tasks.put(None)
+        for worker in workers:
+            worker.join()
 
 
 def work(tasks: Any, results: Any) -> None:
     """Reproduce stages from the queue; DVC's lock is not held while a command runs."""
+    signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is for the commands, which inherit no handler, and for main
     with repository() as repo:
         stages = {stage.addressing: stage for stage in repo.index.stages}
         ran: list[Any] = []
@@ -240,4 +244,7 @@ def processor() -> str:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("stopped. What is finished is kept; run the same command again to go on")
