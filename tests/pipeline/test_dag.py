@@ -42,6 +42,8 @@ def test_what_no_stage_reads_runs_compose_alone(lab):
         shutil.copy(lab.root / folder / f"tfidf.{kind}", lab.root / folder / f"second.{kind}")
     lab.edit("conf/model/second.yaml", "name: tfidf", "name: second")
     lab.edit("conf/model/second.yaml", "twicetold.models.tfidf.", "twicetold.models.second.")
+    smaller = "# @package _global_\ndata: {source: {limit: 300}}\ntrainer: {epochs: 2}\n"
+    (lab.root / "conf/profile/smaller.yaml").write_text(smaller)
     assert lab.ran() == ["compose"]
 
 
@@ -96,8 +98,6 @@ def test_a_word_in_params_yaml_runs_the_cells_of_that_family(lab, cells):
 def test_another_profile_runs_what_it_changes(lab):
     lab.grid(model=["tfidf"])
     assert lab.ran() == ["compose", "report"]
-    smaller = "# @package _global_\ndata: {source: {limit: 300}}\ntrainer: {epochs: 2}\n"
-    (lab.root / "conf/profile/smaller.yaml").write_text(smaller)
     lab.grid(profile="smaller")
     expected = ["compose", f"prepare@{NEWS}", f"mine@{NEWS}", f"train@{NEWS}-tfidf-0", f"evaluate@{NEWS}-tfidf-0"]
     assert [*expected, "report"] == lab.ran()
