@@ -69,9 +69,9 @@ def main() -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     LOGS.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    compose = subprocess.run(["dvc", "repro", "--quiet", "compose"], check=False)
+    compose = subprocess.run(["dvc", "repro", "compose"], capture_output=True, text=True, check=False)
     if compose.returncode:
-        sys.exit(compose.returncode)
+        sys.exit(f"{compose.stdout}{compose.stderr}".rstrip())
     last = json.loads(LAST_RUN.read_text(encoding="utf-8")) if LAST_RUN.exists() else {"stages": {}}
     plan, names = plan_of(last["stages"])
     if plan.after:

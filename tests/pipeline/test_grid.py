@@ -58,3 +58,12 @@ def test_once_it_is_mended_only_what_was_missing_runs_and_dvc_finds_nothing_more
     assert "0 failed" in out
     assert lab.ran() == []
     assert "0 stages ran" in lab.run(*RUN)
+
+
+def test_a_row_that_does_not_compose_is_an_error_that_says_so(lab):
+    lab.grid(model=["tfidf", "dea"])
+    code, out = lab.attempt(*RUN)
+    assert code != 0
+    assert "Traceback" not in out
+    assert "dea" in out
+    assert "binary_count" in out, "the families that there are"
