@@ -71,17 +71,17 @@ class TwoLevels(nn.Module):
         sizes = codes.unique(return_counts=True)[1]  # type: ignore[no-untyped-call]
         above = (sizes * (sizes - 1)).sum()
         below = len(codes) * (len(codes) - 1) - above
-        scale = 1 / torch.stack([below, above]).clamp(min=1).to(texts.dtype)
+        weight = 1 / torch.stack([below, above]).clamp(min=1).to(texts.dtype)
 
-        def value_of(scores: Tensor, rows: slice, scale: Tensor) -> tuple[Tensor, Tensor]:
+        def value_of(scores: Tensor, rows: slice, weight: Tensor) -> tuple[Tensor, Tensor]:
             same = codes[rows, None] == codes
             gap = self.scale * (scores - boundary)
-            cost = softplus(torch.where(same, -gap, gap)) * scale[same.long()]
+            cost = softplus(torch.where(same, -gap, gap)) * weight[same.long()]
             here = torch.arange(len(cost), device=cost.device)
             cost[here, here + rows.start] = 0  # pairs of a text with itself
             return cost.sum(), same.sum()[None]
 
-        total, _ = sum_over_rows(texts, texts, scale, value_of)
+        total, _ = sum_over_rows(texts, texts, weight, value_of)
         return total / self.scale
 
 
