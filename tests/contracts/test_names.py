@@ -13,6 +13,7 @@ from twicetold.identity import LEARNING_KEYS
 ROOT = Path(__file__).parents[2]
 MODELS = sorted(p.stem for p in (ROOT / "conf/model").glob("*.yaml"))
 DATA = sorted(p.stem for p in (ROOT / "conf/data").glob("*.yaml"))
+PAIRS_ONLY = ("minilm_cross", "re2")
 WITH_MODEL = ("hard_negatives", "pseudo_labels")  # strategies of mine_with_model
 STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
 
@@ -62,6 +63,19 @@ def test_a_grid_names_only_what_there_is(file):
 def test_every_family_has_a_row_in_the_published_grid():
     rows = yaml.safe_load((ROOT / "params.yaml").read_text())["cells"].values()
     assert set(MODELS) == {row["model"] for row in rows}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_family_that_is_not_for_pairs_alone_embeds_texts(model, composed):
+    family = get_object(composed("train", "data=toy_news", f"model={model}").encoder._target_)
+    needed = ("search_vectors", "score_is_dot_product")  # of models.protocol.Searchable
+    assert [hasattr(family, name) for name in needed] == [model not in PAIRS_ONLY] * 2
+
+
+def test_the_published_grid_pairs_families_for_pairs_alone_with_pairs(composed):
+    grid = yaml.safe_load((ROOT / "params.yaml").read_text())
+    pairs = {name for name in grid["data"] if composed("prepare", f"data={name}").data.label == "cluster"}
+    assert pairs >= {row["data"] for row in grid["cells"].values() if row["model"] in PAIRS_ONLY}
 
 
 @pytest.mark.parametrize("mining", WITH_MODEL)

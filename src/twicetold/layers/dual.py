@@ -28,6 +28,8 @@ class DualTower(nn.Module):
         embedding: E.
     """
 
+    score_is_dot_product = True
+
     def __init__(self, query: nn.Module, document: nn.Module, *, embedding: int) -> None:
         super().__init__()
         document.load_state_dict(query.state_dict())
