@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -27,6 +28,16 @@ def test_a_second_repro_does_nothing(lab):
     started = time.perf_counter()
     assert lab.ran() == []
     print(f"dvc repro with nothing to do: {time.perf_counter() - started:.2f} s")
+
+
+def test_a_dry_run_in_a_fresh_clone_names_every_stage(lab, tmp_path, stages):
+    lab.run("git", "clone", "--quiet", f"{lab.root}", f"{tmp_path / 'clone'}")
+    clone = replace(lab, root=tmp_path / "clone")
+    named = stages(clone.run("dvc", "repro", "--dry", "--force"))
+    per_data = [f"{stage}@{data}" for stage in ("download", "prepare", "mine") for data in (NEWS, QUESTIONS)]
+    per_cell = [f"{stage}@{cell}" for stage in ("train", "evaluate") for cell in CELLS]
+    assert sorted(named) == sorted(["compose", *per_data, *per_cell, "report"])
+    assert not (clone.root / "data").exists()
 
 
 def test_metrics_show_has_every_cell(lab):
