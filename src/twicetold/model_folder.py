@@ -1,19 +1,26 @@
 """Saving and loading of trained models.
 
-The folder of an ensemble contains the folders of its members. Only classes of this library are built, and nothing is
-unpickled.
+The folder of an ensemble contains the folders of its members. A folder may come from anywhere, so loading it runs no
+code but that of families and featurisers (`construct`), unpickles nothing, and reads nothing outside the folder.
 """
 
 import importlib
 import json
+import math
+import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
-from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
+import numpy as np
+import torch
+from safetensors import safe_open
 from safetensors.torch import load_file
+from sklearn.base import BaseEstimator
 
 from twicetold import layout
 from twicetold.data.corpus import Corpus
@@ -21,8 +28,15 @@ from twicetold.ensemble import Ensemble
 from twicetold.evaluation.decision import Decision
 from twicetold.features.saved import load_fitted
 from twicetold.files import write_folder, write_json
+from twicetold.pretrained import ModelUnavailable
 from twicetold.provenance import pretrained_on_of
 from twicetold.scoring import Scorer, TrainedModel
+
+Kind: TypeAlias = Literal["features", "models"]
+"""The package that a part of a model is defined in: a featuriser, or an encoder."""
+TARGET = re.compile(r"twicetold\.(?P<kind>features|models)\.[a-z][a-z0-9_]*\.(?P<name>[A-Z][A-Za-z0-9]*)")
+FILES = (layout.WEIGHTS, layout.FEATURISER_ARRAYS, layout.FEATURISER_STATE, layout.DECISION)
+LONGEST = 400  # characters of the reason why a folder is refused
 
 
 def load_model(folder: str | Path) -> TrainedModel:
@@ -30,13 +44,17 @@ def load_model(folder: str | Path) -> TrainedModel:
 
     Raises:
         FileNotFoundError: if there is no trained model.
+        ValueError: if the folder is damaged, or asks for anything that a model does not need.
     """
     folder = Path(folder)
     recipe = read_recipe(folder)
     if "members" not in recipe:
         return load_scorer(folder)
-    members = {name: load_model(folder / layout.MEMBER_MODELS / name) for name in recipe["members"]}
-    return Ensemble(members, read_decision(folder), recipe["as_documents"])
+    with _refusing(folder):
+        places = _member_folders(folder, recipe["members"])
+    members = {name: load_model(place) for name, place in places.items()}
+    with _refusing(folder):
+        return Ensemble(members, read_decision(folder), _field(recipe, "as_documents", bool))
 
 
 def load_scorer(folder: str | Path) -> Scorer:
@@ -44,19 +62,29 @@ def load_scorer(folder: str | Path) -> Scorer:
 
     Raises:
         FileNotFoundError: if there is no trained model.
-        ValueError: if it is an ensemble.
+        ValueError: if it is an ensemble, or the folder is damaged or asks for anything that a model does not need.
     """
     folder = Path(folder)
     recipe = read_recipe(folder)
     if "members" in recipe:
+        with _refusing(folder):
+            names = " and ".join(_member_folders(folder, recipe["members"]))
         raise ValueError(
-            f"expected the model of one encoder, and {folder} is an ensemble of {' and '.join(recipe['members'])}: "
-            "choose the run of one of them"
+            f"expected the model of one encoder, and {folder} is an ensemble of {names}: choose the run of one of them"
         )
-    featuriser = load_fitted(construct(recipe["features"]), folder)
-    encoder = construct(recipe["encoder"], **featuriser.shape)
-    encoder.load_state_dict(load_file(folder / layout.WEIGHTS))
-    return Scorer(featuriser, encoder.eval(), read_decision(folder), recipe["as_documents"])
+    with _refusing(folder):
+        if missing := [name for name in FILES if not (folder / name).is_file()]:
+            raise ValueError(f"there is no file {missing[0]}")
+        settings = _field(recipe, "encoder", dict)
+        featuriser = load_fitted(construct(_field(recipe, "features", dict), "features"), folder)
+        with torch.device("meta"):  # allocates nothing
+            _require_shapes(construct(settings, "models", **featuriser.shape), folder / layout.WEIGHTS)
+        encoder = construct(settings, "models", **featuriser.shape)
+        encoder.load_state_dict(load_file(folder / layout.WEIGHTS))
+        scorer = Scorer(featuriser, encoder.eval(), read_decision(folder), _field(recipe, "as_documents", bool))
+        if not np.isfinite(scorer.score(["a text"], ["another"])).all():
+            raise ValueError("the score of two texts is not a number")
+    return scorer
 
 
 def load_members(models: Mapping[str, Path], corpus: Corpus) -> dict[str, TrainedModel]:
@@ -131,14 +159,28 @@ def other_parts(folder: Path, config: Mapping[str, Any]) -> list[str]:
 
 
 def trained_on(folder: Path) -> dict[str, str]:
-    """`name` of the dataset that the model was trained on, and digest of its `train` texts."""
-    found: dict[str, str] = read_recipe(folder)["data"]
-    return found
+    """`name` of the dataset that the model was trained on, and digest of its `train` texts.
+
+    Raises:
+        FileNotFoundError: if there is no trained model.
+        ValueError: if its recipe does not say so.
+    """
+    recipe = read_recipe(folder)
+    with _refusing(folder):
+        data = _field(recipe, "data", dict)
+        return {name: _field(data, name, str) for name in ("name", "train")}
 
 
 def read_decision(folder: Path) -> Decision:
-    """Threshold and calibration that were stored with the model."""
-    return Decision.from_json(json.loads((folder / layout.DECISION).read_text(encoding="utf-8")))
+    """Threshold and calibration that were stored with the model.
+
+    Raises:
+        ValueError: if they are not three finite numbers.
+    """
+    values = _read_object(folder / layout.DECISION)
+    if wrong := [name for name, value in values.items() if type(value) not in (int, float) or not math.isfinite(value)]:
+        raise ValueError(f"expected finite numbers in {layout.DECISION}, got {values[wrong[0]]!r:.80} as {wrong[0]!r}")
+    return Decision.from_json(values)
 
 
 def read_recipe(folder: Path) -> dict[str, Any]:
@@ -146,29 +188,114 @@ def read_recipe(folder: Path) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: if there is no trained model.
+        ValueError: if the file holds something else.
     """
-    if not (folder / layout.RECIPE).exists():
+    if not (folder / layout.RECIPE).is_file():
         raise FileNotFoundError(f"no trained model in {folder}: expected {layout.RECIPE} there; train it first")
-    recipe: dict[str, Any] = json.loads((folder / layout.RECIPE).read_text(encoding="utf-8"))
-    return recipe
+    with _refusing(folder):
+        return _read_object(folder / layout.RECIPE)
 
 
-def construct(config: Mapping[str, Any], **further: Any) -> Any:
-    """Build the object that a configuration with `_target_` describes; only classes of this library are allowed.
+def construct(config: Mapping[str, Any], kind: Kind, /, **further: Any) -> Any:
+    """Build the featuriser or the encoder that a recipe describes.
+
+    What may be built are public classes of `twicetold.features` that are scikit-learn estimators, and public classes
+    of `twicetold.models` that are modules with `encode`, each under the name of the module that defines it.
+    `tests/contracts/test_model_folders.py` checks that these are the classes that `conf/` names, and no others. Their
+    constructors only keep or allocate. Settings are numbers, texts, lists, and parts of the same kind.
+
+    Args:
+        config: with `_target_`.
+        kind: what is expected.
+        further: settings that the recipe does not hold, such as the shape of the features; they win.
 
     Raises:
-        ValueError: if a target is outside the library, as a model folder must not run foreign code.
+        ValueError: if another target or setting is named, at any depth.
     """
-    settings = {name: _constructed(value) for name, value in {**config, **further}.items() if name != "_convert_"}
-    target, later = settings.pop("_target_"), settings.pop("_partial_", False)
-    module, _, name = target.rpartition(".")
-    if not module.startswith("twicetold."):
-        raise ValueError(f"expected a _target_ within twicetold, got {target!r}: this model folder is not one of ours")
-    made = getattr(importlib.import_module(module), name)
-    return partial(made, **settings) if later else made(**settings)
+    made = _buildable(config.get("_target_"), kind)
+    special = {"_target_", "_convert_"}
+    settings = {name: _setting(value, kind) for name, value in config.items() if name not in special}
+    if unknown := [name for name in settings if name.startswith("_")]:
+        raise ValueError(f"expected settings of {made.__name__}, got {unknown[0]!r}, which a recipe cannot have")
+    return made(**{**settings, **further})
 
 
-def _constructed(value: Any) -> Any:
+def _buildable(target: Any, kind: Kind) -> type:
+    """The class of a `_target_`, whose module is imported only if it may be built."""
+    found = TARGET.fullmatch(target) if isinstance(target, str) else None
+    if found and found["kind"] == kind:
+        module = found[0].rpartition(".")[0]
+        made = getattr(importlib.import_module(module), found["name"], None) if find_spec(module) else None
+        if isinstance(made, type) and made.__module__ == module and _is_part(made, kind):
+            return made
+    what = "featuriser" if kind == "features" else "family"
+    raise ValueError(f"expected the class of a {what} in twicetold.{kind} as _target_, got {target!r}")
+
+
+def _is_part(made: type, kind: Kind) -> bool:
+    if kind == "features":
+        return issubclass(made, BaseEstimator)
+    return issubclass(made, torch.nn.Module) and hasattr(made, "encode")
+
+
+def _setting(value: Any, kind: Kind) -> Any:
     if isinstance(value, Mapping):
-        return construct(value) if "_target_" in value else {n: _constructed(v) for n, v in value.items()}
-    return [_constructed(v) for v in value] if isinstance(value, list) else value
+        return construct(value, kind)
+    return [_setting(item, kind) for item in value] if isinstance(value, list) else value
+
+
+def _member_folders(folder: Path, names: Any) -> dict[str, Path]:
+    """The model folder of each member, which is within `folder`."""
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"expected a list of names as members, got {names!r}")
+    places = {name: folder / layout.MEMBER_MODELS / name for name in names}
+    inside = (folder / layout.MEMBER_MODELS).resolve()
+    for name, place in places.items():
+        if name != place.name or place.resolve().parent != inside or inside.parent != folder.resolve():
+            raise ValueError(f"expected a member within the folder, got {name!r}, which leads elsewhere")
+    return places
+
+
+def _require_shapes(encoder: torch.nn.Module, weights: Path) -> None:
+    """Compare the tensors of an encoder with those of a file, of which only the head is read."""
+    with safe_open(weights, framework="pt") as file:
+        stored = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+    expected = {name: tuple(tensor.shape) for name, tensor in encoder.state_dict().items()}
+    for name in sorted(expected.keys() | stored.keys()):
+        wanted, got = (str(shapes[name]) if name in shapes else "no such tensor" for shapes in (expected, stored))
+        if wanted != got:
+            raise ValueError(f"{weights.name}: expected {wanted} for {name!r}, as the recipe says, got {got}")
+
+
+def _field(values: Mapping[str, Any], name: str, kind: type) -> Any:
+    """A value of a JSON object, which must be there and of this type."""
+    if not isinstance(found := values.get(name), kind):
+        raise ValueError(f"expected {name!r} in {layout.RECIPE} to be of type {kind.__name__}, got {found!r:.80}")
+    return found
+
+
+def _read_object(file: Path) -> dict[str, Any]:
+    """The JSON object in a file."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{file.name} is not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"expected an object in {file.name}, got {content!r:.80}")
+    return content
+
+
+@contextmanager
+def _refusing(folder: Path) -> Iterator[None]:
+    """End with one message that names the folder, whatever a file from elsewhere brings about."""
+    try:
+        yield
+    except (ModelUnavailable, KeyboardInterrupt, SystemExit):  # the first says what to install
+        raise
+    except BaseException as error:  # a panic of the tokenizers library is no Exception
+        said = " ".join(str(error).split())
+        reason = said if isinstance(error, (ValueError, OSError)) else f"{type(error).__name__}: {said}"
+        raise ValueError(
+            f"cannot load the model in {folder}: {reason[:LONGEST]}. Copy the folder again, or train the model again; "
+            "if somebody else made it, do not use it"
+        ) from error

@@ -13,6 +13,27 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+ENCODERS = (
+    "albert",
+    "bert",
+    "camembert",
+    "convbert",
+    "deberta",
+    "deberta-v2",
+    "distilbert",
+    "electra",
+    "ernie",
+    "mobilebert",
+    "modernbert",
+    "mpnet",
+    "roberta",
+    "xlm-roberta",
+    "xlm-roberta-xl",
+)
+"""Types of text encoders. Some of the others download parts of themselves when they are built."""
+FETCHED = ("attn_implementation", "experts_implementation", "auto_map", "quantization_config")
+"""Settings by which a configuration names code to be fetched or another package."""
+
 
 class ModelUnavailable(OSError):
     """A pretrained model is not available; the message says what to do."""
@@ -76,11 +97,17 @@ def build(architecture: str, weights: str | None) -> Any:
 
     Raises:
         ModelUnavailable: if there are no weights in safetensors format.
+        ValueError: if it is none of `ENCODERS`, or has a setting that could fetch code.
     """
     import torch
 
     package = transformers()
-    config = package.AutoConfig.for_model(**json.loads(architecture))
+    settings = json.loads(architecture)
+    if settings.get("model_type") not in ENCODERS:
+        raise ValueError(f"expected a model of type {', '.join(ENCODERS)}, got {settings.get('model_type')!r}")
+    if named := [name for name, value in settings.items() if name.lstrip("_").startswith(FETCHED) and value]:
+        raise ValueError(f"expected the configuration of a model without code of its own, got {named[0]!r}")
+    config = package.AutoConfig.for_model(**settings)
     if weights is None:
         return package.AutoModel.from_config(config, trust_remote_code=False)
     package.utils.logging.disable_progress_bar()

@@ -197,16 +197,21 @@ class EncodedTexts:
         return replace(self, kept=TextVectors(texts, *self.search_matrices(texts))) if self.searchable else self
 
 
-def evaluation_inputs(texts: ReadTexts, corpus: Corpus, split: str) -> ScoredPairs | DocumentVectors:
+def evaluation_inputs(
+    texts: ReadTexts, corpus: Corpus, split: str, *, at_most: int | None = None
+) -> ScoredPairs | DocumentVectors:
     """The inputs of selection and evaluation for one split: scored pairs, or the vectors of all documents.
 
     Args:
         texts: the texts of the corpus, read by a model.
         corpus: the data.
         split: val or test.
+        at_most: of more documents than this, take a random sample of this size, always the same; None: take all.
     """
     if corpus.kind == "documents":
         members = corpus.members[split]
+        if at_most is not None and len(members) > at_most:
+            members = np.sort(np.random.default_rng(0).choice(members, at_most, replace=False))
         left, right = texts.search_matrices(members)
         return DocumentVectors(left, right, {name: codes[members] for name, codes in corpus.groups.items()})
     pairs = corpus.pairs[split]
@@ -297,7 +302,7 @@ def _evaluating(encoder: Encoder) -> Iterator[torch.device]:
     encoder.eval()
     try:
         with torch.inference_mode():
-            yield next((p.device for p in encoder.parameters()), torch.device("cpu"))
+            yield next((t.device for t in encoder.state_dict().values()), torch.device("cpu"))
     finally:
         encoder.train(training)
 

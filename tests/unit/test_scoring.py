@@ -70,26 +70,16 @@ def test_a_family_without_vectors_says_where_it_can_be_used():
 
 def test_parts_of_a_configuration_are_built_with_it():
     view = {"_target_": "twicetold.features.views.View", "name": "letters", "fields": ["text"], "featuriser": HASHING}
-    built = construct({"_target_": "twicetold.features.views.Views", "_convert_": "all", "views": [view]})
+    config = {"_target_": "twicetold.features.views.Views", "_convert_": "all", "views": [view]}
+    built = construct(config, "features")
     assert isinstance(built, Views)
     assert isinstance(built.views[0].featuriser, WordHashing)
     assert built.fit(TEXTS).shape["bounds"] == [0, len(WordHashing().fit(TEXTS).letter_grams_)]
 
 
-def test_a_partial_part_is_built_by_whoever_gets_it():
-    made = construct({**HASHING, "_partial_": True, "letters": 4})
-    assert made(words=1).get_params()["letters"] == 4
-
-
 @pytest.mark.parametrize(
-    "where",
-    [
-        lambda bad: bad,
-        lambda bad: {**HASHING, "words": [bad]},
-        lambda bad: {**HASHING, "x": bad},
-        lambda bad: {**HASHING, "x": bad | {"_partial_": True}},
-    ],
+    "where", [lambda bad: bad, lambda bad: {**HASHING, "words": [bad]}, lambda bad: {**HASHING, "x": bad}]
 )
 def test_foreign_code_is_refused_at_any_depth(where):
-    with pytest.raises(ValueError, match=r"expected a _target_ within twicetold, got 'os\.system'"):
-        construct(where({"_target_": "os.system", "command": "true"}))
+    with pytest.raises(ValueError, match=r"class of a featuriser in twicetold\.features as _target_, got 'os\.system'"):
+        construct(where({"_target_": "os.system", "command": "true"}), "features")

@@ -23,9 +23,17 @@ def save_fitted(featuriser: Any, folder: Path) -> None:
 
 
 def load_fitted(featuriser: T, folder: Path) -> T:
-    """Give an unfitted `featuriser` the state that `save_fitted` wrote to `folder`, and return it."""
+    """Give an unfitted `featuriser` the state that `save_fitted` wrote to `folder`, and return it.
+
+    Raises:
+        ValueError: if there is anything but fitted attributes in the files.
+    """
     rest = json.loads((folder / layout.FEATURISER_STATE).read_text(encoding="utf-8"))
+    if not isinstance(rest, dict):
+        raise ValueError(f"expected an object in {layout.FEATURISER_STATE}, got {rest!r:.80}")
     for name, value in {**rest, **load_file(folder / layout.FEATURISER_ARRAYS)}.items():
+        if name.startswith("_") or not name.endswith("_") or name.endswith("__"):  # `__dict__` would be all of them
+            raise ValueError(f"expected the name of a fitted attribute, which ends in _, got {name!r}")
         setattr(featuriser, name, value)
     return featuriser
 
