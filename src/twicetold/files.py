@@ -1,14 +1,22 @@
-"""Atomic writing of files and folders: write under a temporary name, then rename."""
+"""Files and folders that several processes use, any of which may be killed.
+
+Writing is atomic: under a temporary name, then rename. Temporary names begin with `TEMPORARY`. `.dvcignore` lists them,
+so that what a kill leaves behind is no part of the data. Several processes may write one path at the same time.
+"""
 
 import csv
+import errno
+import fcntl
 import io
 import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+TEMPORARY = ".tmp-"
 
 
 def write_text(path: Path, text: str) -> None:
@@ -35,7 +43,7 @@ def write_json(path: Path, content: object) -> None:
 def write_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; on success it becomes `path`, on an error it is removed."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{TEMPORARY}{path.name}.", suffix=path.suffix)
     os.close(handle)
     temporary = Path(name)
     try:
@@ -50,16 +58,96 @@ def write_file(path: Path) -> Iterator[Path]:
 def write_folder(folder: Path) -> Iterator[Path]:
     """Yield a temporary folder beside `folder`; on success it replaces `folder`, on an error it is removed."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    unneeded = [temporary := _temporary_folder(folder)]
     try:
         yield temporary
         temporary.chmod(0o755)
-        if folder.exists():
-            old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.old."))
-            folder.replace(old / folder.name)
-            temporary.replace(folder)
-            shutil.rmtree(old)
-        else:
-            temporary.replace(folder)
+        while True:
+            try:
+                temporary.replace(folder)
+                return
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+            unneeded.append(_temporary_folder(folder))
+            with suppress(FileNotFoundError):  # another process was faster to move it away
+                folder.replace(unneeded[-1])
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        for path in unneeded:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _temporary_folder(folder: Path) -> Path:
+    return Path(tempfile.mkdtemp(dir=folder.parent, prefix=f"{TEMPORARY}{folder.name}."))
+
+
+@contextmanager
+def unchanged(*folders: Path, missing_ok: bool = False) -> Iterator[None]:
+    """Check at the end of the block that no folder was replaced or made while files of it were read.
+
+    Args:
+        folders: what the block reads.
+        missing_ok: whether a folder may be missing, from the beginning of the block to its end.
+
+    Raises:
+        OSError: if a folder was replaced or made, so that the files may be of two states of it.
+    """
+    before = [_state(folder) for folder in folders]
+    if None in before and not missing_ok:  # while it is replaced, a folder is missing for an instant
+        raise _replaced(folders[before.index(None)])
+    try:
+        yield
+    finally:
+        for folder, state in zip(folders, before, strict=True):
+            if _state(folder) != state:
+                raise _replaced(folder)
+
+
+def _replaced(folder: Path) -> OSError:
+    return OSError(
+        f"{folder} was replaced by another command while it was read. Run this command again; commands that need other "
+        "data at the same time need folders of their own, such as paths.processed=..."
+    )
+
+
+def _state(folder: Path) -> tuple[int, int] | None:
+    try:
+        found = folder.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+@contextmanager
+def only_process(lock: Path, what: str) -> Iterator[None]:
+    """Hold a lock while the block runs; the kernel releases it when the process ends, also if it is killed.
+
+    Args:
+        lock: file with the number of the process that holds the lock; removed at the end.
+        what: what one process at a time may do, for the message.
+
+    Raises:
+        BlockingIOError: if another process holds the lock.
+    """
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        with lock.open("a+", encoding="ascii") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
+                raise BlockingIOError(
+                    f"process {file.read() or '(starting)'} does this already: {what}. Wait until it ends or end it, "
+                    "then run this command again"
+                ) from None
+            found = _state(lock)
+            if found is None or found[0] != os.fstat(file.fileno()).st_ino:
+                continue  # the process that held it has removed it meanwhile
+            file.truncate(0)
+            file.write(f"{os.getpid()}")
+            file.flush()
+            try:
+                yield
+            finally:
+                lock.unlink(missing_ok=True)
+            return

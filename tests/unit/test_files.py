@@ -1,6 +1,21 @@
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
-from twicetold.files import write_file, write_folder, write_text
+from twicetold.files import TEMPORARY, only_process, unchanged, write_file, write_folder, write_text
+
+ROOT = Path(__file__).parents[2]
+HOLD = """
+import pathlib, sys, time
+from twicetold.files import only_process
+
+with only_process(pathlib.Path(sys.argv[1]), "this"):
+    print("held", flush=True)
+    time.sleep(60)
+"""
 
 
 def test_a_failed_write_leaves_the_former_file_and_no_other(tmp_path):
@@ -31,3 +46,54 @@ def test_a_failed_folder_leaves_the_former_one(tmp_path):
         raise KeyboardInterrupt
     assert [p.name for p in folder.iterdir()] == ["one"]
     assert [p.name for p in tmp_path.iterdir()] == ["data"]
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+def test_a_folder_that_is_replaced_while_it_is_read_is_an_error(tmp_path, replaced):
+    folder = tmp_path / "data"
+    if replaced:
+        with write_folder(folder) as target:
+            write_text(target / "one", "1")
+    error = pytest.raises(OSError, match=r"data was replaced by another command while it was read")
+    with error, unchanged(folder, missing_ok=not replaced):
+        with write_folder(folder) as target:
+            write_text(target / "one", "2")
+        assert (folder / "one").read_text() == "1"  # the message goes before an error that the mixture has led to
+
+
+def test_a_folder_that_is_missing_for_an_instant_is_being_replaced(tmp_path):
+    with pytest.raises(OSError, match="was replaced"), unchanged(tmp_path / "data"):
+        pass
+
+
+def test_a_folder_that_stays_or_is_not_there_may_be_read(tmp_path):
+    (tmp_path / "data").mkdir()
+    with unchanged(tmp_path / "data", tmp_path / "elsewhere", missing_ok=True):
+        pass
+
+
+def test_a_lock_is_held_by_one_process_and_is_free_when_that_is_killed(tmp_path):
+    lock = tmp_path / "locks" / "a.lock"
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, str(lock)], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout.readline() == "held\n"
+    refused = pytest.raises(BlockingIOError, match=f"process {holder.pid} does this already: a test")
+    with refused, only_process(lock, "a test"):
+        pass
+    holder.send_signal(signal.SIGKILL)
+    holder.wait()
+    assert lock.exists()
+    for _ in range(2):
+        with only_process(lock, "a test"):
+            assert lock.exists()
+        assert not lock.exists()
+
+
+def test_an_error_frees_a_lock(tmp_path):
+    with pytest.raises(RuntimeError), only_process(tmp_path / "a.lock", "a test"):
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_dvc_ignores_temporary_names():
+    with (ROOT / ".dvcignore").open() as file:
+        assert f"{TEMPORARY}*\n" in file

@@ -33,11 +33,13 @@ def corpus_is_current(processed: Path, data: Mapping[str, Any]) -> bool:
         data: the dataset's settings, resolved.
     """
     card = processed / layout.CARD
-    if not card.exists():
-        return False
-    made = json.loads(card.read_text(encoding="utf-8"))["card"]
+    return card.exists() and is_made_with(json.loads(card.read_text(encoding="utf-8"))["card"], data)
+
+
+def is_made_with(card: Mapping[str, Any], data: Mapping[str, Any]) -> bool:
+    """Whether a corpus with this card was made with these settings from these files."""
     wanted = {"source": data["source"], "own_file": own_file_digest(data["source"])}
-    return {name: made.get(name) for name in wanted} == wanted
+    return {name: card.get(name) for name in wanted} == wanted
 
 
 def triplets_are_current(folder: Path, corpus: Corpus, *, label: str) -> bool:
