@@ -1,5 +1,7 @@
 """Read, clean and split a dataset into a corpus: `prepare.py data=quora`."""
 
+from twicetold.command_line import help_for
+
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +11,9 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from twicetold import layout
-from twicetold.command_line import help_for
 from twicetold.data.corpus import Corpus
 from twicetold.data.freshness import own_file_digest
+from twicetold.data.sources.delimited import left_out
 from twicetold.errors import readable_errors
 
 
@@ -31,7 +33,7 @@ def main(cfg: DictConfig) -> None:
         corpus = replace(corpus, card={**corpus.card, **made_of})
         corpus.save(Path(cfg.paths.processed, cfg.data.name))
     sizes = {split: len(members) for split, members in corpus.members.items()}
-    print(f"{cfg.data.name}: {len(corpus):,} texts, by split {sizes}")
+    print(f"{cfg.data.name}: {len(corpus):,} texts, by split {sizes}; {left_out(corpus.card)}")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from twicetold.data.fingerprints import FingerprintedPairs, fingerprints
-from twicetold.data.sources import quora, read_unquoted
+from twicetold.data.sources import quora
+from twicetold.data.sources.delimited import read_unquoted
 from twicetold.data.splits import TEST, VAL
 
 FILES = {VAL: "dev.tsv", TEST: "test.tsv"}

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from twicetold import layout
-from twicetold.files import write_folder, write_text
+from twicetold.files import unchanged, write_folder, write_text
 
 Kind = Literal["documents", "labelled_pairs", "graded_pairs"]
 KINDS: tuple[Kind, ...] = ("documents", "labelled_pairs", "graded_pairs")
@@ -159,21 +159,23 @@ class Corpus:
 
         Raises:
             FileNotFoundError: if `folder` holds no corpus.
+            OSError: if another process replaced it meanwhile.
         """
         if not (folder / layout.CARD).exists():
             raise FileNotFoundError(
                 f"no corpus in {folder}: expected {layout.CARD} and {layout.TEXTS} there. "
                 f"Run `dvc repro prepare@{folder.name}`, or `python pipelines/prepare.py data={folder.name}`."
             )
-        about = json.loads((folder / layout.CARD).read_text(encoding="utf-8"))
-        table = pq.read_table(folder / layout.TEXTS, memory_map=True).combine_chunks()
-        members = pq.read_table(folder / layout.MEMBERS)
-        pairs: dict[str, Pairs] = {}
-        if (folder / layout.PAIRS).exists():
-            rows = pq.read_table(folder / layout.PAIRS)
-            for split in SPLITS:
-                part = rows.filter(pc.equal(rows["split"], split))
-                pairs[split] = Pairs(*(part[column].to_numpy() for column in ("left", "right", "label")))
+        with unchanged(folder):
+            about = json.loads((folder / layout.CARD).read_text(encoding="utf-8"))
+            table = pq.read_table(folder / layout.TEXTS, memory_map=True).combine_chunks()
+            members = pq.read_table(folder / layout.MEMBERS)
+            pairs: dict[str, Pairs] = {}
+            if (folder / layout.PAIRS).exists():
+                rows = pq.read_table(folder / layout.PAIRS)
+                for split in SPLITS:
+                    part = rows.filter(pc.equal(rows["split"], split))
+                    pairs[split] = Pairs(*(part[column].to_numpy() for column in ("left", "right", "label")))
         return cls(
             name=about["name"],
             kind=about["kind"],

@@ -1,7 +1,7 @@
 """Your own documents: a CSV, TSV, JSONL or Parquet file with a column of texts and one or two of labels.
 
-A faulty row raises an error that names it, as you can correct your own file. `UserTable`, which checks the rows, is
-also used for your own pairs.
+A faulty row raises an error that names it, as you can correct your own file: none is left out. `UserTable`, which
+checks the rows, is also used for your own pairs.
 
 Shape letters: R rows of the file.
 """
@@ -9,26 +9,27 @@ Shape letters: R rows of the file.
 import codecs
 import csv
 import difflib
-import io
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from twicetold.data.corpus import Corpus
-from twicetold.data.sources import document_corpus, encode, one_piece
+from twicetold.data.sources import document_corpus, encode
+from twicetold.data.sources.delimited import is_utf8, lines_of, one_piece, records, trimmed
 from twicetold.data.splits import TEST, TRAIN, VAL, Side, by_group, by_rows
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 SUFFIXES = (*DELIMITERS, ".jsonl", ".parquet")
+LARGEST_GRADE = 1e6  # 32-bit floats, which grades become, tell numbers up to here apart by less than 0.1
 SIDE_NAMES = {"train": TRAIN, "val": VAL, "valid": VAL, "validation": VAL, "dev": VAL, "test": TEST}
 
 
@@ -93,7 +94,7 @@ def read(
         limit=limit,
         card={
             "split": how,
-            "rows": len(texts),
+            **table.counts,
             "unlabelled": {group: column.null_count for group, column in values.items()},
         },
     )
@@ -105,6 +106,10 @@ class UserTable:
 
     path: Path
     table: pa.Table
+    places: NDArray[np.int64]
+    """(R,) line on which each row begins; in a Parquet file the number of the row. From 1."""
+    counts: Mapping[str, int | dict[str, int]] = field(default_factory=dict)
+    """For the card: `rows`; `malformed`, of which there are none; of CSV and TSV `rows_over_several_lines`, if any."""
 
     @classmethod
     def read(cls, path: Path, columns: Sequence[str]) -> "UserTable":
@@ -120,15 +125,19 @@ class UserTable:
         if not path.is_file():
             raise FileNotFoundError(f"there is no file {path.absolute()}: check data.source.path")
         chosen = list(dict.fromkeys(columns))
+        several = 0
         if suffix == ".parquet":
-            table = _read_parquet(path, chosen)
+            table, places = _read_parquet(path, chosen)
         elif suffix == ".jsonl":
-            table = _read_jsonl(path, chosen)
+            table, places = _read_jsonl(path, chosen)
         else:
-            table = _read_delimited(path, chosen, DELIMITERS[suffix])
+            table, places, several = _read_delimited(path, chosen, DELIMITERS[suffix])
         if not table.num_rows:
             raise ValueError(f"{path} has no rows: expected at least one for each of train, val and test")
-        return cls(path, pa.table({name: pc.utf8_trim_whitespace(table[name]) for name in chosen}))
+        counts: dict[str, int | dict[str, int]] = {"rows": table.num_rows, "malformed": {}}
+        if several:
+            counts["rows_over_several_lines"] = several
+        return cls(path, trimmed(table), places, counts)
 
     def filled(self, column: str, expected: str = "a text") -> pa.StringArray:
         """(R,) a column in which no row may be empty."""
@@ -168,76 +177,121 @@ class UserTable:
         return np.asarray(pc.is_in(names, pa.array(["1", "true"]))).astype(np.float32)
 
     def grades(self, column: str) -> NDArray[np.float32]:
-        """(R,) finite numbers."""
-        values = self.filled(column, "a number")
-        number = pc.match_substring_regex(values, r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?$")
-        self._check(column, number, expected="a number")
-        return np.asarray(pc.cast(pc.utf8_ltrim(values, "+"), pa.float64())).astype(np.float32)
+        """(R,) numbers, none larger than `LARGEST_GRADE` in either direction."""
+        expected = f"a number from {-LARGEST_GRADE:,.0f} to {LARGEST_GRADE:,.0f}"
+        values = self.filled(column, expected)
+        number = pc.match_substring_regex(values, r"^[+-]?([0-9]{1,30}\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?$")
+        self._check(column, number, expected=expected)
+        grades = np.asarray(pc.cast(pc.utf8_ltrim(values, "+"), pa.float64()))
+        self._check(column, pa.array(np.abs(grades) <= LARGEST_GRADE), expected=expected)
+        return grades.astype(np.float32)
 
     def _check(self, column: str, good: pa.BooleanArray, *, expected: str) -> None:
         bad = np.flatnonzero(~np.asarray(good))
         if len(bad):
-            got = self.table[column][int(bad[0])].as_py()
-            more = f" ({len(bad)} rows are like this)" if len(bad) > 1 else ""
-            where = _place_of(self.path, int(bad[0]))
-            raise ValueError(f"{self.path}, {where}, column {column!r}: expected {expected}; got {got!r}{more}")
+            got = _shown(self.table[column][int(bad[0])].as_py())
+            more = f" ({len(bad):,} rows are like this)" if len(bad) > 1 else ""
+            where = f"{_unit(self.path)} {self.places[bad[0]]}"
+            raise ValueError(f"{self.path}, {where}, column {column!r}: expected {expected}; got {got}{more}")
 
 
-def _read_delimited(path: Path, columns: list[str], delimiter: str) -> pa.Table:
-    text = _decoded(path)
-    header = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
-    _require_columns(path, columns, header)
+def _read_delimited(path: Path, columns: list[str], delimiter: str) -> tuple[pa.Table, NDArray[np.int64], int]:
+    lines = lines_of(_decoded(path))
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     try:
-        return pa.csv.read_csv(
-            path,
-            parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            convert_options=pa.csv.ConvertOptions(
-                include_columns=columns, column_types=dict.fromkeys(columns, pa.string()), strings_can_be_null=False
-            ),
+        header = next(reader, [])
+    except csv.Error as error:
+        raise ValueError(f"{path}, line 1: expected a header with the names of the columns; {error}") from error
+    _require_columns(path, columns, header)
+    found = records(lines, delimiter=delimiter, width=len(header), start=reader.line_num)
+    if found.malformed:
+        raise ValueError(f"{path}, {_first_fault(found.malformed, lines, delimiter, header)}")
+    table = pa.table({name: found.column(header.index(name)) for name in columns})
+    return table, np.array(found.lines, np.int64), found.several
+
+
+def _first_fault(
+    malformed: Sequence[tuple[int, str]], lines: Sequence[str], delimiter: str, header: Sequence[str]
+) -> str:
+    """The first malformed line, what to do about it, and how many there are."""
+    line, reason = malformed[0]
+    if reason == "wrong_column_count":
+        fields = next(csv.reader(lines[line - 1 :], delimiter=delimiter))
+        what = (
+            f"expected {len(header)} fields ({', '.join(header)}), got {len(fields)}. A field that holds the "
+            'separator, a quote or a line end must be in double quotes, and its own quotes doubled ("")'
         )
-    except pa.ArrowInvalid as error:
-        for line, row in _records(text, delimiter):
-            if len(row) != len(header):
-                raise ValueError(
-                    f"{path}, line {line}: expected {len(header)} fields ({', '.join(header)}), got {len(row)}. A "
-                    "field that holds the separator, a quote or a line end must be in double quotes, and its own "
-                    'quotes doubled ("")'
-                ) from error
-        raise ValueError(f"{path} cannot be read as {path.suffix}: {error}") from error
+    elif reason == "field_too_long":
+        what = f"a field has more than {csv.field_size_limit():,} characters. Keep such texts in .jsonl or .parquet"
+    else:
+        what = (
+            "a field begins with a quote, and no quote before a separator or a line end closes it (or it closes after "
+            "swallowing other rows). A field that holds a quote must be in double quotes, and its own quotes doubled "
+            '(""). If the file quotes nothing, docs/your-own-data.md has a command that quotes its fields'
+        )
+    counts = Counter(reason for _, reason in malformed)
+    others = ", ".join(f"{reason} {count:,}" for reason, count in counts.items())
+    return f"line {line}: {what}" + (f". Malformed lines in all: {others}" if len(malformed) > 1 else "")
 
 
-def _read_jsonl(path: Path, columns: list[str]) -> pa.Table:
+def _read_jsonl(path: Path, columns: list[str]) -> tuple[pa.Table, NDArray[np.int64]]:
     rows: list[list[str | None]] = []
+    places: list[int] = []
     for line, text in _json_lines(_decoded(path)):
         try:
             row = json.loads(text)
+            if not isinstance(row, dict):
+                raise ValueError(f"got {_shown(text)}")
+            _require_columns(path, columns, list(row), where=f", line {line}")
+            values = [_as_text(row[column]) for column in columns]
+            "".join(value or "" for value in values).encode()
         except json.JSONDecodeError as error:
             raise ValueError(f"{path}, line {line}: expected one JSON object; {error.msg} at {error.colno}") from error
-        if not isinstance(row, dict):
-            raise ValueError(f"{path}, line {line}: expected a JSON object such as {{...}}, got {text[:60]!r}")
-        _require_columns(path, columns, list(row), where=f", line {line}")
-        rows.append([_as_text(row[column]) for column in columns])
-    return pa.table({name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(columns)})
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"{path}, line {line}: expected text, got half of a surrogate pair (\\ud800 to \\udfff). Correct or "
+                "remove it"
+            ) from error
+        except RecursionError as error:
+            raise ValueError(f"{path}, line {line}: the JSON object is nested too deeply") from error
+        except _MissingColumnError:
+            raise
+        except ValueError as error:  # not an object; a number of thousands of digits
+            raise ValueError(f"{path}, line {line}: expected a JSON object such as {{...}}; {error}") from error
+        rows.append(values)
+        places.append(line)
+    table = pa.table({name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(columns)})
+    return table, np.array(places, np.int64)
 
 
-def _read_parquet(path: Path, columns: list[str]) -> pa.Table:
+def _read_parquet(path: Path, columns: list[str]) -> tuple[pa.Table, NDArray[np.int64]]:
     try:
         _require_columns(path, columns, pq.read_schema(path).names)
         table = pq.read_table(path, columns=columns)
-        return pa.table({name: pc.cast(table[name], pa.string()) for name in columns})
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        table = pa.table({name: pc.cast(table[name], pa.string()) for name in columns})
+    except _MissingColumnError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise ValueError(f"{path} cannot be read as a Parquet file with columns of text: {error}") from error
+    for name in columns:
+        if not (valid := is_utf8(one_piece(table[name]))).all():
+            raise ValueError(f"{path}, row {int(np.argmin(valid)) + 1}, column {name!r}: expected UTF-8")
+    return table, np.arange(1, table.num_rows + 1)
+
+
+class _MissingColumnError(ValueError):
+    """A column that is not there, or there twice."""
 
 
 def _require_columns(path: Path, columns: Sequence[str], present: Sequence[str], where: str = "") -> None:
     for column in columns:
         if present.count(column) > 1:
-            raise ValueError(f"{path}: the column {column!r} is there {present.count(column)} times")
+            raise _MissingColumnError(f"{path}: the column {column!r} is there {present.count(column)} times")
         if column not in present:
             close = difflib.get_close_matches(column, present, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
             there = ", ".join(repr(name) for name in present)
-            raise ValueError(f"{path}{where}: there is no column {column!r}.{hint} Columns there are: {there}")
+            raise _MissingColumnError(f"{path}{where}: there is no column {column!r}.{hint} Columns there are: {there}")
 
 
 def _decoded(path: Path) -> str:
@@ -255,25 +309,8 @@ def _decoded(path: Path) -> str:
         ) from error
 
 
-def _place_of(path: Path, row: int) -> str:
-    """The line on which a row (counted from 0) begins. Called for errors only, hence the loop."""
-    suffix = path.suffix.lower()
-    if suffix == ".parquet":
-        return f"row {row + 1}"
-    text = _decoded(path)
-    lines = _json_lines(text) if suffix == ".jsonl" else _records(text, DELIMITERS[suffix])
-    return f"line {next(line for number, (line, _) in enumerate(lines) if number == row)}"
-
-
-def _records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Rows below the header, with the line that each begins on; empty lines are none."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    next(reader, None)
-    begins = reader.line_num + 1
-    for row in reader:
-        if row:
-            yield begins, row
-        begins = reader.line_num + 1
+def _unit(path: Path) -> str:
+    return "row" if path.suffix.lower() == ".parquet" else "line"
 
 
 def _json_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -285,3 +322,8 @@ def _as_text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False)
+
+
+def _shown(value: str | None) -> str:
+    """A value for a message, cut where it is long."""
+    return repr(value) if value is None or len(value) <= 60 else f"{value[:60]!r}…"

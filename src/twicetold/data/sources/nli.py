@@ -10,6 +10,7 @@ labels of a metric they are used as if it were the same, as SimCSE does.
 """
 
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from twicetold.data.corpus import Corpus
-from twicetold.data.sources import counted, first_of_each, pair_corpus, read_quoted
+from twicetold.data.sources import first_of_each, pair_corpus
+from twicetold.data.sources.delimited import MAX_BAD_ROWS, read_quoted
 from twicetold.data.splits import by_component
 
 FILE = "nli_for_simcse.csv"
@@ -25,7 +27,13 @@ COLUMNS = ("sent0", "sent1", "hard_neg")  # premise, entailed, contradicting
 
 
 def read(
-    raw: Path, *, name: str, seed: int = 0, limit: int | None = None, splits: Sequence[float] = (0.8, 0.1, 0.1)
+    raw: Path,
+    *,
+    name: str,
+    seed: int = 0,
+    limit: int | None = None,
+    splits: Sequence[float] = (0.8, 0.1, 0.1),
+    max_bad_rows: float = MAX_BAD_ROWS,
 ) -> Corpus:
     """Read the pairs. Equal sentences are one text, and no text is on two sides of the split.
 
@@ -36,21 +44,19 @@ def read(
         limit: keep about so many pairs, of either label and every split; None for all.
         splits: of the pairs that go to train, val and test. Premises that share a sentence, their own or one that
             is compared with them, go together.
+        max_bad_rows: share of the rows that may be malformed. These are left out and counted.
 
     Raises:
         FileNotFoundError: if the file is not in `raw`.
-        ValueError: if it has another header or too few rows for the split.
+        ValueError: if it has another header, too many malformed rows or too few for the split.
     """
     rows = read_quoted(raw / FILE, COLUMNS, delimiter=",")
-    found = len(rows) + sum(rows.malformed.values())
-    premise, entailed, contradicting = (rows.column(column) for column in COLUMNS)
-    empty = [pc.equal(column, "") for column in (premise, entailed, contradicting)]
-    equal = [pc.equal(premise, entailed), pc.equal(premise, contradicting), pc.equal(entailed, contradicting)]
-    any_empty, any_equal = (np.logical_or.reduce([np.asarray(mask) for mask in masks]) for masks in (empty, equal))
-    malformed = counted(rows.malformed, "empty_sentence", int(any_empty.sum()))
-    malformed = counted(malformed, "equal_sentences", int((any_equal & ~any_empty).sum()))
-    sound = pa.array(~any_empty & ~any_equal)
-    sentences = pa.concat_arrays([c.filter(sound) for c in (premise, entailed, contradicting)]).dictionary_encode()
+    empty = [np.asarray(pc.equal(rows.table[column], "")) for column in COLUMNS]
+    rows = rows.without(np.logical_or.reduce(empty), "empty_sentence")
+    equal = [np.asarray(pc.equal(rows.table[one], rows.table[other])) for one, other in combinations(COLUMNS, 2)]
+    rows = rows.without(np.logical_or.reduce(equal), "equal_sentences")
+    counts = rows.account(FILE, max_bad_rows=max_bad_rows)
+    sentences = pa.concat_arrays([rows.column(column) for column in COLUMNS]).dictionary_encode()
     texts = np.asarray(sentences.indices).astype(np.int64).reshape(3, -1)
     left, right = np.tile(texts[0], 2), texts[1:].ravel()
     label = np.repeat(np.array([1, 0], np.float32), texts.shape[1])
@@ -70,8 +76,7 @@ def read(
         limit=limit,
         card={
             "split": "disjoint",
-            "rows": found,
-            "malformed": malformed,
+            **counts,
             "repeated_pairs": 2 * texts.shape[1] - len(left),
         },
     )

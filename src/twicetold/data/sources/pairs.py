@@ -1,5 +1,6 @@
 """Your own pairs: a CSV, TSV, JSONL or Parquet file with two columns of texts and one of labels or grades."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -38,7 +39,7 @@ def read(
         left: column with one text.
         right: column with the other.
         label: column that says whether they say the same: 1 or 0, true or false; or a grade.
-        graded: the labels are grades, any numbers, higher = more alike.
+        graded: the labels are grades, numbers up to a million, higher = more alike.
         positive_grade: from this grade on, two texts of train are duplicates; needed for graded pairs.
         split: `pairs` draws pairs, with the same share of duplicates everywhere, and leaves repetitions of a pair out;
             `disjoint` draws connected components of pairs, so no text is on two sides.
@@ -57,13 +58,18 @@ def read(
         raise ValueError(
             "graded pairs need data.source.positive_grade=<number>: from which grade on do two texts say the same?"
         )
-    if positive_grade is not None and not isinstance(positive_grade, int | float):
+    if positive_grade is not None and not (isinstance(positive_grade, int | float) and math.isfinite(positive_grade)):
         raise ValueError(f"data.source.positive_grade is a number; got {positive_grade!r}")
     columns = [left, right, label] + ([split_column] if split_column is not None else [])
     table = UserTable.read(Path(path), columns)
     texts = pa.concat_arrays([table.filled(left), table.filled(right)]).dictionary_encode()
     one, other = np.asarray(texts.indices).astype(np.int64).reshape(2, -1)
     labels = table.grades(label) if graded else table.labels(label)
+    if graded and positive_grade is not None and not float(labels.min()) < positive_grade <= float(labels.max()):
+        raise ValueError(
+            f"{path}, column {label!r}: the grades go from {labels.min():g} to {labels.max():g}, so positive_grade="
+            f"{positive_grade:g} does not divide them. Choose a grade above the lowest one and at most the highest one"
+        )
     repeated = {}
     if split_column is not None:
         side = table.sides(split_column)
@@ -89,7 +95,7 @@ def read(
         limit=limit,
         card={
             "split": "column" if split_column is not None else split,
-            "rows": len(labels),
+            **table.counts,
             **repeated,
             **({"positive_grade": positive_grade} if graded else {}),
         },

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from twicetold.data.corpus import Corpus, pair_keys
 from twicetold.data.fingerprints import FingerprintedPairs, fingerprints
-from twicetold.data.sources import Rows, first_of_each, one_piece, pair_corpus, read_quoted
+from twicetold.data.sources import first_of_each, pair_corpus
+from twicetold.data.sources.delimited import MAX_BAD_ROWS, Rows, one_piece, read_quoted
 from twicetold.data.splits import TEST, TRAIN, UNUSED, VAL, Side, balanced, by_component
 
 FILE = "quora_duplicate_questions.tsv"
@@ -54,6 +55,7 @@ def read(
     val_pairs: int = 10_000,
     test_pairs: int = 10_000,
     splits: Sequence[float] = (0.8, 0.1, 0.1),
+    max_bad_rows: float = MAX_BAD_ROWS,
 ) -> Corpus:
     """Read the pairs.
 
@@ -66,20 +68,21 @@ def read(
         val_pairs: size of the balanced val set (`pairs` only).
         test_pairs: size of the balanced test set (`pairs` only).
         splits: of the pairs that go to train, val and test (`disjoint` only).
+        max_bad_rows: share of the rows that may be malformed. These are left out and counted.
 
     Raises:
         FileNotFoundError: if a file is not in `raw`.
-        ValueError: if the file is malformed or has too few rows for the split, or an option is wrong.
+        ValueError: if the file has too many malformed rows or too few for the split, or an option is wrong.
     """
     if split not in ("pairs", "wang", "disjoint"):
         raise ValueError(f"quora is split by 'pairs', 'wang' or 'disjoint', got {split!r}")
     rows = _read_pairs(raw / FILE)
+    counts = rows.account(FILE, max_bad_rows=max_bad_rows)
     questions = _questions(rows)
     spellings = one_piece(_both(rows, "question1", "question2")).unique()
     card: dict[str, Any] = {
         "split": split,
-        "rows": len(rows) + sum(rows.malformed.values()),
-        "malformed": dict(rows.malformed),
+        **counts,
         "questions": len(questions.ids),
         "texts_with_several_qids": len(questions.ids) - len(questions.texts.unique()),
         "further_spellings_of_a_qid": len(spellings) - len(questions.texts.unique()),
@@ -117,13 +120,10 @@ def read(
 def _read_pairs(path: Path) -> Rows:
     rows = read_quoted(path, COLUMNS)
     no_id = pc.or_(pc.equal(rows.table["qid1"], ""), pc.equal(rows.table["qid2"], ""))
-    rows = rows.without(no_id.combine_chunks(), "missing_qid")
+    rows = rows.without(no_id, "missing_qid")
     empty = pc.or_(pc.equal(rows.table["question1"], ""), pc.equal(rows.table["question2"], ""))
-    rows = rows.without(empty.combine_chunks(), "empty_question")
-    rows = rows.without(pc.invert(pc.is_in(rows.column("is_duplicate"), pa.array(["0", "1"]))), "bad_label")
-    if not len(rows):
-        raise ValueError(f"{path.name} has no sound row; left out: {dict(rows.malformed)}. Expected {COLUMNS}")
-    return rows
+    rows = rows.without(empty, "empty_question")
+    return rows.without(pc.invert(pc.is_in(rows.column("is_duplicate"), pa.array(["0", "1"]))), "bad_label")
 
 
 def _questions(rows: Rows) -> _Questions:

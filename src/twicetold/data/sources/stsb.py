@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from twicetold.data.corpus import SPLITS, Corpus
-from twicetold.data.sources import Rows, pair_corpus, read_unquoted
+from twicetold.data.sources import pair_corpus
+from twicetold.data.sources.delimited import MAX_BAD_ROWS, Rows, read_unquoted
 
 FILES = {"train": "sts-train.csv", "val": "sts-dev.csv", "test": "sts-test.csv"}
 COLUMNS = ("genre", "file", "year", "index", "grade", "left", "right")
@@ -22,11 +23,19 @@ COPY_COLUMNS = ("split", "genre", "dataset", "year", "sid", "score", "sentence1"
 COPY_SPLITS = {"train": "train", "val": "dev", "test": "test"}
 HIGHEST = 5.0
 
-_Parts = tuple[dict[str, pa.Table], dict[str, dict[str, int]]]
-"""The sound rows of each split, and the counts of the others by file and reason."""
+_Parts = tuple[dict[str, pa.Table], dict[str, Rows]]
+"""The sound rows of each split, and those of each file."""
 
 
-def read(raw: Path, *, name: str, seed: int = 0, limit: int | None = None, positive_grade: float = 4.0) -> Corpus:
+def read(
+    raw: Path,
+    *,
+    name: str,
+    seed: int = 0,
+    limit: int | None = None,
+    positive_grade: float = 4.0,
+    max_bad_rows: float = MAX_BAD_ROWS,
+) -> Corpus:
     """Read the graded pairs. Equal sentences are one text, in whichever splits they occur.
 
     Args:
@@ -35,14 +44,17 @@ def read(raw: Path, *, name: str, seed: int = 0, limit: int | None = None, posit
         seed: of the cut to `limit`.
         limit: keep about so many pairs, of every rounded grade and split; None for all.
         positive_grade: from this grade on, two sentences of train are duplicates and join clusters.
+        max_bad_rows: share of each file's rows that may be malformed. These are left out and counted.
 
     Raises:
         FileNotFoundError: if a file is not in `raw`.
-        ValueError: if a file is empty or has another header, or the grade is off the scale.
+        ValueError: if a file is empty, has another header or too many malformed rows, or the grade is off the scale.
     """
     if not 0 < positive_grade <= HIGHEST:
         raise ValueError(f"positive_grade is a grade above 0 and at most {HIGHEST}, got {positive_grade}")
-    tables, malformed = _read_copy(raw / COPY) if _has_the_copy_alone(raw) else _read_official(raw)
+    tables, files = _read_copy(raw / COPY) if _has_the_copy_alone(raw) else _read_official(raw)
+    counts = {file: rows.account(file, max_bad_rows=max_bad_rows) for file, rows in files.items()}
+    lines = {file: found["malformed_lines"] for file, found in counts.items() if found["malformed"]}
     sizes = [len(tables[split]) for split in SPLITS]
     table = pa.concat_tables([tables[split] for split in SPLITS])
     sentences = pa.concat_arrays(table["left"].chunks + table["right"].chunks).dictionary_encode()
@@ -61,8 +73,9 @@ def read(raw: Path, *, name: str, seed: int = 0, limit: int | None = None, posit
         limit=limit,
         card={
             "split": "official",
-            "rows": sum(sizes) + sum(sum(counts.values()) for counts in malformed.values()),
-            "malformed": malformed,
+            "rows": sum(found["rows"] for found in counts.values()),
+            "malformed": {file: found["malformed"] for file, found in counts.items() if found["malformed"]},
+            **({"malformed_lines": lines} if lines else {}),
             "positive_grade": positive_grade,
         },
     )
@@ -74,8 +87,7 @@ def _has_the_copy_alone(raw: Path) -> bool:
 
 def _read_official(raw: Path) -> _Parts:
     parts = {split: _sound(read_unquoted(raw / FILES[split], COLUMNS, optional=2)) for split in SPLITS}
-    malformed = {FILES[split]: dict(rows.malformed) for split, rows in parts.items() if rows.malformed}
-    return {split: rows.table for split, rows in parts.items()}, malformed
+    return {split: rows.table for split, rows in parts.items()}, {FILES[split]: rows for split, rows in parts.items()}
 
 
 def _read_copy(path: Path) -> _Parts:
@@ -83,19 +95,19 @@ def _read_copy(path: Path) -> _Parts:
     header = tuple(values[0].as_py() for values in rows.table.columns) if len(rows) else ()
     if header != COPY_COLUMNS:
         raise ValueError(f"{path.name}: expected the tab-separated header {list(COPY_COLUMNS)}, got {list(header)}")
-    rows = replace(rows, table=rows.table.slice(1))
+    rows = replace(rows, table=rows.table.slice(1), lines=rows.lines[1:])
     known = pc.is_in(rows.table["split"], pa.array(list(COPY_SPLITS.values())))
-    rows = rows.without(pc.invert(known).combine_chunks(), "unknown_split")
+    rows = rows.without(pc.invert(known), "unknown_split")
     rows = _sound(replace(rows, table=rows.table.rename_columns(["split", *COLUMNS])))
     tables = {
         split: rows.table.filter(pc.equal(rows.table["split"], name)).select(COLUMNS)
         for split, name in COPY_SPLITS.items()
     }
-    return tables, {path.name: dict(rows.malformed)} if rows.malformed else {}
+    return tables, {path.name: rows}
 
 
 def _sound(rows: Rows) -> Rows:
     graded = pc.match_substring_regex(rows.table["grade"], r"^([0-4](\.[0-9]+)?|5(\.0+)?)$")
-    rows = rows.without(pc.invert(graded).combine_chunks(), "bad_grade")
+    rows = rows.without(pc.invert(graded), "bad_grade")
     empty = pc.or_(pc.equal(rows.table["left"], ""), pc.equal(rows.table["right"], ""))
-    return rows.without(empty.combine_chunks(), "empty_sentence")
+    return rows.without(empty, "empty_sentence")

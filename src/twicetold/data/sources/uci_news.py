@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from twicetold.data.corpus import Corpus
-from twicetold.data.sources import document_corpus, encode, read_unquoted
+from twicetold.data.sources import document_corpus, encode
+from twicetold.data.sources.delimited import MAX_BAD_ROWS, read_unquoted
 from twicetold.data.splits import by_group, by_order
 
 FILE = "newsCorpora.csv"
@@ -36,6 +37,7 @@ def read(
     train: int | float = 5000,
     val: float = 0.1,
     test: int | float = 5348,
+    max_bad_rows: float = MAX_BAD_ROWS,
 ) -> Corpus:
     """Read the headlines.
 
@@ -49,15 +51,15 @@ def read(
         train: earliest headlines, a number or a share (`time` only); val is the last part of these.
         val: share of `train` that is held out (`time` only).
         test: headlines that follow, a number or a share (`time` only).
+        max_bad_rows: share of the rows that may be malformed. These are left out and counted.
 
     Raises:
         FileNotFoundError: if the file is not in `raw`.
-        ValueError: if it holds too few rows for the split, or an option is wrong.
+        ValueError: if it holds too few rows for the split or too many malformed ones, or an option is wrong.
     """
     if split not in ("story", "time"):
         raise ValueError(f"uci_news is split by 'story' or by 'time', got {split!r}")
     rows = read_unquoted(raw / FILE, COLUMNS)
-    found = len(rows) + sum(rows.malformed.values())
     numbered = pc.match_substring_regex(rows.column("id"), r"^[0-9]{1,18}$")
     rows = rows.without(pc.invert(numbered), "bad_id")
     rows = rows.without(pc.equal(rows.column("title"), ""), "empty_title")
@@ -67,8 +69,7 @@ def read(
     repeated = np.ones(len(rows), bool)
     repeated[np.unique(number, return_index=True)[1]] = False
     rows, number = rows.without(repeated, "repeated_id"), number[~repeated]
-    if not len(rows):
-        raise ValueError(f"{FILE} has no sound row: of {found}, {dict(rows.malformed)}. Expected the fields {COLUMNS}")
+    counts = rows.account(FILE, max_bad_rows=max_bad_rows)
     story, _ = encode(rows.column("story"))
     if split == "story":
         side = by_group(story, splits=splits, seed=seed)
@@ -92,7 +93,7 @@ def read(
         time=number,
         seed=seed,
         limit=limit,
-        card={"split": split, "rows": found, "malformed": dict(rows.malformed)},
+        card={"split": split, **counts},
     )
 
 

@@ -66,7 +66,11 @@ def test_a_column_may_say_the_split(tmp_path):
         ("yes", {}, r"line 4, column 'same': expected 0, 1, true or false; got 'yes'"),
         ("0.5", {}, r"line 4, column 'same': expected 0, 1, true or false; got '0.5'"),
         ("", {}, r"line 4, column 'same': expected 0, 1, true or false, not an empty one; got ''"),
-        ("nan", {"graded": True, "positive_grade": 1}, r"line 4, column 'same': expected a number; got 'nan'"),
+        (
+            "nan",
+            {"graded": True, "positive_grade": 1},
+            r"line 4, column 'same': expected a number from -1,000,000 to 1,000,000; got 'nan'",
+        ),
     ],
 )
 def test_a_wrong_label_is_named_by_its_line(tmp_path, label, options, message):

@@ -60,7 +60,7 @@ def test_not_available_is_a_question_and_quoted_fields_are_read(tmp_path):
     assert sum(len(p) for p in corpus.pairs.values()) == 30
 
 
-def test_malformed_rows_are_counted_by_reason_in_lines(tmp_path):
+def test_malformed_rows_are_counted_by_reason_with_their_lines(tmp_path):
     bad = (
         "90\t1\t2\tonly five\tfields\n"
         "91\t1\t2\t\tempty\t1\n"
@@ -68,29 +68,48 @@ def test_malformed_rows_are_counted_by_reason_in_lines(tmp_path):
         "93\t\t2\tx\ty\t1\n"
         '94\t1\t2\t"never closed\ty\t0\n95\t3\t4\tlost\tlost too"\ty\t0\n'
     )
-    corpus = quora.read(write(tmp_path, pairs(30), bad), name="x", val_pairs=4, test_pairs=4)
+    raw = write(tmp_path, pairs(30), bad)
+    corpus = quora.read(raw, name="x", val_pairs=4, test_pairs=4, max_bad_rows=0.2)
     assert corpus.card["malformed"] == {
-        "wrong_column_count": 1,
-        "unclosed_quote": 2,
+        "wrong_column_count": 2,
+        "unclosed_quote": 1,
         "missing_qid": 1,
         "empty_question": 1,
         "bad_label": 1,
+    }
+    assert corpus.card["malformed_lines"] == {
+        "wrong_column_count": [32, 37],
+        "unclosed_quote": [36],
+        "missing_qid": [35],
+        "empty_question": [33],
+        "bad_label": [34],
     }
     assert corpus.card["rows"] == 36
     assert sum(len(p) for p in corpus.pairs.values()) == 30
 
 
-def test_an_unclosed_quote_up_to_the_end_of_the_file_is_counted_not_lost(tmp_path):
-    bad = '94\t1\t2\t"never closed\ty\t0\n95\t3\t4\tlost\tlost too\t0\n'
-    corpus = quora.read(write(tmp_path, pairs(30), bad), name="x", val_pairs=4, test_pairs=4)
-    assert sum(corpus.card["malformed"].values()) == 2
+def test_a_quote_that_is_never_closed_costs_its_own_line_and_no_other(tmp_path):
+    bad = '94\t101\t102\t"never closed\ty\t0\n95\t103\t104\tkept\tkept too\t0\n'
+    corpus = quora.read(write(tmp_path, pairs(30), bad), name="x", val_pairs=4, test_pairs=4, max_bad_rows=0.04)
+    assert corpus.card["malformed_lines"] == {"unclosed_quote": [32]}
+    assert "kept too" in corpus.texts.to_pylist()
+
+
+def test_more_malformed_rows_than_allowed_are_an_error_that_names_their_lines(tmp_path):
+    write(tmp_path, pairs(30), "too\tfew\n")
+    with pytest.raises(
+        ValueError, match=r"quora_duplicate_questions.tsv has more malformed rows than 1.0%: 1 of 31"
+    ) as e:
+        quora.read(tmp_path, name="x", val_pairs=4, test_pairs=4)
+    assert "wrong_column_count 1 (line 32)" in str(e.value)
+    assert "+data.source.max_bad_rows=<share>" in str(e.value)
 
 
 def test_bytes_that_are_no_utf8_cost_their_row_only(tmp_path):
     write(tmp_path, pairs(30))
     with (tmp_path / quora.FILE).open("ab") as out:
         out.write(b"99\t1\t2\tZ\xfcrich\ty\t1\n")
-    corpus = quora.read(tmp_path, name="x", val_pairs=4, test_pairs=4)
+    corpus = quora.read(tmp_path, name="x", val_pairs=4, test_pairs=4, max_bad_rows=0.04)
     assert corpus.card["malformed"] == {"not_utf8": 1}
 
 

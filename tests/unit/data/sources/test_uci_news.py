@@ -62,7 +62,7 @@ def test_malformed_rows_are_counted_by_reason_and_no_other_is_lost(tmp_path):
         line(1, "again"),
         line(34, "Z\xfcrich").encode("latin-1"),
     ]
-    corpus = uci_news.read(write(tmp_path, good + bad), name="x")
+    corpus = uci_news.read(write(tmp_path, good + bad), name="x", max_bad_rows=0.3)
     assert corpus.card["malformed"] == {
         "not_utf8": 1,
         "wrong_column_count": 2,
@@ -72,6 +72,7 @@ def test_malformed_rows_are_counted_by_reason_and_no_other_is_lost(tmp_path):
         "empty_story": 1,
         "repeated_id": 1,
     }
+    assert corpus.card["malformed_lines"]["wrong_column_count"] == [21, 22]
     assert corpus.card["rows"] == 28
     assert len(corpus) == 20
 
