@@ -1,12 +1,13 @@
 """Fetch the raw files of a dataset: `download.py data=quora`; `TWICETOLD_MIRROR` is tried first."""
 
+from twicetold.command_line import help_for
+
 import os
 from pathlib import Path
 
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
-from twicetold.command_line import help_for
 from twicetold.data.download import RemoteFile, fetch
 from twicetold.errors import readable_errors
 

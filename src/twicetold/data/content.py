@@ -17,6 +17,7 @@ class Content:
 
     Args:
         first_line: regular expression that matches from the beginning of the first line.
+        size: the least and the greatest number of bytes.
         lines: the least and the greatest number of lines.
         columns: the least and the greatest number of fields of a line. One line in a hundred may have another number:
             a reader leaves such lines out and counts them.
@@ -27,12 +28,13 @@ class Content:
     """
 
     first_line: str | None = None
+    size: Sequence[int] | None = None
     lines: Sequence[int] | None = None
     columns: Sequence[int] | None = None
     separator: str = "\t"
 
     def __post_init__(self) -> None:
-        for name, values in (("lines", self.lines), ("columns", self.columns)):
+        for name, values in (("size", self.size), ("lines", self.lines), ("columns", self.columns)):
             if values is not None and not (len(values) == 2 and 0 <= values[0] <= values[1]):
                 raise ValueError(f"{name} is a range of two numbers, the lower one first, got {values}")
         try:
@@ -46,6 +48,9 @@ class Content:
             first = stream.readline(CHUNK).decode("utf-8-sig", errors="replace").rstrip("\r\n")
         if self.first_line is not None and not re.match(self.first_line, first):
             return f"wrong first line: expected {self.first_line!r}, got {first[:100]!r}"
+        size = path.stat().st_size
+        if self.size is not None and not self.size[0] <= size <= self.size[1]:
+            return f"wrong size: expected {self.size[0]} to {self.size[1]} bytes, got {size}"
         lines, odd = self._count(path)
         if self.lines is not None and not self.lines[0] <= lines <= self.lines[1]:
             return f"wrong number of lines: expected {self.lines[0]} to {self.lines[1]}, got {lines}"

@@ -213,7 +213,8 @@ def _from_mirror(file: RemoteFile, places: _Places, tried: list[str]) -> _Found 
         try:
             expected = _listed(text_at(f"{base}/{CHECKSUMS}", patience), where)
             if not (expected and path.is_file() and measure(path)[1] == expected):
-                download(f"{base}/{urllib.parse.quote(where)}", path, file.max_bytes, patience)
+                address = f"{base}/{urllib.parse.quote(where)}"
+                download(address, path, file.max_bytes, patience, checked=expected is not None)
         except AddressError as error:
             tried.append(f"mirror {base}/{where}: {error}")
             log.warning("the mirror did not give %s: %s", where, error)
@@ -246,13 +247,17 @@ def _from_store(file: RemoteFile, store: Path) -> _Found | None:
     record = beside(path, "origin.json")
     if not record.is_file():
         return _Found(file, path, "store")
-    about = json.loads(record.read_text(encoding="utf-8"))
-    if measure(path)[1] != about["sha256"]:
+    try:
+        about = json.loads(record.read_text(encoding="utf-8"))
+        origin, sha256 = str(about["origin"]), about["sha256"]
+    except (ValueError, TypeError, LookupError):
+        origin, sha256 = f"an address that {record.name} beside it should name", None
+    if measure(path)[1] != sha256:
         raise DownloadError(
-            f"{path} is no longer what was downloaded from {about['origin']}. Delete it to download it again, or "
+            f"{path} is no longer what was downloaded from {origin}. Delete it to download it again, or "
             f"delete {record.name} beside it to use the file as it is"
         )
-    return _Found(file, path, about["origin"])
+    return _Found(file, path, origin)
 
 
 def _from_public(file: RemoteFile, places: _Places, tried: list[str], *, others_follow: bool) -> _Found | None:
@@ -283,7 +288,9 @@ def _download(url: str, target: Path, file: RemoteFile, places: _Places, *, last
     if url in places.failed:
         raise AddressError(places.failed[url])
     try:
-        download(url, target, file.max_bytes, places.patience, last=last)
+        # What is packed has a checksum of its own.
+        checked = file.size is not None or file.sha256 is not None or file.member is not None
+        download(url, target, file.max_bytes, places.patience, last=last, checked=checked)
     except AddressError as error:
         places.failed[url] = str(error)
         raise

@@ -4,11 +4,12 @@ import json
 import logging
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPException, HTTPMessage
+from http.client import HTTPException, HTTPMessage, HTTPResponse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 CHUNK = 1 << 18
+MOST_TEXT = 1 << 24
+OVERLAP = 1 << 12  # bytes that a resumed download asks for again, to compare them with those it has
+LEAST_PROGRESS = 1 << 16  # bytes that a try must bring so as not to count as failed
 AGAIN_LATER = {408, 425, 429, 500, 502, 503, 504}
 
 log = logging.getLogger(__name__)
@@ -28,14 +32,18 @@ class Patience:
     """Retries and timeouts of a download.
 
     Args:
-        attempts: tries in a row that bring nothing new before giving up.
+        attempts: tries in a row that bring nearly nothing new before giving up.
         first_wait: seconds before the second try; doubles with each further one.
         timeout: seconds without a byte after which a connection counts as cut.
+        slowest: bytes per second; an address that brings fewer, on average over `window`, is given up.
+        window: seconds.
     """
 
     attempts: int = 4
     first_wait: float = 1.0
     timeout: float = 30.0
+    slowest: float = 10_000.0
+    window: float = 60.0
 
 
 PATIENCE = Patience()
@@ -56,7 +64,9 @@ class AddressError(Exception):
         self.silent = silent
 
 
-def download(url: str, target: Path, max_bytes: int, patience: Patience, *, last: bool = True) -> None:
+def download(
+    url: str, target: Path, max_bytes: int, patience: Patience, *, last: bool = True, checked: bool = False
+) -> None:
     """Download to `target` through `<target>.part`, which survives a cut connection and a killed process.
 
     Args:
@@ -65,6 +75,7 @@ def download(url: str, target: Path, max_bytes: int, patience: Patience, *, last
         max_bytes: refuse anything longer.
         patience: with the connection.
         last: whether this is the last address. A server that does not respond is tried only once if there are others.
+        checked: whether the caller will notice a faulty file. If not, the server has to say how long it is.
 
     Raises:
         AddressError: if the file could not be downloaded.
@@ -75,11 +86,11 @@ def download(url: str, target: Path, max_bytes: int, patience: Patience, *, last
     with _progress(target.name) as advance:
         while True:
             try:
-                _download_rest(url, part, max_bytes, patience, advance)
+                _download_rest(url, part, max_bytes, patience, advance, checked=checked)
                 break
             except AddressError as error:
                 here = part.stat().st_size if part.is_file() else 0
-                failures = 0 if here > longest else failures + 1
+                failures = 0 if here >= longest + LEAST_PROGRESS else failures + 1
                 longest = max(longest, here)
                 if not error.again or failures >= patience.attempts or (error.silent and not last):
                     raise
@@ -90,62 +101,120 @@ def download(url: str, target: Path, max_bytes: int, patience: Patience, *, last
     beside(part, "json").unlink(missing_ok=True)
 
 
-def _download_rest(url: str, part: Path, max_bytes: int, patience: Patience, advance: "_Advance") -> None:
+def _download_rest(
+    url: str, part: Path, max_bytes: int, patience: Patience, advance: "_Advance", *, checked: bool
+) -> None:
     notes = beside(part, "json")
     before = _notes_of(notes, url) if part.is_file() else None
-    start = part.stat().st_size if before else 0
-    headers = {"User-Agent": "twicetold", "Accept-Encoding": "identity"}
-    if before and start:
-        headers["Range"] = f"bytes={start}-"
-        if before["validator"]:
-            headers["If-Range"] = before["validator"]
+    start = part.stat().st_size - OVERLAP if before else 0
+    headers = {"Accept-Encoding": "identity"}
+    if before and 0 < start < before["total"]:
+        headers |= {"Range": f"bytes={start}-", "If-Range": before["validator"]}
     answered = False
     try:
-        request = urllib.request.Request(url, headers=headers)  # http(s) only: see RemoteFile
-        with urllib.request.urlopen(request, timeout=patience.timeout) as answer:
+        with _open(url, headers, patience) as answer:
             answered = True
             total, validator = _total(answer.headers, answer.status), _validator(answer.headers)
             resumed = answer.status == 206
             if resumed and not (
                 before
+                and "Range" in headers
                 and total == before["total"]
                 and answer.headers.get("Content-Range", "").startswith(f"bytes {start}-")
             ):
-                part.unlink()
-                raise AddressError("the file changed since the download began", again=True)
+                raise _changed(part)
             if total is not None and total > max_bytes:
                 raise AddressError(f"{total} bytes are announced, more than the {max_bytes} allowed")
+            if not checked:
+                _require_a_length(answer)
             write_text(notes, json.dumps({"url": url, "total": total, "validator": validator}) + "\n")
             length = start if resumed else 0
             advance(length, total)
-            with part.open("ab" if resumed else "wb") as out:
-                while chunk := answer.read1(CHUNK):
+            with part.open("r+b" if resumed else "wb") as out:
+                out.seek(length)
+                here = out.read() if resumed else b""  # what is asked for again
+                for chunk in _chunks(answer, patience):
                     length += len(chunk)
                     if length > max_bytes:
                         raise AddressError(f"longer than the {max_bytes} bytes allowed")
-                    out.write(chunk)
+                    again, here = here[: len(chunk)], here[len(chunk) :]
+                    if chunk[: len(again)] != again:
+                        raise _changed(part)
+                    out.write(chunk[len(again) :])
                     advance(length, total)
     except urllib.error.HTTPError as error:
-        if error.code == 416:  # nothing after `start`: the part is whole already, or of another file
-            if before and start == before["total"]:
-                return
-            part.unlink(missing_ok=True)
-            raise AddressError("the server refused to resume", again=True) from error
+        if error.code == 416:
+            raise _changed(part) from error
         raise AddressError(f"HTTP {error.code} {error.reason}", again=error.code in AGAIN_LATER) from error
-    except (OSError, HTTPException) as error:
+    except (OSError, HTTPException, ValueError) as error:
         reason = getattr(error, "reason", None) or error
         raise AddressError(str(reason) or type(error).__name__, again=True, silent=not answered) from error
     if total is not None and length != total:
         raise AddressError(f"the connection was cut after {length} of {total} bytes", again=True)
+    if not length:
+        raise AddressError("the file is empty")
+
+
+def _open(url: str, headers: dict[str, str], patience: Patience) -> HTTPResponse:
+    request = urllib.request.Request(url, headers={"User-Agent": "twicetold", **headers})  # http(s): see RemoteFile
+    answer: HTTPResponse = urllib.request.urlopen(request, timeout=patience.timeout)
+    fault = None
+    if not is_address(answer.url):
+        fault = f"was redirected to {answer.url}, which is no http(s) address"
+    elif answer.status not in (200, 206):
+        fault = f"HTTP {answer.status} {answer.reason}"
+    elif answer.headers.get_content_type() == "text/html":
+        fault = "a web page came instead of the file"
+    elif answer.headers.get("Content-Encoding", "identity") != "identity" and not _is_packed(url):
+        fault = f"the file came as {answer.headers['Content-Encoding']}, which was not asked for"
+    if fault:
+        answer.close()
+        raise AddressError(fault)
+    return answer
+
+
+def _chunks(answer: HTTPResponse, patience: Patience) -> Iterator[bytes]:
+    """The body, no more of it than was announced.
+
+    Raises:
+        AddressError: if it comes too slowly.
+    """
+    left = answer.length
+    since, count = time.monotonic(), 0
+    while chunk := answer.read1(CHUNK if left is None else min(CHUNK, left)):
+        left = None if left is None else left - len(chunk)
+        yield chunk
+        count += len(chunk)
+        seconds = time.monotonic() - since
+        if seconds > patience.window:
+            if count < patience.slowest * seconds:
+                raise AddressError(f"too slow: {count} bytes in {seconds:.0f} s")
+            since, count = time.monotonic(), 0
+
+
+def _is_packed(url: str) -> bool:
+    """Whether the file itself is a .gz: some servers take that for an encoding of another file."""
+    return urllib.parse.urlsplit(url).path.endswith((".gz", ".tgz"))
+
+
+def _require_a_length(answer: HTTPResponse) -> None:
+    if answer.length is None and not answer.chunked:
+        raise AddressError("the server does not say how long the file is, so that a cut would not be noticed")
+
+
+def _changed(part: Path) -> AddressError:
+    part.unlink(missing_ok=True)
+    return AddressError("the file changed since the download began, or the server cannot resume", again=True)
 
 
 def _notes_of(notes: Path, url: str) -> dict[str, Any] | None:
     """Notes on a partial download; None unless they are of the same address and can be validated."""
     try:
         about: dict[str, Any] = json.loads(notes.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        sound = about["url"] == url and about["total"] > 0 and isinstance(about["validator"], str)
+    except (OSError, ValueError, TypeError, LookupError):
         return None
-    return about if about.get("url") == url and about.get("total") is not None else None
+    return about if sound else None
 
 
 def _total(headers: HTTPMessage, status: int) -> int | None:
@@ -157,22 +226,30 @@ def _total(headers: HTTPMessage, status: int) -> int | None:
 def _validator(headers: HTTPMessage) -> str | None:
     """What If-Range may hold: a strong ETag, else the date of the last change (RFC 9110, section 13.1.5)."""
     etag: str | None = headers.get("ETag")
-    return etag if etag and not etag.startswith("W/") else headers.get("Last-Modified")
+    validator = etag if etag and not etag.startswith("W/") else headers.get("Last-Modified")
+    return validator if validator and validator.isprintable() else None
 
 
 def text_at(url: str, patience: Patience) -> str:
     """A small text file of the mirror; empty when the mirror has none."""
+    data = b""
     try:
-        request = urllib.request.Request(url, headers={"User-Agent": "twicetold"})
-        with urllib.request.urlopen(request, timeout=patience.timeout) as answer:
-            text: str = answer.read(1 << 24).decode("utf-8", errors="replace")
-            return text
+        with _open(url, {}, patience) as answer:
+            _require_a_length(answer)
+            total = answer.length
+            for chunk in _chunks(answer, patience):
+                data += chunk
+                if len(data) > MOST_TEXT:
+                    raise AddressError(f"longer than the {MOST_TEXT} bytes allowed")
     except urllib.error.HTTPError as error:
         if error.code in (403, 404, 410):
             return ""
         raise AddressError(f"HTTP {error.code} {error.reason}") from error
-    except (OSError, HTTPException) as error:
+    except (OSError, HTTPException, ValueError) as error:
         raise AddressError(str(getattr(error, "reason", None) or error)) from error
+    if total is not None and len(data) != total:
+        raise AddressError(f"the connection was cut after {len(data)} of {total} bytes")
+    return data.decode("utf-8", errors="replace")
 
 
 def is_address(where: str) -> bool:

@@ -27,6 +27,7 @@ def test_a_file_as_expected_has_no_fault(file, content):
     ("content", "message"),
     [
         (Content(first_line="text"), r"wrong first line: expected 'text', got 'id\ttext'"),
+        (Content(size=(1, 100)), "wrong size: expected 1 to 100 bytes, got 1104"),
         (Content(lines=(202, 300)), "wrong number of lines: expected 202 to 300, got 201"),
         (Content(lines=(0, 200)), "wrong number of lines: expected 0 to 200, got 201"),
         (Content(columns=(3, 4)), "wrong number of columns: expected 3 to 4 in each line, not so in 201 of 201 lines"),
