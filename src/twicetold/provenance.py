@@ -26,8 +26,16 @@ def pretrained_on(config: Mapping[str, Any]) -> list[str]:
 
 
 def pretrained_on_of(model: Path) -> list[str]:
-    """Pretraining data of a saved model; for an ensemble, of all its members."""
-    found: list[str] = json.loads((model / layout.RECIPE).read_text(encoding="utf-8"))["pretrained_on"]
+    """Pretraining data of a saved model; for an ensemble, of all its members.
+
+    Raises:
+        ValueError: if its recipe does not say so.
+    """
+    found = json.loads((model / layout.RECIPE).read_text(encoding="utf-8")).get("pretrained_on")
+    if not isinstance(found, list) or not all(isinstance(source, str) for source in found):
+        raise ValueError(
+            f"expected 'pretrained_on' in {model / layout.RECIPE} to be a list of texts, got {found!r:.80}"
+        )
     return found
 
 

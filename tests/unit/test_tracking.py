@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from twicetold.tracking import Settings, reopen, report_to_sweep, start, sweep_parent
+from twicetold.tracking import Settings, reopen, report_to_sweep, repository, start, sweep_parent
 from twicetold.tracking.run import flatten
 from twicetold.tracking.store import address, open_store
 
@@ -476,25 +476,40 @@ def git(folder, *arguments):
     return subprocess.check_output(["git", *identity, *arguments], cwd=folder, text=True).strip()
 
 
-def test_the_commit_is_a_tag_and_uncommitted_changes_are_marked(settings):
-    git(settings.root, "init", "-q")
-    (settings.root / "code.py").write_text("1")
-    git(settings.root, "add", "code.py")
-    git(settings.root, "commit", "-q", "-m", "first")
-    commit = git(settings.root, "rev-parse", "HEAD")
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A repository with one commit, which stands for the one that this code is in."""
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    (folder / "code.py").write_text("1")
+    git(folder, "add", "code.py")
+    git(folder, "commit", "-q", "-m", "first")
+    monkeypatch.setattr(repository, "REPOSITORY", folder)
+    return folder
+
+
+def test_the_commit_is_a_tag_and_uncommitted_changes_are_marked(settings, checkout):
+    commit = git(checkout, "rev-parse", "HEAD")
     with begin(settings) as clean:
         pass
-    (settings.root / "code.py").write_text("2")
+    (checkout / "code.py").write_text("2")
     with begin(settings) as dirty:
         pass
     assert stored(settings, clean.id).data.tags["git"] == commit
     assert stored(settings, dirty.id).data.tags["git"] == f"{commit}+dirty"
 
 
-@pytest.mark.parametrize("path", [os.environ["PATH"], ""])
-def test_without_a_repository_or_without_git_there_is_no_commit_and_no_error(settings, monkeypatch, path):
-    monkeypatch.setenv("PATH", path)
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(settings.root.parent))
+def test_without_git_there_is_no_commit_and_no_error(settings, checkout, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with begin(settings) as run:
+        pass
+    assert "git" not in stored(settings, run.id).data.tags
+
+
+def test_without_a_repository_git_is_not_asked_about_the_folders_above(settings, checkout, monkeypatch):
+    (checkout / "installed").mkdir()
+    monkeypatch.setattr(repository, "REPOSITORY", checkout / "installed")
     with begin(settings) as run:
         pass
     assert "git" not in stored(settings, run.id).data.tags

@@ -76,9 +76,10 @@ def facts(card: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _malformed(reasons: Mapping[str, Any]) -> str:
-    """Number of malformed rows and the reasons, from reason -> count or split -> reason -> count."""
+    """Number of malformed rows and the reasons, from reason -> count or file -> reason -> count."""
     counts: Counter[str] = Counter()
-    for part in reasons.values() if _is_per_split(reasons) else [reasons]:
+    by_file = any(isinstance(part, Mapping) for part in reasons.values())
+    for part in reasons.values() if by_file else [reasons]:
         counts.update(part)
     total = counts.total()
     why = ", ".join(f"{reason.replace('_', ' ')} {count:,}" for reason, count in counts.items() if count)

@@ -8,13 +8,13 @@ Only this package imports MLflow, and only when something is tracked.
 """
 
 import getpass
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from twicetold.tracking.repository import ask_git
 from twicetold.tracking.run import MAX_TAG, Run, shorten
 from twicetold.tracking.store import Settings, Store, open_store, warn_untracked
 from twicetold.tracking.sweep import report_to_sweep, sweep_parent
@@ -92,7 +92,7 @@ def _create(
 ) -> Run:
     if not settings.enabled:
         return Run(None, None, name=name)
-    every = {"origin": settings.origin, **_provenance(settings.root), **tags}
+    every = {"origin": settings.origin, **_provenance(), **tags}
     if parent is not None:
         every[PARENT] = parent
     every = {key: shorten(str(value), MAX_TAG) for key, value in every.items()}
@@ -153,22 +153,13 @@ def _runs_of(settings: Settings, experiment: str, fingerprint: str) -> tuple[Sto
     return store, list(found)
 
 
-def _provenance(root: Path) -> dict[str, str]:
+def _provenance() -> dict[str, str]:
     """Tags for the commit, and for the source and user that MLflow's pages show."""
     tags = {"mlflow.source.type": "LOCAL", "mlflow.source.name": Path(sys.argv[0]).name}
     with suppress(OSError, KeyError):  # a container without a user entry
         tags["mlflow.user"] = getpass.getuser()
-    commit = _git(root, "rev-parse", "HEAD")
+    commit = ask_git("rev-parse", "HEAD")
     if commit:
-        changed = _git(root, "status", "--porcelain", "--untracked-files=no")
+        changed = ask_git("status", "--porcelain", "--untracked-files=no")
         tags |= {"git": commit + ("+dirty" if changed else ""), "mlflow.source.git.commit": commit}
     return tags
-
-
-def _git(root: Path, *arguments: str) -> str:
-    """The output of a git command; empty without git, repository or commit."""
-    try:
-        done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, timeout=10, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.strip()

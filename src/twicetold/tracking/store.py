@@ -87,23 +87,34 @@ def open_store(settings: Settings, experiment: str) -> Store:
         Exception: whatever MLflow raises when the store is broken or unreachable; callers catch it with
             `warn_untracked`.
     """
-    for name, value in _ENVIRONMENT.items():
-        os.environ.setdefault(name, value)
-    from mlflow import MlflowClient
-
-    for name in ("mlflow.store.db.utils", "alembic", "mlflow.pyfunc"):  # migrations and model saving are chatty
-        logging.getLogger(name).setLevel(logging.WARNING)
     uri = address(settings)
+    prepare()
     location = None
     if uri.startswith(SQLITE):
         file = Path(uri.removeprefix(SQLITE)).resolve()
         _make_database(file)
         location = (file.parent / "artifacts" / experiment).as_uri()
-    client = MlflowClient(tracking_uri=uri, registry_uri=uri)
+    client = connect(uri)
     found = client.get_experiment_by_name(experiment)
     if found is None:
         return Store(client, _create_experiment(client, experiment, location))
     return Store(client, found.experiment_id)
+
+
+def connect(uri: str) -> Any:
+    """An `mlflow.MlflowClient` of the store at an address."""
+    prepare()
+    from mlflow import MlflowClient
+
+    return MlflowClient(tracking_uri=uri, registry_uri=uri)
+
+
+def prepare() -> None:
+    """Settings that MLflow reads when it is imported, and less of its talk."""
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    for name in ("mlflow.store.db.utils", "alembic", "mlflow.pyfunc"):  # migrations and model saving are chatty
+        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def _make_database(file: Path) -> None:

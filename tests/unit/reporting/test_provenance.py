@@ -55,3 +55,9 @@ def test_an_unknown_finding_is_shown_by_name_and_a_missing_one_as_not_defined():
 
 def test_without_an_audit_nothing_is_claimed():
     assert audit_in_words({}) == []
+
+
+def test_malformed_rows_of_several_files_are_added_up():
+    card = {"malformed": {"a.csv": {"bad_grade": 2}, "b.csv": {"bad_grade": 1, "not_utf8": 1}}}
+
+    assert facts(card) == [("Malformed rows left out", "4 (bad grade 3, not utf8 1)")]
