@@ -8,7 +8,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from twicetold.data.corpus import Corpus
-from twicetold.data.freshness import corpus_is_current, triplets_are_current
+from twicetold.data.freshness import corpus_is_current, is_made_with, triplets_are_current
 
 OF_DATA = ("data.", "data@", "paths.", "profile=")
 """Prefixes of the overrides that are passed on to the data stages."""
@@ -34,3 +34,18 @@ def prepare_data(cfg: DictConfig) -> None:
         command = [sys.executable, str(Path(__file__).with_name(f"{stage}.py")), f"data={choice}", *further]
         if subprocess.run(command, check=False).returncode:
             raise ValueError(f"{stage} of {choice} failed, see above")
+
+
+def check_data(cfg: DictConfig, corpus: Corpus, triplets: Path) -> None:
+    """Check that what was loaded is what the config asks for: another command may have prepared other data meanwhile.
+
+    Raises:
+        ValueError: if it is not.
+    """
+    data = OmegaConf.to_container(cfg.data, resolve=True)
+    if not (is_made_with(corpus.card, data) and triplets_are_current(triplets, corpus, label=cfg.data.label)):
+        raise ValueError(
+            f"the data of {corpus.name} in {cfg.paths.processed} and {cfg.paths.triplets} are of other settings than "
+            "this command's: another command has prepared them since. Run this command again when that one has ended, "
+            "or give each its own folders: paths.processed=... paths.triplets=..."
+        )

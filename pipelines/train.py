@@ -1,5 +1,7 @@
 """Train one family on one dataset: `train.py data=quora model=dae`, or `-m` for a sweep; returns val/<primary>."""
 
+from twicetold.command_line import help_for
+
 import os
 import shutil
 from pathlib import Path
@@ -9,14 +11,13 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from by_hand import prepare_data
+from by_hand import check_data, prepare_data
 from recipe import parts_of, tracking_of
 from twicetold import layout, tracking
-from twicetold.command_line import help_for
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
 from twicetold.features.hashing_card import by_view, in_words
-from twicetold.files import write_json
+from twicetold.files import only_process, unchanged, write_json
 from twicetold.identity import Identity
 from twicetold.provenance import pretrained_on
 from twicetold.training.cell import Trained, train_cell
@@ -31,26 +32,36 @@ def main(cfg: DictConfig) -> float:
 
 
 def train(cfg: DictConfig, out: Path) -> float:
-    if cfg.origin != "dvc":
+    by_hand = cfg.origin != "dvc"
+    if by_hand:
         prepare_data(cfg)
     processed, triplets = (Path(root, cfg.data.name) for root in (cfg.paths.processed, cfg.paths.triplets))
-    corpus, config = Corpus.load(processed), OmegaConf.to_container(cfg, resolve=True)
-    who = Identity.of(config, processed, triplets)
+    parts, config = parts_of(cfg), OmegaConf.to_container(cfg, resolve=True)
+    with unchanged(processed, triplets, missing_ok=True):
+        corpus = Corpus.load(processed)
+        if by_hand:
+            check_data(cfg, corpus, triplets)
+        who = Identity.of(config, processed, triplets)
+        examples = None if parts.examples is None else parts.examples.index(corpus, triplets)
     checkpoints = Path(cfg.paths.checkpoints, who.fingerprint)
     settings, parent = tracking_of(cfg, who)
-    with tracking.start(
-        settings,
-        experiment=who.data,
-        name=who.run_name,
-        tags=who.tags,
-        params=who.learning,
-        parent=parent,
-        resumed=checkpoints.is_dir(),
-    ) as run:
+    with (
+        only_process(checkpoints.with_suffix(".lock"), f"the training of {who.run_name} on {who.data}"),
+        tracking.start(
+            settings,
+            experiment=who.data,
+            name=who.run_name,
+            tags=who.tags,
+            params=who.learning,
+            parent=parent,
+            resumed=checkpoints.is_dir(),
+        ) as run,
+    ):
         run.log_dataset(who.data, context="training", digest=who.data_digest, source=f"{processed}", counts=corpus.card)
         trained = train_cell(
             corpus,
-            parts_of(cfg),
+            parts,
+            examples=examples,
             seed=who.seed,
             feature_key=who.feature_key,
             places=Places(triplets, Path(cfg.paths.features), checkpoints),
@@ -67,7 +78,7 @@ def train(cfg: DictConfig, out: Path) -> float:
     for view, card in by_view(getattr(trained.scorer.featuriser, "card_", None)).items():
         print(f"{who.data} {who.run_name}: word hashing{view and f' of {view}'}: {in_words(card)}")
     print(f"{who.data} {who.run_name}: val {metric} {value:.4f} after {trained.fitted.epochs} epochs")
-    if cfg.origin != "dvc":
+    if by_hand:
         print(f"the model is in {os.path.relpath(out / layout.MODEL)}")
     return value
 

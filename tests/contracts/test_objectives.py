@@ -1,5 +1,6 @@
 """Every leaf of conf/objective/: no false negatives, and it trains a dense family on labelled pairs or says why not."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,13 +40,33 @@ CHOICES = [
 ]
 
 
-def objective_of(composed, *choice):
-    return instantiate(composed("train", "data=toy_questions", "model=dssm", *choice).objective)
+@pytest.fixture(params=["cpu", "pretended"])
+def device(request):
+    """The CPU, or a device that is not (`pretended_device`)."""
+    return torch.device("cpu") if request.param == "cpu" else request.getfixturevalue("pretended").device
 
 
-def loss_of(objective, anchor, positive, **rest):
-    batch = EncodedBatch(Encoding(anchor), Encoding(positive), score=cosine_similarity(anchor, positive, dim=1), **rest)
-    return objective(batch)["loss"]
+@pytest.fixture(scope="session")
+def leaf_of(composed):
+    return cache(lambda *choice: composed("train", "data=toy_questions", "model=dssm", *choice).objective)
+
+
+@pytest.fixture
+def objective_of(leaf_of, device):
+    return lambda *choice: instantiate(leaf_of(*choice)).to(device)
+
+
+@pytest.fixture
+def loss_of(device):
+    """The loss of an objective, of embeddings and labels that are moved to the device."""
+
+    def loss(objective, anchor, positive, *, negative=None, **codes):
+        anchor, positive = anchor.to(device), positive.to(device)
+        sides = [None if side is None else Encoding(side.to(device)) for side in (anchor, positive, negative)]
+        moved = {name: code.to(device) for name, code in codes.items()}
+        return objective(EncodedBatch(*sides, score=cosine_similarity(anchor, positive, dim=1), **moved))["loss"].cpu()
+
+    return loss
 
 
 def three_pairs(angle):
@@ -69,8 +90,8 @@ def push(loss_at):
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-def test_texts_of_the_same_cluster_in_other_rows_are_never_negatives(choice, composed):
-    objective = objective_of(composed, *choice.split())
+def test_texts_of_the_same_cluster_in_other_rows_are_never_negatives(choice, objective_of, loss_of):
+    objective = objective_of(*choice.split())
 
     def between(first, second):
         group = torch.tensor([first, second, 9])
@@ -83,8 +104,8 @@ def test_texts_of_the_same_cluster_in_other_rows_are_never_negatives(choice, com
 
 
 @pytest.mark.parametrize("choice", ["info_nce", "triplet", "info_nce_dpr"])
-def test_mined_negatives_of_other_rows_are_not_negatives_of_their_own_cluster(choice, composed):
-    objective = objective_of(composed, f"objective={choice}", *(["objective.negatives=all"] * (choice == "triplet")))
+def test_mined_negatives_of_other_rows_are_not_negatives_of_their_own_cluster(choice, objective_of, loss_of):
+    objective = objective_of(f"objective={choice}", *(["objective.negatives=all"] * (choice == "triplet")))
     anchor, positive = three_pairs(torch.tensor(1.25))
     group = torch.tensor([4, 5, 9])
 
@@ -93,7 +114,7 @@ def test_mined_negatives_of_other_rows_are_not_negatives_of_their_own_cluster(ch
             mined = torch.eye(6)[[5, 3, 3]]
             mined[2] = three_pairs(angle)[1][1] * (torch.arange(6) != 2)  # only row 0's anchor can it come near
             codes = {"group": group, "positive_group": group, "negative_group": torch.tensor([0, 1, cluster])}
-            return loss_of(objective, anchor, positive, negative=Encoding(mined), **codes)
+            return loss_of(objective, anchor, positive, negative=mined, **codes)
 
         return push(loss_at)
 
@@ -105,8 +126,8 @@ OF_COSINES = "objective=pair_bce objective.scale=10 objective.threshold=0.5"
 
 
 @pytest.mark.parametrize("choice", [*(f"objective={leaf}" for leaf in PAIRED), OF_COSINES])
-def test_it_trains_a_dense_family_on_labelled_pairs(choice, composed):
-    objective = objective_of(composed, *choice.split())
+def test_it_trains_a_dense_family_on_labelled_pairs(choice, objective_of, loss_of):
+    objective = objective_of(*choice.split())
     random = torch.Generator().manual_seed(0)
     sides = [torch.randn(24, 5, generator=random).requires_grad_() for _ in range(2)]
     group = torch.arange(24) // 3
@@ -127,7 +148,7 @@ def test_every_leaf_is_tried_here():
 
 
 @pytest.mark.parametrize("leaf", NEEDS)
-def test_one_that_cannot_names_what_it_needs(leaf, composed):
-    objective = objective_of(composed, f"objective={leaf}")
+def test_one_that_cannot_names_what_it_needs(leaf, objective_of, loss_of):
+    objective = objective_of(f"objective={leaf}")
     with pytest.raises(ValueError, match=NEEDS[leaf]):
         loss_of(objective, *three_pairs(torch.tensor(1.0)), label=torch.ones(3))

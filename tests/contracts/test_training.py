@@ -42,6 +42,34 @@ def test_a_family_trains_and_a_saved_model_gives_the_same_scores(model, composed
     assert len(np.unique(scores)) > 1
 
 
+def test_epochs_are_validated_on_a_sample_of_many_documents_and_the_result_on_all(
+    composed, news, parts_of, tmp_path, monkeypatch
+):
+    choices = ("data=toy_news", "model=static", "examples=triplets", "objective=triplet", "trainer.epochs=2")
+    cfg = composed("train", *choices)
+    places = Places(*(tmp_path / name for name in ("triplets", "features", "checkpoints")))
+    random.mine(news, seed=0, label="category", per_anchor=2).save(places.triplets / "random.parquet")
+    epochs: list[float] = []
+
+    def train():
+        return train_cell(
+            news,
+            parts_of(cfg),
+            seed=0,
+            feature_key="key",
+            places=replace(places, checkpoints=tmp_path / f"checkpoints{len(epochs)}"),
+            runtime=Runtime(accelerator="cpu", workers=0, progress=False),
+            on_epoch=lambda metrics, epoch: epochs.append(metrics["val/auroc_category"]),
+        )
+
+    exact = train()
+    assert exact.fitted.best_value == max(epochs)
+    monkeypatch.setattr("twicetold.training.cell.SAMPLE", len(news.members["val"]) // 2)
+    sampled = train()
+    assert epochs[2:] != epochs[:2]
+    assert sampled.fitted.best_value in epochs[:2]
+
+
 @pytest.mark.parametrize("setting", ["gradient_clip=1.0", "warmup_steps=10", "decay=linear", "micro_batch=8"])
 def test_a_solver_refuses_settings_of_gradient_descent(setting, composed, parts_of):
     cfg = composed("train", "data=toy_questions", "model=film", f"trainer.{setting}")

@@ -71,7 +71,9 @@ def sums(dots: Tensor, label: Tensor, *, accuracy: float, with_slopes: bool) -> 
     low, high = dots.aminmax(dim=1)
     span = high - low
     regular = span <= WIDEST  # False for nan: such anchors go to the tiles, which propagate nan
-    grid = _Grid.fit(float(span[regular].max()) if bool(regular.any()) else 0.0, size, accuracy, dots.device)
+    # In one copy, as Python waits for the device.
+    widest, widest_class = torch.stack([span.where(regular, 0).max(), same.sum(1).max().to(span.dtype)]).tolist()
+    grid = _Grid.fit(widest, size, accuracy, dots.device)
     # Some MB on CPU, so that a chunk stays in cache; larger on GPUs, where launching a kernel is expensive.
     entries = 1 << (19 if dots.device.type == "cpu" else 24)
     chunks = _chunks(regular, entries // (grid.order * size))
@@ -84,8 +86,7 @@ def sums(dots: Tensor, label: Tensor, *, accuracy: float, with_slopes: bool) -> 
         total += part
         if slopes is not None:
             dots[anchors] = slopes
-    widest_class = int(same.sum(1).max())
-    for anchors in _chunks(~regular, entries // (widest_class * size)):
+    for anchors in _chunks(~regular, entries // (int(widest_class) * size)):
         chunk, positive = dots[anchors], same[anchors]
         violated += _count_violated(chunk, positive, anchors)
         part, slopes = _tile_sums(chunk, positive, anchors)

@@ -116,7 +116,7 @@ def batch_hard(
     with torch.no_grad():
         chosen = (positive & (dots == hardest_positive[:, None])).to(dots.dtype)
         chosen += negative & (dots == hardest_negative[:, None])
-        data_weight[known] = active + active @ chosen
+        data_weight[known] = active + chosen.T @ active
     return TripletLoss(loss, data_weight, count / len(known), count.long())
 
 

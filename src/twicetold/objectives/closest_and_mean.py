@@ -38,6 +38,8 @@ class ClosestAndMean(nn.Module):
             false: mean over the rows, with the closest of all negatives.
     """
 
+    in_batch = True
+
     def __init__(self, *, margin: float, semi_hard: bool) -> None:
         super().__init__()
         self.margin = margin

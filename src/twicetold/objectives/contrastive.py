@@ -40,6 +40,7 @@ class Contrastive(nn.Module):
             raise ValueError(f"negatives must be one of {', '.join(get_args(Negatives))}; got {negatives!r}")
         self.margin = margin
         self.negatives = negatives
+        self.in_batch = negatives == "in_batch"
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
         """`loss`, and its parts `together` and `apart`."""

@@ -60,6 +60,7 @@ class DenoisingTriplet(nn.Module):
         self.triplet = Triplet(similarity="dot", activation="softplus", margin=None, negatives=negatives, average="all")
         self.reconstruction: ReconstructionLoss = reconstruction
         self.reference_exact = reference_exact
+        self.in_batch = self.triplet.in_batch and alpha > 0
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
         """`loss`, and its parts `reconstruction` and `triplet` and the `active` share of triplets."""

@@ -54,6 +54,8 @@ class InfoNce(nn.Module):
         ValueError: if a setting is out of range.
     """
 
+    in_batch = True
+
     def __init__(
         self,
         *,
@@ -127,7 +129,7 @@ class InfoNce(nn.Module):
                 negative[here, here + rows.start] = False
             against = torch.logaddexp(logits.masked_fill(~negative, lowest).logsumexp(1), different)
             losses = softplus(against[anchor] - logits[anchor, other], threshold=40)
-            return losses.sum(), torch.tensor([len(losses)], device=losses.device)
+            return losses.sum(), torch.full((1,), len(losses), device=losses.device)
 
         total, pairs = sum_over_rows(compared.anchor, compared.other, different, value_of)
         return total / pairs[0].clamp(min=1)

@@ -12,4 +12,7 @@ Objective: TypeAlias = Callable[[EncodedBatch], dict[str, Tensor]]
 
 It returns scalars by name: `loss` is the total to minimise; the others are parts of it, for logging. A batch from which
 nothing can be selected gives a zero that still back-propagates (to gradients of zero).
+
+Optional attributes: `needs_score`, whether it reads the encoder's score of each pair; `in_batch`, whether other rows of
+the batch are negatives of an anchor.
 """

@@ -52,7 +52,7 @@ class SkipGram(nn.Module):
             raise ValueError("skip_gram trains word vectors, and this family gives none: choose word2vec or fasttext")
         kept = self._kept(words)
         centre, number = words.vector[kept], words.number[kept]  # (W, E), (W,)
-        text = torch.repeat_interleave(words.offsets.diff())[kept]
+        text = torch.repeat_interleave(words.offsets.diff(), output_size=len(kept))[kept]
         context = words.contexts[number]  # (W, E)
         reach = torch.randint(1, self.window + 1, text.shape, device=text.device)
         total = centre.sum() * 0 + context.sum() * 0  # keeps the graph in a batch without a pair

@@ -98,6 +98,7 @@ class Triplet(nn.Module):
         self.activation: Activation = activation
         self.margin = margin
         self.negatives: Negatives = negatives
+        self.in_batch = negatives != "given"
         self.average: Average = average
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:

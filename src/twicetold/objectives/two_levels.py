@@ -39,6 +39,8 @@ class TwoLevels(nn.Module):
         ValueError: if the boundaries do not increase, or another number is out of range.
     """
 
+    in_batch = True
+
     def __init__(self, *, boundaries: Sequence[float], weights: Sequence[float], scale: float) -> None:
         super().__init__()
         if len(boundaries) != 2 or not -1 < boundaries[0] < boundaries[1] < 1:

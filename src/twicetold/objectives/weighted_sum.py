@@ -29,6 +29,7 @@ class WeightedSum(nn.Module):
         self.parts = nn.ModuleDict(cast("dict[str, Any]", computed))  # registers the parameters of the parts
         self.weights = dict(weights)
         self.needs_score = any(getattr(part, "needs_score", False) for part in self.parts.values())
+        self.in_batch = any(getattr(part, "in_batch", False) for part in self.parts.values())
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
         """`loss`, and the loss of each part under its name."""

@@ -6,7 +6,7 @@ it is trainable), choose the decision on validation, save.
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,10 @@ from twicetold.training.frozen import with_token_vectors
 from twicetold.training.parts import Parts, Places
 from twicetold.training.schedule import Fitted, MakeOptimizer, OnEpoch, Runtime
 from twicetold.training.solvers.protocol import Solver, Steps, TrainingData
+
+SAMPLE = 20_000
+"""Documents that an epoch is validated on, at most: their pairs grow with the square, and 84,000 take 40 s of a core.
+The decision is chosen on all of them."""
 
 
 @dataclass(frozen=True)
@@ -72,25 +76,43 @@ class Trained:
 
 
 def train_cell(
-    corpus: Corpus, parts: Parts, *, seed: int, feature_key: str, places: Places, runtime: Runtime, on_epoch: OnEpoch
+    corpus: Corpus,
+    parts: Parts,
+    *,
+    examples: ExampleIndex | None = None,
+    seed: int,
+    feature_key: str,
+    places: Places,
+    runtime: Runtime,
+    on_epoch: OnEpoch,
 ) -> Trained:
     """Train, and choose the decision on validation. The test split is not read.
 
     Args:
         corpus: the data.
         parts: chosen by the recipe.
+        examples: those of `parts`, if they are loaded already; None: load them.
         seed: of initialisation, order and noise.
         feature_key: identifies corpus and featuriser settings in the cache of feature rows.
         places: folders.
         runtime: where to compute.
         on_epoch: called with each epoch's metrics and number.
+
+    Raises:
+        ValueError: if the settings leave nothing to train or to compare, or training diverges.
     """
     started = time.perf_counter()
+    if examples is None and parts.examples is not None:
+        examples = parts.examples.index(corpus, places.triplets)
+    if examples is not None:
+        _check_batch_size(parts, examples)
     featuriser = parts.featuriser.fit(inputs_of(parts.featuriser, corpus, corpus.members["train"]))
     rows = feature_rows(featuriser, corpus, places.features, key=feature_key)
-    rows, examples = _with_examples(rows, featuriser, corpus, parts, places, seed=seed)
+    if examples is not None:
+        rows, examples = _with_extra_texts(rows, examples, featuriser, corpus, parts, seed=seed)
     torch.manual_seed(seed)
     encoder = parts.encoder_of(featuriser.shape)
+    _check_sizes(encoder)
     if isinstance(encoder, OnFrozen):
         rows = with_token_vectors(encoder, rows, places.features, device=runtime.device)
     fitted = None
@@ -105,6 +127,8 @@ def train_cell(
     if fitted is None:  # nothing was trained
         fitted = Fitted(0, 0, value)
         on_epoch({f"val/{metric}": value}, 0)
+    elif corpus.kind == "documents" and len(corpus.members["val"]) > SAMPLE:
+        fitted = replace(fitted, best_value=value)  # of the best weights on all documents
     return Trained(
         scorer=Scorer(featuriser, encoder, decision, as_documents=corpus.kind == "documents"),
         metric=metric,
@@ -115,13 +139,29 @@ def train_cell(
     )
 
 
-def _with_examples(
-    rows: CsrRows, featuriser: Featuriser, corpus: Corpus, parts: Parts, places: Places, *, seed: int
-) -> tuple[CsrRows, ExampleIndex | None]:
-    """The examples, and the rows of the corpus and of the examples' extra texts."""
-    if parts.examples is None:
-        return rows, None
-    examples = parts.examples.index(corpus, places.triplets)
+def _check_batch_size(parts: Parts, examples: ExampleIndex) -> None:
+    """Refuse batches of one example for an objective that takes its negatives from the other examples of a batch."""
+    if parts.schedule.batch_size == 1 and examples.negative is None and getattr(parts.objective, "in_batch", False):
+        raise ValueError(
+            f"trainer.batch_size=1 leaves {type(parts.objective).__name__} nothing to compare an example with, because "
+            "it takes negatives from the rest of the batch: choose trainer.batch_size=2 or more, or examples=triplets"
+        )
+
+
+def _check_sizes(encoder: Encoder) -> None:
+    """Refuse an encoder with an empty parameter, which has nothing to compute with."""
+    for parameter in encoder.parameters():
+        if not parameter.numel():
+            raise ValueError(
+                f"weights of {type(encoder).__name__} would have the shape {tuple(parameter.shape)}: a size in "
+                "encoder.* is 0, or the train texts have no features. Choose sizes of at least 1"
+            )
+
+
+def _with_extra_texts(
+    rows: CsrRows, examples: ExampleIndex, featuriser: Featuriser, corpus: Corpus, parts: Parts, *, seed: int
+) -> tuple[CsrRows, ExampleIndex]:
+    """The rows of the corpus and of the examples' extra texts, and the examples, augmented if the recipe says so."""
     if parts.augmentation is not None:
         examples = parts.augmentation.examples(examples, corpus, seed=seed)
     fields = fields_like(featuriser, corpus, examples.extra_sources)
@@ -145,7 +185,8 @@ def _fit(
     from twicetold.training.learner import Learner
 
     def validate(encoder: Encoder) -> tuple[str, float]:
-        return parts.selection.primary_value(corpus.kind, _validation_inputs(encoder, data.rows, corpus))
+        inputs = _validation_inputs(encoder, data.rows, corpus, at_most=SAMPLE)
+        return parts.selection.primary_value(corpus.kind, inputs)
 
     objective: Any = parts.objective
     lengths = lengths_of(data.examples, data.rows) if getattr(parts.featuriser, "ordered", False) else None
@@ -176,13 +217,15 @@ def _fit(
     )
 
 
-def _validation_inputs(encoder: Encoder, rows: CsrRows, corpus: Corpus) -> ScoredPairs | DocumentVectors:
+def _validation_inputs(
+    encoder: Encoder, rows: CsrRows, corpus: Corpus, *, at_most: int | None = None
+) -> ScoredPairs | DocumentVectors:
     """Scores or vectors of the validation split, after fitting the parts that have a closed form."""
     if isinstance(encoder, Settling):
         train = corpus.members["train"]
         with torch.no_grad():
             encoder.settle(rows.gather(train[start : start + BATCH]) for start in range(0, len(train), BATCH))
-    return evaluation_inputs(EncodedTexts(encoder, rows), corpus, "val")
+    return evaluation_inputs(EncodedTexts(encoder, rows), corpus, "val", at_most=at_most)
 
 
 def _speed(featuriser: Featuriser, encoder: Encoder, corpus: Corpus) -> float:

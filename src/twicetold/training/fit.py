@@ -1,6 +1,7 @@
 """Fitting a learner: learning rate, early stopping, the best weights, and a checkpoint to resume from after a kill."""
 
 import logging
+import shutil
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,7 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from twicetold.files import write_file
 from twicetold.training.adam_by_rows import AdamByRows
-from twicetold.training.learner import Learner
+from twicetold.training.learner import Diverged, Learner
 from twicetold.training.memory import keep_freed_memory
 from twicetold.training.schedule import STOPPED, Fitted, OnEpoch, Runtime, Schedule
 from twicetold.training.solvers.protocol import Steps
@@ -39,6 +40,17 @@ class Keep(Checkpoint):
         self.on_epoch = on_epoch
         self.best_value = -float("inf")
         self.best_epoch = -1
+        self.begun = False
+        """Whether what there was to resume from has been read."""
+
+    def on_train_start(self, trainer: pl.Trainer, learner: pl.LightningModule) -> None:
+        """Check, in a resumed training, that the best weights so far are there and are those of this encoder."""
+        assert isinstance(learner, Learner)
+        if self.best_epoch >= 0:
+            best = {name: tensor.shape for name, tensor in load_file(self.folder / BEST).items()}
+            if best != {name: tensor.shape for name, tensor in learner.encoder.state_dict().items()}:
+                raise ValueError(f"{BEST} holds the weights of another encoder")
+        self.begun = True
 
     def on_train_epoch_end(self, trainer: pl.Trainer, learner: pl.LightningModule) -> None:
         """Write both files and call `on_epoch`."""
@@ -104,7 +116,8 @@ def fit(
 
     Raises:
         KeyboardInterrupt: if the user stopped it; the checkpoints are kept, and the next call resumes.
-        ValueError: if the validation metric was never a number.
+        Diverged: if the loss, the weights or the validation metric are not finite; the checkpoints are removed.
+        ValueError: if the checkpoints cannot be read.
     """
     keep_freed_memory()
     # With deterministic algorithms, PyTorch would fill every new tensor before it is written.
@@ -138,10 +151,19 @@ def fit(
         trainer.fit(learner, loader, ckpt_path=last if last.exists() else None, weights_only=True)
     except SystemExit as stop:  # raised by Lightning on Ctrl-C
         raise KeyboardInterrupt(STOPPED) from stop
+    except Diverged:
+        shutil.rmtree(checkpoints)  # from there, the same command would go on to the same end
+        raise
+    except Exception as error:
+        if keep.begun or not last.exists():
+            raise
+        said = str(error).strip().partition("\n")[0]
+        raise ValueError(
+            f"cannot resume from the checkpoint {last}: {type(error).__name__}: {said}. It is damaged, or not from "
+            f"this training: delete the folder {checkpoints} to train from the start"
+        ) from error
     for optimizer in trainer.optimizers:
         if isinstance(optimizer, AdamByRows):
             optimizer.let_go()
-    if keep.best_epoch < 0:
-        raise ValueError("the validation metric was never a number: lower the learning rate or clip gradients")
     learner.encoder.load_state_dict(load_file(checkpoints / BEST))
     return Fitted(trainer.current_epoch, keep.best_epoch, keep.best_value, precision)

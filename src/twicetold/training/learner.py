@@ -1,5 +1,6 @@
 """The one LightningModule: any encoder, any objective, any optimizer or solver."""
 
+import math
 from collections import defaultdict
 
 import numpy as np
@@ -17,6 +18,10 @@ from twicetold.training.adam_by_rows import AdamByRows, clip_gradients
 from twicetold.training.gradient_caching import encode_in_chunks
 from twicetold.training.schedule import MakeOptimizer, Validate
 from twicetold.training.solvers.protocol import Steps
+
+
+class Diverged(ValueError):
+    """The loss, the weights or the validation metric are not finite."""
 
 
 class Learner(pl.LightningModule):
@@ -128,11 +133,31 @@ class Learner(pl.LightningModule):
             clip_gradients(self.parameters(), gradient_clip_val)
 
     def on_train_epoch_end(self) -> None:
-        """Validate; log the epoch's mean losses and the primary metric."""
+        """Validate; log the epoch's mean losses and the primary metric.
+
+        Raises:
+            Diverged: if one of them is not a finite number.
+        """
         for optimizer in self.trainer.optimizers:
             if isinstance(optimizer, AdamByRows):
                 optimizer.catch_up()
-        name, self.primary = self.validate(self.encoder)
         self.curves = {f"train/{n}": float(s) / self._steps for n, s in self._sums.items()}
+        self._check_finite("train/loss", self.curves["train/loss"])
+        self._check_finite("the length of the weights", _length(self.encoder))
+        name, self.primary = self.validate(self.encoder)
+        self._check_finite(f"val/{name}", self.primary)
         self.curves[f"val/{name}"] = self.primary
         self.log("val/primary", self.primary, prog_bar=True, batch_size=1)
+
+    def _check_finite(self, what: str, value: float) -> None:
+        if not math.isfinite(value):
+            raise Diverged(
+                f"training diverged: {what} is {value} in epoch {self.current_epoch}. Lower optimizer.lr, or clip the "
+                "gradient (trainer.gradient_clip)"
+            )
+
+
+def _length(encoder: Encoder) -> float:
+    """Euclidean length of all trained weights; infinite if their squares overflow, so that no product of them holds."""
+    trained = [parameter.detach() for parameter in encoder.parameters() if parameter.requires_grad]
+    return float(torch.nn.utils.get_total_norm(trained))

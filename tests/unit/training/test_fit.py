@@ -24,7 +24,7 @@ from twicetold.objectives.info_nce import InfoNce
 from twicetold.objectives.pair_bce import PairBce
 from twicetold.training.adam_by_rows import AdamByRows
 from twicetold.training.fit import BEST, LAST, fit
-from twicetold.training.learner import Learner
+from twicetold.training.learner import Diverged, Learner
 from twicetold.training.schedule import Runtime, Schedule
 
 RUNTIME = Runtime(accelerator="cpu", workers=0, progress=False)
@@ -55,7 +55,7 @@ def learner_of(corpus, values=None):
     return learner, train_loader(index, rows, EpochBatches(index, batch_size=7, seed=3), workers=0)
 
 
-def table_learner(corpus, make_optimizer):
+def table_learner(corpus, make_optimizer, lr):
     """A table of which a batch has few rows."""
     rows = BagOfWords().fit(corpus.texts_of("train")).transform(corpus.texts.to_pylist())
     torch.manual_seed(0)
@@ -65,14 +65,24 @@ def table_learner(corpus, make_optimizer):
     def validate(encoder):
         return "auroc", float(encoder.weight.detach().std())
 
-    make = partial(make_optimizer, lr=0.01)
+    make = partial(make_optimizer, lr=lr)
     learner = Learner(encoder, PairBce(pos_weight=None), make_optimizer=make, validate=validate, seed=3)
     index = LabelledPairs("random", "cluster").index(corpus, Path())
     return learner, train_loader(index, rows, EpochBatches(index, batch_size=3, seed=3), workers=0)
 
 
-def run(corpus, folder, *, epochs=6, patience=None, values=None, on_epoch=lambda metrics, epoch: None, optimizer=None):
-    learner, loader = learner_of(corpus, values) if optimizer is None else table_learner(corpus, optimizer)
+def run(
+    corpus,
+    folder,
+    *,
+    epochs=6,
+    patience=None,
+    values=None,
+    on_epoch=lambda metrics, epoch: None,
+    optimizer=None,
+    lr=0.01,
+):
+    learner, loader = learner_of(corpus, values) if optimizer is None else table_learner(corpus, optimizer, lr)
     schedule = Schedule(epochs=epochs, batch_size=7, patience=patience, gradient_clip=1.0, precision="32-true")
     fitted = fit(learner, loader, schedule=schedule, runtime=RUNTIME, checkpoints=folder, on_epoch=on_epoch)
     return fitted, {n: t.clone() for n, t in learner.encoder.state_dict().items()}
@@ -160,9 +170,19 @@ def test_a_checkpoint_cut_short_is_never_seen(news, tmp_path):
     assert {p.name for p in (tmp_path / "a").iterdir()} == {BEST, LAST}
 
 
-def test_a_validation_metric_that_is_never_a_number_is_an_error(news, tmp_path):
-    with pytest.raises(ValueError, match="never a number"):
-        run(news, tmp_path, epochs=2, patience=5, values=[np.nan, np.nan])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("patience", [5, None])
+def test_a_validation_metric_that_is_not_finite_is_an_error_that_leaves_nothing(news, tmp_path, value, patience):
+    with pytest.raises(Diverged, match=r"diverged: val/auroc is .* in epoch 1\. Lower optimizer\.lr"):
+        run(news, tmp_path / "a", epochs=3, patience=patience, values=[0.5, value, 0.5])
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize("optimizer", [torch.optim.Adam, AdamByRows])
+def test_weights_that_overflow_are_an_error_though_the_metric_is_finite(questions, tmp_path, optimizer):
+    with pytest.raises(Diverged, match=r"diverged: .* in epoch 0"):
+        run(questions, tmp_path / "a", optimizer=optimizer, lr=1e30)
+    assert not (tmp_path / "a").exists()
 
 
 def test_epoch_metrics_reach_the_listener(news, tmp_path):
