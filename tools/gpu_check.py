@@ -33,7 +33,9 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--accelerator", choices=("gpu", "cpu"), default="gpu")
     parser.add_argument("--data", default="toy_questions", help="a dataset of conf/data; prepared if it is not yet")
-    parser.add_argument("--model", nargs="+", help="families; by default all that learn by gradient")
+    parser.add_argument(
+        "--model", nargs="+", help="families; by default all that learn, FILM and its solvers among them"
+    )
     asked = parser.parse_args(arguments)
     if asked.accelerator == "gpu" and not torch.cuda.is_available():
         print("no GPU here: nothing was checked (--accelerator cpu compares bf16 with 32 bits on the CPU)")

@@ -6,6 +6,7 @@ C words of the vocabulary, M views.
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor
@@ -30,6 +31,8 @@ class SparseRows:
     """(K,) float32, or None where every entry is 1; (K, H) float16 where each token has a frozen vector."""
     width: int
     """Number of columns."""
+    lengths: Int64[np.ndarray, " B"] | None = None
+    """(B,) entries of each row, where Python knows them: asking a GPU for them is a wait for everything before it."""
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -38,11 +41,16 @@ class SparseRows:
         """The same rows on another device."""
         values = None if self.values is None else self.values.to(device, non_blocking=non_blocking)
         indices = self.indices.to(device, non_blocking=non_blocking)
-        return SparseRows(indices, self.offsets.to(device, non_blocking=non_blocking), values, self.width)
+        offsets = self.offsets.to(device, non_blocking=non_blocking)
+        return SparseRows(indices, offsets, values, self.width, self.lengths)
+
+    def known_lengths(self) -> Int64[np.ndarray, " B"]:
+        """(B,) entries of each row; asks the device if `lengths` is None."""
+        return self.offsets.diff().cpu().numpy() if self.lengths is None else self.lengths
 
     def rows(self) -> Int64[Tensor, " K"]:
         """(K,) int64 row of each entry."""
-        return torch.repeat_interleave(self.offsets.diff())
+        return torch.repeat_interleave(self.offsets.diff(), output_size=len(self.indices))
 
     def rows_with(self, chosen: Bool[Tensor, " K"]) -> Bool[Tensor, " B"]:
         """(B,) which rows have a chosen entry."""

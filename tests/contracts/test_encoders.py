@@ -12,6 +12,7 @@ from safetensors.torch import load, save
 
 from twicetold.encoding import Encoding, SparseRows
 from twicetold.features.cache import inputs_of, with_extra_texts
+from twicetold.features.rows import CsrRows
 from twicetold.mining import random
 from twicetold.models.protocol import Linear, OnFrozen, Searchable
 from twicetold.scoring import score_pairs
@@ -19,23 +20,46 @@ from twicetold.scoring import score_pairs
 MODELS = sorted(p.stem for p in (Path(__file__).parents[2] / "conf/model").glob("*.yaml"))
 
 
+class RowsOn(CsrRows):
+    """Feature rows that give batches on a device."""
+
+    def gather(self, rows):
+        return super().gather(rows).to("pretended")
+
+
+@pytest.fixture(params=["cpu", "pretended"])
+def device(request):
+    """The CPU, or a device that is not (`pretended_device`)."""
+    return torch.device("cpu") if request.param == "cpu" else request.getfixturevalue("pretended").device
+
+
+@pytest.fixture(scope="session")
+def fitted():
+    """Config, fitted featuriser and feature rows of each family so far."""
+    return {}
+
+
 @pytest.fixture(params=MODELS)
-def built(request, composed, news):
+def built(request, composed, news, device, fitted):
     """Encoder, featuriser and feature rows of a family on the tiny corpus, with its config."""
-    cfg = composed("train", "data=toy_news", f"model={request.param}")
-    featuriser = instantiate(cfg.features)
-    featuriser.fit(inputs_of(featuriser, news, news.members["train"]))
-    rows = featuriser.transform(inputs_of(featuriser, news, np.arange(len(news))))
+    if request.param not in fitted:
+        cfg = composed("train", "data=toy_news", f"model={request.param}")
+        featuriser = instantiate(cfg.features)
+        featuriser.fit(inputs_of(featuriser, news, news.members["train"]))
+        fitted[request.param] = cfg, featuriser, featuriser.transform(inputs_of(featuriser, news, np.arange(len(news))))
+    cfg, featuriser, rows = fitted[request.param]
+    if device.type != "cpu":
+        rows = RowsOn(**vars(rows))
     torch.manual_seed(0)
-    return instantiate(cfg.encoder, **featuriser.shape), featuriser, rows, cfg
+    return instantiate(cfg.encoder, **featuriser.shape).to(device), featuriser, rows, cfg
 
 
 def dense(encoding: Encoding) -> torch.Tensor:
     rows = encoding.embedding
     if not isinstance(rows, SparseRows):
         return rows
-    out = torch.zeros(len(rows), rows.width)
-    out[rows.rows(), rows.indices] = torch.ones(len(rows.indices)) if rows.values is None else rows.values
+    out = torch.zeros(len(rows), rows.width, device=rows.indices.device)
+    out[rows.rows(), rows.indices] = rows.values_or_ones()
     return out
 
 
@@ -88,17 +112,17 @@ def test_search_vectors_give_the_scores(built):
     torch.testing.assert_close(actual, expected)
 
 
-def test_the_search_vectors_of_a_linear_family_are_its_rows_times_its_maps_up_to_their_length(built):
+def test_the_search_vectors_of_a_linear_family_are_its_rows_times_its_maps_up_to_their_length(built, device):
     encoder, _, rows, _ = built
     if not isinstance(encoder, Linear):
         pytest.skip("not linear")
     batch = rows.gather(np.arange(9))
-    values = torch.ones(len(batch.indices)) if batch.values is None else batch.values
+    values = batch.values_or_ones()
     with torch.no_grad():
         found, maps = encoder.eval().search_vectors(encoder.encode(batch)), encoder.linear_maps()
     for vectors, columns in zip(map(dense, map(Encoding, found)), map(dense, map(Encoding, maps))):
-        entries = columns[batch.indices] * values[:, None]
-        expected = torch.zeros(9, columns.shape[1]).index_add_(0, batch.rows(), entries)
+        entries = columns.to(device)[batch.indices] * values[:, None]  # of lexical families they are on the CPU
+        expected = torch.zeros(9, columns.shape[1], device=values.device).index_add_(0, batch.rows(), entries)
         torch.testing.assert_close(*(v / v.norm(dim=1, keepdim=True) for v in (vectors, expected)))
 
 
@@ -110,7 +134,7 @@ def test_a_text_without_a_known_word_scores_no_higher_than_any_other_pair_withou
     assert score[0] == 0
 
 
-def test_gradients_reach_every_parameter(built, news, tmp_path, composed):
+def test_gradients_reach_every_parameter(built, news, tmp_path, composed, device):
     encoder, featuriser, rows, cfg = built
     if cfg.objective._target_ is None:
         if not list(encoder.parameters()):
@@ -127,10 +151,10 @@ def test_gradients_reach_every_parameter(built, news, tmp_path, composed):
     index = instantiate(cfg.examples).index(news, tmp_path)
     rows = with_extra_texts(featuriser, rows, index.extra_texts)
     chosen = next(iter(EpochBatches(index, batch_size=30, seed=0)))
-    batch = GatheredExamples(index, rows).__getitems__(chosen)
+    batch = GatheredExamples(index, rows).__getitems__(chosen).to(device)
     encoder.train()
     sides = {s: encoder.encode(r) for s in ("anchor", "positive", "negative") if (r := getattr(batch, s)) is not None}
-    objective = instantiate(cfg.objective)
+    objective = instantiate(cfg.objective).to(device)
     score = encoder.score(sides["anchor"], sides["positive"]) if getattr(objective, "needs_score", False) else None
     labels = {name: getattr(batch, name) for name in ("label", "group", "positive_group", "negative_group")}
     objective(EncodedBatch(**sides, **labels, score=score))["loss"].backward()
@@ -142,9 +166,9 @@ def test_gradients_reach_every_parameter(built, news, tmp_path, composed):
         assert parameter.grad.abs().sum() > 0, name
 
 
-def test_state_survives_safetensors(built):
+def test_state_survives_safetensors(built, device):
     encoder, featuriser, rows, cfg = built
     torch.manual_seed(1)
-    other = instantiate(cfg.encoder, **featuriser.shape)
-    other.load_state_dict(load(save(encoder.state_dict())))
+    other = instantiate(cfg.encoder, **featuriser.shape).to(device)
+    other.load_state_dict(load(save({name: value.cpu() for name, value in encoder.state_dict().items()})))
     assert torch.equal(embed(encoder, rows, range(9)), embed(other, rows, range(9)))

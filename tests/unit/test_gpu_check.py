@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).parents[2] / "tools" / "gpu_check.py"
-FAMILIES = ["cdssm", "dssm", "tfidf"]
+FAMILIES = ["cdssm", "dssm", "mfilm", "tfidf"]
 
 
 @pytest.fixture
@@ -42,6 +42,7 @@ def test_values_within_half_a_point_pass_and_families_that_learn_nothing_are_lef
     assert check({CPU: 0.8, GPU: 0.8049, HALF: 0.7951}) == 0
     table = capsys.readouterr().out
     assert "dssm" in table
+    assert "mfilm" in table  # with its solver
     assert "0.8049" in table
     assert "tfidf" not in table
 
@@ -50,7 +51,7 @@ def test_values_within_half_a_point_pass_and_families_that_learn_nothing_are_lef
 @pytest.mark.parametrize("setting", [GPU, HALF])
 def test_one_value_further_off_fails_and_names_the_families(check, capsys, setting, value):
     assert check({CPU: 0.8, GPU: 0.8, HALF: 0.8, setting: value}) == 1
-    assert "more than 0.005 from the CPU in 32 bits: cdssm, dssm" in capsys.readouterr().out
+    assert "more than 0.005 from the CPU in 32 bits: cdssm, dssm, mfilm" in capsys.readouterr().out
 
 
 def test_bf16_can_be_compared_on_the_cpu_alone(check, capsys):

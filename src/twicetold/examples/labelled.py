@@ -147,13 +147,16 @@ def mined(corpus: Corpus, triplets: Path, strategy: str) -> Triplets:
 
     Raises:
         FileNotFoundError: if it did not.
-        ValueError: if they were mined from another train split.
+        ValueError: if they were mined from another train split, or there are none.
     """
     remedy = (
         f"Run `dvc repro mine@{corpus.name}` (neighbours: `python pipelines/mine.py data={corpus.name} "
         "mining=neighbours`), or choose another examples.strategy"
     )
-    return Triplets.load(mined_file(corpus, triplets, strategy, remedy=remedy))
+    found = Triplets.load(mined_file(corpus, triplets, strategy, remedy=remedy))
+    if not len(found):
+        raise ValueError(f"this training needs triplets, and mining found none: {found.card['reason']}")
+    return found
 
 
 def mined_file(corpus: Corpus, folder: Path, strategy: str, *, remedy: str) -> Path:

@@ -71,6 +71,7 @@ class CsrRows:
             torch.from_numpy(offsets),
             None if self.values is None else torch.from_numpy(self.values[entries]),
             self.width,
+            lengths,
         )
 
     def followed_by(self, more: "CsrRows") -> Self:

@@ -41,10 +41,12 @@ class Facing:
         """From the (2 B + 1,) offsets of the texts, of which the last B are the right ones."""
         starts, lengths = offsets[:-1].view(2, -1), offsets.diff().view(2, -1)  # (2, B)
         longest = lengths.amax(0)
-        total = int(offsets[-1])
+        order = longest.argsort(stable=True)
+        *ascending, total = torch.cat([longest[order], offsets[-1:]]).tolist()  # a wait for the device, the only one
         shapes, tokens = [], [offsets[:0]]
-        for pairs in torch.split(longest.argsort(stable=True), GROUP):
-            time = torch.arange(int(longest[pairs[-1]]) if len(pairs) else 0, device=offsets.device)
+        for start in range(0, len(order), GROUP):
+            pairs = order[start : start + GROUP]
+            time = torch.arange(ascending[start : start + GROUP][-1], device=offsets.device)
             token = torch.where(time < lengths[:, pairs, None], starts[:, pairs, None] + time, total)  # (2, N, T)
             shapes.append((len(pairs), len(time)))
             tokens.append(token.flatten())

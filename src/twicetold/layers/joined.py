@@ -3,7 +3,6 @@
 Shape letters: B pairs, K tokens of the joined pairs.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -25,7 +24,7 @@ class JoinedPairs:
     """(2 B + 1,) start of the first and of the second text of each pair, and the end."""
 
 
-def join(left: SparseRows, right: SparseRows, *, begins: int, between: Sequence[int]) -> JoinedPairs:
+def join(left: SparseRows, right: SparseRows, *, begins: int, between: Int64[Tensor, " _"]) -> JoinedPairs:
     """Join each left text with its right one, in an order that is the same if the sides are exchanged.
 
     The longer text comes first; of two that are equally long, the one whose first differing token has the higher
@@ -35,10 +34,10 @@ def join(left: SparseRows, right: SparseRows, *, begins: int, between: Sequence[
         left: B sequences.
         right: B sequences.
         begins: number of special tokens at the start of a text; they are left out of the second text.
-        between: tokens that are inserted before the second text.
+        between: tokens that are inserted before the second text, on the texts' device.
     """
     size, device = len(left), left.indices.device
-    both = torch.cat([left.indices, right.indices, torch.tensor(between, dtype=torch.int64, device=device)])
+    both = torch.cat([left.indices, right.indices, between])
     starts = torch.cat([left.offsets[:-1], right.offsets[:-1] + len(left.indices)])  # (2 B,)
     lengths = torch.cat([left.offsets.diff(), right.offsets.diff()])
     one, other = torch.arange(size, device=device), torch.arange(size, 2 * size, device=device)
@@ -48,17 +47,21 @@ def join(left: SparseRows, right: SparseRows, *, begins: int, between: Sequence[
     begin = torch.stack([starts[first], torch.full_like(one, len(both) - len(between)), starts[second] + begins], 1)
     length = torch.stack([lengths[first], torch.full_like(one, len(between)), lengths[second] - begins], 1)
     ends = length.flatten().cumsum(0)
-    piece = torch.repeat_interleave(torch.arange(3 * size, device=device), length.flatten())
+    total = len(both) - len(between) + size * (len(between) - begins)
+    piece = torch.repeat_interleave(torch.arange(3 * size, device=device), length.flatten(), output_size=total)
     within = torch.arange(len(piece), device=device) - (ends - length.flatten())[piece]
     bounds = torch.cat([ends.new_zeros(1), torch.stack([ends[1::3], ends[2::3]], 1).flatten()])
-    rows = SparseRows(both[begin.flatten()[piece] + within], bounds[::2], None, left.width)
+    known = None
+    if left.lengths is not None and right.lengths is not None:
+        known = left.lengths + right.lengths + (len(between) - begins)
+    rows = SparseRows(both[begin.flatten()[piece] + within], bounds[::2], None, left.width, known)
     return JoinedPairs(rows, piece % 3 == 2, bounds)
 
 
 def _comes_later(left: SparseRows, right: SparseRows) -> Bool[Tensor, " B"]:
     """(B,) where the left text comes second."""
     lengths, others = left.offsets.diff(), right.offsets.diff()
-    longest = int(max(lengths.max(), others.max())) if len(left) else 0
+    longest = max(int(rows.known_lengths().max()) for rows in (left, right)) if len(left) else 0
     time = torch.arange(longest, device=lengths.device)
 
     def wide(rows: SparseRows, counts: Tensor) -> Tensor:

@@ -59,15 +59,14 @@ class Pooling(nn.Module):
 
 def _sums(states: Float[Tensor, "K H"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "B H"]:
     """The sum of each text's states."""
-    return states.new_zeros(len(offsets) - 1, states.shape[1]).index_add(
-        0, torch.repeat_interleave(offsets.diff()), states
-    )
+    text = torch.repeat_interleave(offsets.diff(), output_size=len(states))
+    return states.new_zeros(len(offsets) - 1, states.shape[1]).index_add(0, text, states)
 
 
 def _softmax(scores: Float[Tensor, "K 1"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "K 1"]:
     """Weights that add up to 1 within each text."""
     every = torch.arange(len(scores), device=scores.device)
     highest = embedding_bag(every, scores.detach(), offsets, mode="max", include_last_offset=True)
-    text = torch.repeat_interleave(offsets.diff())
+    text = torch.repeat_interleave(offsets.diff(), output_size=len(scores))
     powers = (scores - highest.index_select(0, text)).exp()
     return powers / _sums(powers, offsets).index_select(0, text)

@@ -79,18 +79,34 @@ class RaggedLstm(nn.Module):
         self.backwards = nn.LSTM(size, hidden) if bidirectional else None
         self.size = 2 * hidden if bidirectional else hidden
 
-    def forward(self, values: Float[Tensor, "K E"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "K H"]:
-        """The state after each token; (K, 2 H) if bidirectional, forward direction first."""
-        states = _read(self.onwards, values, offsets)
+    def forward(
+        self,
+        values: Float[Tensor, "K E"],
+        offsets: Int64[Tensor, " _"],
+        lengths: Int64[np.ndarray, " B"] | None = None,
+    ) -> Float[Tensor, "K H"]:
+        """The state after each token; (K, 2 H) if bidirectional, forward direction first.
+
+        Args:
+            values: (K, E) of the tokens.
+            offsets: (B + 1,) at which each text begins.
+            lengths: (B,) tokens of each text, if Python knows them.
+        """
+        states = _read(self.onwards, values, offsets, lengths)
         if self.backwards is None:
             return states
-        mirror = torch.repeat_interleave(offsets[:-1] + offsets[1:] - 1, offsets.diff())
+        mirror = torch.repeat_interleave(offsets[:-1] + offsets[1:] - 1, offsets.diff(), output_size=len(values))
         mirror -= torch.arange(len(mirror), device=mirror.device)  # the position of each token in the reversed text
-        from_end = _read(self.backwards, values.index_select(0, mirror), offsets)
+        from_end = _read(self.backwards, values.index_select(0, mirror), offsets, lengths)
         return torch.cat([states, from_end.index_select(0, mirror)], 1)
 
 
-def _read(lstm: nn.LSTM, values: Float[Tensor, "K E"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "K H"]:
+def _read(
+    lstm: nn.LSTM,
+    values: Float[Tensor, "K E"],
+    offsets: Int64[Tensor, " _"],
+    lengths: Int64[np.ndarray, " B"] | None,
+) -> Float[Tensor, "K H"]:
     """The states after all tokens.
 
     Texts are processed in groups of similar length, each padded at the end to its longest; the states of the padding
@@ -102,7 +118,7 @@ def _read(lstm: nn.LSTM, values: Float[Tensor, "K E"], offsets: Int64[Tensor, " 
     and_padding = torch.cat([values, values.new_zeros(1, values.shape[1])]).to(lstm.get_parameter("weight_ih_l0").dtype)
     states, places = [], []
     with _precision_for_lstm(values.device):
-        for _, texts in groups_of_like_length(offsets, GROUP):
+        for _, texts in groups_of_like_length(offsets, GROUP, lengths):
             place = texts.T  # (T, texts)
             states.append(lstm(nn.functional.embedding(place, and_padding))[0].flatten(0, 1))  # (T, texts, H)
             places.append(place.flatten())
@@ -162,7 +178,7 @@ class RaggedConvolution(nn.Module):
         # All texts concatenated, with gaps that no window spans, so that there is one matrix product.
         (window,) = self.convolution.kernel_size
         gap = window // 2
-        text = torch.repeat_interleave(offsets.diff())
+        text = torch.repeat_interleave(offsets.diff(), output_size=len(values))
         centre = torch.arange(len(values), device=values.device) + (text + 1) * gap
         line = values.new_zeros(len(values) + len(offsets) * gap, values.shape[1]).index_copy(0, centre, values)
         if len(line) < window:  # an empty batch
@@ -171,18 +187,26 @@ class RaggedConvolution(nn.Module):
         return windows.index_select(0, centre - gap)
 
 
-def groups_of_like_length(offsets: Int64[Tensor, " _"], size: int) -> Iterator[tuple[Tensor, Tensor]]:
+def groups_of_like_length(
+    offsets: Int64[Tensor, " _"], size: int, known: Int64[np.ndarray, " B"] | None = None
+) -> Iterator[tuple[Tensor, Tensor]]:
     """The non-empty texts, shortest first, in groups of up to `size`.
+
+    Args:
+        offsets: (B + 1,) at which each text begins.
+        size: of a group.
+        known: (B,) the texts' lengths, if Python knows them; if not, it waits for the device, once.
 
     Yields:
         (texts,) numbers of the texts, and (texts, T) the place in the batch of each of their tokens; K for padding.
     """
     lengths, starts = offsets.diff(), offsets[:-1]
     order = lengths.argsort(stable=True)
-    for texts in torch.split(order[lengths[order] > 0], size):
-        if len(texts):
-            time = torch.arange(int(lengths[texts[-1]]), device=offsets.device)
-            yield texts, torch.where(time < lengths[texts, None], starts[texts, None] + time, offsets[-1])
+    ascending = lengths[order].cpu().numpy() if known is None else np.sort(known)
+    for start in range(int(np.searchsorted(ascending, 1)), len(ascending), size):
+        texts, longest = order[start : start + size], int(ascending[start : start + size][-1])
+        time = torch.arange(longest, device=offsets.device)
+        yield texts, torch.where(time < lengths[texts, None], starts[texts, None] + time, offsets[-1])
 
 
 def padded(values: Shaped[Tensor, "K ..."], place: Int64[Tensor, "texts T"]) -> Shaped[Tensor, "texts T ..."]:

@@ -33,6 +33,7 @@ class Transformer(nn.Module):
     """
 
     special: Tensor
+    between: Tensor
 
     def __init__(
         self,
@@ -53,8 +54,8 @@ class Transformer(nn.Module):
         self.tells_texts_apart: bool = getattr(self.model.config, "type_vocab_size", 0) > 1
         self.unknown = unknown or 0
         self.begins = begins
-        self.between = tuple(between)
         self.register_buffer("special", torch.tensor([UNKNOWN_TOKEN, *special]), persistent=False)
+        self.register_buffer("between", torch.tensor(between, dtype=torch.int64), persistent=False)
 
     def forward(self, rows: SparseRows, *, second: Bool[Tensor, " K"] | None = None) -> Float[Tensor, "K H"]:
         """The last layer's state of each token.
@@ -68,7 +69,8 @@ class Transformer(nn.Module):
         """
         ids = torch.where(rows.indices == UNKNOWN_TOKEN, self.unknown, rows.indices - 1)
         states, places = [torch.zeros(0, self.size, device=ids.device)], [ids[:0]]
-        for _, place in groups_of_like_length(rows.offsets, GROUP if ids.device.type == "cpu" else GROUP_GPU):
+        size = GROUP if ids.device.type == "cpu" else GROUP_GPU
+        for _, place in groups_of_like_length(rows.offsets, size, rows.lengths):
             if place.shape[1] > self.longest:
                 raise ValueError(
                     f"a sequence of {place.shape[1]} tokens is longer than the {self.longest} that the model reads: "

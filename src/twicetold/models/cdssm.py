@@ -50,7 +50,7 @@ class Cdssm(TwoTower):
         """Embed: (B, E); 0 for a text without a known word."""
         words, offsets = word_bags(features)
         parts = self.convolution(words).unflatten(1, (self.window, -1))  # sparse (W, V) -> (W, P, H)
-        text = torch.repeat_interleave(offsets.diff())
+        text = torch.repeat_interleave(offsets.diff(), output_size=len(parts))
         units = torch.tanh(self.slide(parts, text) + self.bias)  # (W, P, H) -> (W, H)
         pooled = torch.segment_reduce(units, "max", offsets=offsets, axis=0, initial=-1)  # (W, H) -> (B, H)
         embedding = torch.tanh(self.semantic(self.dropout(pooled)))  # (B, H) -> (B, E)

@@ -58,6 +58,6 @@ class TokenTower(nn.Module):
         """Embed: (B, E)."""
         states = self.embed(features)  # (K,) -> (K, words)
         if self.read is not None:
-            states = self.read(states, features.offsets)  # (K, words) -> (K, hidden)
+            states = self.read(states, features.offsets, features.lengths)  # (K, words) -> (K, hidden)
         embedding: Tensor = self.project(self.pool(states, features.offsets))  # (K, hidden) -> (B, hidden) -> (B, E)
         return embedding

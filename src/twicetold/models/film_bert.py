@@ -90,7 +90,7 @@ class FilmBert(TwoTower):
         vectors = self.token_vectors(features) if features.values is None else features.values  # (K,) -> (K, H)
         image = vectors.float().view(len(vectors), self.channels, -1)  # (K, H) -> (K, C, H/C)
         order, pooled = [], []
-        for texts, place in groups_of_like_length(features.offsets, GROUP):
+        for texts, place in groups_of_like_length(features.offsets, GROUP, features.lengths):
             lengths = (place < len(vectors)).sum(1)
             pooled.append(self._convolved(padded(image, place).transpose(1, 2), lengths))  # (texts, C, T, H/C)
             order.append(texts)

@@ -251,7 +251,8 @@ def _shared(left: Words, right: Words) -> Float[Tensor, " W"]:
     """(W,) for each word of all left and then all right texts: 1 if the other text of the pair has it, else 0."""
 
     def within_pair(side: Words) -> Tensor:
-        return side.identity + (torch.repeat_interleave(side.offsets.diff()) + 1) * KNUTH
+        pair = torch.repeat_interleave(side.offsets.diff(), output_size=len(side.identity))
+        return side.identity + (pair + 1) * KNUTH
 
     one, other = within_pair(left), within_pair(right)
     shared = torch.cat([torch.isin(one, other), torch.isin(other, one)])

@@ -61,7 +61,7 @@ class SiameseLstm(TwoTower):
     def encode(self, features: SparseRows) -> Encoding:
         """Embed: (B, H), or (B, 2 H) if bidirectional, and E more with a shortcut, of length 1."""
         tokens = self.embed(features)  # (K,) -> (K, E)
-        states = self.read(tokens, features.offsets)  # (K, E) -> (K, H)
+        states = self.read(tokens, features.offsets, features.lengths)  # (K, E) -> (K, H)
         pooled = self.pool(states, features.offsets)  # (K, H) -> (B, H)
         if self.pool_tokens is not None:
             pooled = torch.cat([pooled, self.pool_tokens(tokens, features.offsets)], 1)  # (B, H) -> (B, H + E)

@@ -18,7 +18,9 @@ as reconstructions. The memory of `score` in families with a comparing network i
 
 from dataclasses import fields, replace
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils.checkpoint import checkpoint
@@ -38,9 +40,17 @@ def encode_in_chunks(encoder: Encoder, features: SparseRows, rows: int) -> Encod
             "batch normalisation cannot be computed in chunks of the batch: "
             "set encoder.batch_norm=false, or trainer.micro_batch=null"
         )
+    ends = np.concatenate([[0], np.cumsum(features.known_lengths())])
     bounds = range(0, len(features), rows)
-    chunks = [_rows(features, start, min(start + rows, len(features))) for start in bounds] or [features]
-    encoded: list[Encoding] = [checkpoint(encoder.encode, chunk, use_reentrant=False) for chunk in chunks]
+    chunks = [_rows(features, start, min(start + rows, len(features)), ends) for start in bounds] or [features]
+
+    of_chunk = encoder.encode
+
+    def encode(_: Tensor, chunk: SparseRows) -> Encoding:
+        return of_chunk(chunk)
+
+    # `checkpoint` keeps the random state of the devices of those arguments that are tensors.
+    encoded: list[Encoding] = [checkpoint(encode, chunk.indices, chunk, use_reentrant=False) for chunk in chunks]
     return Encoding(
         _stacked("embedding", [part.embedding for part in encoded], chunks),
         _stacked_extra([part.extra for part in encoded], chunks),
@@ -65,8 +75,10 @@ def _stacked(name: str, parts: list[object], chunks: list[SparseRows]) -> Tensor
     return torch.cat(tensors)
 
 
-def _rows(features: SparseRows, start: int, end: int) -> SparseRows:
-    """Rows `start` to `end`."""
-    first, last = features.offsets[[start, end]].tolist()
-    values = None if features.values is None else features.values[first:last]
-    return SparseRows(features.indices[first:last], features.offsets[start : end + 1] - first, values, features.width)
+def _rows(features: SparseRows, start: int, end: int, ends: NDArray[np.int64]) -> SparseRows:
+    """Rows `start` to `end`; `ends` are the offsets of all rows, for Python."""
+    entries = slice(int(ends[start]), int(ends[end]))
+    offsets = features.offsets[start : end + 1] - entries.start
+    values = None if features.values is None else features.values[entries]
+    lengths = None if features.lengths is None else features.lengths[start:end]
+    return SparseRows(features.indices[entries], offsets, values, features.width, lengths)

@@ -63,7 +63,7 @@ def test_the_joined_sequence_does_not_depend_on_which_text_is_left():
         sequences([1, 5, 2], [1, 7, 8, 2], [1, 2], [1, 9, 3, 2]),
         sequences([1, 6, 2], [1, 2], [1, 2], [1, 9, 4, 2]),
     )
-    one, other = (join(*sides, begins=1, between=[7]) for sides in ((left, right), (right, left)))
+    one, other = (join(*sides, begins=1, between=torch.tensor([7])) for sides in ((left, right), (right, left)))
     assert one.rows.indices.tolist() == other.rows.indices.tolist()
     assert torch.equal(one.second, other.second)
     assert one.rows.indices[: one.rows.offsets[1]].tolist() == [1, 6, 2, 7, 5, 2]
@@ -71,7 +71,7 @@ def test_the_joined_sequence_does_not_depend_on_which_text_is_left():
 
 def test_no_pairs_are_joined_to_no_pairs():
     empty = SparseRows(torch.zeros(0, dtype=torch.int64), torch.zeros(1, dtype=torch.int64), None, 99)
-    assert len(join(empty, empty, begins=1, between=[]).rows) == 0
+    assert len(join(empty, empty, begins=1, between=torch.tensor([], dtype=torch.int64)).rows) == 0
 
 
 def test_a_text_of_special_and_unknown_tokens_alone_is_not_known(network, tokens):
