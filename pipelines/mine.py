@@ -1,5 +1,7 @@
 """Choose training triplets from the whole train split, by every strategy of the config: `mine.py data=quora`."""
 
+from twicetold.command_line import help_for
+
 from pathlib import Path
 
 import hydra
@@ -7,11 +9,12 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig
 
 from twicetold import layout
-from twicetold.command_line import help_for
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
 from twicetold.files import write_folder
 from twicetold.mining.false_negatives import with_false_negatives
+from twicetold.mining.groups import NoTriplets
+from twicetold.mining.triplets import no_triplets
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="prepare")
@@ -20,8 +23,12 @@ def main(cfg: DictConfig) -> None:
         corpus = Corpus.load(Path(cfg.paths.processed, cfg.data.name))
         for name, strategy in cfg.mining.strategies.items():
             mine, options = instantiate(strategy), {"seed": cfg.mining.seed, "label": cfg.data.label}
-            triplets = mine(corpus, **options)
-            triplets = with_false_negatives(triplets, mine, corpus, share=cfg.mining.hidden, **options)
+            try:
+                triplets = mine(corpus, **options)
+                triplets = with_false_negatives(triplets, mine, corpus, share=cfg.mining.hidden, **options)
+            except NoTriplets as error:  # most families need none
+                triplets = no_triplets(corpus, label=cfg.data.label, reason=f"{error}")
+                print(f"warning: {error}")
             triplets.save(layout.mined_file(folder, name))
             print(f"{cfg.data.name}: {len(triplets):,} triplets by {name}")
 

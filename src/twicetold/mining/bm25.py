@@ -20,11 +20,13 @@ from twicetold.data.corpus import Corpus
 from twicetold.mining.draws import draw
 from twicetold.mining.groups import Groups, Positions, rank_window
 from twicetold.mining.triplets import Triplets
+from twicetold.parallel import in_threads
 
 logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets its own level to DEBUG, which any root handler prints
 
 PRODUCTS = 1 << 23  # multiplications of one batch, which bounds its entries: about 100 MB
 PADDED = 1 << 21  # entries ranked at once
+LONG = 4  # rows of more than so many times the entries that are needed are cut before they are ranked
 NOBODY = -1
 
 Weigh = Callable[[list[str]], tuple[csr_array, csr_array]]
@@ -125,13 +127,35 @@ def hardest(
     queries.data *= (frequency <= max_df)[queries.indices]
     queries.eliminate_zeros()
     work = np.append(0, np.cumsum(frequency[queries.indices]))[queries.indptr[1:]]  # up to the end of each anchor
+    batches = []
     begin = 0
     while begin < len(anchors):
         done = work[begin - 1] if begin else 0
         end = max(begin + 1, int(np.searchsorted(work, done + PRODUCTS, side="right")))
-        found = queries[begin:end] @ scores
-        yield slice(begin, end), _rank(found, groups, anchors[begin:end], last=last)
+        batches.append(slice(begin, end))
         begin = end
+
+    def ranked(number: int) -> Positions:
+        batch = batches[number]
+        found = _cut(queries[batch] @ scores, last + groups.size[anchors[batch]])
+        return _rank(found, groups, anchors[batch], last=last)
+
+    yield from zip(batches, in_threads(ranked, len(batches)), strict=True)
+
+
+def _cut(found: csr_array, counts: NDArray[np.int64]) -> csr_array:
+    """The best entries of each row, at least as many as `counts` says where there are as many; ties are kept.
+
+    Ranking whole rows of some thousand entries takes three times as long as finding a score that parts them.
+    """
+    lengths = np.diff(found.indptr)
+    least = np.zeros(len(counts), dtype=np.float32)
+    for block, entry, inside in _rectangles(found.indptr, np.flatnonzero(lengths > LONG * counts)):
+        place = inside.shape[1] - int(counts[block].max())
+        least[block] = np.partition(np.where(inside, found.data[entry], np.float32(0)), place, axis=1)[:, place]
+    kept = np.flatnonzero(found.data >= np.repeat(least, lengths))
+    indptr = np.searchsorted(kept, found.indptr)
+    return csr_array((found.data[kept], found.indices[kept], indptr), shape=found.shape)
 
 
 def _rank(found: csr_array, groups: Groups, anchors: Positions, *, last: int) -> Positions:
@@ -142,22 +166,37 @@ def _rank(found: csr_array, groups: Groups, anchors: Positions, *, last: int) ->
     # One integer orders by score and then by position: the bits of a positive float grow as it does.
     keys = (found.data.astype(np.float32).view(np.int32).astype(np.int64) << 32) | (len(groups) - 1 - found.indices)
     keys[groups.code[found.indices] == groups.code[anchors][rows]] = NOBODY
-    by_length = np.argsort(lengths, kind="stable")
-    end = len(by_length)
-    while end:  # rows of like length are padded to a rectangle, the longest first
-        width = int(lengths[by_length[end - 1]])
-        if not width:
-            break
-        begin = max(0, end - max(1, PADDED // width))
-        block = by_length[begin:end]
-        inside = np.arange(width) < lengths[block][:, None]
-        entry = np.where(inside, found.indptr[block].astype(np.int64)[:, None] + np.arange(width), 0)
+    for block, entry, inside in _rectangles(found.indptr, np.flatnonzero(lengths)):
         padded = np.where(inside, keys[entry], NOBODY)
+        width = padded.shape[1]
         kept = min(last, width)
         best = -np.sort(-np.partition(padded, width - kept, axis=1)[:, width - kept :], axis=1)
         ranked[block, :kept] = np.where(best == NOBODY, NOBODY, len(groups) - 1 - (best & 0xFFFFFFFF))
-        end = begin
     return ranked
+
+
+def _rectangles(
+    indptr: NDArray[np.int64], rows: Positions
+) -> Iterator[tuple[Positions, NDArray[np.int64], NDArray[np.bool_]]]:
+    """Rows of like length padded to rectangles, the longest first.
+
+    Args:
+        indptr: where the entries of each row begin.
+        rows: which rows; none is empty.
+
+    Yields:
+        Some of the rows, (rows, width) their entries, and which of these belong to the row.
+    """
+    lengths = np.diff(indptr)
+    by_length = rows[np.argsort(lengths[rows], kind="stable")]
+    end = len(by_length)
+    while end:
+        width = int(lengths[by_length[end - 1]])
+        begin = max(0, end - max(1, PADDED // width))
+        block = by_length[begin:end]
+        inside = np.arange(width) < lengths[block][:, None]
+        yield block, np.where(inside, indptr[block].astype(np.int64)[:, None] + np.arange(width), 0), inside
+        end = begin
 
 
 def _sample(window: Positions, *, per_anchor: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -62,6 +62,10 @@ class Groups:
         return np.where(drawn < start, drawn, drawn + size)
 
 
+class NoTriplets(ValueError):
+    """The train texts have no triplet, whatever the settings of a strategy."""
+
+
 def rank_window(ranks: Sequence[int]) -> tuple[int, int]:
     """First and last rank of a window, counted from 1.
 
@@ -84,7 +88,8 @@ def train_groups(corpus: Corpus, *, label: str, per_anchor: int) -> Groups:
     """Sort the train texts of known group by it.
 
     Raises:
-        ValueError: if the corpus has no such group, `per_anchor` is not positive, or no triplet is possible.
+        ValueError: if the corpus has no such group, or `per_anchor` is not positive.
+        NoTriplets: if no triplet is possible.
     """
     if label not in corpus.groups:
         raise ValueError(f"corpus {corpus.name!r} has no group {label!r} to mine by; it has {sorted(corpus.groups)}")
@@ -96,7 +101,7 @@ def train_groups(corpus: Corpus, *, label: str, per_anchor: int) -> Groups:
     groups = sorted_groups(members, code)
     counts = np.unique(code, return_counts=True)[1]
     if len(counts) < 2 or counts.max(initial=0) < 2:
-        raise ValueError(
+        raise NoTriplets(
             f"no triplet can be made from the train texts of {corpus.name!r} by {label!r}: that needs a group of two "
             f"texts and a second group, but there are {len(members)} texts of known group in {len(counts)} group(s), "
             f"the largest of {int(counts.max(initial=0))}. Use more rows or another label"

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from twicetold import layout
 from twicetold.data.corpus import Corpus, pair_keys
 from twicetold.files import write_file, write_json
+from twicetold.mining.groups import NoTriplets
 
 COLUMNS = ("anchor", "positive", "negative")
 
@@ -66,6 +67,13 @@ class Triplets:
         return cls(anchor, positive, negative, card)
 
 
+def no_triplets(corpus: Corpus, *, label: str, reason: str) -> Triplets:
+    """No triplets, with a card that says why, so that a training that needs some can say so."""
+    nothing = np.empty(0, dtype=np.int64)
+    card = {"label": label, "train": corpus.train_digest(), "triplets": 0, "reason": reason}
+    return Triplets(nothing, nothing, nothing, card)
+
+
 def card_file(path: Path) -> Path:
     """File of the card of mined triplets or pairs, beside them."""
     return path.with_suffix(layout.TRIPLETS_CARD)
@@ -103,7 +111,7 @@ def collect(
         so in train) and `left_out` (by reason).
 
     Raises:
-        ValueError: if nothing is left.
+        NoTriplets: if nothing is left.
     """
     order = np.lexsort((kind, negative, positive, anchor))
     anchor, positive, negative, kind = anchor[order], positive[order], negative[order], kind[order]
@@ -116,7 +124,7 @@ def collect(
     labelled_alike = ~repeated & ~same_text & np.isin(keys, pair_keys(*alike))
     kept = ~(repeated | same_text | labelled_alike)
     if not kept.any():
-        raise ValueError(
+        raise NoTriplets(
             f"no triplet can be made from the train texts of {corpus.name!r}: every negative has the text of its "
             "anchor or is labelled as saying the same. Use more rows or another label"
         )

@@ -2,6 +2,7 @@ import bm25s
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.sparse import csr_array
 
 from twicetold.data.corpus import Corpus
 from twicetold.mining import bm25
@@ -59,6 +60,22 @@ def test_the_size_of_the_batches_changes_nothing(crowd, monkeypatch):
     pieces = bm25.mine(crowd, seed=0, label="g", per_anchor=3)
     np.testing.assert_array_equal(whole.negative, pieces.negative)
     assert whole.card == pieces.card
+
+
+def test_cutting_long_rows_changes_no_rank(crowd, monkeypatch):
+    *_, cut = ranked_all(crowd, last=5)
+    monkeypatch.setattr(bm25, "LONG", 1_000)
+    *_, whole = ranked_all(crowd, last=5)
+    np.testing.assert_array_equal(cut, whole)
+
+
+def test_a_cut_keeps_the_best_entries_and_their_ties():
+    scores = csr_array(np.array([[9, 1, 2, 2, 3, 1, 1, 1, 1, 1], [1, 0, 0, 0, 0, 0, 0, 0, 0, 2]], dtype=np.float32))
+    kept = bm25._cut(scores, np.array([2, 1])).toarray()
+    np.testing.assert_array_equal(kept, [[9, 0, 0, 0, 3, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0, 0, 0, 0, 2]])
+    assert bm25._cut(scores, np.array([3, 1])).nnz == scores.nnz  # 10 entries are not more than 4 times 3
+    ties = csr_array(np.array([[5, 4, 4, 4, 1, 1, 1, 1, 1]], dtype=np.float32))
+    assert bm25._cut(ties, np.array([2])).nnz == 4
 
 
 def test_negatives_come_from_the_window_of_ranks(crowd):
