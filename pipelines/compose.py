@@ -1,11 +1,14 @@
 """Render each cell of params.yaml to a resolved config with the hashes of its code: `compose.py <folder>`.
 
-Imports neither torch nor the library; several processes share the cells.
+Imports neither torch nor the library, but for how scripts end; several processes share the cells.
 """
+
+import twicetold.command_line  # noqa: F401 (for its effects)
 
 import gc
 import multiprocessing
 import os
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -51,7 +54,8 @@ def main() -> None:
     processes = max(1, min(len(os.sched_getaffinity(0)), len(jobs) // 4))
     with (
         initialize(version_base="1.3", config_path="../conf"),
-        multiprocessing.get_context("fork").Pool(processes) as pool,
+        # Ctrl-C is for this process, which ends the pool.
+        multiprocessing.get_context("fork").Pool(processes, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool,
     ):
         try:
             for _ in pool.imap_unordered(partial(render, grid=grid, out=out), jobs, chunksize=4):

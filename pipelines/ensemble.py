@@ -4,6 +4,8 @@ A member is a family, whose run `runs/<data>-<family>-<seed>` is read, or a run 
 `evaluate.py -cn ensemble` with the same settings.
 """
 
+from twicetold.command_line import help_for
+
 import os
 import time
 from pathlib import Path
@@ -14,7 +16,6 @@ from omegaconf import DictConfig, OmegaConf
 
 from recipe import selection_of
 from twicetold import layout, tracking
-from twicetold.command_line import help_for
 from twicetold.data.corpus import Corpus
 from twicetold.ensemble import make_ensemble
 from twicetold.errors import readable_errors

@@ -4,6 +4,8 @@ After `train.py data=quora model=dae hydra.run.dir=X`: `evaluate.py data=quora m
 After `ensemble.py data=quora members=[dae,static] hydra.run.dir=X`: `evaluate.py -cn ensemble` with the same settings.
 """
 
+from twicetold.command_line import help_for
+
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,6 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from twicetold import layout, tracking
-from twicetold.command_line import help_for
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
 from twicetold.evaluation.evaluators import Report

@@ -3,6 +3,8 @@
 Not a stage of the pipeline: no stage reads its output.
 """
 
+import twicetold.command_line  # noqa: F401 (for its effects)
+
 import re
 import sys
 from pathlib import Path

@@ -4,6 +4,8 @@ Then `train.py data=quora model=static examples=pseudo_labels teacher=static nam
 student; `hard_negatives` works alike. The teacher is in runs/<data>-<teacher>-<seed>, or elsewhere: run=<folder>.
 """
 
+from twicetold.command_line import help_for
+
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +14,6 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig
 
 from twicetold import layout
-from twicetold.command_line import help_for
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
 from twicetold.files import write_folder

@@ -4,6 +4,8 @@
 other files in Git.
 """
 
+import twicetold.command_line  # noqa: F401 (for its effects)
+
 import json
 import shlex
 from pathlib import Path

@@ -6,6 +6,8 @@ computes with one thread (OMP_NUM_THREADS=1), so that results do not depend on h
 seconds, commit and processor are kept in `runs/last_run.json` for the next estimate and for RESULTS.md.
 """
 
+from twicetold.command_line import end_with_parent
+
 import argparse
 import json
 import logging
@@ -15,17 +17,24 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from dvc.lock import make_lock
 from dvc.repo import Repo
+from dvc.rwlock import RWLOCK_FILE, RWLOCK_LOCK
+
+from twicetold import layout
+from twicetold.tracking.repository import ask_git
 
 LOGS = Path("build/logs")
-LAST_RUN = Path("runs/last_run.json")
+DVC_TMP = Path(".dvc/tmp")
+LAST_RUN = Path("runs", layout.LAST_RUN)
+RECORDED = ("src", "pipelines", "conf", "params.yaml", "dvc.yaml")  # what the commit of a record stands for
 RAN = "Running stage"  # what DVC says before it runs a command, not where its run cache has the result
 UNKNOWN = 20.0  # seconds guessed of a stage of a kind that never ran
 DUMP_EVERY = 60.0  # seconds between writes of dvc.lock by a process, as each write takes seconds
@@ -69,6 +78,7 @@ def main() -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     LOGS.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
+    mend_lock()
     compose = subprocess.run(["dvc", "repro", "compose"], capture_output=True, text=True, check=False)
     if compose.returncode:
         sys.exit(f"{compose.stdout}{compose.stderr}".rstrip())
@@ -80,17 +90,30 @@ def main() -> None:
             f"{in_words(plan.left(chosen.jobs))} or less",
             flush=True,
         )
-        run(plan, jobs=chosen.jobs)
-    if chosen.record and plan.took:
-        stages = {name: took for name, took in (last["stages"] | plan.took).items() if name in names}
-        record = {"commit": commit(), "jobs": chosen.jobs, "processor": processor(), "stages": stages}
-        LAST_RUN.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        try:
+            run(plan, jobs=chosen.jobs)
+        finally:  # a run that was stopped and goes on later took the seconds of both
+            if chosen.record and plan.took:
+                stages = {name: took for name, took in (last["stages"] | plan.took).items() if name in names}
+                record(stages, jobs=chosen.jobs)
     print(f"{len(plan.took)} stages ran in {in_words(time.monotonic() - began)}, {len(plan.failed)} failed")
     for name, why in plan.failed.items():
         print(f"failed: {name}: {why}; see {log_of(name)}")
     if waiting := sorted(set(plan.after) - plan.started):
         print(f"not run, as they need what failed: {', '.join(waiting)}")
     sys.exit(bool(plan.failed))
+
+
+def mend_lock() -> None:
+    """Remove DVC's list of paths in use if a kill cut it off while DVC wrote it; DVC would refuse every command."""
+    file = DVC_TMP / RWLOCK_FILE
+    if not file.exists():
+        return
+    with make_lock(f"{DVC_TMP / RWLOCK_LOCK}", tmp_dir=f"{DVC_TMP}", wait=True):
+        try:
+            json.loads(file.read_text(encoding="utf-8"))
+        except ValueError:
+            file.unlink()
 
 
 def plan_of(known: dict[str, float]) -> tuple[Plan, set[str]]:
@@ -163,6 +186,7 @@ def run(plan: Plan, *, jobs: int) -> None:
 
 def work(tasks: Any, results: Any) -> None:
     """Reproduce stages from the queue; DVC's lock is not held while a command runs."""
+    end_with_parent()
     signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is for the commands, which inherit no handler, and for main
     with repository() as repo:
         stages = {stage.addressing: stage for stage in repo.index.stages}
@@ -222,6 +246,12 @@ def log_of(name: str) -> Path:
     return LOGS / f"{name}.log"
 
 
+def record(stages: dict[str, float], *, jobs: int) -> None:
+    """Keep the seconds of each stage, with the commit and the machine."""
+    made = {"commit": commit(), "jobs": jobs, "processor": processor(), "stages": stages}
+    LAST_RUN.write_text(json.dumps(made, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
 def in_words(seconds: float) -> str:
     """A duration for people."""
     minutes = seconds / 60
@@ -230,9 +260,8 @@ def in_words(seconds: float) -> str:
 
 def commit() -> str:
     """The commit of the code that runs, marked where files were changed since."""
-    asked: Iterable[list[str]] = (["rev-parse", "--short=12", "HEAD"], ["status", "--porcelain", "--", "src", "conf"])
-    head, changed = (subprocess.run(["git", *a], capture_output=True, text=True, check=False).stdout for a in asked)
-    return f"{head.strip() or 'unknown'}{' with changes' if changed else ''}"
+    head, changed = ask_git("rev-parse", "--short=12", "HEAD"), ask_git("status", "--porcelain", "--", *RECORDED)
+    return f"{head or 'unknown'}{' with changes' if changed else ''}"
 
 
 def processor() -> str:

@@ -1,6 +1,20 @@
-"""Arguments of the scripts of `pipelines/` before Hydra reads them."""
+"""How the scripts of `pipelines/` start and end.
 
+They import this module before all others, because the import has two effects:
+
+- Ctrl-C ends the script with one line, also while it imports large packages or Hydra composes the configuration.
+- A stage that DVC started ends when DVC is killed. Otherwise it would go on, and the next `dvc repro` would start it
+  once more.
+"""
+
+import ctypes
+import os
+import signal
 import sys
+from types import TracebackType
+
+STAGE = "DVC_STAGE"  # DVC sets it for the commands of stages
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def help_for(*choices: str) -> None:
@@ -15,3 +29,23 @@ def help_for(*choices: str) -> None:
     named = {argument.partition("=")[0] for argument in chosen}
     missing = [choice for choice in choices if choice.partition("=")[0] not in named]
     sys.argv[1:] = [*chosen, *missing, "--help"]
+
+
+def end_with_parent() -> None:
+    """Have the kernel kill this process when the thread that started it ends; on Linux only."""
+    if sys.platform == "linux":
+        prctl = ctypes.CDLL(None).prctl
+        prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _stop_in_one_line(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        print("stopped", file=sys.stderr)  # then Python ends by the signal, which a shell shows as status 130
+    else:
+        sys.__excepthook__(kind, error, trace)
+
+
+sys.excepthook = _stop_in_one_line
+if STAGE in os.environ:
+    end_with_parent()
