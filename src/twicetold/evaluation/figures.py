@@ -38,7 +38,7 @@ def roc_figure(curves: Mapping[str, RocCurve], *, title: str = "") -> Any:
             color=COLOURS[place % len(COLOURS)],
             linestyle=DASHES[place // len(COLOURS) % len(DASHES)],
             linewidth=1.8,
-            label=f"{name}  {curve.area:.3f}",
+            label=f"{name}  {curve.area:.3f}".replace("$", r"\$"),  # a dollar sign would begin a formula
             zorder=2,
         )
     axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")

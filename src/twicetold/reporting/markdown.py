@@ -14,6 +14,9 @@ from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row, rank
 from twicetold.reporting.records import Cell, Provenance, read_card, read_runs
 from twicetold.reporting.samples import decision_in_words, sample_table
 
+_LINE_ENDS = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")  # and other characters without a shape
+_BLOCK = re.compile(r"^(\s*\d*)(?=[#>=~]|[+-](?:[\s-]|$)|(?<=\d)[.)](?:\s|$))")  # where a heading or a list begins
+
 
 def markdown(commands: Mapping[Cell, str], *, runs: Path, cards: Path) -> str:
     """The leaderboard of each dataset, its counts, its leakage audit and the checksums of its files.
@@ -37,9 +40,9 @@ def markdown(commands: Mapping[Cell, str], *, runs: Path, cards: Path) -> str:
 
 def _leaderboard(board: Leaderboard) -> str:
     shown = [name for name in board.metrics[1:] if describe(name).leads]
-    primary = describe(board.primary).label
+    primary = _cell(describe(board.primary).label)
     heads = ["model", f"{primary}, test", "95 % interval", f"{primary}, validation"]
-    heads += [f"{describe(name).label}, {split_of(name)}" for name in shown] + ["parameters", "epochs"]
+    heads += [f"{_cell(describe(name).label)}, {split_of(name)}" for name in shown] + ["parameters", "epochs"]
     notes = "".join(f"\n{_cell(note)}\n" for note in board.not_clean)
     return table(heads, (_row(row, board, shown) for row in board.rows)) + notes
 
@@ -77,7 +80,7 @@ def interval(found: Estimate | None) -> str:
 
 
 def _commands(board: Leaderboard, commands: Mapping[Cell, str]) -> list[str]:
-    lines = [f"- {_cell(row.model)}: `{commands[row.first.cell]}`" for row in board.rows]
+    lines = [f"- {_cell(row.model)}: {_code(commands[row.first.cell])}" for row in board.rows]
     return ["\n".join(["<details><summary>How each is trained</summary>\n", *lines, "\n</details>\n"])]
 
 
@@ -108,16 +111,17 @@ def _data(about: Provenance) -> list[str]:
     parts = []
     counted = provenance.split_table(about.card)
     if counted is not None:
-        parts.append(table(["split", *counted.columns], ([split, *cells] for split, cells in counted.rows)))
-    facts = [f"- {name}: {value}" for name, value in provenance.facts(about.card)]
-    facts += [f"- {sentence}" for sentence in provenance.audit_in_words(about.audit)]
+        rows = ([split, *map(_cell, cells)] for split, cells in counted.rows)
+        parts.append(table(["split", *map(_cell, counted.columns)], rows))
+    facts = [f"{name}: {value}" for name, value in provenance.facts(about.card)]
+    facts += provenance.audit_in_words(about.audit)
     if facts:
-        parts.append("\n".join(_cell(fact) for fact in facts) + "\n")
+        parts.append("\n".join(f"- {_cell(fact)}" for fact in facts) + "\n")
     if about.mined:
         rows = ([_cell(mined.strategy), *false_negatives.cells(mined)] for mined in about.mined)
         parts += [f"{false_negatives.EXPLANATION}\n", table(["mined by", *false_negatives.COLUMNS], rows)]
     if about.files:
-        rows = ([_cell(f.name), f"{f.size:,}", f"{f.lines:,}", f"`{f.sha256}`"] for f in about.files)
+        rows = ([_cell(f.name), f"{f.size:,}", f"{f.lines:,}", _code(f.sha256)] for f in about.files)
         parts.append(table(["file", "bytes", "lines", "sha256"], rows))
     return parts
 
@@ -129,9 +133,22 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _bar(text: str) -> str:
-    return re.sub(r"(?<!\\)\|", r"\\|", text).replace("\n", " ")
+    return re.sub(r"(?<!\\)\|", r"\\|", _LINE_ENDS.sub(" ", text))
 
 
 def _cell(text: str) -> str:
-    """Text with Markdown and HTML escaped."""
-    return re.sub(r"([\\`*\[\]|])", r"\\\1", text.replace("&", "&amp;").replace("<", "&lt;")).replace("\n", " ")
+    """Text with Markdown and HTML escaped, on one line.
+
+    An underscore within a word, as in `quora_wang`, is no emphasis and stays as it is.
+    """
+    text = _LINE_ENDS.sub(" ", text.replace("&", "&amp;").replace("<", "&lt;"))
+    text = re.sub(r"[\\`*\[\]|]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", r"\\\g<0>", text)
+    return _BLOCK.sub(r"\1\\", text)
+
+
+def _code(text: str) -> str:
+    """Text as code, between more backticks than it has in a row."""
+    text = _LINE_ENDS.sub(" ", text)
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    blank = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{blank}{text}{blank}{fence}"
