@@ -21,6 +21,7 @@ from hydra import compose, initialize_config_dir
 from hypothesis import settings
 from omegaconf import DictConfig
 
+from lab import cells, finished, stages, store, wait_for  # noqa: F401 (fixtures)
 from twicetold.data.corpus import Corpus, Pairs
 from twicetold.pretrained import ModelUnavailable
 
@@ -32,7 +33,7 @@ ROOT = Path(__file__).parents[1]
 
 def pytest_collection_modifyitems(items):
     if "PYTEST_XDIST_WORKER" in os.environ:  # files go to workers in order: the longest first
-        items.sort(key=lambda item: "/pipeline/" not in str(item.path))
+        items.sort(key=lambda item: not {"pipeline", "hostile"} & set(item.path.parts))
     if os.environ.get("TWICETOLD_MIRROR"):
         return
     skip = pytest.mark.skip(reason="needs real data: set TWICETOLD_MIRROR to a mirror of it")
@@ -80,6 +81,15 @@ def composed():
             return compose(primary, overrides=list(overrides))
 
     return _compose
+
+
+@pytest.fixture
+def pretended():
+    """The pretended device, for the time of a test; counts what is copied to it and back."""
+    from pretended_device import pretend
+
+    with pretend() as operations:
+        yield operations
 
 
 WORDS = ["bank", "rate", "cut", "film", "star", "award", "drug", "trial", "phone", "chip", "game", "vote"]

@@ -1,7 +1,9 @@
 """`tools/run_grid.py` runs stages side by side and leaves to DVC what is stale; `tools/demo` does so in build/demo."""
 
 import json
+import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -67,3 +69,18 @@ def test_a_row_that_does_not_compose_is_an_error_that_says_so(lab):
     assert "Traceback" not in out
     assert "dea" in out
     assert "binary_count" in out, "the families that there are"
+
+
+def test_a_run_that_is_stopped_records_the_seconds_of_what_it_finished(lab):
+    lab.grid(data=[QUESTIONS], model=["tfidf"], seed=[3, 4])
+    (lab.root / "runs" / "last_run.json").unlink()
+    process = lab.start(*RUN, "--jobs", "1", "--record")
+    for line in process.stdout:
+        if f"train@{QUESTIONS}-tfidf-" in line:
+            break
+    os.killpg(process.pid, signal.SIGINT)
+    out, _ = process.communicate()
+    assert process.returncode == 1
+    assert out.splitlines()[-1].startswith("stopped. What is finished is kept")
+    took = json.loads((lab.root / "runs" / "last_run.json").read_text())["stages"]
+    assert [name for name in took if name.startswith("train@")] == [line.split()[2]]

@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[1]
 COPIED = ("conf", "pipelines", "src", "dvc.yaml", ".dvcignore", ".gitignore", "mlruns/README.md", "params.yaml")
 GRID = {
     "data": ["toy_news", "toy_questions"],
@@ -33,21 +33,67 @@ GRID = {
 }
 LIMIT = 300  # seconds until a command counts as hung
 IN_FORKS = """
-import json, os, runpy, sys, tempfile
+import hashlib, importlib, json, os, pathlib, runpy, signal, sys, tempfile, time
 import hydra, numpy, pyarrow.compute, pyarrow.parquet, sklearn.feature_extraction.text, torch
 
-for script, *arguments in json.loads(sys.argv[1]):
-    with tempfile.TemporaryFile() as printed:
-        if not (child := os.fork()):
-            os.dup2(printed.fileno(), 1), os.dup2(printed.fileno(), 2)
-            sys.argv, sys.path[0] = [script, *arguments], os.path.dirname(script)
-            runpy.run_path(script, run_name="__main__")
-            sys.exit()
+def start(script, arguments):
+    printed = tempfile.TemporaryFile()
+    if not (child := os.fork()):
+        os.dup2(printed.fileno(), 1), os.dup2(printed.fileno(), 2)
+        sys.argv, sys.path[0] = [script, *arguments], os.path.dirname(script)
+        runpy.run_path(script, run_name="__main__")
+        sys.exit()
+    return child, printed
+
+def digest(folder):
+    found, files = hashlib.sha256(), sorted(path for path in pathlib.Path(folder).rglob("*") if path.is_file())
+    files = [path for path in files if ".tmp-" not in str(path)]  # what kills left behind
+    for path in files:
+        found.update(str(path.relative_to(folder)).encode() + path.read_bytes())
+    return found.hexdigest() if files else None
+
+modules, batches = json.loads(sys.argv[1])
+for module in modules:
+    importlib.import_module(module)
+whole = 0.0
+for commands, share, folder in batches:
+    began, ended = time.monotonic(), []
+    running = [start(script, arguments) for script, *arguments in commands]
+    if share is not None:
+        time.sleep(share * whole)
+        for child, _ in running:
+            os.kill(child, signal.SIGKILL)
+    for child, printed in running:
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         printed.seek(0)
-        print(json.dumps([code, printed.read().decode()]), flush=True)
+        ended.append([code, printed.read().decode()])
+    if share is None:
+        whole = time.monotonic() - began
+    print(json.dumps([ended, folder and digest(folder)]), flush=True)
 """
-"""Runs scripts one after another, each in a fork of one process that has imported the large packages."""
+"""Runs scripts in forks of one process that has imported the large packages: batch by batch, those of a batch at the
+same time, and killed if the batch says so."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Scripts that run at the same time: stages with arguments, `("train", "data=quora")`."""
+
+    commands: tuple[tuple[str, ...], ...]
+    killed_after: float | None = None
+    """Share of the time of the last batch that ran to its end; None: this one does."""
+    folder: str | None = None
+    """Of whose files to take the digest afterwards."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a batch ended."""
+
+    ends: list[tuple[int, str]]
+    """Of each script its exit code, and all it printed."""
+    digest: str | None
+    """Of the batch's folder; None if it has no files."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +128,11 @@ class Lab:
             **options,
         )
 
-    def attempt(self, *command: str, **options) -> tuple[int, str]:
+    def attempt(self, *command: str, limit: float = LIMIT, **options) -> tuple[int, str]:
         """Run a command in the lab; its exit code, and all it printed."""
         process = self.start(*command, **options)
         try:
-            out, _ = process.communicate(timeout=LIMIT)
+            out, _ = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             raise
@@ -99,10 +145,16 @@ class Lab:
         return out
 
     def scripts(self, *commands: tuple[str, ...]) -> list[tuple[int, str]]:
-        """Run stages with arguments, `("train", "data=quora")`; for each its exit code, and all it printed."""
-        paths = [(f"pipelines/{stage}.py", *arguments) for stage, *arguments in commands]
-        lines = self.run("python", "-c", IN_FORKS, json.dumps(paths)).splitlines()
-        return [(code, out) for code, out in map(json.loads, lines)]
+        """Run stages with arguments, one after another; for each its exit code, and all it printed."""
+        return [batch.ends[0] for batch in self.batches(*(Batch((command,)) for command in commands))]
+
+    def batches(self, *batches: Batch, modules: tuple[str, ...] = ()) -> list[Ended]:
+        """Run batches of scripts, one batch after another, in forks that have imported `modules`."""
+        scripts = [[(f"pipelines/{stage}.py", *rest) for stage, *rest in batch.commands] for batch in batches]
+        jobs = [(commands, batch.killed_after, batch.folder) for commands, batch in zip(scripts, batches, strict=True)]
+        out = self.run("python", "-c", IN_FORKS, json.dumps([modules, jobs]), limit=LIMIT * len(batches))
+        ended = map(json.loads, out.splitlines())
+        return [Ended([(code, out) for code, out in ends], digest) for ends, digest in ended]
 
     def ran(self, *arguments: str) -> list[str]:
         """The stages that `dvc repro` ran, in their order; those taken from the run cache did not run."""
@@ -246,12 +298,17 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Lab:
     return lab
 
 
-def set_up(lab: Lab) -> None:
-    """Copy the project as it is, with a small grid."""
+def copy_project(lab: Lab) -> None:
+    """Copy the project as it is."""
     for name in COPIED:
         source, target = PROJECT / name, lab.root / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(source, target) if source.is_dir() else shutil.copy2(source, target)
+
+
+def set_up(lab: Lab) -> None:
+    """Copy the project, with a small grid."""
+    copy_project(lab)
     lab.run("git", "init", "--quiet")
     for name, value in {"user.name": "lab", "user.email": "lab@example.org"}.items():
         lab.run("git", "config", name, value)

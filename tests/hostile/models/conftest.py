@@ -1,0 +1,65 @@
+"""Small trained models in folders, to be attacked."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from twicetold import layout
+from twicetold.evaluation.decision import Decision
+from twicetold.features.tfidf import TfIdf
+from twicetold.features.word_hashing import WordHashing
+from twicetold.models.static import Static
+from twicetold.models.tfidf import TfIdfCosine
+from twicetold.scoring import Scorer
+from twicetold.training.cell import Trained
+from twicetold.training.schedule import Fitted
+
+TEXTS = ["the cat sat on the mat", "a dog sat on the log", "rain is falling on the town", "the town is in the rain"]
+PARTS = {
+    "static": (WordHashing(), Static, {"embedding": 4, "init_std": 0.1, "input_dropout": 0.0}),
+    "tfidf": (TfIdf(), TfIdfCosine, {}),
+}
+
+
+def target_of(part) -> str:
+    return f"{part.__module__}.{part.__name__}"
+
+
+def save_model(folder: Path, name: str) -> Path:
+    """Train nothing, save everything."""
+    featuriser, family, settings = PARTS[name]
+    features = {"_target_": target_of(type(featuriser)), **featuriser.get_params()}
+    torch.manual_seed(0)
+    encoder = family(**featuriser.fit(TEXTS).shape, **settings)
+    scorer = Scorer(featuriser, encoder.eval(), Decision(0.5, 2.0, -1.0))
+    trained = Trained(scorer, "auroc", Fitted(1, 0, 0.5), parameters=4, seconds=1.0, texts_per_second=1.0)
+    data = {"name": "toy", "train": "0" * 64}
+    trained.save(folder, features=features, encoder={"_target_": target_of(family), **settings}, data=data)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def originals(tmp_path_factory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("models")
+    return {name: save_model(folder / name, name) for name in PARTS}
+
+
+@pytest.fixture
+def model(originals, tmp_path) -> Path:
+    """The folder of a model with weights, to be damaged."""
+    return Path(shutil.copytree(originals["static"], tmp_path / "model"))
+
+
+@pytest.fixture
+def ensemble(originals, tmp_path) -> Path:
+    """The folder of an ensemble of two models."""
+    folder = tmp_path / "ensemble"
+    for name, place in originals.items():
+        shutil.copytree(place, folder / layout.MEMBER_MODELS / name)
+    recipe = {"members": list(originals), "as_documents": False, "data": {}, "pretrained_on": []}
+    (folder / layout.RECIPE).write_text(json.dumps(recipe))
+    shutil.copy(originals["static"] / layout.DECISION, folder)
+    return folder

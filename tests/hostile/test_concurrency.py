@@ -1,0 +1,150 @@
+"""Many processes at once: on one tracking store, one training, one folder of data."""
+
+import json
+import multiprocessing
+import os
+import sqlite3
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from lab import Batch, Lab
+from twicetold.data.corpus import Corpus
+from twicetold.files import write_folder, write_text
+
+PROCESSES = 16
+TOY = ("data=toy_questions", "profile=smoke", "tracking.enabled=false")
+OPEN_A_STORE = """
+import os, sys
+from pathlib import Path
+from twicetold.tracking import Settings, start
+import twicetold.tracking.store, mlflow.store.tracking.sqlalchemy_store  # imported now, so that all open it at once
+
+for folder in sys.argv[2:]:
+    children = []
+    for number in range(int(sys.argv[1])):
+        if not (child := os.fork()):
+            settings = Settings(True, None, Path(folder), "run")
+            tags = {"fingerprint": f"{number}"}
+            with start(settings, experiment="quora", name=f"{number}", tags=tags, params={"seed": number}) as run:
+                run.log_metrics({"loss": number}, 0)
+                tracked = run.tracked
+            os._exit(not tracked)
+        children.append(child)
+    print(sum(os.waitpid(child, 0)[1] != 0 for child in children), flush=True)
+"""
+
+
+@pytest.mark.slow_hostile
+def test_many_processes_on_no_store_are_all_tracked_ten_times_over(tmp_path: Path):
+    """About 60 s of one core."""
+    stores = [tmp_path / f"{number}" for number in range(10)]
+    environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
+    command = [sys.executable, "-c", OPEN_A_STORE, f"{PROCESSES}", *map(str, stores)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["0"] * len(stores), done.stderr
+    assert "MLflow could not" not in done.stderr
+    for store in stores:
+        with sqlite3.connect(store / "mlruns/mlflow.db") as opened:
+            runs = opened.execute("SELECT name, status FROM runs").fetchall()
+            points = opened.execute("SELECT count(*) FROM metrics").fetchone()
+            experiments = opened.execute("SELECT count(*) FROM experiments WHERE name = 'quora'").fetchone()
+        assert sorted(runs) == sorted((f"{number}", "FINISHED") for number in range(PROCESSES))
+        assert (points, experiments) == ((PROCESSES,), (1,))
+
+
+@pytest.mark.slow_hostile
+def test_of_many_trainings_of_one_cell_at_once_one_trains_and_the_others_are_refused(by_hand: Lab):
+    """About 30 s of one core."""
+    training = ("train", *TOY, "model=dae", "trainer.epochs=40", "trainer.patience=null", "hydra.run.dir=runs/one")
+    alone = by_hand.copy(by_hand.root.with_name("alone"))
+    ((code, out),) = alone.scripts(training)
+    assert code == 0, out
+    (ended,) = by_hand.batches(Batch((training,) * 8), modules=("pytorch_lightning",))
+    refused = [out for code, out in ended.ends if code]
+    assert 1 <= len(refused) < 8
+    for out in refused:
+        assert "does this already: the training of dae-0 on toy_questions" in out, out
+        assert "Traceback" not in out
+    assert by_hand.bytes_of("runs/one/model") == alone.bytes_of("runs/one/model")
+    assert not list((by_hand.root / "build/checkpoints").iterdir())
+
+
+PREPARE_MEANWHILE = """
+import runpy, subprocess, sys
+sys.path.insert(0, "pipelines")
+import by_hand
+
+def prepare_data(cfg, prepare=by_hand.prepare_data):
+    prepare(cfg)
+    other = [sys.executable, "pipelines/prepare.py", "data=toy_questions", "data.source.limit=500"]
+    subprocess.run(other, check=True)
+
+by_hand.prepare_data = prepare_data
+runpy.run_path("pipelines/train.py", run_name="__main__")
+"""
+
+
+def test_a_training_by_hand_notices_that_another_command_prepared_other_data_before_it_read_its_own(by_hand: Lab):
+    training = (*TOY, "model=tfidf", "hydra.run.dir=runs/one")
+    code, out = by_hand.attempt("python", "-c", PREPARE_MEANWHILE, *training)
+    assert code == 1
+    assert "are of other settings than this command's: another command has prepared them" in out
+    assert not (by_hand.root / "runs/one/model").exists()
+    ((code, out),) = by_hand.scripts(("train", *training))
+    assert code == 0, out
+    card = json.loads((by_hand.root / "data/processed/toy_questions/card.json").read_text())["card"]
+    assert card["source"]["limit"] == 400
+
+
+def _write(folder: Path, number: int, times: int) -> None:
+    for _ in range(times):
+        with write_folder(folder) as target:
+            for name in "abc":
+                write_text(target / name, f"{number}")
+
+
+def test_processes_that_write_one_folder_at_the_same_time_leave_one_of_theirs(tmp_path: Path):
+    folder = tmp_path / "data"
+    writers = [multiprocessing.get_context("fork").Process(target=_write, args=(folder, n, 100)) for n in range(8)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert [writer.exitcode for writer in writers] == [0] * 8
+    assert len({(folder / name).read_text() for name in "abc"}) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def _save(folder: Path, one: Corpus, other: Corpus) -> None:
+    while True:
+        one.save(folder)
+        other.save(folder)
+
+
+def test_a_corpus_that_is_replaced_all_the_time_is_never_read_in_parts(questions: Corpus, tmp_path: Path):
+    folder = tmp_path / "data"
+    one = replace(questions, name="one")
+    other = replace(questions, name="other", texts=pa.array(questions.texts.to_pylist()[::-1]))
+    one.save(folder)
+    writer = multiprocessing.get_context("fork").Process(target=_save, args=(folder, one, other), daemon=True)
+    writer.start()
+    read, expected = 0, []
+    try:
+        while read < 50:
+            try:
+                found = Corpus.load(folder)
+            except OSError as error:
+                expected.append(any(words in f"{error}" for words in ("was replaced by another", "no corpus in")))
+                continue
+            read += 1
+            assert found.texts.equals((one if found.name == "one" else other).texts)
+    finally:
+        writer.kill()
+        writer.join()
+    assert all(expected)

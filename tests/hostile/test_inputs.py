@@ -1,0 +1,371 @@
+"""Damaged input files: every line is a row or is counted as malformed, and a file of one's own is refused by line."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from twicetold.data.sources import documents, nli, pairs, quora, stsb, uci_news
+from twicetold.data.sources.delimited import left_out, lines_of, read_quoted, read_unquoted, records
+
+ROWS = 100_000
+TOO_LONG = 200_000
+
+
+# ---------------------------------------------------------------------------------------------------- 100,000 rows
+
+
+def quoted(fields, delimiter):
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter, lineterminator="\n").writerow(fields)
+    return out.getvalue().encode()
+
+
+def plain(fields, delimiter):
+    return delimiter.join(fields).encode() + b"\n"
+
+
+SOURCES = {  # delimiter, how a row is written, fields of row n, place of the text that is damaged
+    "uci_news": ("\t", plain, lambda n: [str(n), f'"He" said {n}', "u", 'The "P"', "b", f"s{n // 5}", "h", "1"], 1),
+    "stsb": ("\t", plain, lambda n: ["g", "f", "2012", str(n), "2.5", f'a "b" {n}', f"c {n}"], 5),
+    "quora": ("\t", quoted, lambda n: [str(n), str(2 * n), str(2 * n + 1), f"x {n}", TEXTS[n % 4], str(n % 2)], 3),
+    "nli": (",", quoted, lambda n: [f"in {n}, x", TEXTS[n % 4] + str(n), f"out, {n}"], 0),
+    "tsv": ("\t", quoted, lambda n: [str(n), f"x {n}", TEXTS[n % 4]], 1),
+    "csv": (",", quoted, lambda n: [str(n), f"x {n}", TEXTS[n % 4]], 1),
+}
+TEXTS = ("n/a", 'say "this"', 'two\nlines, "one" record', "plain, with a comma")
+HEADERS = {
+    "quora": "\t".join(quora.COLUMNS),
+    "nli": ",".join(nli.COLUMNS),
+    "tsv": "key\ttext\tmore",
+    "csv": "key,text,more",
+}
+KINDS = "open_quote close_quote mid_quote more fewer nul not_utf8 bom empty long cr blank both".split()
+
+
+def damaged(kind, row, text, delimiter):
+    """The row with its text damaged; `text` occurs in it once."""
+    return {
+        "open_quote": row.replace(text, b'"' + text),
+        "close_quote": row.replace(text, text + b'"'),
+        "mid_quote": row.replace(text, b'a "b" ' + text),
+        "more": row.replace(text, text + delimiter + b"more"),
+        "fewer": row.replace(delimiter, b" "),
+        "nul": row.replace(text, b"\0" + text),
+        "not_utf8": row.replace(text, b"Z\xfcrich " + text),
+        "bom": row.replace(text, b"\xef\xbb\xbf" + text),
+        "empty": row.replace(text, b""),
+        "long": row.replace(text, b"x" * TOO_LONG),
+        "cr": row.replace(text, text + b"\rrest"),
+        "blank": b"\n" + row,
+        "both": row.replace(text, b"\xff" + delimiter + text),
+    }[kind]
+
+
+def fuzzed(source, seed=0):
+    """The file's bytes, and the numbers of the rows that are sound."""
+    delimiter, write, fields, place = SOURCES[source]
+    rng = np.random.default_rng(seed)
+    kinds = dict(zip(rng.choice(ROWS, 600, replace=False).tolist(), np.resize(KINDS, 600).tolist()))
+    parts = [HEADERS[source].encode() + b"\n"] if source in HEADERS else []
+    for number in range(ROWS):
+        values = fields(number)
+        row = write(values, delimiter)
+        if number in kinds:
+            kind = kinds[number]
+            if number % 4 == 2 and kind in ("not_utf8", "both"):
+                kind = "nul"  # a row of two lines that is not UTF-8 is counted once
+            row = damaged(kind, row, values[place].encode(), delimiter.encode())
+        parts.append(row)
+    return b"".join(parts), np.setdiff1d(np.arange(ROWS), list(kinds))
+
+
+def rows_of(source, path):
+    if source == "uci_news":
+        return read_unquoted(path, uci_news.COLUMNS)
+    if source == "stsb":
+        return read_unquoted(path, stsb.COLUMNS, optional=2)
+    columns, delimiter = {
+        "quora": (quora.COLUMNS, "\t"),
+        "nli": (nli.COLUMNS, ","),
+        "tsv": (("key", "text", "more"), "\t"),
+        "csv": (("key", "text", "more"), ","),
+    }[source]
+    return read_quoted(path, columns, delimiter=delimiter)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_of_100_000_rows_with_damage_each_line_is_read_or_counted_and_no_sound_row_is_lost(source, tmp_path):
+    data, sound = fuzzed(source)
+    path = tmp_path / "damaged"
+    path.write_bytes(data)
+    rows = rows_of(source, path)
+
+    accounted = np.concatenate([rows.lines, *rows.malformed.values()])
+    assert len(np.unique(accounted)) == len(accounted), "no line is counted twice"
+    if source in HEADERS:
+        lines = lines_of(data.decode("utf-8-sig", errors="surrogateescape"))
+        full = {number for number, line in enumerate(lines, 1) if line.strip("\r\n")} - {1}
+        ends = [pc.sum(pc.count_substring(column, end)).as_py() for column in rows.table.columns for end in "\r\n"]
+        assert set(accounted.tolist()) <= full
+        assert len(full) - len(accounted) == sum(ends), "what does not begin a row goes on with a quoted text"
+    else:
+        assert len(accounted) == data.count(b"\n")
+
+    place = {"stsb": "index", "nli": "sent0", "tsv": "key", "csv": "key"}.get(source, "id")
+    found = {value.strip("in ,x") for value in rows.column(place).to_pylist()}
+    assert {str(number) for number in sound.tolist()} <= found
+    assert sum(len(lines) for lines in rows.malformed.values()) < 600 * 1.5, "damage costs its own line"
+
+
+def test_the_counts_of_a_damaged_file_are_on_the_card_and_printed(tmp_path):
+    data, _ = fuzzed("uci_news")
+    (tmp_path / uci_news.FILE).write_bytes(data)
+    card = uci_news.read(tmp_path, name="x").card
+    assert card["rows"] == data.count(b"\n")
+    printed = left_out(card)
+    assert printed.startswith(f"{card['rows']:,} rows, left out: not_utf8 {card['malformed']['not_utf8']}")
+    for reason, lines in card["malformed_lines"].items():
+        assert f"{reason} {card['malformed'][reason]} (line {lines[0]}" in printed
+    with pytest.raises(ValueError, match=r"newsCorpora.csv has more malformed rows than 0.1%: \d+ of 100,"):
+        uci_news.read(tmp_path, name="x", max_bad_rows=0.001)
+
+
+# --------------------------------------------------------------------------------------------- quotes in own files
+
+
+def own(path, **options):
+    return documents.read(path.parent, name="mine", path=path, text="headline", category="topic", **options)
+
+
+def own_pairs(path, **options):
+    return pairs.read(path.parent, name="mine", path=path, left="a", right="b", label="same", **options)
+
+
+def titles(count, delimiter, odd):
+    lines = [f"headline{delimiter}topic", *(f"title {n}{delimiter}{'xy'[n % 2]}" for n in range(count))]
+    for number, title in odd.items():
+        lines[number] = f"{title}{delimiter}x"
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("delimiter", ["\t", ","])
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {300: '"Gone" says the mayor', 900: '"Back" says the mayor'},  # the finding: 400 of 1,000 rows were left
+        {300: '"Gone', 900: 'a screen of 5"'},  # here RFC 4180 alone sees one long record
+        {300: '"Gone'},
+        {1000: '"Gone'},
+        {300: '"'},
+    ],
+)
+def test_an_unquoted_title_that_begins_with_a_quote_is_an_error_that_names_its_line(tmp_path, delimiter, odd):
+    path = tmp_path / ("m.tsv" if delimiter == "\t" else "m.csv")
+    path.write_text(titles(1000, delimiter, odd))
+    with pytest.raises(ValueError, match=rf"{path.name}, line {min(odd) + 1}: .*quote") as caught:
+        own(path)
+    assert "docs/your-own-data.md" in str(caught.value)
+    bad = sum(title.startswith('"') for title in odd.values())
+    assert ("Malformed lines in all: unclosed_quote 2" in str(caught.value)) == (bad == 2)
+
+
+def test_pairs_with_an_unquoted_text_that_begins_with_a_quote_are_refused(tmp_path):
+    lines = [
+        "a\tb\tsame",
+        *(f"{'' if n not in (200, 700) else chr(34)}left {n}\tright {n}\t{n % 2}" for n in range(1000)),
+    ]
+    (tmp_path / "p.tsv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(ValueError, match=r"p.tsv, line 202: .*Malformed lines in all: unclosed_quote 2"):
+        own_pairs(tmp_path / "p.tsv")
+
+
+def test_quotes_inside_a_text_are_literal_and_a_converted_file_is_read(tmp_path):
+    text = titles(100, "\t", {3: 'a 5" screen', 4: 'the "new" one'})
+    (tmp_path / "m.tsv").write_text(text)
+    assert 'a 5" screen' in own(tmp_path / "m.tsv").texts.to_pylist()
+    (tmp_path / "old.tsv").write_text(titles(100, "\t", {3: '"Gone" he said', 9: '"'}))
+    with (tmp_path / "old.tsv").open(newline="") as old, (tmp_path / "new.tsv").open("w", newline="") as new:
+        csv.writer(new, delimiter="\t").writerows(line.rstrip("\r\n").split("\t") for line in old)  # as the docs say
+    assert own(tmp_path / "new.tsv").texts.to_pylist()[2] == '"Gone" he said'
+
+
+def test_an_unclosed_quote_in_quoras_file_costs_one_row(tmp_path):
+    rows = [[n, 2 * n, 2 * n + 1, f"question {2 * n}", f"question {2 * n + 1}", n % 2] for n in range(19_988)]
+    lines = [quoted(map(str, row), "\t").decode() for row in rows]
+    lines[999] = lines[999].replace("question 1998", '"question 1998')
+    (tmp_path / quora.FILE).write_text("\t".join(quora.COLUMNS) + "\n" + "".join(lines))
+    corpus = quora.read(tmp_path, name="x", val_pairs=100, test_pairs=100)
+    assert corpus.card["malformed_lines"] == {"unclosed_quote": [1001]}
+    assert sum(map(len, corpus.pairs.values())) == 19_987
+
+
+def test_a_row_with_another_number_of_fields_and_invalid_bytes_costs_itself_alone(tmp_path):
+    good = b"".join(b"%d\t%d\t%d\tone %d\tother %d\t%d\n" % (n, 2 * n, 2 * n + 1, n, n, n % 2) for n in range(300))
+    bad = b"1\t2\tZ\xfcrich\n" + b"7\t7\t7\t\xff\xfe\tx\t1\t9\n"
+    (tmp_path / quora.FILE).write_bytes("\t".join(quora.COLUMNS).encode() + b"\n" + bad + good)
+    corpus = quora.read(tmp_path, name="x", val_pairs=10, test_pairs=10)
+    assert sum(corpus.card["malformed"].values()) == 2
+    assert sum(map(len, corpus.pairs.values())) == 300
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_a_field_of_3_megabytes_costs_its_row_or_is_an_error(tmp_path, quote):
+    field = quote + "x" * 3_000_000 + quote
+    good = "".join(f"{n}\t{2 * n}\t{2 * n + 1}\tone {n}\tother {n}\t{n % 2}\n" for n in range(300))
+    (tmp_path / quora.FILE).write_text("\t".join(quora.COLUMNS) + f"\n9\t8\t7\t{field}\tx\t1\n" + good)
+    assert quora.read(tmp_path, name="x", val_pairs=10, test_pairs=10).card["malformed"] == {"field_too_long": 1}
+    (tmp_path / "m.csv").write_text(f"headline,topic\na,x\n{field},x\nb,x\nc,x\nd,x\ne,x\n")
+    with pytest.raises(ValueError, match=r"m.csv, line 3: a field has more than 131,072 characters.*jsonl"):
+        own(tmp_path / "m.csv")
+    (tmp_path / "m.jsonl").write_text(
+        "".join(json.dumps({"headline": t, "topic": "x"}) + "\n" for t in [field, *"abcdef"])
+    )
+    assert field in own(tmp_path / "m.jsonl").texts.to_pylist()
+
+
+VALUES = st.text(st.characters(codec="utf-8"), max_size=12)
+NOISY = st.text(st.sampled_from('ab",\n\r\t é'), max_size=12)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.lists(VALUES | NOISY, min_size=3, max_size=3), min_size=1, max_size=20), st.sampled_from(",;"))
+def test_what_a_csv_writer_wrote_is_read_back(rows, delimiter):
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter).writerows(rows)  # ends lines with \r\n, so it quotes both
+    found = records(lines_of(out.getvalue()), delimiter=delimiter, width=3, start=0)
+    assert found.malformed == []
+    assert found.values == [value for row in rows for value in row]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.sampled_from('a",\n\r\t\0é\ud800'), max_size=80), st.sampled_from(",\t"))
+def test_of_any_characters_each_line_is_in_one_record_or_malformed(text, delimiter):
+    lines = lines_of(text)
+    found = records(lines, delimiter=delimiter, width=2, start=0)
+    begins = sorted([*found.lines, *(line for line, _ in found.malformed)])
+    assert len(set(begins)) == len(begins)
+    assert len(found.values) == 2 * len(found.lines)
+    full = {number for number, line in enumerate(lines, 1) if line.strip("\r\n")}
+    assert set(begins) <= full
+    assert not full or begins
+
+
+# ------------------------------------------------------------------------------------------- other faults of own files
+
+
+def deep(levels):
+    return '{"headline": ' + "[" * levels + "]" * levels + ', "topic": "x"}'
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (deep(100_000), "nested too deeply"),
+        ('{"headline": "\\ud800", "topic": "x"}', "half of a surrogate pair"),
+        ('{"headline": "a", "topic": "\\udfff"}', "half of a surrogate pair"),
+        ('{"headline": %s, "topic": "x"}' % ("9" * 5000), "integer"),
+        ('{"headline": "a"', "one JSON object"),
+        ("null", "JSON object"),
+        ("3", "JSON object"),
+        ('"text"', "JSON object"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"topic": "x"}', "no column 'headline'"),
+        ('{"headline": "a\tb", "topic": "x"}', "one JSON object"),
+    ],
+)
+def test_a_faulty_json_line_is_named_with_file_and_line(tmp_path, line, message):
+    good = '{"headline": "a", "topic": "x"}\n'
+    (tmp_path / "m.jsonl").write_text(good * 4 + line + "\n" + good)
+    with pytest.raises(ValueError, match=rf"m.jsonl, line 5: .*{message}") as caught:
+        own(tmp_path / "m.jsonl")
+    assert len(str(caught.value)) < 600
+
+
+def test_damaged_parquet_files_are_refused_by_name(tmp_path):
+    table = pa.table({"headline": [f"title {n}" for n in range(500)], "topic": ["x", "y"] * 250})
+    pq.write_table(table, tmp_path / "good.parquet", compression="gzip")
+    data = (tmp_path / "good.parquet").read_bytes()
+    rng = np.random.default_rng(0)
+    path, messages = tmp_path / "m.parquet", []
+    for attempt in range(200):
+        broken = bytearray(data)
+        if attempt % 4 == 0:
+            broken = broken[: rng.integers(len(broken))]
+        else:
+            for place in rng.integers(len(broken), size=rng.integers(1, 20)):
+                broken[place] = rng.integers(256)
+        path.write_bytes(bytes(broken))
+        try:
+            documents.UserTable.read(path, ["headline", "topic"])
+        except ValueError as error:
+            messages.append(str(error))
+    assert len(messages) > 100
+    assert all("m.parquet" in message for message in messages)
+
+
+@pytest.mark.parametrize("value", [b"\xff\xfe", b"\xed\xa0\x80"])
+def test_bytes_in_parquet_that_are_no_text_are_named_by_row(tmp_path, value):
+    raw = pa.array([b"a", b"b", value, b"c"], pa.binary())
+    pq.write_table(pa.table({"headline": raw.view(pa.string()), "topic": list("xyxy")}), tmp_path / "m.parquet")
+    with pytest.raises(ValueError, match=r"m.parquet, row 3, column 'headline': expected UTF-8"):
+        own(tmp_path / "m.parquet")
+
+
+BAD_GRADES = [
+    "1e99",
+    "-1e99",
+    "nan",
+    "inf",
+    "-inf",
+    "Infinity",
+    "1e7",
+    "9" * 400,
+    "0x10",
+    "1_000",
+    "1,5",
+    "٣",
+    "--1",
+    "1e",
+    ".",
+]
+
+
+@pytest.mark.parametrize("suffix", [".tsv", ".jsonl"])
+@pytest.mark.parametrize("grade", BAD_GRADES)
+def test_a_grade_that_is_no_number_of_a_scale_is_named_by_its_line(tmp_path, grade, suffix):
+    rows = [(f"a{n}", f"b{n}", str(n % 6)) for n in range(20)]
+    rows[7] = ("a7", "b7", grade)
+    path = tmp_path / f"p{suffix}"
+    if suffix == ".tsv":
+        path.write_text("a\tb\tsame\n" + "".join("\t".join(row) + "\n" for row in rows))
+    else:
+        path.write_text("".join(json.dumps(dict(zip(("a", "b", "same"), row))) + "\n" for row in rows))
+    line = 9 if suffix == ".tsv" else 8
+    with pytest.raises(
+        ValueError, match=rf"p{suffix}, line {line}, column 'same': expected a number from -1,000,000 to"
+    ):
+        own_pairs(path, graded=True, positive_grade=3)
+
+
+@pytest.mark.parametrize("positive", [0, 6, -1, 1e99, float("nan"), float("inf"), "4"])
+def test_a_positive_grade_that_does_not_divide_the_grades_is_refused(tmp_path, positive):
+    rows = [(f"a{n}", f"b{n}", str(n % 6)) for n in range(20)]
+    (tmp_path / "p.tsv").write_text("a\tb\tsame\n" + "".join("\t".join(row) + "\n" for row in rows))
+    with pytest.raises(ValueError, match="positive_grade"):
+        own_pairs(tmp_path / "p.tsv", graded=True, positive_grade=positive)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
+def test_a_share_of_bad_rows_outside_of_0_and_1_is_refused(tmp_path, share):
+    data, _ = b"1\tt\tu\tp\tb\ts\th\t1\n", None
+    (tmp_path / uci_news.FILE).write_bytes(data)
+    with pytest.raises(ValueError, match="max_bad_rows is a share from 0 to 1"):
+        uci_news.read(tmp_path, name="x", max_bad_rows=share)

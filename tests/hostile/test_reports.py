@@ -1,0 +1,170 @@
+"""Names that users choose (categories, columns, datasets, models) stay text in Markdown, HTML and figures."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from markdown_it import MarkdownIt
+
+from twicetold import layout, reporting
+from twicetold.evaluation.figures import roc_figure, save_roc_figure
+from twicetold.evaluation.ranking import RocCurve
+from twicetold.reporting import Cell
+from twicetold.reporting.markdown import _cell, _code, table
+
+NAMES = {
+    "a script": "<script>alert(1)</script>",
+    "an image": "<img src=x onerror=alert(1)>",
+    "a link": "[click](javascript:alert(1))",
+    "an image that is a link": "![x](javascript:alert(1))",
+    "a link in angles": "<javascript:alert(1)>",
+    "a definition": "[a]: javascript:alert(1)",
+    "an entity": "&lt;script&gt;",
+    "a bar": "a | b || c",
+    "an escaped bar": "a \\| b",
+    "lines": "a\n\n# b\n\n<hr>\n| c |\n| --- |",
+    "other line ends": "a\rb\r\nc\u2028d\u2029e\x85f\x0bg",
+    "a terminal's codes": "\x1b]0;owned\x07\x1b[2J",
+    "code": "`a` ```b``` `",
+    "emphasis": "*a* **b** _c_ __d__",
+    "struck through": "~~~",
+    "a heading": "# a",
+    "a heading underlined": "===",
+    "a rule": "---",
+    "a list": "- a",
+    "a numbered list": "1. a",
+    "a quotation": "> a",
+    "a comment": "--><!-- a",
+    "a formula": "$x^$ $\\foo$",
+    "quotes": "\"'><b onclick='x'>",
+    "a closing tag": "</td></table></details>",
+    "a template": "{{7*7}} ${7*7} {0} %s",
+    "nothing to see": "\u202egnp.exe\u200b",
+}
+SPLITS = ("train", "val", "test")
+
+
+@pytest.fixture(params=NAMES)
+def hostile(request):
+    return NAMES[request.param]
+
+
+def write(path: Path, content):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def project(root, name):
+    """Folders of a finished run in which everything that a user can name has this name."""
+    card = {
+        "category": {split: {name: 1} for split in SPLITS},
+        name: name,
+        "listed": [name, name],
+        "malformed": {name: 3},
+        "audit": {"test": {name: 0.5}, "val": {name: 0.5}},
+    }
+    record = {"name": name, "source": name, "origin": name, "size": 1, "sha256": name, "lines": 1}
+    write(root / "processed" / "data" / layout.CARD, {"name": "data", "kind": "documents", "card": card})
+    write(root / "raw" / "data" / layout.MANIFEST, {"files": [record]})
+    metrics = {f"auroc_{name}": 0.8, name: 0.1}
+    cell = Cell("data", "model", 0)
+    folder = root / "runs" / cell.name
+    write(folder / layout.METRICS, {"test": metrics, "val": metrics})
+    verdict = {"left": name, "right": name, "score": 0.5, "probability": 0.5, "duplicate": True}
+    hashed = {"words": 1, "letter_grams": 1, "collisions": 0, "collisions_percent": 0.1}
+    about = {"parameters": 3, "epochs": 1, "primary": f"auroc_{name}", "pretrained_on": [name], "intervals": {}}
+    about |= {"samples": [verdict], "word_hashing": {name: hashed | {"published": hashed}}}
+    write(folder / layout.SUMMARY, about)
+    write(folder / layout.MODEL / layout.DECISION, {"threshold": 0.5, "slope": 4.0, "intercept": -2.0})
+    return cell, {part: root / part for part in ("runs", "processed", "raw", "triplets")}
+
+
+def markdown(root, name):
+    cell, folders = project(root, name)
+    runs = folders.pop("runs")
+    reporting.write_cards(["data"], cards=root / "cards", **folders)
+    return reporting.markdown({cell: f"train {name}"}, runs=runs, cards=root / "cards")
+
+
+PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+TEXT = ("text", "text_special", "code_inline")
+
+
+def structure(text):
+    """Blocks and what is within them (links, emphasis, HTML), without the text."""
+    tokens = PARSER.parse(text)
+    return [(token.type, token.tag, [c.type for c in token.children or [] if c.type not in TEXT]) for token in tokens]
+
+
+def words(text):
+    """The text that a reader sees in each block, with single blanks."""
+    blocks = (token.children for token in PARSER.parse(text) if token.type == "inline")
+    return [single_blanks("".join(child.content for child in each if child.type in TEXT)) for each in blocks]
+
+
+def single_blanks(text):
+    return " ".join(re.sub(r"[\x00-\x1f\x7f\x85\u2028\u2029]", " ", text).split())
+
+
+def test_a_name_is_read_as_text_and_changes_nothing_of_the_structure_of_a_markdown_page(tmp_path, hostile):
+    ordinary = markdown(tmp_path / "ordinary", "name")
+    text = markdown(tmp_path / "hostile", hostile)
+    assert structure(text) == structure(ordinary)
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\x85\u2028\u2029]", text)
+    seen, read = single_blanks(hostile), words(text)
+    assert seen in read, "the name of the file"
+    assert any(f"pretrained on {seen}." in block for block in read)
+    assert sum(single_blanks(seen.lower().replace("_", " ")) in block.lower() for block in read) > 5
+
+
+class Tags(HTMLParser):
+    """Collects tags with the names of their attributes, and the targets of links."""
+
+    def __init__(self):
+        super().__init__()
+        self.found, self.targets = set(), []
+
+    def handle_starttag(self, tag, attrs):
+        self.found.add((tag, *sorted(name for name, _ in attrs)))
+        self.targets += [value for name, value in attrs if name in ("href", "src")]
+
+
+def page(root, name):
+    cell, folders = project(root, name)
+    reporting.build([cell], target=root / "reports", **folders)
+    return (root / "reports" / layout.REPORT).read_text(encoding="utf-8")
+
+
+def test_a_name_adds_no_tag_no_attribute_and_no_link_to_the_page(tmp_path, hostile):
+    ordinary, found = Tags(), Tags()
+    ordinary.feed(page(tmp_path / "ordinary", "name"))
+    found.feed(page(tmp_path / "hostile", hostile))
+    assert found.found == ordinary.found
+    assert found.targets == ordinary.targets
+
+
+def test_a_name_in_a_figure_is_text(tmp_path, hostile):
+    curve = RocCurve(np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0]))
+    save_roc_figure(tmp_path / "roc.svg", {hostile: curve})
+    drawn = (tmp_path / "roc.svg").read_text(encoding="utf-8")
+    assert "<script" not in drawn
+    assert "<img" not in drawn
+    assert roc_figure({"plain": curve}).axes[0].get_lines()[1].get_label() == "plain  1.000"
+
+
+@pytest.mark.parametrize(
+    "ordinary",
+    ["quora_wang", "re2 (p)", "-0.311", "25.0 % of the test texts", "Share of duplicates: 3", "a.tsv", "–", "1,234"],
+)
+def test_ordinary_values_stay_as_they_are(ordinary):
+    assert _cell(ordinary) == ordinary
+    assert _code(ordinary) == f"`{ordinary}`"
+
+
+def test_code_ends_where_it_should():
+    assert _code("a`b") == "``a`b``"
+    assert _code("`a```") == "```` `a``` ````"
+    assert table(["a", "b"], [["x", "y\r\nz"]]).splitlines()[-1] == "| x | y  z |"
