@@ -1,4 +1,4 @@
-"""What the README says of results stands in RESULTS.md."""
+"""What the README and docs/film.md say of results stands in RESULTS.md."""
 
 import re
 from pathlib import Path
@@ -21,17 +21,33 @@ def name_of(cell):
     return re.sub(r"\*\*| \((?:baseline|p)\)", "", cell)
 
 
-def leaderboard(data):
+def leaderboard(data, heads):
     section = (ROOT / "RESULTS.md").read_text().split(f"\n## {data}\n")[1]
     _, rows = next(tables(section))
-    return {name_of(row["model"]): [row[head].strip("*") for head in HEADS[data]] for row in rows}
+    return {name_of(row["model"]): [row[head].strip("*") for head in heads] for row in rows}
+
+
+def first_table(file, section):
+    return next(tables((ROOT / file).read_text().split(f"\n## {section}\n")[1].split("\n## ")[0]))
 
 
 def test_the_table_of_results_is_an_extract_of_the_leaderboards():
-    section = (ROOT / "README.md").read_text().split("\n## Results\n")[1].split("\n## ")[0]
-    heads, rows = next(tables(section))
+    heads, rows = first_table("README.md", "Results")
     assert len(rows) > 5
-    boards = {data: leaderboard(data) for data in HEADS}
+    boards = {data: leaderboard(data, columns) for data, columns in HEADS.items()}
     for row in rows:
         shown = [row[head] for head in heads[1:]]
         assert shown == [cell for board in boards.values() for cell in board[row["model"].strip("`")]]
+
+
+def test_the_tables_of_film_are_extracts_of_the_leaderboards():
+    heads, rows = first_table("docs/film.md", "The families of the paper's tables, on test")
+    assert len(rows) > 5
+    for head in heads[1:]:
+        data, metric = head.replace("`", "").split(", ")
+        board = leaderboard(data, [f"{metric[0].upper()}{metric[1:]}, test"])
+        assert [[row[head]] for row in rows] == [board.get(row["model"].strip("`"), ["–"]) for row in rows]
+    _, summary = first_table("docs/film.md", "Summary")
+    values = {row["model"].strip("`"): row for row in rows}
+    for row in summary:
+        assert [row["`film`"], row["TF-IDF"]] == [values[model][row["metric"]] for model in ("film", "tfidf")]
