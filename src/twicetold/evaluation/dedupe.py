@@ -1,0 +1,379 @@
+"""How far the links and groups of a dedupe can be trusted, over all pairs of a split.
+
+Duplicates are one pair in hundreds or in millions, so AUROC says little here, and a threshold from labelled pairs, of
+which a third are duplicates, does not hold. Chosen on validation, over all of its pairs:
+
+- for each aimed precision, the lowest threshold at which the links have it, with the recall that is left;
+- for each rule of grouping, the threshold with the highest adjusted Rand index;
+- Platt's calibration of the score.
+
+On test: average precision; precision and recall of the links at these thresholds, with intervals that resample groups;
+agreement of the groups with the true ones.
+
+A precision holds for a corpus of like density. With as many duplicates for each text, false links grow with the number
+of other texts: `Chosen.expected_precision`. Where not every duplicate is labelled (`complete=False`), precision is a
+lower bound, and so are average precision and ARI.
+
+The intervals (Efron 1979, percentiles) draw whole groups. A group that is drawn twice is two groups, whose texts are in
+no pair with each other.
+
+Shape letters: M documents, L links, G groups, R resamples.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from twicetold.evaluation.all_pairs import BINS, PairHistogram, pair_histograms
+from twicetold.evaluation.decision import Decision, decide_counts
+from twicetold.evaluation.group_metrics import GroupScores, group_scores
+from twicetold.evaluation.influence import all_pairs_intervals
+from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors
+from twicetold.evaluation.intervals import Interval, Statistic, bootstrap_interval
+from twicetold.evaluation.ranking import Floats, at_least
+from twicetold.grouping import RULES, Links, Rule, merge
+from twicetold.parallel import in_parallel
+from twicetold.search import BLOCK, similarities
+
+AIMED = (0.8, 0.9, 0.95)
+FEWEST_LINKS = 100  # a precision of fewer links is not taken for one that can be kept
+LINKS_PER_DUPLICATE = 10  # thresholds with more links than this are no candidates for grouping
+CANDIDATES = 200  # thresholds of grouping that are compared, for each rule
+
+
+@dataclass(frozen=True)
+class AimedLinks:
+    """The threshold for an aimed precision of links.
+
+    Args:
+        aimed: the precision.
+        threshold: the lowest similarity of a link; None if no threshold with at least `FEWEST_LINKS` links has it.
+        precision: on validation; without a threshold, the highest that was reached.
+        recall: on validation, at that precision.
+    """
+
+    aimed: float
+    threshold: float | None
+    precision: float
+    recall: float
+
+
+@dataclass(frozen=True)
+class GroupingThreshold:
+    """The threshold of a rule with the highest ARI on validation."""
+
+    rule: Rule
+    threshold: float
+    ari: float
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What was chosen on the pairs of all validation documents.
+
+    Args:
+        group: what makes two documents duplicates of each other, such as `story`.
+        texts: number of documents.
+        duplicates: number of pairs that share a group.
+        complete: whether every duplicate is labelled; if not, precisions are lower bounds.
+        average_precision: on validation.
+        slope: of the log-odds in the similarity, over all pairs.
+        intercept: log-odds at similarity 0.
+        f1_threshold: similarity with the highest F1 of links.
+        links: for each aimed precision.
+        grouping: for each rule.
+    """
+
+    group: str
+    texts: int
+    duplicates: int
+    complete: bool
+    average_precision: float
+    slope: float
+    intercept: float
+    f1_threshold: float
+    links: tuple[AimedLinks, ...]
+    grouping: tuple[GroupingThreshold, ...]
+
+    @property
+    def decision(self) -> Decision:
+        """Calibration over all pairs, and the threshold with the highest F1 of links."""
+        return Decision(self.f1_threshold, self.slope, self.intercept)
+
+    def aimed_at(self, precision: float) -> AimedLinks:
+        """The threshold for a precision.
+
+        Raises:
+            ValueError: if none was chosen for it, or none reaches it.
+        """
+        found = next((each for each in self.links if math.isclose(each.aimed, precision)), None)
+        if found is None:
+            raise ValueError(
+                f"there are thresholds for a precision of {', '.join(f'{each.aimed:g}' for each in self.links)}, and "
+                f"none for {precision:g}"
+            )
+        if found.threshold is None:
+            raise ValueError(
+                f"no threshold gives links with precision {precision:g} on validation: the highest one is "
+                f"{found.precision:.3f}, with recall {found.recall:.3f}. Another model may reach it"
+            )
+        return found
+
+    def rule(self, rule: Rule) -> GroupingThreshold:
+        """The threshold of a rule."""
+        return next(each for each in self.grouping if each.rule == rule)
+
+    def expected_precision(self, precision: float, texts: int) -> float:
+        """A precision on validation, carried over to a corpus of another size.
+
+        Each text is taken to have as many duplicates as in validation, and every other text to be linked to it as
+        often as there: a corpus of ten times as many texts has ten times as many false links for each text.
+
+        Args:
+            precision: on validation.
+            texts: number of texts of the corpus.
+        """
+        false = (1 - precision) * max(texts - 1, 0) / max(self.texts - 1, 1)
+        return precision / (precision + false) if precision else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields, ready for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "Chosen":
+        """The inverse of `to_json`.
+
+        Raises:
+            ValueError: if a field is missing, of another type, or unknown.
+        """
+        links = tuple(_record(AimedLinks, each, "links") for each in _list(values, "links"))
+        grouping = tuple(_record(GroupingThreshold, each, "grouping") for each in _list(values, "grouping"))
+        if [each.rule for each in grouping] != list(RULES):
+            raise ValueError(f"expected a threshold for each of {RULES} in grouping")
+        chosen: Chosen = _record(cls, {**values, "links": links, "grouping": grouping}, "thresholds")
+        return chosen
+
+
+@dataclass(frozen=True)
+class KeptLinks:
+    """Links at the threshold for an aimed precision, on test.
+
+    Args:
+        aimed: the precision.
+        promised: precision on validation.
+        precision: on test, NaN if there are no links.
+        recall: on test.
+        intervals: "precision", "recall" -> 95 % interval.
+        components: agreement of the connected components of these links with the true groups.
+    """
+
+    aimed: float
+    promised: float
+    precision: float
+    recall: float
+    intervals: Mapping[str, Interval]
+    components: GroupScores
+
+
+@dataclass(frozen=True)
+class DedupeReport:
+    """Results on test.
+
+    Args:
+        average_precision: over all pairs.
+        average_precision_interval: 95 % interval.
+        links: for each aimed precision that validation reached.
+        groups: rule -> agreement of its groups, at its threshold, with the true ones.
+    """
+
+    average_precision: float
+    average_precision_interval: Interval
+    links: tuple[KeptLinks, ...]
+    groups: Mapping[Rule, GroupScores]
+
+
+def choose(
+    val: DocumentVectors, group: str, *, complete: bool = True, aimed: Sequence[float] = AIMED, bins: int = BINS
+) -> Chosen:
+    """Choose thresholds and calibration on validation.
+
+    Args:
+        val: documents of validation.
+        group: documents of one group are duplicates; those of unknown group are left out.
+        complete: whether every duplicate is labelled.
+        aimed: precisions of links.
+        bins: steps of the score range.
+
+    Raises:
+        ValueError: if no pair, or every pair, shares a group.
+    """
+    known = _known(val, group)
+    histogram = pair_histograms(known, bins=bins)[group]
+    counts = histogram.counts()
+    decision = decide_counts(counts, aim="f1")
+    linked = at_least(counts.positive + counts.negative)
+    few = np.flatnonzero(linked <= LINKS_PER_DUPLICATE * counts.positives)
+    floor = _lower_edge(histogram, float(counts.score[few[0] if len(few) else -1]))
+    links = links_above(known, floor)
+    grouping = tuple(_best_cut(known, group, links, rule, floor) for rule in RULES)
+    return Chosen(
+        group=group,
+        texts=len(known),
+        duplicates=counts.positives,
+        complete=complete,
+        average_precision=counts.average_precision(),
+        slope=decision.slope,
+        intercept=decision.intercept,
+        f1_threshold=decision.threshold,
+        links=tuple(_aimed_links(histogram, precision) for precision in aimed),
+        grouping=grouping,
+    )
+
+
+def report(
+    test: DocumentVectors, chosen: Chosen, *, bins: int = BINS, resamples: int = 1000, seed: int = 0
+) -> DedupeReport:
+    """Evaluate on test what was chosen on validation.
+
+    Args:
+        test: documents of test.
+        chosen: by `choose`.
+        bins: steps of the score range.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+
+    Raises:
+        ValueError: if no pair, or every pair, shares a group.
+    """
+    known = _known(test, chosen.group)
+    codes = known.groups[chosen.group]
+    histograms = pair_histograms(known, bins=bins)
+    interval = all_pairs_intervals(known, histograms, clusters=codes)[chosen.group]["average_precision"]
+    reached = [each.threshold for each in chosen.links if each.threshold is not None]
+    floor = min([*reached, *(each.threshold for each in chosen.grouping)])
+    links = links_above(known, floor)
+    kept = []
+    for each in chosen.links:
+        if each.threshold is not None:
+            strong = links.at_least(each.threshold)
+            groups = merge(strong, rule="components", threshold=each.threshold).cut(each.threshold)
+            precision, recall = link_statistics(codes, strong)
+            total = len(np.unique(codes))
+            once = np.ones((1, total))
+            intervals = {
+                name: bootstrap_interval(statistic, total, resamples=resamples, seed=seed)
+                for name, statistic in (("precision", precision), ("recall", recall))
+                if len(strong)
+            }
+            values = float(precision(once)[0]), float(recall(once)[0])
+            kept.append(KeptLinks(each.aimed, each.precision, *values, intervals, group_scores(groups, codes)))
+    scores = {}
+    for cut in chosen.grouping:
+        found = merge(links, rule=cut.rule, threshold=cut.threshold, vectors=(known.left, known.right))
+        scores[cut.rule] = group_scores(found.cut(cut.threshold), codes)
+    return DedupeReport(histograms[chosen.group].counts().average_precision(), interval, tuple(kept), scores)
+
+
+def links_above(vectors: DocumentVectors, threshold: float) -> Links:
+    """The pairs i < j with similarity ⟨left_i, right_j⟩ >= threshold; a block of rows is compared at a time."""
+    count = len(vectors)
+    similar = similarities(vectors.left, vectors.right)
+    step = max(1, BLOCK // count)
+    columns = np.arange(count)
+
+    def search(block: int) -> tuple[Any, Any, Any]:
+        rows = np.arange(block * step, min((block + 1) * step, count))
+        scores = similar(rows).numpy()
+        above = (scores >= threshold) & (columns > rows[:, None])
+        row, column = np.nonzero(above)
+        return rows[row], column, scores[above]
+
+    left, right, similarity = zip(*in_parallel(search, math.ceil(count / step)), strict=True)
+    return Links.of(count, np.concatenate(left), np.concatenate(right), np.concatenate(similarity))
+
+
+def link_statistics(codes: Any, links: Links) -> tuple[Statistic, Statistic]:
+    """Precision and recall of links, from (R, G) counts of each group in each resample; NaN where there are none.
+
+    Args:
+        codes: (M,) group of each document.
+        links: of the documents.
+    """
+    _, place, sizes = np.unique(codes, return_inverse=True, return_counts=True)
+    one, other = place[links.left], place[links.right]
+    right = np.bincount(one[one == other], minlength=len(sizes)).astype(np.float64)
+    across = one != other
+    shape = (len(sizes), len(sizes))
+    wrong = sparse.coo_array((np.ones(int(across.sum())), (one[across], other[across])), shape=shape).tocsr()
+    pairs = sizes * (sizes - 1) / 2
+
+    def precision(weights: Floats) -> Floats:
+        true = weights @ right
+        false = np.asarray((wrong @ weights.T).T * weights).sum(axis=1)
+        return np.asarray(np.divide(true, true + false, out=np.full(len(true), np.nan), where=true + false > 0))
+
+    def recall(weights: Floats) -> Floats:
+        every = weights @ pairs
+        return np.asarray(np.divide(weights @ right, every, out=np.full(len(every), np.nan), where=every > 0))
+
+    return precision, recall
+
+
+def _known(vectors: DocumentVectors, group: str) -> DocumentVectors:
+    """The documents whose group is known, with this group alone."""
+    rows = np.flatnonzero(vectors.groups[group] != UNKNOWN)
+    part = vectors if len(rows) == len(vectors) else vectors.take(rows)
+    return DocumentVectors(part.left, part.right, {group: part.groups[group]})
+
+
+def _aimed_links(histogram: PairHistogram, aimed: float) -> AimedLinks:
+    counts = histogram.counts()
+    precision = counts.precision_from_top()
+    recall = at_least(counts.positive) / counts.positives
+    enough = np.flatnonzero(at_least(counts.positive + counts.negative) >= FEWEST_LINKS)
+    if not len(enough):
+        return AimedLinks(aimed, None, float(precision[0]), 1.0)
+    reached = enough[precision[enough] >= aimed]
+    at = int(reached[0] if len(reached) else enough[np.argmax(precision[enough])])
+    threshold = _lower_edge(histogram, float(counts.score[at])) if len(reached) else None
+    return AimedLinks(aimed, threshold, float(precision[at]), float(recall[at]))
+
+
+def _lower_edge(histogram: PairHistogram, score: float) -> float:
+    """The lowest similarity that is counted at this score of the scale."""
+    return score - histogram.scale.width / 2
+
+
+def _best_cut(vectors: DocumentVectors, group: str, links: Links, rule: Rule, floor: float) -> GroupingThreshold:
+    merges = merge(links, rule=rule, threshold=floor, vectors=(vectors.left, vectors.right))
+    heights = np.unique(merges.similarity)
+    candidates = heights[np.unique(np.linspace(0, len(heights) - 1, CANDIDATES).round().astype(int))]
+    found = [group_scores(merges.cut(threshold), vectors.groups[group]).ari for threshold in candidates]
+    best = int(np.argmax(found))
+    return GroupingThreshold(rule, float(candidates[best]), found[best])
+
+
+def _list(values: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    if not isinstance(found := values.get(name), list) or not all(isinstance(each, dict) for each in found):
+        raise ValueError(f"expected a list of objects as {name!r}, got {found!r:.80}")
+    return found
+
+
+def _record(kind: type, values: Mapping[str, Any], what: str) -> Any:
+    """A dataclass from its fields by name, whose types are checked."""
+    expected = {each.name: each.type for each in fields(kind)}
+    if set(values) != set(expected):
+        raise ValueError(f"expected the fields {sorted(expected)} in {what}, got {sorted(values)}")
+    for name, wanted in expected.items():
+        value = values[name]
+        if wanted in (float, float | None) and not (value is None and wanted is not float):
+            if type(value) not in (int, float) or not math.isfinite(value):
+                raise ValueError(f"expected a finite number as {name!r} in {what}, got {value!r:.80}")
+        elif isinstance(wanted, type) and not isinstance(value, wanted):
+            raise ValueError(f"expected {name!r} in {what} to be of type {wanted.__name__}, got {value!r:.80}")
+    return kind(**values)

@@ -1,0 +1,351 @@
+"""Groups of texts from links between them, by connected components or by hierarchical clustering.
+
+Three rules say when two groups A and B become one, at a threshold t:
+
+    components   some pair of A × B has similarity >= t (single linkage)
+    average      the mean similarity of all pairs of A × B is >= t (UPGMA, Sokal and Michener 1958)
+    complete     every pair of A × B has similarity >= t (Sørensen 1948)
+
+Components join whatever a chain of links joins. Average and complete linkage split a component that is not a clique of
+links, and leave a clique as it is: where the mean or the least similarity of A × B reaches t, some pair does, so their
+groups always lie within components. A pair without a link counts as below the threshold.
+
+Both linkages are reducible: merging A and B brings neither nearer to a third group than the nearer of both was. So all
+pairs of groups that are each other's nearest can be merged at once without a change of the result (Murtagh 1983, "A
+survey of recent advances in hierarchical clustering algorithms"), and a group without a pair at the threshold is
+finished. Each round is a few array operations over the links that are left; a chain of ever weaker links needs as many
+rounds as it has texts. Where similarities are dot products, the mean over A × B is the dot product of the means, so it
+is computed from the vectors of the texts, and pairs without a link count with their true similarity.
+
+Equal similarities are ordered by a fixed function of the texts' positions: the same links give the same groups.
+
+Shape letters: n texts, L links, G groups, E pairs of groups, D columns of the vectors.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+
+Rule: TypeAlias = Literal["components", "average", "complete"]
+RULES: tuple[Rule, ...] = get_args(Rule)
+NO_LINK = -1  # weakest link of a group without links
+BLOCK = 1 << 22  # numbers of vectors that are gathered at a time for each side (16 MB)
+Ints: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+Vectors: TypeAlias = tuple[Any, Any]
+"""(n, D) matrices, dense or CSR, whose rows' dot products are the similarities, the same for both orders of a pair."""
+
+
+@dataclass(frozen=True)
+class Links:
+    """Similarities of some pairs of texts, each pair once.
+
+    Args:
+        count: n, the number of texts.
+        left: (L,) the earlier text of each pair.
+        right: (L,) the later one.
+        similarity: (L,) higher = more alike.
+    """
+
+    count: int
+    left: Ints
+    right: Ints
+    similarity: Floats
+
+    @classmethod
+    def of(cls, count: int, left: ArrayLike, right: ArrayLike, similarity: ArrayLike) -> "Links":
+        """Links from pairs in any order, each once or several times: the highest similarity of a pair counts.
+
+        Raises:
+            ValueError: if a text is outside of 0 .. n - 1, or a similarity is not finite.
+        """
+        one, other = np.asarray(left, np.int64), np.asarray(right, np.int64)
+        value = np.asarray(similarity, np.float64)
+        if not one.shape == other.shape == value.shape:
+            raise ValueError(f"expected as many of each, got shapes {one.shape}, {other.shape} and {value.shape}")
+        if one.size and not (min(one.min(), other.min()) >= 0 and max(one.max(), other.max()) < count):
+            raise ValueError(
+                f"expected texts 0 to {count - 1}, got {min(one.min(), other.min())} to {max(one.max(), other.max())}"
+            )
+        if not np.isfinite(value).all():
+            raise ValueError(f"{int((~np.isfinite(value)).sum())} of {len(value)} similarities are NaN or infinite")
+        low, high = np.minimum(one, other), np.maximum(one, other)
+        order = np.lexsort((-value, high, low))
+        low, high, value = low[order], high[order], value[order]
+        keep = (low != high) & np.append(True, (low[1:] != low[:-1]) | (high[1:] != high[:-1]))[: len(low)]
+        return cls(count, low[keep], high[keep], value[keep])
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def at_least(self, threshold: float) -> "Links":
+        """The links of at least this similarity."""
+        return self.take(self.similarity >= threshold)
+
+    def take(self, keep: NDArray[Any]) -> "Links":
+        """Some of the links, by a mask or by positions."""
+        return Links(self.count, self.left[keep], self.right[keep], self.similarity[keep])
+
+
+@dataclass(frozen=True)
+class Merges:
+    """Which groups were merged, and how similar they were.
+
+    Args:
+        count: n, the number of texts.
+        left: a text of the one group.
+        right: a text of the other.
+        similarity: of the two groups, by the rule of the merges.
+    """
+
+    count: int
+    left: Ints
+    right: Ints
+    similarity: Floats
+
+    def cut(self, threshold: float) -> Ints:
+        """(n,) group of each text if only groups of at least this similarity are merged, see `components`."""
+        keep = self.similarity >= threshold
+        return components(self.count, self.left[keep], self.right[keep])
+
+
+def components(count: int, left: Ints, right: Ints) -> Ints:
+    """(n,) connected component of each text under the pairs left-right, numbered by each one's first text."""
+    edges = sparse.coo_array((np.ones(len(left), np.int8), (left, right)), shape=(count, count))
+    _, labels = connected_components(edges.tocsr(), directed=False)
+    return numbered(labels)
+
+
+def numbered(codes: NDArray[Any]) -> Ints:
+    """(n,) the same groups, numbered from 0 by the position of each one's first text."""
+    _, first, place = np.unique(codes, return_index=True, return_inverse=True)
+    by_first = np.empty(len(first), np.int64)
+    by_first[np.argsort(first)] = np.arange(len(first))
+    return by_first[place]
+
+
+def merge(
+    links: Links, *, rule: Rule, threshold: float, vectors: Vectors | None = None, missing: float = 0.0
+) -> Merges:
+    """The merges by a rule, down to a threshold; `Merges.cut` gives the groups at this threshold or a higher one.
+
+    Args:
+        links: of the texts. Those below the threshold matter only to average linkage without vectors.
+        rule: see the head of this module.
+        threshold: the least similarity of a merge.
+        vectors: of the texts, for average linkage; without them a pair without a link counts as `missing`.
+        missing: below the threshold.
+
+    Raises:
+        ValueError: if the rule is unknown, or `missing` is not below the threshold.
+    """
+    strong = links.at_least(threshold)
+    match rule:
+        case "components":
+            held = strong.take(strongest_forest(strong))
+            return Merges(held.count, held.left, held.right, held.similarity)
+        case "complete":
+            return _rounds(strong, threshold, _least)
+        case "average" if vectors is not None:
+            return _rounds(strong, threshold, _mean_of_vectors(vectors))
+        case "average":
+            if missing >= threshold:
+                raise ValueError(
+                    f"a pair without a link counts as {missing:g} and must be below the threshold, which is "
+                    f"{threshold:g}: raise the threshold, or give the vectors of the texts"
+                )
+            return _rounds(links, threshold, _mean_of_links(missing))
+    raise ValueError(f"expected one of the rules {RULES}, got {rule!r}")
+
+
+@dataclass(frozen=True)
+class GroupTable:
+    """What holds each group together.
+
+    Args:
+        size: (G,) texts.
+        density: (G,) share of its pairs that are links; 1 for a single text.
+        weakest: (G,) position of the link without which the group, held by its strongest links, falls apart;
+            `NO_LINK` for a single text.
+    """
+
+    size: Ints
+    density: Floats
+    weakest: Ints
+
+
+def describe(codes: Ints, links: Links) -> GroupTable:
+    """Describe groups.
+
+    Args:
+        codes: (n,) group of each text, from 0 without gaps.
+        links: those between groups are left out.
+    """
+    size = np.bincount(codes).astype(np.int64)
+    inside = np.flatnonzero(codes[links.left] == codes[links.right])
+    pairs = size * (size - 1) / 2
+    linked = np.bincount(codes[links.left[inside]], minlength=len(size))
+    density = np.divide(linked, pairs, out=np.ones(len(size)), where=pairs > 0)
+    tree = inside[strongest_forest(links.take(inside))]  # ends with the weakest
+    weakest = np.full(len(size), NO_LINK, np.int64)
+    weakest[codes[links.left[tree]]] = tree  # of several assignments the last one holds
+    return GroupTable(size, density, weakest)
+
+
+def strongest_forest(links: Links) -> Ints:
+    """Positions of the links of a maximum spanning forest, strongest first: as few as hold the components together."""
+    order = np.argsort(-links.similarity, kind="stable")
+    cost = np.arange(1, len(order) + 1, dtype=np.float64)
+    graph = sparse.coo_array((cost, (links.left[order], links.right[order])), shape=(links.count, links.count))
+    return np.asarray(order[np.sort(minimum_spanning_tree(graph.tocsr()).data.astype(np.int64)) - 1])
+
+
+@dataclass(frozen=True)
+class _Edges:
+    """Pairs of groups with a link between them; a group is named by its first text, and that of `one` comes first."""
+
+    one: Ints
+    other: Ints
+    similarity: Floats
+    """(E,) by the rule."""
+    least: Floats
+    """(E,) of the links."""
+    total: Floats
+    """(E,) of the links."""
+    links: Floats
+    """(E,) their number."""
+
+    def __len__(self) -> int:
+        return len(self.one)
+
+    def take(self, keep: NDArray[Any]) -> "_Edges":
+        fields = (self.one, self.other, self.similarity, self.least, self.total, self.links)
+        return _Edges(*(field[keep] for field in fields))
+
+    def joined(self) -> "_Edges":
+        """Each pair of groups once; its similarity is not known yet."""
+        low, high = np.minimum(self.one, self.other), np.maximum(self.one, self.other)
+        order = np.lexsort((high, low))
+        low, high = low[order], high[order]
+        starts = np.flatnonzero(np.append(True, (low[1:] != low[:-1]) | (high[1:] != high[:-1]))[: len(low)])
+        if not len(starts):
+            return self
+        least = np.minimum.reduceat(self.least[order], starts)
+        total, links = (np.add.reduceat(field[order], starts) for field in (self.total, self.links))
+        return _Edges(low[starts], high[starts], np.full(len(starts), np.nan), least, total, links)
+
+    def followed_by(self, more: "_Edges") -> "_Edges":
+        fields = ("one", "other", "similarity", "least", "total", "links")
+        return _Edges(*(np.concatenate([getattr(self, name), getattr(more, name)]) for name in fields))
+
+
+_Measure: TypeAlias = Callable[[_Edges, Ints, Ints], _Edges]
+"""From edges without similarity and the (n,) size and group of first texts, to those edges that count, with it."""
+
+
+def _rounds(links: Links, threshold: float, measure: _Measure) -> Merges:
+    """Merge all pairs of groups that are each other's nearest, until no pair reaches the threshold."""
+    count = links.count
+    value = links.similarity
+    edges = _Edges(links.left, links.right, value, value, value, np.ones(len(links)))
+    group = np.arange(count)
+    size = np.ones(count, np.int64)
+    into = np.arange(count)  # the group that a merged one is part of
+    found: list[tuple[Ints, Ints, Floats]] = []
+    while True:
+        near = np.flatnonzero(edges.similarity >= threshold)
+        unfinished = np.zeros(count, bool)
+        unfinished[edges.one[near]] = unfinished[edges.other[near]] = True
+        edges = edges.take(unfinished[edges.one] & unfinished[edges.other])
+        if not len(edges):
+            break
+        merged = edges.take(_each_others_nearest(edges, np.flatnonzero(edges.similarity >= threshold), count))
+        found.append((merged.one, merged.other, merged.similarity))
+        size[merged.one] += size[merged.other]
+        into[merged.other] = merged.one
+        group = into[group]
+        changed = np.zeros(count, bool)
+        changed[merged.one] = changed[merged.other] = True
+        touched = changed[edges.one] | changed[edges.other]
+        moved = edges.take(touched)
+        moved = _Edges(into[moved.one], into[moved.other], moved.similarity, moved.least, moved.total, moved.links)
+        moved = moved.take(moved.one != moved.other).joined()
+        edges = edges.take(~touched).followed_by(measure(moved, size, group) if len(moved) else moved)
+    one, other, similarity = (np.concatenate(part) for part in zip(*found, strict=True)) if found else ((), (), ())
+    return Merges(count, np.asarray(one, np.int64), np.asarray(other, np.int64), np.asarray(similarity, np.float64))
+
+
+def _each_others_nearest(edges: _Edges, near: Ints, count: int) -> Ints:
+    """Positions of the edges that are the strongest one of both their groups."""
+    one, other = edges.one[near], edges.other[near]
+    order = np.lexsort((_mixed(one, other), -edges.similarity[near]))
+    one, other = one[order], other[order]
+    rank = np.arange(len(order))
+    best = np.full(count, len(order))
+    np.minimum.at(best, one, rank)
+    np.minimum.at(best, other, rank)
+    return np.asarray(near[order[(best[one] == rank) & (best[other] == rank)]])
+
+
+def _mixed(one: Ints, other: Ints) -> NDArray[np.uint64]:
+    """A fixed order of pairs that have equal similarities.
+
+    By position alone, all texts of a group of equals would have the first one as nearest, and one pair would be merged
+    a round. The mixing is SplitMix64's (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators").
+    """
+    state = (one.astype(np.uint64) << np.uint64(32)) + other.astype(np.uint64)
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(state ^ (state >> np.uint64(31)))
+
+
+def _least(edges: _Edges, size: Ints, group: Ints) -> _Edges:
+    whole = edges.take(edges.links == size[edges.one] * size[edges.other])  # a pair without a link never gets one
+    return _Edges(whole.one, whole.other, whole.least, whole.least, whole.total, whole.links)
+
+
+def _mean_of_links(missing: float) -> _Measure:
+    def measure(edges: _Edges, size: Ints, group: Ints) -> _Edges:
+        pairs = size[edges.one] * size[edges.other]
+        mean = (edges.total + missing * (pairs - edges.links)) / pairs
+        return _Edges(edges.one, edges.other, mean, edges.least, edges.total, edges.links)
+
+    return measure
+
+
+def _mean_of_vectors(vectors: Vectors) -> _Measure:
+    queries, documents = vectors
+
+    def measure(edges: _Edges, size: Ints, group: Ints) -> _Edges:
+        needed, place = np.unique(np.concatenate([edges.one, edges.other]), return_inverse=True)
+        row = np.full(len(group), -1, np.int64)
+        row[needed] = np.arange(len(needed))
+        texts = np.flatnonzero(row[group] >= 0)
+        share = (1 / size[group[texts]]).astype(np.float32)
+        belongs = sparse.csr_matrix((share, (row[group[texts]], texts)), shape=(len(needed), len(group)))
+        left = belongs @ queries
+        right = left if documents is queries else belongs @ documents
+        mean = row_dots(left, place[: len(edges)], right, place[len(edges) :])
+        return _Edges(edges.one, edges.other, mean, edges.least, edges.total, edges.links)
+
+    return measure
+
+
+def row_dots(left: Any, left_rows: Ints, right: Any, right_rows: Ints) -> Floats:
+    """(E,) dot product of each pair of rows, dense or CSR; a block of rows is gathered at a time."""
+    width = left.shape[1] if isinstance(left, np.ndarray) else max(1, left.nnz // max(1, left.shape[0]))
+    step = max(1, BLOCK // width)
+    dots = np.empty(len(left_rows), np.float64)
+    for start in range(0, len(dots), step):
+        part = slice(start, start + step)
+        one, other = left[left_rows[part]], right[right_rows[part]]
+        if isinstance(one, np.ndarray):
+            dots[part] = np.einsum("ed,ed->e", one, other)
+        else:
+            dots[part] = np.asarray(one.multiply(other).sum(axis=1)).ravel()
+    return dots
