@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from mlflow.exceptions import MlflowException
 
 from twicetold.tracking import logged_model
 from twicetold.tracking.served_model import ServedModel
@@ -27,18 +28,21 @@ class Scorer:
     def score(self, left, right):
         return np.array([float(a == b) for a, b in zip(left, right, strict=True)], np.float32)
 
-def load_model(folder):
+class Model:
+    trained = Scorer()
+
+def load(folder):
     assert (folder / "recipe.json").read_text() == "{}"
-    return Scorer()
+    return Model()
 """
 
 
 @pytest.fixture
 def scoring(monkeypatch):
     """A module that loads models with which a text's embedding is (its length, 1.5), and equal texts score 1."""
-    module = types.ModuleType("twicetold.model_folder")
+    module = types.ModuleType("fake")
     exec(FAKE_MODELS, module.__dict__)
-    monkeypatch.setitem(sys.modules, "twicetold.model_folder", module)
+    monkeypatch.setattr("twicetold.api.model.load", module.load)
     monkeypatch.setattr(sys, "path", list(sys.path))  # loading a model prepends its code
     return module
 
@@ -106,13 +110,13 @@ def test_rows_keep_the_index_of_the_input(served, scoring, folder):
     ],
 )
 def test_wrong_columns_are_refused_with_what_is_expected(served, columns, got):
-    with pytest.raises(ValueError, match=f"the input has {got}: give a table with either the column `text`"):
+    with pytest.raises(MlflowException, match=f"the input has {got}: give a table with either the column `text`"):
         served(**columns)
 
 
 @pytest.mark.parametrize("value", [None, float("nan"), 3, ["a", "b"]])
 def test_a_value_that_is_no_text_is_refused_with_its_row(served, value):
-    with pytest.raises(ValueError, match="row 1 of column `right` is no text but"):
+    with pytest.raises(MlflowException, match="row 1 of column `right` is no text but"):
         served(left=["a", "b"], right=["a", value])
 
 
@@ -122,7 +126,7 @@ def test_a_saved_model_loads_and_takes_both_kinds_of_table(saved):
     model = pyfunc.load_model(str(saved))
     assert list(model.predict(pd.DataFrame({"text": ["ab"]}))) == ["embedding"]
     assert list(model.predict(pd.DataFrame({"left": ["a"], "right": ["a"]}))) == ["score", "probability", "duplicate"]
-    with pytest.raises(ValueError, match="the input has none: give a table"):
+    with pytest.raises(MlflowException, match="the input has none: give a table"):
         model.predict(pd.DataFrame({"headline": ["a"]}))
 
 
@@ -136,9 +140,10 @@ def test_a_saved_model_holds_no_pickle_and_pins_what_scoring_needs(saved):
 
 def test_a_saved_model_works_in_another_process_from_another_place_with_its_own_code(folder, tmp_path, monkeypatch):
     package = tmp_path / "package" / "twicetold"
-    package.mkdir(parents=True)
-    (package / "__init__.py").write_text("")
-    (package / "model_folder.py").write_text(FAKE_MODELS)
+    (package / "api").mkdir(parents=True)
+    for name in ("__init__.py", "api/__init__.py"):
+        (package / name).write_text("")
+    (package / "api" / "model.py").write_text(FAKE_MODELS)
     monkeypatch.setattr(logged_model, "PACKAGE", package)
     logged_model.save(folder, tmp_path / "saved", input_example={"text": ["a"]})
     moved = tmp_path / "moved"

@@ -3,7 +3,8 @@
 MLflow keeps this file with every logged model and runs it to load the model (models from code: nothing is pickled).
 It works on the copy of the package that was logged with it, a zip file, and on the model folder that a training wrote.
 
-Give it a table with the column `text`, or one with the columns `left` and `right`.
+Give it a table with the column `text`, or one with the columns `left` and `right`. For anything else it raises MLflow's
+own exception, which the scoring server answers with status 400 and the message.
 """
 
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
+from mlflow.exceptions import MlflowException
 from mlflow.models import set_model
 from mlflow.pyfunc import PythonModel
 
@@ -24,9 +26,9 @@ class ServedModel(PythonModel):  # type: ignore[misc]
     def load_context(self, context: Any) -> None:
         """Load the model from the model folder, by the code that was logged with it."""
         sys.path.insert(0, context.artifacts["code"])
-        from twicetold.model_folder import load_model
+        from twicetold.api.model import load
 
-        self._model = load_model(Path(context.artifacts["model"]))
+        self._model = load(Path(context.artifacts["model"])).trained
 
     def predict(self, context: Any, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:
         """Embed or score each row.
@@ -44,31 +46,44 @@ class ServedModel(PythonModel):  # type: ignore[misc]
             validation).
 
         Raises:
-            ValueError: if the columns are other than these, or a value is not a string.
-            TypeError: for texts, if the model scores pairs only.
+            MlflowException: if the columns are other than these, there are no rows, a value is not a string, or the
+                model cannot read the texts, for example because it scores pairs only.
         """
         columns = [name for name in ("text", "left", "right") if name in model_input.columns]
+        if columns not in (["text"], ["left", "right"]):
+            # columns that the signature does not name were dropped before, with a warning of MLflow's that lists them
+            raise _refusal(f"of the columns text, left and right the input has {columns or 'none'}: {EXPECTED}")
+        if not len(model_input):
+            raise _refusal(f"the input has no rows: {EXPECTED}")
         texts = {name: _strings(model_input[name]) for name in columns}
-        if columns == ["text"]:
-            return pd.DataFrame(_embedding_columns(self._model.embed(texts["text"])), index=model_input.index)
-        if columns == ["left", "right"]:
-            scores = np.asarray(self._model.score(texts["left"], texts["right"]), dtype=np.float64)
-            decision = self._model.decision
-            judged = {
-                "score": scores,
-                "probability": np.asarray(decision.probability(scores), dtype=np.float64),
-                "duplicate": np.asarray(decision.duplicate(scores), dtype=bool),
-            }
-            return pd.DataFrame(judged, index=model_input.index)
-        # columns that the signature does not name were dropped before, with a warning of MLflow's that lists them
-        raise ValueError(f"of the columns text, left and right the input has {columns or 'none'}: {EXPECTED}")
+        try:
+            answer = self._embedded(**texts) if columns == ["text"] else self._judged(**texts)
+        except (TypeError, ValueError) as error:  # the model scores pairs only, a text is too long
+            raise _refusal(str(error)) from error
+        return pd.DataFrame(answer, index=model_input.index)
+
+    def _embedded(self, text: list[str]) -> dict[str, Any]:
+        return _embedding_columns(self._model.embed(text))
+
+    def _judged(self, left: list[str], right: list[str]) -> dict[str, Any]:
+        scores = np.asarray(self._model.score(left, right), dtype=np.float64)
+        decision = self._model.decision
+        return {
+            "score": scores,
+            "probability": np.asarray(decision.probability(scores), dtype=np.float64),
+            "duplicate": np.asarray(decision.duplicate(scores), dtype=bool),
+        }
+
+
+def _refusal(message: str) -> MlflowException:
+    return MlflowException.invalid_parameter_value(message)
 
 
 def _strings(column: pd.Series) -> list[str]:
     values: list[Any] = column.tolist()
     for row, value in enumerate(values):
         if not isinstance(value, str):
-            raise ValueError(
+            raise _refusal(
                 f"row {row} of column `{column.name}` is no text but {value!r}: every value must be a string"
             )
     return values

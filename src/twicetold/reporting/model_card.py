@@ -1,0 +1,297 @@
+"""The model card of a trained model, in Hugging Face's form: a Markdown page whose head is YAML.
+
+It says what the files beside the model say, and what they do not say is stated as unknown: a model folder that was
+copied without its run has no metrics. The keys of the head are those of Hugging Face's model cards (`model-index`
+holds the results of test); its values are written as JSON, which YAML reads.
+"""
+
+import json
+import math
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from twicetold import layout
+from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.evaluators import Standard
+from twicetold.evaluation.inputs import ScoredPairs
+from twicetold.model_folder import read_decision, read_recipe
+from twicetold.reporting import provenance
+from twicetold.reporting.glossary import count, describe, number, ordered
+from twicetold.reporting.markdown import _cell as escaped
+from twicetold.reporting.markdown import _code as code
+from twicetold.reporting.markdown import table
+from twicetold.reporting.records import read_card
+
+TAGS = ("sentence-similarity", "duplicate-detection")
+
+
+@dataclass(frozen=True)
+class About:
+    """What is known of a trained model."""
+
+    name: str
+    run: Path | None
+    """The run folder; None if there is only the model folder."""
+    recipe: Mapping[str, Any]
+    decision: Decision
+    training: Mapping[str, Any]
+    """Empty if unknown, as are the three below."""
+    metrics: Mapping[str, Mapping[str, float]]
+    """Split -> metric -> value."""
+    summary: Mapping[str, Any]
+    observed: Mapping[str, Any]
+    pretrained_on: tuple[str, ...] | None
+    """None if unknown."""
+
+    @property
+    def data(self) -> str | None:
+        """Name of the dataset that it was trained on."""
+        return _text(_mapping(self.recipe.get("data")).get("name"))
+
+    @property
+    def digest(self) -> str | None:
+        """Digest of the train texts."""
+        return _text(_mapping(self.recipe.get("data")).get("train"))
+
+    @property
+    def primary(self) -> str | None:
+        """The metric that training selected by."""
+        return _text(self.training.get("metric"))
+
+    @property
+    def flat_metrics(self) -> dict[str, float]:
+        """`val/<metric>` and `test/<metric>` -> value."""
+        return {f"{split}/{name}": value for split in self.metrics for name, value in self.metrics[split].items()}
+
+
+def read_about(place: Path) -> About:
+    """What is known of the model in a run folder or a model folder.
+
+    Raises:
+        FileNotFoundError: if there is no trained model.
+        ValueError: if a file holds something else than it should.
+    """
+    folder = place if (place / layout.RECIPE).is_file() else place / layout.MODEL
+    if not (folder / layout.RECIPE).is_file():
+        folder = place
+    run = place if folder != place else None
+    recipe = read_recipe(folder)
+    seen = recipe.get("pretrained_on")
+    metrics = _json(run and run / layout.METRICS)
+    return About(
+        name=place.resolve().name,
+        run=run,
+        recipe=recipe,
+        decision=read_decision(folder),
+        training=_json(folder / layout.TRAINING),
+        metrics={split: _numbers(_mapping(metrics.get(split))) for split in ("val", "test") if split in metrics},
+        summary=_json(run and run / layout.SUMMARY),
+        observed=_json(run and run / layout.OBSERVED),
+        pretrained_on=tuple(map(str, seen)) if isinstance(seen, list) else None,
+    )
+
+
+def model_card(about: About, *, cards: Path | None = None, use: str | None = None, exported: str = "") -> str:
+    """The model card as Markdown.
+
+    Args:
+        about: what is known of the model.
+        cards: folder of the cards of datasets; that of the model's data is used if the model comes with its metrics.
+        use: what `twicetold.load` takes, for the examples; None for the model's name.
+        exported: Markdown that says how the model was exported, and what that changed.
+    """
+    parts = [_head(about), f"# {escaped(about.name)}\n", _introduction(about)]
+    parts += ["## Use\n", _use(use or about.name)]
+    if exported:
+        parts += ["## Export\n", exported]
+    parts += ["## Data\n", *_data(about, cards)]
+    parts += ["## Quality\n", *_quality(about)]
+    parts += ["## Threshold and calibration\n", _decision(about)]
+    parts += ["## Cost\n", _cost(about)]
+    parts += ["## What it had seen\n", _seen(about)]
+    return "\n".join(parts)
+
+
+def _head(about: About) -> str:
+    lines = ["---", "library_name: twicetold", "pipeline_tag: sentence-similarity", "tags:"]
+    lines += [f"- {_quoted(tag)}" for tag in (*TAGS, *_families(about.recipe))]
+    test = about.metrics.get("test", {})
+    known = [name for name in ordered(set(test)) if describe(name).is_quality and not math.isnan(test[name])]
+    if known and about.data:
+        data = _quoted(about.data)
+        lines += ["model-index:", f"- name: {_quoted(about.name)}", "  results:"]
+        lines += ["  - task:", "      type: sentence-similarity", "    dataset:"]
+        lines += [f"      name: {data}", f"      type: {data}", "      split: test", "    metrics:"]
+        for name in known:
+            lines += [f"    - type: {_quoted(name)}", f"      name: {_quoted(describe(name).label)}"]
+            lines += [f"      value: {test[name]!r}"]
+    return "\n".join([*lines, "---", ""])
+
+
+def _introduction(about: About) -> str:
+    families = ", ".join(map(code, _families(about.recipe))) or "a family that its recipe does not name"
+    kind = "An ensemble of" if "members" in about.recipe else "A model of the family"
+    return (
+        f"{kind} {families}, made with [twicetold](https://github.com/twicetold/twicetold). It says how alike two "
+        "texts are, and whether they say the same. Its licence depends on that of the data it was trained on; none is "
+        "stated here.\n"
+    )
+
+
+def _use(place: str) -> str:
+    python = [
+        "import twicetold",
+        f"model = twicetold.load({json.dumps(place, ensure_ascii=False)})",
+        'model.predict_proba(["How do I learn Python?"], ["What is the best way to learn Python?"])',
+    ]
+    shell = f"twicetold score {_shell(place)} 'How do I learn Python?' 'What is the best way to learn Python?'"
+    return "\n".join(["```python", *python, "```\n", "```", shell, "```\n"])
+
+
+def _data(about: About, cards: Path | None) -> Iterator[str]:
+    if about.data is None:
+        yield "Not known.\n"
+        return
+    digest = f"; digest of its train texts {code(about.digest)}" if about.digest else ""
+    yield f"Trained on the train split of {code(about.data)}{digest}.\n"
+    if cards is None or not about.metrics or not (cards / f"{about.data}.json").is_file():
+        yield "Nothing more about the data came with the model.\n"
+        return
+    found = read_card(about.data, cards)
+    yield f"{provenance.KINDS[found.kind]}\n"
+    if (counted := provenance.split_table(found.card)) is not None:
+        rows = ([split, *map(escaped, cells)] for split, cells in counted.rows)
+        yield table(["split", *map(escaped, counted.columns)], rows)
+    if audit := provenance.audit_in_words(found.audit):
+        yield "\n".join(f"- {escaped(sentence)}" for sentence in audit) + "\n"
+
+
+def _quality(about: About) -> Iterator[str]:
+    names = ordered({name for metrics in about.metrics.values() for name in metrics})
+    if not names:
+        value = about.training.get("best_value")
+        if about.primary and isinstance(value, float):
+            yield f"On validation, {escaped(describe(about.primary).label)} was {number(value)} at the end of training."
+        yield "Nothing is known of its quality on test: the model folder came without the metrics of its run.\n"
+        return
+    test, val = about.metrics.get("test", {}), about.metrics.get("val", {})
+    of_test, of_val = _mapping(about.summary.get("intervals")), _validation_intervals(about)
+    cells = ((_show(n, test), _interval(n, of_test), _show(n, val), _interval(n, of_val)) for n in names)
+    rows = ([escaped(describe(name).label), *row] for name, row in zip(names, cells, strict=True))
+    yield table(["metric", "test", "95 % interval", "validation", "95 % interval"], rows)
+    first = f"Training selected by {escaped(describe(about.primary).label)} on validation. " if about.primary else ""
+    yield (
+        f"{first}Nothing was chosen on test. The values of validation flatter, because epoch, threshold and "
+        "calibration were chosen on them. All are about texts like those of the data.\n"
+    )
+
+
+def _validation_intervals(about: About) -> Mapping[str, Any]:
+    """Intervals of labelled pairs, from their stored scores; of other data there are none."""
+    scores = None if about.run is None else read_scores(about.run, "val")
+    if scores is None or not np.isin(scores.label, (0, 1)).all():
+        return {}
+    return Standard().labelled_pairs(scores, scores, decision=about.decision).intervals["test"]
+
+
+def read_scores(run: Path, split: str) -> ScoredPairs | None:
+    """Scores of a run on one split, in the corpus's order of pairs; None for documents."""
+    file = run / layout.SCORES
+    if not file.is_file():
+        return None
+    rows = pq.read_table(file, columns=["split", "label", "score"])
+    rows = rows.filter(pc.equal(rows["split"].cast("string"), split))
+    if not rows.num_rows:
+        return None
+    return ScoredPairs(*(rows[name].cast("float64").to_numpy() for name in ("score", "label")))
+
+
+def _decision(about: About) -> str:
+    at = about.decision
+    return (
+        f"Two texts are called the same from a score of {at.threshold!r} on; the threshold was chosen on validation. "
+        f"The probability is 1 / (1 + exp(−({at.slope!r} · score + ({at.intercept!r})))), Platt's calibration, fitted "
+        "on validation. Both hold for pairs like those of validation: where duplicates are rarer, probabilities are "
+        "too high, and fewer of the pairs above the threshold say the same.\n"
+    )
+
+
+def _cost(about: About) -> str:
+    facts = []
+    if isinstance(parameters := about.training.get("parameters"), int):
+        facts.append(f"{count(parameters)} trained parameters")
+    if epochs := about.training.get("epochs"):
+        facts.append(f"{count(epochs)} epochs")
+    if (seconds := about.observed.get("train_seconds")) is not None:
+        facts.append(f"{number(float(seconds), 1)} seconds of training")
+    if (speed := about.observed.get("texts_per_second")) is not None:
+        facts.append(f"{count(float(speed))} texts a second encoded, on the machine of the training")
+    return "\n".join(f"- {fact}" for fact in facts or ["Not known."]) + "\n"
+
+
+def _seen(about: About) -> str:
+    if about.pretrained_on is None:
+        return "Its recipe does not say whether it was pretrained.\n"
+    if not about.pretrained_on:
+        return "The train texts above, and no other data: nothing of it was pretrained.\n"
+    sources = " and ".join(map(escaped, about.pretrained_on))
+    return f"Besides the train texts, parts of it had been pretrained on {sources}. Texts of test may be among these.\n"
+
+
+def _families(recipe: Mapping[str, Any]) -> list[str]:
+    if isinstance(members := recipe.get("members"), list):
+        return [str(name) for name in members]
+    if isinstance(family := _mapping(recipe.get("table")).get("family"), str):  # exported
+        return [family]
+    target = _mapping(recipe.get("encoder")).get("_target_")
+    return [target.split(".")[-2]] if isinstance(target, str) and target.count(".") > 1 else []
+
+
+def _show(name: str, values: Mapping[str, float]) -> str:
+    return describe(name).show(values[name]) if name in values else "–"
+
+
+def _interval(name: str, intervals: Mapping[str, Any]) -> str:
+    ends: Sequence[float] = intervals.get(name, ())
+    return f"{number(ends[0])} to {number(ends[1])}" if len(ends) == 2 else "–"
+
+
+def _json(path: Path | None) -> Mapping[str, Any]:
+    if path is None or not path.is_file():
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"expected an object in {path}, got {found!r:.80}")
+    return found
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    return {name: math.nan if value is None else float(value) for name, value in values.items()}
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _quoted(text: str) -> str:
+    """A YAML scalar in double quotes; JSON's escapes are among YAML's."""
+    shown = "".join(c if c.isprintable() else " " for c in text)
+    return json.dumps(shown, ensure_ascii=False)
+
+
+def _shell(text: str) -> str:
+    return shlex.quote("".join(c if c.isprintable() else " " for c in text))
