@@ -36,7 +36,7 @@ from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from threadpoolctl import threadpool_limits
 
-from twicetold.data.sources import read_quoted
+from twicetold.data.sources.delimited import read_quoted
 from twicetold.data.sources.quora import COLUMNS, FILE
 from twicetold.scoring import search_matrices
 

@@ -1,7 +1,27 @@
-"""twicetold: which cheap model tells me that two texts say the same thing, and how far can I trust it?"""
+"""twicetold: which cheap model tells me that two texts say the same thing, and how far can I trust it?
 
+model = twicetold.load("runs/quora_wang-static-0")
+model.predict(["How do I learn Python?"], ["What is the best way to learn Python?"])
+"""
+
+import importlib
 import os
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from twicetold.api import Model as Model
+    from twicetold.api import TextEncoder as TextEncoder
+    from twicetold.api import load as load
+
+__all__ = ["Model", "TextEncoder", "load"]
 
 # Must be set before torch loads. Idle OpenMP threads otherwise spin: on shared cores that makes a training of small
 # steps several times slower. An OMP_WAIT_POLICY of the user's own wins.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+
+def __getattr__(name: str) -> Any:
+    """Import `twicetold.api` when it is used: it needs torch, which takes a second."""
+    if name in __all__:
+        return getattr(importlib.import_module("twicetold.api"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -26,6 +26,9 @@ def imported_by(program):
         ("import twicetold.scoring, twicetold.searching", FRAMEWORKS | {"matplotlib", "faiss", "transformers", "rich"}),
         ("import train", FRAMEWORKS - {"hydra"} | {"matplotlib", "transformers", "rich"}),
         ("import evaluate", FRAMEWORKS - {"hydra"} | {"matplotlib", "transformers", "rich"}),
+        ("import twicetold", FRAMEWORKS | {"torch", "numpy", "sklearn"}),
+        ("import twicetold.api.pairs", FRAMEWORKS | {"faiss", "transformers", "rich", "matplotlib"}),
+        ("import twicetold; twicetold.load", FRAMEWORKS | {"faiss", "transformers", "rich", "matplotlib"}),
         ("import twicetold.tracking", FRAMEWORKS | {"torch", "pandas"}),
     ],
 )

@@ -1,0 +1,364 @@
+"""Threshold and calibration of a trained model, fitted again on one's own labelled pairs; the encoder stays as it is.
+
+What is reported of the new decision is cross-fitted: the pairs are divided into folds, and those of a fold are decided
+by the threshold and the calibration that the other folds give (Stone 1974, "Cross-validatory choice and assessment of
+statistical predictions"). A threshold measured on the pairs that it was chosen on would look better than it is.
+
+Pairs may have weights: pairs that `sampling` drew stand for 1 / probability candidates each, and the decision is then
+the best one for all candidates. With equal weights the decision is that of `evaluation.decision`.
+
+Shape letters: P pairs, K distinct scores, F folds, R resamples.
+"""
+
+import hashlib
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from twicetold import layout
+from twicetold.api.blocks import Block
+from twicetold.api.labelling import labels_of
+from twicetold.api.model import Model
+from twicetold.api.sampling import Ints
+from twicetold.api.tables import choose_pair, open_rows
+from twicetold.evaluation.decision import Aim, Decision
+from twicetold.evaluation.inputs import binary, finite
+from twicetold.evaluation.intervals import CHUNK
+from twicetold.evaluation.pair_metrics import log_losses, squared_errors
+from twicetold.evaluation.ranking import Floats
+from twicetold.files import write_folder, write_json
+
+FOLDS = 5
+LEAST_PAIRS, LEAST_OF_EACH = 20, 5
+RECORD = "calibration.json"  # in the new model folder: what was done
+PROBABILITY, BAND = "inclusion_probability", "band"  # columns that `label` writes
+METRICS = ("accuracy", "precision", "recall", "f1", "brier", "log_loss")
+
+_Decided: TypeAlias = tuple[NDArray[np.bool_], Floats]
+"""(P,) whether each pair is called a duplicate, and its probability."""
+
+
+@dataclass(frozen=True)
+class LabelledPairs:
+    """Pairs of texts with labels.
+
+    Args:
+        left: P texts.
+        right: P texts.
+        label: (P,) whether they say the same.
+        weight: (P,) how many pairs each stands for; all 1 if they were not drawn by `label`.
+        stratum: (P,) band from which each was drawn; all 0 if they were not.
+    """
+
+    left: list[str]
+    right: list[str]
+    label: NDArray[np.bool_]
+    weight: Floats
+    stratum: Ints
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the weights differ."""
+        return bool((self.weight != self.weight[0]).any())
+
+
+@dataclass(frozen=True)
+class Number:
+    """A metric with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A new decision, and what the stored and the new one are worth on the pairs.
+
+    Args:
+        before: the stored decision.
+        after: fitted on all pairs.
+        stored: metric -> number, of `before`.
+        fitted: metric -> number, of decisions that were cross-fitted.
+        gained: metric -> number, `fitted` minus `stored` on the same resamples.
+    """
+
+    before: Decision
+    after: Decision
+    stored: dict[str, Number]
+    fitted: dict[str, Number]
+    gained: dict[str, Number]
+
+
+def read_pairs(
+    file: Path, *, left: str | None = None, right: str | None = None, label: str = "label", skip_bad: bool = False
+) -> LabelledPairs:
+    """Read labelled pairs, with their weights where `label` wrote them.
+
+    Args:
+        file: CSV, TSV, JSON lines or Parquet.
+        left: column with one text; None: the usual names.
+        right: column with the other.
+        label: column with 1 or 0, true or false.
+        skip_bad: leave rows out that are malformed or have an empty text; a wrong label is always an error.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if the file is malformed; names the row.
+    """
+    with open_rows(file) as rows:
+        columns = choose_pair(rows, left, right)
+        rows.require(label)
+        drawn = {PROBABILITY, BAND} <= set(rows.columns)
+        read = LabelledPairs([], [], np.empty(0, bool), np.empty(0), np.empty(0, np.int64))
+        for block in rows.blocks(columns, skip_bad=skip_bad):
+            lines = block.lines.tolist()
+            try:
+                labels = labels_of(pc.cast(block.table[label], pa.string()).to_pylist(), lines, label)
+                probability = _numbers(block, PROBABILITY) if drawn else np.ones(len(block))
+                bad = np.flatnonzero(~((probability > 0) & (probability <= 1)))
+                if len(bad):
+                    raise ValueError(
+                        f"line {lines[bad[0]]}, column {PROBABILITY!r}: expected a number above 0 and at most 1, got "
+                        f"{probability[bad[0]]:g}"
+                    )
+                band = _numbers(block, BAND) if drawn else np.zeros(len(block))
+            except ValueError as error:
+                raise ValueError(f"{file}, {error}") from error
+            read = LabelledPairs(
+                read.left + block.texts(columns[0]),
+                read.right + block.texts(columns[1]),
+                np.append(read.label, labels).astype(bool),
+                np.append(read.weight, 1 / probability),
+                np.append(read.stratum, band.astype(np.int64)),
+            )
+    return read
+
+
+def calibrate(model: Model, pairs: LabelledPairs, *, aim: Aim = "accuracy", seed: int = 0) -> Calibration:
+    """Fit threshold and calibration on labelled pairs.
+
+    The intervals are of the Bayesian bootstrap (Rubin 1981, "The Bayesian bootstrap") within strata. Half a pair of
+    either label is added to the pairs on which the decisions agree, or differ, in the same way, as in Jeffreys'
+    interval of a share: without it, a precision of 1 would look certain, however few pairs it is measured on. The
+    intervals do not contain that another sample would give another threshold.
+
+    Args:
+        model: any family.
+        pairs: at least 20, and at least 5 of each label.
+        aim: what the threshold is best for.
+        seed: of folds and resamples.
+
+    Raises:
+        ValueError: if there are too few pairs, or a score is not finite.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    positives, count = int(pairs.label.sum()), len(pairs.label)
+    if count < LEAST_PAIRS or min(positives, count - positives) < LEAST_OF_EACH:
+        raise ValueError(
+            f"expected at least {LEAST_PAIRS} labelled pairs, and at least {LEAST_OF_EACH} of each label, to choose a "
+            f"threshold and to measure it; got {count}, of which {positives} say the same. Label more pairs"
+        )
+    score = finite(model.similarity(pairs.left, pairs.right), "scores")
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(score, pairs.label)
+    said, probability = np.zeros(count, bool), np.zeros(count)
+    for others, fold in folds:
+        decision = decide_weighted(score[others], pairs.label[others], pairs.weight[others], aim=aim)
+        said[fold], probability[fold] = decision.duplicate(score[fold]), decision.probability(score[fold])
+    after = decide_weighted(score, pairs.label, pairs.weight, aim=aim)
+    before = model.decision
+    stored = before.duplicate(score), before.probability(score)
+    return Calibration(before, after, *_numbers_of(stored, (said, probability), pairs, seed=seed))
+
+
+def decide_weighted(scores: Floats, labels: NDArray[np.bool_], weights: Floats, *, aim: Aim = "accuracy") -> Decision:
+    """The decision with the highest weighted accuracy or F1, and Platt's calibration with weights.
+
+    Ties are broken as in `evaluation.decision.decide_counts`. Platt's smoothed targets count Kish's effective number of
+    pairs, (Σ w)² / Σ w² (Kish 1965, "Survey Sampling").
+
+    Args:
+        scores: (P,)
+        labels: (P,) both classes.
+        weights: (P,) positive.
+        aim: what the threshold is best for.
+
+    Raises:
+        ValueError: if a number is not finite, a weight is not positive, or only one class occurs.
+    """
+    truth, weight = binary(labels), finite(weights, "weights")
+    if weight.min() <= 0:
+        raise ValueError(f"expected positive weights, got {weight.min():g}")
+    weight = weight * (weight.sum() / np.square(weight).sum())  # their sum is the effective number of pairs
+    score, place = np.unique(finite(scores, "scores"), return_inverse=True)
+    counts = [np.bincount(place, weight * of_class, minlength=len(score)) for of_class in (truth, ~truth)]
+    positive, negative = (count.astype(np.float64) for count in counts)
+    slope, intercept = _platt(score, positive, negative)
+    return Decision(_threshold(score, positive, negative, aim), slope, intercept)
+
+
+def _threshold(score: Floats, positive: Floats, negative: Floats, aim: Aim) -> float:
+    """The middle of the widest gap between scores that is best, of equally wide ones the highest."""
+    # Cut k calls everything from score k up a duplicate; cut K calls nothing one.
+    true, false = (np.append(np.cumsum(weight[::-1])[::-1], 0.0) for weight in (positive, negative))
+    value = true - false if aim == "accuracy" else 2 * true / (true + false + true[0])
+    middle = (score[:-1] + score[1:]) / 2
+    middle = np.where(middle > score[:-1], middle, score[1:])  # adjacent floats have no middle
+    cut = np.concatenate([score[:1], middle, [np.nextafter(score[-1], np.inf)]])
+    gap = np.concatenate([[0.0], np.diff(score), [0.0]])
+    best = np.flatnonzero(value >= value.max() - 1e-9 * (true[0] + false[0]))  # sums of weights are rounded
+    widest = best[gap[best] == gap[best].max()]
+    return float(cut[widest[-1]])
+
+
+def _platt(score: Floats, positive: Floats, negative: Floats) -> tuple[float, float]:
+    """Slope and intercept of the log-odds: a logistic regression on Platt's smoothed targets.
+
+    A score with the target t is a positive of weight t and a negative of weight 1 - t.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    weight = positive + negative
+    positives, negatives = positive.sum(), negative.sum()
+    target = (positive * (positives + 1) / (positives + 2) + negative / (negatives + 2)) / weight
+    mean = np.average(score, weights=weight)
+    spread = np.sqrt(np.average((score - mean) ** 2, weights=weight))
+    if not spread:
+        share = np.average(target, weights=weight)
+        return 0.0, float(np.log(share / (1 - share)))
+    z = np.tile((score - mean) / spread, 2)[:, None]
+    twice = np.concatenate([weight * target, weight * (1 - target)])
+    labels = np.repeat([1, 0], len(score))
+    fit = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-7, max_iter=1000).fit(z, labels, twice)
+    slope = float(fit.coef_[0, 0] / spread)
+    return slope, float(fit.intercept_[0] - slope * mean)
+
+
+def save_calibrated(
+    model: Model,
+    new: Path,
+    calibration: Calibration,
+    pairs: LabelledPairs,
+    *,
+    file: Path,
+    aim: Aim,
+    force: bool = False,
+) -> None:
+    """Write a copy of the model's folder with the new decision and a record of how it was chosen.
+
+    Args:
+        model: what was calibrated.
+        new: the new folder, which appears only when it is whole.
+        calibration: the result.
+        pairs: that it was fitted on.
+        file: where these came from.
+        aim: what the threshold is best for.
+        force: replace a model folder that is there.
+
+    Raises:
+        FileExistsError: if `new` is there, and `force` is not given or it is no model folder.
+        ValueError: if `new` is the model itself, a part of it, or a folder around it.
+    """
+    require_free(new, model.folder, force=force)
+    record = {
+        "pairs": {
+            "file": file.name,
+            "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
+            "count": len(pairs.label),
+            "duplicates": int(pairs.label.sum()),
+            "weighted": pairs.weighted,
+        },
+        "aim": aim,
+        "folds": FOLDS,
+        **asdict(calibration),
+    }
+    with write_folder(new) as target:
+        shutil.copytree(model.folder, target, dirs_exist_ok=True)
+        write_json(target / layout.DECISION, asdict(calibration.after))
+        write_json(target / RECORD, record)
+
+
+def require_free(new: Path, model: Path, *, force: bool) -> None:
+    """Check that a folder may be written, before anything is computed. Errors: `save_calibrated`."""
+    inner, outer = new.resolve(), model.resolve()
+    if inner == outer or outer in inner.parents or inner in outer.parents:
+        raise ValueError(f"expected a new folder apart from the model {model}, got {new}")
+    if not new.exists():
+        return
+    if not force:
+        raise FileExistsError(f"{new} is there already: choose another folder, or replace it with --force")
+    if not (new / layout.RECIPE).is_file():
+        raise FileExistsError(f"{new} is there and is no model folder, so it is not replaced: choose another folder")
+
+
+def _terms(said: NDArray[np.bool_], probability: Floats, label: NDArray[np.bool_]) -> Floats:
+    """(P, 6) what each pair adds to the sums of which metrics are made."""
+    counts = [said & label, said & ~label, ~said & label, ~said & ~label]
+    return np.stack([*counts, squared_errors(probability, label), log_losses(probability, label)], axis=1)
+
+
+def _metrics(sums: Floats) -> Floats:
+    """(R, 6) metrics, in the order of `METRICS`, of (R, 6) sums; as in scikit-learn, 0 where a denominator is 0."""
+    true, false, missed, rejected, squared, loss = sums.T
+    total = true + false + missed + rejected
+    parts = [(true + rejected, total), (true, true + false), (true, true + missed)]
+    parts += [(2 * true, 2 * true + false + missed), (squared, total), (loss, total)]
+    ratios = [np.divide(part, whole, out=np.zeros_like(part), where=whole > 0) for part, whole in parts]
+    return np.stack(ratios, axis=1)
+
+
+def _numbers_of(
+    stored: _Decided, fitted: _Decided, pairs: LabelledPairs, *, seed: int, resamples: int = 2000
+) -> tuple[dict[str, Number], dict[str, Number], dict[str, Number]]:
+    """Metrics by both decisions and their difference, with percentile intervals over the same resamples."""
+    rng = np.random.default_rng(seed)
+
+    def terms(label: NDArray[np.bool_]) -> Floats:
+        return np.concatenate([_terms(*decided, label) for decided in (stored, fitted)], axis=1)
+
+    both, same, other = (terms(label) for label in (pairs.label, np.full_like(pairs.label, True), pairs.label & False))
+    both, same, other = (values * pairs.weight[:, None] for values in (both, same, other))
+    cell = 2 * stored[0] + fitted[0]
+    sums = np.zeros((resamples, both.shape[1]))
+    for stratum in np.unique(pairs.stratum):
+        rows = np.flatnonzero(pairs.stratum == stratum)
+        cells = (cell[rows] == np.unique(cell[rows])[:, None]).astype(np.float64)
+        cells /= cells.sum(axis=1, keepdims=True)
+        values = np.concatenate([both[rows], cells @ same[rows], cells @ other[rows]])
+        shape = np.append(np.ones(len(rows)), np.full(2 * len(cells), 0.5))
+        step = max(1, CHUNK // len(shape))
+        for start in range(0, resamples, step):
+            part = slice(start, min(start + step, resamples))
+            sums[part] += len(rows) * rng.dirichlet(shape, part.stop - part.start) @ values
+    value = both.sum(axis=0, keepdims=True)
+    before, after = ((_metrics(value[:, part])[0], _metrics(sums[:, part])) for part in (slice(0, 6), slice(6, 12)))
+    return _named(*before), _named(*after), _named(after[0] - before[0], after[1] - before[1])
+
+
+def _named(values: Floats, drawn: Floats) -> dict[str, Number]:
+    """Metric -> its value with the percentile interval of (R, 6) resampled ones, which holds it."""
+    low, high = np.percentile(drawn, [2.5, 97.5], axis=0)
+    rows = (values, np.minimum(low, values), np.maximum(high, values))
+    return {name: Number(*map(float, row)) for name, *row in zip(METRICS, *rows, strict=True)}
+
+
+def _numbers(block: Block, column: str) -> Floats:
+    """(R,) a column of numbers.
+
+    Raises:
+        ValueError: if a value is none; names the line.
+    """
+    values = pc.cast(block.table[column], pa.string()).to_pylist()
+    for line, value in zip(block.lines.tolist(), values, strict=True):
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            raise ValueError(f"line {line}, column {column!r}: expected a number, got {value!r}") from None
+    return np.array([float(value) for value in values])

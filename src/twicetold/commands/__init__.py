@@ -1,0 +1,92 @@
+"""The command `twicetold`: trained models in use, from a terminal.
+
+Each command is a module of this package, named in `COMMANDS`, with a function of the same name, or a `typer.Typer` of
+the same name where it has commands of its own. Modules of commands import at the top only the standard library, typer
+and rich, and all else inside functions, so that `--help` is quick. Data go to stdout, everything else to stderr.
+"""
+
+import twicetold.command_line  # noqa: F401 (for its effects)
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+USE = ("score", "pairs", "dedupe", "index", "search", "label", "calibrate")
+SHARE = ("card", "register", "models", "export", "serve")
+COMMANDS = (*USE, *SHARE)
+TRACEBACK = "TWICETOLD_TRACEBACK"
+EXPECTED = (ValueError, TypeError, OSError)
+NOT_USABLE, CTRL_C, CLOSED_PIPE = 1, 130, 141
+"""Exit codes: the input or the model is not usable; as a shell shows SIGINT and SIGPIPE. Wrong usage is typer's 2."""
+
+
+@contextmanager
+def readable_errors() -> Iterator[None]:
+    """Turn expected errors into one message and an exit code; `TWICETOLD_TRACEBACK=1` shows the traceback instead."""
+    try:
+        yield
+        sys.stdout.flush()
+    except KeyboardInterrupt as stop:
+        print("stopped", file=sys.stderr)
+        raise typer.Exit(CTRL_C) from stop
+    except BrokenPipeError as closed:  # `twicetold … | head`: the reader has what it wants
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
+        raise typer.Exit(CLOSED_PIPE) from closed
+    except EXPECTED as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        message = str(error) or type(error).__name__
+        print(f"error: {message}\n(set {TRACEBACK}=1 to see where it came from)", file=sys.stderr)
+        raise typer.Exit(NOT_USABLE) from error
+
+
+class Commands(TyperGroup):
+    """The commands; their errors are readable."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that the arguments name."""
+        with readable_errors():
+            return super().invoke(ctx)
+
+
+app = typer.Typer(cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"twicetold {version('twicetold')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Use trained models of text similarity: score pairs of texts, find duplicates.
+
+    MODEL is a run folder (runs/...), a model folder copied from anywhere, or an address of MLflow's registry
+    (models:/twicetold-quora@champion).
+    """
+
+
+for _name in COMMANDS:
+    _command = getattr(import_module(f"{__name__}.{_name}"), _name)
+    if isinstance(_command, typer.Typer):
+        app.add_typer(_command, name=_name)
+    else:
+        app.command(_name)(_command)
+
+
+def main() -> None:
+    """Run the command."""
+    app(prog_name="twicetold")

@@ -1,0 +1,5 @@
+"""`python -m twicetold.commands`."""
+
+from twicetold.commands import main
+
+main()

@@ -1,0 +1,27 @@
+"""`twicetold card`: the model card of a trained model."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def card(
+    model: Annotated[str, typer.Argument(help="Run folder, model folder or models:/ address.", show_default=False)],
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Write it to this file, README.md say, instead of stdout.")
+    ] = None,
+    cards: Annotated[Path, typer.Option(help="Folder of the cards of datasets.")] = Path("data/cards"),
+) -> None:
+    """Describe a model: data, quality with intervals, threshold, cost, what it had seen, how to use it.
+
+    A model folder without its run has no metrics, and the card says so.
+    """
+    from twicetold.api.champion import card as model_card
+    from twicetold.files import write_text
+
+    page = model_card(model, cards=cards)
+    if out is None:
+        print(page, end="")
+    else:
+        write_text(out, page)

@@ -1,0 +1,187 @@
+"""`twicetold dedupe`: groups of rows whose texts say the same."""
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from twicetold.api.dedupe import Groups
+
+COLUMNS = ("group", "representative", "probability_to_representative")
+LOOSEST = 10  # groups that the summary shows
+
+
+def dedupe(
+    model: Annotated[str, typer.Argument(help="Run folder, model folder or models:/ address.", show_default=False)],
+    file: Annotated[str, typer.Argument(help="CSV, TSV, JSON lines or Parquet; - for stdin.", show_default=False)],
+    out: Annotated[str, typer.Option("--out", "-o", help="File to write, of any of the formats; - for stdout.")] = "-",
+    text: Annotated[str | None, typer.Option(help="Column with the texts.", show_default="by its name")] = None,
+    precision: Annotated[
+        float | None, typer.Option(help="Share of links that are right, if the model has thresholds for it.")
+    ] = None,
+    threshold: Annotated[float | None, typer.Option(help="Least probability of a link.")] = None,
+    rule: Annotated[
+        Literal["components", "average", "complete"], typer.Option(help="How links make groups.")
+    ] = "average",
+    keep: Annotated[
+        Literal["first", "longest", "most-central"], typer.Option(help="The text that represents a group.")
+    ] = "first",
+    rerank: Annotated[str | None, typer.Option(metavar="MODEL", help="Model that scores the nearest pairs.")] = None,
+    neighbours: Annotated[int, typer.Option(help="Nearest texts that are compared.", min=1, max=320)] = 20,
+    links: Annotated[str | None, typer.Option(metavar="FILE", help="File to write all linked pairs to.")] = None,
+    drop: Annotated[bool, typer.Option("--drop", help="Write representatives alone.")] = False,
+    format: Annotated[
+        str | None,
+        typer.Option(help="csv, tsv, jsonl or parquet, of stdin and of what has no such suffix.", show_default=False),
+    ] = None,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave rows out that cannot be used.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON to stdout.")] = False,
+) -> None:
+    """Group the rows of a file whose texts say the same; nothing is dropped without --drop.
+
+    Columns are added: group, representative (the number of a row, from 1), probability_to_representative.
+    """
+    import json
+    import sys
+
+    import numpy as np
+
+    from twicetold.api.model import load
+    from twicetold.api.tables import STANDARD, choose_text, open_rows, write_rows
+
+    if as_json and out == STANDARD:
+        raise typer.BadParameter("--json prints to stdout: write the rows to a file, with -o")
+    with open_rows(file, format=format) as rows:
+        column = choose_text(rows, text)
+        if taken := [name for name in COLUMNS if name in rows.columns]:
+            raise ValueError(f"{rows.name}: there is a column {taken[0]!r} already: rename it, or leave it out")
+        loaded, reranker = load(model), None if rerank is None else load(rerank)
+        blocks = list(rows.blocks([column], skip_bad=skip_bad))
+        bad = rows.bad
+    if bad.count:
+        print(f"{bad.count:,} rows are left out:\n{bad}", file=sys.stderr)
+    texts = [each for block in blocks for each in block.texts(column)]
+    if not texts:
+        raise ValueError(f"{file}: there are no rows to group")
+    found = loaded.dedupe(
+        texts,
+        precision=precision,
+        threshold=threshold,
+        rule=rule,
+        keep=keep,
+        rerank=reranker,
+        neighbours=neighbours,
+        progress=lambda step: print(step, file=sys.stderr),
+    )
+    values = (found.group, found.representative + 1, found.probability)
+    kept = found.representative == np.arange(len(texts))
+    # The smaller file comes first: either is there only once all of it is written.
+    if links is not None:
+        with write_rows(links, format=rows.format) as write:
+            write(_links(found, texts))
+    with write_rows(out, format=format or rows.format) as write:
+        start = 0
+        for block in blocks:
+            part = slice(start, start + len(block))
+            added = block.with_columns({name: each[part] for name, each in zip(COLUMNS, values, strict=True)})
+            write(added.where(kept[part]) if drop else added)
+            start += len(block)
+    if as_json:
+        print(json.dumps(_summary(found, texts), indent=2, ensure_ascii=False))
+    else:
+        print(_told(found, texts, measured=loaded.thresholds is not None and reranker is None), file=sys.stderr)
+
+
+def _links(found: "Groups", texts: list[str]) -> Any:
+    """A row a pair; the score of texts that are equal but for case and white space is empty."""
+    import numpy as np
+    import pyarrow as pa
+
+    from twicetold.api.blocks import Block
+
+    again = np.flatnonzero(found.exact != np.arange(len(texts)))
+    left, right = np.append(found.links.left, found.exact[again]), np.append(found.links.right, again)
+    score = np.append(found.links.score, np.full(len(again), np.nan))
+    order = np.lexsort((right, left))
+    table = pa.table(
+        {
+            "left": left[order] + 1,
+            "right": right[order] + 1,
+            "left_text": [texts[row] for row in left[order].tolist()],
+            "right_text": [texts[row] for row in right[order].tolist()],
+            "score": pa.array(score[order], from_pandas=True),
+            "probability": np.append(found.links.probability, np.ones(len(again)))[order],
+            "exact": np.append(np.zeros(len(found.links), bool), np.ones(len(again), bool))[order],
+        }
+    )
+    return Block(table, np.arange(1, len(order) + 1))
+
+
+def _summary(found: "Groups", texts: list[str]) -> dict[str, Any]:
+    """All numbers, and each group with its weakest link."""
+    from dataclasses import asdict
+
+    table = found.table
+    several = [_group(found, texts, position) for position in range(len(table))]
+    return {**asdict(found.summary), "each_group": several}
+
+
+def _group(found: "Groups", texts: list[str], position: int) -> dict[str, Any]:
+    table, links = found.table, found.links
+    about: dict[str, Any] = {
+        "group": int(table.group[position]),
+        "size": int(table.size[position]),
+        "distinct": int(table.distinct[position]),
+        "density": float(table.density[position]),
+        "weakest": None,
+    }
+    if table.distinct[position] > 1:
+        link = int(table.weakest[position])
+        left, right = int(links.left[link]), int(links.right[link])
+        about["weakest"] = {
+            "left": left + 1,
+            "right": right + 1,
+            "left_text": texts[left],
+            "right_text": texts[right],
+            "probability": float(links.probability[link]),
+        }
+    return about
+
+
+def _told(found: "Groups", texts: list[str], *, measured: bool) -> str:
+    """The summary in sentences, with the loosest groups."""
+    import numpy as np
+
+    summary, table = found.summary, found.table
+    lines = [
+        f"{summary.texts:,} texts, {summary.distinct:,} of them distinct; {summary.links:,} links from probability "
+        f"{summary.probability:.3f} on (score {summary.threshold:.4f})",
+        f"{summary.groups:,} groups of {summary.grouped:,} texts, the largest of {summary.largest:,}; "
+        f"{summary.texts - len(found.kept()):,} texts have another one as representative",
+    ]
+    if summary.precision is not None and summary.expected_precision is not None:
+        least = "at least " if summary.lower_bound else ""
+        lines.append(
+            f"precision of links: {least}{summary.precision:.3f} on the model's validation texts; with as many texts "
+            f"as here and as many duplicates of each, {least}{summary.expected_precision:.3f}"
+        )
+    elif not measured:
+        lines.append(
+            "warning: calibration and default threshold come from labelled pairs, among which duplicates are frequent; "
+            "among all pairs of a file they are rare, so fewer of the links are right than the probabilities say"
+        )
+    if summary.unfinished:
+        lines.append(
+            f"warning: {summary.unfinished:,} texts may have more links than were looked for: raise the threshold"
+        )
+    loose = [position for position in np.lexsort((-table.size, table.density)) if table.distinct[position] > 1]
+    if loose:
+        lines.append("loosest groups (size, share of pairs that are links, weakest link that holds it together):")
+    for position in loose[:LOOSEST]:
+        about = _group(found, texts, int(position))
+        weakest = about["weakest"]
+        lines.append(
+            f"  {about['group']}: {about['size']} texts, {about['density']:.2f}, {weakest['probability']:.3f} "
+            f"{weakest['left_text'][:60]!r} - {weakest['right_text'][:60]!r}"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,63 @@
+"""`twicetold export`: a model for use elsewhere."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+
+class Numbers(StrEnum):
+    """How the numbers of a table are stored."""
+
+    int8 = "int8"
+    float16 = "float16"
+
+
+def export(
+    model: Annotated[str, typer.Argument(help="Run folder, model folder or models:/ address.", show_default=False)],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The new folder.", show_default=False)],
+    onnx: Annotated[bool, typer.Option("--onnx", help="ONNX graphs; needs the extra [export].")] = False,
+    static: Annotated[bool, typer.Option("--static", help="A small copy of a static model.")] = False,
+    numbers: Annotated[Numbers, typer.Option(help="Of the table, with --static.")] = Numbers.int8,
+    processed: Annotated[
+        Path, typer.Option(help="Folder of prepared data: --static measures on validation what is lost.")
+    ] = Path("data/processed"),
+    cards: Annotated[Path, typer.Option(help="Folder of the cards of datasets.")] = Path("data/cards"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Export a model: as ONNX graphs, or as a small copy whose table is read from disk; with a model card."""
+    import json
+    import sys
+
+    from twicetold.reporting.glossary import describe, size
+
+    if onnx == static:
+        raise typer.BadParameter("name either --onnx or --static")
+    if onnx:
+        from twicetold.api.onnx_export import needed
+
+        try:
+            needed()
+        except ModuleNotFoundError as error:
+            raise ValueError(str(error)) from error
+    from twicetold.api.exporting import export_onnx, export_table
+
+    if onnx:
+        made = export_onnx(model, out, cards=cards)
+    else:
+        bits: Literal["int8", "float16"] = "int8" if numbers is Numbers.int8 else "float16"
+        made = export_table(model, out, bits=bits, processed=processed, cards=cards)
+    if as_json:
+        found = {"folder": str(out), "bytes_before": made.before, "bytes_after": made.after}
+        found |= {"on_validation": made.on_validation, "largest_difference": made.difference}
+        print(json.dumps(found, indent=2))
+        return
+    print(out)
+    print(f"{size(made.before)} before, {size(made.after)} after", file=sys.stderr)
+    for name, (before, after) in made.on_validation.items():
+        print(f"{describe(name).label} on validation: {before:.4f} before, {after:.4f} after", file=sys.stderr)
+    if static and not made.on_validation:
+        print(f"the loss was not measured: the data of the training are not in {processed}", file=sys.stderr)
+    if made.difference is not None:
+        print(f"largest difference of scores from the model: {made.difference:.1e}", file=sys.stderr)

@@ -1,0 +1,229 @@
+"""`twicetold index`: a folder of texts that can be searched and grown."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from twicetold.api.index_groups import Proposal
+    from twicetold.api.index_info import IndexInfo
+
+SHOWN = 10  # proposals that are shown
+
+index = typer.Typer(no_args_is_help=True, help="Build, grow and describe an index of texts, see also search.")
+
+Index = Annotated[str, typer.Argument(metavar="INDEX", help="Folder of the index.", show_default=False)]
+File = Annotated[str, typer.Argument(help="CSV, TSV, JSON lines or Parquet; - for stdin.", show_default=False)]
+Text = Annotated[str | None, typer.Option("--text", help="Column with the texts.", show_default="by its name")]
+Id = Annotated[str | None, typer.Option("--id", help="Column with the ids.", show_default="numbers, counted through")]
+Format = Annotated[str | None, typer.Option("--format", help="Format of stdin.", show_default=False)]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave rows out that cannot be used.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
+ModelFolder = Annotated[
+    str | None, typer.Option("--model", help="Where the index's model is now.", show_default="where it was")
+]
+
+
+@index.command()
+def build(
+    model: Annotated[str, typer.Argument(help="Run folder, model folder or models:/ address.", show_default=False)],
+    file: File,
+    output: Annotated[str, typer.Option("--out", "-o", metavar="INDEX", help="New folder for the index.")],
+    text: Text = None,
+    id_column: Id = None,
+    precision: Annotated[
+        float | None, typer.Option(help="Share of links that are right, if the model has thresholds for it.")
+    ] = None,
+    threshold: Annotated[float | None, typer.Option(help="Least probability of a link.")] = None,
+    rule: Annotated[
+        Literal["components", "average", "complete"], typer.Option(help="How links make groups.")
+    ] = "average",
+    no_groups: Annotated[bool, typer.Option("--no-groups", help="Do not group texts that say the same.")] = False,
+    format: Format = None,
+    skip_bad: SkipBad = False,
+    as_json: Json = False,
+) -> None:
+    """Make an index of the texts of a file, grouped as dedupe does."""
+    from pathlib import Path
+
+    from twicetold.api.index_folder import require_new
+    from twicetold.api.index_info import index_info
+    from twicetold.api.model import load
+
+    require_new(Path(output))
+    texts, ids = _read(file, text, id_column, format=format, skip_bad=skip_bad)
+    if not texts:
+        raise ValueError(f"{file}: there are no rows")
+    made = load(model).index(
+        texts,
+        ids,
+        groups=not no_groups,
+        precision=precision,
+        threshold=threshold,
+        rule=rule,
+        progress=_tell,
+    )
+    _tell("writing")
+    made.save(output)
+    about = index_info(output)
+    if as_json:
+        print(_json(about))
+    else:
+        _tell("\n".join(_described(about)))
+
+
+@index.command()
+def add(
+    folder: Index,
+    file: File,
+    text: Text = None,
+    id_column: Id = None,
+    model: ModelFolder = None,
+    format: Format = None,
+    skip_bad: SkipBad = False,
+    as_json: Json = False,
+) -> None:
+    """Add the texts of a file. Each joins the group of the text most alike, or proposes merges of groups."""
+    import json
+
+    from twicetold.api.index import changing
+
+    texts, ids = _read(file, text, id_column, format=format, skip_bad=skip_bad)
+    with changing(folder, model) as opened:
+        found = opened.add(texts, ids)
+    if as_json:
+        rows = [{"id": name, "group": group} for name, group in zip(found.ids, found.groups.tolist(), strict=True)]
+        about = {"added": rows, "joined": found.joined, "proposals": _listed(found.proposals)}
+        print(json.dumps(about, indent=2, ensure_ascii=False))
+        return
+    joined = f", {found.joined:,} to groups that were there" if opened.threshold is not None else ""
+    _tell(f"added {len(texts):,} texts{joined}; {folder} has {len(opened):,} now")
+    _tell_proposals(found.proposals, folder)
+
+
+@index.command()
+def remove(
+    folder: Index,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Ids.", show_default=False)] = None,
+    file: Annotated[
+        str | None, typer.Option("--file", "-f", help="File with ids; - for stdin.", show_default=False)
+    ] = None,
+    id_column: Annotated[str, typer.Option("--id", help="Column of the file with the ids.")] = "id",
+    model: ModelFolder = None,
+    format: Format = None,
+) -> None:
+    """Remove texts by their ids. If one is not there, nothing is removed."""
+    from twicetold.api.index import changing
+    from twicetold.api.tables import open_rows
+
+    named = list(ids or [])
+    if bool(named) == (file is not None):
+        raise typer.BadParameter("give ids, or a file with ids (-f)")
+    if file is not None:
+        with open_rows(file, format=format) as rows:
+            named = [name for block in rows.blocks([id_column]) for name in block.texts(id_column)]
+    with changing(folder, model) as opened:
+        opened.remove(named)
+    _tell(f"removed {len(named):,} texts; {folder} has {len(opened):,} now")
+
+
+@index.command()
+def merge(
+    folder: Index,
+    group: Annotated[int, typer.Argument(help="A group.", show_default=False)],
+    other: Annotated[int, typer.Argument(help="Another one.", show_default=False)],
+    ignore: Annotated[bool, typer.Option("--ignore", help="Keep them apart; do not propose it again.")] = False,
+    model: ModelFolder = None,
+) -> None:
+    """Make one group of two, or keep them apart. The lower number stays."""
+    from twicetold.api.index import changing
+
+    with changing(folder, model) as opened:
+        if ignore:
+            opened.ignore(group, other)
+            _tell(f"groups {group} and {other} stay apart")
+        else:
+            _tell(f"groups {group} and {other} are group {opened.merge(group, other)} now")
+
+
+@index.command()
+def info(folder: Index, as_json: Json = False) -> None:
+    """Describe an index: texts, groups, model, proposed merges."""
+    from twicetold.api.index_info import index_info
+
+    about = index_info(folder)
+    if as_json:
+        print(_json(about))
+    else:
+        print("\n".join(_described(about)))
+        _tell_proposals(about.proposals, folder)
+
+
+def _json(about: "IndexInfo") -> str:
+    import json
+    from dataclasses import asdict
+
+    return json.dumps({**asdict(about), "proposals": _listed(about.proposals)}, indent=2, ensure_ascii=False)
+
+
+def _described(about: "IndexInfo") -> list[str]:
+    kind = "sparse" if about.sparse else "dense"
+    parts = "1 part" if about.parts == 1 else f"{about.parts} parts"
+    cells = f"{about.cells:,} cells" if about.cells else "searched exactly"
+    groups = "none"
+    if about.threshold is not None:
+        groups = (
+            f"{about.groups:,} of {about.grouped:,} texts, the largest of {about.largest:,}; "
+            f"links from probability {about.probability:.3f} on (score {about.threshold:.4f})"
+        )
+    return [
+        f"texts      {about.texts:,} ({about.removed:,} removed ones take space)",
+        f"vectors    {kind}, {about.dimensions:,} columns, {parts}, {cells}",
+        f"size       {about.bytes / 1e6:,.1f} MB",
+        f"model      {about.model} (fingerprint {about.fingerprint})",
+        f"groups     {groups}",
+    ]
+
+
+def _read(
+    file: str, text: str | None, id_column: str | None, *, format: str | None, skip_bad: bool
+) -> tuple[list[str], list[str] | None]:
+    """Texts and ids of a file."""
+    import pyarrow as pa
+
+    from twicetold.api.tables import choose_text, open_rows
+
+    texts: list[str] = []
+    ids: list[str] | None = None if id_column is None else []
+    with open_rows(file, format=format) as rows:
+        column = choose_text(rows, text)
+        if id_column is not None:
+            rows.require(id_column)
+        for block in rows.blocks([column], skip_bad=skip_bad):
+            texts += block.texts(column)
+            if ids is not None:
+                names = block.table[id_column].cast(pa.string()).to_pylist()
+                for line, name in zip(block.lines.tolist(), names, strict=True):
+                    if not name:
+                        raise ValueError(f"{rows.name}: line {line}: expected an id in column {id_column!r}, got none")
+                ids += names
+        if rows.bad.count:
+            _tell(f"{rows.bad.count:,} rows are left out:\n{rows.bad}")
+    return texts, ids
+
+
+def _listed(proposals: Sequence["Proposal"]) -> list[dict[str, object]]:
+    return [{"groups": list(p.groups), "ids": list(p.ids), "similarity": p.similarity} for p in proposals]
+
+
+def _tell_proposals(proposals: Sequence["Proposal"], folder: str) -> None:
+    if not proposals:
+        return
+    _tell(f"{len(proposals):,} proposed merges of groups (`twicetold index merge {folder} GROUP GROUP`, or --ignore):")
+    for each in sorted(proposals, key=lambda p: -p.similarity)[:SHOWN]:
+        _tell(f"  {each.groups[0]} {each.groups[1]}: {each.ids[0]!r} and {each.ids[1]!r} score {each.similarity:.4f}")
+
+
+def _tell(line: str) -> None:
+    typer.echo(line, err=True)

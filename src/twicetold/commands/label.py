@@ -1,0 +1,179 @@
+"""`twicetold label`: label pairs of a file's texts, and see what precision and recall the model has on them."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from twicetold.api.estimates import Estimate, Estimates
+    from twicetold.api.labelling import Labelling
+
+SAME, DIFFERENT, SKIP, BACK, QUIT = "ynsbq"
+WORDS = {word: word[0] for word in ("yes", "no", "skip", "back", "quit")} | {letter: letter for letter in "ynsbq"}
+KEYS = "y the same, n different, s skip, b back, q quit"
+
+
+def label(
+    model: Annotated[str, typer.Argument(help="Run folder, model folder or models:/ address.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="Texts: .csv, .tsv, .jsonl or .parquet.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The labelled pairs, a .csv file.", show_default=False)],
+    pairs: Annotated[
+        int | None,
+        typer.Option("--pairs", "-n", min=1, help="How many to draw; more than before adds some.", show_default="100"),
+    ] = None,
+    text: Annotated[str | None, typer.Option(help="Column with the texts.", show_default="guessed")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of the draw.", show_default="0")] = None,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave rows out that cannot be used.")] = False,
+    report: Annotated[bool, typer.Option("--report", help="Ask nothing; report on the labels so far.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Label pairs of texts by hand, and estimate precision and recall.
+
+    Shows one pair at a time: y if the two texts say the same, n if not, s skip, b back, q quit. The same command goes
+    on where it stopped. Without a terminal, answers are read from standard input, one a line.
+    """
+    from twicetold.api.labelling import labelling, read_labelling
+    from twicetold.api.tables import STANDARD, choose_text, open_rows
+    from twicetold.files import TEMPORARY, only_process
+
+    console = Console(stderr=True, highlight=False)
+    if report:
+        _report(console, read_labelling(out), as_json=as_json)
+        return
+    if str(file) == STANDARD:
+        raise ValueError("expected a file of texts, as standard input is for the answers")
+    with only_process(out.with_name(f"{TEMPORARY}{out.name}.lock"), f"label {out}"):
+        with open_rows(file) as rows:
+            column = choose_text(rows, text)
+            texts = [found for block in rows.blocks([column], skip_bad=skip_bad) for found in block.texts(column)]
+        if rows.bad.count:
+            console.print(f"bad rows left out: {rows.bad.count:,}\n{rows.bad}", markup=False)
+        with console.status("drawing pairs"):
+            state = labelling(out, model=model, texts=texts, pairs=pairs, seed=seed)
+        _ask(console, state)
+        _report(console, state, as_json=as_json)
+
+
+def _ask(console: Console, state: "Labelling") -> None:
+    """Show pairs until all are answered or the person stops."""
+    answers = _answers(console)
+    while (number := state.next) is not None:
+        pair = state.pairs[number]
+        body = Text("\n").join([Text(_printable(pair.left)), Text("─" * 8, "dim"), Text(_printable(pair.right))])
+        console.print(Panel(body, title=f"{number + 1} of {len(state.pairs)}", subtitle=KEYS))
+        answer = next(answers, QUIT)
+        if answer == QUIT:
+            return
+        if answer == BACK:
+            if not state.back(number):
+                console.print("this is the first pair")
+        elif answer == SKIP:
+            state.skip(number)
+        else:
+            state.label(number, answer == SAME)
+
+
+def _answers(console: Console) -> Iterator[str]:
+    """Letters of `KEYS`: keys that are pressed, or lines of standard input.
+
+    Raises:
+        ValueError: if a line is none of them.
+    """
+    if not sys.stdin.isatty():
+        for number, line in enumerate(sys.stdin, start=1):
+            if (word := line.strip().lower()) not in WORDS:
+                raise ValueError(
+                    f"standard input, line {number}: expected y, n, s, b or q; got {word!r:.40}. The answers before it "
+                    "are kept"
+                )
+            yield WORDS[word]
+        return
+    while True:
+        try:
+            key = typer.getchar().lower()
+        except EOFError:
+            return
+        if key in WORDS:
+            yield WORDS[key]
+        else:
+            console.print(KEYS)
+
+
+def _printable(text: str) -> str:
+    """The text without control characters, which could change the terminal."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
+def _report(console: Console, state: "Labelling", *, as_json: bool) -> None:
+    """The table to stderr; the same as JSON to stdout, if asked for."""
+    same = sum(state.labels.values())
+    skipped = f", {len(state.skipped):,} skipped" if state.skipped else ""
+    console.print(
+        f"{len(state.labels):,} of {len(state.pairs):,} pairs labelled{skipped}: {same:,} say the same. In {state.out}",
+        markup=False,
+        soft_wrap=True,
+    )
+    estimates = state.report() if state.labels else None
+    if estimates is not None:
+        _show(console, state, estimates)
+    if as_json:
+        typer.echo(json.dumps(_as_json(state, estimates), indent=2))
+
+
+def _show(console: Console, state: "Labelling", estimates: "Estimates") -> None:
+    table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0))
+    for head in ("", "threshold", "probability", "candidates", "precision", "recall"):
+        table.add_column(head, justify="right")
+    for row in estimates.at:
+        stored = row.threshold == state.decision.threshold
+        if not stored and row.candidates in (0, sum(state.candidates)):
+            continue  # the same as none or all
+        probability = float(state.decision.probability([row.threshold])[0])
+        shares = [_shown(estimate, "{:.3f}") for estimate in (row.precision, row.recall)]
+        cells = ["*" if stored else "", f"{row.threshold:.4g}", f"{probability:.3f}", f"{row.candidates:,}", *shares]
+        table.add_row(*cells, style="bold" if stored else "")
+    console.print(table)
+    console.print(
+        f"* the stored threshold. Estimates with 95 % intervals for the {sum(state.candidates):,} candidate pairs "
+        f"(each text's nearest neighbours), of which {_shown(estimates.duplicates, '{:,.0f}')} say the same. "
+        "Recall counts duplicates among the candidates alone.",
+        soft_wrap=True,
+    )
+    unlabelled = (state.sample().labelled == 0) & (state.sample().sizes > 0)
+    if unlabelled.any():
+        console.print(
+            f"{int(unlabelled.sum())} bands of scores have no labelled pair yet: the estimates leave them out, the "
+            "intervals do not.",
+            soft_wrap=True,
+        )
+
+
+def _shown(estimate: "Estimate", form: str) -> str:
+    value = "–" if estimate.value is None else form.format(estimate.value)
+    return f"{value} ({form.format(estimate.low)}, {form.format(estimate.high)})"
+
+
+def _as_json(state: "Labelling", estimates: "Estimates | None") -> dict[str, Any]:
+    from dataclasses import asdict
+
+    rows = [] if estimates is None else estimates.at
+    probabilities = state.decision.probability(state.thresholds).tolist()
+    return {
+        "out": str(state.out),
+        "drawn": len(state.pairs),
+        "labelled": len(state.labels),
+        "skipped": len(state.skipped),
+        "labelled_duplicates": sum(state.labels.values()),
+        "candidates": sum(state.candidates),
+        "threshold": state.decision.threshold,
+        "duplicates": None if estimates is None else asdict(estimates.duplicates),
+        "thresholds": [{**asdict(row), "probability": p} for row, p in zip(rows, probabilities, strict=False)],
+    }

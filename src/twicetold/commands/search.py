@@ -1,0 +1,69 @@
+"""`twicetold search`: the texts of an index that are most alike."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+
+def search(
+    folder: Annotated[str, typer.Argument(metavar="INDEX", help="Folder of the index.", show_default=False)],
+    texts: Annotated[
+        list[str] | None, typer.Argument(metavar="TEXT", help="Texts to search for.", show_default=False)
+    ] = None,
+    file: Annotated[
+        str | None, typer.Option("--file", "-f", help="File with texts to search for; - for stdin.", show_default=False)
+    ] = None,
+    k: Annotated[int, typer.Option("-k", help="Texts to find for each.", min=1)] = 10,
+    exact: Annotated[bool, typer.Option("--exact", help="Compare with every text of a large index.")] = False,
+    text: Annotated[str | None, typer.Option(help="Column of the file with the texts.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Where the index's model is now.", show_default="where it was")
+    ] = None,
+    format: Annotated[str | None, typer.Option(help="Format of stdin.", show_default=False)] = None,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave rows out that cannot be used.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines, one for each text.")] = False,
+) -> None:
+    """Find the texts of an index that are most alike, nearest first.
+
+    Columns: similarity, probability that both say the same, group, id, text.
+    """
+    import json
+    import sys
+    from dataclasses import asdict
+
+    from twicetold.api.index import open_index
+    from twicetold.api.tables import choose_text, open_rows
+
+    if bool(texts) == (file is not None):
+        raise typer.BadParameter("give texts, or a file with texts (-f)")
+    if texts and (empty := [number for number, each in enumerate(texts, 1) if not each.strip()]):
+        raise ValueError(f"text {empty[0]} is empty: expected a text to search for")
+    opened = open_index(folder, model)
+
+    def queries() -> Iterator[list[str]]:
+        if file is None:
+            yield texts or []
+            return
+        with open_rows(file, format=format) as rows:
+            column = choose_text(rows, text)
+            for block in rows.blocks([column], skip_bad=skip_bad):
+                yield block.texts(column)
+            if rows.bad.count:
+                print(f"{rows.bad.count:,} rows are left out:\n{rows.bad}", file=sys.stderr)
+
+    several = file is not None or len(texts or []) > 1
+    for asked in queries():
+        for query, found in zip(asked, opened.search(asked, k, exact=exact), strict=True):
+            if as_json:
+                print(json.dumps({"query": query, "matches": [asdict(each) for each in found]}, ensure_ascii=False))
+                continue
+            if several:
+                print(_line(query))
+            for each in found:
+                columns = f"{each.similarity:.4f}", f"{each.probability:.4f}", str(each.group), each.id, each.text
+                print("\t".join(_line(column) for column in columns))
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,68 @@
+"""`twicetold calibrate` as a person uses it."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import twicetold as library
+from twicetold import layout
+from twicetold.commands import app
+
+
+@pytest.fixture
+def pairs(questions, tmp_path):
+    """A file of labelled pairs of the tiny questions, in columns of the usual names."""
+    texts = questions.texts.to_pylist()
+    rows = [f"{texts[n]},{texts[n + 1]},{int(n % 3 != 2)}" for n in range(59)]  # three texts are a story
+    (tmp_path / "pairs.csv").write_text("\n".join(["question1,question2,label", *rows]) + "\n")
+    return tmp_path / "pairs.csv"
+
+
+def test_the_new_folder_decides_by_the_new_threshold(twicetold, run, pairs, tmp_path):
+    model = run()
+    done = twicetold("calibrate", model, pairs, "-o", "new", "--json", timeout=240)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["pairs"], found["out"]) == (59, "new")
+    assert set(found["fitted"]) == {"accuracy", "precision", "recall", "f1", "brier", "log_loss"}
+    assert "59 pairs, of which 40 say the same" in done.stderr
+    assert "after: cross-fitted. The model is in new" in done.stderr
+    new, old = library.load(tmp_path / "new"), library.load(model)
+    assert new.threshold == found["after"]["threshold"]
+    assert old.threshold == found["before"]["threshold"] != new.threshold
+    assert new.similarity(["bank rate"], ["rate cut"]) == old.similarity(["bank rate"], ["rate cut"])
+
+
+def test_what_cannot_be_used_is_named_and_no_folder_is_left(run, pairs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model = run()
+    (tmp_path / "few.csv").write_text("left,right,label\na,b,1\nc,d,0\n")
+    (tmp_path / "full").mkdir()
+    for arguments, said in (
+        ((model, "few.csv", "-o", "new"), "expected at least 20 labelled pairs"),
+        ((model, "nowhere.csv", "-o", "new"), "there is no file"),
+        ((model, pairs, "-o", "new", "--label", "same"), "there is no column 'same'"),
+        ((model, pairs, "-o", "new", "--left", "question1"), "name both columns of a pair"),
+        ((model, pairs, "-o", model), "a new folder apart from the model"),
+        ((model, pairs, "-o", "full", "--force"), "is no model folder, so it is not replaced"),
+        (("nowhere", pairs, "-o", "new"), "no trained model in nowhere"),
+    ):
+        done = CliRunner().invoke(app, ["calibrate", *map(str, arguments)])
+        assert done.exit_code == 1, arguments
+        assert said in done.stderr, arguments
+        assert not (tmp_path / "new").exists()
+        assert not list(tmp_path.glob(".tmp-*"))
+
+
+def test_a_model_folder_is_replaced_only_if_asked(run, pairs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model, runner = run(), CliRunner()
+    command = ["calibrate", str(model), str(pairs), "-o", "new"]
+    assert runner.invoke(app, command).exit_code == 0
+    again = runner.invoke(app, command)
+    assert again.exit_code == 1
+    assert "or replace it with --force" in again.stderr
+    assert runner.invoke(app, [*command, "--force", "--aim", "f1"]).exit_code == 0
+    assert json.loads((tmp_path / "new" / "calibration.json").read_text())["aim"] == "f1"
+    assert (tmp_path / "new" / layout.WEIGHTS).is_file()

@@ -1,0 +1,100 @@
+"""The command as a whole: help, errors and exit codes."""
+
+import resource
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+import typer
+
+from twicetold import commands
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_help_answers_in_under_half_a_second(twicetold):
+    spent = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = twicetold("--help")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert done.returncode == 0
+        assert all(name in done.stdout for name in commands.COMMANDS)
+        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(spent) < 0.5  # of the processor: other processes may have it meanwhile
+
+
+def test_help_imports_nothing_heavy(environment):
+    program = "import sys, twicetold.commands; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
+    heavy = {"numpy", "pyarrow", "torch", "scipy", "sklearn", "hydra", "mlflow", "dvc", "pytorch_lightning", "faiss"}
+    assert not heavy & set(done.stdout.split())
+
+
+def test_the_script_of_the_package_is_the_command():
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    assert scripts == {"twicetold": "twicetold.commands:main"}
+    assert callable(commands.main)
+
+
+def test_every_module_is_a_command():
+    modules = {path.stem for path in (ROOT / "src/twicetold/commands").glob("*.py") if not path.stem.startswith("_")}
+    assert set(commands.COMMANDS) == modules
+    assert set(typer.main.get_command(commands.app).commands) == modules
+
+
+def test_the_version_is_that_of_the_package(twicetold):
+    assert twicetold("--version").stdout == f"twicetold {version('twicetold')}\n"
+
+
+def test_wrong_usage_is_exit_code_2_and_a_typo_has_a_proposal(twicetold):
+    done = twicetold("scor", "a", "b")
+    assert done.returncode == 2
+    assert "Did you mean 'score'?" in done.stderr
+    assert twicetold("score", "a").returncode == 2
+    done = twicetold("score", "a", "b", "c", "--jsn")
+    assert done.returncode == 2
+    assert "--json" in done.stderr
+
+
+def test_an_expected_error_is_one_message_and_exit_code_1(twicetold, environment):
+    done = twicetold("score", "nowhere", "a", "b")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: no trained model in nowhere: expected recipe.json there")
+    assert "Traceback" not in done.stderr
+    traced = twicetold("score", "nowhere", "a", "b", env={**environment, "TWICETOLD_TRACEBACK": "1"})
+    assert traced.returncode == 1
+    assert "Traceback" in traced.stderr
+
+
+@pytest.mark.parametrize(("raised", "code"), [(KeyboardInterrupt, 130), (BrokenPipeError, 141), (OSError("full"), 1)])
+def test_exit_codes(raised, code, environment):
+    program = "from twicetold.commands import readable_errors; import sys, typer\n"
+    program += f"try:\n with readable_errors(): raise {raised.__name__ if isinstance(raised, type) else repr(raised)}\n"
+    program += "except typer.Exit as end: sys.exit(end.exit_code)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+
+
+def test_ctrl_c_ends_in_one_line(environment, run):
+    """Wherever it comes: the shell shows 130 for either way to end."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "twicetold.commands", "score", str(run()), "a", "b"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while process.poll() is None and "libtorch" not in Path(f"/proc/{process.pid}/maps").read_text():
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, printed = process.communicate(timeout=60)
+    assert printed == "stopped\n"
+    assert process.returncode in (130, -signal.SIGINT)

@@ -1,0 +1,111 @@
+"""`twicetold dedupe`."""
+
+import csv
+import gzip
+import io
+import json
+
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import twicetold as library
+from twicetold.commands import app
+
+TEXTS = ["bank rate cut film", "drug trial phone", "Bank  rate cut FILM", "bank rate cut film star", "vote game chip"]
+
+
+@pytest.fixture
+def questions_file(tmp_path):
+    path = tmp_path / "questions.csv"
+    path.write_text("id,question\n" + "".join(f"q{n},{text}\n" for n, text in enumerate(TEXTS)))
+    return path
+
+
+def rows(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@pytest.mark.parametrize("family", ["tfidf", "static"])
+def test_it_says_what_the_library_says(family, run, twicetold, questions_file, tmp_path):
+    folder = run(family)
+    done = twicetold("dedupe", folder, questions_file, "-o", "out.csv", "--links", "links.jsonl", "--json")
+    assert done.returncode == 0, done.stderr
+    found = library.load(folder).dedupe(TEXTS)
+    written = rows((tmp_path / "out.csv").read_text())
+    assert [row["id"] for row in written] == [f"q{n}" for n in range(5)]
+    assert [int(row["group"]) for row in written] == found.group.tolist()
+    assert [int(row["representative"]) - 1 for row in written] == found.representative.tolist()
+    probability = [float(row["probability_to_representative"]) for row in written]
+    assert probability == pytest.approx(found.probability.tolist())
+    links = [json.loads(line) for line in (tmp_path / "links.jsonl").read_text().splitlines()]
+    assert [(link["left"], link["right"]) for link in links if link["exact"]] == [(1, 3)]
+    pairs = [(link["left"] - 1, link["right"] - 1) for link in links if not link["exact"]]
+    assert pairs == list(zip(found.links.left.tolist(), found.links.right.tolist()))
+    assert all(link["left_text"] == TEXTS[link["left"] - 1] for link in links)
+    summary = json.loads(done.stdout)
+    assert summary["texts"] == 5
+    assert summary["distinct"] == 4
+    assert [group["size"] for group in summary["each_group"]] == found.table.size.tolist()
+
+
+def test_nothing_is_dropped_unless_asked(run, twicetold, questions_file):
+    folder = run()
+    threshold = float(library.load(folder).decision.probability([0.99])[0])  # above any but exact duplicates
+    options = ("--format", "csv", "--threshold", threshold)
+    kept, dropped = (twicetold("dedupe", folder, questions_file, *options, *more) for more in ((), ("--drop",)))
+    assert [row["question"] for row in rows(kept.stdout)] == TEXTS
+    assert [row["question"] for row in rows(dropped.stdout)] == [TEXTS[row] for row in (0, 1, 3, 4)]
+    assert "5 texts, 4 of them distinct" in dropped.stderr
+    assert "1 groups of 2 texts" in dropped.stderr
+    assert "calibration and default threshold come from labelled pairs" in dropped.stderr
+
+
+def test_rows_come_through_a_pipe_and_go_to_any_format(run, twicetold, tmp_path):
+    lines = "".join(json.dumps({"title": text, "n": n}) + "\n" for n, text in enumerate(TEXTS))
+    done = twicetold("dedupe", run(), "-", "--format", "jsonl", "-o", "out.parquet", input=lines)
+    assert done.returncode == 0, done.stderr
+    assert pq.read_table(tmp_path / "out.parquet")["group"].to_pylist()[2] == 0
+    again = twicetold("dedupe", run(), "-", "--format", "jsonl", "-o", "out.csv.gz", input=lines)
+    assert again.returncode == 0, again.stderr
+    assert len(gzip.decompress((tmp_path / "out.csv.gz").read_bytes()).splitlines()) == 6
+
+
+def test_the_longest_text_represents_its_group(run, twicetold, questions_file):
+    options = ("--keep", "longest", "--rule", "components", "--threshold", "0.5", "--format", "csv")
+    first = rows(twicetold("dedupe", run(), questions_file, *options).stdout)[0]
+    assert first["representative"] == "4"
+
+
+def test_a_row_without_text_is_named_and_may_be_left_out(run, twicetold, questions_file, tmp_path):
+    questions_file.write_text(questions_file.read_text() + 'q5," "\n')
+    done = twicetold("dedupe", run(), questions_file, "-o", "out.csv")
+    assert done.returncode == 1
+    assert "line 7: expected a text in column 'question'" in done.stderr
+    assert not (tmp_path / "out.csv").exists()
+    done = twicetold("dedupe", run(), questions_file, "-o", "out.csv", "--skip-bad")
+    assert done.returncode == 0
+    assert "1 rows are left out" in done.stderr
+    assert len(rows((tmp_path / "out.csv").read_text())) == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (("--precision", "0.9"), 1, "holds no thresholds for a precision: there is no precision.json"),
+        (("--precision", "0.9", "--threshold", "0.9"), 1, "give a precision or a threshold, not both"),
+        (("--threshold", "1.5"), 1, "threshold is between 0 and 1, got 1.5"),
+        (("--text", "qestion"), 1, "Did you mean 'question'?"),
+        (("--text", "group"), 1, "there is a column 'group' already"),
+        (("--rule", "ward"), 2, "ward"),
+        (("--json",), 2, "--json prints to stdout"),
+        (("--rerank", "nowhere"), 1, "no trained model in nowhere"),
+    ],
+)
+def test_wrong_options_are_named(options, code, message, run, questions_file):
+    """In this process: what a process makes of errors is tested with the command as a whole."""
+    if "group" in options:
+        questions_file.write_text(questions_file.read_text().replace("id,", "group,"))
+    done = CliRunner().invoke(app, ["dedupe", str(run()), str(questions_file), "--format", "csv", *options])
+    assert done.exit_code == code
+    assert message in done.stderr

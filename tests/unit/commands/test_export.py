@@ -1,0 +1,163 @@
+"""`twicetold export`, as a user runs it."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import twicetold as library
+from twicetold import layout
+from twicetold.api.exporting import export_table
+from twicetold.api.static_table import SCALES, TABLE, save_table
+from twicetold.files import write_json
+
+TEXTS = ["bank rate cut film story1", "bank rate", "", "zzz", "drug trial phone", "vote game chip story2"]
+
+
+@pytest.fixture
+def processed(questions, tmp_path):
+    questions.save(tmp_path / "processed" / questions.name)
+    return tmp_path / "processed"
+
+
+@pytest.mark.parametrize(("numbers", "tolerance"), [("int8", 0.02), ("float16", 1e-3)])
+def test_a_small_copy_answers_nearly_as_the_model_does(numbers, tolerance, run, processed, twicetold, tmp_path):
+    folder = run("static")
+    options = ("-o", "small", "--static", "--numbers", numbers, "--processed", processed, "--json")
+    done = twicetold("export", folder, *options)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    before, after = (library.load(place) for place in (folder, tmp_path / "small"))
+    left, right = [a for a in TEXTS for _ in TEXTS], TEXTS * len(TEXTS)
+    np.testing.assert_allclose(after.similarity(left, right), before.similarity(left, right), atol=tolerance)
+    np.testing.assert_allclose(after.encode(TEXTS), before.encode(TEXTS), atol=tolerance)
+    assert after.decision == before.decision
+    assert set(found["on_validation"]) == {"auroc", "accuracy"}
+    card = (tmp_path / "small" / "README.md").read_text()
+    assert f"stored as {numbers}" in card
+    assert "AUROC on validation:" in card
+
+
+def test_each_number_is_off_by_at_most_half_a_step(run, tmp_path):
+    folder = run("static")
+    save_table(folder / layout.MODEL, tmp_path / "small", bits="int8")
+    weight = library.load(folder).trained.encoder.weight.detach().numpy()
+    table, scales = (np.load(tmp_path / "small" / name) for name in (TABLE, SCALES))
+    assert table.dtype == np.int8
+    np.testing.assert_array_equal(np.abs(table).max(axis=1), 127)
+    assert (np.abs(table * scales[:, None] - weight) <= scales[:, None] * 0.5001).all()
+
+
+def test_the_table_is_not_read_into_memory(run, tmp_path):
+    save_table(run("static") / layout.MODEL, tmp_path / "small", bits="int8")
+    assert isinstance(library.load(tmp_path / "small").trained.encoder.table, np.memmap)
+
+
+def test_only_static_has_a_table(run, tmp_path):
+    with pytest.raises(ValueError, match="expected a model of the family static"):
+        save_table(run("tfidf") / layout.MODEL, tmp_path / "small", bits="int8")
+    assert not (tmp_path / "small").exists()
+
+
+def test_neither_the_model_nor_other_files_are_overwritten(run, tmp_path):
+    folder = run("static")
+    settings = {"bits": "int8", "processed": tmp_path, "cards": tmp_path}
+    for out in (folder, folder / layout.MODEL, folder / layout.MODEL / "small"):
+        with pytest.raises(ValueError, match="expected another folder than that of the model"):
+            export_table(str(folder), out, **settings)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").touch()
+    with pytest.raises(ValueError, match="holds other files"):
+        export_table(str(folder), tmp_path / "mine", **settings)
+    assert (tmp_path / "mine" / "file").exists()
+    library.load(folder)
+
+
+def test_the_data_of_another_training_measure_nothing(run, processed, tmp_path):
+    folder = run("static")
+    recipe_file = folder / layout.MODEL / layout.RECIPE
+    recipe = json.loads(recipe_file.read_text())
+    recipe["data"]["train"] = "0" * 64
+    write_json(recipe_file, recipe)
+    made = export_table(str(folder), tmp_path / "small", bits="int8", processed=processed, cards=tmp_path)
+    assert made.on_validation == {}
+    assert "was not measured" in (tmp_path / "small" / "README.md").read_text()
+
+
+@pytest.fixture
+def small(run, tmp_path):
+    save_table(run("static") / layout.MODEL, tmp_path / "small", bits="int8")
+    return tmp_path / "small"
+
+
+def with_recipe(folder, **changes):
+    recipe = json.loads((folder / layout.RECIPE).read_text())
+    write_json(folder / layout.RECIPE, {**recipe, **changes})
+
+
+DAMAGE = {
+    "no table": lambda folder: (folder / TABLE).unlink(),
+    "cut": lambda folder: (folder / TABLE).write_bytes((folder / TABLE).read_bytes()[:-9]),
+    "pickled": lambda folder: np.save(folder / TABLE, np.array([print], object), allow_pickle=True),
+    "other shape": lambda folder: np.save(folder / TABLE, np.zeros((3, 8), np.int8)),
+    "other numbers": lambda folder: np.save(folder / TABLE, np.load(folder / TABLE).astype(np.float32)),
+    "scales not finite": lambda folder: np.save(folder / SCALES, np.full_like(np.load(folder / SCALES), np.nan)),
+    "no scales": lambda folder: (folder / SCALES).unlink(),
+    "other featuriser": lambda folder: with_recipe(folder, features={"_target_": "os.system"}),
+    "unknown bits": lambda folder: with_recipe(folder, table={"bits": "float8"}),
+    "no settings": lambda folder: with_recipe(folder, table=None),
+    "as_documents": lambda folder: with_recipe(folder, as_documents="yes"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_table_is_refused_with_one_message(damage, small):
+    damage(small)
+    with pytest.raises(ValueError, match=r"cannot load the table in .*small: "):
+        library.load(small)
+
+
+def test_one_of_the_two_kinds_is_chosen(run, twicetold):
+    assert twicetold("export", run("static"), "-o", "x").returncode == 2
+    assert twicetold("export", run("static"), "-o", "x", "--onnx", "--static").returncode == 2
+
+
+def test_without_the_extra_it_says_what_to_install(run, twicetold, environment, tmp_path):
+    program = (
+        "import importlib.util as u, sys\n"
+        "find = u.find_spec\n"
+        "u.find_spec = lambda name, *rest: None if name.startswith('onnx') else find(name, *rest)\n"
+        "from twicetold.commands import main\n"
+        f"sys.argv = ['twicetold', 'export', {str(run('static'))!r}, '-o', 'x', '--onnx']\nmain()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, cwd=tmp_path
+    )
+    assert done.returncode == 1
+    assert "pip install 'twicetold[export]'" in done.stderr
+
+
+@pytest.mark.slow
+def test_onnx_graphs_answer_as_the_model_does(run, twicetold, tmp_path):
+    for name in ("onnx", "onnxscript"):
+        pytest.importorskip(name, reason="needs the extra [export]")
+    onnxruntime = pytest.importorskip("onnxruntime", reason="needs the extra [export]")
+    from twicetold.api.onnx_export import inputs_of, read_featuriser
+
+    folder = run("static")
+    done = twicetold("export", folder, "-o", "graphs", "--onnx", timeout=600)
+    assert done.returncode == 0, done.stderr
+    encode, compare = (
+        onnxruntime.InferenceSession(tmp_path / "graphs" / f"{name}.onnx", providers=["CPUExecutionProvider"])
+        for name in ("encoder", "score")
+    )
+    featuriser, model = read_featuriser(tmp_path / "graphs"), library.load(folder)
+    left, right = [a for a in TEXTS for _ in TEXTS], TEXTS * len(TEXTS)
+    sides = [encode.run(None, inputs_of(featuriser.transform(texts)))[0] for texts in (left, right)]
+    score, probability = compare.run(None, dict(zip(("left", "right"), sides)))
+    np.testing.assert_allclose(score, model.similarity(left, right), atol=1e-5)
+    np.testing.assert_allclose(probability, model.predict_proba(left, right), atol=1e-5)
+    one = encode.run(None, inputs_of(featuriser.transform(["bank rate"])))[0]
+    np.testing.assert_allclose(one[0], sides[0][TEXTS.index("bank rate") * len(TEXTS)], atol=1e-5)

@@ -1,0 +1,206 @@
+"""`twicetold index` and `twicetold search`."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import twicetold as library
+from twicetold.api import open_index
+
+ROWS = ["a,bank rate cut", "b,bank rate cut film", "c,star award", "d,drug trial phone", "e,game vote"]
+MORE = ["f,bank rate cut", "g,vote award"]
+
+
+@pytest.fixture
+def files(tmp_path):
+    """`rows.csv` and `more.csv`, with ids."""
+    (tmp_path / "rows.csv").write_text("\n".join(["id,text", *ROWS]) + "\n")
+    (tmp_path / "more.csv").write_text("\n".join(["id,text", *MORE]) + "\n")
+    return tmp_path
+
+
+def test_an_index_is_built_searched_grown_and_described(run, twicetold, files):
+    built = twicetold("index", "build", run(), "rows.csv", "-o", "faq", "--id", "id", "--threshold", "0.9")
+    assert (built.returncode, built.stdout) == (0, ""), built.stderr
+    assert "texts      5" in built.stderr
+    added = json.loads(twicetold("index", "add", "faq", "more.csv", "--id", "id", "--json").stdout)
+    assert [row["id"] for row in added["added"]] == ["f", "g"]
+    index = open_index(files / "faq")
+    assert index.groups.tolist()[index.ids.index("f")] == index.groups.tolist()[index.ids.index("a")]
+    done = twicetold("search", "faq", "bank rate cut", "-k", "2")
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    assert [line[3] for line in lines] == ["a", "f"]
+    assert lines[0][4] == "bank rate cut"
+    assert done.stderr == ""
+    removed = twicetold("index", "remove", "faq", "a", "g")
+    assert (removed.returncode, removed.stdout) == (0, "")
+    assert removed.stderr == "removed 2 texts; faq has 5 now\n"
+    info = json.loads(twicetold("index", "info", "faq", "--json").stdout)
+    assert (info["texts"], info["model"]) == (5, str(files / "questions-tfidf-0/model"))
+    assert info["probability"] == pytest.approx(0.9)
+    assert twicetold("index", "info", "faq").stdout.startswith("texts      5 (")
+
+
+def test_searches_from_a_file_or_a_pipe_are_json_lines_in_its_order(run, twicetold, files):
+    twicetold("index", "build", run("static"), "rows.csv", "-o", "faq")
+    found = library.load(run("static")).index([row.split(",")[1] for row in ROWS]).search(["vote", "star"], 2)
+    for arguments, options in (
+        (("-f", "asked.csv"), {}),
+        (("-f", "-", "--format", "csv"), {"input": "text\nvote\nstar\n"}),
+        (("vote", "star"), {}),
+    ):
+        (files / "asked.csv").write_text("text\nvote\nstar\n")
+        done = twicetold("search", "faq", *arguments, "-k", "2", "--json", **options)
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        assert [line["query"] for line in lines] == ["vote", "star"], done.stderr
+        assert [[m["id"] for m in line["matches"]] for line in lines] == [[m.id for m in each] for each in found]
+
+
+def test_proposed_merges_are_shown_until_they_are_merged_or_ignored(run, twicetold, files):
+    (files / "rows.csv").write_text("text\nbank rate\nfilm star\ndrug trial\ngame vote\n")
+    (files / "more.csv").write_text("text\nbank rate film star\ndrug trial game vote\n")
+    twicetold("index", "build", run(), "rows.csv", "-o", "faq", "--threshold", "0.7", "--rule", "complete")
+    added = twicetold("index", "add", "faq", "more.csv")
+    found = json.loads(twicetold("index", "info", "faq", "--json").stdout)["proposals"]
+    pairs = [each["groups"] for each in found]
+    assert len(pairs) == 2, added.stderr
+    assert f"{pairs[0][0]} {pairs[0][1]}: " in added.stderr
+    assert twicetold("index", "merge", "faq", *pairs[0]).returncode == 0
+    assert twicetold("index", "merge", "faq", *pairs[1], "--ignore").returncode == 0
+    assert json.loads(twicetold("index", "info", "faq", "--json").stdout)["proposals"] == []
+    groups = open_index(files / "faq").groups.tolist()
+    assert pairs[0][1] not in groups
+    assert set(pairs[1]) <= set(groups)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("search", "faq", "bank"), 1, "no index in faq"),
+        (("index", "info", "faq"), 1, "no index in faq"),
+        (("index", "add", "faq", "rows.csv"), 1, "no index in faq"),
+        (("index", "build", "nothing", "rows.csv", "-o", "faq"), 1, "no trained model in nothing"),
+        (("index", "build", "nothing", "rows.csv", "-o", "."), 1, "expected a new folder"),
+        (("index", "build", "nothing", "rows.csv"), 2, "--out"),
+        (("index", "remove", "faq"), 2, "give ids"),
+        (("search", "faq"), 2, "give texts"),
+        (("search", "faq", "a", "-k", "0"), 2, "or equal to 1"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_message(arguments, code, message, twicetold, files):
+    done = twicetold(*arguments)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(path.name for path in files.iterdir()) == ["more.csv", "rows.csv"]
+
+
+def test_ids_that_are_there_are_refused_and_nothing_changes(run, twicetold, files):
+    twicetold("index", "build", run(), "rows.csv", "-o", "faq", "--id", "id")
+    done = twicetold("index", "add", "faq", "rows.csv", "--id", "id")
+    assert done.returncode == 1
+    assert "with the id 'a', 'b', 'c' and 2 others already" in done.stderr
+    done = twicetold("index", "remove", "faq", "-f", "more.csv")
+    assert "no text with the id 'f', 'g': nothing was removed" in done.stderr
+    assert open_index(files / "faq").ids == list("abcde")
+
+
+# Kills: a driver imports everything once and forks. Each child adds a file as the command does, and is killed.
+DRIVER = """
+import json, os, pathlib, random, signal, sys, time
+from twicetold.api import load, open_index
+from twicetold.commands import app
+
+folder, how, count = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+chance = random.Random(0)
+model = load(open_index(folder).model.folder)
+CHANGES = ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.rmtree", "os.chmod", "os.listdir")
+
+
+def child(number, at):
+    seen = 0
+
+    def hook(event, arguments):
+        nonlocal seen
+        if event in CHANGES and any(str(folder) in str(each) for each in arguments[:2]):
+            seen += 1
+            if seen == at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    if at is not None:
+        sys.addaudithook(hook)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    file = folder.parent / f"new{number}.csv"
+    try:
+        app(["index", "add", str(folder), str(file), "--id", "id"], standalone_mode=False)
+    finally:
+        os._exit(0)
+
+
+def attempt(number, at=None, after=None):
+    file = folder.parent / f"new{number}.csv"
+    file.write_text("id,text\\n" + "".join(f"{number}-{row},bank vote {row}\\n" for row in range(1 + number % 4)))
+    started = time.monotonic()
+    pid = os.fork()
+    if pid == 0:
+        child(number, at)
+    if after is not None:
+        time.sleep(after)
+        os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    return os.WIFSIGNALED(status), time.monotonic() - started
+
+
+def state():
+    return set(open_index(folder, model).ids)
+
+
+killed = kept = 0
+former = state()
+_, seconds = attempt(0)
+for number in range(1, count + 1):
+    former = state()
+    at = number if how == "steps" else None
+    was_killed, _ = attempt(number, at, None if at else chance.uniform(0, 1.1 * seconds))
+    new = {f"{number}-{row}" for row in range(1 + number % 4)}
+    now = state()
+    assert now in (former, former | new), (now ^ former, new)
+    killed += was_killed
+    kept += was_killed and now != former
+    if at and not was_killed:
+        break
+attempt(count + 1)
+assert state() == now | {f"{count + 1}-{row}" for row in range(1 + (count + 1) % 4)}
+print(json.dumps({"killed": killed, "kept": kept, "finished": not was_killed,
+                  "names": sorted(path.name for path in folder.iterdir())}))
+"""
+
+
+def kills(run, twicetold, files, environment, how, count):
+    assert twicetold("index", "build", run(), "rows.csv", "-o", "faq", "--id", "id").returncode == 0
+    line = [sys.executable, "-c", DRIVER, str(files / "faq"), how, str(count)]
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False, timeout=1800)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert set(found["names"]) - {"index.json"} == {part["name"] for part in manifest(files)["parts"]}
+    return found
+
+
+def manifest(files):
+    return json.loads((files / "faq/index.json").read_text())
+
+
+def test_a_kill_at_any_step_on_files_leaves_the_former_index_or_the_new_one(run, twicetold, files, environment):
+    """The n-th child is killed at the n-th step, until one has no such step."""
+    found = kills(run, twicetold, files, environment, "steps", 200)
+    assert found["finished"]
+    assert found["killed"] > 10
+    assert 0 < found["kept"] < found["killed"]
+
+
+@pytest.mark.slow_hostile
+def test_a_kill_at_a_random_moment_leaves_the_former_index_or_the_new_one(run, twicetold, files, environment):
+    found = kills(run, twicetold, files, environment, "moments", 100)
+    assert found["killed"] > 30

@@ -1,0 +1,45 @@
+"""`twicetold score`."""
+
+import json
+
+import pytest
+
+import twicetold as library
+
+PAIR = "bank rate cut film", "bank rate star film"
+
+
+@pytest.mark.parametrize("family", ["tfidf", "static"])
+def test_it_says_what_the_library_says(family, run, twicetold):
+    folder = run(family)
+    model = library.load(folder)
+    left, right = ([text] for text in PAIR)
+    found = json.loads(twicetold("score", folder, *PAIR, "--json").stdout)
+    assert found["score"] == pytest.approx(float(model.similarity(left, right)[0]))
+    assert found["probability"] == pytest.approx(float(model.predict_proba(left, right)[0]))
+    assert found["duplicate"] == bool(model.predict(left, right)[0])
+    assert found["threshold"] == model.threshold
+    done = twicetold("score", folder, *PAIR)
+    verdict = "the same" if found["duplicate"] else "not the same"
+    assert done.stdout == (
+        f"score        {found['score']:.4f} (threshold {model.threshold:.4f})\n"
+        f"probability  {found['probability']:.4f}\nverdict      {verdict}\n"
+    )
+    assert done.stderr == ""
+
+
+def test_contributions_add_up_to_the_score(run, twicetold):
+    folder = run("static")
+    found = json.loads(twicetold("score", folder, *PAIR, "--why", "--top", 1000, "--json").stdout)
+    assert sum(row["contribution"] for row in found["contributions"]) == pytest.approx(found["score"], abs=1e-5)
+    shown = twicetold("score", folder, *PAIR, "--why", "--top", 3).stdout.splitlines()
+    assert shown[4].split() == ["contribution", "left", "right"]
+    assert len(shown) == 4 + 1 + 3 + 2
+
+
+def test_texts_may_begin_with_a_dash_and_may_not_be_empty(run, twicetold):
+    folder = run()
+    assert twicetold("score", folder, "--", "-5 degrees", "bank").returncode == 0
+    done = twicetold("score", folder, " ", "bank")
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: LEFT is empty")

@@ -1,0 +1,42 @@
+"""Small trained models in folders, as `train.py` writes them."""
+
+import pytest
+import torch
+
+from twicetold import layout
+from twicetold.evaluation.decision import decide
+from twicetold.features.tfidf import TfIdf
+from twicetold.features.word_hashing import WordHashing
+from twicetold.model_folder import construct
+from twicetold.scoring import Scorer
+from twicetold.training.cell import Trained
+from twicetold.training.schedule import Fitted
+
+FEATURES = {"tfidf": TfIdf, "static": WordHashing}
+ENCODERS = {
+    "tfidf": {"_target_": "twicetold.models.tfidf.TfIdfCosine"},
+    "static": {"_target_": "twicetold.models.static.Static", "embedding": 8, "init_std": 0.5, "input_dropout": 0.0},
+}
+
+
+@pytest.fixture
+def run(questions, tmp_path):
+    """Makes the run folder of a model of the tiny questions: `tfidf`, or `static` with weights as initialised."""
+
+    def _run(family="tfidf"):
+        featuriser = FEATURES[family]()
+        features = {"_target_": f"{type(featuriser).__module__}.{type(featuriser).__name__}"}
+        featuriser.fit(questions.texts_of("train"))
+        torch.manual_seed(0)
+        encoder = construct(ENCODERS[family], "models", **featuriser.shape).eval()
+        pairs, texts = questions.pairs["val"], questions.texts.to_pylist()
+        sides = ([texts[row] for row in side] for side in (pairs.left, pairs.right))
+        scorer = Scorer(featuriser, encoder, None)
+        scorer = Scorer(featuriser, encoder, decide(scorer.score(*sides), pairs.label))
+        folder = tmp_path / f"questions-{family}-0"
+        trained = Trained(scorer, "auroc", Fitted(0, 0, 0.5), parameters=0, seconds=0.0, texts_per_second=0.0)
+        data = {"name": questions.name, "train": questions.train_digest()}
+        trained.save(folder / layout.MODEL, features=features, encoder=ENCODERS[family], data=data)
+        return folder
+
+    return _run
