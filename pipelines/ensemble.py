@@ -42,12 +42,12 @@ def ensemble(cfg: DictConfig, out: Path) -> float:
     with tracking.start(settings, experiment=who.data, name=who.run_name, tags=who.tags, params=who.learning) as run:
         run.log_dataset(who.data, context="training", digest=who.data_digest, source=f"{processed}", counts=corpus.card)
         rows_of = cached_rows(corpus, Path(cfg.paths.features), key=who.feature_key)
-        made, metric, value = make_ensemble(members, corpus, selection_of(cfg), rows_of)
+        made, thresholds, metric, value = make_ensemble(members, corpus, selection_of(cfg), rows_of)
         if cfg.origin != "dvc":  # metrics of an earlier model
             for file in layout.EVALUATION:
                 (out / file).unlink(missing_ok=True)
         data = {"name": corpus.name, "train": corpus.train_digest()}
-        save_ensemble(out / layout.MODEL, made, models, metric=metric, value=value, data=data)
+        save_ensemble(out / layout.MODEL, made, models, thresholds=thresholds, metric=metric, value=value, data=data)
         write_json(out / layout.OBSERVED, {"train_seconds": time.perf_counter() - started})
         run.log_metrics({f"val/{metric}": value})
         run.log_text(OmegaConf.to_yaml(cfg, resolve=True, sort_keys=True), "config.yaml")

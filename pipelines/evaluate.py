@@ -28,7 +28,7 @@ from twicetold.evaluation.pairwise_knn import save_rates
 from twicetold.features.cache import cached_rows
 from twicetold.files import write_file, write_json
 from twicetold.identity import Identity
-from twicetold.model_folder import load_model, names_of, other_parts, trained_on
+from twicetold.model_folder import load_model, names_of, other_parts, read_thresholds, trained_on
 from twicetold.scoring import evaluation_inputs
 from twicetold.searching import Searched, search_reports, texts_to_search
 from twicetold.summary import summary
@@ -57,7 +57,7 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     read = read.keeping(texts_to_search(corpus, evaluator))  # those of validation and test among them
     inputs = {split: evaluation_inputs(read, corpus, split) for split in ("val", "test")}
     report = evaluator.report(corpus.kind, **inputs, decision=model.decision, positive_grade=grade)
-    searched = search_reports(read, corpus, evaluator)
+    searched = search_reports(read, corpus, evaluator, read_thresholds(out / layout.MODEL))
     report = replace(report, **with_searched(report, searched))
     write(report, inputs, out)
     save_rates(out / layout.PAIRWISE_KNN, searched.knn.rates if searched and searched.knn else {})
@@ -94,12 +94,17 @@ def check(model: Path, config: Any, corpus: Corpus) -> None:
 
 
 def with_searched(report: Report, searched: Searched | None) -> dict[str, Any]:
-    """Metrics and intervals of the report and of the search vectors."""
-    parts = [report, *(part for part in (searched.found, searched.knn) if part)] if searched else [report]
-    return {
-        name: {split: {k: v for part in parts for k, v in getattr(part, name).get(split, {}).items()} for split in each}
-        for name, each in (("metrics", report.metrics), ("intervals", report.intervals))
-    }
+    """Metrics and intervals of the report and of the search vectors; what both have is taken from the report."""
+    parts: list[Any] = [report]
+    if searched:
+        parts += [part for part in (searched.found, searched.knn, searched.deduped) if part]
+    joined: dict[str, dict[str, dict[str, Any]]] = {}
+    for name, each in (("metrics", report.metrics), ("intervals", report.intervals)):
+        joined[name] = {split: {} for split in each}
+        for split, found in joined[name].items():
+            for part in parts:
+                found |= {k: v for k, v in getattr(part, name).get(split, {}).items() if k not in found}
+    return joined
 
 
 def write(report: Report, inputs: dict[str, ScoredPairs | DocumentVectors], out: Path) -> None:

@@ -53,7 +53,8 @@ def parts_of(cfg: DictConfig) -> Parts:
 
 def selection_of(cfg: DictConfig) -> Selection:
     """The keys of the evaluator that training reads."""
-    return Selection(OmegaConf.to_container(cfg.evaluator.primary), cfg.evaluator.bins)
+    kept = OmegaConf.to_container(cfg.evaluator)
+    return Selection(kept["primary"], kept["bins"], kept["classes"])
 
 
 def tracking_of(cfg: DictConfig, who: Identity) -> tuple[tracking.Settings, str | None]:

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from twicetold.data.corpus import Corpus
 from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.selection import Selection
-from twicetold.scoring import ReadTexts, RowsOf, TrainedModel, evaluation_inputs
+from twicetold.scoring import ReadTexts, RowsOf, TrainedModel, choose_for_dedupe, evaluation_inputs
 from twicetold.search import Matrix
 
 
@@ -119,8 +120,8 @@ class Ensemble(TrainedModel):
 
 def make_ensemble(
     members: Mapping[str, TrainedModel], corpus: Corpus, selection: Selection, rows_of: RowsOf
-) -> tuple[Ensemble, str, float]:
-    """Choose an ensemble's decision on validation; the test split is not read.
+) -> tuple[Ensemble, Chosen | None, str, float]:
+    """Choose an ensemble's decision, and thresholds for a dedupe, on validation; the test split is not read.
 
     Args:
         members: trained models by name, each calibrated on the same validation split.
@@ -129,16 +130,19 @@ def make_ensemble(
         rows_of: gives the feature rows of the corpus.
 
     Returns:
-        The ensemble, the name of the primary metric and its value on validation.
+        The ensemble, thresholds for a dedupe (see `choose_for_dedupe`), the name of the primary metric and its value on
+        validation.
 
     Raises:
         ValueError: as `Ensemble` does.
     """
     _check(members)
-    inputs = evaluation_inputs(_read_corpus_by(members, rows_of), corpus, "val")
+    read = _read_corpus_by(members, rows_of).keeping(corpus.members["val"])
+    inputs = evaluation_inputs(read, corpus, "val")
     metric, value = selection.primary_value(corpus.kind, inputs)
     decision = selection.decide(corpus.kind, inputs, positive_grade=corpus.card.get("positive_grade"))
-    return Ensemble(members, decision, corpus.kind == "documents"), metric, value
+    thresholds = choose_for_dedupe(read, corpus, selection)
+    return Ensemble(members, decision, corpus.kind == "documents"), thresholds, metric, value
 
 
 def _read_corpus_by(members: Mapping[str, TrainedModel], rows_of: RowsOf) -> ReadByMembers:

@@ -26,6 +26,7 @@ from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.ensemble import Ensemble
 from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.dedupe import Chosen
 from twicetold.features.saved import load_fitted
 from twicetold.files import write_folder, write_json
 from twicetold.pretrained import ModelUnavailable
@@ -114,7 +115,14 @@ def load_members(models: Mapping[str, Path], corpus: Corpus) -> dict[str, Traine
 
 
 def save_ensemble(
-    folder: Path, ensemble: Ensemble, models: Mapping[str, Path], *, metric: str, value: float, data: Mapping[str, str]
+    folder: Path,
+    ensemble: Ensemble,
+    models: Mapping[str, Path],
+    *,
+    thresholds: Chosen | None,
+    metric: str,
+    value: float,
+    data: Mapping[str, str],
 ) -> None:
     """Write an ensemble to `folder`, with copies of its members' models.
 
@@ -122,6 +130,7 @@ def save_ensemble(
         folder: the model folder.
         ensemble: the model.
         models: name of each member -> its model folder.
+        thresholds: for a dedupe, if there are any.
         metric: name of the primary metric.
         value: its value on validation.
         data: `name` of the corpus and digest of its `train` texts.
@@ -137,6 +146,8 @@ def save_ensemble(
             shutil.copytree(model, target / layout.MEMBER_MODELS / name)
         write_json(target / layout.RECIPE, recipe)
         write_json(target / layout.DECISION, asdict(ensemble.decision))
+        if thresholds is not None:
+            write_json(target / layout.PRECISION, thresholds.to_json())
         write_json(target / layout.TRAINING, training)
 
 
@@ -181,6 +192,21 @@ def read_decision(folder: Path) -> Decision:
     if wrong := [name for name, value in values.items() if type(value) not in (int, float) or not math.isfinite(value)]:
         raise ValueError(f"expected finite numbers in {layout.DECISION}, got {values[wrong[0]]!r:.80} as {wrong[0]!r}")
     return Decision.from_json(values)
+
+
+def read_thresholds(folder: Path) -> Chosen | None:
+    """Thresholds for a dedupe that were stored with the model; None if it has none.
+
+    Raises:
+        ValueError: if the file holds something else.
+    """
+    if not (folder / layout.PRECISION).is_file():
+        return None
+    with _refusing(folder):
+        try:
+            return Chosen.from_json(_read_object(folder / layout.PRECISION))
+        except ValueError as error:
+            raise ValueError(f"{layout.PRECISION}: {error}") from error
 
 
 def read_recipe(folder: Path) -> dict[str, Any]:

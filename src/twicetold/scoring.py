@@ -22,8 +22,11 @@ from torch import Tensor
 from twicetold.data.corpus import Corpus
 from twicetold.encoding import SparseRows
 from twicetold.evaluation.decision import Decision, Verdict
-from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
+from twicetold.evaluation.dedupe import Chosen, choose
+from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors, ScoredPairs, finest_group
+from twicetold.evaluation.selection import Selection
 from twicetold.features.rows import CsrRows, Featuriser
+from twicetold.grouping import components
 from twicetold.models.protocol import Encoder, Searchable
 from twicetold.search import Matrix
 
@@ -216,6 +219,54 @@ def evaluation_inputs(
         return DocumentVectors(left, right, {name: codes[members] for name, codes in corpus.groups.items()})
     pairs = corpus.pairs[split]
     return ScoredPairs(texts.score(pairs.left, pairs.right), pairs.label)
+
+
+def dedupe_inputs(
+    texts: ReadTexts, corpus: Corpus, split: str, *, classes: Sequence[str]
+) -> tuple[str, DocumentVectors] | None:
+    """The vectors of a split's texts, with the groups of those that say the same, for `evaluation.dedupe`.
+
+    Groups of documents are those of the finest group that is no class. Groups of labelled pairs, `cluster`, are the
+    transitive closure of the split's duplicates, with texts that are equal word for word.
+
+    Args:
+        texts: the texts of the corpus, read by a model.
+        corpus: the data.
+        split: val or test.
+        classes: groups that are classes to predict.
+
+    Returns:
+        The name of the group, and the vectors with it alone; None if there are no vectors, no such group, or if no two
+        texts or all of them are of one group.
+    """
+    members = corpus.members[split]
+    if corpus.kind == "documents":
+        name = finest_group({name: codes[members] for name, codes in corpus.groups.items()}, classes)
+        codes = None if name is None else corpus.groups[name][members]
+    elif corpus.kind == "labelled_pairs":
+        name, pairs, equal = "cluster", corpus.pairs[split], corpus.text_codes()[members]
+        same = pairs.label >= corpus.positive_label
+        left, right = (np.searchsorted(members, side[same]) for side in (pairs.left, pairs.right))
+        first = np.unique(equal, return_index=True)[1][np.unique(equal, return_inverse=True)[1]]
+        one, other = np.concatenate([left, np.arange(len(members))]), np.concatenate([right, first])
+        codes = components(len(members), one, other)
+    else:
+        return None
+    if not texts.searchable or codes is None or name is None:
+        return None
+    known = codes[codes != UNKNOWN]
+    if not 1 < len(np.unique(known)) < len(known):
+        return None
+    return name, DocumentVectors(*texts.search_matrices(members), {name: codes})
+
+
+def choose_for_dedupe(texts: ReadTexts, corpus: Corpus, selection: Selection) -> Chosen | None:
+    """The thresholds for a dedupe, chosen on all pairs of validation texts; None where `dedupe_inputs` has none."""
+    found = dedupe_inputs(texts, corpus, "val", classes=selection.classes)
+    if found is None:
+        return None
+    group, vectors = found
+    return choose(vectors, group, complete=corpus.kind == "documents", bins=selection.bins)
 
 
 RowsOf: TypeAlias = Callable[[Featuriser, str], CsrRows]

@@ -1,4 +1,4 @@
-"""Evaluation of a family's search vectors: search in the whole corpus, and the pairwise k-NN rule.
+"""Evaluation of a family's search vectors: search in the whole corpus, the pairwise k-NN rule, and a dedupe of test.
 
 Queries and relevant texts:
 
@@ -17,30 +17,33 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.data.clusters import components
 from twicetold.data.corpus import Corpus
 from twicetold.evaluation.corpus_search import Asked, Found
+from twicetold.evaluation.dedupe import Chosen, DedupeReport
 from twicetold.evaluation.evaluators import Standard
 from twicetold.evaluation.inputs import finest_clusters, group_sizes
 from twicetold.evaluation.pairwise_knn import KnnReport, PooledPairs
-from twicetold.scoring import ReadTexts
+from twicetold.grouping import components
+from twicetold.scoring import ReadTexts, dedupe_inputs
 
 
 @dataclass(frozen=True)
 class Searched:
-    """Results of search in the corpus and of the pairwise k-NN rule, which is None for documents."""
+    """Results of search in the corpus, of the pairwise k-NN rule (of pairs alone), and of a dedupe, if there is one."""
 
     found: Found
     knn: KnnReport | None
+    deduped: DedupeReport | None
 
 
-def search_reports(read: ReadTexts, corpus: Corpus, evaluator: Standard) -> Searched | None:
+def search_reports(read: ReadTexts, corpus: Corpus, evaluator: Standard, thresholds: Chosen | None) -> Searched | None:
     """Evaluate the search vectors of a model; None if it scores pairs only.
 
     Args:
         read: all texts of the corpus, as a model has read them.
         corpus: the data.
         evaluator: its settings are used.
+        thresholds: for a dedupe, as chosen on validation.
     """
     if not read.searchable:
         return None
@@ -48,8 +51,10 @@ def search_reports(read: ReadTexts, corpus: Corpus, evaluator: Standard) -> Sear
     queries, documents = read.search_matrices(texts)
     asked = {split: asked_of(corpus, split, texts, classes=evaluator.classes) for split in ("val", "test")}
     found = evaluator.corpus_search.report(queries, documents, **asked)
+    inputs = thresholds and dedupe_inputs(read, corpus, "test", classes=evaluator.classes)
+    deduped = evaluator.dedupe(inputs[1], thresholds) if inputs and thresholds else None
     if corpus.kind == "documents":
-        return Searched(found, None)
+        return Searched(found, None, deduped)
     pooled = {}
     for split in ("val", "test"):
         members, pairs = corpus.members[split], corpus.pairs[split]
@@ -58,7 +63,7 @@ def search_reports(read: ReadTexts, corpus: Corpus, evaluator: Standard) -> Sear
         asking = queries[pool]
         answering = asking if documents is queries else documents[pool]
         pooled[split] = PooledPairs(asking, answering, left, right, pairs.label >= corpus.positive_label)
-    return Searched(found, evaluator.pairwise_knn.report(**pooled))
+    return Searched(found, evaluator.pairwise_knn.report(**pooled), deduped)
 
 
 def texts_to_search(corpus: Corpus, evaluator: Standard) -> NDArray[np.int64]:

@@ -19,7 +19,7 @@ from twicetold.features.saved import save_fitted
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
 from twicetold.files import write_json
-from twicetold.model_folder import load_members, load_model, load_scorer, save_ensemble
+from twicetold.model_folder import load_members, load_model, load_scorer, read_thresholds, save_ensemble
 from twicetold.models.static import Static
 from twicetold.models.static_mlp import StaticMlp
 from twicetold.models.tfidf import TfIdfCosine
@@ -122,7 +122,9 @@ def test_an_ensemble_with_a_member_for_pairs_alone_has_no_vectors(trained, quest
 
 def test_the_decision_is_chosen_on_validation_for_the_ensembles_own_score(trained, questions, tmp_path):
     members = {"one": trained("static"), "two": trained("static", seed=1, decision=Decision(0.0, 9.0, 2.0))}
-    ensemble, metric, value = make_ensemble(members, questions, SELECTION, cached_rows(questions, tmp_path, key="key"))
+    ensemble, _, metric, value = make_ensemble(
+        members, questions, SELECTION, cached_rows(questions, tmp_path, key="key")
+    )
     pairs, texts = questions.pairs["val"], questions.texts.to_pylist()
     scores = ensemble.score(*([texts[n] for n in side] for side in (pairs.left, pairs.right)))
     assert metric == "auroc"
@@ -141,6 +143,8 @@ class Scores(TrainedModel):
     def read(self, texts):
         raise NotImplementedError
 
+    score_is_dot_product = searchable = False
+
     def read_corpus(self, rows_of):
         return self
 
@@ -153,7 +157,7 @@ def test_members_that_err_on_different_pairs_are_better_together(questions):
     wrong = np.eye(len(label))[:3]  # each member takes another pair for what it is not
     members = {f"{n}": Scores(np.abs(label - mistake), label) for n, mistake in enumerate(wrong)}
     alone = [ScoreCounts.of(member.scores, label).auroc() for member in members.values()]
-    ensemble, _, together = make_ensemble(members, questions, SELECTION, lambda featuriser, member: None)
+    ensemble, _, _, together = make_ensemble(members, questions, SELECTION, lambda featuriser, member: None)
     assert max(alone) < 1
     assert together == 1
     pairs = questions.pairs["val"]
@@ -168,10 +172,10 @@ def test_a_saved_ensemble_holds_its_members_and_gives_the_same_scores(saved, que
     }
     members = load_members(models, questions)
     rows_of = cached_rows(questions, tmp_path / "features", key="key")
-    ensemble, metric, value = make_ensemble(members, questions, SELECTION, rows_of)
+    ensemble, thresholds, metric, value = make_ensemble(members, questions, SELECTION, rows_of)
     folder = tmp_path / "ensemble"
     data = {"name": questions.name, "train": questions.train_digest()}
-    save_ensemble(folder, ensemble, models, metric=metric, value=value, data=data)
+    save_ensemble(folder, ensemble, models, thresholds=thresholds, metric=metric, value=value, data=data)
     for model in models.values():
         for file in model.iterdir():
             file.unlink()
@@ -179,6 +183,8 @@ def test_a_saved_ensemble_holds_its_members_and_gives_the_same_scores(saved, que
     sides = sides_of(questions)
     np.testing.assert_array_equal(loaded.score(*sides), ensemble.score(*sides))
     assert loaded.decision == ensemble.decision
+    assert read_thresholds(folder) == thresholds
+    assert thresholds is not None
     recipe = json.loads((folder / layout.RECIPE).read_text())
     assert recipe["members"] == ["one", "two"]
     assert recipe["pretrained_on"] == ["books", "news"]

@@ -9,7 +9,6 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
 from twicetold import grouping
-from twicetold.data.clusters import components as reference_components
 from twicetold.grouping import NO_LINK, Links, components, describe, merge, row_dots
 
 
@@ -105,12 +104,6 @@ def test_groups_do_not_depend_on_the_order_or_the_repetition_of_links(rule):
     mixed = rng.permutation(np.tile(np.arange(400), 2))
     again = merge(Links.of(80, right[mixed], left[mixed], value[mixed]), rule=rule, threshold=0.5).cut(0.5)
     np.testing.assert_array_equal(once, again)
-
-
-@given(seed=st.integers(0, 10_000), count=st.integers(1, 30), links=st.integers(0, 40))
-def test_components_are_those_of_the_duplicate_clusters(seed, count, links):
-    left, right = np.random.default_rng(seed).integers(0, count, (2, links))
-    np.testing.assert_array_equal(components(count, left, right), reference_components(count, left, right))
 
 
 def test_a_table_of_groups_names_the_link_that_holds_each_together():

@@ -10,7 +10,7 @@ from twicetold.evaluation.corpus_search import CorpusSearch
 from twicetold.evaluation.evaluators import Standard
 from twicetold.features.rows import CsrRows
 from twicetold.models.protocol import Searchable
-from twicetold.scoring import EncodedTexts, evaluation_inputs
+from twicetold.scoring import EncodedTexts, dedupe_inputs, evaluation_inputs
 from twicetold.searching import asked_of, search_reports, texts_to_search
 
 
@@ -132,18 +132,43 @@ def test_a_family_that_puts_duplicates_side_by_side_finds_them_all():
     family = Lookup(np.stack([np.cos(angle), np.sin(angle)], axis=1).astype(np.float32))
     assert isinstance(family, Searchable)
     evaluator = Standard(corpus_search=CorpusSearch(at=(1, 2), rank=2))
-    found = search_reports(EncodedTexts(family, numbered_rows(10)), corpus_of_pairs(), evaluator)
+    found = search_reports(EncodedTexts(family, numbered_rows(10)), corpus_of_pairs(), evaluator, None)
     assert found.found.metrics["test"]["retrieval_recall_at_2"] == 1
     assert found.found.metrics["test"]["retrieval_ndcg_at_2"] == pytest.approx(1)
     assert found.knn.rates["test"].accuracy[1] == 1  # at k = 2: among 0, 3 and 4, text 0 is nobody's nearest
     read = EncodedTexts(Lookup(family.table.numpy()[:6]), numbered_rows(6))
-    documents = search_reports(read, corpus_of_documents(), evaluator)
+    documents = search_reports(read, corpus_of_documents(), evaluator, None)
     assert documents.knn is None
     assert set(documents.found.metrics) == {"test"}
 
 
+def test_duplicates_of_a_split_are_its_own_closure_and_texts_that_are_equal_word_for_word():
+    read = EncodedTexts(Lookup(np.eye(10, dtype=np.float32)), numbered_rows(10))
+    corpus = corpus_of_pairs()
+    name, vectors = dedupe_inputs(read, corpus, "test", classes=["category"])
+    assert name == "cluster"
+    groups = dict(zip(corpus.members["test"].tolist(), vectors.groups["cluster"].tolist()))
+    assert groups[0] == groups[3] == groups[4]
+    assert len(set(groups.values())) == len(groups) - 2
+    _, val = dedupe_inputs(read, corpus, "val", classes=["category"])
+    groups = dict(zip(corpus.members["val"].tolist(), val.groups["cluster"].tolist()))
+    assert groups[5] == groups[9]
+    np.testing.assert_array_equal(vectors.left, np.eye(10)[corpus.members["test"]])
+    graded = corpus_of_pairs("graded_pairs", positive_grade=4.0)
+    assert dedupe_inputs(read, graded, "test", classes=["category"]) is None
+
+
+def test_duplicates_among_documents_are_of_the_finest_group_that_is_no_class():
+    corpus = corpus_of_documents()
+    read = EncodedTexts(Lookup(np.eye(6, dtype=np.float32)), numbered_rows(6))
+    assert dedupe_inputs(read, corpus, "train", classes=["category"])[0] == "story"
+    assert dedupe_inputs(read, corpus, "train", classes=["category", "story"]) is None
+    assert dedupe_inputs(read, corpus, "val", classes=["category"]) is None  # no two of one story
+    assert dedupe_inputs(EncodedTexts(Reader(), numbered_rows(6)), corpus, "train", classes=["category"]) is None
+
+
 def test_a_family_without_vectors_is_left_out():
-    assert search_reports(EncodedTexts(Reader(), numbered_rows(10)), corpus_of_pairs(), Standard()) is None
+    assert search_reports(EncodedTexts(Reader(), numbered_rows(10)), corpus_of_pairs(), Standard(), None) is None
 
 
 def test_kept_texts_are_encoded_once_whatever_is_asked_of_them(monkeypatch):
@@ -156,8 +181,8 @@ def test_kept_texts_are_encoded_once_whatever_is_asked_of_them(monkeypatch):
     kept = plain.keeping(texts_to_search(corpus, evaluator))
     encoded.clear()
     inputs = [evaluation_inputs(kept, corpus, split) for split in ("val", "test")]
-    found = search_reports(kept, corpus, evaluator)
+    found = search_reports(kept, corpus, evaluator, None)
     assert encoded == []
     for ours, split in zip(inputs, ("val", "test")):
         np.testing.assert_array_equal(ours.score, evaluation_inputs(plain, corpus, split).score)
-    assert found.found.metrics == search_reports(plain, corpus, evaluator).found.metrics
+    assert found.found.metrics == search_reports(plain, corpus, evaluator, None).found.metrics

@@ -8,17 +8,15 @@
 
 A calibration on labelled pairs, of which a third are duplicates, does not hold among all pairs of a corpus, of which
 one in thousands is. So where the model folder holds thresholds that were measured over all pairs of its validation
-texts (`PRECISION_FILE`, written by `save_thresholds`), these and their calibration are used, and similarities are the
+texts (`precision.json`, which training writes), these and their calibration are used, and similarities are the
 dot products that they were measured on. A model without them has its threshold and calibration for labelled pairs.
 
 Shape letters: n texts, m distinct texts, L links, G groups of two or more texts.
 """
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -27,11 +25,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
+from twicetold import layout
 from twicetold.api.joining import pairs_above
 from twicetold.evaluation.decision import Decision, sigmoid
 from twicetold.evaluation.dedupe import Chosen
-from twicetold.files import write_json
 from twicetold.grouping import RULES, Floats, Ints, Links, Rule, Vectors, describe, merge, row_dots
+from twicetold.model_folder import read_thresholds
 from twicetold.parallel import in_threads
 from twicetold.scoring import ReadTexts
 from twicetold.search import NOBODY, Index, Matrix, Neighbours
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
 
 Keep: TypeAlias = Literal["first", "longest", "most-central"]
 KEEP: tuple[Keep, ...] = get_args(Keep)
-PRECISION_FILE = "precision.json"  # in a model folder
 EXACT_UP_TO = 30_000  # texts with dense vectors: twice as many take four times as long
 NEIGHBOURS = 20  # of each text that are compared first
 MOST_NEIGHBOURS = 320  # and at most, where a text has more links
@@ -176,7 +174,7 @@ def dedupe(
     if precision is not None and measured is None:
         raise ValueError(
             f"{model.folder} holds no thresholds for a precision"
-            + (" of re-ranked pairs" if rerank else f": there is no {PRECISION_FILE}")
+            + (" of re-ranked pairs" if rerank else f": there is no {layout.PRECISION}")
             + ". Give a threshold, a probability, in its place; a threshold for a precision has to be measured on "
             "texts whose duplicates are known"
         )
@@ -265,31 +263,6 @@ def first_equal(texts: Sequence[str]) -> Ints:
         )
     codes = column.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
     return np.asarray(np.unique(codes, return_index=True)[1][codes])
-
-
-def save_thresholds(folder: Path, chosen: Chosen) -> None:
-    """Write the thresholds that were chosen over all pairs of validation texts into a model folder."""
-    write_json(folder / PRECISION_FILE, chosen.to_json())
-
-
-def read_thresholds(folder: Path) -> Chosen | None:
-    """The thresholds in a model folder; None if it has none.
-
-    Raises:
-        ValueError: if the file holds something else.
-    """
-    file = folder / PRECISION_FILE
-    if not file.is_file():
-        return None
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-        if not isinstance(content, dict):
-            raise ValueError(f"expected an object, got {content!r:.80}")
-        return Chosen.from_json(content)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(
-            f"cannot read the thresholds in {file}: {error}. Remove it, or evaluate the model again"
-        ) from error
 
 
 @dataclass(frozen=True)

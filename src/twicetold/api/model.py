@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold import layout
-from twicetold.api.dedupe import NEIGHBOURS, Groups, Keep, dedupe, read_thresholds
+from twicetold.api.dedupe import NEIGHBOURS, Groups, Keep, dedupe
 from twicetold.api.static_table import is_table, load_table
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.dedupe import Chosen
 from twicetold.grouping import Rule
-from twicetold.model_folder import load_model
+from twicetold.model_folder import load_model, read_thresholds
 from twicetold.scoring import TrainedModel
 from twicetold.search import Matrix
 

@@ -7,24 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from twicetold.data.corpus import UNKNOWN
-
-
-def components(count: int, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Connected component of each of `count` nodes under the edges left-right.
-
-    Returns:
-        (N,) codes from 0, numbered by each component's first node.
-    """
-    edges = coo_array((np.ones(len(left), np.int8), (left, right)), shape=(count, count))
-    _, labels = connected_components(edges.tocsr(), directed=False)
-    _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
-    by_first = np.empty(len(first), np.int64)
-    by_first[np.argsort(first)] = np.arange(len(first))
-    return by_first[codes]
+from twicetold.grouping import components
 
 
 def duplicate_clusters(

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.data.clusters import components
 from twicetold.data.corpus import SPLITS, UNKNOWN
+from twicetold.grouping import components
 
 TRAIN, VAL, TEST = range(len(SPLITS))
 UNUSED = -1  # side of a row that belongs to no split

@@ -117,9 +117,10 @@ class Chosen:
                 f"none for {precision:g}"
             )
         if found.threshold is None:
+            bound = "" if self.complete else " (a lower bound, because not every duplicate is labelled there)"
             raise ValueError(
                 f"no threshold gives links with precision {precision:g} on validation: the highest one is "
-                f"{found.precision:.3f}, with recall {found.recall:.3f}. Another model may reach it"
+                f"{found.precision:.3f}{bound}, with recall {found.recall:.3f}. Another model may reach it"
             )
         return found
 
@@ -185,16 +186,51 @@ class DedupeReport:
     """Results on test.
 
     Args:
+        chosen: on validation.
         average_precision: over all pairs.
         average_precision_interval: 95 % interval.
         links: for each aimed precision that validation reached.
         groups: rule -> agreement of its groups, at its threshold, with the true ones.
     """
 
+    chosen: Chosen
     average_precision: float
     average_precision_interval: Interval
     links: tuple[KeptLinks, ...]
     groups: Mapping[Rule, GroupScores]
+
+    @property
+    def metrics(self) -> dict[str, dict[str, float]]:
+        """Split ("val", "test") -> metric -> value.
+
+        `link_precision_at_90` of val is what the threshold for 0.9 promises, or the highest precision if that is less;
+        of test it is what was kept, and missing where there was no threshold or no link.
+        """
+        chosen, average = self.chosen, f"average_precision_{self.chosen.group}"
+        val = {average: chosen.average_precision}
+        for each in chosen.links:
+            val |= {_at("precision", each.aimed): each.precision, _at("recall", each.aimed): each.recall}
+        val |= {f"ari_{each.rule}": each.ari for each in chosen.grouping}
+        test = {average: self.average_precision}
+        for kept in self.links:
+            if kept.intervals:
+                test |= {_at("precision", kept.aimed): kept.precision, _at("recall", kept.aimed): kept.recall}
+            test[_at("ari", kept.aimed)] = kept.components.ari
+        for rule, scores in self.groups.items():
+            test |= {f"ari_{rule}": scores.ari, f"b3_{rule}": scores.b3, f"pair_f1_{rule}": scores.f1}
+        return {"val": val, "test": test}
+
+    @property
+    def intervals(self) -> dict[str, dict[str, Interval]]:
+        """Split, which is "test" alone -> metric -> 95 % interval."""
+        found = {f"average_precision_{self.chosen.group}": self.average_precision_interval}
+        for kept in self.links:
+            found |= {_at(name, kept.aimed): ends for name, ends in kept.intervals.items()}
+        return {"test": found}
+
+
+def _at(measure: str, aimed: float) -> str:
+    return f"link_{measure}_at_{100 * aimed:g}"
 
 
 def choose(
@@ -276,7 +312,8 @@ def report(
     for cut in chosen.grouping:
         found = merge(links, rule=cut.rule, threshold=cut.threshold, vectors=(known.left, known.right))
         scores[cut.rule] = group_scores(found.cut(cut.threshold), codes)
-    return DedupeReport(histograms[chosen.group].counts().average_precision(), interval, tuple(kept), scores)
+    average_precision = histograms[chosen.group].counts().average_precision()
+    return DedupeReport(chosen, average_precision, interval, tuple(kept), scores)
 
 
 def links_above(vectors: DocumentVectors, threshold: float) -> Links:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation import intervals
+from twicetold.evaluation import dedupe, intervals
 from twicetold.evaluation.all_pairs import BINS, PairHistogram, named_counts, pair_histograms
 from twicetold.evaluation.corpus_search import CorpusSearch
 from twicetold.evaluation.decision import Decision
@@ -92,12 +92,12 @@ class Standard:
         for pair in self.sample_pairs:
             if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
                 raise ValueError(f"evaluator.sample_pairs holds pairs of texts, [left, right], got {pair!r}")
-        Selection(self.primary, self.bins)  # raises where `primary` names another metric
+        Selection(self.primary, self.bins, self.classes)  # raises where `primary` names another metric
 
     @property
     def selection(self) -> Selection:
         """The primary metric and the bins of selection."""
-        return Selection(self.primary, self.bins)
+        return Selection(self.primary, self.bins, self.classes)
 
     def documents(self, val: DocumentVectors, test: DocumentVectors, *, decision: Decision) -> Report:
         """Evaluate labelled documents over all their pairs.
@@ -156,6 +156,14 @@ class Standard:
         }
         curve = ScoreCounts.of(test.score, truth["test"]).roc_curve().thinned()
         return Report(metrics, {"test": found}, {DUPLICATE: curve})
+
+    def dedupe(self, test: DocumentVectors, chosen: dedupe.Chosen) -> dedupe.DedupeReport:
+        """Evaluate a dedupe of the test texts at the thresholds that were chosen on validation.
+
+        Raises:
+            ValueError: if no pair, or every pair, shares a group.
+        """
+        return dedupe.report(test, chosen, bins=self.bins, resamples=self.resamples, seed=self.seed)
 
     def report(
         self,

@@ -142,10 +142,20 @@ def finest_clusters(groups: Mapping[str, NDArray[np.int64]], classes: Sequence[s
         groups: name -> (M,) codes; at least one.
         classes: groups that are classes to predict.
     """
-    clusters = [codes for name, codes in groups.items() if name not in classes]
-    alone = np.full_like(next(iter(groups.values())), UNKNOWN)
-    finest = max(clusters, key=lambda codes: len(np.unique(codes)), default=alone)
+    name = finest_group(groups, classes)
+    finest = np.full_like(next(iter(groups.values())), UNKNOWN) if name is None else groups[name]
     return np.where(finest == UNKNOWN, finest.max() + 1 + np.arange(len(finest)), finest)
+
+
+def finest_group(groups: Mapping[str, NDArray[np.int64]], classes: Sequence[str]) -> str | None:
+    """Name of the group with the most codes that is not a class, if there is one.
+
+    Args:
+        groups: name -> (M,) codes.
+        classes: groups that are classes to predict.
+    """
+    clusters = [name for name in groups if name not in classes]
+    return max(clusters, key=lambda name: len(np.unique(groups[name])), default=None)
 
 
 def group_sizes(codes: NDArray[np.int64]) -> NDArray[np.int64]:

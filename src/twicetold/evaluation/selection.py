@@ -4,7 +4,7 @@ Training selects its epoch by the primary metric and stores the decision with th
 evaluation of test (`evaluators`) uses the stored decision.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from twicetold.evaluation.all_pairs import BINS, named_counts, pair_counts, pair_histograms
@@ -13,6 +13,8 @@ from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
 from twicetold.evaluation.pair_metrics import pearson, spearman
 from twicetold.evaluation.ranking import ScoreCounts
 
+OVER_PAIRS = ("auroc_", "average_precision_")
+"""Primary metrics of documents, before the name of a group."""
 PRIMARY = {"documents": "auroc_category", "labelled_pairs": "auroc", "graded_pairs": "pearson"}
 
 
@@ -23,6 +25,7 @@ class Selection:
     Args:
         primary: kind of data -> primary metric. Documents with a single group use that group.
         bins: steps of the score range in all-pairs metrics.
+        classes: groups that are classes to predict, so that their texts are no duplicates.
 
     Raises:
         ValueError: if a kind of data does not have its primary metric.
@@ -30,13 +33,16 @@ class Selection:
 
     primary: Mapping[str, str] = field(default_factory=lambda: dict(PRIMARY))
     bins: int = BINS
+    classes: Sequence[str] = ("category",)
 
     def __post_init__(self) -> None:
-        expected = {"documents": ("auroc_",), "labelled_pairs": ("auroc",), "graded_pairs": ("pearson", "spearman")}
+        expected = {"documents": OVER_PAIRS, "labelled_pairs": ("auroc",), "graded_pairs": ("pearson", "spearman")}
         for kind, metrics in expected.items():
             name = self.primary.get(kind, "missing")
             if not (name.startswith(metrics) if kind == "documents" else name in metrics):
-                raise ValueError(f"primary.{kind} must be one of {metrics} (auroc_ and a group's name), got {name!r}")
+                raise ValueError(
+                    f"primary.{kind} must be one of {metrics} (of documents, followed by a group's name), got {name!r}"
+                )
 
     def primary_value(self, kind: str, val: DocumentVectors | ScoredPairs) -> tuple[str, float]:
         """Name and value of the primary metric, which is computed after every epoch.
@@ -48,7 +54,10 @@ class Selection:
             case "documents", DocumentVectors():
                 group = self.primary_group(val)
                 one = DocumentVectors(val.left, val.right, {group: val.groups[group]})
-                return f"auroc_{group}", pair_counts(one, bins=self.bins)[group].auroc()
+                counts = pair_counts(one, bins=self.bins)[group]
+                if self.primary[kind].startswith("auroc_"):
+                    return f"auroc_{group}", counts.auroc()
+                return f"average_precision_{group}", counts.average_precision()
             case "labelled_pairs", ScoredPairs():
                 return self.primary[kind], ScoreCounts.of(val.score, val.label).auroc()
             case "graded_pairs", ScoredPairs():
@@ -83,7 +92,9 @@ class Selection:
         Raises:
             ValueError: if the documents have several groups, and none is of that name.
         """
-        wanted = self.primary["documents"].removeprefix("auroc_")
+        wanted = self.primary["documents"]
+        for metric in OVER_PAIRS:
+            wanted = wanted.removeprefix(metric)
         if wanted in vectors.groups:
             return wanted
         if len(vectors.groups) == 1:

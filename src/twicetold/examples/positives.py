@@ -21,10 +21,10 @@ from pathlib import Path
 
 import numpy as np
 
-from twicetold.data.clusters import components
 from twicetold.data.corpus import Corpus
 from twicetold.examples.batches import ExampleIndex
 from twicetold.examples.labelled import mined
+from twicetold.grouping import components
 from twicetold.mining.groups import train_groups
 
 SENTENCE_END = re.compile(r"(?:(?<=[.!?…])|(?<=[.!?…][\"'”’)\]]))\s+(?![a-z])|\n")

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.data.clusters import components
 from twicetold.data.corpus import UNKNOWN, Corpus
 from twicetold.encoding import UNDECIDED
 from twicetold.examples.batches import ExampleIndex
 from twicetold.examples.labelled import LabelledPairs, MinedTriplets, mined_file
+from twicetold.grouping import components
 from twicetold.mining.pseudo_labels import PseudoPairs
 
 HARD_NEGATIVES, PSEUDO_LABELS = "hard_negatives", "pseudo_labels"

@@ -30,9 +30,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from twicetold.data.clusters import components
 from twicetold.data.corpus import MOST_TEXTS, UNKNOWN, Corpus, pair_keys
 from twicetold.files import write_file, write_json
+from twicetold.grouping import components
 from twicetold.mining.bm25 import NOBODY, hardest
 from twicetold.mining.groups import sorted_groups
 from twicetold.mining.neighbour import tfidf_weights

@@ -16,14 +16,14 @@ from safetensors.torch import save_file
 
 from twicetold import layout
 from twicetold.data.corpus import Corpus
-from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
+from twicetold.evaluation.dedupe import Chosen
 from twicetold.examples.batches import Again, EpochBatches, ExampleIndex, lengths_of, train_loader
 from twicetold.features.cache import feature_rows, fields_like, inputs_of, with_extra_texts
 from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.features.saved import save_fitted
 from twicetold.files import write_folder, write_json
 from twicetold.models.protocol import Encoder, OnFrozen, Settling
-from twicetold.scoring import BATCH, EncodedTexts, Scorer, evaluation_inputs, score_pairs
+from twicetold.scoring import BATCH, EncodedTexts, Scorer, choose_for_dedupe, evaluation_inputs, score_pairs
 from twicetold.training.frozen import with_token_vectors
 from twicetold.training.parts import Parts, Places
 from twicetold.training.schedule import Fitted, MakeOptimizer, OnEpoch, Runtime
@@ -44,6 +44,8 @@ class Trained:
     parameters: int
     seconds: float
     texts_per_second: float
+    thresholds: Chosen | None = None
+    """For a dedupe; None if the model has no search vectors, or no two texts of validation say the same."""
 
     def save(
         self,
@@ -71,6 +73,8 @@ class Trained:
             save_file({name: t.contiguous() for name, t in weights.items()}, target / layout.WEIGHTS)
             write_json(target / layout.RECIPE, recipe)
             write_json(target / layout.DECISION, asdict(self.scorer.decision))
+            if self.thresholds is not None:
+                write_json(target / layout.PRECISION, self.thresholds.to_json())
             training = {"parameters": self.parameters, "metric": self.metric, **asdict(self.fitted)}
             write_json(target / layout.TRAINING, training)
 
@@ -120,9 +124,11 @@ def train_cell(
         data = TrainingData(rows, corpus.members["train"], examples)
         fitted = _fit(encoder, data, corpus, parts, places, seed=seed, runtime=runtime, on_epoch=on_epoch)
     encoder.cpu()
-    inputs = _validation_inputs(encoder, rows, corpus)
+    read = _read(encoder, rows, corpus).keeping(corpus.members["val"])
+    inputs = evaluation_inputs(read, corpus, "val")
     metric, value = parts.selection.primary_value(corpus.kind, inputs)
     decision = parts.selection.decide(corpus.kind, inputs, positive_grade=corpus.card.get("positive_grade"))
+    thresholds = choose_for_dedupe(read, corpus, parts.selection)
     seconds = time.perf_counter() - started
     if fitted is None:  # nothing was trained
         fitted = Fitted(0, 0, value)
@@ -136,6 +142,7 @@ def train_cell(
         parameters=sum(p.numel() for p in encoder.parameters()),
         seconds=seconds,
         texts_per_second=_speed(featuriser, encoder, corpus),
+        thresholds=thresholds,
     )
 
 
@@ -185,7 +192,7 @@ def _fit(
     from twicetold.training.learner import Learner
 
     def validate(encoder: Encoder) -> tuple[str, float]:
-        inputs = _validation_inputs(encoder, data.rows, corpus, at_most=SAMPLE)
+        inputs = evaluation_inputs(_read(encoder, data.rows, corpus), corpus, "val", at_most=SAMPLE)
         return parts.selection.primary_value(corpus.kind, inputs)
 
     objective: Any = parts.objective
@@ -217,15 +224,13 @@ def _fit(
     )
 
 
-def _validation_inputs(
-    encoder: Encoder, rows: CsrRows, corpus: Corpus, *, at_most: int | None = None
-) -> ScoredPairs | DocumentVectors:
-    """Scores or vectors of the validation split, after fitting the parts that have a closed form."""
+def _read(encoder: Encoder, rows: CsrRows, corpus: Corpus) -> EncodedTexts:
+    """The texts in front of the encoder, after fitting its parts that have a closed form."""
     if isinstance(encoder, Settling):
         train = corpus.members["train"]
         with torch.no_grad():
             encoder.settle(rows.gather(train[start : start + BATCH]) for start in range(0, len(train), BATCH))
-    return evaluation_inputs(EncodedTexts(encoder, rows), corpus, "val", at_most=at_most)
+    return EncodedTexts(encoder, rows)
 
 
 def _speed(featuriser: Featuriser, encoder: Encoder, corpus: Corpus) -> float:

@@ -9,9 +9,11 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
 import twicetold
+from twicetold import layout
 from twicetold.api import dedupe as module
-from twicetold.api.dedupe import PRECISION_FILE, first_equal, read_thresholds, save_thresholds
+from twicetold.api.dedupe import first_equal
 from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
+from twicetold.files import write_json
 from twicetold.grouping import RULES
 
 TEXTS = ["bank rate cut film", "drug trial phone", "Bank  rate cut FILM", "bank rate cut film star", "vote game chip"]
@@ -130,8 +132,8 @@ def test_another_model_scores_the_nearest_pairs(run, many):
 def test_thresholds_of_all_pairs_come_with_the_model(run):
     folder = run()
     model = twicetold.load(folder)
-    save_thresholds(model.folder, CHOSEN)
-    assert read_thresholds(model.folder) == model.thresholds == CHOSEN
+    write_json(model.folder / layout.PRECISION, CHOSEN.to_json())
+    assert model.thresholds == CHOSEN
     found = model.dedupe(TEXTS, precision=0.8)
     assert found.summary.threshold == 0.7
     assert found.summary.probability == pytest.approx(1 / (1 + np.exp(-1)))
@@ -156,8 +158,8 @@ def test_thresholds_of_all_pairs_come_with_the_model(run):
 )
 def test_a_damaged_file_of_thresholds_is_named(change, message, run):
     model = twicetold.load(run())
-    (model.folder / PRECISION_FILE).write_text(json.dumps(CHOSEN.to_json() | change))
-    with pytest.raises(ValueError, match=rf"cannot read the thresholds in .*{PRECISION_FILE}: {message}"):
+    (model.folder / layout.PRECISION).write_text(json.dumps(CHOSEN.to_json() | change))
+    with pytest.raises(ValueError, match=rf"cannot load the model in .*: {layout.PRECISION}: {message}"):
         model.dedupe(TEXTS)
 
 

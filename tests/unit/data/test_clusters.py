@@ -2,8 +2,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twicetold.data.clusters import cluster_card, components, duplicate_clusters
+from twicetold.data.clusters import cluster_card, duplicate_clusters
 from twicetold.data.corpus import UNKNOWN
+from twicetold.grouping import components
 
 
 def union_find(count, edges):

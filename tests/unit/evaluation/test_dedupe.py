@@ -79,6 +79,22 @@ def test_what_is_promised_is_kept_on_the_same_documents():
         assert found.groups[each.rule].ari == pytest.approx(each.ari, abs=1e-6)
 
 
+def test_metrics_name_what_was_promised_and_what_was_kept():
+    vectors = stories(noise=0.2)
+    chosen = choose(vectors, "story", aimed=(0.8, 1 + 1e-9))
+    found = report(vectors, chosen, resamples=50)
+    val, test = found.metrics["val"], found.metrics["test"]
+    assert val["link_precision_at_80"] == chosen.links[0].precision
+    assert val["link_precision_at_100"] == chosen.links[1].precision <= 1
+    assert chosen.links[1].threshold is None
+    assert test["link_recall_at_80"] == found.links[0].recall
+    assert test["link_ari_at_80"] == found.links[0].components.ari
+    assert not [name for name in test if name.endswith("_at_100")]
+    assert val["average_precision_story"] == chosen.average_precision
+    assert {f"{measure}_{rule}" for rule in RULES for measure in ("ari", "b3", "pair_f1")} < set(test)
+    assert set(found.intervals["test"]) == {"average_precision_story", "link_precision_at_80", "link_recall_at_80"}
+
+
 def test_no_other_threshold_of_a_rule_has_a_higher_ari():
     vectors = stories(count=20)
     known = vectors.take(np.flatnonzero(vectors.groups["story"] >= 0))

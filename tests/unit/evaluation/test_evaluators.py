@@ -140,6 +140,18 @@ def test_the_same_inputs_give_the_same_report(kind, make):
     assert (one.metrics, one.intervals) == (two.metrics, two.intervals)
 
 
+def test_the_top_of_the_ranking_may_steer_training():
+    primary = {"documents": "average_precision_story", "labelled_pairs": "auroc", "graded_pairs": "pearson"}
+    evaluator = Standard(resamples=100, primary=primary)
+    report = run("documents", news(1), news(2), evaluator)
+    name, value = evaluator.selection.primary_value("documents", news(1))
+    assert name == "average_precision_story"
+    assert value == pytest.approx(report.metrics["val"][name])
+    assert "f1_story" in report.metrics["test"]
+    with pytest.raises(ValueError, match=r"primary\.documents must be one of"):
+        Standard(primary={**primary, "documents": "f1_story"})
+
+
 def test_documents_with_one_group_of_another_name_are_steered_by_it():
     vectors = news(1)
     own = DocumentVectors(vectors.left, vectors.right, {"topic": vectors.groups["story"]})
