@@ -6,6 +6,7 @@ After `ensemble.py data=quora members=[dae,static] hydra.run.dir=X`: `evaluate.p
 
 from twicetold.command_line import help_for
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from twicetold import layout, tracking
+from twicetold.api.champion import card
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
 from twicetold.evaluation.evaluators import Report
@@ -26,7 +28,7 @@ from twicetold.evaluation.figures import save_roc_csv, save_roc_figure
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
 from twicetold.evaluation.pairwise_knn import save_rates
 from twicetold.features.cache import cached_rows
-from twicetold.files import write_file, write_json
+from twicetold.files import write_file, write_json, write_text
 from twicetold.identity import Identity
 from twicetold.model_folder import load_model, names_of, other_parts, read_thresholds, trained_on
 from twicetold.scoring import evaluation_inputs
@@ -64,6 +66,7 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     samples = [] if corpus.kind == "documents" else model.verdicts(evaluator.sample_pairs)
     about = summary(out / layout.MODEL, intervals=report.intervals.get("test", {}), samples=samples)
     write_json(out / layout.SUMMARY, about)
+    write_text(out / layout.MODEL_CARD, card(os.path.relpath(out), cards=Path(cfg.paths.cards)))
     settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin=cfg.origin)
     files = [file for file in layout.EVALUATION if file != layout.SCORES]
     with tracking.reopen(settings, experiment=who.data, name=who.run_name, tags=who.tags, params=who.learning) as run:

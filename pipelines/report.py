@@ -15,6 +15,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from twicetold import layout, reporting
+from twicetold.api.champion import card
 from twicetold.errors import readable_errors
 from twicetold.files import write_text
 
@@ -38,6 +39,9 @@ def main() -> None:
             write_text(RESULTS, results(grid, runs=paths["runs"], cards=paths["cards"]))
             print(f"results: {RESULTS}")
         else:
+            for folder in sorted({place.parent for place in paths["runs"].glob(f"*/{layout.METRICS}")}):
+                if (folder / layout.MODEL / layout.RECIPE).is_file():  # a run that DVC restored has none yet
+                    write_text(folder / layout.MODEL_CARD, card(f"{folder}", cards=paths["cards"]))
             reporting.build(cells, runs=paths["runs"], target=paths["reports"], **folders)
             print(f"report: {paths['reports'] / layout.REPORT}")
 

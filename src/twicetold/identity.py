@@ -9,7 +9,7 @@ from twicetold.features.vectors import at_hand
 from twicetold.fingerprint import fingerprint, folder_digest
 from twicetold.provenance import named
 
-ENSEMBLE_KEYS = ("name", "members", "seed", "evaluator.primary", "evaluator.bins")
+ENSEMBLE_KEYS = ("name", "members", "seed", "evaluator.primary", "evaluator.bins", "evaluator.classes")
 """Keys of an ensemble's config that change its score or its decision."""
 LEARNING_KEYS = (
     "name",
@@ -24,6 +24,7 @@ LEARNING_KEYS = (
     "seed",
     "evaluator.primary",  # what early stopping watches
     "evaluator.bins",
+    "evaluator.classes",
 )
 """Keys of a training config that change what is learnt; `dvc.yaml` tracks the same ones."""
 
