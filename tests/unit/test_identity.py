@@ -16,7 +16,7 @@ CONFIG = {
     "augmentation": {"share": 0.0, "synonym": 0.0, "vectors": None},
     "consistency": {"weight": 0.0},
     "seed": 0,
-    "evaluator": {"primary": "auroc", "bins": 8},
+    "evaluator": {"primary": "auroc", "bins": 8, "classes": []},
 }
 
 
