@@ -331,7 +331,12 @@ def links_above(vectors: DocumentVectors, threshold: float) -> Links:
         return rows[row], column, scores[above]
 
     left, right, similarity = zip(*in_parallel(search, math.ceil(count / step)), strict=True)
-    return Links.of(count, np.concatenate(left), np.concatenate(right), np.concatenate(similarity))
+    return Links(  # in order, each pair once
+        count,
+        np.concatenate(left).astype(np.int64),
+        np.concatenate(right).astype(np.int64),
+        np.concatenate(similarity).astype(np.float64),
+    )
 
 
 def link_statistics(codes: Any, links: Links) -> tuple[Statistic, Statistic]:

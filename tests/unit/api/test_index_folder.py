@@ -290,8 +290,9 @@ def test_large_dense_parts_keep_their_cells_in_the_folder(run, tmp_path, monkeyp
     queries = texts[::40]
     assert opened.search(queries, 3) == index.search(queries, 3)
     exact = opened.search(queries, 3, exact=True)
-    same = [a == b for a, b in zip(opened.search(queries, 3), exact, strict=True)]
-    assert sum(same) > 0.8 * len(queries)
+    found = opened.search(queries, 3)  # texts of the same words are equally near, in any order
+    scores = [[[match.similarity for match in matches] for matches in each] for each in (found, exact)]
+    assert np.isclose(*scores).all(axis=1).mean() > 0.8
     path = tmp_path / "index/00000001" / segments.CELLS
     cells = load_file(path)
     for change in ({"starts": cells["starts"] + 1}, {"centres": cells["centres"][:, 1:].copy()}):
