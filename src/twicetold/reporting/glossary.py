@@ -4,6 +4,8 @@ import math
 import re
 from dataclasses import dataclass
 
+from twicetold.grouping import RULES
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -13,9 +15,9 @@ class Metric:
     label: str
     meaning: str
     stem: str
-    """The name without rank and group: `precision_at` of `precision_at_10_story`."""
+    """The name without rank, group and aimed precision: `precision_at` of `precision_at_10_story`."""
     group: str
-    """The label of documents that it is about, empty for pairs."""
+    """The label of documents, or the rule of grouping, that it is about; empty for pairs."""
 
     @property
     def is_quality(self) -> bool:
@@ -25,7 +27,12 @@ class Metric:
     @property
     def leads(self) -> bool:
         """Whether the leaderboard shows it; the others are listed below it."""
-        return self.stem in _LEADING and not (self.stem == "f1" and self.group)
+        return self.stem in _LEADING and not (self.stem in ("f1", "ari") and self.group)
+
+    @property
+    def entry(self) -> str:
+        """The metric whose line of the glossary explains it: one for all rules of grouping and aimed precisions."""
+        return self.stem if self.stem in _OF_DEDUPE else self.name
 
     def show(self, value: float, digits: int = 3) -> str:
         """A value as text.
@@ -118,6 +125,31 @@ _MEANINGS = {
         "Share of mined negatives that all labels of train call duplicates of their anchor, directly or by "
         "transitivity, where a part of these labels was hidden from the miner; a lower bound, lower is better.",
     ),
+    "link_precision": (
+        "Precision of links",
+        "Of the pairs that score at least a threshold, among all pairs of texts, the fraction that says the same. For "
+        "an aimed precision, the threshold is the lowest one whose links had it on validation. On validation it is "
+        "what is promised, or the highest that was reached if that is less; on test it is what was kept.",
+    ),
+    "link_recall": ("Recall of links", "Of all pairs that say the same, the fraction that is linked."),
+    "link_ari": ("ARI of links", "ARI of the groups that follow if every chain of links joins its texts."),
+    "ari": (
+        "ARI",
+        "Adjusted Rand index of groups of texts and the true ones (Hubert and Arabie 1985): the share of pairs of "
+        "texts on which both agree, corrected for chance. 0 is chance, 1 is perfect. Each rule of grouping has the "
+        "threshold with the highest ARI on validation; where no rule is named, it is the best one there.",
+    ),
+    "b3": (
+        "B-cubed",
+        "F1 of B-cubed (Bagga and Baldwin 1998). Precision is the mean over texts of the share of its group that "
+        "belongs to its true group, recall the same with the two exchanged. A text without duplicates counts as much "
+        "as any other.",
+    ),
+    "pair_f1": (
+        "Pairwise F1",
+        "Of pairs of texts, those of one group are predicted and those of one true group are true: the harmonic mean "
+        "of precision and recall.",
+    ),
     "brier": ("Brier", "Mean squared gap between predicted probability and truth; lower is better."),
     "log_loss": ("Log loss", "Mean surprise at the truth under the predicted probability; lower is better."),
     "calibration_error": (
@@ -145,6 +177,7 @@ _LEADING = (
     "spearman",
     "auroc",
     "average_precision",
+    "ari",
     "accuracy",
     "f1",
     "mcc",
@@ -160,12 +193,23 @@ _LEADING = (
 _RANKED = re.compile(
     r"(precision_at|recall_at|retrieval_(?:recall|mrr|ndcg)_at|index_(?:recall|agreement)_at)_([0-9]+)(?:_(.+))?"
 )
+_OF_DEDUPE = ("link_precision", "link_recall", "link_ari", "ari", "b3", "pair_f1")
+_AIMED = re.compile(r"(link_(?:precision|recall|ari))_at_([0-9.]+)")
+_BY_RULE = re.compile(f"(ari|b3|pair_f1)_({'|'.join(RULES)})")
+_OVER_ALL_PAIRS = ("auroc", "average_precision")
+_CLUSTER = "cluster"  # of labelled duplicates: the group of texts that came in pairs
 _PLAIN = re.compile(f"({'|'.join(sorted(_MEANINGS, key=len, reverse=True))})(?:_(.+))?")
 
 
 def describe(name: str) -> Metric:
     """How the metric `name` of `metrics.json` is shown; an unknown name is shown as words."""
     rank = ""
+    if found := _BY_RULE.fullmatch(name):
+        label, meaning = _MEANINGS[found[1]]
+        return Metric(name, f"{label}, {found[2]}", meaning, stem=found[1], group=found[2])
+    if found := _AIMED.fullmatch(name):
+        label, meaning = _MEANINGS[found[1]]
+        return Metric(name, f"{label}, aimed at {float(found[2]) / 100:g}", meaning, stem=found[1], group="")
     if found := _RANKED.fullmatch(name):
         stem, rank, group = found.groups(default="")
     elif found := _PLAIN.fullmatch(name):
@@ -176,8 +220,17 @@ def describe(name: str) -> Metric:
     if group:
         group = group.replace("_", " ")
         label = f"{label} {group}"
-        meaning = f"{meaning} Here two documents belong together when they share the {group}."
+        meaning = f"{meaning} {_together(stem, group)}"
     return Metric(name, label, meaning, stem=stem, group=group)
+
+
+def _together(stem: str, group: str) -> str:
+    """When two texts belong together, and of which pairs this is asked."""
+    if group == _CLUSTER:
+        shared = "two texts belong together when labelled duplicates connect them"
+        return f"Here all pairs of texts count, and {shared}; pairs without a label count as different."
+    pairs = "all pairs of documents count, and " if stem in _OVER_ALL_PAIRS else ""
+    return f"Here {pairs}two documents belong together when they share the {group}."
 
 
 def ordered(names: set[str]) -> tuple[str, ...]:

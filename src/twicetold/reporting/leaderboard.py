@@ -7,8 +7,10 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from twicetold.files import csv_text
+from twicetold.grouping import RULES
 from twicetold.reporting.glossary import describe, ordered
 from twicetold.reporting.records import Run
 
@@ -27,6 +29,10 @@ class Estimate:
     """Ends of the 95 % interval of one run, averaged over seeds; None where none was computed."""
 
 
+Metrics: TypeAlias = Mapping[str, Mapping[str, Estimate]]
+"""Split ("val", "test") -> metric -> estimate."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One model on one dataset."""
@@ -34,8 +40,8 @@ class Row:
     model: str
     runs: tuple[Run, ...]
     """By seed."""
-    metrics: Mapping[str, Mapping[str, Estimate]]
-    """Split -> metric -> estimate."""
+    metrics: Metrics
+    """With `ari`, that of the `best_rule`."""
     epochs: float
     train_seconds: float | None
     texts_per_second: float | None
@@ -72,6 +78,13 @@ class Leaderboard:
         return next((row for row in self.rows if row.first.is_baseline), None)
 
     @property
+    def duplicates(self) -> str | None:
+        """The group whose texts are duplicates of each other, such as `story`: it is no class. None if unknown."""
+        stem = "average_precision_"
+        groups = [name.removeprefix(stem) for name in self.metrics if name.startswith(stem)]
+        return next((group for group in groups if f"knn_accuracy_{group}" not in self.metrics), None)
+
+    @property
     def not_clean(self) -> tuple[str, ...]:
         """A note for each corpus that models of this table were pretrained on; `Row.mark` refers to them."""
         seen: dict[str, list[str]] = {}
@@ -96,15 +109,22 @@ def rank(data: str, runs: Sequence[Run]) -> Leaderboard:
 
     The primary metric is the one that training selected by; if no run has it, the first in reading order.
     """
-    names = {name for run in runs for name in run.metrics["test"]}
-    metrics = ordered(names)
-    primary = next((run.primary for run in runs if run.primary in names), metrics[0])
     models: dict[str, list[Run]] = {}
     for run in runs:
         models.setdefault(run.cell.model, []).append(run)
     rows = [_row(model, found) for model, found in models.items()]
-    rows.sort(key=lambda row: (-_or_worst(row.metrics["val"].get(primary)), row.model))
+    names = {name for run in runs for name in run.metrics["test"]}
+    names |= {name for row in rows for name in row.metrics["test"]}
+    metrics = ordered(names)
+    primary = next((run.primary for run in runs if run.primary in names), metrics[0])
+    rows.sort(key=lambda row: (-or_worst(row.metrics["val"].get(primary)), row.model))
     return Leaderboard(data, primary, (primary, *(m for m in metrics if m != primary)), tuple(rows))
+
+
+def best_rule(metrics: Metrics) -> str | None:
+    """The rule of grouping with the highest ARI on validation; None where no groups were made."""
+    found = {rule: metrics["val"].get(f"ari_{rule}") for rule in RULES if f"ari_{rule}" in metrics["test"]}
+    return max(found, key=lambda rule: or_worst(found[rule]), default=None)
 
 
 def leaderboard_csv(runs: Iterable[Run]) -> str:
@@ -127,6 +147,10 @@ def _row(model: str, runs: list[Run]) -> Row:
         }
         for split in ("val", "test")
     }
+    if rule := best_rule(splits):
+        for metrics in splits.values():
+            if f"ari_{rule}" in metrics:
+                metrics["ari"] = metrics[f"ari_{rule}"]
     return Row(
         model=model,
         runs=tuple(runs),
@@ -154,5 +178,6 @@ def _mean_of_known(values: list[float | None]) -> float | None:
     return statistics.fmean(known) if known else None
 
 
-def _or_worst(estimate: Estimate | None) -> float:
+def or_worst(estimate: Estimate | None) -> float:
+    """The mean, to sort by: less than any other where it is missing or undefined."""
     return -math.inf if estimate is None or math.isnan(estimate.mean) else estimate.mean

@@ -42,7 +42,8 @@ def reading(boards: Sequence[Leaderboard]) -> str:
 
 def glossary(boards: Sequence[Leaderboard], *further: str) -> str:
     """A line for each metric on the page: those of the boards, and further ones."""
-    names = dict.fromkeys([*(name for board in boards for name in board.metrics), *further])
-    known = [metric for metric in map(describe, names) if metric.meaning]
+    names = [*(name for board in boards for name in board.metrics), *further]
+    entries = dict.fromkeys(describe(name).entry for name in names)
+    known = [metric for metric in map(describe, entries) if metric.meaning]
     items = "".join(f"<dt>{escape(metric.label)}</dt><dd>{escape(metric.meaning)}</dd>" for metric in known)
     return f'<section id="glossary"><h2>Glossary</h2><dl class="glossary">{items}</dl></section>'

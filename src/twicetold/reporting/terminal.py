@@ -68,13 +68,19 @@ def _leading_cells(row: Row, board: Leaderboard) -> list[str]:
 
 
 def _trailing_columns(board: Leaderboard, seconds: bool) -> list[tuple[str, list[str]]]:
-    """Further columns, to be added while they fit: cost first, then metrics."""
+    """Further columns, to be added while they fit: those of a dedupe first, then cost, then other metrics."""
     rows = board.rows
-    columns = [("parameters", ["none" if row.first.is_baseline else count(row.first.parameters) for row in rows])]
+    shown = [name for name in board.metrics[1:] if describe(name).leads]
+    deduped = [name for name in (f"average_precision_{board.duplicates}", "ari") if name in shown]
+    columns = [_metric_column(name, rows) for name in deduped]
+    columns.append(("parameters", ["none" if row.first.is_baseline else count(row.first.parameters) for row in rows]))
     if seconds:
         columns.append(("train s", ["" if r.train_seconds is None else magnitude(r.train_seconds) for r in rows]))
-    shown = [name for name in board.metrics[1:] if describe(name).leads]
-    return columns + [(_short(name), [_mean(name, row.metrics["test"].get(name)) for row in rows]) for name in shown]
+    return columns + [_metric_column(name, rows) for name in shown if name not in deduped]
+
+
+def _metric_column(name: str, rows: Sequence[Row]) -> tuple[str, list[str]]:
+    return _short(name), [_mean(name, row.metrics["test"].get(name)) for row in rows]
 
 
 def _short(name: str) -> str:

@@ -18,6 +18,13 @@ from twicetold.reporting.glossary import count, describe, magnitude, number, ord
         ("knn_accuracy_category", "k-NN accuracy category"),
         ("accuracy_at_published_threshold", "Accuracy at the published threshold"),
         ("published_threshold", "Published threshold"),
+        ("average_precision_cluster", "Average precision cluster"),
+        ("link_precision_at_90", "Precision of links, aimed at 0.9"),
+        ("link_recall_at_95", "Recall of links, aimed at 0.95"),
+        ("link_ari_at_80", "ARI of links, aimed at 0.8"),
+        ("ari", "ARI"),
+        ("b3_complete", "B-cubed, complete"),
+        ("pair_f1_average", "Pairwise F1, average"),
         ("some_new_metric", "Some new metric"),
     ],
 )
@@ -29,6 +36,20 @@ def test_a_known_metric_is_explained_and_an_unknown_one_is_not():
     assert "share the story" in describe("auroc_story").meaning
     assert "10 nearest" in describe("precision_at_10_story").meaning
     assert describe("some_new_metric").meaning == ""
+
+
+def test_metrics_of_groups_name_their_sources_and_what_they_are_over():
+    assert "Hubert and Arabie 1985" in describe("ari_average").meaning
+    assert "Bagga and Baldwin 1998" in describe("b3_average").meaning
+    assert "aimed precision" in describe("link_precision_at_90").meaning
+    assert "all pairs of documents" in describe("average_precision_story").meaning
+    assert "all pairs of documents" not in describe("precision_at_10_story").meaning
+    assert "labelled duplicates" in describe("average_precision_cluster").meaning
+
+
+def test_of_the_rules_of_grouping_the_leaderboard_shows_the_best_alone():
+    assert describe("ari").leads
+    assert not any(describe(name).leads for name in ("ari_average", "b3_average", "link_precision_at_90"))
 
 
 @pytest.mark.parametrize("name", ["threshold", "published_threshold", "brier", "log_loss"])
