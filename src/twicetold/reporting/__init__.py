@@ -12,7 +12,7 @@ from twicetold.files import write_text
 from twicetold.reporting.leaderboard import leaderboard_csv, rank
 from twicetold.reporting.markdown import markdown
 from twicetold.reporting.page import Section, page
-from twicetold.reporting.records import Cell, read_provenance, read_runs, write_card
+from twicetold.reporting.records import Cell, read_peers, read_provenance, read_runs, write_card
 from twicetold.reporting.terminal import leaderboard_text
 
 __all__ = ["Cell", "build", "leaderboard_text", "markdown", "write_cards"]
@@ -33,9 +33,13 @@ def build(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path, trip
         ValueError: if there are no cells, or models of one dataset were scored on different pairs.
         FileNotFoundError: if a stage has not been run; says which.
     """
-    found = read_runs(cells, runs)
+    found, peers = read_runs(cells, runs), read_peers(runs)
     sections = [
-        Section(read_provenance(data, processed=processed, raw=raw, triplets=triplets), rank(data, by_data))
+        Section(
+            read_provenance(data, processed=processed, raw=raw, triplets=triplets),
+            rank(data, by_data),
+            peers.get(data, ()),
+        )
         for data, by_data in found.items()
     ]
     table = leaderboard_csv(run for by_data in found.values() for run in by_data)

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from twicetold.evaluation.decision import Verdict
 from twicetold.reporting import false_negatives, provenance, samples, word_hashing
+from twicetold.reporting.dedupe import HOW_TO_READ, Deduped, Shown, Table, deduped
 from twicetold.reporting.glossary import count, describe, magnitude, number, share, split_of
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row, rank
-from twicetold.reporting.records import Cell, Provenance, read_card, read_runs
+from twicetold.reporting.records import Cell, Provenance, read_card, read_peers, read_runs
 from twicetold.reporting.samples import decision_in_words, sample_table
 
 _LINE_ENDS = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")  # and other characters without a shape
@@ -29,12 +30,16 @@ def markdown(commands: Mapping[Cell, str], *, runs: Path, cards: Path) -> str:
     Raises:
         FileNotFoundError: if a file is missing; says which stage writes it.
     """
-    parts = []
+    parts: list[str] = []
+    peers, explained = read_peers(runs), False
     for data, found in read_runs(list(commands), runs).items():
         about = read_card(data, cards)
         board = rank(data, found)
+        section = deduped(board, about.kind, peers.get(data, []))
         parts += [f"## {_cell(data)}\n", f"{provenance.KINDS[about.kind]}\n", _leaderboard(board)]
-        parts += _commands(board, commands) + _samples(board) + _word_hashing(board) + _data(about)
+        parts += _commands(board, commands) + _dedupe(section, in_full=not explained)
+        parts += _samples(board) + _word_hashing(board) + _data(about)
+        explained = explained or section is not None
     return "\n".join(parts)
 
 
@@ -82,6 +87,25 @@ def interval(found: Estimate | None) -> str:
 def _commands(board: Leaderboard, commands: Mapping[Cell, str]) -> list[str]:
     lines = [f"- {_cell(row.model)}: {_code(commands[row.first.cell])}" for row in board.rows]
     return ["\n".join(["<details><summary>How each is trained</summary>\n", *lines, "\n</details>\n"])]
+
+
+def _dedupe(found: Deduped | None, *, in_full: bool) -> list[str]:
+    """The section on a dedupe; only the first one of the page is explained in full."""
+    if found is None:
+        return []
+    above = [*map(_cell, HOW_TO_READ)] if in_full else ["[How to read this](#dedupe)."]
+    above += [_cell(found.caveat)] if found.caveat else []
+    below = [f"{_cell(note)}\n" for note in found.notes]
+    return ["### Dedupe\n", *(f"{text}\n" for text in above), _shown_table(found.table), *below]
+
+
+def _shown_table(found: Table) -> str:
+    heads = ["model", *(f"{column.text}, {column.note}" for column in found.columns)]
+    return table(heads, ([_shown(name), *map(_shown, cells)] for name, cells in found.rows))
+
+
+def _shown(cell: Shown) -> str:
+    return _cell(cell.text) + (f" ({_cell(cell.note)})" if cell.note else "")
 
 
 def _samples(board: Leaderboard) -> list[str]:

@@ -5,27 +5,35 @@ Everything that came from configuration or data is escaped; the only unescaped s
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 
 from twicetold.reporting import comparison, provenance, style
+from twicetold.reporting.dedupe import Deduped, deduped
 from twicetold.reporting.false_negatives import mined_negatives
 from twicetold.reporting.glossary import count, describe, number, size
 from twicetold.reporting.html import column, row, table
 from twicetold.reporting.leaderboard import Leaderboard, Row
-from twicetold.reporting.page_evidence import curves, hashing, samples, significance
+from twicetold.reporting.page_evidence import curves, dedupe, hashing, samples, significance
 from twicetold.reporting.page_leaderboard import all_metrics_table, estimate, leaderboard_table, plain
 from twicetold.reporting.page_reading import glossary, reading
 from twicetold.reporting.page_vectors import pairwise_knn, retrieval
 from twicetold.reporting.published import published
-from twicetold.reporting.records import Provenance
+from twicetold.reporting.records import Peer, Provenance
 
 
 @dataclass(frozen=True)
 class Section:
-    """One dataset: its description and its leaderboard."""
+    """One dataset: its description, its leaderboard and the peers of a dedupe."""
 
     about: Provenance
     board: Leaderboard
+    peers: Sequence[Peer] = ()
+
+    @cached_property
+    def deduped(self) -> Deduped | None:
+        """How far a dedupe by each model can be trusted."""
+        return deduped(self.board, self.about.kind, self.peers)
 
 
 def page(sections: Sequence[Section]) -> str:
@@ -34,7 +42,10 @@ def page(sections: Sequence[Section]) -> str:
     cells = sum(len(row.runs) for section in sections for row in section.board.rows)
     colours = {model: colour for colour, model in enumerate(_by_role(sections))}
     boards = [section.board for section in sections]
-    further = ["mined_false_negative_rate"] if any(section.about.mined for section in sections) else []
+    further = [name for section in sections if section.deduped for name in section.deduped.metrics]
+    further += ["mined_false_negative_rate"] if any(section.about.mined for section in sections) else []
+    explained = next((section for section in sections if section.deduped), None)
+    shown = "".join(_section(section, colours, explains=section is explained) for section in sections)
     links = "".join(f'<a href="#{_anchor(s)}">{escape(s.about.name)}</a>' for s in sections)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -46,7 +57,7 @@ def page(sections: Sequence[Section]) -> str:
         f"{_plural(cells, 'run')} in all. Every choice was made on validation; the test numbers below chose "
         "nothing.</p>\n</header>\n"
         f'<nav>{links}<a href="#reading">How to read this</a><a href="#glossary">Glossary</a></nav>\n<main>\n'
-        f"{_overview(sections)}\n{''.join(_section(s, colours) for s in sections)}\n{reading(boards)}\n"
+        f"{_overview(sections)}\n{shown}\n{reading(boards)}\n"
         f"{glossary(boards, *further)}\n</main>\n"
         "<footer>The same numbers at full precision, one per line, are in <code>leaderboard.csv</code> beside this "
         f"page.</footer>\n<script>{style.SCRIPT}</script>\n</body>\n</html>\n"
@@ -84,7 +95,7 @@ def _overview_cell(row: Row | None, board: Leaderboard) -> str:
     return f"<td{chosen}>{plain(board.primary, row.metrics['test'].get(board.primary))}</td>"
 
 
-def _section(section: Section, colours: Mapping[str, int]) -> str:
+def _section(section: Section, colours: Mapping[str, int], *, explains: bool) -> str:
     about, board = section.about, section.board
     judged = about.kind == "labelled_pairs"
     parts = [
@@ -92,6 +103,7 @@ def _section(section: Section, colours: Mapping[str, int]) -> str:
         f'<p class="soft">{escape(provenance.KINDS[about.kind])}</p>',
         _verdict(board),
         f"<h3>Leaderboard</h3>\n{leaderboard_table(board)}\n{all_metrics_table(board)}",
+        dedupe(section.deduped, in_full=explains),
         samples(board),
         curves(board, comparison.reliabilities(board.rows) if judged else [], colours),
         significance(board, comparison.compare(board)) if judged else "",

@@ -1,4 +1,4 @@
-"""Details of a leaderboard, as HTML: sample pairs, curves, reliability, paired tests and word hashing."""
+"""Details of a leaderboard, as HTML: dedupe, sample pairs, curves, reliability, paired tests and word hashing."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -6,12 +6,54 @@ from html import escape
 from twicetold.evaluation.decision import Verdict
 from twicetold.reporting import figures, word_hashing
 from twicetold.reporting.comparison import Comparison, Reliability
+from twicetold.reporting.dedupe import HOW_TO_READ, Deduped, Shown, Table
 from twicetold.reporting.glossary import count, magnitude, probability, share
 from twicetold.reporting.html import column, row, table
 from twicetold.reporting.leaderboard import Leaderboard, Row
 from twicetold.reporting.page_leaderboard import plain
 from twicetold.reporting.records import read_curves
 from twicetold.reporting.samples import EXPLANATION, decision_in_words, sample_table
+
+
+def dedupe(found: Deduped | None, *, in_full: bool) -> str:
+    """How far a dedupe by each model can be trusted; other aims and rules are collapsed at first.
+
+    Args:
+        found: what is shown.
+        in_full: whether it is explained here, once on the page.
+    """
+    if found is None:
+        return ""
+    texts = [*map(escape, HOW_TO_READ)] if in_full else ['<a href="#dedupe">How to read this</a>.']
+    texts += [escape(found.caveat)] if found.caveat else []
+    above = "\n".join(f'<p class="soft">{text}</p>' for text in texts)
+    place = ' id="dedupe"' if in_full else ""
+    below = "".join(f'<p class="sub">{escape(text)}</p>' for text in found.notes)
+    further = "\n".join(
+        f"<details><summary>{summary}</summary>{_shown_table(part)}</details>"
+        for summary, part in (("Links at other precisions", found.other_aims), ("Each rule of grouping", found.rules))
+        if part.rows
+    )
+    return f"<h3{place}>Dedupe</h3>\n{above}\n{_shown_table(found.table)}{below}\n{further}"
+
+
+def _shown_table(found: Table) -> str:
+    columns = [column("Model"), *(column(escape(head.text), escape(head.note)) for head in found.columns)]
+    rows = (
+        f'<tr><th scope="row">{escape(name.text)}{_tag(name.note)}</th>{"".join(map(_shown, cells))}</tr>'
+        for name, cells in found.rows
+    )
+    return table(columns, rows, kind="wide sortable")
+
+
+def _tag(note: str) -> str:
+    return f'<span class="tag">{escape(note)}</span>' if note else ""
+
+
+def _shown(cell: Shown) -> str:
+    note = f' <span class="sub">{escape(cell.note)}</span>' if cell.note else ""
+    value = "" if cell.value is None else f' data-value="{cell.value!r}"'
+    return f"<td{value}>{escape(cell.text)}{note}</td>"
 
 
 def samples(board: Leaderboard) -> str:

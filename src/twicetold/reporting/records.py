@@ -94,6 +94,22 @@ class Mined:
 
 
 @dataclass(frozen=True)
+class Peer:
+    """Another library's dedupe of the test texts of one dataset."""
+
+    data: str
+    name: str
+    version: str
+    settings: str
+    metrics: Mapping[str, float]
+    """As in a run's metrics of test. Without an aimed precision it has `link_precision` and `link_recall`, of its own
+    links; without a rule of grouping `ari`, `b3` and `pair_f1`, of its own groups."""
+    intervals: Mapping[str, tuple[float, float]]
+    """Metric -> ends of its 95 % interval."""
+    seconds: float | None
+
+
+@dataclass(frozen=True)
 class Provenance:
     """Description of one dataset."""
 
@@ -121,6 +137,49 @@ def read_runs(cells: Sequence[Cell], runs: Path) -> dict[str, list[Run]]:
     for cell in sorted(cells):
         by_data[cell.data].append(_read_run(cell, runs / cell.name))
     return by_data
+
+
+def read_peers(runs: Path) -> dict[str, list[Peer]]:
+    """Peers by dataset, in the order of their file; empty where there is no file.
+
+    Raises:
+        ValueError: if the file holds something else.
+    """
+    path = runs / layout.PEERS
+    if not path.exists():
+        return {}
+    found: dict[str, list[Peer]] = {}
+    try:
+        for record in json.loads(path.read_text(encoding="utf-8")):
+            peer = _peer(**record)
+            found.setdefault(peer.data, []).append(peer)
+    except (AttributeError, TypeError, ValueError) as error:
+        names = ", ".join(each.name for each in fields(Peer))
+        raise ValueError(f"expected a list of objects with {names} in {path}: {error}. Write it again") from error
+    return found
+
+
+def _peer(
+    *,
+    data: str,
+    name: str,
+    version: str,
+    settings: str | Mapping[str, Any],
+    metrics: Mapping[str, float | None],
+    intervals: Mapping[str, tuple[float, float]] | None = None,
+    seconds: float | None = None,
+) -> Peer:
+    if isinstance(settings, Mapping):
+        settings = ", ".join(f"{key} {value}" for key, value in settings.items())
+    return Peer(
+        data=str(data),
+        name=str(name),
+        version=str(version),
+        settings=str(settings),
+        metrics={metric: _number(value) for metric, value in metrics.items()},
+        intervals={metric: (float(low), float(high)) for metric, (low, high) in (intervals or {}).items()},
+        seconds=None if seconds is None else float(seconds),
+    )
 
 
 def read_provenance(data: str, *, processed: Path, raw: Path, triplets: Path) -> Provenance:

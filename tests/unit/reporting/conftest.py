@@ -49,6 +49,7 @@ class Project:
         *,
         primary: str,
         val: Mapping[str, float] | None = None,
+        intervals: Mapping[str, tuple[float, float]] | None = None,
         parameters: int = 0,
         seconds: float | None = None,
         samples: Sequence[Mapping[str, Any]] = (),
@@ -59,13 +60,31 @@ class Project:
         write(folder / layout.METRICS, {"test": metrics, "val": metrics if val is None else val})
         about = {"parameters": parameters, "epochs": 7 if parameters else 0, "primary": primary}
         about["pretrained_on"] = [] if pretrained_on is None else [pretrained_on]
-        about["intervals"] = {primary: [metrics[primary] - 0.02, metrics[primary] + 0.02]}
+        about["intervals"] = {primary: [metrics[primary] - 0.02, metrics[primary] + 0.02], **(intervals or {})}
         write(folder / layout.SUMMARY, {**about, "samples": list(samples), "word_hashing": word_hashing or {}})
         decision = {"threshold": 0.5, "slope": 4.0, "intercept": -2.0}
         write(folder / layout.MODEL / layout.DECISION, decision)
         if seconds is not None:
             write(folder / layout.OBSERVED, {"train_seconds": seconds, "texts_per_second": 1234.5})
         return folder
+
+
+def dedupe_metrics(quality: float, *, group: str = "story") -> dict[str, dict[str, Any]]:
+    """Metrics of a dedupe as `evaluate` leaves them: no threshold reaches 0.95, nor 0.9 if `quality` is below that."""
+    val = {f"average_precision_{group}": quality}
+    test = {f"average_precision_{group}": quality - 0.01}
+    intervals = {f"average_precision_{group}": (quality - 0.05, quality + 0.05)}
+    for aim in (80, 90, 95):
+        reached = aim < 95 and 100 * quality >= aim - 10
+        val |= {f"link_precision_at_{aim}": aim / 100 if reached else quality - 0.1, f"link_recall_at_{aim}": 0.4}
+        if reached:
+            precision = f"link_precision_at_{aim}"
+            test |= {precision: aim / 100 - 0.05, f"link_recall_at_{aim}": 0.35, f"link_ari_at_{aim}": 0.12}
+            intervals[precision] = (aim / 100 - 0.1, aim / 100 + 0.02)
+    for place, rule in enumerate(("components", "complete", "average")):
+        val[f"ari_{rule}"] = quality - 0.3 + 0.1 * place  # average is best on validation, components on test
+        test |= {f"ari_{rule}": quality - 0.1 * place, f"b3_{rule}": quality - 0.02, f"pair_f1_{rule}": quality - 0.04}
+    return {"val": val, "test": test, "intervals": intervals}
 
 
 def write(path: Path, content: Any) -> None:
@@ -116,7 +135,10 @@ def finished(project: Project) -> tuple[Project, list[Cell]]:
     for model, quality in [("dae", 0.75), ("tfidf", 0.52)]:
         cells.append(Cell("news", model, 0))
         metrics = {"auroc_category": quality, "auroc_story": 0.9, "precision_at_10_story": 0.6}
-        write_roc(project.add_run(cells[-1], metrics, primary="auroc_category"), "category", "story")
+        found = dedupe_metrics(1.4 - quality)  # the better by category, the worse by story
+        of_val, of_test = metrics | found["val"], metrics | found["test"]
+        folder = project.add_run(cells[-1], of_test, val=of_val, intervals=found["intervals"], primary="auroc_category")
+        write_roc(folder, "category", "story")
         cells.append(Cell("graded", model, 0))
         project.add_run(cells[-1], {"pearson": quality, "spearman": quality - 0.01}, primary="spearman")
     return project, cells
