@@ -19,10 +19,12 @@ import pyarrow.parquet as pq
 
 from twicetold import layout
 from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
 from twicetold.evaluation.evaluators import Standard
 from twicetold.evaluation.inputs import ScoredPairs
-from twicetold.model_folder import read_decision, read_recipe
+from twicetold.model_folder import read_decision, read_recipe, read_thresholds
 from twicetold.reporting import provenance
+from twicetold.reporting.dedupe import link_metric
 from twicetold.reporting.glossary import count, describe, number, ordered
 from twicetold.reporting.markdown import _cell as escaped
 from twicetold.reporting.markdown import _code as code
@@ -49,6 +51,8 @@ class About:
     observed: Mapping[str, Any]
     pretrained_on: tuple[str, ...] | None
     """None if unknown."""
+    thresholds: Chosen | None = None
+    """For a dedupe; None if none were measured."""
 
     @property
     def data(self) -> str | None:
@@ -95,6 +99,7 @@ def read_about(place: Path) -> About:
         summary=_json(run and run / layout.SUMMARY),
         observed=_json(run and run / layout.OBSERVED),
         pretrained_on=tuple(map(str, seen)) if isinstance(seen, list) else None,
+        thresholds=read_thresholds(folder),
     )
 
 
@@ -113,7 +118,7 @@ def model_card(about: About, *, cards: Path | None = None, use: str | None = Non
         parts += ["## Export\n", exported]
     parts += ["## Data\n", *_data(about, cards)]
     parts += ["## Quality\n", *_quality(about)]
-    parts += ["## Threshold and calibration\n", _decision(about)]
+    parts += ["## Threshold and calibration\n", _decision(about), *_dedupe(about)]
     parts += ["## Cost\n", _cost(about)]
     parts += ["## What it had seen\n", _seen(about)]
     return "\n".join(parts)
@@ -221,6 +226,50 @@ def _decision(about: About) -> str:
         "on validation. Both hold for pairs like those of validation: where duplicates are rarer, probabilities are "
         "too high, and fewer of the pairs above the threshold say the same.\n"
     )
+
+
+def _dedupe(about: About) -> Iterator[str]:
+    """Thresholds over all pairs of validation texts, and what was kept of them on test where that is known."""
+    if (at := about.thresholds) is None:
+        yield "No precision of a dedupe is known: nothing was measured over all pairs of texts.\n"
+        return
+    yield "### Dedupe\n"
+    yield (
+        f"Measured over all {count(at.texts * (at.texts - 1) / 2)} pairs of {count(at.texts)} validation texts. Of "
+        f"these pairs {count(at.duplicates)} share a {escaped(at.group)}, and average precision is "
+        f"{number(at.average_precision)}. Pairs that reach a threshold are links; it is the lowest one that had the "
+        "aimed precision. On these pairs the probability is "
+        f"1 / (1 + exp(−({at.slope!r} · similarity + ({at.intercept!r})))).\n"
+    )
+    test, intervals = about.metrics.get("test", {}), _mapping(about.summary.get("intervals"))
+    heads = ["precision, validation", "recall, validation", "precision, test", "95 % interval", "recall, test"]
+    yield table(["aimed precision", "threshold", *heads], (_aimed(link, test, intervals) for link in at.links))
+    heads = ["ARI, validation", "ARI, test", "B-cubed, test", "pairwise F1, test"]
+    yield table(["rule of grouping", "threshold", *heads], (_grouping(cut, test) for cut in at.grouping))
+    yield (
+        "Where no threshold reached the aim, the precision is the highest that one did. Precisions hold for as many "
+        "texts as validation has: with more texts, each has more false links."
+        + ("" if at.complete else " They are lower bounds, because not every duplicate is labelled.")
+        + "\n"
+    )
+
+
+def _aimed(link: AimedLinks, test: Mapping[str, float], intervals: Mapping[str, Any]) -> list[str]:
+    precision, recall = (link_metric(measure, link.aimed) for measure in ("precision", "recall"))
+    return [
+        f"{link.aimed:g}",
+        "–" if link.threshold is None else repr(link.threshold),
+        number(link.precision),
+        number(link.recall),
+        _show(precision, test),
+        _interval(precision, intervals),
+        _show(recall, test),
+    ]
+
+
+def _grouping(cut: GroupingThreshold, test: Mapping[str, float]) -> list[str]:
+    kept = (_show(f"{stem}_{cut.rule}", test) for stem in ("ari", "b3", "pair_f1"))
+    return [cut.rule, repr(cut.threshold), number(cut.ari), *kept]
 
 
 def _cost(about: About) -> str:

@@ -13,7 +13,9 @@ import yaml
 import twicetold as library
 from twicetold import layout
 from twicetold.api.champion import choose, register_run
+from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
 from twicetold.files import write_json
+from twicetold.grouping import RULES
 from twicetold.reporting.model_card import model_card, read_about
 from twicetold.tracking import Settings, registry
 from twicetold.tracking.store import open_store
@@ -231,6 +233,50 @@ def test_a_card_has_the_head_of_hugging_face_and_the_numbers_of_the_run(finished
     assert cells[:4] == ["AUROC", "0.890", "0.800 to 0.950", "0.900"]
     assert cells[4].startswith("0.9")
     assert "1,000 texts a second" in text
+
+
+CHOSEN = Chosen(
+    "<story>",
+    100,
+    300,
+    False,
+    average_precision=0.7,
+    slope=9.0,
+    intercept=-6.0,
+    f1_threshold=0.5,
+    links=(AimedLinks(0.8, 0.625, 0.81, 0.4), AimedLinks(0.9, None, 0.85, 0.1)),
+    grouping=tuple(GroupingThreshold(rule, 0.375, 0.6) for rule in RULES),
+)
+
+
+def test_a_card_says_what_a_dedupe_was_promised_and_what_it_kept(finished):
+    folder = finished()
+    write_json(folder / layout.MODEL / layout.PRECISION, CHOSEN.to_json())
+    kept = {"link_precision_at_80": 0.77, "link_recall_at_80": 0.35, "ari_average": 0.58, "b3_average": 0.66}
+    metrics = json.loads((folder / layout.METRICS).read_text())
+    write_json(folder / layout.METRICS, metrics | {"test": metrics["test"] | kept})
+    write_json(folder / layout.SUMMARY, {"intervals": {"link_precision_at_80": [0.7, 0.83]}})
+    text = model_card(read_about(folder)).split("### Dedupe")[1].split("## Cost")[0]
+    assert "| 0.8 | 0.625 | 0.810 | 0.400 | 0.770 | 0.700 to 0.830 | 0.350 |" in text
+    assert "| 0.9 | – | 0.850 | 0.100 | – | – | – |" in text
+    assert "| average | 0.375 | 0.600 | 0.580 | 0.660 | – |" in text
+    assert "lower bounds" in text
+    assert "Of these pairs 300 share a &lt;story>" in text
+    alone = model_card(read_about(folder / layout.MODEL))
+    assert "| 0.8 | 0.625 | 0.810 | 0.400 | – | – | – |" in alone
+
+
+def test_a_card_without_thresholds_says_that_no_precision_is_known(finished):
+    text = model_card(read_about(finished()))
+    assert "### Dedupe" not in text
+    assert "No precision of a dedupe is known" in text
+
+
+def test_damaged_thresholds_are_one_message(finished):
+    folder = finished()
+    (folder / layout.MODEL / layout.PRECISION).write_text('{"texts": 1}', encoding="utf-8")
+    with pytest.raises(ValueError, match=layout.PRECISION):
+        read_about(folder)
 
 
 def test_a_copied_model_folder_says_that_its_quality_is_unknown(run):
