@@ -80,7 +80,8 @@ class Chosen:
         texts: number of documents.
         duplicates: number of pairs that share a group.
         complete: whether every duplicate is labelled; if not, precisions are lower bounds.
-        average_precision: on validation.
+        auroc: on validation, over all pairs.
+        average_precision: the same.
         slope: of the log-odds in the similarity, over all pairs.
         intercept: log-odds at similarity 0.
         f1_threshold: similarity with the highest F1 of links.
@@ -92,6 +93,7 @@ class Chosen:
     texts: int
     duplicates: int
     complete: bool
+    auroc: float
     average_precision: float
     slope: float
     intercept: float
@@ -187,6 +189,7 @@ class DedupeReport:
 
     Args:
         chosen: on validation.
+        auroc: over all pairs.
         average_precision: over all pairs.
         average_precision_interval: 95 % interval.
         links: for each aimed precision that validation reached.
@@ -194,6 +197,7 @@ class DedupeReport:
     """
 
     chosen: Chosen
+    auroc: float
     average_precision: float
     average_precision_interval: Interval
     links: tuple[KeptLinks, ...]
@@ -206,12 +210,12 @@ class DedupeReport:
         `link_precision_at_90` of val is what the threshold for 0.9 promises, or the highest precision if that is less;
         of test it is what was kept, and missing where there was no threshold or no link.
         """
-        chosen, average = self.chosen, f"average_precision_{self.chosen.group}"
-        val = {average: chosen.average_precision}
+        chosen, auroc, average = self.chosen, f"auroc_{self.chosen.group}", f"average_precision_{self.chosen.group}"
+        val = {auroc: chosen.auroc, average: chosen.average_precision}
         for each in chosen.links:
             val |= {_at("precision", each.aimed): each.precision, _at("recall", each.aimed): each.recall}
         val |= {f"ari_{each.rule}": each.ari for each in chosen.grouping}
-        test = {average: self.average_precision}
+        test = {auroc: self.auroc, average: self.average_precision}
         for kept in self.links:
             if kept.intervals:
                 test |= {_at("precision", kept.aimed): kept.precision, _at("recall", kept.aimed): kept.recall}
@@ -262,6 +266,7 @@ def choose(
         texts=len(known),
         duplicates=counts.positives,
         complete=complete,
+        auroc=counts.auroc(),
         average_precision=counts.average_precision(),
         slope=decision.slope,
         intercept=decision.intercept,
@@ -312,8 +317,8 @@ def report(
     for cut in chosen.grouping:
         found = merge(links, rule=cut.rule, threshold=cut.threshold, vectors=(known.left, known.right))
         scores[cut.rule] = group_scores(found.cut(cut.threshold), codes)
-    average_precision = histograms[chosen.group].counts().average_precision()
-    return DedupeReport(chosen, average_precision, interval, tuple(kept), scores)
+    counts = histograms[chosen.group].counts()
+    return DedupeReport(chosen, counts.auroc(), counts.average_precision(), interval, tuple(kept), scores)
 
 
 def links_above(vectors: DocumentVectors, threshold: float) -> Links:

@@ -22,6 +22,7 @@ CHOSEN = Chosen(
     texts=101,
     duplicates=300,
     complete=True,
+    auroc=0.9,
     average_precision=0.6,
     slope=10.0,
     intercept=-6.0,

@@ -240,6 +240,7 @@ CHOSEN = Chosen(
     100,
     300,
     False,
+    auroc=0.9,
     average_precision=0.7,
     slope=9.0,
     intercept=-6.0,

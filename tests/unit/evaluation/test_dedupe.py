@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.metrics import roc_auc_score
 
 from twicetold.evaluation import dedupe
 from twicetold.evaluation.dedupe import Chosen, choose, link_statistics, links_above, report
@@ -91,6 +92,8 @@ def test_metrics_name_what_was_promised_and_what_was_kept():
     assert test["link_ari_at_80"] == found.links[0].components.ari
     assert not [name for name in test if name.endswith("_at_100")]
     assert val["average_precision_story"] == chosen.average_precision
+    similar, same = pairs_of(vectors)
+    assert val["auroc_story"] == test["auroc_story"] == pytest.approx(roc_auc_score(same, similar), abs=1e-3)
     assert {f"{measure}_{rule}" for rule in RULES for measure in ("ari", "b3", "pair_f1")} < set(test)
     assert set(found.intervals["test"]) == {"average_precision_story", "link_precision_at_80", "link_recall_at_80"}
 
