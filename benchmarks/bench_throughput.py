@@ -38,6 +38,8 @@ from threadpoolctl import threadpool_limits
 
 from twicetold.data.sources.delimited import read_quoted
 from twicetold.data.sources.quora import COLUMNS, FILE
+from twicetold.features.rows import Featuriser
+from twicetold.models.protocol import Encoder
 from twicetold.scoring import search_matrices
 
 FAMILIES = ("static", "dssm", "siamese_lstm", "minilm")
@@ -64,16 +66,25 @@ def texts_of(count: int) -> tuple[list[str], str]:
     return [distinct[number] for number in chosen], "questions of Quora"
 
 
-def family(name: str, texts: Sequence[str]) -> Encode:
-    """A family of `conf/model`, its vocabulary learnt on the texts."""
+def untrained(name: str, texts: Sequence[str]) -> tuple[Featuriser, Encoder]:
+    """A family of `conf/model`, its vocabulary learnt on the texts.
+
+    Raises:
+        Missing: if its weights or packages are not there.
+    """
     with initialize_config_dir(str(Path(__file__).parents[1] / "conf"), version_base="1.3"):
         cfg = compose("train", [f"model={name}", "data=quora_wang"])
     torch.manual_seed(0)
     try:
         featuriser = instantiate(cfg.features).fit(texts)
-        encoder = instantiate(cfg.encoder, **featuriser.shape)
+        return featuriser, instantiate(cfg.encoder, **featuriser.shape)
     except OSError as error:
         raise Missing(str(error)) from error
+
+
+def family(name: str, texts: Sequence[str]) -> Encode:
+    """From texts to vectors by an `untrained` family. Errors: `untrained`."""
+    featuriser, encoder = untrained(name, texts)
 
     def encode(some: Sequence[str]) -> Any:
         return search_matrices(encoder, featuriser.transform(some), np.arange(len(some)))[0]

@@ -221,22 +221,19 @@ def evaluation_inputs(
     return ScoredPairs(texts.score(pairs.left, pairs.right), pairs.label)
 
 
-def dedupe_inputs(
-    texts: ReadTexts, corpus: Corpus, split: str, *, classes: Sequence[str]
-) -> tuple[str, DocumentVectors] | None:
-    """The vectors of a split's texts, with the groups of those that say the same, for `evaluation.dedupe`.
+def duplicate_groups(corpus: Corpus, split: str, *, classes: Sequence[str]) -> tuple[str, NDArray[np.int64]] | None:
+    """The groups of a split's texts that say the same.
 
     Groups of documents are those of the finest group that is no class. Groups of labelled pairs, `cluster`, are the
     transitive closure of the split's duplicates, with texts that are equal word for word.
 
     Args:
-        texts: the texts of the corpus, read by a model.
         corpus: the data.
         split: val or test.
         classes: groups that are classes to predict.
 
     Returns:
-        The name of the group, and the vectors with it alone; None if there are no vectors, no such group, or if no two
+        The name of the group, and the (M,) code of each text of the split; None if there is no such group, or if no two
         texts or all of them are of one group.
     """
     members = corpus.members[split]
@@ -252,12 +249,31 @@ def dedupe_inputs(
         codes = components(len(members), one, other)
     else:
         return None
-    if not texts.searchable or codes is None or name is None:
+    if codes is None or name is None:
         return None
     known = codes[codes != UNKNOWN]
-    if not 1 < len(np.unique(known)) < len(known):
+    return (name, codes) if 1 < len(np.unique(known)) < len(known) else None
+
+
+def dedupe_inputs(
+    texts: ReadTexts, corpus: Corpus, split: str, *, classes: Sequence[str]
+) -> tuple[str, DocumentVectors] | None:
+    """The vectors of a split's texts, with the groups of those that say the same, for `evaluation.dedupe`.
+
+    Args:
+        texts: the texts of the corpus, read by a model.
+        corpus: the data.
+        split: val or test.
+        classes: groups that are classes to predict.
+
+    Returns:
+        The name of the group, and the vectors with it alone; None if there are no vectors or no `duplicate_groups`.
+    """
+    found = duplicate_groups(corpus, split, classes=classes)
+    if found is None or not texts.searchable:
         return None
-    return name, DocumentVectors(*texts.search_matrices(members), {name: codes})
+    name, codes = found
+    return name, DocumentVectors(*texts.search_matrices(corpus.members[split]), {name: codes})
 
 
 def choose_for_dedupe(texts: ReadTexts, corpus: Corpus, selection: Selection) -> Chosen | None:

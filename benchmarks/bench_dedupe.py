@@ -1,0 +1,252 @@
+"""Dedupe by number of texts, and pairs of a file a second: on one thread, beside semhash and faiss.
+
+    python benchmarks/bench_dedupe.py [--quick] [--texts 50000,100000,200000,500000] [--pairs 100000] [--json FILE]
+
+1. From texts to groups:
+   - `static`, `tfidf`: `Model.dedupe` with average linkage.
+   - `semhash`: over the vectors of `static`, with the same threshold. Where it is installed (`pip install -e
+     '.[bench]'`), up to 100,000 texts.
+   - `faiss, exact`, `faiss, cells`: the 21 nearest texts of each by a flat index (up to 100,000 texts) and by an
+     inverted file of about √n cells, of which 16 are searched. These search alone, over vectors made before.
+2. `twicetold pairs`: reading, scoring and writing a CSV of pairs, without the start of the program.
+
+Texts are the questions of Quora where `TWICETOLD_MIRROR` is a folder that has them, else generated ones. They
+are an eighth of the texts; each further copy of them has some words of its own, as in `bench_full_size.py`, so the
+vocabulary grows, and copies of a text are alike. `static` is as in `conf/`, with random weights; the threshold is a
+cosine of 0.8.
+
+Each measurement is a process, whose greatest resident size it shows. Exponents are least squares through log seconds of
+processor time against log texts, which other work on the same cores disturbs less than the time by the clock.
+"""
+
+import argparse
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from bench_full_size import copies, exponent
+from bench_throughput import texts_of, untrained
+from memory import peak_resident
+
+from twicetold.api import Model
+from twicetold.api.pairs import score_file
+from twicetold.api.tables import choose_pair, open_rows, write_rows
+from twicetold.evaluation.decision import Decision
+from twicetold.scoring import Scorer
+
+THREADS = {"OMP_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+TEXTS, QUICK = (20_000, 40_000), (2_000, 4_000)
+KNOWN = 50_000  # texts that vocabularies are learnt from
+COPIES = 8  # of each text, the text itself among them
+SMALL = 100_000  # texts up to which semhash and a flat index are measured
+COSINE = 0.8
+NEAREST, PROBES = 21, 16
+WAYS = ("static", "tfidf", "semhash", "faiss, exact", "faiss, cells")
+
+
+@dataclass(frozen=True)
+class Took:
+    """What one way took."""
+
+    way: str
+    texts: int
+    """Or pairs, of `pairs`."""
+    wall: float
+    """Seconds by the clock."""
+    cpu: float
+    """Seconds of processor time."""
+    peak: float
+    """Greatest resident size in GB (2**30 bytes)."""
+    found: str
+    """In words."""
+    steps: dict[str, float] = field(default_factory=dict)
+    """Step -> seconds of processor time."""
+
+
+def texts_for(count: int) -> list[str]:
+    """Texts, of which an eighth is the source and the rest are copies of it."""
+    source, _ = texts_of(-(-count // COPIES))
+    found: list[str] = []
+    for some in copies(source, seed=0):
+        found += some
+        if len(found) >= count:
+            return found[:count]
+    raise AssertionError  # copies never end
+
+
+def model_of(name: str, texts: Sequence[str]) -> Model:
+    """A family without training, whose score is a cosine."""
+    featuriser, encoder = untrained(name, texts[:KNOWN])
+    return Model(Scorer(featuriser, encoder, Decision(COSINE, 20.0, -20 * COSINE)), Path(name))
+
+
+def by_model(name: str, texts: list[str]) -> tuple[Callable[[], str], dict[str, float]]:
+    """`Model.dedupe`, and the dictionary that gets the seconds of its steps."""
+    model, steps = model_of(name, texts), {}
+    model.dedupe(texts[:1000])  # warm up
+
+    def dedupe() -> str:
+        last = [time.process_time(), ""]
+
+        def progress(step: str) -> None:
+            now = time.process_time()
+            if last[1]:
+                steps[last[1]] = now - last[0]
+            last[:] = [now, step.split(" ")[0]]
+
+        found = model.dedupe(texts, progress=progress).summary
+        progress("end")
+        return f"{found.links:,} links, {found.groups:,} groups, the largest of {found.largest:,}"
+
+    return dedupe, steps
+
+
+def by_semhash(texts: list[str]) -> Callable[[], str]:
+    """The same with semhash."""
+    from semhash import SemHash
+
+    model = model_of("static", texts)
+
+    class Encoder:
+        def encode(self, inputs: Sequence[str], **_: object) -> object:
+            return model.encode(list(inputs))
+
+    def dedupe() -> str:
+        result = SemHash.from_records(records=texts, model=Encoder()).self_deduplicate(threshold=COSINE)
+        return f"{len(result.filtered):,} texts are duplicates of {len(result.selected):,}"
+
+    return dedupe
+
+
+def by_faiss(texts: list[str], *, cells: bool) -> Callable[[], str]:
+    """The nearest of each text, without the rest."""
+    import faiss
+
+    faiss.omp_set_num_threads(1)
+    vectors = np.ascontiguousarray(model_of("static", texts).encode(texts), np.float32)
+
+    def search() -> str:
+        index = faiss.IndexFlatIP(vectors.shape[1])
+        if cells:
+            index = faiss.IndexIVFFlat(index, vectors.shape[1], round(len(texts) ** 0.5), faiss.METRIC_INNER_PRODUCT)
+            index.nprobe = PROBES
+            index.train(vectors)
+        index.add(vectors)
+        similarity, _ = index.search(vectors, NEAREST)
+        return f"{int((similarity[:, 1:] >= COSINE).sum()):,} neighbours from a cosine of {COSINE} on"
+
+    return search
+
+
+def by_pairs(texts: list[str], folder: Path) -> Callable[[], str]:
+    """A CSV of pairs, half of them a text and its copy."""
+    count = len(texts) // 2
+    model, file = model_of("static", texts), folder / "pairs.csv"
+    with file.open("w", newline="", encoding="utf-8") as out:
+        csv.writer(out).writerows([("left", "right"), *zip(texts[:count], texts[count:], strict=False)])
+
+    def score() -> str:
+        with open_rows(file) as rows, write_rows(folder / "scored.csv") as write:
+            found = score_file(model, rows, write, choose_pair(rows))
+        return f"{found.pairs:,} pairs, {found.duplicates:,} duplicates"
+
+    return score
+
+
+def measured(way: str, count: int) -> Took:
+    """What a way takes in this process."""
+    torch.set_num_threads(1)
+    texts, steps = texts_for(2 * count if way == "pairs" else count), {}
+    with tempfile.TemporaryDirectory() as folder:
+        if way in ("static", "tfidf"):
+            run, steps = by_model(way, texts)
+        elif way == "semhash":
+            run = by_semhash(texts)
+        elif way == "pairs":
+            run = by_pairs(texts, Path(folder))
+        else:
+            run = by_faiss(texts, cells=way == "faiss, cells")
+        clock, processor = time.perf_counter(), time.process_time()
+        found = run()
+        wall, cpu = time.perf_counter() - clock, time.process_time() - processor
+    return Took(way, count, wall, cpu, peak_resident() / 2**30, found, steps)
+
+
+def in_process(way: str, count: int) -> Took:
+    """The same in a process of its own.
+
+    Raises:
+        SystemExit: if it fails.
+    """
+    command = [sys.executable, __file__, "--one", way, "--texts", str(count)]
+    run = subprocess.run(command, capture_output=True, text=True)
+    if run.returncode:
+        sys.exit(f"{way} of {count:,} texts failed: {(run.stderr.strip().splitlines() or [''])[-1]}")
+    return Took(**json.loads(run.stdout.strip().splitlines()[-1]))
+
+
+def ways_of(count: int, asked: Sequence[str]) -> list[str]:
+    """The ways that are measured with so many texts."""
+    from importlib.util import find_spec
+
+    small = ("semhash", "faiss, exact")
+    there = [way for way in asked if count <= SMALL or way not in small]
+    return [way for way in there if way != "semhash" or find_spec("semhash")]
+
+
+def table(results: Sequence[Took]) -> str:
+    """A Markdown table: a line a way, seconds of processor time and peak memory by texts, and the exponent."""
+    sizes = sorted({took.texts for took in results})
+    lines = [
+        "| way | " + " | ".join(f"{size:,}" for size in sizes) + " | exponent |",
+        "| --- |" + " ---: |" * (len(sizes) + 1),
+    ]
+    for way in dict.fromkeys(took.way for took in results):
+        found = {took.texts: took for took in results if took.way == way}
+        cells = [f"{found[n].cpu:.1f} s, {found[n].peak:.1f} GB" if n in found else "–" for n in sizes]
+        slope = exponent(list(found), [took.cpu for took in found.values()])
+        lines.append(f"| {way} | " + " | ".join(cells) + f" | {slope:.2f} |")
+    return "\n".join(lines)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a few thousand texts and pairs")
+    parser.add_argument("--texts", help="numbers of texts, with commas between")
+    parser.add_argument("--pairs", type=int, help="number of pairs")
+    parser.add_argument("--ways", default=";".join(WAYS), help="with semicolons between")
+    parser.add_argument("--json", type=Path, help="also write the measurements to this file")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    sizes = [int(n) for n in options.texts.split(",")] if options.texts else QUICK if options.quick else TEXTS
+    os.environ |= THREADS  # of this process, and of those that it starts
+    if options.one:
+        print(json.dumps(asdict(measured(options.one, sizes[0]))))
+        return
+    results: list[Took] = []
+    for count in sizes:
+        for way in ways_of(count, options.ways.split(";")):
+            results.append(took := in_process(way, count))
+            steps = ", ".join(f"{step} {seconds:.1f}" for step, seconds in took.steps.items())
+            print(f"{way:<14}{count:>9,}{took.cpu:9.1f} s CPU {took.wall:8.1f} s {took.peak:6.2f} GB   {took.found}")
+            print(f"{'':<14}{steps}" if steps else "", end="\n" if steps else "", flush=True)
+    took = in_process("pairs", options.pairs or max(sizes))
+    rate = f"{took.texts / took.cpu:,.0f} a second of processor time, {took.texts / took.wall:,.0f} by the clock"
+    print(f"{'pairs':<14}{took.texts:>9,}{took.cpu:9.1f} s CPU {took.wall:8.1f} s {took.peak:6.2f} GB   {rate}\n")
+    print(table(results), flush=True)
+    if options.json:
+        options.json.write_text(json.dumps([asdict(each) for each in (*results, took)], indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
