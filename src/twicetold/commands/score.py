@@ -4,14 +4,16 @@ from typing import Annotated
 
 import typer
 
+from twicetold.commands._options import Json, Model
+
 
 def score(
-    model: Annotated[str, typer.Argument(help="Run folder, model folder or models:/ address.", show_default=False)],
+    model: Model,
     left: Annotated[str, typer.Argument(help="A text.", show_default=False)],
     right: Annotated[str, typer.Argument(help="The other text.", show_default=False)],
     why: Annotated[bool, typer.Option("--why", help="Show what pairs of terms add; linear families only.")] = False,
     top: Annotated[int, typer.Option(help="Pairs of terms that --why shows.", min=1)] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Say whether two texts say the same: score, probability and verdict.
 
