@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from twicetold.api.dedupe import Groups
 
 COLUMNS = ("group", "representative", "probability_to_representative")
-LOOSEST = 10  # groups that the summary shows
+LOOSEST = 5  # groups that the summary shows
 
 
 def dedupe(
@@ -95,6 +95,8 @@ def dedupe(
         print(json.dumps(_summary(found, texts), indent=2, ensure_ascii=False))
     else:
         print(_told(found, texts, measured=loaded.thresholds is not None and reranker is None), file=sys.stderr)
+    if out != STANDARD:
+        print(f"{out}: {int(kept.sum()) if drop else len(texts):,} rows", file=sys.stderr)
 
 
 def _links(found: "Groups", texts: list[str]) -> Any:
