@@ -22,9 +22,6 @@ def score(
     import json
 
     from twicetold.api.model import load
-    from twicetold.interpretation.contributions import explain
-    from twicetold.interpretation.tables import explanation_text
-    from twicetold.scoring import Scorer
 
     for side, text in (("LEFT", left), ("RIGHT", right)):
         if not text.strip():
@@ -33,6 +30,9 @@ def score(
     verdict = loaded.trained.verdicts([(left, right)])[0]
     explanation = None
     if why:
+        from twicetold.interpretation.contributions import explain
+        from twicetold.scoring import Scorer
+
         if not isinstance(loaded.trained, Scorer):
             raise TypeError("--why needs a single model, and this is an ensemble: name the folder of one member")
         explanation = explain(loaded.trained, left, right)
@@ -52,4 +52,6 @@ def score(
     print(f"probability  {verdict.probability:.4f}")
     print(f"verdict      {'the same' if verdict.duplicate else 'not the same'}")
     if explanation is not None:
+        from twicetold.interpretation.tables import explanation_text
+
         print(f"\n{explanation_text(explanation, most=top)}", end="")
