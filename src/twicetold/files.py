@@ -81,6 +81,36 @@ def _temporary_folder(folder: Path) -> Path:
     return Path(tempfile.mkdtemp(dir=folder.parent, prefix=f"{TEMPORARY}{folder.name}."))
 
 
+def require_free(
+    new: Path, *, apart_from: Path | None = None, replaces: str | None = None, otherwise: str = "delete it first"
+) -> None:
+    """Check that a folder may be written, before anything is computed.
+
+    Args:
+        new: the folder.
+        apart_from: a folder that is read, such as a model: `new` may be neither in it nor around it.
+        replaces: a folder that has a file of this name may be replaced; None: `new` must be missing or empty.
+        otherwise: what can be done besides choosing another name, for the message.
+
+    Raises:
+        FileExistsError: if there is something else in `new`, or it is a file.
+        ValueError: if the two folders overlap.
+    """
+    if apart_from is not None:
+        read, written = apart_from.resolve(), new.resolve()
+        if read.is_relative_to(written) or written.is_relative_to(read):
+            raise ValueError(f"expected a new folder apart from {apart_from}, which is read, got {new}")
+    if not new.exists() or (new.is_dir() and not any(new.iterdir())):
+        return
+    if replaces is None:
+        raise FileExistsError(f"expected a new folder, {new} is there already: choose another name, or {otherwise}")
+    if not (new / replaces).is_file():
+        raise FileExistsError(
+            f"expected a new folder, {new} is there already; it has no {replaces}, so it is not replaced: choose "
+            "another name"
+        )
+
+
 @contextmanager
 def unchanged(*folders: Path, missing_ok: bool = False) -> Iterator[None]:
     """Check at the end of the block that no folder was replaced or made while files of it were read.

@@ -217,7 +217,8 @@ def read_recipe(folder: Path) -> dict[str, Any]:
         ValueError: if the file holds something else.
     """
     if not (folder / layout.RECIPE).is_file():
-        raise FileNotFoundError(f"no trained model in {folder}: expected {layout.RECIPE} there; train it first")
+        todo = "train it first" if folder.is_dir() else "there is no such folder: check the name, or train it first"
+        raise FileNotFoundError(f"no trained model in {folder}: expected {layout.RECIPE} there; {todo}")
     with _refusing(folder):
         return _read_object(folder / layout.RECIPE)
 

@@ -1,13 +1,35 @@
-"""What the README and docs/film.md say of results stands in RESULTS.md."""
+"""What the README and docs/film.md say of results stands in RESULTS.md; commands shown with output give that output."""
 
 import re
+import shlex
 from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from twicetold.commands import app
 
 ROOT = Path(__file__).parents[2]
 HEADS = {
     "quora_wang": ("AUROC, test", "95 % interval", "Accuracy, test"),
     "uci_news": ("AUROC category, test", "95 % interval", "AUROC story, test"),
 }
+
+
+SHOWN = re.findall(r"^\$ twicetold (.*)\n((?:(?!```).*\n)*)", (ROOT / "README.md").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize(("command", "output"), SHOWN)
+def test_a_command_prints_what_the_readme_shows(command, output, tmp_path, monkeypatch):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, shlex.split(command))
+    assert done.exit_code == 0
+    assert done.output == output
+
+
+def test_the_readme_shows_a_command_with_its_output():
+    assert SHOWN
 
 
 def tables(text):

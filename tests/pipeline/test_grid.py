@@ -26,11 +26,12 @@ def lab(finished, tmp_path_factory):
     return lab
 
 
-def test_the_demo_prints_its_leaderboard_and_leaves_git_clean(lab):
+def test_the_demo_prints_its_leaderboard_and_groups_and_leaves_git_clean(lab):
     out = lab.run("tools/demo", "--jobs", "2")
     assert f"train@{QUESTIONS}" not in out, "it is in the shared cache"
     assert "tfidf" in out
     assert "dae" not in out
+    assert f"grouped by {QUESTIONS}-tfidf-0, the best on validation" in out
     assert (lab.root / "build" / "demo" / "reports" / "index.html").is_file()
     assert lab.run("git", "status", "--porcelain") == ""
 

@@ -19,6 +19,19 @@ ENCODERS = {
 }
 
 
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory):
+    """A database that has been through its migrations, which take seconds: each test gets a copy."""
+    from twicetold.tracking import Settings
+    from twicetold.tracking.store import open_store
+
+    root = tmp_path_factory.mktemp("migrated")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        open_store(Settings(True, None, root, "run"), "Default")
+    return root / "mlruns" / "mlflow.db"
+
+
 @pytest.fixture
 def run(questions, tmp_path):
     """Makes the run folder of a model of the tiny questions: `tfidf`, or `static` with weights as initialised."""

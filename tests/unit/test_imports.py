@@ -29,6 +29,10 @@ def imported_by(program):
         ("import twicetold", FRAMEWORKS | {"torch", "numpy", "sklearn"}),
         ("import twicetold.api.pairs", FRAMEWORKS | {"faiss", "transformers", "rich", "matplotlib"}),
         ("import twicetold; twicetold.load", FRAMEWORKS | {"faiss", "transformers", "rich", "matplotlib"}),
+        (
+            "import twicetold; twicetold.load('../examples/model').dedupe(['a text', 'A text'])",
+            FRAMEWORKS | {"faiss", "transformers", "matplotlib"},
+        ),
         ("import twicetold.tracking", FRAMEWORKS | {"torch", "pandas"}),
     ],
 )

@@ -18,16 +18,6 @@ from twicetold.tracking.store import address, open_store
 TAGS = {"data": "quora", "model": "dae", "seed": "0", "fingerprint": "f00d"}
 
 
-@pytest.fixture(scope="module")
-def migrated(tmp_path_factory):
-    """A database that has been through its migrations, which take a second: each test gets a copy."""
-    root = tmp_path_factory.mktemp("migrated")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
-        open_store(Settings(True, None, root, "run"), "Default")
-    return root / "mlruns" / "mlflow.db"
-
-
 @pytest.fixture
 def settings(migrated, tmp_path, monkeypatch):
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)

@@ -32,7 +32,7 @@ from twicetold.evaluation.inputs import binary, finite
 from twicetold.evaluation.intervals import CHUNK
 from twicetold.evaluation.pair_metrics import log_losses, squared_errors
 from twicetold.evaluation.ranking import Floats
-from twicetold.files import write_folder, write_json
+from twicetold.files import require_free, write_folder, write_json
 
 FOLDS = 5
 LEAST_PAIRS, LEAST_OF_EACH = 20, 5
@@ -266,7 +266,7 @@ def save_calibrated(
         FileExistsError: if `new` is there, and `force` is not given or it is no model folder.
         ValueError: if `new` is the model itself, a part of it, or a folder around it.
     """
-    require_free(new, model.folder, force=force)
+    require_free_of(model.folder, new, force=force)
     record = {
         "pairs": {
             "file": file.name,
@@ -285,17 +285,10 @@ def save_calibrated(
         write_json(target / RECORD, record)
 
 
-def require_free(new: Path, model: Path, *, force: bool) -> None:
+def require_free_of(model: Path, new: Path, *, force: bool) -> None:
     """Check that a folder may be written, before anything is computed. Errors: `save_calibrated`."""
-    inner, outer = new.resolve(), model.resolve()
-    if inner == outer or outer in inner.parents or inner in outer.parents:
-        raise ValueError(f"expected a new folder apart from the model {model}, got {new}")
-    if not new.exists():
-        return
-    if not force:
-        raise FileExistsError(f"{new} is there already: choose another folder, or replace it with --force")
-    if not (new / layout.RECIPE).is_file():
-        raise FileExistsError(f"{new} is there and is no model folder, so it is not replaced: choose another folder")
+    replaces = layout.RECIPE if force else None
+    require_free(new, apart_from=model, replaces=replaces, otherwise="replace it with --force")
 
 
 def _terms(said: NDArray[np.bool_], probability: Floats, label: NDArray[np.bool_]) -> Floats:

@@ -27,12 +27,13 @@ from scipy import sparse
 
 from twicetold import layout
 from twicetold.api.joining import pairs_above
+from twicetold.api.vectors import constant, search_vectors
 from twicetold.evaluation.decision import Decision, sigmoid
 from twicetold.evaluation.dedupe import Chosen
 from twicetold.grouping import RULES, Floats, Ints, Links, Rule, Vectors, describe, merge, row_dots
 from twicetold.model_folder import read_thresholds
 from twicetold.parallel import in_threads
-from twicetold.scoring import ReadTexts
+from twicetold.scoring import ReadTexts, several
 from twicetold.search import NOBODY, Index, Matrix, Neighbours
 
 if TYPE_CHECKING:
@@ -165,9 +166,13 @@ def dedupe(
     keep: Keep = "first",
     rerank: "Model | None" = None,
     neighbours: int = NEIGHBOURS,
+    encoded: Callable[[], Vectors] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Groups:
-    """Group texts that say the same; see `Model.dedupe`."""
+    """Group texts that say the same; see `Model.dedupe`.
+
+    With `encoded`, which gives the search vectors of all texts, no text is encoded here.
+    """
     tell = progress or (lambda _: None)
     _check(texts, precision=precision, threshold=threshold, rule=rule, keep=keep, neighbours=neighbours)
     measured = None if rerank else read_thresholds(model.folder)
@@ -182,21 +187,24 @@ def dedupe(
     exact = first_equal(texts)
     rows, place = np.unique(exact, return_inverse=True)
     distinct = [texts[row] for row in rows.tolist()]
-    tell(f"encoding {len(distinct):,} distinct texts")
-    read = model.trained.read(distinct)
-    if not read.searchable:
+    first = model.trained.read(distinct[:1])
+    if not first.searchable:
         raise TypeError(
             f"{model.folder} scores pairs only: it has no vector per text to search with. Give a model that has one, "
             "such as static or tfidf, and this one to re-rank its pairs (rerank)"
         )
-    vectors = read.search_matrices(np.arange(len(distinct)))
+    if encoded is None:
+        tell(f"encoding {len(distinct):,} distinct texts")
+        vectors = search_vectors(model.trained, distinct)
+    else:
+        vectors = _of_rows(encoded(), rows)
     pairs: Pairs
     if rerank is not None:
         pairs = PairsByModel(rerank.trained.read(distinct), rerank.decision)
-    elif measured is None and not read.score_is_dot_product:
-        pairs = PairsByModel(read, model.decision)
+    elif measured is None and not first.score_is_dot_product:
+        pairs = PairsByModel(model.trained.read(distinct), model.decision)
     elif measured is None:
-        pairs = PairsByVectors(vectors, model.decision, _constant(read, vectors))
+        pairs = PairsByVectors(vectors, model.decision, constant(model.trained))
     else:
         pairs = PairsByVectors(vectors, measured.decision, 0.0)
     least, promised = _least(pairs.decision, measured, precision=precision, threshold=threshold, rule=rule)
@@ -338,9 +346,7 @@ Pairs: TypeAlias = PairsByVectors | PairsByModel
 def _check(
     texts: Sequence[str], *, precision: float | None, threshold: float | None, rule: str, keep: str, neighbours: int
 ) -> None:
-    if isinstance(texts, str):
-        raise TypeError(f"expected a list of texts, got one text: {texts!r:.80}")
-    if not len(texts):
+    if not len(several(texts)):
         raise ValueError("there are no texts to group")
     if precision is not None and threshold is not None:
         raise ValueError("give a precision or a threshold, not both")
@@ -370,11 +376,13 @@ def _least(
     return (decision.threshold if measured is None else measured.rule(rule).threshold), None
 
 
-def _constant(read: ReadTexts, vectors: Vectors) -> float:
-    """Score minus dot product of search vectors: of an ensemble it is not 0."""
-    first = np.zeros(1, np.int64)
-    difference = float(read.score(first, first)[0]) - float(row_dots(vectors[0], first, vectors[1], first)[0])
-    return 0.0 if abs(difference) < 1e-4 else difference  # rounding
+def _of_rows(vectors: Vectors, rows: Ints) -> Vectors:
+    """The vectors of the distinct texts among those of all."""
+    queries, documents = vectors
+    if len(rows) == queries.shape[0]:
+        return vectors
+    taken = queries[rows]
+    return taken, taken if documents is queries else documents[rows]
 
 
 def _near(

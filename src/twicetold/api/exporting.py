@@ -15,13 +15,12 @@ from twicetold.api.static_table import Bits, save_table
 from twicetold.data.corpus import Corpus
 from twicetold.evaluation.inputs import ScoredPairs
 from twicetold.evaluation.selection import PRIMARY, Selection
-from twicetold.files import write_text
+from twicetold.files import require_free, write_text
 from twicetold.reporting.glossary import describe, size
 from twicetold.reporting.model_card import model_card, read_about
-from twicetold.scoring import TrainedModel, evaluation_inputs
+from twicetold.scoring import SAMPLE, TrainedModel, evaluation_inputs
 
 CARD = "README.md"
-DOCUMENTS = 20_000  # of validation that are compared with each other, at most
 
 
 @dataclass(frozen=True)
@@ -54,11 +53,12 @@ def export_table(model: str, out: Path, *, bits: Bits, processed: Path, cards: P
         cards: folder of the cards of datasets.
 
     Raises:
+        FileExistsError: if `out` holds other files than an exported model.
         FileNotFoundError: if there is no trained model.
         ValueError: if the model is of another family, or `out` is the model itself.
     """
     folder = folder_of(model)
-    _require_other(folder, out)
+    require_free(out, apart_from=folder, replaces=CARD)
     save_table(folder, out, bits=bits)
     measured = _measured(folder, out, processed)
     made = Exported(out, _bytes(folder), _bytes(out), measured)
@@ -70,12 +70,13 @@ def export_onnx(model: str, out: Path, *, cards: Path) -> Exported:
     """Write ONNX graphs of a model of dense layers, with the files of its featuriser.
 
     Raises:
+        FileExistsError: if `out` holds other files than an exported model.
         FileNotFoundError: if there is no trained model.
         ModuleNotFoundError: without the packages of the extra `export`.
         ValueError: if the family cannot be exported, or `out` is the model itself.
     """
     folder = folder_of(model)
-    _require_other(folder, out)
+    require_free(out, apart_from=folder, replaces=CARD)
     difference = save_onnx(folder, out)
     made = Exported(out, _bytes(folder), _bytes(out), {}, difference)
     note = (
@@ -85,14 +86,6 @@ def export_onnx(model: str, out: Path, *, cards: Path) -> Exported:
     )
     write_text(out / CARD, _card(model, made, cards, note))
     return made
-
-
-def _require_other(folder: Path, out: Path) -> None:
-    kept, new = folder.resolve(), out.resolve()
-    if kept.is_relative_to(new) or new.is_relative_to(kept):
-        raise ValueError(f"expected another folder than that of the model ({folder}) to write to, got {out}")
-    if out.is_dir() and any(out.iterdir()) and not (out / CARD).is_file():
-        raise ValueError(f"{out} holds other files than an exported model: name a new folder")
 
 
 def _card(model: str, made: Exported, cards: Path, note: str) -> str:
@@ -132,7 +125,7 @@ def _measured(model: Path, out: Path, processed: Path) -> dict[str, tuple[float,
 
 def _on_validation(trained: TrainedModel, corpus: Corpus, primary: str | None) -> dict[str, float]:
     read = trained.read_corpus(lambda featuriser, _: featuriser.transform(corpus.texts.to_pylist()))
-    val = evaluation_inputs(read, corpus, "val", at_most=DOCUMENTS)
+    val = evaluation_inputs(read, corpus, "val", at_most=SAMPLE)
     selection = Selection({**PRIMARY, corpus.kind: primary} if primary else PRIMARY)
     name, value = selection.primary_value(corpus.kind, val)
     found = {name: value}

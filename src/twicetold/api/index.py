@@ -14,6 +14,7 @@ Shape letters: N texts that are added, Q queries, k neighbours.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,20 +22,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from scipy import sparse
 
+from twicetold.api.dedupe import dedupe
 from twicetold.api.fingerprints import fingerprint
 from twicetold.api.index_folder import Manifest, locked, new_folder, read, save_changes
 from twicetold.api.index_groups import Links, Pair, Proposal, join, propose, strongest
 from twicetold.api.model import Model, load
 from twicetold.api.segments import SCHEMA, Hits, Segment, groups_of, numbered
-from twicetold.ensemble import Ensemble
+from twicetold.api.vectors import ENCODED, constant, search_vectors
 from twicetold.evaluation.decision import Decision
 from twicetold.grouping import Rule
-from twicetold.scoring import TrainedModel
+from twicetold.scoring import several
 from twicetold.search import Matrix
 
-ENCODED = 1 << 16  # texts that are encoded at once
 CHUNK = 4096  # texts that are compared with each other at once
 LINKS = 10  # nearest texts that a new text may join
 CANDIDATES = 50  # texts whose pairs are scored, by a family whose scores are no dot products
@@ -105,16 +105,29 @@ class TextIndex:
         decision = model.decision if measured is None else measured.decision
         codes = np.arange(len(texts))
         names = _names(texts, ids, first=0)
+
+        @cache
+        def encoded() -> tuple[Matrix, Matrix]:
+            if progress is not None:
+                progress(f"encoding {len(texts):,} texts")
+            return search_vectors(model.trained, texts)
+
         if groups:
-            found = model.dedupe(texts, precision=precision, threshold=threshold, rule=rule, progress=progress)
+            found = dedupe(
+                model,
+                texts,
+                precision=precision,
+                threshold=threshold,
+                rule=rule,
+                encoded=encoded,
+                progress=progress,
+            )
             codes, decision = found.group, replace(decision, threshold=found.summary.threshold)
         place = str(model.folder.resolve())
         state = Manifest(place, fingerprint="", decision=decision, groups=groups, by_vectors=measured is not None)
         index = cls(model, state)
         if len(texts):
-            if progress is not None:
-                progress(f"encoding {len(texts):,} texts")
-            index._insert(names, texts, _vectors(model, texts)[1], codes, [])
+            index._insert(names, texts, encoded()[1], codes, [])
         return index
 
     def __repr__(self) -> str:
@@ -173,7 +186,9 @@ class TextIndex:
             raise ValueError(f"expected k, the number of texts to find, to be at least 1, got {k}")
         if not len(texts) or not self._segments:
             return [[] for _ in texts]
-        hits = self._scored(texts, self._nearest(_vectors(self.model, texts)[0], k, exact=exact)).nearest(k)
+        hits = self._scored(texts, self._nearest(search_vectors(self.model.trained, texts)[0], k, exact=exact)).nearest(
+            k
+        )
         if not len(hits.row):
             return [[] for _ in texts]
         found = self._rows(hits.row)
@@ -197,7 +212,7 @@ class TextIndex:
         names = self._new_ids(texts, ids)
         if not len(texts):
             return Added([], np.empty(0, np.int64), 0, [])
-        queries, documents = _vectors(self.model, texts)
+        queries, documents = search_vectors(self.model.trained, texts)
         links = self._links(texts, queries, documents)
         known, state = self._groups(), self._state
         groups = join(len(texts), links, known, next_group=state.next_group)
@@ -437,36 +452,10 @@ def changing(folder: str | Path, model: Model | str | Path | None = None) -> Ite
         index._state, index._segments = save_changes(Path(folder), index._state, index._segments)
 
 
-def _vectors(model: Model, texts: Sequence[str]) -> tuple[Matrix, Matrix]:
-    """(N, D) vectors of texts as queries and as documents; one object twice where the roles do not differ."""
-    if isinstance(texts, str):
-        raise TypeError(f"expected a list of texts, got one text: put it in a list, [{texts!r}]")
-    blocks = [texts[at : at + ENCODED] for at in range(0, len(texts), ENCODED)]
-    pairs = [model.trained.read(block).search_matrices(np.arange(len(block))) for block in blocks]
-    if len(pairs) == 1:
-        return pairs[0]
-    queries, documents = zip(*pairs, strict=True)
-    stack = sparse.vstack if sparse.issparse(queries[0]) else np.concatenate
-    whole = stack(queries)
-    return whole, whole if all(q is d for q, d in pairs) else stack(documents)
-
-
-def constant(model: TrainedModel) -> float:
-    """What the score of a pair has beyond the dot product of its vectors; see `ensemble`."""
-    if not isinstance(model, Ensemble):
-        return 0.0
-    members = list(model.members.values())
-    dots = members[0].as_documents
-    each = [m.decision.slope * constant(m) + (0 if dots else m.decision.intercept) for m in members]
-    return sum(each) / len(each)
-
-
 def _names(texts: Sequence[str], ids: Sequence[str] | None, *, first: int) -> list[str]:
     """The ids of new texts: those given, or numbers from `first` on."""
-    if isinstance(texts, str):
-        raise TypeError(f"expected a list of texts, got one text: put it in a list, [{texts!r}]")
     if ids is None:
-        return [str(first + number) for number in range(len(texts))]
+        return [str(first + number) for number in range(len(several(texts)))]
     if len(ids) != len(texts):
         raise ValueError(f"expected as many ids as texts, got {len(ids)} and {len(texts)}")
     return _distinct(ids)

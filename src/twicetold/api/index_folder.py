@@ -27,7 +27,7 @@ import numpy as np
 from twicetold.api.index_groups import Pair, Proposal
 from twicetold.api.segments import Segment
 from twicetold.evaluation.decision import Decision
-from twicetold.files import TEMPORARY, only_process, write_file, write_folder, write_json
+from twicetold.files import TEMPORARY, only_process, require_free, write_file, write_folder, write_json
 
 FORMAT = 1
 MANIFEST = "index.json"
@@ -179,11 +179,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
 
 def require_new(folder: Path) -> None:
     """Raise FileExistsError unless `folder` is missing or empty."""
-    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise FileExistsError(
-            f"expected a new folder for the index, and there is something in {folder}: choose another name, add to "
-            "the index that is there, or delete it first"
-        )
+    require_free(folder, otherwise="add to the index that is there")
 
 
 def save_changes(folder: Path, manifest: Manifest, segments: Sequence[Segment]) -> tuple[Manifest, list[Segment]]:

@@ -8,6 +8,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from twicetold.commands._options import Left, Model, Right, SkipBad
+
 if TYPE_CHECKING:
     from twicetold.api.calibration import Calibration, LabelledPairs, Number
 
@@ -15,7 +17,7 @@ NAMES = {"brier": "Brier score", "f1": "F1", "log_loss": "log loss"}
 
 
 def calibrate(
-    model: Annotated[str, typer.Argument(help="Run folder, model folder or models:/ address.", show_default=False)],
+    model: Model,
     pairs: Annotated[
         Path,
         typer.Argument(
@@ -23,12 +25,12 @@ def calibrate(
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The new model folder.", show_default=False)],
-    left: Annotated[str | None, typer.Option(help="Column with one text.", show_default="guessed")] = None,
-    right: Annotated[str | None, typer.Option(help="Column with the other.", show_default="guessed")] = None,
+    left: Left = None,
+    right: Right = None,
     label: Annotated[str, typer.Option(help="Column with 1 or 0, true or false.")] = "label",
     aim: Annotated[Literal["accuracy", "f1"], typer.Option(help="What the threshold is best for.")] = "accuracy",
     seed: Annotated[int, typer.Option(min=0, help="Of folds and intervals.")] = 0,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave rows out that cannot be used.")] = False,
+    skip_bad: SkipBad = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the model folder that is there.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
 ) -> None:
@@ -40,11 +42,11 @@ def calibrate(
     from dataclasses import asdict
 
     from twicetold.api.calibration import calibrate as fit
-    from twicetold.api.calibration import read_pairs, require_free, save_calibrated
+    from twicetold.api.calibration import read_pairs, require_free_of, save_calibrated
     from twicetold.api.model import load
 
     loaded = load(model)
-    require_free(out, loaded.folder, force=force)
+    require_free_of(loaded.folder, out, force=force)
     read = read_pairs(pairs, left=left, right=right, label=label, skip_bad=skip_bad)
     found = fit(loaded, read, aim=aim, seed=seed)
     save_calibrated(loaded, out, found, read, file=pairs, aim=aim, force=force)

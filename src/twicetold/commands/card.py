@@ -5,9 +5,11 @@ from typing import Annotated
 
 import typer
 
+from twicetold.commands._options import Model
+
 
 def card(
-    model: Annotated[str, typer.Argument(help="Run folder, model folder or models:/ address.", show_default=False)],
+    model: Model,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Write it to this file, README.md say, instead of stdout.")
     ] = None,

@@ -4,25 +4,34 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from twicetold.commands._options import (
+    File,
+    Format,
+    Model,
+    OutFile,
+    Precision,
+    Rule,
+    SkipBad,
+    Text,
+    Threshold,
+    tell_left_out,
+)
+
 if TYPE_CHECKING:
     from twicetold.api.dedupe import Groups
 
 COLUMNS = ("group", "representative", "probability_to_representative")
-LOOSEST = 10  # groups that the summary shows
+LOOSEST = 5  # groups that the summary shows
 
 
 def dedupe(
-    model: Annotated[str, typer.Argument(help="Run folder, model folder or models:/ address.", show_default=False)],
-    file: Annotated[str, typer.Argument(help="CSV, TSV, JSON lines or Parquet; - for stdin.", show_default=False)],
-    out: Annotated[str, typer.Option("--out", "-o", help="File to write, of any of the formats; - for stdout.")] = "-",
-    text: Annotated[str | None, typer.Option(help="Column with the texts.", show_default="by its name")] = None,
-    precision: Annotated[
-        float | None, typer.Option(help="Share of links that are right, if the model has thresholds for it.")
-    ] = None,
-    threshold: Annotated[float | None, typer.Option(help="Least probability of a link.")] = None,
-    rule: Annotated[
-        Literal["components", "average", "complete"], typer.Option(help="How links make groups.")
-    ] = "average",
+    model: Model,
+    file: File,
+    out: OutFile = "-",
+    text: Text = None,
+    precision: Precision = None,
+    threshold: Threshold = None,
+    rule: Rule = "average",
     keep: Annotated[
         Literal["first", "longest", "most-central"], typer.Option(help="The text that represents a group.")
     ] = "first",
@@ -30,11 +39,8 @@ def dedupe(
     neighbours: Annotated[int, typer.Option(help="Nearest texts that are compared.", min=1, max=320)] = 20,
     links: Annotated[str | None, typer.Option(metavar="FILE", help="File to write all linked pairs to.")] = None,
     drop: Annotated[bool, typer.Option("--drop", help="Write representatives alone.")] = False,
-    format: Annotated[
-        str | None,
-        typer.Option(help="csv, tsv, jsonl or parquet, of stdin and of what has no such suffix.", show_default=False),
-    ] = None,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave rows out that cannot be used.")] = False,
+    format: Format = None,
+    skip_bad: SkipBad = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON to stdout.")] = False,
 ) -> None:
     """Group the rows of a file whose texts say the same; nothing is dropped without --drop.
@@ -58,8 +64,7 @@ def dedupe(
         loaded, reranker = load(model), None if rerank is None else load(rerank)
         blocks = list(rows.blocks([column], skip_bad=skip_bad))
         bad = rows.bad
-    if bad.count:
-        print(f"{bad.count:,} rows are left out:\n{bad}", file=sys.stderr)
+    tell_left_out(bad)
     texts = [each for block in blocks for each in block.texts(column)]
     if not texts:
         raise ValueError(f"{file}: there are no rows to group")
@@ -90,6 +95,8 @@ def dedupe(
         print(json.dumps(_summary(found, texts), indent=2, ensure_ascii=False))
     else:
         print(_told(found, texts, measured=loaded.thresholds is not None and reranker is None), file=sys.stderr)
+    if out != STANDARD:
+        print(f"{out}: {int(kept.sum()) if drop else len(texts):,} rows", file=sys.stderr)
 
 
 def _links(found: "Groups", texts: list[str]) -> Any:

@@ -1,30 +1,24 @@
 """`twicetold export`: a model for use elsewhere."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-
-class Numbers(StrEnum):
-    """How the numbers of a table are stored."""
-
-    int8 = "int8"
-    float16 = "float16"
+from twicetold.commands._options import Json, Model
 
 
 def export(
-    model: Annotated[str, typer.Argument(help="Run folder, model folder or models:/ address.", show_default=False)],
+    model: Model,
     out: Annotated[Path, typer.Option("-o", "--out", help="The new folder.", show_default=False)],
     onnx: Annotated[bool, typer.Option("--onnx", help="ONNX graphs; needs the extra [export].")] = False,
     static: Annotated[bool, typer.Option("--static", help="A small copy of a static model.")] = False,
-    numbers: Annotated[Numbers, typer.Option(help="Of the table, with --static.")] = Numbers.int8,
+    numbers: Annotated[Literal["int8", "float16"], typer.Option(help="Of the table, with --static.")] = "int8",
     processed: Annotated[
         Path, typer.Option(help="Folder of prepared data: --static measures on validation what is lost.")
     ] = Path("data/processed"),
     cards: Annotated[Path, typer.Option(help="Folder of the cards of datasets.")] = Path("data/cards"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Export a model: as ONNX graphs, or as a small copy whose table is read from disk; with a model card."""
     import json
@@ -46,8 +40,7 @@ def export(
     if onnx:
         made = export_onnx(model, out, cards=cards)
     else:
-        bits: Literal["int8", "float16"] = "int8" if numbers is Numbers.int8 else "float16"
-        made = export_table(model, out, bits=bits, processed=processed, cards=cards)
+        made = export_table(model, out, bits=numbers, processed=processed, cards=cards)
     if as_json:
         found = {"folder": str(out), "bytes_before": made.before, "bytes_after": made.after}
         found |= {"on_validation": made.on_validation, "largest_difference": made.difference}

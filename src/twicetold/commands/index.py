@@ -1,9 +1,23 @@
 """`twicetold index`: a folder of texts that can be searched and grown."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from twicetold.commands._options import (
+    File,
+    Format,
+    IndexModel,
+    Json,
+    Model,
+    Precision,
+    Rule,
+    SkipBad,
+    Text,
+    Threshold,
+    tell_left_out,
+)
 
 if TYPE_CHECKING:
     from twicetold.api.index_groups import Proposal
@@ -14,31 +28,19 @@ SHOWN = 10  # proposals that are shown
 index = typer.Typer(no_args_is_help=True, help="Build, grow and describe an index of texts, see also search.")
 
 Index = Annotated[str, typer.Argument(metavar="INDEX", help="Folder of the index.", show_default=False)]
-File = Annotated[str, typer.Argument(help="CSV, TSV, JSON lines or Parquet; - for stdin.", show_default=False)]
-Text = Annotated[str | None, typer.Option("--text", help="Column with the texts.", show_default="by its name")]
 Id = Annotated[str | None, typer.Option("--id", help="Column with the ids.", show_default="numbers, counted through")]
-Format = Annotated[str | None, typer.Option("--format", help="Format of stdin.", show_default=False)]
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave rows out that cannot be used.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
-ModelFolder = Annotated[
-    str | None, typer.Option("--model", help="Where the index's model is now.", show_default="where it was")
-]
 
 
 @index.command()
 def build(
-    model: Annotated[str, typer.Argument(help="Run folder, model folder or models:/ address.", show_default=False)],
+    model: Model,
     file: File,
     output: Annotated[str, typer.Option("--out", "-o", metavar="INDEX", help="New folder for the index.")],
     text: Text = None,
     id_column: Id = None,
-    precision: Annotated[
-        float | None, typer.Option(help="Share of links that are right, if the model has thresholds for it.")
-    ] = None,
-    threshold: Annotated[float | None, typer.Option(help="Least probability of a link.")] = None,
-    rule: Annotated[
-        Literal["components", "average", "complete"], typer.Option(help="How links make groups.")
-    ] = "average",
+    precision: Precision = None,
+    threshold: Threshold = None,
+    rule: Rule = "average",
     no_groups: Annotated[bool, typer.Option("--no-groups", help="Do not group texts that say the same.")] = False,
     format: Format = None,
     skip_bad: SkipBad = False,
@@ -79,7 +81,7 @@ def add(
     file: File,
     text: Text = None,
     id_column: Id = None,
-    model: ModelFolder = None,
+    model: IndexModel = None,
     format: Format = None,
     skip_bad: SkipBad = False,
     as_json: Json = False,
@@ -110,7 +112,7 @@ def remove(
         str | None, typer.Option("--file", "-f", help="File with ids; - for stdin.", show_default=False)
     ] = None,
     id_column: Annotated[str, typer.Option("--id", help="Column of the file with the ids.")] = "id",
-    model: ModelFolder = None,
+    model: IndexModel = None,
     format: Format = None,
 ) -> None:
     """Remove texts by their ids. If one is not there, nothing is removed."""
@@ -134,7 +136,7 @@ def merge(
     group: Annotated[int, typer.Argument(help="A group.", show_default=False)],
     other: Annotated[int, typer.Argument(help="Another one.", show_default=False)],
     ignore: Annotated[bool, typer.Option("--ignore", help="Keep them apart; do not propose it again.")] = False,
-    model: ModelFolder = None,
+    model: IndexModel = None,
 ) -> None:
     """Make one group of two, or keep them apart. The lower number stays."""
     from twicetold.api.index import changing
@@ -208,8 +210,7 @@ def _read(
                     if not name:
                         raise ValueError(f"{rows.name}: line {line}: expected an id in column {id_column!r}, got none")
                 ids += names
-        if rows.bad.count:
-            _tell(f"{rows.bad.count:,} rows are left out:\n{rows.bad}")
+        tell_left_out(rows.bad)
     return texts, ids
 
 

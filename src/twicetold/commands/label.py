@@ -10,7 +10,9 @@ import typer
 from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
-from rich.text import Text
+from rich.text import Text as Styled
+
+from twicetold.commands._options import Model, SkipBad, Text, tell_left_out
 
 if TYPE_CHECKING:
     from twicetold.api.estimates import Estimate, Estimates
@@ -22,16 +24,16 @@ KEYS = "y the same, n different, s skip, b back, q quit"
 
 
 def label(
-    model: Annotated[str, typer.Argument(help="Run folder, model folder or models:/ address.", show_default=False)],
+    model: Model,
     file: Annotated[Path, typer.Argument(help="Texts: .csv, .tsv, .jsonl or .parquet.", show_default=False)],
     out: Annotated[Path, typer.Option("--out", "-o", help="The labelled pairs, a .csv file.", show_default=False)],
     pairs: Annotated[
         int | None,
         typer.Option("--pairs", "-n", min=1, help="How many to draw; more than before adds some.", show_default="100"),
     ] = None,
-    text: Annotated[str | None, typer.Option(help="Column with the texts.", show_default="guessed")] = None,
+    text: Text = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Of the draw.", show_default="0")] = None,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave rows out that cannot be used.")] = False,
+    skip_bad: SkipBad = False,
     report: Annotated[bool, typer.Option("--report", help="Ask nothing; report on the labels so far.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
@@ -54,8 +56,7 @@ def label(
         with open_rows(file) as rows:
             column = choose_text(rows, text)
             texts = [found for block in rows.blocks([column], skip_bad=skip_bad) for found in block.texts(column)]
-        if rows.bad.count:
-            console.print(f"bad rows left out: {rows.bad.count:,}\n{rows.bad}", markup=False)
+        tell_left_out(rows.bad)
         with console.status("drawing pairs"):
             state = labelling(out, model=model, texts=texts, pairs=pairs, seed=seed)
         _ask(console, state)
@@ -67,7 +68,8 @@ def _ask(console: Console, state: "Labelling") -> None:
     answers = _answers(console)
     while (number := state.next) is not None:
         pair = state.pairs[number]
-        body = Text("\n").join([Text(_printable(pair.left)), Text("─" * 8, "dim"), Text(_printable(pair.right))])
+        left, right = Styled(_printable(pair.left)), Styled(_printable(pair.right))
+        body = Styled("\n").join([left, Styled("─" * 8, "dim"), right])
         console.print(Panel(body, title=f"{number + 1} of {len(state.pairs)}", subtitle=KEYS))
         answer = next(answers, QUIT)
         if answer == QUIT:

@@ -5,18 +5,17 @@ from typing import Annotated
 
 import typer
 
+from twicetold.commands._options import File, Format, Left, Model, OutFile, Right, SkipBad, tell_left_out
+
 
 def pairs(
-    model: Annotated[str, typer.Argument(help="Run folder, model folder or models:/ address.", show_default=False)],
-    file: Annotated[str, typer.Argument(help="CSV, TSV, JSON lines or Parquet; - for stdin.", show_default=False)],
-    out: Annotated[str, typer.Option("--out", "-o", help="File to write, of any of the formats; - for stdout.")] = "-",
-    left: Annotated[str | None, typer.Option(help="Column with one text.", show_default="a usual name")] = None,
-    right: Annotated[str | None, typer.Option(help="Column with the other.", show_default="a usual name")] = None,
-    format: Annotated[
-        str | None,
-        typer.Option(help="csv, tsv, jsonl or parquet, of stdin and of what has no such suffix.", show_default=False),
-    ] = None,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave bad rows out; the first ten are listed.")] = False,
+    model: Model,
+    file: File,
+    out: OutFile = "-",
+    left: Left = None,
+    right: Right = None,
+    format: Format = None,
+    skip_bad: SkipBad = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON to stdout.")] = False,
 ) -> None:
     """Add score, probability and duplicate to each pair of a file.
@@ -62,7 +61,6 @@ def pairs(
         f"{found.pairs:,} pairs of {pair[0]} and {pair[1]}, {found.duplicates:,}{share} say the same by the threshold "
         f"{loaded.threshold:.4g}; {rate}"
     ]
-    if found.bad_rows:
-        said += [f"left out, as they cannot be used: {found.bad_rows:,}", str(rows.bad)]
     said += [f"warning: {warning}" for warning in found.warnings]
     print("\n".join(said), file=sys.stderr)
+    tell_left_out(rows.bad)

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from twicetold.commands._options import Json
+
 
 def register(
     run: Annotated[Path | None, typer.Argument(help="Run folder, runs/... .", show_default=False)] = None,
@@ -14,7 +16,7 @@ def register(
     alias: Annotated[str, typer.Option(help="Alias of the version; '' for none.")] = "champion",
     runs: Annotated[Path, typer.Option(help="Folder of run folders, for --data.")] = Path("runs"),
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Choose only; register nothing.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Make a model a version of twicetold-DATA in MLflow's registry, with its numbers and its model card.
 

@@ -4,14 +4,16 @@ from typing import Annotated
 
 import typer
 
+from twicetold.commands._options import Json, Model
+
 
 def score(
-    model: Annotated[str, typer.Argument(help="Run folder, model folder or models:/ address.", show_default=False)],
+    model: Model,
     left: Annotated[str, typer.Argument(help="A text.", show_default=False)],
     right: Annotated[str, typer.Argument(help="The other text.", show_default=False)],
     why: Annotated[bool, typer.Option("--why", help="Show what pairs of terms add; linear families only.")] = False,
     top: Annotated[int, typer.Option(help="Pairs of terms that --why shows.", min=1)] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Say whether two texts say the same: score, probability and verdict.
 
@@ -20,9 +22,6 @@ def score(
     import json
 
     from twicetold.api.model import load
-    from twicetold.interpretation.contributions import explain
-    from twicetold.interpretation.tables import explanation_text
-    from twicetold.scoring import Scorer
 
     for side, text in (("LEFT", left), ("RIGHT", right)):
         if not text.strip():
@@ -31,6 +30,9 @@ def score(
     verdict = loaded.trained.verdicts([(left, right)])[0]
     explanation = None
     if why:
+        from twicetold.interpretation.contributions import explain
+        from twicetold.scoring import Scorer
+
         if not isinstance(loaded.trained, Scorer):
             raise TypeError("--why needs a single model, and this is an ensemble: name the folder of one member")
         explanation = explain(loaded.trained, left, right)
@@ -50,4 +52,6 @@ def score(
     print(f"probability  {verdict.probability:.4f}")
     print(f"verdict      {'the same' if verdict.duplicate else 'not the same'}")
     if explanation is not None:
+        from twicetold.interpretation.tables import explanation_text
+
         print(f"\n{explanation_text(explanation, most=top)}", end="")

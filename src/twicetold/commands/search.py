@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from twicetold.commands._options import Format, IndexModel, SkipBad, Text, tell_left_out
+
 
 def search(
     folder: Annotated[str, typer.Argument(metavar="INDEX", help="Folder of the index.", show_default=False)],
@@ -16,12 +18,10 @@ def search(
     ] = None,
     k: Annotated[int, typer.Option("-k", help="Texts to find for each.", min=1)] = 10,
     exact: Annotated[bool, typer.Option("--exact", help="Compare with every text of a large index.")] = False,
-    text: Annotated[str | None, typer.Option(help="Column of the file with the texts.")] = None,
-    model: Annotated[
-        str | None, typer.Option(help="Where the index's model is now.", show_default="where it was")
-    ] = None,
-    format: Annotated[str | None, typer.Option(help="Format of stdin.", show_default=False)] = None,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave rows out that cannot be used.")] = False,
+    text: Text = None,
+    model: IndexModel = None,
+    format: Format = None,
+    skip_bad: SkipBad = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines, one for each text.")] = False,
 ) -> None:
     """Find the texts of an index that are most alike, nearest first.
@@ -29,7 +29,6 @@ def search(
     Columns: similarity, probability that both say the same, group, id, text.
     """
     import json
-    import sys
     from dataclasses import asdict
 
     from twicetold.api.index import open_index
@@ -49,8 +48,7 @@ def search(
             column = choose_text(rows, text)
             for block in rows.blocks([column], skip_bad=skip_bad):
                 yield block.texts(column)
-            if rows.bad.count:
-                print(f"{rows.bad.count:,} rows are left out:\n{rows.bad}", file=sys.stderr)
+            tell_left_out(rows.bad)
 
     several = file is not None or len(texts or []) > 1
     for asked in queries():

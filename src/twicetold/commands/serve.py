@@ -5,9 +5,11 @@ from typing import Annotated
 
 import typer
 
+from twicetold.commands._options import Model
+
 
 def serve(
-    model: Annotated[str, typer.Argument(help="Run folder, model folder or models:/ address.", show_default=False)],
+    model: Model,
     port: Annotated[int, typer.Option(help="0 for any that is free.", min=0, max=65535)] = 5001,
     host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for all, without any log-in.")] = "127.0.0.1",
 ) -> None:

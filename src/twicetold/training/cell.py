@@ -23,15 +23,19 @@ from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.features.saved import save_fitted
 from twicetold.files import write_folder, write_json
 from twicetold.models.protocol import Encoder, OnFrozen, Settling
-from twicetold.scoring import BATCH, EncodedTexts, Scorer, choose_for_dedupe, evaluation_inputs, score_pairs
+from twicetold.scoring import (
+    BATCH,
+    SAMPLE,
+    EncodedTexts,
+    Scorer,
+    choose_for_dedupe,
+    evaluation_inputs,
+    score_pairs,
+)
 from twicetold.training.frozen import with_token_vectors
 from twicetold.training.parts import Parts, Places
 from twicetold.training.schedule import Fitted, MakeOptimizer, OnEpoch, Runtime
 from twicetold.training.solvers.protocol import Solver, Steps, TrainingData
-
-SAMPLE = 20_000
-"""Documents that an epoch is validated on, at most: their pairs grow with the square, and 84,000 take 40 s of a core.
-The decision is chosen on all of them."""
 
 
 @dataclass(frozen=True)
@@ -192,6 +196,7 @@ def _fit(
     from twicetold.training.learner import Learner
 
     def validate(encoder: Encoder) -> tuple[str, float]:
+        # The decision is chosen on all documents.
         inputs = evaluation_inputs(_read(encoder, data.rows, corpus), corpus, "val", at_most=SAMPLE)
         return parts.selection.primary_value(corpus.kind, inputs)
 

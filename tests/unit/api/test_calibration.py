@@ -18,12 +18,13 @@ from twicetold.api.calibration import (
     calibrate,
     decide_weighted,
     read_pairs,
-    require_free,
+    require_free_of,
     save_calibrated,
 )
 from twicetold.evaluation.decision import decide_counts
 from twicetold.evaluation.pair_metrics import Confusion
 from twicetold.evaluation.ranking import ScoreCounts
+from twicetold.files import write_json
 from twicetold.model_folder import load_model
 
 labelled = st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=2, max_size=40).filter(
@@ -183,19 +184,19 @@ def test_a_calibrated_folder_is_a_whole_model_and_a_copied_ensemble_keeps_its_me
 
 def test_folders_that_are_there_are_not_replaced_unasked(run, tmp_path):
     model = run() / layout.MODEL
+    write_json(tmp_path / "mine" / "file.json", {})
     for new, force, message in (
-        (model, True, "a new folder apart from the model"),
-        (model.parent, True, "a new folder apart from the model"),
-        (model / "inside", False, "a new folder apart from the model"),
-        (tmp_path / "mine", True, "is no model folder, so it is not replaced"),
+        (model, True, "a new folder apart from"),
+        (model.parent, True, "a new folder apart from"),
+        (model / "inside", False, "a new folder apart from"),
+        (tmp_path / "mine", True, "has no recipe.json, so it is not replaced"),
     ):
-        (tmp_path / "mine").mkdir(exist_ok=True)
         with pytest.raises((ValueError, FileExistsError), match=message):
-            require_free(new, model, force=force)
+            require_free_of(model, new, force=force)
     shutil.copytree(model, tmp_path / "other")
     with pytest.raises(FileExistsError, match="or replace it with --force"):
-        require_free(tmp_path / "other", model, force=False)
-    require_free(tmp_path / "other", model, force=True)
+        require_free_of(model, tmp_path / "other", force=False)
+    require_free_of(model, tmp_path / "other", force=True)
 
 
 def test_pairs_that_were_not_drawn_weigh_the_same_and_drawn_ones_by_their_probability(tmp_path):

@@ -208,6 +208,7 @@ def test_a_constant_between_score_and_dot_product_changes_no_group(run, many, mo
     reader = type(model.trained.read(TEXTS))
     score, decision = reader.score, model.decision
     monkeypatch.setattr(reader, "score", lambda self, left, right: score(self, left, right) + 2)
+    monkeypatch.setattr("twicetold.api.dedupe.constant", lambda _: 2.0)
     model.trained = replace(
         model.trained, decision=replace(decision, intercept=decision.intercept - 2 * decision.slope)
     )

@@ -16,9 +16,10 @@ from scipy import sparse
 import twicetold
 from twicetold.api import index as index_module
 from twicetold.api import open_index, segments
-from twicetold.api.index import LINKS, TextIndex, constant
+from twicetold.api.index import LINKS, TextIndex
 from twicetold.api.model import Model
 from twicetold.api.segments import SCHEMA, Segment
+from twicetold.api.vectors import constant
 from twicetold.ensemble import Ensemble
 from twicetold.evaluation.decision import Decision
 from twicetold.features.bm25 import Bm25Weights
@@ -348,6 +349,16 @@ def test_the_constant_of_an_ensemble_is_what_its_scores_have_beyond_dot_products
         vectors = whole.embed(["bank rate", "film star"])
         dot = (vectors[0] @ vectors[1].T).toarray().item()
         assert dot + constant(whole) == pytest.approx(whole.score(["bank rate"], ["film star"])[0], abs=1e-5)
+
+
+def test_a_build_encodes_each_text_once_and_groups_as_dedupe_does(models, monkeypatch):
+    model, texts = models("static"), ["bank rate cut", "film star", "Bank  rate CUT", "bank rate", "film star award"]
+    expected = model.dedupe(texts, threshold=0.6)
+    read, encoded = Scorer.read, []
+    monkeypatch.setattr(Scorer, "read", lambda self, some: encoded.append(len(some)) or read(self, some))
+    index = model.index(texts, threshold=0.6)
+    assert index.groups.tolist() == expected.group.tolist()
+    assert [count for count in encoded if count > 1] == [len(texts)]
 
 
 def test_an_index_is_part_of_the_library(models):

@@ -66,7 +66,9 @@ def test_an_expected_error_is_one_message_and_exit_code_1(twicetold, environment
     done = twicetold("score", "nowhere", "a", "b")
     assert done.returncode == 1
     assert done.stdout == ""
-    assert done.stderr.startswith("error: no trained model in nowhere: expected recipe.json there")
+    assert done.stderr.startswith(
+        "error: no trained model in nowhere: expected recipe.json there; there is no such folder"
+    )
     assert "Traceback" not in done.stderr
     traced = twicetold("score", "nowhere", "a", "b", env={**environment, "TWICETOLD_TRACEBACK": "1"})
     assert traced.returncode == 1

@@ -85,7 +85,7 @@ def test_a_row_without_text_is_named_and_may_be_left_out(run, twicetold, questio
     assert not (tmp_path / "out.csv").exists()
     done = twicetold("dedupe", run(), questions_file, "-o", "out.csv", "--skip-bad")
     assert done.returncode == 0
-    assert "1 rows are left out" in done.stderr
+    assert "bad rows left out: 1" in done.stderr
     assert len(rows((tmp_path / "out.csv").read_text())) == 5
 
 

@@ -65,11 +65,11 @@ def test_neither_the_model_nor_other_files_are_overwritten(run, tmp_path):
     folder = run("static")
     settings = {"bits": "int8", "processed": tmp_path, "cards": tmp_path}
     for out in (folder, folder / layout.MODEL, folder / layout.MODEL / "small"):
-        with pytest.raises(ValueError, match="expected another folder than that of the model"):
+        with pytest.raises(ValueError, match="expected a new folder apart from"):
             export_table(str(folder), out, **settings)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").touch()
-    with pytest.raises(ValueError, match="holds other files"):
+    with pytest.raises(FileExistsError, match="so it is not replaced"):
         export_table(str(folder), tmp_path / "mine", **settings)
     assert (tmp_path / "mine" / "file").exists()
     library.load(folder)

@@ -106,7 +106,7 @@ def test_bad_rows_end_it_before_anything_is_written(file, run, tmp_path):
     done = call(run(), file, "-o", "-", "--skip-bad")
     assert done.exit_code == 0
     assert [row["id"] for row in csv.DictReader(io.StringIO(done.stdout))] == ["0", "1", "2"]
-    assert "left out, as they cannot be used: 2\n  line 5: " in done.stderr
+    assert "bad rows left out: 2\n  line 5: " in done.stderr
 
 
 @pytest.mark.parametrize(

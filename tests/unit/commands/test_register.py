@@ -18,17 +18,6 @@ from twicetold.files import write_json
 from twicetold.grouping import RULES
 from twicetold.reporting.model_card import model_card, read_about
 from twicetold.tracking import Settings, registry
-from twicetold.tracking.store import open_store
-
-
-@pytest.fixture(scope="module")
-def migrated(tmp_path_factory):
-    """A database that has been through its migrations, which take seconds: each test gets a copy."""
-    root = tmp_path_factory.mktemp("migrated")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
-        open_store(Settings(True, None, root, "run"), "Default")
-    return root / "mlruns" / "mlflow.db"
 
 
 @pytest.fixture

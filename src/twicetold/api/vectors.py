@@ -1,0 +1,41 @@
+"""Search vectors of texts, and what scores have beyond their dot products.
+
+Shape letters: N texts, D columns.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+
+from twicetold.ensemble import Ensemble
+from twicetold.scoring import TrainedModel, several
+from twicetold.search import Matrix
+
+ENCODED = 1 << 16  # texts that are encoded at once
+
+
+def search_vectors(model: TrainedModel, texts: Sequence[str]) -> tuple[Matrix, Matrix]:
+    """(N, D) vectors of texts as queries and as documents; one object twice where the roles do not differ.
+
+    Raises:
+        TypeError: if the family scores pairs only, or one text is given in place of several.
+    """
+    blocks = [several(texts)[at : at + ENCODED] for at in range(0, len(texts), ENCODED)]
+    pairs = [model.read(block).search_matrices(np.arange(len(block))) for block in blocks]
+    if len(pairs) == 1:
+        return pairs[0]
+    queries, documents = zip(*pairs, strict=True)
+    stack = sparse.vstack if sparse.issparse(queries[0]) else np.concatenate
+    whole = stack(queries)
+    return whole, whole if all(q is d for q, d in pairs) else stack(documents)
+
+
+def constant(model: TrainedModel) -> float:
+    """What the score of a pair has beyond the dot product of its vectors, where it is one; see `ensemble`."""
+    if not isinstance(model, Ensemble):
+        return 0.0
+    members = list(model.members.values())
+    dots = members[0].as_documents
+    each = [m.decision.slope * constant(m) + (0 if dots else m.decision.intercept) for m in members]
+    return sum(each) / len(each)
