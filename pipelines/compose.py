@@ -27,6 +27,7 @@ from code_identity import code_identity
 Config = dict[str, Any]
 NOT_LEARNT_FROM = ("data", "paths", "runtime", "tracking")
 """Keys of a cell's config whose code does not affect the trained model."""
+MOST_MEMBERS = 4  # of an ensemble, whose stage in dvc.yaml depends on so many
 SCORING = ("features", "encoder")  # built by every stage that loads a trained model
 
 
@@ -73,6 +74,11 @@ def check(grid: Config) -> None:
                 f"params.yaml: {key} is not named <data>-<name>-<seed> after data and seed of its row, {row}"
             )
     for key, row in grid["ensembles"].items():
+        if not 2 <= len(row["members"]) <= MOST_MEMBERS:
+            raise SystemExit(
+                f"params.yaml: the ensemble {key} has {len(row['members'])} members, and dvc.yaml lists two to "
+                f"{MOST_MEMBERS} of them: make it by hand, with pipelines/ensemble.py"
+            )
         if missing := {run_of(row, member) for member in row["members"]} - set(grid["cells"]):
             raise SystemExit(f"params.yaml: the ensemble {key} has members that are no cells: {sorted(missing)}")
     for key, row in grid["self_training"].items():
@@ -100,6 +106,7 @@ def render(job: Job, *, grid: Config, out: Path) -> None:
         config["code"] = {"mine_with_model": code_identity("pipelines/mine_with_model.py", parts)}
     elif "members" in row:
         names = [f"data={row['data']}", f"name={name_of(job)}", f"seed={row['seed']}", f"members={row['members']}"]
+        names += [f"stacking={row['stacking']}"] if "stacking" in row else []
         config = composed("ensemble", *names, *tracked(grid))
         parts = [scoring(grid, run_of(row, member)) for member in row["members"]]
         config["code"] = {

@@ -1,5 +1,6 @@
 """Make an ensemble of trained models: `ensemble.py data=quora_wang members=[re2,static_mlp]`.
 
+Their log-odds are averaged, or weighted by logistic regression on validation (`stacking=logistic`).
 A member is a family, whose run `runs/<data>-<family>-<seed>` is read, or a run folder. To evaluate an ensemble by hand:
 `evaluate.py -cn ensemble` with the same settings.
 """
@@ -42,7 +43,9 @@ def ensemble(cfg: DictConfig, out: Path) -> float:
     with tracking.start(settings, experiment=who.data, name=who.run_name, tags=who.tags, params=who.learning) as run:
         run.log_dataset(who.data, context="training", digest=who.data_digest, source=f"{processed}", counts=corpus.card)
         rows_of = cached_rows(corpus, Path(cfg.paths.features), key=who.feature_key)
-        made, thresholds, metric, value = make_ensemble(members, corpus, selection_of(cfg), rows_of)
+        made, thresholds, metric, value = make_ensemble(
+            members, corpus, selection_of(cfg), rows_of, stacking=cfg.stacking
+        )
         if cfg.origin != "dvc":  # metrics of an earlier model
             for file in layout.EVALUATION:
                 (out / file).unlink(missing_ok=True)
@@ -52,7 +55,8 @@ def ensemble(cfg: DictConfig, out: Path) -> float:
         run.log_metrics({f"val/{metric}": value})
         run.log_text(OmegaConf.to_yaml(cfg, resolve=True, sort_keys=True), "config.yaml")
         run.log_model(out / layout.MODEL, input_example=corpus.example())
-    print(f"{who.data} {who.run_name}: val {metric} {value:.4f} of {' and '.join(members)}")
+    weighted = [f"{weight:.3g} {name}" for weight, name in zip(made.stacked.members, members, strict=True)]
+    print(f"{who.data} {who.run_name}: val {metric} {value:.4f} of {' + '.join(weighted)}")
     if cfg.origin != "dvc":
         print(f"the model is in {os.path.relpath(out / layout.MODEL)}")
     return value

@@ -76,6 +76,7 @@ def command_of(key: str, row: dict[str, Any], grid: dict[str, Any]) -> str:
     """The command that trains the same model without DVC."""
     if "members" in row:
         script, chosen = "ensemble", [f"members=[{','.join(row['members'])}]"]
+        chosen += [f"stacking={row['stacking']}"] if "stacking" in row else []
     else:
         profile = row.get("profile", grid["profile"])
         chosen = [f"model={row['model']}", *([] if profile == "full" else [f"profile={profile}"])]

@@ -9,7 +9,15 @@ from twicetold.features.vectors import at_hand
 from twicetold.fingerprint import fingerprint, folder_digest
 from twicetold.provenance import named
 
-ENSEMBLE_KEYS = ("name", "members", "seed", "evaluator.primary", "evaluator.bins", "evaluator.classes")
+ENSEMBLE_KEYS = (
+    "name",
+    "members",
+    "stacking",
+    "seed",
+    "evaluator.primary",
+    "evaluator.bins",
+    "evaluator.classes",
+)
 """Keys of an ensemble's config that change its score or its decision."""
 LEARNING_KEYS = (
     "name",

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import torch
@@ -24,9 +24,10 @@ from sklearn.base import BaseEstimator
 
 from twicetold import layout
 from twicetold.data.corpus import Corpus
-from twicetold.ensemble import Ensemble
+from twicetold.ensemble import Ensemble, Stacking
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.dedupe import Chosen
+from twicetold.evaluation.stacking import Weights
 from twicetold.features.saved import load_fitted
 from twicetold.files import write_folder, write_json
 from twicetold.pretrained import ModelUnavailable
@@ -55,7 +56,8 @@ def load_model(folder: str | Path) -> TrainedModel:
         places = _member_folders(folder, recipe["members"])
     members = {name: load_model(place) for name, place in places.items()}
     with _refusing(folder):
-        return Ensemble(members, read_decision(folder), _field(recipe, "as_documents", bool))
+        as_documents = _field(recipe, "as_documents", bool)
+        return Ensemble(members, read_decision(folder), as_documents, _weights(recipe))
 
 
 def load_scorer(folder: str | Path) -> Scorer:
@@ -137,7 +139,10 @@ def save_ensemble(
     """
     seen = dict.fromkeys(source for model in models.values() for source in pretrained_on_of(model))
     recipe = {"members": list(models), "as_documents": ensemble.as_documents, "data": dict(data)}
-    recipe["pretrained_on"] = list(seen)
+    recipe |= {"pretrained_on": list(seen), "stacking": "mean"}
+    if ensemble.weights is not None:
+        stacked = {"weights": list(ensemble.weights.members), "intercept": ensemble.weights.intercept}
+        recipe |= {"stacking": "logistic", **stacked}
     trainings = [json.loads((model / layout.TRAINING).read_text(encoding="utf-8")) for model in models.values()]
     training = {"epochs": 0, "best_epoch": 0, "best_value": value, "precision": None, "metric": metric}
     training["parameters"] = sum(each["parameters"] for each in trainings)
@@ -165,7 +170,9 @@ def other_parts(folder: Path, config: Mapping[str, Any]) -> list[str]:
     """
     recipe = read_recipe(folder)
     if "members" in config:
-        return [] if recipe.get("members") == names_of(config["members"]) else ["members"]
+        wanted = {"members": names_of(config["members"]), "stacking": config["stacking"]}
+        found = {"members": recipe.get("members"), "stacking": recipe.get("stacking", "mean")}
+        return [part for part in wanted if wanted[part] != found[part]]
     return [part for part in ("features", "encoder") if recipe.get(part) != config[part]]
 
 
@@ -281,6 +288,15 @@ def _member_folders(folder: Path, names: Any) -> dict[str, Path]:
         if name != place.name or place.resolve().parent != inside or inside.parent != folder.resolve():
             raise ValueError(f"expected a member within the folder, got {name!r}, which leads elsewhere")
     return places
+
+
+def _weights(recipe: Mapping[str, Any]) -> Weights | None:
+    """The stored weights of an ensemble's members; None if it is their mean."""
+    if (stacking := recipe.get("stacking", "mean")) not in get_args(Stacking):
+        raise ValueError(f"expected one of {get_args(Stacking)} as stacking in {layout.RECIPE}, got {stacking!r:.80}")
+    if stacking == "mean":
+        return None
+    return Weights(tuple(_field(recipe, "weights", list)), _field(recipe, "intercept", float))
 
 
 def _require_shapes(encoder: torch.nn.Module, weights: Path) -> None:

@@ -31,6 +31,8 @@ def test_each_cell_has_the_command_that_trains_it(report):
     ensemble = {"data": "quora_wang", "members": ["re2", "static_mlp"], "seed": 0}
     command = report.command_of("quora_wang-re2_static_mlp-0", ensemble, grid)
     assert command == "python pipelines/ensemble.py data=quora_wang 'members=[re2,static_mlp]'"
+    command = report.command_of("quora_wang-re2_static_mlp-0", {**ensemble, "stacking": "logistic"}, grid)
+    assert command == "python pipelines/ensemble.py data=quora_wang 'members=[re2,static_mlp]' stacking=logistic"
 
 
 def test_a_row_of_its_own_is_called_by_its_name(report):

@@ -3,8 +3,10 @@
 import json
 
 import pytest
+import yaml
 
 QUESTIONS = "toy_questions"
+FAMILIES = ("tfidf", "binary_count", "bm25", "static", "dae")
 MEMBERS = "members=[tfidf,binary_count]"
 RUN = f"runs/{QUESTIONS}-both-0"
 
@@ -77,3 +79,43 @@ def test_a_member_that_is_not_trained_or_members_that_are_no_list_are_answered(l
         assert code != 0
         assert answer in out
         assert "Traceback" not in out
+
+
+def test_a_stacked_ensemble_is_made_by_hand_and_evaluated_with_the_same_settings_alone(lab):
+    chosen = (f"data={QUESTIONS}", MEMBERS, "tracking.enabled=false", "hydra.run.dir=runs/stacked")
+    said, _ = succeed(
+        lab, ("ensemble", *chosen, "stacking=logistic"), ("evaluate", "-cn", "ensemble", *chosen, "stacking=logistic")
+    )
+    recipe = json.loads((lab.root / "runs/stacked/model/recipe.json").read_text())
+    weights = [f"{weight:.3g} {name}" for weight, name in zip(recipe["weights"], recipe["members"])]
+    assert f"of {' + '.join(weights)}" in said
+    ((code, out),) = lab.scripts(("evaluate", "-cn", "ensemble", *chosen))
+    assert code != 0
+    assert "was trained with other stacking than this command has" in out
+
+
+def test_an_ensemble_of_two_to_four_members_depends_on_each_of_them(lab, stages):
+    lab.grid(data=[QUESTIONS], model=FAMILIES)
+    file = lab.root / "params.yaml"
+    grid = yaml.safe_load(file.read_text())
+    shared = {"data": QUESTIONS, "seed": 0}
+    for count in (2, 3, 4):
+        grid["ensembles"][f"{QUESTIONS}-of{count}-0"] = {**shared, "members": list(FAMILIES[-count:])}
+    grid["ensembles"][f"{QUESTIONS}-of4-0"]["stacking"] = "logistic"
+    file.write_text(yaml.safe_dump(grid, sort_keys=False))
+    lab.run("python", "pipelines/compose.py", "build/conf")
+    for count, stacking in ((2, "mean"), (4, "logistic")):
+        config = yaml.safe_load((lab.root / f"build/conf/train/{QUESTIONS}-of{count}-0.yaml").read_text())
+        assert config["stacking"] == stacking
+    for count in (2, 3, 4):
+        named = stages(lab.run("dvc", "repro", "--dry", "--force", f"ensemble@{QUESTIONS}-of{count}-0"))
+        assert {f"train@{QUESTIONS}-{family}-0" for family in FAMILIES[-count:]} == {
+            stage for stage in named if stage.startswith("train@")
+        }
+        assert named[-1] == f"ensemble@{QUESTIONS}-of{count}-0"
+
+    grid["ensembles"][f"{QUESTIONS}-of2-0"]["members"] = list(FAMILIES)
+    file.write_text(yaml.safe_dump(grid, sort_keys=False))
+    code, out = lab.attempt("python", "pipelines/compose.py", "build/conf")
+    assert code != 0
+    assert f"the ensemble {QUESTIONS}-of2-0 has 5 members, and dvc.yaml lists two to 4 of them" in out

@@ -10,16 +10,27 @@ import torch
 from safetensors.torch import save_file
 
 from twicetold import layout
-from twicetold.ensemble import Ensemble, make_ensemble
+from twicetold.api.fingerprints import fingerprint
+from twicetold.api.index import constant
+from twicetold.ensemble import Ensemble, _stack, make_ensemble
 from twicetold.evaluation.decision import Decision, decide
 from twicetold.evaluation.ranking import ScoreCounts
 from twicetold.evaluation.selection import Selection
+from twicetold.evaluation.stacking import Weights, cross_fit, deal, fit_weights
 from twicetold.features.cache import cached_rows
 from twicetold.features.saved import save_fitted
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
 from twicetold.files import write_json
-from twicetold.model_folder import load_members, load_model, load_scorer, read_thresholds, save_ensemble
+from twicetold.grouping import components
+from twicetold.model_folder import (
+    load_members,
+    load_model,
+    load_scorer,
+    other_parts,
+    read_thresholds,
+    save_ensemble,
+)
 from twicetold.models.static import Static
 from twicetold.models.static_mlp import StaticMlp
 from twicetold.models.tfidf import TfIdfCosine
@@ -212,3 +223,121 @@ def test_fewer_than_two_members_or_one_that_scores_the_wrong_way_round_are_refus
     members = {"one": trained("static"), "two": trained("static", decision=Decision(0.0, -1.0, 0.0))}
     with pytest.raises(ValueError, match="a higher score of the ensemble's member two is not more alike"):
         Ensemble(members, Decision(0.0, 1.0, 0.0), False)
+
+
+WEIGHTS = Weights((0.25, 3.0), -4.0)
+
+
+@pytest.mark.parametrize("kinds", [("static", "static"), ("static", "tfidf"), ("tfidf", "tfidf")])
+@pytest.mark.parametrize("weights", [WEIGHTS, Weights((0.0, 2.0), 1.0)])
+def test_a_stacked_score_is_the_weighted_sum_and_the_dot_product_of_search_vectors(kinds, weights, trained, questions):
+    decisions = Decision(0.5, 2.0, -1.0), Decision(3.0, 5.0, 3.0)
+    members = {f"{n}": trained(k, seed=n, decision=d) for n, (k, d) in enumerate(zip(kinds, decisions))}
+    ensemble = Ensemble(members, decisions[0], False, weights)
+    left, right = sides_of(questions)
+    each = np.stack([log_odds(member, left, right) for member in members.values()])
+    expected = weights.members @ each + weights.intercept
+    np.testing.assert_allclose(ensemble.score(left, right), expected, rtol=1e-5, atol=1e-5)
+    one, other = ensemble.embed(left), ensemble.embed(right)
+    dots = np.asarray((sp.csr_matrix(one).multiply(sp.csr_matrix(other))).sum(1)).ravel()
+    np.testing.assert_allclose(dots + constant(ensemble), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_the_decision_of_a_stacked_ensemble_is_chosen_on_cross_fitted_scores(questions, monkeypatch):
+    pairs, rng = questions.pairs["val"], np.random.default_rng(0)
+    scores = [pairs.label + rng.standard_normal(len(pairs)) for _ in range(3)]
+    members = {f"{n}": Scores(each, pairs.label) for n, each in enumerate(scores)}
+    clusters = np.arange(len(questions)) // 3  # the pairs of the corpus hang together in one chain
+    monkeypatch.setattr("twicetold.ensemble.components", lambda count, left, right: clusters)
+    ensemble, _, _, value = make_ensemble(members, questions, SELECTION, lambda f, m: None, stacking="logistic")
+    odds = np.stack(
+        [m.decision.slope * m.scores.astype(np.float32) + m.decision.intercept for m in members.values()], 1
+    )
+    fold = np.zeros(len(questions), np.int64)
+    val = questions.members["val"]
+    fold[val] = deal(clusters[questions.text_codes()][val])
+    assert ensemble.weights.members == pytest.approx(fit_weights(odds, pairs.label).members)
+    by_fold = cross_fit(odds, pairs.label, (fold[pairs.left], fold[pairs.right]))
+    one, other = (np.array([by_fold[k].members for k in fold[side]]) for side in (pairs.left, pairs.right))
+    ends = [np.array([by_fold[k].intercept for k in fold[side]]) for side in (pairs.left, pairs.right)]
+    expected = (np.sqrt(one * other) * odds).sum(1) + np.mean(ends, axis=0)
+    assert value == pytest.approx(ScoreCounts.of(expected, pairs.label).auroc())
+    wanted = decide(expected.astype(np.float32), pairs.label)
+    np.testing.assert_allclose(list(asdict(ensemble.decision).values()), list(asdict(wanted).values()), rtol=1e-3)
+
+
+def test_texts_of_pairs_that_hang_together_are_in_one_fold(questions):
+    pairs, code = questions.pairs["val"], questions.text_codes()
+    cluster = components(len(questions), code[pairs.left], code[pairs.right])[code]
+    assert len(np.unique(cluster[questions.members["val"]])) == 1
+    members = {f"{n}": Scores(pairs.label + n, pairs.label) for n in range(2)}
+    with pytest.raises(ValueError, match="cross-fitting needs at least two clusters"):
+        make_ensemble(members, questions, SELECTION, lambda featuriser, member: None, stacking="logistic")
+
+
+def test_stacked_documents_of_one_story_are_scored_with_the_weights_of_its_fold(trained, news, tmp_path):
+    decisions = Decision(0.5, 2.0, -1.0), Decision(3.0, 5.0, 3.0)
+    kinds = ("static", "tfidf")
+    members = {k: trained(k, decision=d, as_documents=True) for k, d in zip(kinds, decisions)}
+    rows_of = cached_rows(news, tmp_path, key="key")
+    ensemble, _, metric, _ = make_ensemble(members, news, SELECTION, rows_of, stacking="logistic")
+    assert metric == "auroc_category"
+    assert min(ensemble.weights.members) >= 0
+    weights, crossed = _stack(ensemble.read_corpus(rows_of), news, SELECTION)
+    assert weights == ensemble.weights
+    val, story = news.members["val"], news.groups["story"]
+    left, right = (val[side] for side in np.nonzero(story[val][:, None] == story[val]))
+    np.testing.assert_array_equal(crossed.fold[left], crossed.fold[right])
+    assert len(np.unique(crossed.fold[val])) == len(crossed.weights)
+    each = ensemble.read_corpus(rows_of).log_odds(left, right)
+    expected = (each * np.array([w.members for w in crossed.weights])[crossed.fold[left]]).sum(1)
+    np.testing.assert_allclose(crossed.score(left, right), expected, rtol=1e-5, atol=1e-6)
+    one, other = ((sp.csr_matrix(crossed.search_matrices(side)[0])) for side in (left, right))
+    np.testing.assert_allclose(np.asarray(one.multiply(other).sum(1)).ravel(), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_documents_without_a_group_that_is_no_class_cannot_be_stacked(trained, news, tmp_path):
+    members = {kind: trained(kind, as_documents=True) for kind in ("static", "tfidf")}
+    rows_of = cached_rows(news, tmp_path, key="key")
+    selection = replace(SELECTION, classes=list(news.groups))
+    with pytest.raises(
+        ValueError, match=r"needs documents with a group of those that say the same, .* use stacking=mean"
+    ):
+        make_ensemble(members, news, selection, rows_of, stacking="logistic")
+    with pytest.raises(ValueError, match="stacking must be one of mean, logistic; got 'median'"):
+        make_ensemble(members, news, selection, rows_of, stacking="median")
+
+
+def test_stored_weights_are_those_of_the_loaded_ensemble_and_others_are_refused(saved, questions, tmp_path):
+    models = {"one": saved("one"), "two": saved("two", seed=1, decision=Decision(0.0, 9.0, 2.0))}
+    ensemble = Ensemble(load_members(models, questions), DECISION, False, WEIGHTS)
+    folder = tmp_path / "stacked"
+    data = {"name": "questions", "train": "0"}
+    save_ensemble(folder, ensemble, models, thresholds=None, metric="auroc", value=0.5, data=data)
+    loaded, sides = load_model(folder), sides_of(questions)
+    assert loaded.weights == WEIGHTS
+    np.testing.assert_array_equal(loaded.score(*sides), ensemble.score(*sides))
+    recipe = json.loads((folder / layout.RECIPE).read_text())
+    config = {"members": ["one", "two"], "stacking": "logistic"}
+    assert other_parts(folder, config) == []
+    assert other_parts(folder, config | {"stacking": "mean"}) == ["stacking"]
+    mark = fingerprint(folder)
+    refused = [
+        {"weights": [1.0]},
+        {"weights": [1.0, -1.0]},
+        {"weights": [0.0, 0.0]},
+        {"weights": [1.0, float("nan")]},
+        {"weights": [1.0, "2"]},
+        {"weights": None},
+        {"intercept": None},
+        {"intercept": float("inf")},
+        {"stacking": "median"},
+    ]
+    for wrong in refused:
+        write_json(folder / layout.RECIPE, recipe | wrong)
+        with pytest.raises(ValueError, match=r"cannot load the model in .*expected"):
+            load_model(folder)
+    write_json(folder / layout.RECIPE, recipe | {"weights": [2.0, 3.0]})
+    assert fingerprint(folder) != mark
+    write_json(folder / layout.RECIPE, {key: recipe[key] for key in recipe if key not in ("stacking", "weights")})
+    assert load_model(folder).stacked == Weights.mean(2)

@@ -15,13 +15,13 @@ def fingerprint(model: Path) -> str:
     """Fingerprint of what decides a model's vectors: weights, featuriser and their settings.
 
     Threshold and calibration are left out, because vectors do not depend on them, so a model may be calibrated again.
-    Those of an ensemble's members count, because they weight its vectors.
+    Those of an ensemble's members count, because they weight its vectors, and so do its weights.
 
     Returns:
         16 hexadecimal digits of a SHA-256.
     """
     recipe = read_recipe(model)
-    named = ("encoder", "features", "as_documents", "members", TABLE_KEY)
+    named = ("encoder", "features", "as_documents", "members", "weights", TABLE_KEY)
     parts = {name: recipe[name] for name in named if name in recipe}
     total = hashlib.sha256(json.dumps(parts, sort_keys=True).encode())
     for name in recipe.get("members", []):

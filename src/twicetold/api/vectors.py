@@ -35,7 +35,8 @@ def constant(model: TrainedModel) -> float:
     """What the score of a pair has beyond the dot product of its vectors, where it is one; see `ensemble`."""
     if not isinstance(model, Ensemble):
         return 0.0
-    members = list(model.members.values())
+    members, stacked = list(model.members.values()), model.stacked
     dots = members[0].as_documents
     each = [m.decision.slope * constant(m) + (0 if dots else m.decision.intercept) for m in members]
-    return sum(each) / len(each)
+    weighted = sum(weight * value for weight, value in zip(stacked.members, each, strict=True))
+    return weighted + (0 if dots else stacked.intercept)

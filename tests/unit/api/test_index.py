@@ -22,6 +22,7 @@ from twicetold.api.segments import SCHEMA, Segment
 from twicetold.api.vectors import constant
 from twicetold.ensemble import Ensemble
 from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.stacking import Weights
 from twicetold.features.bm25 import Bm25Weights
 from twicetold.features.word_hashing import WordHashing
 from twicetold.model_folder import construct
@@ -345,7 +346,11 @@ def test_the_constant_of_an_ensemble_is_what_its_scores_have_beyond_dot_products
     inner = Ensemble({"a": one, "b": other}, one.decision, False)
     documents = {name: replace(member, as_documents=True) for name, member in inner.members.items()}
     nested = Ensemble({"inner": inner, "c": one}, one.decision, False)
-    for whole in (inner, nested, Ensemble(documents, one.decision, True)):
+    weights = Weights((0.25, 2.0), -3.0)
+    stacked = [
+        Ensemble(each, one.decision, many, weights) for each, many in ((inner.members, False), (documents, True))
+    ]
+    for whole in (inner, nested, Ensemble(documents, one.decision, True), *stacked):
         vectors = whole.embed(["bank rate", "film star"])
         dot = (vectors[0] @ vectors[1].T).toarray().item()
         assert dot + constant(whole) == pytest.approx(whole.score(["bank rate"], ["film star"])[0], abs=1e-5)
