@@ -37,10 +37,10 @@ EXPLANATION = "explanation.csv"  # pairs of terms and what each adds to a score;
 EXPLANATION_FIGURE = "explanation.svg"
 TERMS = "terms.csv"  # largest terms of each dimension of an embedding
 PAIRWISE_KNN = "pairwise_knn.csv"  # split, k, rates of the pairwise k-NN rule; no rows for documents
-EVALUATION = (METRICS, SUMMARY, ROC, ROC_FIGURE, SCORES, PAIRWISE_KNN)  # what `evaluate` writes
+MODEL_CARD = "README.md"  # what `twicetold card` prints; no stage depends on it
+EVALUATION = (METRICS, SUMMARY, ROC, ROC_FIGURE, SCORES, PAIRWISE_KNN, MODEL_CARD)  # what `evaluate` writes
 PEERS = "peers.json"  # in runs/, optional: dedupe of test texts by other libraries (`reporting.records.Peer`)
 LAST_RUN = "last_run.json"  # in runs/: when the grid was last made, on what machine, seconds of each stage
-MODEL_CARD = "README.md"  # what `twicetold card` prints; no stage depends on it
 OBSERVED = "observed.json"  # seconds and texts per second on this machine; no stage depends on it
 
 # reports/
