@@ -11,7 +11,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from twicetold.errors import Pruned
 from twicetold.tracking.store import Store, warn_untracked
 
 T = TypeVar("T")
@@ -177,24 +176,18 @@ class Run:
 
     @contextmanager
     def ending(self) -> Iterator["Run"]:
-        """Close the run when the block ends: FINISHED, FAILED after an error, KILLED after Ctrl-C or pruning."""
+        """Close the run when the block ends: FINISHED, FAILED after an error, KILLED after Ctrl-C."""
         status = "FINISHED"
         try:
             yield self
-        except (KeyboardInterrupt, Pruned) as stop:
+        except KeyboardInterrupt:
             status = "KILLED"
-            self._say_why(stop)
             raise
-        except BaseException as error:
+        except BaseException:
             status = "FAILED"
-            self._say_why(error)
             raise
         finally:
             self._close(status)
-
-    def _say_why(self, error: BaseException) -> None:
-        why = shorten(f"{type(error).__name__}: {error}", MAX_TAG)
-        self._write("say why the run ended", lambda client: client.set_tag(self.id, "ended_by", why))
 
     def _close(self, status: str) -> None:
         if self.tracked:
