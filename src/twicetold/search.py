@@ -129,9 +129,14 @@ def similarities(queries: Matrix, texts: Matrix) -> Callable[[Rows], Tensor]:
             return scores.masked_fill_(scores <= 0, -torch.inf)
 
         return sparsely
-    asked = torch.tensor(queries, dtype=torch.float32)
-    columns = (asked if texts is queries else torch.tensor(texts, dtype=torch.float32)).T
+    asked = _tensor(queries)
+    columns = (asked if texts is queries else _tensor(texts)).T
     return lambda rows: torch.mm(asked[rows], columns)
+
+
+def _tensor(vectors: NDArray[np.float32]) -> Tensor:
+    """The same memory, unless it is read-only, which torch does not know, or of another type."""
+    return torch.from_numpy(np.require(vectors, np.float32, ["C", "W"]))
 
 
 def _inverted_file(texts: NDArray[np.float32], *, seed: int) -> Any:

@@ -96,3 +96,11 @@ def test_what_is_not_kept_is_dropped_and_the_others_move_up_in_order():
     kept = found.keeping(np.array([[True, False, True, True], [False, True, True, True]]), k=3)
     assert kept.index.tolist() == [[4, 9, 7], [5, NOBODY, NOBODY]]
     assert kept.similarity.tolist() == [[4, 2, 1], [1, 0, 0]]
+
+
+def test_a_search_does_not_copy_the_texts_and_takes_those_that_may_not_be_written():
+    vectors = np.random.default_rng(0).standard_normal((50, 8), np.float32)
+    assert search._tensor(vectors).data_ptr() == vectors.ctypes.data
+    writable = Index(vectors).search(vectors, k=3).index
+    vectors.setflags(write=False)
+    np.testing.assert_array_equal(Index(vectors).search(vectors, k=3).index, writable)

@@ -22,7 +22,7 @@ from twicetold.grouping import Floats, Ints, row_dots
 from twicetold.parallel import in_threads
 
 WORK = 10_000_000  # products of entries that a block may need (some hundred MB)
-WORTH = 0.5  # products for each pair of rows; with more, comparing all rows costs less
+WORTH, SHARE = 0.5, 0.4  # products for each pair of rows, and of all products; with more, comparing all rows costs less
 COMMON = 0.5  # share of the threshold that the common part may add
 ROUNDING = 1e-5  # of float32 sums
 
@@ -43,7 +43,8 @@ def pairs_above(rows: Any, threshold: float, *, most: int) -> tuple[Ints, Ints, 
     longest = float(np.sqrt(max(_squares(rows).max(initial=0.0), 1e-12)))
     rare, common = _parts(rows, COMMON * threshold / longest)
     work = rare.astype(bool).astype(np.float64) @ np.bincount(rare.indices, minlength=rare.shape[1])
-    if work.sum() > WORTH * count**2:
+    every = float((np.bincount(rows.indices, minlength=rows.shape[1]).astype(np.float64) ** 2).sum())
+    if work.sum() > WORTH * count**2 + SHARE * every:
         return None
     block = np.floor(np.cumsum(work) / WORK).astype(np.int64)
     starts = np.append(np.flatnonzero(np.append(True, np.diff(block) > 0)), count)

@@ -75,3 +75,14 @@ def test_more_pairs_than_may_be_held_are_none():
 
 def test_rows_that_share_everything_are_none():
     assert pairs_above(sparse.csr_matrix(np.ones((50, 1), np.float32)), 0.5, most=10**6) is None
+
+
+def test_rows_of_many_columns_are_joined_where_most_of_their_products_are_saved():
+    rng = np.random.default_rng(0)
+    frequent = (rng.random((400, 20)) < 0.5) * np.float32(0.3)
+    rows = sparse.csr_matrix(np.hstack([frequent, rng.random((400, 400)) < 0.05]), dtype=np.float32)
+    rows = sparse.csr_matrix(rows / np.sqrt(rows.multiply(rows).sum(axis=1)))
+    rare = joining._parts(rows, joining.COMMON * 0.6)[0]
+    products = (np.bincount(rare.indices) ** 2).sum() / 400**2
+    assert products > joining.WORTH
+    assert pairs_above(rows, 0.6, most=10**6) is not None
