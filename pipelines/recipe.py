@@ -3,24 +3,18 @@
 from pathlib import Path
 from typing import Any
 
-from hydra import compose, initialize_config_dir
-from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.errors import HydraException, InstantiationException
+from hydra.errors import InstantiationException
 from hydra.types import RunMode
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
 from twicetold import tracking
 from twicetold.augmentation.augment import Augmentation
 from twicetold.evaluation.selection import Selection
-from twicetold.identity import Identity, learning_of
-from twicetold.tracking.parameters import telling
+from twicetold.identity import Identity
 from twicetold.training.parts import Parts
 from twicetold.training.schedule import Schedule
-
-CONF = Path(__file__).resolve().parents[1] / "conf"
 
 
 def parts_of(cfg: DictConfig) -> Parts:
@@ -61,35 +55,6 @@ def selection_of(cfg: DictConfig) -> Selection:
     """The keys of the evaluator that training reads."""
     kept = OmegaConf.to_container(cfg.evaluator)
     return Selection(kept["primary"], kept["bins"], kept["classes"])
-
-
-def params_of(cfg: DictConfig, who: Identity) -> dict[str, Any]:
-    """The parameters of a run in MLflow: what differs from its family's defaults, and what the command names."""
-    if not cfg.tracking.enabled:
-        return {}
-    if "members" in who.learning:
-        return {name: who.learning[name] for name in ("members", "seed")}
-    hydra = HydraConfig.get()
-    named = [override.lstrip("+~").partition("=")[0].partition("@")[0] for override in hydra.overrides.task]
-    family = hydra.runtime.choices.get("model") or cfg.get("family")  # the latter in what compose.py rendered
-    data = hydra.runtime.choices.get("data") or cfg.data.name
-    return telling(who.learning, {} if family is None else _defaults(f"data={data}", f"model={family}"), named)
-
-
-def _defaults(*choices: str) -> dict[str, Any]:
-    """The learning keys of a family without tuned values; empty if conf/ does not know it."""
-    running = GlobalHydra.instance().hydra  # this program's own Hydra, beside which no other may be
-    GlobalHydra.instance().clear()
-    try:
-        with initialize_config_dir(f"{CONF}", version_base="1.3"):
-            cfg = compose("train", overrides=[*choices, "tuned=none"])
-        return learning_of(OmegaConf.to_container(cfg, resolve=True))
-    except (HydraException, OmegaConfBaseException):
-        return {}
-    finally:
-        GlobalHydra.instance().clear()
-        if running is not None:
-            GlobalHydra.instance().initialize(running)
 
 
 def tracking_of(cfg: DictConfig, who: Identity) -> tuple[tracking.Settings, str | None]:

@@ -12,7 +12,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from by_hand import check_data, prepare_data
-from recipe import params_of, parts_of, tracking_of
+from recipe import parts_of, tracking_of
 from twicetold import layout, tracking
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
@@ -52,13 +52,12 @@ def train(cfg: DictConfig, out: Path) -> float:
             experiment=who.data,
             name=who.run_name,
             tags=who.tags,
-            params=params_of(cfg, who),
+            params=who.learning,
             parent=parent,
             resumed=checkpoints.is_dir(),
         ) as run,
     ):
-        for split in ("train", "val"):
-            run.log_dataset(who.data, split=split, digest=who.data_digest, source=f"{processed}", counts=corpus.card)
+        run.log_dataset(who.data, context="training", digest=who.data_digest, source=f"{processed}", counts=corpus.card)
         trained = train_cell(
             corpus,
             parts,
@@ -75,15 +74,12 @@ def train(cfg: DictConfig, out: Path) -> float:
         run.log_text(OmegaConf.to_yaml(cfg, resolve=True, sort_keys=True), "config.yaml")
         run.log_model(out / layout.MODEL, input_example=corpus.example())
         metric, value = trained.metric, trained.fitted.best_value
-        run.describe_data(who.data, kind=corpus.kind, counts=corpus.card, primary=metric)
         tracking.report_to_sweep(settings, parent, experiment=who.data, child=run, primary=metric, value=value)
     for view, card in by_view(getattr(trained.scorer.featuriser, "card_", None)).items():
         print(f"{who.data} {who.run_name}: word hashing{view and f' of {view}'}: {in_words(card)}")
     print(f"{who.data} {who.run_name}: val {metric} {value:.4f} after {trained.fitted.epochs} epochs")
     if by_hand:
         print(f"the model is in {os.path.relpath(out / layout.MODEL)}")
-        if run.tracked and parent is None and (page := tracking.addresses(settings, [who.data]).get(who.data)):
-            print(f"all runs of {who.data}, with `make ui`: {page}")
     return value
 
 
