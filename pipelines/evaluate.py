@@ -98,16 +98,12 @@ def check(model: Path, config: Any, corpus: Corpus) -> None:
 
 def with_searched(report: Report, searched: Searched | None) -> dict[str, Any]:
     """Metrics and intervals of the report and of the search vectors; what both have is taken from the report."""
-    parts: list[Any] = [report]
-    if searched:
-        parts += [part for part in (searched.found, searched.knn, searched.deduped) if part]
-    joined: dict[str, dict[str, dict[str, Any]]] = {}
-    for name, each in (("metrics", report.metrics), ("intervals", report.intervals)):
-        joined[name] = {split: {} for split in each}
-        for split, found in joined[name].items():
-            for part in parts:
-                found |= {k: v for k, v in getattr(part, name).get(split, {}).items() if k not in found}
-    return joined
+    further = (searched.found, searched.knn, searched.deduped) if searched else ()
+    parts: list[Any] = [report, *(part for part in further if part), report]  # first by its order, last by its values
+    return {
+        name: {split: {k: v for part in parts for k, v in getattr(part, name).get(split, {}).items()} for split in each}
+        for name, each in (("metrics", report.metrics), ("intervals", report.intervals))
+    }
 
 
 def write(report: Report, inputs: dict[str, ScoredPairs | DocumentVectors], out: Path) -> None:

@@ -36,7 +36,7 @@ def markdown(commands: Mapping[Cell, str], *, runs: Path, cards: Path) -> str:
         about = read_card(data, cards)
         board = rank(data, found)
         section = deduped(board, about.kind, peers.get(data, []))
-        parts += [f"## {_cell(data)}\n", f"{provenance.KINDS[about.kind]}\n", _leaderboard(board)]
+        parts += [f"## {escaped(data)}\n", f"{provenance.KINDS[about.kind]}\n", _leaderboard(board)]
         parts += _commands(board, commands) + _dedupe(section, in_full=not explained)
         parts += _samples(board) + _word_hashing(board) + _data(about)
         explained = explained or section is not None
@@ -45,17 +45,17 @@ def markdown(commands: Mapping[Cell, str], *, runs: Path, cards: Path) -> str:
 
 def _leaderboard(board: Leaderboard) -> str:
     shown = [name for name in board.metrics[1:] if describe(name).leads]
-    primary = _cell(describe(board.primary).label)
+    primary = escaped(describe(board.primary).label)
     heads = ["model", f"{primary}, test", "95 % interval", f"{primary}, validation"]
-    heads += [f"{_cell(describe(name).label)}, {split_of(name)}" for name in shown] + ["parameters", "epochs"]
-    notes = "".join(f"\n{_cell(note)}\n" for note in board.not_clean)
+    heads += [f"{escaped(describe(name).label)}, {split_of(name)}" for name in shown] + ["parameters", "epochs"]
+    notes = "".join(f"\n{escaped(note)}\n" for note in board.not_clean)
     return table(heads, (_row(row, board, shown) for row in board.rows)) + notes
 
 
 def _row(row: Row, board: Leaderboard, shown: Sequence[str]) -> list[str]:
     test = row.metrics["test"]
     primary = test.get(board.primary)
-    model = _cell(row.model + row.mark)
+    model = escaped(row.model + row.mark)
     return [
         (f"**{model}**" if row is board.best else model) + (" (baseline)" if row.first.is_baseline else ""),
         estimate(board.primary, primary, top=board.top(board.primary)),
@@ -85,7 +85,7 @@ def interval(found: Estimate | None) -> str:
 
 
 def _commands(board: Leaderboard, commands: Mapping[Cell, str]) -> list[str]:
-    lines = [f"- {_cell(row.model)}: {_code(commands[row.first.cell])}" for row in board.rows]
+    lines = [f"- {escaped(row.model)}: {code(commands[row.first.cell])}" for row in board.rows]
     return ["\n".join(["<details><summary>How each is trained</summary>\n", *lines, "\n</details>\n"])]
 
 
@@ -93,9 +93,9 @@ def _dedupe(found: Deduped | None, *, in_full: bool) -> list[str]:
     """The section on a dedupe; only the first one of the page is explained in full."""
     if found is None:
         return []
-    above = [*map(_cell, HOW_TO_READ)] if in_full else ["[How to read this](#dedupe)."]
-    above += [_cell(found.caveat)] if found.caveat else []
-    below = [f"{_cell(note)}\n" for note in found.notes]
+    above = [*map(escaped, HOW_TO_READ)] if in_full else ["[How to read this](#dedupe)."]
+    above += [escaped(found.caveat)] if found.caveat else []
+    below = [f"{escaped(note)}\n" for note in found.notes]
     return ["### Dedupe\n", *(f"{text}\n" for text in above), _shown_table(found.table), *below]
 
 
@@ -105,15 +105,15 @@ def _shown_table(found: Table) -> str:
 
 
 def _shown(cell: Shown) -> str:
-    return _cell(cell.text) + (f" ({_cell(cell.note)})" if cell.note else "")
+    return escaped(cell.text) + (f" ({escaped(cell.note)})" if cell.note else "")
 
 
 def _samples(board: Leaderboard) -> list[str]:
     found = sample_table(board)
     if found is None:
         return []
-    heads = ["model", *(_cell(f"{left} / {right}") for left, right in found.pairs)]
-    rows = ([_cell(model), *map(_verdict, verdicts)] for model, verdicts in found.rows)
+    heads = ["model", *(escaped(f"{left} / {right}") for left, right in found.pairs)]
+    rows = ([escaped(model), *map(_verdict, verdicts)] for model, verdicts in found.rows)
     return [f"{samples.EXPLANATION}\n", table(heads, rows)]
 
 
@@ -127,7 +127,7 @@ def _word_hashing(board: Leaderboard) -> list[str]:
     found = word_hashing.hashing_rows(board)
     if not found:
         return []
-    rows = ([_cell(models), *cells] for models, cells in found)
+    rows = ([escaped(models), *cells] for models, cells in found)
     return [f"{word_hashing.EXPLANATION}\n", table(["model", *word_hashing.COLUMNS], rows)]
 
 
@@ -135,17 +135,17 @@ def _data(about: Provenance) -> list[str]:
     parts = []
     counted = provenance.split_table(about.card)
     if counted is not None:
-        rows = ([split, *map(_cell, cells)] for split, cells in counted.rows)
-        parts.append(table(["split", *map(_cell, counted.columns)], rows))
+        rows = ([split, *map(escaped, cells)] for split, cells in counted.rows)
+        parts.append(table(["split", *map(escaped, counted.columns)], rows))
     facts = [f"{name}: {value}" for name, value in provenance.facts(about.card)]
     facts += provenance.audit_in_words(about.audit)
     if facts:
-        parts.append("\n".join(f"- {_cell(fact)}" for fact in facts) + "\n")
+        parts.append("\n".join(f"- {escaped(fact)}" for fact in facts) + "\n")
     if about.mined:
-        rows = ([_cell(mined.strategy), *false_negatives.cells(mined)] for mined in about.mined)
+        rows = ([escaped(mined.strategy), *false_negatives.cells(mined)] for mined in about.mined)
         parts += [f"{false_negatives.EXPLANATION}\n", table(["mined by", *false_negatives.COLUMNS], rows)]
     if about.files:
-        rows = ([_cell(f.name), f"{f.size:,}", f"{f.lines:,}", _code(f.sha256)] for f in about.files)
+        rows = ([escaped(f.name), f"{f.size:,}", f"{f.lines:,}", code(f.sha256)] for f in about.files)
         parts.append(table(["file", "bytes", "lines", "sha256"], rows))
     return parts
 
@@ -160,7 +160,7 @@ def _bar(text: str) -> str:
     return re.sub(r"(?<!\\)\|", r"\\|", _LINE_ENDS.sub(" ", text))
 
 
-def _cell(text: str) -> str:
+def escaped(text: str) -> str:
     """Text with Markdown and HTML escaped, on one line.
 
     An underscore within a word, as in `quora_wang`, is no emphasis and stays as it is.
@@ -170,7 +170,7 @@ def _cell(text: str) -> str:
     return _BLOCK.sub(r"\1\\", text)
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """Text as code, between more backticks than it has in a row."""
     text = _LINE_ENDS.sub(" ", text)
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))

@@ -26,9 +26,7 @@ from twicetold.model_folder import read_decision, read_recipe, read_thresholds
 from twicetold.reporting import provenance
 from twicetold.reporting.dedupe import link_metric
 from twicetold.reporting.glossary import count, describe, number, ordered
-from twicetold.reporting.markdown import _cell as escaped
-from twicetold.reporting.markdown import _code as code
-from twicetold.reporting.markdown import table
+from twicetold.reporting.markdown import code, escaped, table
 from twicetold.reporting.records import read_card
 
 TAGS = ("sentence-similarity", "duplicate-detection")

@@ -9,7 +9,7 @@ from twicetold import layout, reporting
 from twicetold.reporting import Cell
 from twicetold.reporting.dedupe import HOW_TO_READ, LOWER_BOUND, deduped
 from twicetold.reporting.leaderboard import rank
-from twicetold.reporting.markdown import _cell
+from twicetold.reporting.markdown import escaped
 from twicetold.reporting.records import read_peers, read_runs
 
 PEER = {
@@ -198,7 +198,7 @@ def test_clusters_of_labelled_pairs_come_with_the_note_on_lower_bounds(finished,
     glossary = page.split('id="glossary"')[1]
     assert "pairs without a label count as different" in glossary
     for paragraph in HOW_TO_READ:  # in the first section on a dedupe only
-        assert text.count(_cell(paragraph)) == page.count(paragraph) == 1
+        assert text.count(escaped(paragraph)) == page.count(paragraph) == 1
     assert text.count("[How to read this](#dedupe)") == 1
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from twicetold import layout, reporting
 from twicetold.reporting import Cell
-from twicetold.reporting.markdown import _cell
+from twicetold.reporting.markdown import escaped
 from twicetold.reporting.markdown import table as markdown_table
 
 VOID = {"meta", "link", "br", "img", "hr", "input"}
@@ -324,7 +324,7 @@ def test_the_markdown_tables_hold_intervals_counts_and_checksums_but_nothing_obs
 
 
 def test_markdown_from_outside_stays_text():
-    made = markdown_table(["m", "n"], [[_cell("*a* [x](http://e) `c` <b> C:\\|d"), "1 | 2"]]).splitlines()[-1]
+    made = markdown_table(["m", "n"], [[escaped("*a* [x](http://e) `c` <b> C:\\|d"), "1 | 2"]]).splitlines()[-1]
     assert made == "| \\*a\\* \\[x\\](http://e) \\`c\\` &lt;b> C:\\\\\\|d | 1 \\| 2 |"
 
 
