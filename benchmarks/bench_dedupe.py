@@ -33,7 +33,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from bench_full_size import copies, exponent
+from bench_full_size import copies, growth
 from bench_throughput import texts_of, untrained
 from memory import peak_resident
 
@@ -205,17 +205,10 @@ def ways_of(count: int, asked: Sequence[str]) -> list[str]:
 
 def table(results: Sequence[Took]) -> str:
     """A Markdown table: a line a way, seconds of processor time and peak memory by texts, and the exponent."""
-    sizes = sorted({took.texts for took in results})
-    lines = [
-        "| way | " + " | ".join(f"{size:,}" for size in sizes) + " | exponent |",
-        "| --- |" + " ---: |" * (len(sizes) + 1),
-    ]
-    for way in dict.fromkeys(took.way for took in results):
-        found = {took.texts: took for took in results if took.way == way}
-        cells = [f"{found[n].cpu:.1f} s, {found[n].peak:.1f} GB" if n in found else "–" for n in sizes]
-        slope = exponent(list(found), [took.cpu for took in found.values()])
-        lines.append(f"| {way} | " + " | ".join(cells) + f" | {slope:.2f} |")
-    return "\n".join(lines)
+    found: dict[tuple[str, ...], dict[int, tuple[float, float]]] = {}
+    for took in results:
+        found.setdefault((took.way,), {})[took.texts] = took.cpu, took.peak
+    return growth(("way",), found, digits=1)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -183,16 +183,31 @@ def exponent(rows: Sequence[int], seconds: Sequence[float]) -> float:
 
 def table(results: Sequence[Took]) -> str:
     """A Markdown table: a line a stage, seconds of processor time and peak memory by rows, and the exponent."""
-    sizes = sorted({took.rows for took in results})
+    found: dict[tuple[str, ...], dict[int, tuple[float, float]]] = {}
+    for took in results:
+        found.setdefault((took.kind, took.stage), {})[took.rows] = took.cpu, took.peak
+    return growth(("data", "stage"), found, digits=0)
+
+
+def growth(
+    heads: Sequence[str], found: Mapping[tuple[str, ...], Mapping[int, tuple[float, float]]], *, digits: int
+) -> str:
+    """A Markdown table: a line for what is measured, with the exponent of its seconds.
+
+    Args:
+        heads: of the columns that say what is measured.
+        found: what is measured -> size -> seconds of processor time, GB at the peak.
+        digits: of the seconds.
+    """
+    sizes = sorted({size for measured in found.values() for size in measured})
     lines = [
-        "| data | stage | " + " | ".join(f"{rows:,}" for rows in sizes) + " | exponent |",
-        "| --- | --- |" + " ---: |" * (len(sizes) + 1),
+        "| " + " | ".join([*heads, *(f"{size:,}" for size in sizes)]) + " | exponent |",
+        "| " + " | ".join(["---"] * len(heads)) + " |" + " ---: |" * (len(sizes) + 1),
     ]
-    for kind, stage in dict.fromkeys((took.kind, took.stage) for took in results):
-        found = {took.rows: took for took in results if (took.kind, took.stage) == (kind, stage)}
-        cells = [f"{found[n].cpu:.0f} s, {found[n].peak:.1f} GB" if n in found else "–" for n in sizes]
-        slope = exponent(list(found), [took.cpu for took in found.values()])
-        lines.append(f"| {kind} | {stage} | " + " | ".join(cells) + f" | {slope:.2f} |")
+    for names, by_size in found.items():
+        cells = [f"{by_size[n][0]:.{digits}f} s, {by_size[n][1]:.1f} GB" if n in by_size else "–" for n in sizes]
+        slope = exponent(list(by_size), [seconds for seconds, _ in by_size.values()])
+        lines.append("| " + " | ".join([*names, *cells]) + f" | {slope:.2f} |")
     return "\n".join(lines)
 
 
