@@ -13,7 +13,7 @@ from twicetold import layout, reporting
 from twicetold.evaluation.figures import roc_figure, save_roc_figure
 from twicetold.evaluation.ranking import RocCurve
 from twicetold.reporting import Cell
-from twicetold.reporting.markdown import _cell, _code, table
+from twicetold.reporting.markdown import code, escaped, table
 
 NAMES = {
     "a script": "<script>alert(1)</script>",
@@ -160,11 +160,11 @@ def test_a_name_in_a_figure_is_text(tmp_path, hostile):
     ["quora_wang", "re2 (p)", "-0.311", "25.0 % of the test texts", "Share of duplicates: 3", "a.tsv", "–", "1,234"],
 )
 def test_ordinary_values_stay_as_they_are(ordinary):
-    assert _cell(ordinary) == ordinary
-    assert _code(ordinary) == f"`{ordinary}`"
+    assert escaped(ordinary) == ordinary
+    assert code(ordinary) == f"`{ordinary}`"
 
 
 def test_code_ends_where_it_should():
-    assert _code("a`b") == "``a`b``"
-    assert _code("`a```") == "```` `a``` ````"
+    assert code("a`b") == "``a`b``"
+    assert code("`a```") == "```` `a``` ````"
     assert table(["a", "b"], [["x", "y\r\nz"]]).splitlines()[-1] == "| x | y  z |"
