@@ -52,7 +52,8 @@ def search_reports(read: ReadTexts, corpus: Corpus, evaluator: Standard, thresho
     asked = {split: asked_of(corpus, split, texts, classes=evaluator.classes) for split in ("val", "test")}
     found = evaluator.corpus_search.report(queries, documents, **asked)
     inputs = thresholds and dedupe_inputs(read, corpus, "test", classes=evaluator.classes)
-    deduped = evaluator.dedupe(inputs[1], thresholds) if inputs and thresholds else None
+    ranked = corpus.kind != "documents"  # whose own report has these values
+    deduped = evaluator.dedupe(inputs[1], thresholds, ranked=ranked) if inputs and thresholds else None
     if corpus.kind == "documents":
         return Searched(found, None, deduped)
     pooled = {}

@@ -184,22 +184,27 @@ class KeptLinks:
 
 
 @dataclass(frozen=True)
+class Ranked:
+    """How well the similarity ranks all pairs of test."""
+
+    auroc: float
+    average_precision: float
+    average_precision_interval: Interval
+
+
+@dataclass(frozen=True)
 class DedupeReport:
     """Results on test.
 
     Args:
         chosen: on validation.
-        auroc: over all pairs.
-        average_precision: over all pairs.
-        average_precision_interval: 95 % interval.
+        ranked: over all pairs; None if it was not asked for.
         links: for each aimed precision that validation reached.
         groups: rule -> agreement of its groups, at its threshold, with the true ones.
     """
 
     chosen: Chosen
-    auroc: float
-    average_precision: float
-    average_precision_interval: Interval
+    ranked: Ranked | None
     links: tuple[KeptLinks, ...]
     groups: Mapping[Rule, GroupScores]
 
@@ -215,7 +220,7 @@ class DedupeReport:
         for each in chosen.links:
             val |= {_at("precision", each.aimed): each.precision, _at("recall", each.aimed): each.recall}
         val |= {f"ari_{each.rule}": each.ari for each in chosen.grouping}
-        test = {auroc: self.auroc, average: self.average_precision}
+        test = {auroc: self.ranked.auroc, average: self.ranked.average_precision} if self.ranked else {}
         for kept in self.links:
             if kept.intervals:
                 test |= {_at("precision", kept.aimed): kept.precision, _at("recall", kept.aimed): kept.recall}
@@ -227,7 +232,8 @@ class DedupeReport:
     @property
     def intervals(self) -> dict[str, dict[str, Interval]]:
         """Split, which is "test" alone -> metric -> 95 % interval."""
-        found = {f"average_precision_{self.chosen.group}": self.average_precision_interval}
+        average = f"average_precision_{self.chosen.group}"
+        found = {average: self.ranked.average_precision_interval} if self.ranked else {}
         for kept in self.links:
             found |= {_at(name, kept.aimed): ends for name, ends in kept.intervals.items()}
         return {"test": found}
@@ -277,13 +283,20 @@ def choose(
 
 
 def report(
-    test: DocumentVectors, chosen: Chosen, *, bins: int = BINS, resamples: int = 1000, seed: int = 0
+    test: DocumentVectors,
+    chosen: Chosen,
+    *,
+    ranked: bool = True,
+    bins: int = BINS,
+    resamples: int = 1000,
+    seed: int = 0,
 ) -> DedupeReport:
     """Evaluate on test what was chosen on validation.
 
     Args:
         test: documents of test.
         chosen: by `choose`.
+        ranked: whether AUROC and average precision over all pairs are asked for.
         bins: steps of the score range.
         resamples: of the bootstrap.
         seed: of the bootstrap.
@@ -293,8 +306,6 @@ def report(
     """
     known = _known(test, chosen.group)
     codes = known.groups[chosen.group]
-    histograms = pair_histograms(known, bins=bins)
-    interval = all_pairs_intervals(known, histograms, clusters=codes)[chosen.group]["average_precision"]
     reached = [each.threshold for each in chosen.links if each.threshold is not None]
     floor = min([*reached, *(each.threshold for each in chosen.grouping)])
     links = links_above(known, floor)
@@ -317,8 +328,7 @@ def report(
     for cut in chosen.grouping:
         found = merge(links, rule=cut.rule, threshold=cut.threshold, vectors=(known.left, known.right))
         scores[cut.rule] = group_scores(found.cut(cut.threshold), codes)
-    counts = histograms[chosen.group].counts()
-    return DedupeReport(chosen, counts.auroc(), counts.average_precision(), interval, tuple(kept), scores)
+    return DedupeReport(chosen, _ranked(known, chosen.group, bins) if ranked else None, tuple(kept), scores)
 
 
 def links_above(vectors: DocumentVectors, threshold: float) -> Links:
@@ -369,6 +379,13 @@ def link_statistics(codes: Any, links: Links) -> tuple[Statistic, Statistic]:
         return np.asarray(np.divide(weights @ right, every, out=np.full(len(every), np.nan), where=every > 0))
 
     return precision, recall
+
+
+def _ranked(vectors: DocumentVectors, group: str, bins: int) -> Ranked:
+    histograms = pair_histograms(vectors, bins=bins)
+    interval = all_pairs_intervals(vectors, histograms, clusters=vectors.groups[group])[group]["average_precision"]
+    counts = histograms[group].counts()
+    return Ranked(counts.auroc(), counts.average_precision(), interval)
 
 
 def _known(vectors: DocumentVectors, group: str) -> DocumentVectors:

@@ -157,13 +157,18 @@ class Standard:
         curve = ScoreCounts.of(test.score, truth["test"]).roc_curve().thinned()
         return Report(metrics, {"test": found}, {DUPLICATE: curve})
 
-    def dedupe(self, test: DocumentVectors, chosen: dedupe.Chosen) -> dedupe.DedupeReport:
+    def dedupe(self, test: DocumentVectors, chosen: dedupe.Chosen, *, ranked: bool) -> dedupe.DedupeReport:
         """Evaluate a dedupe of the test texts at the thresholds that were chosen on validation.
+
+        Args:
+            test: the texts.
+            chosen: on validation.
+            ranked: whether AUROC and average precision over all pairs are asked for, which `documents` has already.
 
         Raises:
             ValueError: if no pair, or every pair, shares a group.
         """
-        return dedupe.report(test, chosen, bins=self.bins, resamples=self.resamples, seed=self.seed)
+        return dedupe.report(test, chosen, ranked=ranked, bins=self.bins, resamples=self.resamples, seed=self.seed)
 
     def report(
         self,

@@ -67,9 +67,9 @@ def test_what_is_promised_is_kept_on_the_same_documents():
     chosen = choose(vectors, "story", aimed=(0.8, 0.9))
     assert None not in [each.threshold for each in chosen.links]
     found = report(vectors, chosen, resamples=200)
-    assert found.average_precision == pytest.approx(chosen.average_precision)
-    low, high = found.average_precision_interval
-    assert low < found.average_precision < high
+    assert found.ranked.average_precision == pytest.approx(chosen.average_precision)
+    low, high = found.ranked.average_precision_interval
+    assert low < found.ranked.average_precision < high
     for kept, promised in zip(found.links, chosen.links):
         assert kept.precision == pytest.approx(promised.precision, abs=1e-3)
         assert kept.recall == pytest.approx(promised.recall, abs=1e-3)
@@ -96,6 +96,15 @@ def test_metrics_name_what_was_promised_and_what_was_kept():
     assert val["auroc_story"] == test["auroc_story"] == pytest.approx(roc_auc_score(same, similar), abs=1e-3)
     assert {f"{measure}_{rule}" for rule in RULES for measure in ("ari", "b3", "pair_f1")} < set(test)
     assert set(found.intervals["test"]) == {"average_precision_story", "link_precision_at_80", "link_recall_at_80"}
+
+
+def test_a_report_without_the_ranking_differs_in_nothing_else():
+    vectors = stories(noise=0.2)
+    chosen = choose(vectors, "story", aimed=(0.8,))
+    full, part = (report(vectors, chosen, ranked=ranked, resamples=50) for ranked in (True, False))
+    ranking = {"auroc_story", "average_precision_story"}
+    assert part.metrics["test"] == {k: v for k, v in full.metrics["test"].items() if k not in ranking}
+    assert part.intervals["test"] == {k: v for k, v in full.intervals["test"].items() if k not in ranking}
 
 
 def test_no_other_threshold_of_a_rule_has_a_higher_ari():
