@@ -14,8 +14,12 @@ OF_DATA = ("data.", "data@", "paths.", "profile=")
 """Prefixes of the overrides that are passed on to the data stages."""
 
 
-def prepare_data(cfg: DictConfig) -> None:
+def prepare_data(cfg: DictConfig, hydra: DictConfig | None = None) -> None:
     """Run `download`, `prepare` and `mine`, or `mine` alone, unless corpus and triplets are those of the config.
+
+    Args:
+        cfg: of the training.
+        hydra: Hydra's part of it; None: that of this process.
 
     Raises:
         ValueError: if a stage fails.
@@ -28,7 +32,8 @@ def prepare_data(cfg: DictConfig) -> None:
         stages = ["mine"]
     else:
         return
-    choice, overrides = HydraConfig.get().runtime.choices.data, HydraConfig.get().overrides.task
+    hydra = hydra or HydraConfig.get()
+    choice, overrides = hydra.runtime.choices.data, hydra.overrides.task
     further = [override for override in overrides if override.lstrip("+~").startswith(OF_DATA)]
     for stage in stages:
         command = [sys.executable, str(Path(__file__).with_name(f"{stage}.py")), f"data={choice}", *further]

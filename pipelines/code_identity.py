@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Any
 
 ROOTS = ("src", "pipelines")  # where our modules are; a script imports its neighbours in pipelines/
-OBSERVERS = ("twicetold.tracking", "twicetold.command_line", "twicetold.errors", "twicetold.api", "twicetold.commands")
+OBSERVERS = (
+    "twicetold.tracking",
+    "twicetold.command_line",
+    "twicetold.errors",
+    "twicetold.api",
+    "twicetold.commands",
+    "multirun",
+    "study",
+)
 """Modules that are left out, because no stage's output depends on them: they only affect MLflow or the terminal, or are
 for people who use a trained model."""
 

@@ -1,18 +1,13 @@
-"""The parts of a training and its tracking settings from a composed configuration."""
+"""The parts of a training from a composed configuration."""
 
-from pathlib import Path
 from typing import Any
 
-from hydra.core.hydra_config import HydraConfig
 from hydra.errors import InstantiationException
-from hydra.types import RunMode
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from twicetold import tracking
 from twicetold.augmentation.augment import Augmentation
 from twicetold.evaluation.selection import Selection
-from twicetold.identity import Identity
 from twicetold.training.parts import Parts
 from twicetold.training.schedule import Schedule
 
@@ -55,14 +50,3 @@ def selection_of(cfg: DictConfig) -> Selection:
     """The keys of the evaluator that training reads."""
     kept = OmegaConf.to_container(cfg.evaluator)
     return Selection(kept["primary"], kept["bins"], kept["classes"])
-
-
-def tracking_of(cfg: DictConfig, who: Identity) -> tuple[tracking.Settings, str | None]:
-    """Tracking settings, and the parent run if this is a job of a sweep."""
-    sweep = HydraConfig.get().mode == RunMode.MULTIRUN
-    settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin="sweep" if sweep else cfg.origin)
-    if not sweep:
-        return settings, None
-    folder = Path(HydraConfig.get().sweep.dir)
-    name = f"sweep {folder.name}"
-    return settings, tracking.sweep_parent(settings, experiment=who.data, sweep_id=str(folder), name=name)

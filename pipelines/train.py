@@ -1,9 +1,13 @@
-"""Train one family on one dataset: `train.py data=quora model=dae`, or `-m` for a sweep; returns val/<primary>."""
+"""Train one family on one dataset: `train.py data=quora model=dae`, or `-m` for a sweep; returns val/<primary>.
+
+A sweep that was stopped goes on when it is called again: its folder is named by what the command says.
+"""
 
 from twicetold.command_line import help_for
 
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +16,11 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from by_hand import check_data, prepare_data
-from recipe import parts_of, tracking_of
+from multirun import Job, Result, as_job, earlier, name_folder, record
+from recipe import parts_of
 from twicetold import layout, tracking
 from twicetold.data.corpus import Corpus
-from twicetold.errors import readable_errors
+from twicetold.errors import Pruned, readable_errors
 from twicetold.features.hashing_card import by_view, in_words
 from twicetold.files import only_process, unchanged, write_json
 from twicetold.identity import Identity
@@ -28,15 +33,17 @@ from twicetold.training.schedule import Runtime
 @hydra.main(version_base="1.3", config_path="../conf", config_name="train")
 def main(cfg: DictConfig) -> float:
     with readable_errors():
-        return train(cfg, Path(HydraConfig.get().runtime.output_dir))
+        out, job = Path(HydraConfig.get().runtime.output_dir), Job.current()
+        return train(cfg, out).value if job is None else as_job(out, partial(train, cfg, out, job))
 
 
-def train(cfg: DictConfig, out: Path) -> float:
+def train(cfg: DictConfig, out: Path, job: Job | None = None) -> Result:
+    """Train, by itself or as a job of a sweep."""
+    parts, config = parts_of(cfg), OmegaConf.to_container(cfg, resolve=True)
     by_hand = cfg.origin != "dvc"
     if by_hand:
         prepare_data(cfg)
     processed, triplets = (Path(root, cfg.data.name) for root in (cfg.paths.processed, cfg.paths.triplets))
-    parts, config = parts_of(cfg), OmegaConf.to_container(cfg, resolve=True)
     with unchanged(processed, triplets, missing_ok=True):
         corpus = Corpus.load(processed)
         if by_hand:
@@ -44,13 +51,23 @@ def train(cfg: DictConfig, out: Path) -> float:
         who = Identity.of(config, processed, triplets)
         examples = None if parts.examples is None else parts.examples.index(corpus, triplets)
     checkpoints = Path(cfg.paths.checkpoints, who.fingerprint)
-    settings, parent = tracking_of(cfg, who)
+    if job is not None and (there := earlier(out, who.fingerprint)) is not None:
+        print(f"{who.data} {job.name(who)}: val {there.metric} {there.value:.4f}, from an earlier call")
+        return there
+    settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin="sweep" if job else cfg.origin)
+    parent = job.sweep.parents.get(who.data) if job else None
+
+    def on_epoch(metrics: dict[str, float], epoch: int) -> None:
+        run.log_metrics(metrics, step=epoch)
+        if job is not None:
+            job.on_epoch(metrics, epoch)
+
     with (
         only_process(checkpoints.with_suffix(".lock"), f"the training of {who.run_name} on {who.data}"),
         tracking.start(
             settings,
             experiment=who.data,
-            name=who.run_name,
+            name=job.name(who) if job else who.run_name,
             tags=who.tags,
             params=who.learning,
             parent=parent,
@@ -58,29 +75,38 @@ def train(cfg: DictConfig, out: Path) -> float:
         ) as run,
     ):
         run.log_dataset(who.data, context="training", digest=who.data_digest, source=f"{processed}", counts=corpus.card)
-        trained = train_cell(
-            corpus,
-            parts,
-            examples=examples,
-            seed=who.seed,
-            feature_key=who.feature_key,
-            places=Places(triplets, Path(cfg.paths.features), checkpoints),
-            runtime=Runtime(**cfg.runtime),
-            on_epoch=lambda metrics, epoch: run.log_metrics(metrics, step=epoch),
-        )
+        try:
+            trained = train_cell(
+                corpus,
+                parts,
+                examples=examples,
+                seed=who.seed,
+                feature_key=who.feature_key,
+                places=Places(triplets, Path(cfg.paths.features), checkpoints),
+                runtime=Runtime(**cfg.runtime),
+                on_epoch=on_epoch,
+            )
+        except Pruned:
+            shutil.rmtree(checkpoints, ignore_errors=True)
+            raise
         save(trained, out, config, corpus)
         shutil.rmtree(checkpoints, ignore_errors=True)
         observe(trained, out, run)
         run.log_text(OmegaConf.to_yaml(cfg, resolve=True, sort_keys=True), "config.yaml")
         run.log_model(out / layout.MODEL, input_example=corpus.example())
-        metric, value = trained.metric, trained.fitted.best_value
-        tracking.report_to_sweep(settings, parent, experiment=who.data, child=run, primary=metric, value=value)
+        result = Result(trained.metric, trained.fitted.best_value, trained.fitted.epochs)
+        if job is not None:
+            tracking.report_to_sweep(
+                settings, parent, experiment=who.data, child=run, primary=result.metric, value=result.value
+            )
+            record(out, who.fingerprint, result)
     for view, card in by_view(getattr(trained.scorer.featuriser, "card_", None)).items():
         print(f"{who.data} {who.run_name}: word hashing{view and f' of {view}'}: {in_words(card)}")
-    print(f"{who.data} {who.run_name}: val {metric} {value:.4f} after {trained.fitted.epochs} epochs")
+    name = job.name(who) if job else who.run_name
+    print(f"{who.data} {name}: val {result.metric} {result.value:.4f} after {result.epochs} epochs")
     if by_hand:
         print(f"the model is in {os.path.relpath(out / layout.MODEL)}")
-    return value
+    return result
 
 
 def save(trained: Trained, out: Path, config: dict[str, Any], corpus: Corpus) -> None:
@@ -106,4 +132,5 @@ def observe(trained: Trained, out: Path, run: tracking.Run) -> None:
 
 if __name__ == "__main__":
     help_for("data=toy_news", "model=static")
+    name_folder()
     main()

@@ -8,6 +8,10 @@ TRACEBACK = "HYDRA_FULL_ERROR"  # Hydra's own switch
 EXPECTED = (ValueError, TypeError, OSError)
 
 
+class Pruned(Exception):
+    """A search stops a training early, because others are better at its epoch."""
+
+
 @contextmanager
 def readable_errors() -> Iterator[None]:
     """End the program with the message of an expected error alone; `HYDRA_FULL_ERROR=1` shows the traceback."""

@@ -149,6 +149,19 @@ def _state(folder: Path) -> tuple[int, int] | None:
 
 
 @contextmanager
+def one_at_a_time(lock: Path) -> Iterator[None]:
+    """Wait for a lock and hold it while the block runs; the kernel releases it when the process ends.
+
+    Args:
+        lock: an empty file, made on first use; it stays.
+    """
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
 def only_process(lock: Path, what: str) -> Iterator[None]:
     """Hold a lock while the block runs; the kernel releases it when the process ends, also if it is killed.
 

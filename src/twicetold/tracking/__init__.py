@@ -17,11 +17,11 @@ from typing import Any
 from twicetold.tracking.repository import ask_git
 from twicetold.tracking.run import MAX_TAG, Run, shorten
 from twicetold.tracking.store import Settings, Store, open_store, warn_untracked
-from twicetold.tracking.sweep import report_to_sweep, sweep_parent
+from twicetold.tracking.sweep import describe_sweep, report_to_sweep, sweep_parent
 
 PARENT = "mlflow.parentRunId"  # the tag by which MLflow's pages show a run within another
 
-__all__ = ["Run", "Settings", "reopen", "report_to_sweep", "start", "sweep_parent"]
+__all__ = ["Run", "Settings", "describe_sweep", "reopen", "report_to_sweep", "start", "sweep_parent"]
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from twicetold.errors import Pruned
 from twicetold.tracking.store import Store, warn_untracked
 
 T = TypeVar("T")
@@ -176,18 +177,24 @@ class Run:
 
     @contextmanager
     def ending(self) -> Iterator["Run"]:
-        """Close the run when the block ends: FINISHED, FAILED after an error, KILLED after Ctrl-C."""
+        """Close the run when the block ends: FINISHED, FAILED after an error, KILLED after Ctrl-C or pruning."""
         status = "FINISHED"
         try:
             yield self
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Pruned) as stop:
             status = "KILLED"
+            self._say_why(stop)
             raise
-        except BaseException:
+        except BaseException as error:
             status = "FAILED"
+            self._say_why(error)
             raise
         finally:
             self._close(status)
+
+    def _say_why(self, error: BaseException) -> None:
+        why = shorten(f"{type(error).__name__}: {error}", MAX_TAG)
+        self._write("say why the run ended", lambda client: client.set_tag(self.id, "ended_by", why))
 
     def _close(self, status: str) -> None:
         if self.tracked:

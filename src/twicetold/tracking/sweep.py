@@ -1,10 +1,12 @@
 """One parent run for all jobs of a sweep, which shows the best of them.
 
-The parent is found by its tag `sweep`: the first job makes it and the others share it. It is closed after each job,
-because no job knows whether it is the last.
+It is made before the first job and found again by its tag `sweep`, also by a later call of the same sweep. It is closed
+after each job, because no job knows whether it is the last.
 """
 
+from collections.abc import Mapping, Sequence
 from math import isnan
+from pathlib import Path
 
 from twicetold.tracking.run import Run
 from twicetold.tracking.store import Settings, open_store, warn_untracked
@@ -67,3 +69,35 @@ def report_to_sweep(
         store.client.set_terminated(parent)
     except Exception as error:
         warn_untracked(f"report to the sweep's parent run {parent}", error)
+
+
+def describe_sweep(
+    settings: Settings,
+    parent: str | None,
+    *,
+    experiment: str,
+    best: str,
+    texts: Mapping[str, str],
+    figures: Sequence[Path],
+) -> None:
+    """Log what came out of a sweep in its parent run; a later call replaces it.
+
+    Args:
+        settings: whether and where.
+        parent: what `sweep_parent` returned.
+        experiment: the dataset's name.
+        best: what differs in the best run, for the tag `best`.
+        texts: file name -> content.
+        figures: files for the folder `figures`.
+    """
+    if not settings.enabled or parent is None:
+        return
+    try:
+        store = open_store(settings, experiment)
+        store.client.set_tag(parent, "best", best)
+        for name, text in texts.items():
+            store.client.log_text(parent, text, name)
+        for figure in figures:
+            store.client.log_artifact(parent, str(figure), "figures")
+    except Exception as error:
+        warn_untracked(f"describe the sweep in its parent run {parent}", error)

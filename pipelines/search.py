@@ -1,0 +1,193 @@
+"""A search: workers ask one study for values, train with them, and tell it what came out.
+
+A trial holds a lock while it runs. The kernel frees it when its process ends, so that the next start knows which trials
+were stopped by Ctrl-C, a kill or a reboot: these are tried again, and go on from the last epoch of their training.
+"""
+
+import shutil
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf
+
+from multirun import Job, Result, end_with_launcher, in_a_line
+from study import EPOCHS, ERROR, METRIC, Sweep, counts, overrides_of, storage
+from twicetold.errors import Pruned
+from twicetold.files import one_at_a_time, only_process
+from twicetold.identity import Identity
+
+if TYPE_CHECKING:
+    import optuna
+
+CONF = Path(__file__).parents[1] / "conf"
+KINDS = {"float": "FloatDistribution", "int": "IntDistribution", "categorical": "CategoricalDistribution"}
+ASKING, RUNNING = "asking.lock", "running.lock"
+ATTEMPT, ATTEMPTS = "attempt", 3
+Train = Callable[[DictConfig, Path, Job], Result]
+
+
+def space_of(cfg: DictConfig) -> dict[str, Any]:
+    """What varies: the family's search space without what the command sets.
+
+    Raises:
+        ValueError: if nothing is left to vary.
+    """
+    given = {override.lstrip("+").partition("=")[0] for override in cfg.hydra.overrides.task}
+    space = {key: entry for key, entry in OmegaConf.to_container(cfg.sweep).items() if key not in given}
+    if not space:
+        raise ValueError(f"the command sets all that conf/sweep/{cfg.name}.yaml varies, nothing is left to search for")
+    return space
+
+
+def ranges(sweep: Sweep) -> dict[str, "optuna.distributions.BaseDistribution"]:
+    """The space as Optuna's distributions.
+
+    Raises:
+        ValueError: if an entry is not in Optuna's terms.
+    """
+    import optuna
+
+    made = {}
+    for key, entry in sweep.varies.items():
+        options = dict(entry)
+        kind = options.pop("kind", None)
+        try:
+            made[key] = getattr(optuna.distributions, KINDS[kind])(**options)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"conf/sweep: {key} must be {{kind: float or int, low: ..., high: ..., log: true}} or {{kind: "
+                f"categorical, choices: [...]}}; got {entry}: {error}"
+            ) from error
+    return made
+
+
+def open_search(sweep: Sweep, cfg: DictConfig) -> None:
+    """Make the study, or take back the trials that a stopped call left, before workers start.
+
+    The first trial of a new study has the values that the config has now.
+
+    Raises:
+        ValueError: if the study is of other data or settings.
+    """
+    study, space = study_of(sweep, cfg, seed=0), ranges(sweep)
+    processed, triplets = (Path(root, cfg.data.name) for root in (cfg.paths.processed, cfg.paths.triplets))
+    config = OmegaConf.to_container(OmegaConf.masked_copy(cfg, [k for k in cfg if k != "hydra"]), resolve=True)
+    made_with = Identity.of(config, processed, triplets).fingerprint
+    if study.user_attrs.setdefault("made_with", made_with) != made_with:
+        raise ValueError(
+            f"the trials in {sweep.folder} are of other data or settings: the data, conf/ or conf/tuned/ have changed "
+            f"since. To search anew, remove the folder: rm -r {sweep.folder}"
+        )
+    if not study.trials:
+        study.set_user_attr("made_with", made_with)
+        now = {key: OmegaConf.select(cfg, key) for key in space}
+        study.enqueue_trial({key: value for key, value in now.items() if _holds(space[key], value)})
+        return
+    with one_at_a_time(sweep.folder / ASKING):
+        for trial in study.get_trials(deepcopy=False, states=[_state("RUNNING")]):
+            try:
+                with only_process(sweep.model(trial.number) / RUNNING, "trial"):
+                    attempt = trial.user_attrs.get(ATTEMPT, 1)
+                    study.tell(trial.number, state=_state("FAIL"))
+                    if attempt < ATTEMPTS:
+                        study.enqueue_trial(trial.params, user_attrs={ATTEMPT: attempt + 1})
+                    shutil.rmtree(sweep.model(trial.number), ignore_errors=True)
+            except BlockingIOError:  # another call of this command is at work
+                continue
+    print(f"{sweep.folder}: {counts(study)} are there; the search goes on to {cfg.trials} trials")
+
+
+def work(cfg: DictConfig, train: Train) -> None:
+    """What one worker does: trials until the study has enough."""
+    end_with_launcher()
+    sweep = Sweep.read(Path(HydraConfig.get().sweep.dir))
+    space = ranges(sweep)
+    study = study_of(sweep, cfg, seed=cfg.worker)
+    while True:
+        with ExitStack() as held:
+            with one_at_a_time(sweep.folder / ASKING):
+                if sum(map(_counts, study.get_trials(deepcopy=False))) >= cfg.trials:
+                    return
+                trial = study.ask(space)
+                out = sweep.model(trial.number)
+                held.enter_context(only_process(out / RUNNING, f"trial {trial.number}"))
+            _try(study, trial, partial(_train_trial, trial, sweep, train))
+            if study.trials[trial.number].state.name != "COMPLETE":
+                shutil.rmtree(out, ignore_errors=True)
+
+
+def study_of(sweep: Sweep, cfg: DictConfig, *, seed: int) -> "optuna.Study":
+    """The sweep's study, with a sampler that does not repeat the draws of an earlier call."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(
+        study_name=sweep.folder.name,
+        storage=storage(sweep.folder),
+        direction="maximize",
+        load_if_exists=True,
+        pruner=instantiate(cfg.pruner),
+    )
+    study.sampler = instantiate(cfg.sampler)(seed=1000 * len(study.get_trials(deepcopy=False)) + seed)
+    return study
+
+
+def _try(study: "optuna.Study", trial: "optuna.Trial", run: Callable[[], Result]) -> None:
+    """Run a trial and tell the study; after Ctrl-C it is told nothing, as after a kill."""
+    try:
+        result = run()
+    except Pruned as why:
+        study.tell(trial, state=_state("PRUNED"))
+        print(f"trial {trial.number} was stopped: {why}", flush=True)
+        return
+    except Exception as error:
+        trial.set_user_attr(ERROR, in_a_line(error))
+        study.tell(trial, state=_state("FAIL"))
+        print(f"trial {trial.number} failed: {in_a_line(error)}", file=sys.stderr)
+        return
+    trial.set_user_attr(METRIC, result.metric)
+    trial.set_user_attr(EPOCHS, result.epochs)
+    study.tell(trial, result.value)
+
+
+def _train_trial(trial: "optuna.Trial", sweep: Sweep, train: Train) -> Result:
+    here = GlobalHydra.instance()
+    of_worker, here.hydra = here.hydra, None  # only one at a time
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        cfg = compose("train", [*sweep.overrides, *overrides_of(trial.params)])
+    GlobalHydra.instance().hydra = of_worker  # leaving the block has replaced the instance
+
+    def on_epoch(metrics: dict[str, float], epoch: int) -> None:
+        (value,) = (value for name, value in metrics.items() if name.startswith("val/"))
+        trial.report(value, epoch + 1)
+        if trial.should_prune():
+            raise Pruned(f"among the worse ones after {epoch + 1} epochs, at {value:.4f}")
+
+    return train(cfg, sweep.model(trial.number), Job(sweep, sweep.name(trial.params), on_epoch))
+
+
+def _counts(trial: "optuna.trial.FrozenTrial") -> bool:
+    """Whether a trial is one of those asked for: not one that was stopped, which is tried again."""
+    stopped = trial.state.name == "FAIL" and ERROR not in trial.user_attrs
+    return trial.state.name != "WAITING" and not (stopped and trial.user_attrs.get(ATTEMPT, 1) < ATTEMPTS)
+
+
+def _holds(distribution: "optuna.distributions.BaseDistribution", value: Any) -> bool:
+    try:
+        return bool(distribution._contains(distribution.to_internal_repr(value)))
+    except (TypeError, ValueError):
+        return False
+
+
+def _state(name: str) -> "optuna.trial.TrialState":
+    import optuna
+
+    return optuna.trial.TrialState[name]

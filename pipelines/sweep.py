@@ -1,0 +1,76 @@
+"""A sweep, on validation only: `sweep.py data=uci_news model=dae`.
+
+Without lists of values it searches the space in `conf/sweep/<model>.yaml` with Optuna: `trials=40`. Where keys have
+lists of values (`objective.alpha=10,100`) it tries every combination, as `train.py -m` does. `workers=2` runs two
+trainings at the same time. The same command goes on with a sweep that was stopped.
+"""
+
+from twicetold.command_line import help_for
+
+import sys
+
+import hydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import OverrideParseException
+from omegaconf import DictConfig
+
+import train
+from multirun import name_folder
+from search import CONF, work
+from twicetold.errors import readable_errors
+
+PARALLEL = ("hydra/launcher=joblib", "hydra.launcher.verbose=0")
+
+
+@hydra.main(version_base="1.3", config_path="../conf", config_name="search")
+def main(cfg: DictConfig) -> None:
+    with readable_errors():
+        work(cfg, train.train)
+
+
+def start(arguments: list[str]) -> None:
+    """Start a grid or a search.
+
+    Raises:
+        ValueError: if the family has no search space, or the number of workers is none.
+    """
+    settings = dict(a.partition("=")[::2] for a in arguments if not a.startswith("-"))
+    workers = settings.get("workers", "1")
+    if not (workers.isdecimal() and int(workers)):
+        raise ValueError(f"workers must be a whole number from 1 on; got {workers!r}")
+    rest = [a for a in arguments if not a.startswith("workers=")]
+    is_grid = any(o.is_sweep_override() for o in OverridesParser.create().parse_overrides(rest))
+    if not is_grid:
+        check_space(settings.get("model", ""))
+        rest = [f"worker={','.join(map(str, range(int(workers))))}", *rest]
+    if "hydra/launcher" not in settings and int(workers) > 1:
+        rest += [*PARALLEL, f"hydra.launcher.n_jobs={workers}"]
+    sys.argv[1:] = ["-m", *rest]
+    name_folder()
+    train.main() if is_grid else main()
+
+
+def check_space(model: str) -> None:
+    """Check that a family has a search space.
+
+    Raises:
+        ValueError: if it has none.
+    """
+    spaces = sorted(path.stem for path in (CONF / "sweep").glob("*.yaml"))
+    if model not in spaces:
+        raise ValueError(
+            f"conf/sweep/ has no search space for model={model or '<family>'}. There are: {', '.join(spaces)}. To try "
+            "values of any other, list them: optimizer.lr=0.001,0.01"
+        )
+
+
+if __name__ == "__main__":
+    help_for("data=toy_news", "model=dae")
+    if {"--help", "--hydra-help"} & set(sys.argv):
+        main()
+    else:
+        try:
+            with readable_errors():
+                start(sys.argv[1:])
+        except OverrideParseException as error:
+            raise SystemExit(f"error: {error}") from error

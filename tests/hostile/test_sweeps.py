@@ -1,0 +1,100 @@
+"""Sweeps: grids and searches that are stopped, jobs that fail, and what a sweep says at its end."""
+
+import json
+import os
+import re
+import shutil
+import signal
+
+import pytest
+
+from lab import Lab
+
+TOY = ("data=toy_questions", "model=dae", "profile=smoke", "trainer.epochs=2")
+GRID = ("train", "-m", *TOY, "optimizer.lr=0.01,1e30,0.02,0.03")
+SEARCH = ("sweep", *TOY, "tracking.enabled=false", "pruner.min_resource=2")
+
+
+def folder_of(lab: Lab):
+    (file,) = (lab.root / "multirun").glob("*/sweep.json")
+    return file.parent
+
+
+def test_a_grid_leaves_failed_jobs_ranks_the_others_and_repeats_none_that_is_finished(by_hand: Lab, store):
+    (by_hand.root / "mlruns").mkdir(exist_ok=True)
+    shutil.copy(store, by_hand.root / "mlruns")
+    (code, out), (again, repeated) = by_hand.scripts(GRID, GRID)
+    assert code == again == 0, out
+    folder = folder_of(by_hand)
+    assert f"sweep {folder.name}: 3 finished, 1 failed" in out
+    assert re.search(r"failed: 1 \(lr=1e\+30\): Diverged: training diverged", out), out
+    values = {n: json.loads((folder / f"{n}/result.json").read_text()).get("value") for n in range(4)}
+    best = max((0, 2, 3), key=values.get)
+    assert re.search(rf"best: lr=0.0[123], in multirun/{folder.name}/{best}$", out, re.MULTILINE)
+    assert f"python pipelines/promote.py sweep={folder.name}" in out
+    table = [int(n) for n in re.findall(r"^ +(\d) +[\d.]+ +2 +0.0\d$", out, re.MULTILINE)]
+    assert table == sorted((0, 2, 3), key=lambda n: -values[n])
+
+    assert "3 of 4 jobs are there and will not be repeated" in repeated
+    assert repeated.count("from an earlier call") == 3
+
+    runs = by_hand.tracked_runs()
+    (parent,) = (run for run in runs if "sweep" in run.tags)
+    assert runs[0].id == parent.id, "it is made before the jobs"
+    assert parent.tags["mlflow.runName"] == "sweep dae lr"
+    assert re.fullmatch(r"lr=0.0[123]", parent.tags["best"])
+    names = [run.tags["mlflow.runName"] for run in runs if run.tags.get("mlflow.parentRunId") == parent.id]
+    assert names == ["dae lr=0.01", "dae lr=1e+30", "dae lr=0.02", "dae lr=0.03", "dae lr=1e+30"]
+    assert all(run.tags["ended_by"].startswith("Diverged") for run in runs if run.status == "FAILED")
+    artifacts = by_hand.root / "mlruns/artifacts/toy_questions" / parent.id / "artifacts"
+    figures = {f"figures/{name}.png" for name in ("param_importances", "parallel_coordinate", "slice")}
+    found = {str(file.relative_to(artifacts)) for file in artifacts.rglob("*") if file.is_file()}
+    assert found == figures | {"ranking.txt", "best.yaml"}
+
+
+def test_a_search_that_is_killed_goes_on_when_it_is_called_again(by_hand: Lab, wait_for):
+    command = ("python", "pipelines/sweep.py", *SEARCH[1:], "trials=5", "workers=2")
+    process = by_hand.start(*command)
+    multirun = by_hand.root / "multirun"
+    wait_for(process, "two trials", lambda: len(list(multirun.glob("*/[0-9]*/running.lock"))) == 2)
+    os.kill(process.pid, signal.SIGKILL)  # the launcher alone: the workers end with it
+    process.communicate(timeout=60)
+    folder = folder_of(by_hand)
+    (code, out), (more, further) = by_hand.scripts((*SEARCH, "trials=5"), (*SEARCH, "trials=6"))
+    assert code == more == 0, out + further
+    assert f"{folder.name}: none are there; the search goes on to 5 trials" in out
+    said = re.search(rf"sweep {folder.name}: (\d) finished(?:, (\d) pruned)?$", out, re.MULTILINE)
+    assert sum(int(n or 0) for n in said.groups()) == 5, out
+    assert re.search(r"^trial|toy_questions dae .* val auroc", out, re.MULTILINE)
+    assert "are there; the search goes on to 6 trials" in further
+    log = [json.loads(line) for line in (folder / "journal.log").read_text().splitlines()]
+    assert sum(entry["op_code"] == 4 for entry in log) == 2 + 2 + 3 + 1, "two killed, tried again, three more, then one"
+    models = {int(path.parent.name) for path in folder.glob("*/model")}
+    assert len(models) == int(re.search(r": (\d) finished", further).group(1)), "those of pruned trials are removed"
+
+
+def test_a_trial_that_fails_leaves_the_search(by_hand: Lab):
+    space = by_hand.root / "conf/sweep/dae.yaml"
+    space.write_text("optimizer.lr: {kind: categorical, choices: [0.01, 1e30]}\n")
+    sampler = ("sampler._target_=optuna.samplers.RandomSampler", "~sampler.constant_liar")
+    ((code, out),) = by_hand.scripts((*SEARCH, *sampler, "trials=6"))
+    assert code == 0, out
+    assert re.search(r"failed: \d \(lr=\S+\): \w+: training diverged", out), out
+    assert "best: lr=0.01, in" in out
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        (("sweep", "data=toy_questions", "model=tfidf"), "conf/sweep/ has no search space for model=tfidf. There are:"),
+        ((*SEARCH, "workers=none"), "workers must be a whole number from 1 on; got 'none'"),
+        ((*SEARCH, "trials=1", "optimizer.lr=fast"), "optimizer.lr is a number; got 'fast'"),
+        (("train", "-m", *TOY, "trainer.epochs=2,no"), "trainer.epochs must be a whole number from 1 on; got 'no'"),
+    ],
+)
+def test_a_sweep_that_makes_no_sense_is_refused_before_anything_runs(by_hand: Lab, command, answer):
+    ((code, out),) = by_hand.scripts(command)
+    assert code == 1
+    assert answer in out
+    assert "Traceback" not in out
+    assert not (by_hand.root / "multirun").exists()
