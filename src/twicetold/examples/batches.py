@@ -82,14 +82,18 @@ class Batch:
     positive_group: Tensor | None = None
     negative_group: Tensor | None = None
     copy: SparseRows | None = None
+    sizes: tuple[int, ...] | None = None
+    """Rows of each process that shares the batch; then rows are this process's own, and tensors those of all. None: one
+    process has all of them."""
 
     def __len__(self) -> int:
         return len(self.anchor)
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> "Batch":
         """The same batch on another device."""
-        moved = {n: p.to(device, non_blocking=non_blocking) for n, p in vars(self).items() if p is not None}
-        return replace(self, **moved)
+        parts = {name: part for name, part in vars(self).items() if isinstance(part, SparseRows | Tensor)}
+        moved = {name: part.to(device, non_blocking=non_blocking) for name, part in parts.items()}
+        return replace(self, **cast("dict[str, Any]", moved))
 
 
 class Examples(Protocol):
@@ -106,15 +110,22 @@ class GatheredExamples(Dataset[Batch]):
     def __init__(self, examples: ExampleIndex, rows: CsrRows) -> None:
         self.examples = examples
         self.rows = rows
+        self.share = (0, 1)
+        """Which process this is, and how many share each batch."""
 
     def __len__(self) -> int:
         return len(self.examples)
 
     def __getitems__(self, chosen: NDArray[np.int64]) -> Batch:
-        """The batch of the given examples."""
-        examples = self.examples
+        """The batch of the given examples, with the rows of this process's share of them.
+
+        A process without a share, in a batch of fewer examples than processes, has a row that does not count.
+        """
+        examples, (process, processes) = self.examples, self.share
+        shares = np.array_split(chosen, processes)
+        own = shares[process] if len(shares[process]) else chosen[:1]
         sides = {
-            side: self.rows.gather(texts[chosen])
+            side: self.rows.gather(texts[own])
             for side in ("anchor", "positive", "negative", "copy")
             if (texts := getattr(examples, side)) is not None
         }
@@ -123,7 +134,8 @@ class GatheredExamples(Dataset[Batch]):
             for name in ("label", "group", "positive_group", "negative_group")
             if (values := getattr(examples, name)) is not None
         }
-        return Batch(**cast("dict[str, Any]", {**sides, **tensors}))
+        sizes = None if processes == 1 else tuple(map(len, shares))
+        return Batch(**cast("dict[str, Any]", {**sides, **tensors}), sizes=sizes)
 
 
 @dataclass

@@ -83,11 +83,11 @@ class AdamByRows(torch.optim.Adam):
             table.catch_up_all()
 
     def let_go(self) -> None:
-        """Catch up for the last time and remove the references from parameters to this optimizer."""
+        """Catch up and remove the references from parameters to this optimizer; from then on it is plain Adam."""
         self.catch_up()
         for group in self.param_groups:
             for parameter in group["params"]:
-                del parameter.before_reading
+                vars(parameter).pop("before_reading", None)
 
     def state_dict(self) -> dict[str, Any]:
         """As of Adam, after all rows have caught up."""

@@ -4,6 +4,7 @@ import logging
 import shutil
 import warnings
 from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,15 @@ from twicetold.training.adam_by_rows import AdamByRows
 from twicetold.training.learner import Diverged, Learner
 from twicetold.training.memory import keep_freed_memory
 from twicetold.training.schedule import STOPPED, Fitted, OnEpoch, Runtime, Schedule
+from twicetold.training.several_devices import check_shareable, own_sigterm, processes
 from twicetold.training.solvers.protocol import Steps
 
-logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)  # tips at every start
+for package in ("pytorch_lightning", "lightning_fabric"):
+    logging.getLogger(package).setLevel(logging.WARNING)  # tips at every start
 warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # Lightning 2.6 with torch 2.13
 warnings.filterwarnings("ignore", message=".*will run with no optimizer.*")  # with a solver
 warnings.filterwarnings("ignore", message=".*in eval mode at the start.*")  # frozen parts
+warnings.filterwarnings("ignore", message=".*sync_dist=True.*")  # each process logs the same value
 
 BEST = "best.safetensors"
 LAST = "last.ckpt"
@@ -46,6 +50,8 @@ class Keep(Checkpoint):
     def on_train_start(self, trainer: pl.Trainer, learner: pl.LightningModule) -> None:
         """Check, in a resumed training, that the best weights so far are there and are those of this encoder."""
         assert isinstance(learner, Learner)
+        if trainer.world_size > 1:
+            own_sigterm(first=trainer.is_global_zero)
         if self.best_epoch >= 0:
             best = {name: tensor.shape for name, tensor in load_file(self.folder / BEST).items()}
             if best != {name: tensor.shape for name, tensor in learner.encoder.state_dict().items()}:
@@ -57,11 +63,14 @@ class Keep(Checkpoint):
         assert isinstance(learner, Learner)
         if learner.primary > self.best_value:
             self.best_value, self.best_epoch = learner.primary, trainer.current_epoch
-            with write_file(self.folder / BEST) as path:
-                save_file({n: t.detach().cpu().contiguous() for n, t in learner.encoder.state_dict().items()}, path)
-        with write_file(self.folder / LAST) as path:
-            trainer.save_checkpoint(path, weights_only=False)
-        self.on_epoch(learner.curves, trainer.current_epoch)
+            if trainer.is_global_zero:
+                with write_file(self.folder / BEST) as path:
+                    save_file({n: t.detach().cpu().contiguous() for n, t in learner.encoder.state_dict().items()}, path)
+        last = self.folder / LAST
+        with write_file(last) if trainer.is_global_zero else nullcontext(last) as path:
+            trainer.save_checkpoint(path, weights_only=False)  # all processes wait there, and the first one writes
+        if trainer.is_global_zero:
+            self.on_epoch(learner.curves, trainer.current_epoch)
 
     def state_dict(self) -> dict[str, Any]:
         """The best value so far, for a resumed run."""
@@ -117,7 +126,8 @@ def fit(
     Raises:
         KeyboardInterrupt: if the user stopped it; the checkpoints are kept, and the next call resumes.
         Diverged: if the loss, the weights or the validation metric are not finite; the checkpoints are removed.
-        ValueError: if the checkpoints cannot be read.
+        ValueError: if the checkpoints cannot be read, or several devices would not learn what one does.
+        ChildProcessError: if the process of another device ended before its time; the checkpoints are kept.
     """
     keep_freed_memory()
     # With deterministic algorithms, PyTorch would fill every new tensor before it is written.
@@ -130,29 +140,35 @@ def fit(
     if schedule.patience is not None:
         callbacks.append(StopEarly("val/primary", mode="max", patience=schedule.patience, min_delta=0.0))
     solver = learner.make_optimizer if isinstance(learner.make_optimizer, Steps) else None
-    precision = schedule.precision_on(runtime.device)
-    trainer = pl.Trainer(
-        max_epochs=schedule.epochs,
-        accelerator=runtime.accelerator,
-        devices=1,
-        precision=precision,
-        limit_train_batches=None if solver is None else solver.per_epoch,
-        gradient_clip_val=schedule.gradient_clip if solver is None else None,
-        deterministic="warn",
-        logger=False,
-        enable_checkpointing=True,
-        callbacks=callbacks,
-        enable_progress_bar=runtime.shows_progress,
-        enable_model_summary=False,
-        default_root_dir=checkpoints,
-    )
     last = checkpoints / LAST
+    uses_all = check_shareable(learner, loader, runtime.devices)
     try:
-        trainer.fit(learner, loader, ckpt_path=last if last.exists() else None, weights_only=True)
-    except SystemExit as stop:  # raised by Lightning on Ctrl-C
+        with processes(loader, runtime.devices, uses_all=uses_all) as strategy:
+            precision = schedule.precision_on(runtime.device)
+            trainer = pl.Trainer(
+                max_epochs=schedule.epochs,
+                accelerator=runtime.accelerator,
+                devices=runtime.devices,
+                strategy=strategy,
+                use_distributed_sampler=False,
+                precision=precision,
+                limit_train_batches=None if solver is None else solver.per_epoch,
+                gradient_clip_val=schedule.gradient_clip if solver is None else None,
+                deterministic="warn",
+                logger=False,
+                enable_checkpointing=True,
+                callbacks=callbacks,
+                enable_progress_bar=runtime.shows_progress,
+                enable_model_summary=False,
+                default_root_dir=checkpoints,
+            )
+            trainer.fit(learner, loader, ckpt_path=last if last.exists() else None, weights_only=True)
+    except SystemExit as stop:  # raised by Lightning on Ctrl-C and SIGTERM
         raise KeyboardInterrupt(STOPPED) from stop
     except Diverged:
         shutil.rmtree(checkpoints)  # from there, the same command would go on to the same end
+        raise
+    except ChildProcessError:
         raise
     except Exception as error:
         if keep.begun or not last.exists():

@@ -16,6 +16,7 @@ Not supported: batch normalisation (a chunk's mean is not the batch's), and by-p
 as reconstructions. The memory of `score` in families with a comparing network is not reduced.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 
 import numpy as np
@@ -25,7 +26,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils.checkpoint import checkpoint
 
-from twicetold.encoding import Encoding, Extra, SparseRows
+from twicetold.encoding import Encoding, SparseRows
 from twicetold.models.protocol import Encoder
 
 
@@ -51,28 +52,40 @@ def encode_in_chunks(encoder: Encoder, features: SparseRows, rows: int) -> Encod
 
     # `checkpoint` keeps the random state of the devices of those arguments that are tensors.
     encoded: list[Encoding] = [checkpoint(encode, chunk.indices, chunk, use_reentrant=False) for chunk in chunks]
-    return Encoding(
-        _stacked("embedding", [part.embedding for part in encoded], chunks),
-        _stacked_extra([part.extra for part in encoded], chunks),
-    )
+    remedy = "this family cannot be trained in chunks, set trainer.micro_batch=null"
+    return joined(encoded, [len(chunk) for chunk in chunks], torch.cat, remedy=remedy)
 
 
-def _stacked_extra(parts: list[Extra | None], chunks: list[SparseRows]) -> Extra | None:
-    first = parts[0]
-    if first is None:
-        return None
-    names = [field.name for field in fields(first)]
-    return replace(first, **{name: _stacked(name, [getattr(part, name) for part in parts], chunks) for name in names})
+def joined(
+    parts: Sequence[Encoding], sizes: Sequence[int], join: Callable[[list[Tensor]], Tensor], *, remedy: str
+) -> Encoding:
+    """Join the encodings of parts of a batch, tensor by tensor.
 
+    Args:
+        parts: the encodings.
+        sizes: number of texts of each part.
+        join: from the tensors of the parts to that of the batch.
+        remedy: end of the message of the error.
 
-def _stacked(name: str, parts: list[object], chunks: list[SparseRows]) -> Tensor:
-    tensors = [part for part in parts if isinstance(part, Tensor)]
-    if [t.shape[:1] for t in tensors] != [(len(c),) for c in chunks]:
-        raise ValueError(
-            f"expected {name} of the encoding to be a tensor of one row per text, got {type(parts[0]).__name__}: "
-            "this family cannot be trained in chunks, set trainer.micro_batch=null"
-        )
-    return torch.cat(tensors)
+    Raises:
+        ValueError: if the embedding or a by-product is not a tensor of one row per text.
+    """
+
+    def tensor(name: str, found: list[object]) -> Tensor:
+        tensors = [part for part in found if isinstance(part, Tensor)]
+        if [t.shape[:1] for t in tensors] != [(size,) for size in sizes]:
+            raise ValueError(
+                f"expected {name} of the encoding to be a tensor of one row per text, got {type(found[0]).__name__}: "
+                f"{remedy}"
+            )
+        return join(tensors)
+
+    embedding, extra = tensor("embedding", [part.embedding for part in parts]), parts[0].extra
+    if extra is None:
+        return Encoding(embedding)
+    names = [field.name for field in fields(extra)]
+    by_name = {name: tensor(name, [getattr(part.extra, name) for part in parts]) for name in names}
+    return Encoding(embedding, replace(extra, **by_name))
 
 
 def _rows(features: SparseRows, start: int, end: int, ends: NDArray[np.int64]) -> SparseRows:

@@ -2,6 +2,7 @@
 
 import math
 from collections import defaultdict
+from typing import Any
 
 import numpy as np
 import pytorch_lightning as pl
@@ -17,6 +18,7 @@ from twicetold.objectives.protocol import Objective
 from twicetold.training.adam_by_rows import AdamByRows, clip_gradients
 from twicetold.training.gradient_caching import encode_in_chunks
 from twicetold.training.schedule import MakeOptimizer, Validate
+from twicetold.training.several_devices import all_encodings, all_rows
 from twicetold.training.solvers.protocol import Steps
 
 
@@ -65,7 +67,10 @@ class Learner(pl.LightningModule):
         """The optimizer over all parameters of encoder and objective; None with a solver."""
         if isinstance(self.make_optimizer, Steps):
             return None
-        return self.make_optimizer(p for p in self.parameters() if p.requires_grad)
+        optimizer = self.make_optimizer(p for p in self.parameters() if p.requires_grad)
+        if isinstance(optimizer, AdamByRows) and self.trainer.world_size > 1:
+            optimizer.let_go()  # DDP adds up dense gradients only; with these it is Adam
+        return optimizer
 
     def training_step(self, batch: Batch | NDArray[np.int64], batch_idx: int) -> Tensor | None:
         """The total loss of one batch; with a solver, take a step."""
@@ -82,24 +87,37 @@ class Learner(pl.LightningModule):
         return losses["loss"] if self.automatic_optimization else None
 
     def _losses(self, batch: Batch) -> dict[str, Tensor]:
+        return self.objective(self.encoded(batch))
+
+    def encoded(self, batch: Batch) -> EncodedBatch:
+        """The input of the objective; of a shared batch, with the encodings and scores of all processes.
+
+        Raises:
+            ValueError: if the objective compares vectors of single texts, and the encoder has none that are trained.
+        """
         sides = (batch.anchor, batch.positive, batch.negative, batch.copy)
         anchor, positive, negative, copy = (None if side is None else self._encode(side) for side in sides)
         assert anchor is not None
         needs_score = getattr(self.objective, "needs_score", False)
         if not needs_score:
             self._check_vectors(anchor)
-        return self.objective(
-            EncodedBatch(
-                anchor=anchor,
-                positive=positive,
-                negative=negative,
-                label=batch.label,
-                group=batch.group,
-                positive_group=batch.positive_group,
-                negative_group=batch.negative_group,
-                score=self.encoder.score(anchor, positive) if needs_score and positive is not None else None,
-                copy=copy,
-            )
+        score = self.encoder.score(anchor, positive) if needs_score and positive is not None else None
+        if batch.sizes is not None:
+            here: dict[str, Any] = {"sizes": batch.sizes, "process": self.global_rank}
+            encoded = (anchor, positive, negative, copy)
+            anchor, positive, negative, copy = (None if s is None else all_encodings(s, **here) for s in encoded)
+            assert anchor is not None
+            score = None if score is None else all_rows(score, **here)
+        return EncodedBatch(
+            anchor=anchor,
+            positive=positive,
+            negative=negative,
+            label=batch.label,
+            group=batch.group,
+            positive_group=batch.positive_group,
+            negative_group=batch.negative_group,
+            score=score,
+            copy=copy,
         )
 
     def _check_vectors(self, encoding: Encoding) -> None:
@@ -144,7 +162,8 @@ class Learner(pl.LightningModule):
         self.curves = {f"train/{n}": float(s) / self._steps for n, s in self._sums.items()}
         self._check_finite("train/loss", self.curves["train/loss"])
         self._check_finite("the length of the weights", _length(self.encoder))
-        name, self.primary = self.validate(self.encoder)
+        measured = self.validate(self.encoder) if self.trainer.is_global_zero else ("", math.nan)
+        name, self.primary = self.trainer.strategy.broadcast(measured)
         self._check_finite(f"val/{name}", self.primary)
         self.curves[f"val/{name}"] = self.primary
         self.log("val/primary", self.primary, prog_bar=True, batch_size=1)
