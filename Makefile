@@ -9,7 +9,7 @@ STORE := sqlite:///$(CURDIR)/mlruns/mlflow.db
 PORT ?= 5000
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: help demo test repro results sweep ui bench gpu-check check clean lock
+.PHONY: help demo test repro results sweep ui compare bench gpu-check check clean lock
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -45,6 +45,9 @@ sweep: .venv/ready ## a search for better values, say: make sweep ARGS="data=toy
 
 ui: .venv/ready ## the MLflow pages of all runs, on http://127.0.0.1:$(PORT)
 	@mlflow ui --backend-store-uri $${MLFLOW_TRACKING_URI:-$(STORE)} --port $(PORT)
+
+compare: .venv/ready ## runs side by side, say: make compare ARGS="runs/stsb-dae-0 runs/stsb-tfidf-0"
+	@python pipelines/compare.py $(ARGS)
 
 bench: .venv/ready ## speed as ratios in one run: losses, all-pairs AUC, training, data path, encoding
 	@for file in benchmarks/bench_*.py; do python $$file $(ARGS); done

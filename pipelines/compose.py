@@ -128,7 +128,9 @@ def cell(key: str, row: Mapping[str, Any], grid: Config) -> Config:
     names = [f"data={row['data']}", f"model={row['model']}", f"seed={row['seed']}"]
     profile = f"profile={row.get('profile', grid['profile'])}"
     name = f"name={name_of(Job('train', key, row))}"
-    return composed("train", *names, profile, *grid["overrides"], *row.get("overrides", []), name)
+    return composed("train", *names, profile, *grid["overrides"], *row.get("overrides", []), name) | {
+        "family": row["model"]  # whose defaults tracking compares with
+    }
 
 
 def learnt_from(config: Config) -> Config:

@@ -15,7 +15,7 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from recipe import selection_of
+from recipe import params_of, selection_of
 from twicetold import layout, tracking
 from twicetold.data.corpus import Corpus
 from twicetold.ensemble import make_ensemble
@@ -40,8 +40,11 @@ def ensemble(cfg: DictConfig, out: Path) -> float:
     members = load_members(models, corpus)
     who = Identity.of_ensemble(config, processed, models)
     settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin=cfg.origin)
-    with tracking.start(settings, experiment=who.data, name=who.run_name, tags=who.tags, params=who.learning) as run:
-        run.log_dataset(who.data, context="training", digest=who.data_digest, source=f"{processed}", counts=corpus.card)
+    with tracking.start(
+        settings, experiment=who.data, name=who.run_name, tags=who.tags, params=params_of(cfg, who)
+    ) as run:
+        for split in ("train", "val"):
+            run.log_dataset(who.data, split=split, digest=who.data_digest, source=f"{processed}", counts=corpus.card)
         rows_of = cached_rows(corpus, Path(cfg.paths.features), key=who.feature_key)
         made, thresholds, metric, value = make_ensemble(
             members, corpus, selection_of(cfg), rows_of, stacking=cfg.stacking
@@ -52,7 +55,8 @@ def ensemble(cfg: DictConfig, out: Path) -> float:
         data = {"name": corpus.name, "train": corpus.train_digest()}
         save_ensemble(out / layout.MODEL, made, models, thresholds=thresholds, metric=metric, value=value, data=data)
         write_json(out / layout.OBSERVED, {"train_seconds": time.perf_counter() - started})
-        run.log_metrics({f"val/{metric}": value})
+        run.log_metrics({f"val/{metric}": value, f"best/{metric}": value})
+        run.describe_data(who.data, kind=corpus.kind, counts=corpus.card, primary=metric)
         run.log_text(OmegaConf.to_yaml(cfg, resolve=True, sort_keys=True), "config.yaml")
         run.log_model(out / layout.MODEL, input_example=corpus.example())
     weighted = [f"{weight:.3g} {name}" for weight, name in zip(made.stacked.members, members, strict=True)]

@@ -19,6 +19,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
+from recipe import params_of
 from twicetold import layout, tracking
 from twicetold.api.champion import card
 from twicetold.data.corpus import Corpus
@@ -68,10 +69,12 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     write_json(out / layout.SUMMARY, about)
     write_text(out / layout.MODEL_CARD, card(os.path.relpath(out), cards=Path(cfg.paths.cards)))
     settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin=cfg.origin)
-    files = [file for file in layout.EVALUATION if file != layout.SCORES]
-    with tracking.reopen(settings, experiment=who.data, name=who.run_name, tags=who.tags, params=who.learning) as run:
+    params = params_of(cfg, who)
+    with tracking.reopen(settings, experiment=who.data, name=who.run_name, tags=who.tags, params=params) as run:
+        for split in report.metrics:
+            run.log_dataset(who.data, split=split, digest=who.data_digest, source=f"{processed}", counts=corpus.card)
         run.log_metrics({f"{s}/{name}": v for s, metrics in report.metrics.items() for name, v in metrics.items()})
-        for file in files:
+        for file in layout.EVALUATION:
             run.log_file(out / file, "evaluation")
     print(f"{who.data} {who.run_name}: test " + ", ".join(f"{n} {v:.4f}" for n, v in report.metrics["test"].items()))
 

@@ -204,14 +204,19 @@ def end(sweep: Sweep) -> None:
         choices = [*sweep.overrides, *overrides_of(done[0].params)]
         best = loader.load_configuration("train", choices, RunMode.RUN)
         config_of_best = OmegaConf.to_yaml(OmegaConf.masked_copy(best, [k for k in best if k != "hydra"]), resolve=True)
+        settings = tracking.Settings(**best.tracking, root=Path.cwd(), origin="sweep")
         tracking.describe_sweep(
-            tracking.Settings(**best.tracking, root=Path.cwd(), origin="sweep"),
+            settings,
             parent,
             experiment=data,
             best=sweep.name(done[0].params),
             texts={"ranking.txt": text, "best.yaml": config_of_best},
             figures=save_figures(study, sweep.folder) if len(sweep.parents) == 1 else [],
         )
+        primary = done[0].user_attrs[METRIC]
+        page = tracking.address_of_sweep(settings, parent, experiment=data, primary=primary, params=[*sweep.varies])
+        if page is not None:
+            print(f"its runs, with `make ui`: {page}", flush=True)
     if not finished(study):
         raise ValueError("no training of the sweep has a value")
 

@@ -12,13 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hydra import compose, initialize_config_dir
-from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from multirun import Job, Result, end_with_launcher, in_a_line
+from recipe import composed
 from study import EPOCHS, ERROR, METRIC, Sweep, counts, overrides_of, storage
 from twicetold.errors import Pruned
 from twicetold.files import one_at_a_time, only_process
@@ -27,7 +26,6 @@ from twicetold.identity import Identity
 if TYPE_CHECKING:
     import optuna
 
-CONF = Path(__file__).parents[1] / "conf"
 KINDS = {"float": "FloatDistribution", "int": "IntDistribution", "categorical": "CategoricalDistribution"}
 ASKING, RUNNING = "asking.lock", "running.lock"
 ATTEMPT, ATTEMPTS = "attempt", 3
@@ -159,11 +157,7 @@ def _try(study: "optuna.Study", trial: "optuna.Trial", run: Callable[[], Result]
 
 
 def _train_trial(trial: "optuna.Trial", sweep: Sweep, train: Train) -> Result:
-    here = GlobalHydra.instance()
-    of_worker, here.hydra = here.hydra, None  # only one at a time
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        cfg = compose("train", [*sweep.overrides, *overrides_of(trial.params)])
-    GlobalHydra.instance().hydra = of_worker  # leaving the block has replaced the instance
+    cfg = composed([*sweep.overrides, *overrides_of(trial.params)])
 
     def on_epoch(metrics: dict[str, float], epoch: int) -> None:
         (value,) = (value for name, value in metrics.items() if name.startswith("val/"))

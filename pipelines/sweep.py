@@ -16,7 +16,8 @@ from omegaconf import DictConfig
 
 import train
 from multirun import name_folder
-from search import CONF, work
+from recipe import CONF
+from search import work
 from twicetold.errors import readable_errors
 
 PARALLEL = ("hydra/launcher=joblib", "hydra.launcher.verbose=0")

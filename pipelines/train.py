@@ -17,7 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from by_hand import check_data, prepare_data
 from multirun import Job, Result, as_job, earlier, name_folder, record
-from recipe import parts_of
+from recipe import params_of, parts_of
 from twicetold import layout, tracking
 from twicetold.data.corpus import Corpus
 from twicetold.errors import Pruned, readable_errors
@@ -69,12 +69,13 @@ def train(cfg: DictConfig, out: Path, job: Job | None = None) -> Result:
             experiment=who.data,
             name=job.name(who) if job else who.run_name,
             tags=who.tags,
-            params=who.learning,
+            params=params_of(cfg, who, job.sweep.varies if job else ()),
             parent=parent,
             resumed=checkpoints.is_dir(),
         ) as run,
     ):
-        run.log_dataset(who.data, context="training", digest=who.data_digest, source=f"{processed}", counts=corpus.card)
+        for split in ("train", "val"):
+            run.log_dataset(who.data, split=split, digest=who.data_digest, source=f"{processed}", counts=corpus.card)
         try:
             trained = train_cell(
                 corpus,
@@ -95,6 +96,7 @@ def train(cfg: DictConfig, out: Path, job: Job | None = None) -> Result:
         run.log_text(OmegaConf.to_yaml(cfg, resolve=True, sort_keys=True), "config.yaml")
         run.log_model(out / layout.MODEL, input_example=corpus.example())
         result = Result(trained.metric, trained.fitted.best_value, trained.fitted.epochs)
+        run.describe_data(who.data, kind=corpus.kind, counts=corpus.card, primary=result.metric)
         if job is not None:
             tracking.report_to_sweep(
                 settings, parent, experiment=who.data, child=run, primary=result.metric, value=result.value
@@ -106,6 +108,8 @@ def train(cfg: DictConfig, out: Path, job: Job | None = None) -> Result:
     print(f"{who.data} {name}: val {result.metric} {result.value:.4f} after {result.epochs} epochs")
     if by_hand:
         print(f"the model is in {os.path.relpath(out / layout.MODEL)}")
+        if run.tracked and parent is None and (page := tracking.addresses(settings, [who.data]).get(who.data)):
+            print(f"all runs of {who.data}, with `make ui`: {page}")
     return result
 
 

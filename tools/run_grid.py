@@ -24,11 +24,12 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import yaml
 from dvc.lock import make_lock
 from dvc.repo import Repo
 from dvc.rwlock import RWLOCK_FILE, RWLOCK_LOCK
 
-from twicetold import layout
+from twicetold import layout, tracking
 from twicetold.tracking.repository import ask_git
 
 LOGS = Path("build/logs")
@@ -36,6 +37,7 @@ DVC_TMP = Path(".dvc/tmp")
 LAST_RUN = Path("runs", layout.LAST_RUN)
 RECORDED = ("src", "pipelines", "conf", "params.yaml", "dvc.yaml")  # what the commit of a record stands for
 RAN = "Running stage"  # what DVC says before it runs a command, not where its run cache has the result
+TRACKED = ("train@", "evaluate@", "ensemble@")  # stages that write to MLflow's store
 UNKNOWN = 20.0  # seconds guessed of a stage of a kind that never ran
 DUMP_EVERY = 60.0  # seconds between writes of dvc.lock by a process, as each write takes seconds
 
@@ -101,7 +103,19 @@ def main() -> None:
         print(f"failed: {name}: {why}; see {log_of(name)}")
     if waiting := sorted(set(plan.after) - plan.started):
         print(f"not run, as they need what failed: {', '.join(waiting)}")
+    if any(name.startswith(TRACKED) for name in plan.took):
+        show_pages()
     sys.exit(bool(plan.failed))
+
+
+def show_pages() -> None:
+    """Print where MLflow shows the runs of each dataset, if they are tracked."""
+    settings = tracking.Settings(enabled=True, uri=None, root=Path.cwd(), origin="dvc")
+    data = yaml.safe_load(Path("params.yaml").read_text(encoding="utf-8"))["data"]
+    if pages := tracking.addresses(settings, data):
+        print("The runs in MLflow, with `make ui`:")
+        for name, page in pages.items():
+            print(f"  {name:<{max(map(len, pages))}}  {page}")
 
 
 def mend_lock() -> None:

@@ -55,7 +55,7 @@ class Identity:
         Other files that training reads count as data: pretrained vectors of features and augmentation, and files mined
         with a trained model (`examples.mined`).
         """
-        learning = {key: _at(config, key) for key in LEARNING_KEYS}
+        learning = learning_of(config)
         examples = config["examples"] or {}
         strategy, mined = (examples.get(key) for key in ("strategy", "mined"))
         digest = folder_digest(processed)
@@ -105,6 +105,11 @@ class Identity:
         """Names corpus and featuriser settings; of an ensemble, its members."""
         part = "members" if "members" in self.learning else "features"
         return f"{self.data}-{fingerprint({part: self.learning[part]}, self.data_digest)}"
+
+
+def learning_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a resolved training config that change what is learnt."""
+    return {key: _at(config, key) for key in LEARNING_KEYS}
 
 
 def _at(config: Mapping[str, Any], key: str) -> Any:

@@ -11,7 +11,19 @@ from pathlib import Path
 import pytest
 import yaml
 
-from twicetold.tracking import Settings, reopen, report_to_sweep, repository, start, sweep_parent
+from twicetold.tracking import (
+    Settings,
+    address_of_sweep,
+    addresses,
+    reopen,
+    report_to_sweep,
+    repository,
+    start,
+    sweep_parent,
+    system,
+)
+from twicetold.tracking.parameters import telling
+from twicetold.tracking.reading import fetch_runs
 from twicetold.tracking.run import flatten
 from twicetold.tracking.store import address, open_store
 
@@ -92,6 +104,30 @@ def test_a_run_that_ends_in_an_error_says_so_and_passes_it_on(settings, error, s
     assert stored(settings, run.id).info.status == status
 
 
+def test_a_run_that_failed_says_why_in_a_tag_until_it_is_resumed(settings):
+    with pytest.raises(ValueError, match="no such thing"), begin(settings) as cut:
+        raise ValueError("no such thing")
+    assert stored(settings, cut.id).data.tags["error"] == "ValueError: no such thing"
+    with begin(settings, resumed=True) as resumed:
+        pass
+    assert resumed.id == cut.id
+    assert "error" not in stored(settings, cut.id).data.tags
+
+
+def test_a_long_run_has_system_metrics_and_a_short_one_none(settings, monkeypatch):
+    with begin(settings) as short:
+        pass
+    monkeypatch.setattr(system, "AFTER", 0.0)
+    monkeypatch.setattr(system, "EVERY", 0.1)
+    with begin(settings) as long:
+        deadline = time.monotonic() + 30
+        while not stored(settings, long.id).data.metrics and time.monotonic() < deadline:
+            time.sleep(0.1)
+    assert "system/system_memory_usage_megabytes" in stored(settings, long.id).data.metrics
+    assert stored(settings, long.id).info.status == "FINISHED"
+    assert stored(settings, short.id).data.metrics == {}
+
+
 def test_a_run_that_ends_well_is_finished(settings):
     with begin(settings) as run:
         assert stored(settings, run.id).info.status == "RUNNING"
@@ -140,11 +176,14 @@ def test_a_metric_without_a_step_is_the_last_word_in_a_reopened_run_too(settings
         assert stored(settings, run.id).data.metrics == {"val/auroc": value, "test/auroc": value}
 
 
-def test_numbers_that_are_not_finite_are_logged(settings):
+def test_numbers_that_are_not_finite_are_no_metrics_but_named_in_a_tag(settings):
     with begin(settings) as run:
-        run.log_metrics({"nan": float("nan"), "inf": float("inf")})
+        run.log_metrics({"train/loss": float("nan"), "val/auroc": 0.5}, step=0)
+        run.log_metrics({"train/loss": float("inf"), "val/f1": float("-inf")}, step=1)
         assert run.tracked
-    assert set(stored(settings, run.id).data.metrics) == {"nan", "inf"}
+    seen = stored(settings, run.id).data
+    assert seen.metrics == {"val/auroc": 0.5}
+    assert seen.tags["not_finite"] == "train/loss, val/f1"
 
 
 def test_datasets_are_inputs_of_the_run_once_each(settings):
@@ -153,20 +192,20 @@ def test_datasets_are_inputs_of_the_run_once_each(settings):
         for _ in range(2):
             run.log_dataset(
                 "quora",
-                context="train",
+                split="train",
                 digest=digest,
                 source="http://example.org/questions.tsv",
                 counts={"num_rows": 7},
             )
-        run.log_dataset("mine", context="test", digest="ab", source="/home/me/mine.csv", counts={})
+        run.log_dataset("mine", split="test", digest="ab", source="/home/me/mine.csv", counts={})
     inputs = {entry.dataset.name: entry for entry in stored(settings, run.id).inputs.dataset_inputs}
-    quora = inputs["quora"].dataset
+    quora = inputs["quora train"].dataset
     assert len(inputs) == 2
-    assert [(tag.key, tag.value) for tag in inputs["quora"].tags] == [("mlflow.data.context", "train")]
+    assert [(tag.key, tag.value) for tag in inputs["quora train"].tags] == [("mlflow.data.context", "training")]
     assert (quora.digest, quora.source_type) == (digest[:36], "http")
     assert json.loads(quora.profile) == {"num_rows": 7, "sha256": digest}
     assert json.loads(quora.source) == {"url": "http://example.org/questions.tsv"}
-    assert json.loads(inputs["mine"].dataset.source) == {"uri": "/home/me/mine.csv"}
+    assert json.loads(inputs["mine test"].dataset.source) == {"uri": "/home/me/mine.csv"}
 
 
 # models
@@ -191,6 +230,161 @@ def test_a_logged_model_is_ready_under_its_run_and_shows_the_runs_metrics(settin
     logged = settings.root / "mlruns" / "artifacts" / "quora" / "models" / model.model_id / "artifacts"
     assert (logged / "artifacts" / "model" / "recipe.json").read_text() == "{}"
     assert f"model_id: {model.model_id}" in (logged / "MLmodel").read_text()
+
+
+def test_metrics_belong_to_the_model_and_to_the_split_they_were_measured_on(settings, tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "recipe.json").write_text("{}")
+    with begin(settings, params={"alpha": 3}) as run:
+        run.log_dataset("quora", split="val", digest="ab", source="here", counts={})
+        run.log_metrics({"train/loss": 2.0, "val/auroc": 0.7}, step=0)
+        run.log_model(folder, input_example={"text": ["a"]})
+        run.log_metrics({"best/auroc": 0.7})
+    with find(settings) as again:
+        again.log_dataset("quora", split="test", digest="ab", source="here", counts={})
+        again.log_metrics({"test/auroc": 0.6, "parameters": 5.0})
+    store = open_store(settings, "quora")
+    (model,) = store.client.search_logged_models([store.experiment_id])
+    assert model.params == {"alpha": "3"}
+    assert {metric.key: metric.dataset_name for metric in model.metrics} == {
+        "train/loss": None,
+        "val/auroc": "quora val",
+        "best/auroc": "quora val",
+        "test/auroc": "quora test",
+        "parameters": None,
+    }
+    ranked = store.client.search_logged_models(
+        [store.experiment_id], order_by=[{"field_name": "metrics.test/auroc", "dataset_name": "quora test"}]
+    )
+    assert [one.model_id for one in ranked] == [model.model_id]
+
+
+# what the pages show
+
+CARD = {"splits": {"train": {"pairs": 1997, "share": 0.4}, "val": {"pairs": 610}}}
+
+
+def describe(settings):
+    with begin(settings) as run:
+        run.describe_data("quora", kind="labelled_pairs", counts=CARD, primary="auroc")
+        assert run.tracked
+    store = open_store(settings, "quora")
+    return store.client.get_experiment(store.experiment_id)
+
+
+def test_an_experiment_has_a_description_tags_and_views_with_columns(settings):
+    found = describe(settings)
+    assert "pairs of texts" in found.tags["mlflow.note.content"]
+    assert "train: 1,997 pairs; val: 610 pairs" in found.tags["mlflow.note.content"]
+    assert (found.tags["kind"], found.tags["primary"]) == ("labelled_pairs", "auroc")
+    board = json.loads(found.tags["mlflow.sharedViewState.leaderboard"])
+    state = json.loads(board["state"])
+    assert board["name"] == "Leaderboard"
+    assert state["orderByKey"] == "metrics.`best/auroc`"
+    assert {"metrics.`best/auroc`", "metrics.`test/auroc`", "tags.`origin`"} <= set(state["selectedColumns"])
+    assert json.loads(found.tags["mlflow.sharedViewState.sweeps"])["createdAt"] < board["createdAt"]
+
+
+def test_a_description_that_is_there_is_not_written_again(settings, monkeypatch):
+    from mlflow import MlflowClient
+
+    before = describe(settings).tags
+    monkeypatch.setattr(MlflowClient, "set_experiment_tag", lambda *_: pytest.fail("written again"))
+    assert describe(settings).tags == before
+
+
+def test_addresses_open_a_view_of_the_experiments_that_there_are(settings, monkeypatch):
+    found = describe(settings)
+    there = addresses(settings, ["quora", "nothing"])
+    query = "workflowType=machine_learning&viewStateShareKey=leaderboard"
+    assert there == {"quora": f"http://127.0.0.1:5000/#/experiments/{found.experiment_id}/runs?{query}"}
+    assert addresses(Settings(True, "sqlite:///none.db", settings.root, "run"), ["quora"]) == {}
+    assert addresses(Settings(False, None, settings.root, "run"), ["quora"]) == {}
+
+
+def test_the_address_of_a_sweep_opens_its_jobs_with_what_was_swept(settings):
+    sweep = as_origin(settings, "sweep")
+    parent, _ = job(sweep, 0.6)
+    address = address_of_sweep(sweep, parent, experiment="quora", primary="auroc", params=["objective.alpha"])
+    key = address.rpartition("=")[2]
+    store = open_store(sweep, "quora")
+    state = json.loads(store.client.get_experiment(store.experiment_id).tags[f"mlflow.sharedViewState.{key}"])
+    assert "params.`objective.alpha`" in state["selectedColumns"]
+    found = store.client.search_runs([store.experiment_id], state["searchFilter"])
+    assert [run.data.tags["mlflow.parentRunId"] for run in found] == [parent]
+
+
+DEFAULTS = {
+    "name": "dae",
+    "seed": 0,
+    "objective": {"_target_": "a.b.Denoising", "alpha": 10, "joined": None},
+    "optimizer": {"_target_": "torch.optim.Adam", "_partial_": True, "lr": 0.001, "fused": True},
+    "trainer": {"epochs": 200, "batch_size": 100, "patience": None},
+}
+USUAL = {"seed": 0, "optimizer.lr": 0.001, "trainer.epochs": 200, "trainer.batch_size": 100}
+
+
+def test_parameters_are_what_differs_from_the_defaults_and_the_few_that_always_matter():
+    learning = {**DEFAULTS, "trainer": {"epochs": 30, "batch_size": 100, "patience": 5}}
+    assert telling(DEFAULTS, DEFAULTS) == USUAL
+    assert telling(learning, DEFAULTS) == USUAL | {"trainer.epochs": 30, "trainer.patience": 5}
+
+
+def test_a_parameter_that_the_command_names_is_shown_even_at_its_default():
+    assert telling(DEFAULTS, DEFAULTS, ["objective.alpha"]) == USUAL | {"objective.alpha": 10}
+    assert telling(DEFAULTS, DEFAULTS, ["objective"]) == USUAL | {"objective": "Denoising"}
+
+
+def test_an_exchanged_part_is_shown_by_its_class_and_null_and_underscored_keys_never():
+    learning = {**DEFAULTS, "objective": {"_target_": "a.b.Triplet", "_partial_": False, "margin": 0.2, "alpha": None}}
+    assert telling(learning, DEFAULTS) == USUAL | {"objective": "Triplet", "objective.margin": 0.2}
+
+
+def test_a_family_that_learns_nothing_shows_no_setting_of_training():
+    assert telling({**DEFAULTS, "objective": {"_target_": None}}, {}) == {"seed": 0}
+
+
+# reading runs back, for a comparison
+
+
+def test_runs_come_back_as_folders_without_weights_and_without_parents_or_failures(settings, tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    for name in ("recipe.json", "decision.json", "training.json", "encoder.safetensors"):
+        (folder / name).write_text("{}")
+    (tmp_path / "metrics.json").write_text("{}")
+    for evaluated in (True, False):
+        with begin(settings) as run:
+            run.log_text("a: 1", "config.yaml")
+            run.log_model(folder, input_example={"text": ["a"]})
+            if evaluated:
+                run.log_file(tmp_path / "metrics.json", "evaluation")
+        time.sleep(0.002)
+    with pytest.raises(ValueError, match="bad"), begin(settings):
+        raise ValueError("bad")
+    target = tmp_path / "target"
+    newest, other = fetch_runs(settings, "quora", "tags.model = 'dae'", limit=9, target=target)
+    assert newest == target / "dae-0"
+    assert other.name.startswith("dae-0-")
+    model = {"model/recipe.json", "model/decision.json", "model/training.json"}
+    assert {str(file.relative_to(newest)) for file in newest.rglob("*.*")} == {*model, "config.yaml"}
+    assert {str(file.relative_to(other)) for file in other.rglob("*.*")} == {*model, "config.yaml", "metrics.json"}
+
+
+@pytest.mark.parametrize(
+    ("experiment", "where", "message"),
+    [
+        ("news", "", r"no experiment 'news': expected one of \['Default', 'quora'\]"),
+        ("quora", "tags.model = 'film'", "no trained run of quora matches"),
+        ("quora", "nonsense", "could not find runs of quora"),
+    ],
+)
+def test_a_query_without_an_answer_says_what_there_is(settings, tmp_path, experiment, where, message):
+    with begin(settings):
+        pass
+    with pytest.raises(ValueError, match=message):
+        fetch_runs(settings, experiment, where, limit=9, target=tmp_path / "target")
 
 
 # finding a run again
@@ -521,7 +715,7 @@ for make in (start, reopen):
     with make(off, experiment="quora", name="dae-0", tags={{"fingerprint": "f"}}, params={{"a": 1}}) as run:
         run.log_params({{"a": 1}})
         run.log_metrics({{"a": 1.0}}, 1)
-        run.log_dataset("d", context="train", digest="x", source="y", counts={{}})
+        run.log_dataset("d", split="train", digest="x", source="y", counts={{}})
         run.log_file(root / "file"); run.log_text("x", "x.txt")
         assert run.log_model(root, input_example={{"text": ["a"]}}) is None
         assert (run.id, run.tracked, parent) == (None, False, None)

@@ -11,20 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from twicetold import layout
 from twicetold.api.model import ADDRESS, folder_of, model_folder
-from twicetold.evaluation.intervals import (
-    bootstrap_interval,
-    paired_auroc_test,
-    pearson_statistic,
-    spearman_statistic,
-)
+from twicetold.reporting.comparison import paired
 from twicetold.reporting.model_card import About, model_card, read_about, read_scores
 from twicetold.tracking.registry import Version, register
 
-STATISTICS = {"pearson": pearson_statistic, "spearman": spearman_statistic}
 CARDS = Path("data/cards")
 
 
@@ -155,16 +148,5 @@ def _behind(best: Candidate, other: Candidate) -> tuple[float, float] | None:
     if other is best:
         return 0.0, 0.0
     one, two = read_scores(best.folder, "val"), read_scores(other.folder, "val")
-    if one is None or two is None or not np.array_equal(one.label, two.label):
-        return None
-    if best.primary == "auroc" and _binary(one.label):
-        test = paired_auroc_test(one.score, two.score, one.label)
-        return test.low, test.high
-    if best.primary in STATISTICS:
-        left, right = (STATISTICS[best.primary](pairs.score, pairs.label) for pairs in (one, two))
-        return bootstrap_interval(lambda weights: left(weights) - right(weights), len(one))
-    return None
-
-
-def _binary(label: NDArray[np.float64]) -> bool:
-    return bool(np.isin(label, (0, 1)).all())
+    test = None if one is None or two is None else paired(best.primary, one, two)
+    return None if test is None else (test.low, test.high)

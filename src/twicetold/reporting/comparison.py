@@ -1,7 +1,7 @@
-"""Paired tests of the best model against each other one, and the reliability of probabilities.
+"""Paired tests of models on the pairs that all of them scored, and the reliability of probabilities.
 
-Both use the test pairs that all models scored. Paired tests (DeLong et al. 1988 for AUROC, McNemar 1947 for decisions)
-detect differences that the two separate intervals do not.
+Paired tests (DeLong et al. 1988 for AUROC, McNemar 1947 for decisions, a bootstrap over pairs for correlations) detect
+differences that the two separate intervals do not.
 
 Shape letters: P test pairs.
 """
@@ -14,11 +14,19 @@ from numpy.typing import NDArray
 
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.inputs import ScoredPairs
-from twicetold.evaluation.intervals import PairedTest, mcnemar, paired_auroc_test
+from twicetold.evaluation.intervals import (
+    PairedTest,
+    bootstrap_interval,
+    mcnemar,
+    paired_auroc_test,
+    pearson_statistic,
+    spearman_statistic,
+)
 from twicetold.reporting.leaderboard import Leaderboard, Row
 from twicetold.reporting.records import read_decision, read_scores
 
 BINS = 10
+CORRELATIONS = {"pearson": pearson_statistic, "spearman": spearman_statistic}
 
 
 @dataclass(frozen=True)
@@ -77,18 +85,46 @@ def compare(board: Leaderboard) -> list[Comparison]:
         if other is None:
             continue
         _require_same_pairs(board.best, best[0], row, other[0])
-        label = best[0].label > 0.5
-        best_right, other_right = ((s.score >= d.threshold) == label for s, d in (best, other))
+        best_right, other_right = right(*best), right(*other)
         comparisons.append(
             Comparison(
                 model=row.model,
-                auroc=paired_auroc_test(best[0].score, other[0].score, label),
+                auroc=paired_auroc_test(best[0].score, other[0].score, best[0].label),
                 only_best_right=int(np.sum(best_right & ~other_right)),
                 only_other_right=int(np.sum(~best_right & other_right)),
                 mcnemar_p_value=mcnemar(best_right, other_right).p_value,
             )
         )
     return comparisons
+
+
+def right(scores: ScoredPairs, decision: Decision) -> NDArray[np.bool_]:
+    """Whether a model is right about each labelled pair at its own threshold, (P,)."""
+    return np.asarray((scores.score >= decision.threshold) == (scores.label > 0.5))
+
+
+def paired(metric: str, one: ScoredPairs, two: ScoredPairs) -> PairedTest | None:
+    """The test of whether two models differ in a metric that needs no threshold, on the same pairs.
+
+    Args:
+        metric: "auroc" of labelled pairs; "pearson" or "spearman", whose interval is a bootstrap's, without a p-value
+            (NaN).
+        one: scores of model a.
+        two: scores of model b.
+
+    Returns:
+        Model a minus model b; None for other metrics, and where the pairs are not the same.
+    """
+    if not np.array_equal(one.label, two.label):
+        return None
+    if metric == "auroc" and np.isin(one.label, (0, 1)).all():
+        return paired_auroc_test(one.score, two.score, one.label)
+    if metric not in CORRELATIONS:
+        return None
+    first, second = (CORRELATIONS[metric](pairs.score, pairs.label) for pairs in (one, two))
+    low, high = bootstrap_interval(lambda weights: first(weights) - second(weights), len(one))
+    everything = np.ones((1, len(one)))
+    return PairedTest(float((first(everything) - second(everything))[0]), low, high, float("nan"))
 
 
 def _require_same_pairs(one: Row, scores: ScoredPairs, other: Row, others: ScoredPairs) -> None:

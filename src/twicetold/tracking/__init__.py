@@ -9,19 +9,28 @@ Only this package imports MLflow, and only when something is tracked.
 
 import getpass
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from twicetold.tracking.pages import PARENT, runs_page, sweep_page
 from twicetold.tracking.repository import ask_git
-from twicetold.tracking.run import MAX_TAG, Run, shorten
-from twicetold.tracking.store import Settings, Store, open_store, warn_untracked
+from twicetold.tracking.run import ERROR, MAX_TAG, Run, shorten
+from twicetold.tracking.store import Settings, Store, existing, open_store, warn_untracked
 from twicetold.tracking.sweep import describe_sweep, report_to_sweep, sweep_parent
 
-PARENT = "mlflow.parentRunId"  # the tag by which MLflow's pages show a run within another
-
-__all__ = ["Run", "Settings", "describe_sweep", "reopen", "report_to_sweep", "start", "sweep_parent"]
+__all__ = [
+    "Run",
+    "Settings",
+    "address_of_sweep",
+    "addresses",
+    "describe_sweep",
+    "reopen",
+    "report_to_sweep",
+    "start",
+    "sweep_parent",
+]
 
 
 @contextmanager
@@ -81,6 +90,38 @@ def reopen(
         yield run
 
 
+def addresses(settings: Settings, experiments: Iterable[str]) -> dict[str, str]:
+    """The pages of experiments, by name; those that the store does not have, or all if it fails, are left out."""
+    if not settings.enabled:
+        return {}
+    with suppress(Exception):  # of every kind, see `warn_untracked`; nothing is lost
+        client = existing(settings)
+        found = {name: client.get_experiment_by_name(name) for name in experiments}
+        return {name: runs_page(settings, one.experiment_id) for name, one in found.items() if one is not None}
+    return {}
+
+
+def address_of_sweep(
+    settings: Settings, parent: str | None, *, experiment: str, primary: str, params: Sequence[str]
+) -> str | None:
+    """The page of a sweep's runs, the best on validation first; None where nothing is tracked.
+
+    Args:
+        settings: whether and where.
+        parent: what `sweep_parent` returned.
+        experiment: the dataset's name.
+        primary: the primary metric's name.
+        params: the keys that were swept, which are the columns.
+    """
+    if not settings.enabled or parent is None:
+        return None
+    try:
+        return sweep_page(settings, open_store(settings, experiment), parent, primary=primary, params=params)
+    except Exception as error:
+        warn_untracked(f"make a page of the sweep {parent}", error)
+        return None
+
+
 def _create(
     settings: Settings,
     *,
@@ -136,12 +177,20 @@ def _unfinished(settings: Settings, experiment: str, fingerprint: str, parent: s
         if not cut:
             return None
         store.client.update_run(cut[0].info.run_id, status="RUNNING")
+        if ERROR in cut[0].data.tags:
+            store.client.delete_tag(cut[0].info.run_id, ERROR)
         if parent is not None:
             store.client.set_tag(cut[0].info.run_id, PARENT, parent)
     except Exception as error:
         warn_untracked(f"go on with the run with fingerprint {fingerprint}", error)
         return Run(None, None)
-    return Run(store, cut[0].info.run_id, name=cut[0].info.run_name, earlier=frozenset(cut[0].data.metrics))
+    return Run(
+        store,
+        cut[0].info.run_id,
+        name=cut[0].info.run_name,
+        earlier=frozenset(cut[0].data.metrics),
+        params=cut[0].data.params,
+    )
 
 
 def _runs_of(settings: Settings, experiment: str, fingerprint: str) -> tuple[Store, list[Any]]:

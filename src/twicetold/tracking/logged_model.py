@@ -63,8 +63,24 @@ def save(
         )
 
 
-def log(store: Store, run_id: str, model_folder: Path, *, name: str, input_example: Mapping[str, Sequence[str]]) -> str:
+def log(
+    store: Store,
+    run_id: str,
+    model_folder: Path,
+    *,
+    name: str,
+    input_example: Mapping[str, Sequence[str]],
+    params: Mapping[str, str] | None = None,
+) -> str:
     """Save the model, upload it and show it as the run's output.
+
+    Args:
+        store: the open store.
+        run_id: the run that it is of.
+        model_folder: what `twicetold.model_folder.load_model` reads.
+        name: shown in MLflow's list of models.
+        input_example: column -> values: either `text`, or `left` and `right`.
+        params: shown in that list.
 
     Returns:
         The id of the logged model.
@@ -74,7 +90,7 @@ def log(store: Store, run_id: str, model_folder: Path, *, name: str, input_examp
 
     client = store.client
     plain = re.sub(r"[^\w-]", "-", name) or "model"
-    model = client.create_logged_model(store.experiment_id, name=plain, source_run_id=run_id)
+    model = client.create_logged_model(store.experiment_id, name=plain, source_run_id=run_id, params=dict(params or {}))
     status = "FAILED"
     try:
         about = Model(

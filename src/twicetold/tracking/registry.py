@@ -11,8 +11,8 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,9 @@ from twicetold import layout
 from twicetold.files import write_folder
 from twicetold.fingerprint import folder_digest
 from twicetold.tracking import logged_model
+from twicetold.tracking.reading import download
 from twicetold.tracking.run import shorten
-from twicetold.tracking.store import SQLITE, Settings, Store, address, connect, open_store
+from twicetold.tracking.store import Settings, Store, address, existing, open_store, readable
 
 SCHEME = "models:/"
 PREFIX = "twicetold-"
@@ -82,7 +83,7 @@ def register(
         if value is not None and not _NAME.fullmatch(value):
             raise ValueError(f"expected letters, digits, `_`, `-` and `.` as {what}, got {value!r}")
     name, digest = f"{PREFIX}{data}", folder_digest(model_folder)
-    with _readable(f"register {model_folder} as {name}"):
+    with readable(f"register {model_folder} as {name}"):
         store = open_store(_settings(root), data)
         client = store.client
         _make_model(client, name)
@@ -114,8 +115,8 @@ def registered(*, root: Path) -> list[Version]:
         FileNotFoundError: if there is no store.
         ValueError: if the store cannot be read.
     """
-    client = _existing(root)
-    with _readable("list the registered models"):
+    client = existing(_settings(root))
+    with readable("list the registered models"):
         models = _all_pages(client.search_registered_models, f"name LIKE '{PREFIX}%'")
         pairs = [(model, found) for model in models for found in _versions(client, model.name)]
         versions = [_version(found, model.aliases) for model, found in pairs]
@@ -139,14 +140,14 @@ def fetch(model: str, *, root: Path) -> Path:
         FileNotFoundError: if there is no store.
         ValueError: if it has no such model, or that is no model of this package.
     """
-    client = _existing(root)
-    with _readable(f"find {model}"):
+    client = existing(_settings(root))
+    with readable(f"find {model}"):
         model_id = _model_id(client, model)
         where = client.get_logged_model(model_id).artifact_location
     kept = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "twicetold", model_id)
     if not (kept / layout.RECIPE).is_file():
-        with tempfile.TemporaryDirectory() as scratch, _readable(f"download {model}"):
-            inner = _download(f"{where}/artifacts", Path(scratch), address(_settings(root)))
+        with tempfile.TemporaryDirectory() as scratch, readable(f"download {model}"):
+            inner = download(f"{where}/artifacts", Path(scratch), address(_settings(root)))
             with write_folder(kept) as target:
                 shutil.copytree(_only_model(inner, model), target, dirs_exist_ok=True)
     return kept
@@ -154,29 +155,6 @@ def fetch(model: str, *, root: Path) -> Path:
 
 def _settings(root: Path) -> Settings:
     return Settings(enabled=True, uri=None, root=root, origin="run")
-
-
-def _existing(root: Path) -> Any:
-    """A client of the store; none is made."""
-    uri = address(_settings(root))
-    if uri.startswith(SQLITE) and not Path(uri.removeprefix(SQLITE)).is_file():
-        raise FileNotFoundError(
-            f"no MLflow store at {uri.removeprefix(SQLITE)}: run this in the folder of the project, or set "
-            "MLFLOW_TRACKING_URI"
-        )
-    return connect(uri)
-
-
-@contextmanager
-def _readable(what: str) -> Iterator[None]:
-    """Say in one message what MLflow refused, whatever its kind: of the database, of HTTP, of the artifact store."""
-    try:
-        yield
-    except (ValueError, OSError):
-        raise
-    except Exception as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise ValueError(f"MLflow could not {what}: {reason[:400]}") from error
 
 
 def _make_model(client: Any, name: str) -> None:
@@ -216,7 +194,7 @@ def _logged(store: Store, run_name: str, digest: str) -> tuple[str, str] | None:
         for output in run.outputs.model_outputs if run.outputs else []:
             with tempfile.TemporaryDirectory() as scratch, suppress(Exception):  # it may have been deleted
                 where = store.client.get_logged_model(output.model_id).artifact_location
-                inner = _download(f"{where}/artifacts", Path(scratch), store.client.tracking_uri)
+                inner = download(f"{where}/artifacts", Path(scratch), store.client.tracking_uri)
                 if folder_digest(_only_model(inner, output.model_id)) == digest:
                     return run.info.run_id, output.model_id
     return None
@@ -255,12 +233,6 @@ def _model_id(client: Any, model: str) -> str:
     if not re.fullmatch("m-[0-9a-f]+", model_id or ""):  # it names a folder of the cache
         raise ValueError(f"{model} is no logged model: register the run with `twicetold register`")
     return str(model_id)
-
-
-def _download(uri: str, folder: Path, tracking_uri: str) -> Path:
-    from mlflow.artifacts import download_artifacts
-
-    return Path(download_artifacts(artifact_uri=uri, dst_path=str(folder), tracking_uri=tracking_uri))
 
 
 def _only_model(folder: Path, model: str) -> Path:

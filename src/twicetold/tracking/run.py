@@ -5,6 +5,7 @@ nothing, so that a server that is down is waited for only once.
 """
 
 import json
+import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -12,7 +13,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from twicetold.errors import Pruned
+from twicetold.tracking.pages import describe
 from twicetold.tracking.store import Store, warn_untracked
+from twicetold.tracking.system import system_metrics
 
 T = TypeVar("T")
 
@@ -20,6 +23,11 @@ MAX_PARAMETER = 6000  # characters; these four are the limits of MLflow's databa
 MAX_TAG = 8000
 MAX_DIGEST = 36
 PARAMETERS_PER_BATCH = 100
+CONTEXTS = {"train": "training", "val": "validation", "test": "testing"}  # MLflow's words for the use of a dataset
+SPLITS = {"train": "train", "val": "val", "best": "val", "test": "test"}
+"""First part of a metric's name -> the split that it was measured on."""
+ERROR = "error"  # tag: why a run failed
+NOT_FINITE = "not_finite"  # tag: metrics that were NaN or infinite and are not in the store
 
 
 class Run:
@@ -31,6 +39,7 @@ class Run:
         name: the run's name.
         model_id: the logged model that further metrics belong to, if the run has one.
         earlier: names of the metrics that a reopened run already has.
+        params: the parameters that it has, flattened.
     """
 
     def __init__(
@@ -41,6 +50,7 @@ class Run:
         name: str = "",
         model_id: str | None = None,
         earlier: Collection[str] = (),
+        params: Mapping[str, str] | None = None,
     ) -> None:
         self.id = run_id
         self.name = name
@@ -50,6 +60,9 @@ class Run:
         self._earlier = earlier
         self._time = 0
         self._latest: dict[str, Any] = {}
+        self._params = dict(params or {})
+        self._datasets: dict[str, tuple[str, str]] = {}  # split -> name and digest
+        self._not_finite: set[str] = set()
 
     @property
     def tracked(self) -> bool:
@@ -59,6 +72,7 @@ class Run:
     def log_params(self, params: Mapping[str, Any]) -> None:
         """Log parameters, nested mappings flattened to `a.b.c`; values that are too long for MLflow are shortened."""
         flat = flatten(params)
+        self._params |= flat
 
         def write(client: Any) -> None:
             from mlflow.entities import Param
@@ -70,10 +84,11 @@ class Run:
         self._write("log parameters", write)
 
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
-        """Log metrics at one step.
+        """Log metrics at one step, as those of the logged model, if there is one, and of the split they are about.
 
         Args:
-            metrics: name -> value; NaN and infinity are allowed.
+            metrics: name -> value. NaN and infinity are not logged, as no column can be sorted by them; the tag
+                `not_finite` names their metrics.
             step: for example the epoch. None means the metric's latest step, so that the value replaces those of
                 training in a table of runs.
         """
@@ -85,12 +100,18 @@ class Run:
             self._time = max(self._time + 1, time.time_ns() // 1_000_000)
             rows = []
             for name, value in metrics.items():
+                if not math.isfinite(value):
+                    continue
                 at = self._latest_step(client, name) if step is None else step
-                row = Metric(name, float(value), self._time, at, model_id=self._model_id)
+                row = Metric(name, float(value), self._time, at, model_id=self._model_id, **self._dataset_of(name))
                 rows.append(row)
                 if name not in self._latest or at >= self._latest[name].step:
                     self._latest[name] = row
             client.log_batch(self.id, metrics=rows)
+            odd = {name for name, value in metrics.items() if not math.isfinite(value)} - self._not_finite
+            if odd:
+                self._not_finite |= odd
+                client.set_tag(self.id, NOT_FINITE, shorten(", ".join(sorted(self._not_finite)), MAX_TAG))
 
         self._write("log metrics", write)
 
@@ -98,16 +119,16 @@ class Run:
         self,
         name: str,
         *,
-        context: str,
+        split: str,
         digest: str,
         source: str,
         counts: Mapping[str, Any],
     ) -> None:
-        """Log a dataset as an input of the run.
+        """Log one split of a dataset as an input of the run; metrics of the split that are logged later refer to it.
 
         Args:
             name: the dataset's name.
-            context: what it was used for ("train", "val", "test").
+            split: "train", "val" or "test"; MLflow shows it as a dataset of its own, `<name> <split>`.
             digest: its digest; MLflow shows the first 36 characters, the profile holds all of it.
             source: the address or path it came from.
             counts: its sizes, ready for JSON (rows, texts, pairs, ...).
@@ -118,15 +139,32 @@ class Run:
             from mlflow.entities import Dataset, DatasetInput, InputTag
 
             dataset = Dataset(
-                name=name,
+                name=f"{name} {split}",
                 digest=digest[:MAX_DIGEST],
                 source_type="http" if remote else "local",
                 source=json.dumps({"url" if remote else "uri": source}),
                 profile=json.dumps({**counts, "sha256": digest}),
             )
-            client.log_inputs(self.id, [DatasetInput(dataset, [InputTag("mlflow.data.context", context)])])
+            client.log_inputs(self.id, [DatasetInput(dataset, [InputTag("mlflow.data.context", CONTEXTS[split])])])
+            self._datasets[split] = (dataset.name, dataset.digest)
 
         self._write(f"log the dataset {name}", write)
+
+    def describe_data(self, data: str, *, kind: str, counts: Mapping[str, Any], primary: str) -> None:
+        """Describe the run's experiment, that is its dataset, and give it views with columns for the metric.
+
+        Args:
+            data: the dataset's name.
+            kind: the corpus's kind.
+            counts: the corpus card.
+            primary: the primary metric's name.
+        """
+
+        def write(_: Any) -> None:
+            assert self._store is not None
+            describe(self._store, data=data, kind=kind, counts=counts, primary=primary)
+
+        self._write(f"describe the experiment {data}", write)
 
     def log_file(self, path: Path, folder: str | None = None) -> None:
         """Log one file as an artifact, in `folder` of the run's artifacts.
@@ -167,9 +205,14 @@ class Run:
 
             assert self._store is not None
             assert self.id is not None
-            model_id = log(self._store, self.id, model_folder, name=self.name, input_example=input_example)
+            model_id = log(
+                self._store, self.id, model_folder, name=self.name, input_example=input_example, params=self._params
+            )
             self._model_id = model_id
-            rows = [Metric(m.key, m.value, m.timestamp, m.step, model_id=model_id) for m in self._latest.values()]
+            rows = [
+                Metric(m.key, m.value, m.timestamp, m.step, model_id=model_id, **self._dataset_of(m.key))
+                for m in self._latest.values()
+            ]
             client.log_batch(self.id, metrics=rows)
             return f"models:/{model_id}"
 
@@ -177,10 +220,14 @@ class Run:
 
     @contextmanager
     def ending(self) -> Iterator["Run"]:
-        """Close the run when the block ends: FINISHED, FAILED after an error, KILLED after Ctrl-C or pruning."""
+        """Close the run when the block ends: FINISHED, FAILED after an error, KILLED after Ctrl-C or pruning.
+
+        The tag `error` of a run that did not finish says why. A run of a minute and more has system metrics.
+        """
         status = "FINISHED"
         try:
-            yield self
+            with system_metrics(self._store, self.id):
+                yield self
         except (KeyboardInterrupt, Pruned) as stop:
             status = "KILLED"
             self._say_why(stop)
@@ -194,7 +241,12 @@ class Run:
 
     def _say_why(self, error: BaseException) -> None:
         why = shorten(f"{type(error).__name__}: {error}", MAX_TAG)
-        self._write("say why the run ended", lambda client: client.set_tag(self.id, "ended_by", why))
+        self._write("say why the run ended", lambda client: client.set_tag(self.id, ERROR, why))
+
+    def _dataset_of(self, metric: str) -> dict[str, str]:
+        """What links a metric to the split it was measured on, as arguments of MLflow's `Metric`."""
+        found = self._datasets.get(SPLITS.get(metric.partition("/")[0], ""))
+        return {} if found is None else {"dataset_name": found[0], "dataset_digest": found[1]}
 
     def _close(self, status: str) -> None:
         if self.tracked:

@@ -10,6 +10,8 @@ MLflow is imported when a store is opened for the first time.
 import fcntl
 import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -109,11 +111,43 @@ def connect(uri: str) -> Any:
     return MlflowClient(tracking_uri=uri, registry_uri=uri)
 
 
+def existing(settings: Settings) -> Any:
+    """A client of the store, which is not made if there is none.
+
+    Raises:
+        FileNotFoundError: if there is no store.
+    """
+    uri = address(settings)
+    if uri.startswith(SQLITE) and not Path(uri.removeprefix(SQLITE)).is_file():
+        raise FileNotFoundError(
+            f"no MLflow store at {uri.removeprefix(SQLITE)}: run this in the folder of the project, or set "
+            "MLFLOW_TRACKING_URI"
+        )
+    return connect(uri)
+
+
+@contextmanager
+def readable(what: str) -> Iterator[None]:
+    """Say in one message what MLflow refused, whatever its kind: of the database, of HTTP, of the artifact store.
+
+    Raises:
+        ValueError: if it refused.
+    """
+    try:
+        yield
+    except (ValueError, OSError):
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(f"MLflow could not {what}: {reason[:400]}") from error
+
+
 def prepare() -> None:
     """Settings that MLflow reads when it is imported, and less of its talk."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    for name in ("mlflow.store.db.utils", "alembic", "mlflow.pyfunc"):  # migrations and model saving are chatty
+    # migrations, model saving and monitoring are chatty
+    for name in ("mlflow.store.db.utils", "alembic", "mlflow.pyfunc", "mlflow.system_metrics"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
 

@@ -70,7 +70,7 @@ def test_a_registered_run_is_loaded_by_alias_and_by_version(finished, project, t
     assert [each["aliases"] for each in listed] == [["champion"]]
     assert listed[0]["metrics"]["test/auroc"] == pytest.approx(0.89)
     assert listed[0]["tags"]["data_digest"] == json.loads((folder / "model/recipe.json").read_text())["data"]["train"]
-    client = registry._existing(project)
+    client = registry.existing(registry._settings(project))
     assert client.get_model_version("twicetold-questions", "1").description.startswith("---\nlibrary_name: twicetold")
 
 
@@ -92,7 +92,7 @@ def test_the_logged_model_of_the_run_is_taken_if_its_files_are_the_same(finished
         address = run.log_model(folder / layout.MODEL, input_example={"text": ["a"]})
     made = register_run(folder, alias=None, root=project)
     assert made.tags["fingerprint"] == "f00d"
-    client = registry._existing(project)
+    client = registry.existing(registry._settings(project))
     version = client.get_model_version(made.name, str(made.version))
     assert (version.run_id, f"models:/{made.tags['model_id']}") == (run.id, address)
     write_json(folder / layout.MODEL / layout.DECISION, {"threshold": 0.1, "slope": 1.0, "intercept": 0.0})
