@@ -50,6 +50,11 @@ class Sweep:
     jobs: Sequence[Sequence[str]] = ()
     parents: Mapping[str, str | None] = field(default_factory=dict)
 
+    @property
+    def of_seeds(self) -> bool:
+        """Whether nothing varies but the seed, so that there is no winner."""
+        return set(self.varies) == {"seed"}
+
     def save(self) -> None:
         """Write it to its folder."""
         write_json(self.folder / SWEEP, {k: v for k, v in asdict(self).items() if k != "folder"})
@@ -91,14 +96,16 @@ def sweep_folder(overrides: Sequence[str]) -> Path:
 
 
 def find_sweep(which: str) -> Sweep:
-    """A sweep by its id or folder, or the `latest`.
+    """A sweep by its id or folder, or the `latest` that varies more than the seed.
 
     Raises:
         FileNotFoundError: if there is none.
     """
     found = sorted(SWEEPS.glob(f"*/{SWEEP}"), key=lambda file: file.stat().st_mtime)
-    if which == "latest" and found:
-        return Sweep.read(found[-1].parent)
+    if which == "latest":
+        for file in reversed(found):
+            if not (sweep := Sweep.read(file.parent)).of_seeds:
+                return sweep
     for folder in (SWEEPS / which, Path(which)):
         if (folder / SWEEP).is_file():
             return Sweep.read(folder)
@@ -204,7 +211,8 @@ def ranking(sweep: Sweep, study: "optuna.Study") -> str:
     ]
     if done:
         lines.append(f"best: {sweep.name(done[0].params)}, in {sweep.model(done[0].number)}")
-        lines.append(f"promote it: python pipelines/promote.py sweep={sweep.folder.name}")
+        if not sweep.of_seeds:
+            lines.append(f"promote it: python pipelines/promote.py sweep={sweep.folder.name}")
     return "\n".join(lines)
 
 

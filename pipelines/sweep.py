@@ -7,7 +7,9 @@ trainings at the same time. The same command goes on with a sweep that was stopp
 
 from twicetold.command_line import help_for
 
+import os
 import sys
+from pathlib import Path
 
 import hydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -46,9 +48,12 @@ def start(arguments: list[str]) -> None:
         rest = [f"worker={','.join(map(str, range(int(workers))))}", *rest]
     if "hydra/launcher" not in settings and int(workers) > 1:
         rest += [*PARALLEL, f"hydra.launcher.n_jobs={workers}"]
+    if is_grid:  # Hydra finds conf/ from the script that was started
+        script = str(Path(__file__).with_name("train.py"))
+        os.execv(sys.executable, [sys.executable, script, "-m", *rest])
     sys.argv[1:] = ["-m", *rest]
     name_folder()
-    train.main() if is_grid else main()
+    main()
 
 
 def check_space(model: str) -> None:
