@@ -1,6 +1,6 @@
 """Dedupe by other libraries beside `twicetold dedupe`: the same test texts, one run, one thread.
 
-    python tools/peers.py [--data uci_news,quora_wang] [--models tfidf,letter_tfidf,static] [--out runs/peers.json]
+    python tools/peers.py [--data uci_news,quora_wang] [--models tfidf,tfidf_letters,static] [--out runs/peers.json]
 
 Prints a Markdown table, and writes the peers' rows to a file that the report shows. Needs prepared data, and the runs
 `<data>-<model>-0` of `--models`; those that are missing are left out.
@@ -51,7 +51,7 @@ from twicetold.scoring import duplicate_groups
 
 THREADS = {"OMP_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 DATA = ("uci_news", "quora_wang")
-MODELS = ("tfidf", "letter_tfidf", "static", "static_two_levels")
+MODELS = ("tfidf", "tfidf_letters", "static_two_levels", "static", "hybrid")
 PERMUTATIONS, SEED = 128, 0
 SHINGLES = {"5 letters": 5, "5 words": 5}
 FIXED = {"5 letters": (0.8, 0.5), "5 words": (0.8,)}
@@ -388,14 +388,20 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def models_of(data: str, names: Sequence[str], runs: Path) -> dict[str, Model]:
-    """The trained models of a dataset that are there."""
+    """The trained models of a dataset that are there and have a vector for each text."""
     found = {}
     for name in names:
         folder = runs / layout.cell(data, name, 0)
-        if (folder / layout.MODEL).is_dir():
-            found[name] = twicetold.load(folder)
-        else:
+        if not (folder / layout.MODEL).is_dir():
             print(f"without {name}: there is no {folder / layout.MODEL}: dvc repro trains it", file=sys.stderr)
+            continue
+        model = twicetold.load(folder)
+        try:
+            model.encode(["a text"])
+        except TypeError as why:
+            print(f"without {name}: {why}", file=sys.stderr)
+        else:
+            found[name] = model
     return found
 
 
