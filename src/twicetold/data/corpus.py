@@ -116,6 +116,20 @@ class Corpus:
         codes: NDArray[np.int64] = self.texts.dictionary_encode().indices.to_numpy(zero_copy_only=False)
         return codes.astype(np.int64)
 
+    def group(self, name: str) -> NDArray[np.int64]:
+        """(N,) the codes of a group.
+
+        Raises:
+            ValueError: if the corpus has no group of this name.
+        """
+        if name not in self.groups:
+            others = " or ".join(f"data.label={other}" for other in self.groups)
+            raise ValueError(
+                f"corpus {self.name!r} has no group {name!r}; it has {sorted(self.groups)}: set {others} (or the key "
+                "of examples that names another group)"
+            )
+        return self.groups[name]
+
     def train_digest(self) -> str:
         """SHA-256 of the train texts and their numbers: what is kept by text number holds for this alone."""
         total = hashlib.sha256("\0".join(self.texts_of("train")).encode())
