@@ -31,9 +31,10 @@ def main(cfg: DictConfig) -> None:
         source = OmegaConf.to_container(cfg.data.source, resolve=True)
         made_of = {"files": files, "source": source, "own_file": own_file_digest(source)}
         corpus = replace(corpus, card={**corpus.card, **made_of})
-        corpus.save(Path(cfg.paths.processed, cfg.data.name))
+        corpus.save(folder := Path(cfg.paths.processed, cfg.data.name))
     sizes = {split: len(members) for split, members in corpus.members.items()}
-    print(f"{cfg.data.name}: {len(corpus):,} texts, by split {sizes}; {left_out(corpus.card)}")
+    listed = f", listed in {folder / layout.LEFT_OUT}" if corpus.left_out else ""
+    print(f"{cfg.data.name}: {len(corpus):,} texts, by split {sizes}; {left_out(corpus.card)}{listed}")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ Shape letters: N texts, M members of a split, P pairs.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from twicetold import layout
-from twicetold.files import unchanged, write_folder, write_text
+from twicetold.files import csv_text, unchanged, write_folder, write_text
 
 Kind = Literal["documents", "labelled_pairs", "graded_pairs"]
 KINDS: tuple[Kind, ...] = ("documents", "labelled_pairs", "graded_pairs")
@@ -58,6 +58,7 @@ class Corpus:
         pairs: split -> labelled pairs; empty for documents.
         fields: further text columns, name -> (N,) strings (publisher, URL slug).
         card: counts and notes about how the corpus came about, ready for JSON.
+        left_out: file, line and reason of each row of one's own file that is left out; saved, and not loaded.
 
     Raises:
         ValueError: if the parts do not fit each other.
@@ -73,6 +74,7 @@ class Corpus:
     group_names: Mapping[str, list[str]] = field(default_factory=dict)
     fields: Mapping[str, pa.StringArray] = field(default_factory=dict)
     card: Mapping[str, Any] = field(default_factory=dict)
+    left_out: Sequence[tuple[str, int, str]] = ()
 
     def __post_init__(self) -> None:
         _require(self.kind in KINDS, f"kind must be one of {KINDS}, got {self.kind!r}")
@@ -165,6 +167,8 @@ class Corpus:
             pq.write_table(pa.concat_tables(members), target / layout.MEMBERS)
             if pairs:
                 pq.write_table(pa.concat_tables(pairs), target / layout.PAIRS)
+            if self.left_out:
+                write_text(target / layout.LEFT_OUT, csv_text(("file", "line", "why"), self.left_out))
             write_text(target / layout.CARD, json.dumps(about, indent=2, ensure_ascii=False, sort_keys=True) + "\n")
 
     @classmethod
