@@ -10,6 +10,7 @@ import hydra
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
+from settings import check_settings, run_script
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.data.freshness import own_file_digest
@@ -21,6 +22,7 @@ from twicetold.errors import readable_errors
 def main(cfg: DictConfig) -> None:
     raw = Path(cfg.paths.raw, cfg.data.name)
     with readable_errors():
+        check_settings(cfg)
         corpus: Corpus = instantiate(cfg.data.source, raw, name=cfg.data.name)
         downloaded = raw / layout.MANIFEST
         if cfg.data.download and not downloaded.exists():
@@ -39,4 +41,4 @@ def main(cfg: DictConfig) -> None:
 
 if __name__ == "__main__":
     help_for("data=toy_news")
-    main()
+    run_script(main)
