@@ -9,6 +9,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from twicetold.data.corpus import Corpus
 from twicetold.data.freshness import corpus_is_current, is_made_with, triplets_are_current
+from twicetold.files import TEMPORARY, one_at_a_time
 
 OF_DATA = ("data.", "data@", "paths.", "profile=")
 """Prefixes of the overrides that are passed on to the data stages."""
@@ -17,6 +18,8 @@ OF_DATA = ("data.", "data@", "paths.", "profile=")
 def prepare_data(cfg: DictConfig, hydra: DictConfig | None = None) -> None:
     """Run `download`, `prepare` and `mine`, or `mine` alone, unless corpus and triplets are those of the config.
 
+    Of several commands that need the same data at the same time, one prepares them and the others wait.
+
     Args:
         cfg: of the training.
         hydra: Hydra's part of it; None: that of this process.
@@ -24,21 +27,30 @@ def prepare_data(cfg: DictConfig, hydra: DictConfig | None = None) -> None:
     Raises:
         ValueError: if a stage fails.
     """
-    data = OmegaConf.to_container(cfg.data, resolve=True)
-    processed, triplets = (Path(root, cfg.data.name) for root in (cfg.paths.processed, cfg.paths.triplets))
-    if not corpus_is_current(processed, data):
-        stages = ["download", "prepare", "mine"]
-    elif not triplets_are_current(triplets, Corpus.load(processed), label=cfg.data.label):  # prepare ran alone
-        stages = ["mine"]
-    else:
+    if not _missing(cfg):
         return
     hydra = hydra or HydraConfig.get()
     choice, overrides = hydra.runtime.choices.data, hydra.overrides.task
     further = [override for override in overrides if override.lstrip("+~").startswith(OF_DATA)]
-    for stage in stages:
-        command = [sys.executable, str(Path(__file__).with_name(f"{stage}.py")), f"data={choice}", *further]
-        if subprocess.run(command, check=False).returncode:
-            raise ValueError(f"{stage} of {choice} failed, see above")
+    with one_at_a_time(
+        Path(cfg.paths.processed, f"{TEMPORARY}{cfg.data.name}.lock"),
+        waiting=f"another command prepares {cfg.data.name}: waiting until it has",
+    ):
+        for stage in _missing(cfg):
+            command = [sys.executable, str(Path(__file__).with_name(f"{stage}.py")), f"data={choice}", *further]
+            if subprocess.run(command, check=False).returncode:
+                raise ValueError(f"{stage} of {choice} failed, see above")
+
+
+def _missing(cfg: DictConfig) -> list[str]:
+    """The data stages whose output is missing or of other settings."""
+    data = OmegaConf.to_container(cfg.data, resolve=True)
+    processed, triplets = (Path(root, cfg.data.name) for root in (cfg.paths.processed, cfg.paths.triplets))
+    if not corpus_is_current(processed, data):
+        return ["download", "prepare", "mine"]
+    if not triplets_are_current(triplets, Corpus.load(processed), label=cfg.data.label):  # prepare ran alone
+        return ["mine"]
+    return []
 
 
 def check_data(cfg: DictConfig, corpus: Corpus, triplets: Path) -> None:

@@ -18,10 +18,11 @@ OBSERVERS = (
     "twicetold.api",
     "twicetold.commands",
     "multirun",
+    "settings",
     "study",
 )
-"""Modules that are left out, because no stage's output depends on them: they only affect MLflow or the terminal, or are
-for people who use a trained model."""
+"""Modules that are left out, because no stage's output depends on them: they only affect MLflow or the terminal, refuse
+settings, or are for people who use a trained model."""
 
 
 def code_identity(script: str, config: Any) -> str:

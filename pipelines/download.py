@@ -8,6 +8,7 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
+from settings import run_script
 from twicetold.data.download import RemoteFile, fetch
 from twicetold.errors import readable_errors
 
@@ -25,4 +26,4 @@ def main(cfg: DictConfig) -> None:
 
 if __name__ == "__main__":
     help_for("data=toy_news")
-    main()
+    run_script(main)

@@ -15,7 +15,8 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from recipe import params_of, selection_of
+from recipe import READ_BY, params_of, selection_of
+from settings import check_settings, run_script
 from twicetold import layout, tracking
 from twicetold.data.corpus import Corpus
 from twicetold.ensemble import make_ensemble
@@ -29,6 +30,7 @@ from twicetold.model_folder import load_members, names_of, save_ensemble
 @hydra.main(version_base="1.3", config_path="../conf", config_name="ensemble")
 def main(cfg: DictConfig) -> float:
     with readable_errors():
+        check_settings(cfg, **READ_BY)
         return ensemble(cfg, Path(HydraConfig.get().runtime.output_dir))
 
 
@@ -87,4 +89,4 @@ def models_of(cfg: DictConfig) -> dict[str, Path]:
 
 if __name__ == "__main__":
     help_for("data=toy_questions", "members=[tfidf,static]")
-    main()
+    run_script(main)

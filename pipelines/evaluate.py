@@ -19,7 +19,8 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from recipe import params_of
+from recipe import READ_BY, params_of
+from settings import check_settings, run_script
 from twicetold import layout, tracking
 from twicetold.api.champion import card
 from twicetold.data.corpus import Corpus
@@ -42,6 +43,7 @@ SCORES = pa.schema({"split": pa.string(), "label": pa.float32(), "score": pa.flo
 @hydra.main(version_base="1.3", config_path="../conf", config_name="train")
 def main(cfg: DictConfig) -> None:
     with readable_errors():
+        check_settings(cfg, **READ_BY)
         evaluate(cfg, Path(HydraConfig.get().runtime.output_dir))
 
 
@@ -125,4 +127,4 @@ def write(report: Report, inputs: dict[str, ScoredPairs | DocumentVectors], out:
 
 if __name__ == "__main__":
     help_for("data=toy_news", "model=static")
-    main()
+    run_script(main)

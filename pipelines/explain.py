@@ -12,6 +12,7 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
+from settings import check_whole, run_script
 from twicetold import layout
 from twicetold.errors import readable_errors
 from twicetold.interpretation.contributions import explain, largest_terms
@@ -25,6 +26,7 @@ TEXTS = ("left=", "right=")
 @hydra.main(version_base="1.3", config_path="../conf", config_name="explain")
 def main(cfg: DictConfig) -> None:
     with readable_errors():
+        check_whole(cfg, "top")
         run = Path(cfg.run)
         show(run, cfg.left, cfg.right, top=cfg.top, out=run if cfg.out is None else Path(cfg.out))
 
@@ -59,4 +61,4 @@ def as_text(argument: str) -> str:
 
 if __name__ == "__main__":
     sys.argv[1:] = map(as_text, sys.argv[1:])
-    main()
+    run_script(main)

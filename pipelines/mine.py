@@ -8,6 +8,7 @@ import hydra
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 
+from settings import check_settings, run_script
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
@@ -19,20 +20,22 @@ from twicetold.mining.triplets import no_triplets
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="prepare")
 def main(cfg: DictConfig) -> None:
-    with readable_errors(), write_folder(Path(cfg.paths.triplets, cfg.data.name)) as folder:
-        corpus = Corpus.load(Path(cfg.paths.processed, cfg.data.name))
-        for name, strategy in cfg.mining.strategies.items():
-            mine, options = instantiate(strategy), {"seed": cfg.mining.seed, "label": cfg.data.label}
-            try:
-                triplets = mine(corpus, **options)
-                triplets = with_false_negatives(triplets, mine, corpus, share=cfg.mining.hidden, **options)
-            except NoTriplets as error:  # most families need none
-                triplets = no_triplets(corpus, label=cfg.data.label, reason=f"{error}")
-                print(f"warning: {error}")
-            triplets.save(layout.mined_file(folder, name))
-            print(f"{cfg.data.name}: {len(triplets):,} triplets by {name}")
+    with readable_errors():
+        check_settings(cfg)
+        with write_folder(Path(cfg.paths.triplets, cfg.data.name)) as folder:
+            corpus = Corpus.load(Path(cfg.paths.processed, cfg.data.name))
+            for name, strategy in cfg.mining.strategies.items():
+                mine, options = instantiate(strategy), {"seed": cfg.mining.seed, "label": cfg.data.label}
+                try:
+                    triplets = mine(corpus, **options)
+                    triplets = with_false_negatives(triplets, mine, corpus, share=cfg.mining.hidden, **options)
+                except NoTriplets as error:  # most families need none
+                    triplets = no_triplets(corpus, label=cfg.data.label, reason=f"{error}")
+                    print(f"warning: {error}")
+                triplets.save(layout.mined_file(folder, name))
+                print(f"{cfg.data.name}: {len(triplets):,} triplets by {name}")
 
 
 if __name__ == "__main__":
     help_for("data=toy_news")
-    main()
+    run_script(main)

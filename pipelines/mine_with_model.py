@@ -13,6 +13,7 @@ import hydra
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 
+from settings import check_settings, run_script
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
@@ -25,6 +26,7 @@ from twicetold.teacher import load_teacher
 def main(cfg: DictConfig) -> None:
     run, strategy = Path(cfg.run), cfg.mining.name
     with readable_errors():
+        check_settings(cfg)
         corpus = Corpus.load(Path(cfg.paths.processed, cfg.data.name))
         teacher = load_teacher(run / layout.MODEL, corpus)
         found = instantiate(cfg.mining.strategy)(corpus, teacher, label=cfg.data.label, seed=cfg.seed)
@@ -39,4 +41,4 @@ def main(cfg: DictConfig) -> None:
 
 if __name__ == "__main__":
     help_for("data=toy_questions", "mining=pseudo_labels")
-    main()
+    run_script(main)

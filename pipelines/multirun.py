@@ -24,7 +24,8 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from by_hand import prepare_data
-from recipe import parts_of
+from recipe import check_used, is_trained, parts_of
+from settings import check_whole, readable_refusals
 from study import (
     EPOCHS,
     ERROR,
@@ -157,9 +158,13 @@ def begin(config: DictConfig) -> None:
     searching = "worker" in config
     if searching:
         swept.pop("worker", None)
+        check_whole(config, "trials")
         jobs = jobs[:1]
-    configs = [loader.load_sweep_config(config, list(job)) for job in jobs]
-    for cfg in configs:
+    with readable_refusals():
+        configs = [loader.load_sweep_config(config, list(job)) for job in jobs]
+    trained = any(map(is_trained, configs))  # what no family of the sweep reads is refused, and what one does not vary
+    for cfg, job in zip(configs, jobs, strict=True):
+        check_used(cfg, [o for o in job if not trained or o.lstrip("+").partition("=")[0] in swept])
         parts_of(cfg)
     by_data = {cfg.data.name: cfg for cfg in configs}
     for cfg in by_data.values():

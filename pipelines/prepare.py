@@ -10,6 +10,7 @@ import hydra
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
+from settings import check_settings, run_script
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.data.freshness import own_file_digest
@@ -21,6 +22,7 @@ from twicetold.errors import readable_errors
 def main(cfg: DictConfig) -> None:
     raw = Path(cfg.paths.raw, cfg.data.name)
     with readable_errors():
+        check_settings(cfg)
         corpus: Corpus = instantiate(cfg.data.source, raw, name=cfg.data.name)
         downloaded = raw / layout.MANIFEST
         if cfg.data.download and not downloaded.exists():
@@ -31,11 +33,12 @@ def main(cfg: DictConfig) -> None:
         source = OmegaConf.to_container(cfg.data.source, resolve=True)
         made_of = {"files": files, "source": source, "own_file": own_file_digest(source)}
         corpus = replace(corpus, card={**corpus.card, **made_of})
-        corpus.save(Path(cfg.paths.processed, cfg.data.name))
+        corpus.save(folder := Path(cfg.paths.processed, cfg.data.name))
     sizes = {split: len(members) for split, members in corpus.members.items()}
-    print(f"{cfg.data.name}: {len(corpus):,} texts, by split {sizes}; {left_out(corpus.card)}")
+    listed = f", listed in {folder / layout.LEFT_OUT}" if corpus.left_out else ""
+    print(f"{cfg.data.name}: {len(corpus):,} texts, by split {sizes}; {left_out(corpus.card)}{listed}")
 
 
 if __name__ == "__main__":
     help_for("data=toy_news")
-    main()
+    run_script(main)

@@ -1,25 +1,36 @@
 """The parts of a training, and the parameters of its run in MLflow, from a composed configuration."""
 
+import re
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.errors import HydraException, InstantiationException
+from hydra.errors import HydraException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from settings import CONF, check_settings
+from twicetold.augmentation.alterations import Alterations
 from twicetold.augmentation.augment import Augmentation
 from twicetold.evaluation.selection import Selection
 from twicetold.identity import Identity, learning_of
+from twicetold.tracking import Settings
 from twicetold.tracking.parameters import telling
 from twicetold.training.parts import Parts
-from twicetold.training.schedule import Schedule
+from twicetold.training.schedule import Runtime, Schedule
 
-CONF = Path(__file__).resolve().parents[1] / "conf"
+READ_BY = {
+    "runtime": (Runtime,),
+    "tracking": (Settings,),
+    "augmentation": (Alterations, Augmentation),
+    "consistency": (Augmentation,),
+}
+"""Classes that read the settings of parts without a `_target_`; `Schedule` checks those of `trainer` itself."""
+OF_TRAINING = ("examples", "objective", "optimizer", "trainer", "augmentation", "consistency", "implied", "teacher")
+"""Parts of a configuration that only a training reads."""
 
 
 def parts_of(cfg: DictConfig) -> Parts:
@@ -28,22 +39,11 @@ def parts_of(cfg: DictConfig) -> Parts:
     Raises:
         ValueError: for an unknown setting or an invalid value.
     """
+    check_settings(cfg, **READ_BY)
 
     def built(part: str, **shape: Any) -> Any:
-        if cfg[part]._target_ is None:
-            return None
-        try:
-            return instantiate(cfg[part], **shape)
-        except InstantiationException as error:
-            if "unexpected keyword" not in str(error):
-                raise
-            raise ValueError(
-                f"{part} has a setting that {cfg[part]._target_} does not know: {error.__cause__}. It may come "
-                f"from the recipe, whose values are for its own {part}, or from conf/tuned/: then add tuned=none"
-            ) from error
+        return None if cfg[part]._target_ is None else instantiate(cfg[part], **shape)
 
-    if not isinstance(rate := cfg.optimizer.get("lr", 1.0), int | float):
-        raise ValueError(f"optimizer.lr is a number; got {rate!r}")
     return Parts(
         featuriser=built("features"),
         encoder_of=lambda shape: built("encoder", **shape),
@@ -54,6 +54,37 @@ def parts_of(cfg: DictConfig) -> Parts:
         selection=selection_of(cfg),
         augmentation=Augmentation.of(cfg.augmentation, weight=cfg.consistency.weight),
     )
+
+
+def is_trained(cfg: DictConfig) -> bool:
+    """Whether there is something to learn from, and what to learn of it."""
+    return all(cfg[part]._target_ is not None for part in ("objective", "examples"))
+
+
+def check_used(cfg: DictConfig, overrides: Iterable[str]) -> None:
+    """Check that a command that trains nothing sets nothing of a training.
+
+    Args:
+        cfg: the composed configuration.
+        overrides: of the command; what the recipe, the profile and conf/tuned/ set is not among them.
+
+    Raises:
+        ValueError: if an override would change nothing.
+    """
+    nothing = [part for part in ("objective", "examples") if cfg[part]._target_ is None]
+    idle = [o for o in overrides if _part_of(o) in OF_TRAINING and not o.endswith("=none")]
+    if nothing and idle:
+        reads = [part for part in ("features", "encoder", "evaluator") if any(k[0] != "_" for k in cfg[part])]
+        raise ValueError(
+            f"{cfg.name} is not trained here ({' and '.join(f'{part}=none' for part in nothing)}), so "
+            f"{' and '.join(idle)} would change nothing: leave it out, or choose objective and examples for a family "
+            f"with weights to learn. What it reads: {', '.join(reads)} and data"
+        )
+
+
+def _part_of(override: str) -> str:
+    """First part of an override's key."""
+    return re.split(r"[.=@]", override.lstrip("+~"), maxsplit=1)[0]
 
 
 def selection_of(cfg: DictConfig) -> Selection:

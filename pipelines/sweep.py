@@ -18,8 +18,8 @@ from omegaconf import DictConfig
 
 import train
 from multirun import name_folder
-from recipe import CONF
 from search import work
+from settings import CONF, no_such, run_script
 from twicetold.errors import readable_errors
 
 PARALLEL = ("hydra/launcher=joblib", "hydra.launcher.verbose=0")
@@ -53,21 +53,26 @@ def start(arguments: list[str]) -> None:
         os.execv(sys.executable, [sys.executable, script, "-m", *rest])
     sys.argv[1:] = ["-m", *rest]
     name_folder()
-    main()
+    run_script(main)
 
 
 def check_space(model: str) -> None:
     """Check that a family has a search space.
 
     Raises:
-        ValueError: if it has none.
+        ValueError: if it has none, or there is no such family.
     """
-    spaces = sorted(path.stem for path in (CONF / "sweep").glob("*.yaml"))
-    if model not in spaces:
+    if model not in (families := _in_conf("model")):
+        raise ValueError(no_such(f"model={model or '<family>'}", model, families, before="model="))
+    if model not in (spaces := _in_conf("sweep")):
         raise ValueError(
-            f"conf/sweep/ has no search space for model={model or '<family>'}. There are: {', '.join(spaces)}. To try "
-            "values of any other, list them: optimizer.lr=0.001,0.01"
+            f"conf/sweep/ has no search space for model={model}. There are: {', '.join(spaces)}. To try values of any "
+            "other, list them: optimizer.lr=0.001,0.01"
         )
+
+
+def _in_conf(group: str) -> list[str]:
+    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
 
 
 if __name__ == "__main__":

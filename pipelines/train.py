@@ -17,7 +17,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from by_hand import check_data, prepare_data
 from multirun import Job, Result, as_job, earlier, name_folder, record
-from recipe import params_of, parts_of
+from recipe import check_used, params_of, parts_of
+from settings import run_script
 from twicetold import layout, tracking
 from twicetold.data.corpus import Corpus
 from twicetold.errors import Pruned, readable_errors
@@ -39,8 +40,10 @@ def main(cfg: DictConfig) -> float:
 
 def train(cfg: DictConfig, out: Path, job: Job | None = None) -> Result:
     """Train, by itself or as a job of a sweep."""
-    parts, config = parts_of(cfg), OmegaConf.to_container(cfg, resolve=True)
     by_hand = cfg.origin != "dvc"
+    if by_hand and job is None:  # a sweep has checked all its jobs together
+        check_used(cfg, HydraConfig.get().overrides.task)
+    parts, config = parts_of(cfg), OmegaConf.to_container(cfg, resolve=True)
     if by_hand:
         prepare_data(cfg)
     processed, triplets = (Path(root, cfg.data.name) for root in (cfg.paths.processed, cfg.paths.triplets))
@@ -137,4 +140,4 @@ def observe(trained: Trained, out: Path, run: tracking.Run) -> None:
 if __name__ == "__main__":
     help_for("data=toy_news", "model=static")
     name_folder()
-    main()
+    run_script(main)

@@ -11,10 +11,12 @@ import io
 import json
 import os
 import shutil
+import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 TEMPORARY = ".tmp-"
 
@@ -149,16 +151,44 @@ def _state(folder: Path) -> tuple[int, int] | None:
 
 
 @contextmanager
-def one_at_a_time(lock: Path) -> Iterator[None]:
+def one_at_a_time(lock: Path, *, waiting: str = "") -> Iterator[None]:
     """Wait for a lock and hold it while the block runs; the kernel releases it when the process ends.
 
     Args:
-        lock: an empty file, made on first use; it stays.
+        lock: an empty file, made on first use and removed at the end.
+        waiting: printed if another process holds the lock.
     """
     lock.parent.mkdir(parents=True, exist_ok=True)
-    with lock.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+    while True:
+        with lock.open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if waiting:
+                    print(waiting, file=sys.stderr, flush=True)
+                    waiting = ""
+                fcntl.flock(file, fcntl.LOCK_EX)
+            if not _is_at(file, lock):
+                continue
+            try:
+                yield
+            finally:
+                lock.unlink(missing_ok=True)
+            return
+
+
+def make_once(path: Path, make: Callable[[], None]) -> None:
+    """Make a file or folder unless it is there; of several processes one makes it, and the others wait.
+
+    Args:
+        path: that `make` writes atomically.
+        make: writes it.
+    """
+    if path.exists():
+        return
+    with one_at_a_time(path.with_name(f"{TEMPORARY}{path.name}.lock")):
+        if not path.exists():
+            make()
 
 
 @contextmanager
@@ -183,9 +213,8 @@ def only_process(lock: Path, what: str) -> Iterator[None]:
                     f"process {file.read() or '(starting)'} does this already: {what}. Wait until it ends or end it, "
                     "then run this command again"
                 ) from None
-            found = _state(lock)
-            if found is None or found[0] != os.fstat(file.fileno()).st_ino:
-                continue  # the process that held it has removed it meanwhile
+            if not _is_at(file, lock):
+                continue
             file.truncate(0)
             file.write(f"{os.getpid()}")
             file.flush()
@@ -194,3 +223,9 @@ def only_process(lock: Path, what: str) -> Iterator[None]:
             finally:
                 lock.unlink(missing_ok=True)
             return
+
+
+def _is_at(file: IO[str], path: Path) -> bool:
+    """Whether an open file still is the one of this name: a process that held a lock has removed it at its end."""
+    found = _state(path)
+    return found is not None and found[0] == os.fstat(file.fileno()).st_ino

@@ -12,6 +12,7 @@ MANIFEST = "manifest.json"  # where each raw file came from, its size and sha256
 TEXTS = "texts.parquet"  # id, text, one column per group ("group.<name>") and per field ("field.<name>")
 MEMBERS = "members.parquet"  # split, text: which texts belong to which split
 PAIRS = "pairs.parquet"  # split, left, right, label
+LEFT_OUT = "left_out.csv"  # file, line, why: rows of one's own file that are left out; not of every corpus
 CARD = "card.json"  # name, kind, group names, counts, audit
 
 # data/triplets/<data>/ and data/self_training/<data>-<mining>-<teacher>-<seed>/, beside <strategy>.parquet

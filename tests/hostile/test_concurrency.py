@@ -102,6 +102,40 @@ def test_a_training_by_hand_notices_that_another_command_prepared_other_data_bef
     assert card["source"]["limit"] == 400
 
 
+COUNT = """
+import runpy, sys, time
+from pathlib import Path
+from types import SimpleNamespace
+sys.path.insert(0, "pipelines")
+import by_hand
+from twicetold.features.rows import CsrRows
+
+def counted(name_of, function):
+    def call(*arguments, **options):
+        with open("made.log", "a") as log:
+            log.write(name_of(arguments) + "\\n")
+        time.sleep(1)  # long enough for the other process to see that it is not there yet
+        return function(*arguments, **options)
+    return call
+
+by_hand.subprocess = SimpleNamespace(run=counted(lambda given: Path(given[0][1]).stem, by_hand.subprocess.run))
+CsrRows.save = counted(lambda given: "rows", CsrRows.save)
+runpy.run_path("pipelines/train.py", run_name="__main__")
+"""
+
+
+def test_two_trainings_at_once_prepare_the_data_and_make_the_feature_rows_once(project: Lab, tmp_path: Path):
+    lab = project.copy(tmp_path / "lab")
+    commands = [(*TOY, "model=tfidf", f"seed={n}", f"hydra.run.dir=runs/{n}") for n in range(2)]
+    processes = [lab.start("python", "-c", COUNT, *command) for command in commands]
+    printed = [process.communicate(timeout=300)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], "\n".join(printed)
+    made = (lab.root / "made.log").read_text().split()
+    assert made == ["download", "prepare", "mine", "rows"]
+    assert sum("another command prepares toy_questions: waiting until it has" in out for out in printed) == 1
+    assert not list(lab.root.glob("**/.tmp-*")), "no lock stays"
+
+
 def _write(folder: Path, number: int, times: int) -> None:
     for _ in range(times):
         with write_folder(folder) as target:

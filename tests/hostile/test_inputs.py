@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from twicetold.data.sources import documents, nli, pairs, quora, stsb, uci_news
 from twicetold.data.sources.delimited import left_out, lines_of, read_quoted, read_unquoted, records
+from twicetold.data.sources.user_table import UserTable
 
 ROWS = 100_000
 TOO_LONG = 200_000
@@ -258,6 +259,31 @@ def test_of_any_characters_each_line_is_in_one_record_or_malformed(text, delimit
     assert not full or begins
 
 
+# ------------------------------------------------------------------------------------------- bad rows that are left out
+
+
+@pytest.mark.parametrize("source", ["tsv", "csv"])
+def test_with_bad_rows_left_out_each_line_of_100_000_is_read_or_listed_once(source, tmp_path):
+    data, sound = fuzzed(source)
+    (tmp_path / f"m.{source}").write_bytes(data)
+    read = UserTable.read(tmp_path / f"m.{source}", ["key", "text", "more"], bad_rows="skip")
+    table = read.sound(lambda rows: rows.filled("text"), lambda rows: rows.unique("key"), bad_rows="skip")
+
+    listed = [line for _, line, _ in table.left_out]
+    assert listed == sorted(set(listed)), "in the order of the file, no line twice"
+    accounted = {*table.places.tolist(), *listed}
+    assert len(accounted) == len(table.places) + len(listed) == table.card["rows"]
+    assert sum(table.card["malformed"].values()) == len(listed)
+    full = {n for n, line in enumerate(lines_of(data.decode("utf-8-sig", "surrogateescape")), 1) if line.strip("\r\n")}
+    ends = [pc.sum(pc.count_substring(column, end)).as_py() for column in read.table.columns for end in "\r\n"]
+    assert accounted <= full - {1}
+    assert len(full) - 1 - len(accounted) == sum(ends), "what does not begin a row goes on with a quoted text"
+    assert {str(number) for number in sound.tolist()} <= set(table.filled("key").to_pylist())
+    assert table.card["malformed"]["empty"] > 0
+    assert table.card["malformed"]["not_utf8"] > 0
+    assert len(listed) < 600 * 1.5, "damage costs its own line"
+
+
 # ------------------------------------------------------------------------------------------- other faults of own files
 
 
@@ -304,7 +330,7 @@ def test_damaged_parquet_files_are_refused_by_name(tmp_path):
                 broken[place] = rng.integers(256)
         path.write_bytes(bytes(broken))
         try:
-            documents.UserTable.read(path, ["headline", "topic"])
+            UserTable.read(path, ["headline", "topic"])
         except ValueError as error:
             messages.append(str(error))
     assert len(messages) > 100

@@ -25,6 +25,76 @@ def test_settings_that_make_no_sense_are_refused(by_hand: Lab, settings: tuple[s
     assert not list((by_hand.root / "build").glob("checkpoints/*"))
 
 
+DAE, TFIDF = (*DATA, "model=dae"), (*DATA, "model=tfidf")
+ALHPA = "error: there is no objective.alhpa: did you mean objective.alpha? There are: alpha, negatives, "
+REFUSED = {
+    ("train", *DAE, "objective.alpha=abc"): "error: objective.alpha must be a number; got 'abc'",
+    ("train", *DAE, "objective.alhpa=3"): ALHPA,
+    ("train", *DATA, "model=daee"): "error: there is no model=daee: did you mean model=dae? There are: binary_count, ",
+    ("train", *DAE, "objective=none"): "error: examples is chosen and objective=none, so nothing would be trained",
+    ("train", *TFIDF, "objective=triplet"): (
+        "error: tfidf is not trained here (examples=none), so objective=triplet would change nothing"
+    ),
+    ("train", "-m", *DAE, "objective.alpha=1,abc"): "error: objective.alpha must be a number; got 'abc'",
+    ("train", "-m", *DAE, "objective.alhpa=1,2"): ALHPA,
+    ("train", "-m", *DAE, "objective.alhpa=1", "seed=0,1"): ALHPA,
+    ("train", "-m", *DATA, "model=dae,tfidf", "optimizer.lr=0.1,0.2"): (
+        "error: tfidf is not trained here (objective=none and examples=none), so optimizer.lr=0.1 would change nothing"
+    ),
+    ("sweep", *DATA, "model=daee"): "error: there is no model=daee: did you mean model=dae? There are: ",
+    ("sweep", *DAE, "trials=many"): "error: trials must be a whole number from 1 on; got 'many'",
+    ("sweep", *DAE, "trails=3"): "error: there is no trails: did you mean trials? There are: ",
+    ("evaluate", *DAE, "evaluator.pairwise_knn.max_k=x"): (
+        "error: evaluator.pairwise_knn.max_k must be a whole number; got 'x'"
+    ),
+    ("ensemble", *DATA[:1], "members=[tfidf,dae]", "stackin=mean"): (
+        "error: there is no stackin: did you mean stacking? There are: "
+    ),
+    ("prepare", *DATA[:1], "data.source.sead=3"): "error: there is no data.source.sead: did you mean data.source.seed?",
+    ("mine", *DATA[:1], "mining.strategies.random.per_anchor=x"): (
+        "error: mining.strategies.random.per_anchor must be a whole number; got 'x'"
+    ),
+}
+
+
+def test_choices_that_make_no_sense_are_refused_in_a_line_by_every_script_before_anything_runs(project: Lab, tmp_path):
+    lab = project.copy(tmp_path / "lab")
+    for command, (code, out) in zip(REFUSED, lab.scripts(*REFUSED), strict=True):
+        assert code == 1, command
+        assert out.startswith(REFUSED[command]), f"{command}: {out}"
+        assert len(out.splitlines()) == 2, out  # the second one says how to see a traceback
+    assert not [name for name in ("data", "multirun", "build", "mlruns/mlflow.db") if (lab.root / name).exists()]
+
+
+def test_a_baseline_in_a_sweep_beside_a_trained_family_may_be_given_what_only_the_other_reads(by_hand: Lab):
+    ((code, out),) = by_hand.scripts(("train", "-m", *DATA[:-1], "model=tfidf,dae", "trainer.epochs=1"))
+    assert code == 0, out
+    assert "2 finished" in out
+
+
+def test_bad_rows_and_missing_groups_of_ones_own_file_are_answered_with_the_setting_for_them(project: Lab, tmp_path):
+    lab = project.copy(tmp_path / "lab")
+    rows = [f"text number {n},s{n // 3}" for n in range(120)]
+    (lab.root / "mine.csv").write_text("\n".join(["text,event", *rows[:60], ",s20", *rows[60:]]) + "\n")
+    own = ("data=documents", "data.source.path=mine.csv", "data.source.text=text", "data.source.story=event")
+    refused, prepared, mined, by_story = lab.scripts(
+        ("prepare", *own),
+        ("prepare", *own, "data.source.bad_rows=skip"),
+        ("mine", *own),
+        ("mine", *own, "data.label=story"),
+    )
+    assert refused[0] == 1
+    assert "mine.csv, line 62, column 'text': expected a text, not an empty one; got ''. Correct it; to" in refused[1]
+    assert "data.source.bad_rows=skip" in refused[1]
+    assert prepared[0] == 0, prepared[1]
+    listed = "data/processed/documents/left_out.csv"
+    assert f"121 rows, left out: empty 1 (line 62), listed in {listed}" in prepared[1]
+    assert (lab.root / listed).read_text().splitlines()[1].startswith("mine.csv,62,")
+    assert mined[0] == 1
+    assert "error: corpus 'documents' has no group 'category'; it has ['story']: set data.label=story" in mined[1]
+    assert by_story[0] == 0, by_story[1]
+
+
 def test_texts_that_are_the_same_on_both_sides_stop_only_a_training_that_needs_triplets(by_hand: Lab):
     rows = [f"question {n} of all,question {n} of all,{n % 2}" for n in range(200)]
     (by_hand.root / "mine.csv").write_text("\n".join(["left,right,same", *rows]) + "\n")

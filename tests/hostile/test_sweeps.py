@@ -88,7 +88,7 @@ def test_a_trial_that_fails_leaves_the_search(by_hand: Lab):
     [
         (("sweep", "data=toy_questions", "model=tfidf"), "conf/sweep/ has no search space for model=tfidf. There are:"),
         ((*SEARCH, "workers=none"), "workers must be a whole number from 1 on; got 'none'"),
-        ((*SEARCH, "trials=1", "optimizer.lr=fast"), "optimizer.lr is a number; got 'fast'"),
+        ((*SEARCH, "trials=1", "optimizer.lr=fast"), "optimizer.lr must be a number; got 'fast'"),
         (("train", "-m", *TOY, "trainer.epochs=2,no"), "trainer.epochs must be a whole number from 1 on; got 'no'"),
     ],
 )

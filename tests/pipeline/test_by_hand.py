@@ -70,7 +70,7 @@ def test_another_split_or_label_is_noticed(lab):
 
 def test_a_mistake_is_answered_with_what_is_expected(lab):
     answers = {
-        command("train", "model=static", "optimizer.lr=fast"): "optimizer.lr is a number; got 'fast'",
+        command("train", "model=static", "optimizer.lr=fast"): "optimizer.lr must be a number; got 'fast'",
         command("train", "model=static", "seed=abc"): "seed must be a whole number from 0 on; got 'abc'",
         command("train", "model=static", "trainer.epochs=three"): (
             "trainer.epochs must be a whole number from 1 on; got 'three'"

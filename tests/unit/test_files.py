@@ -1,11 +1,13 @@
 import signal
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from twicetold.files import TEMPORARY, only_process, unchanged, write_file, write_folder, write_text
+from twicetold.files import TEMPORARY, make_once, only_process, unchanged, write_file, write_folder, write_text
 
 ROOT = Path(__file__).parents[2]
 HOLD = """
@@ -86,6 +88,27 @@ def test_a_lock_is_held_by_one_process_and_is_free_when_that_is_killed(tmp_path)
         with only_process(lock, "a test"):
             assert lock.exists()
         assert not lock.exists()
+
+
+def test_what_many_need_at_once_is_made_by_one_of_them(tmp_path):
+    made = []
+
+    def make():
+        made.append("x")
+        time.sleep(0.1)
+        write_text(tmp_path / "a", "made")
+
+    with ThreadPoolExecutor(8) as pool:  # each opens the lock for itself, as processes do
+        list(pool.map(lambda _: make_once(tmp_path / "a", make), range(8)))
+    assert made == ["x"]
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_what_could_not_be_made_is_made_by_the_next_one(tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        make_once(tmp_path / "a", lambda: 1 / 0)
+    make_once(tmp_path / "a", lambda: write_text(tmp_path / "a", "made"))
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
 def test_an_error_frees_a_lock(tmp_path):

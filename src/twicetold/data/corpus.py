@@ -8,7 +8,7 @@ Shape letters: N texts, M members of a split, P pairs.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from twicetold import layout
-from twicetold.files import unchanged, write_folder, write_text
+from twicetold.files import csv_text, unchanged, write_folder, write_text
 
 Kind = Literal["documents", "labelled_pairs", "graded_pairs"]
 KINDS: tuple[Kind, ...] = ("documents", "labelled_pairs", "graded_pairs")
@@ -58,6 +58,7 @@ class Corpus:
         pairs: split -> labelled pairs; empty for documents.
         fields: further text columns, name -> (N,) strings (publisher, URL slug).
         card: counts and notes about how the corpus came about, ready for JSON.
+        left_out: file, line and reason of each row of one's own file that is left out; saved, and not loaded.
 
     Raises:
         ValueError: if the parts do not fit each other.
@@ -73,6 +74,7 @@ class Corpus:
     group_names: Mapping[str, list[str]] = field(default_factory=dict)
     fields: Mapping[str, pa.StringArray] = field(default_factory=dict)
     card: Mapping[str, Any] = field(default_factory=dict)
+    left_out: Sequence[tuple[str, int, str]] = ()
 
     def __post_init__(self) -> None:
         _require(self.kind in KINDS, f"kind must be one of {KINDS}, got {self.kind!r}")
@@ -116,6 +118,20 @@ class Corpus:
         codes: NDArray[np.int64] = self.texts.dictionary_encode().indices.to_numpy(zero_copy_only=False)
         return codes.astype(np.int64)
 
+    def group(self, name: str) -> NDArray[np.int64]:
+        """(N,) the codes of a group.
+
+        Raises:
+            ValueError: if the corpus has no group of this name.
+        """
+        if name not in self.groups:
+            others = " or ".join(f"data.label={other}" for other in self.groups)
+            raise ValueError(
+                f"corpus {self.name!r} has no group {name!r}; it has {sorted(self.groups)}: set {others} (or the key "
+                "of examples that names another group)"
+            )
+        return self.groups[name]
+
     def train_digest(self) -> str:
         """SHA-256 of the train texts and their numbers: what is kept by text number holds for this alone."""
         total = hashlib.sha256("\0".join(self.texts_of("train")).encode())
@@ -151,6 +167,8 @@ class Corpus:
             pq.write_table(pa.concat_tables(members), target / layout.MEMBERS)
             if pairs:
                 pq.write_table(pa.concat_tables(pairs), target / layout.PAIRS)
+            if self.left_out:
+                write_text(target / layout.LEFT_OUT, csv_text(("file", "line", "why"), self.left_out))
             write_text(target / layout.CARD, json.dumps(about, indent=2, ensure_ascii=False, sort_keys=True) + "\n")
 
     @classmethod

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from twicetold import layout
 from twicetold.data.corpus import UNKNOWN, Corpus
@@ -36,9 +35,9 @@ class LabelledTexts:
             ValueError: if the corpus lacks one of the groups.
         """
         members = corpus.members["train"]
-        members = members[_group(corpus, self.label)[members] != UNKNOWN]
+        members = members[corpus.group(self.label)[members] != UNKNOWN]
         label = corpus.groups[self.label][members]
-        group = None if self.group is None else _group(corpus, self.group)[members]
+        group = None if self.group is None else corpus.group(self.group)[members]
         block = None if self.together is None else blocks(label if group is None else group, self.together)
         return ExampleIndex(anchor=members, label=label, group=group, block=block)
 
@@ -76,7 +75,7 @@ class MinedTriplets:
         Raises:
             FileNotFoundError: if that strategy was not mined for this corpus.
         """
-        found, group = mined(corpus, triplets, self.strategy), _group(corpus, self.group)
+        found, group = mined(corpus, triplets, self.strategy), corpus.group(self.group)
         anchor, positive, negative = found.anchor, found.positive, found.negative
         if self.labelled and corpus.kind != "documents":
             pairs = corpus.pairs["train"]
@@ -119,7 +118,7 @@ class LabelledPairs:
         Raises:
             FileNotFoundError: if the corpus is of documents, and the strategy was not mined.
         """
-        group = _group(corpus, self.group)
+        group = corpus.group(self.group)
         if corpus.kind == "documents":
             found = mined(corpus, triplets, self.strategy)
             left = np.concatenate([found.anchor, found.anchor])
@@ -180,9 +179,3 @@ def mined_file(corpus: Corpus, folder: Path, strategy: str, *, remedy: str) -> P
     if json.loads(card_file(path).read_text(encoding="utf-8")).get("train") != corpus.train_digest():
         raise ValueError(f"{path} is of another train split of {corpus.name} than the one that is there now. {remedy}")
     return path
-
-
-def _group(corpus: Corpus, name: str) -> NDArray[np.int64]:
-    if name not in corpus.groups:
-        raise ValueError(f"{corpus.name} has no group {name!r}, only {sorted(corpus.groups)}")
-    return corpus.groups[name]

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from twicetold.data.corpus import Corpus
 from twicetold.features.rows import CsrRows, Featuriser, Texts
 from twicetold.features.saved import fitted_digest
+from twicetold.files import make_once
 
 
 def feature_rows(featuriser: Featuriser, corpus: Corpus, folder: Path, *, key: str) -> CsrRows:
-    """Memory-mapped rows of all texts of the corpus, made on first use.
+    """Memory-mapped rows of all texts of the corpus, made on first use, by one of several processes.
 
     Args:
         featuriser: fitted.
@@ -26,8 +27,7 @@ def feature_rows(featuriser: Featuriser, corpus: Corpus, folder: Path, *, key: s
     made = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py"))))
     made.update(fitted_digest(featuriser).encode())
     place = folder / f"{key}-{made.hexdigest()[:8]}"
-    if not place.exists():
-        featuriser.transform(inputs_of(featuriser, corpus, np.arange(len(corpus)))).save(place)
+    make_once(place, lambda: featuriser.transform(inputs_of(featuriser, corpus, np.arange(len(corpus)))).save(place))
     return CsrRows.load(place)
 
 

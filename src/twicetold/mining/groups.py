@@ -91,12 +91,11 @@ def train_groups(corpus: Corpus, *, label: str, per_anchor: int) -> Groups:
         ValueError: if the corpus has no such group, or `per_anchor` is not positive.
         NoTriplets: if no triplet is possible.
     """
-    if label not in corpus.groups:
-        raise ValueError(f"corpus {corpus.name!r} has no group {label!r} to mine by; it has {sorted(corpus.groups)}")
+    group = corpus.group(label)
     if per_anchor < 1:
         raise ValueError(f"per_anchor is the number of triplets for each anchor, at least 1; got {per_anchor}")
     members = corpus.members["train"]
-    code = corpus.groups[label][members]
+    code = group[members]
     members, code = members[code != UNKNOWN], code[code != UNKNOWN]
     groups = sorted_groups(members, code)
     counts = np.unique(code, return_counts=True)[1]

@@ -180,10 +180,9 @@ def _bounds_on_validation(corpus: Corpus, teacher: Teacher, *, above: float, bel
 
 def _candidates(corpus: Corpus, *, label: str, neighbours: int, max_df: int) -> tuple[Ends, dict[str, Any]]:
     """Neighbours among the train texts that are in no other split and have no label, and counts for the card."""
-    if label not in corpus.groups:
-        raise ValueError(f"corpus {corpus.name!r} has no group {label!r} to go by; it has {sorted(corpus.groups)}")
+    group = corpus.group(label)
     texts = _texts_of_train_alone(corpus)
-    unlabelled = texts[corpus.groups[label][texts] == UNKNOWN] if corpus.kind == "documents" else texts
+    unlabelled = texts[group[texts] == UNKNOWN] if corpus.kind == "documents" else texts
     linked = _linked(corpus, label)
     keys = np.empty(0, np.int64)
     if len(unlabelled):

@@ -122,6 +122,8 @@ def train_cell(
     torch.manual_seed(seed)
     encoder = parts.encoder_of(featuriser.shape)
     _check_sizes(encoder)
+    if examples is not None:
+        _check_learns(encoder)
     if isinstance(encoder, OnFrozen):
         rows = with_token_vectors(encoder, rows, places.features, device=runtime.device)
     fitted = None
@@ -177,6 +179,15 @@ def _check_sizes(encoder: Encoder) -> None:
                 f"weights of {type(encoder).__name__} would have the shape {tuple(parameter.shape)}: a size in "
                 "encoder.* is 0, or the train texts have no features. Choose sizes of at least 1"
             )
+
+
+def _check_learns(encoder: Encoder) -> None:
+    """Refuse to train an encoder without weights."""
+    if not any(parameter.requires_grad for parameter in encoder.parameters()):
+        raise ValueError(
+            f"{type(encoder).__name__} has no weights to learn, so objective and examples would change nothing: leave "
+            "them out, or set objective=none examples=none"
+        )
 
 
 def _with_extra_texts(

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from twicetold.features.rows import CsrRows
-from twicetold.files import write_file
+from twicetold.files import make_once, write_file
 from twicetold.models.protocol import OnFrozen
 
 BATCH = 4096  # texts at once
@@ -34,7 +34,8 @@ def with_token_vectors(encoder: OnFrozen, rows: CsrRows, folder: Path, *, device
         device: where to compute them.
     """
     file = folder / f"vectors-{_key(encoder.frozen, rows)}.npy"
-    if not file.exists():
+
+    def make() -> None:
         log.info("computing token vectors of %s texts, once, in %s", f"{len(rows):,}", file)
         encoder.frozen.to(device)
         with write_file(file) as temporary, torch.inference_mode():
@@ -47,6 +48,8 @@ def with_token_vectors(encoder: OnFrozen, rows: CsrRows, folder: Path, *, device
                 kept[ends[0] : ends[1]] = encoder.token_vectors(rows.gather(texts).to(device)).cpu().numpy()
             kept.flush()
         encoder.frozen.cpu()
+
+    make_once(file, make)
     return replace(rows, values=np.load(file, mmap_mode="r", allow_pickle=False))
 
 

@@ -23,7 +23,8 @@ class Parts:
     """The parts chosen by a recipe.
 
     Raises:
-        ValueError: if there is augmentation or a schedule of gradient descent without gradient descent.
+        ValueError: if only one of examples and objective is there, or there is augmentation or a schedule of gradient
+            descent without gradient descent.
     """
 
     featuriser: Featuriser
@@ -39,6 +40,12 @@ class Parts:
     """Altered copies of texts, for augmentation or consistency; None: the examples as they are."""
 
     def __post_init__(self) -> None:
+        if (self.objective is None) != (self.examples is None):
+            given, missing = ("examples", "objective") if self.objective is None else ("objective", "examples")
+            raise ValueError(
+                f"{given} is chosen and {missing}=none, so nothing would be trained: choose {missing} as well, or set "
+                f"{given}=none"
+            )
         if isinstance(self.make_optimizer, Solver):
             idle = [name for name in OF_GRADIENTS if getattr(self.schedule, name) is not None]
             if idle:

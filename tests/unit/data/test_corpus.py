@@ -57,3 +57,12 @@ def test_pairs_stay_within_the_members_of_their_split(questions):
     pairs = {**questions.pairs, "test": questions.pairs["train"]}
     with pytest.raises(ValueError, match="not its members"):
         replace(questions, pairs=pairs)
+
+
+def test_a_group_that_is_not_there_is_answered_with_the_setting_for_those_that_are(news):
+    assert news.group("story") is news.groups["story"]
+    with pytest.raises(ValueError, match=r"has no group 'topic'.* set data.label=category or data.label=story "):
+        news.group("topic")
+    stories = replace(news, groups={"story": news.groups["story"]})
+    with pytest.raises(ValueError, match=r"corpus 'news' has no group 'category'; it has \['story'\]: set data.label="):
+        stories.group("category")

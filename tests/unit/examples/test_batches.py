@@ -74,7 +74,7 @@ def test_only_train_texts_with_a_known_label_become_examples(questions, tmp_path
 
 
 def test_a_label_that_is_not_there_is_named(news, tmp_path):
-    with pytest.raises(ValueError, match=r"no group 'colour', only \['category', 'story'\]"):
+    with pytest.raises(ValueError, match=r"no group 'colour'; it has \['category', 'story'\]"):
         LabelledTexts("colour").index(news, tmp_path)
 
 

@@ -241,7 +241,7 @@ def test_a_document_of_unknown_group_whose_text_has_a_known_one_asks_for_nothing
         ({"duplicates": 1.0}, "between 0 and 1; got 1.0"),
         ({"neighbours": 0}, "at least 1; got 0 and"),
         ({"max_pairs": 0}, "at least 1; got 3 and 0"),
-        ({"label": "story"}, r"no group 'story' to go by; it has \['cluster'\]"),
+        ({"label": "story"}, r"no group 'story'; it has \['cluster'\]: set data.label=cluster "),
     ],
 )
 def test_wrong_settings_are_refused(random_teacher, options, said):

@@ -165,7 +165,7 @@ def test_negatives_with_the_anchors_own_text_are_left_out_and_all_of_them_is_an_
 @every_miner
 def test_wrong_options_are_refused_with_what_is_there(mine):
     corpus = build(["bank", "rates", "film", "star", "x", "y"], [0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 2])
-    with pytest.raises(ValueError, match=r"no group 'story' to mine by; it has \['g'\]"):
+    with pytest.raises(ValueError, match=r"no group 'story'; it has \['g'\]: set data.label=g "):
         mine(corpus, seed=0, label="story", per_anchor=1)
     with pytest.raises(ValueError, match="at least 1; got 0"):
         mine(corpus, seed=0, label="g", per_anchor=0)

@@ -125,7 +125,7 @@ def read_quoted(path: Path, columns: Sequence[str], *, delimiter: str = "\t") ->
         ValueError: if it is empty or its header is another one.
     """
     lines = lines_of(bytes_of(path).decode("utf-8-sig", errors="surrogateescape"))
-    invalid = {number for number, line in enumerate(lines, 1) if not line.isascii() and _INVALID.search(line)}
+    invalid = not_utf8(lines)
     header = lines[0].rstrip("\r\n").split(delimiter)
     if header != list(columns):
         raise ValueError(
@@ -215,6 +215,11 @@ def _check_that_nothing_was_swallowed(row: list[str], lines: Sequence[str], *, d
         swallowed = len(lines) >= SWALLOWED_LINES and all(line.count(delimiter) == width - 1 for line in lines)
     if swallowed or len(row) != width:
         raise csv.Error("a quote is not closed where it should be")
+
+
+def not_utf8(lines: Sequence[str]) -> set[int]:
+    """Numbers, from 1, of the lines with bytes that are no UTF-8, of a text that was read with surrogateescape."""
+    return {number for number, line in enumerate(lines, 1) if not line.isascii() and _INVALID.search(line)}
 
 
 def lines_of(text: str) -> list[str]:

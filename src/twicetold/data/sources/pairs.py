@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -10,7 +11,9 @@ import pyarrow as pa
 
 from twicetold.data.corpus import Corpus
 from twicetold.data.sources import first_of_each, pair_corpus
-from twicetold.data.sources.documents import UserTable
+from twicetold.data.sources.delimited import MAX_BAD_ROWS
+from twicetold.data.sources.user_file import OnBadRow
+from twicetold.data.sources.user_table import UserTable
 from twicetold.data.splits import UNUSED, by_component, by_rows
 
 
@@ -29,6 +32,8 @@ def read(
     splits: Sequence[float] = (0.8, 0.1, 0.1),
     seed: int = 0,
     limit: int | None = None,
+    bad_rows: OnBadRow = "error",
+    max_bad_rows: float = MAX_BAD_ROWS,
 ) -> Corpus:
     """Read the pairs. Equal texts are one text.
 
@@ -47,10 +52,12 @@ def read(
         splits: shares of the pairs that go to train, val and test when they are drawn.
         seed: of the draw and of the cut to `limit`.
         limit: keep about so many pairs, of every label and split; None for all.
+        bad_rows: `error`: a bad row is an error; `skip`: it is left out, counted and listed.
+        max_bad_rows: share of the rows that may be left out.
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if the file is malformed; the message names the row and what was expected.
+        ValueError: if a row is bad, or more than may be left out; the message names the row and what was expected.
     """
     if split not in ("pairs", "disjoint"):
         raise ValueError(f"pairs are split by 'pairs' or 'disjoint', or by a split_column; got {split!r}")
@@ -61,7 +68,14 @@ def read(
     if positive_grade is not None and not (isinstance(positive_grade, int | float) and math.isfinite(positive_grade)):
         raise ValueError(f"data.source.positive_grade is a number; got {positive_grade!r}")
     columns = [left, right, label] + ([split_column] if split_column is not None else [])
-    table = UserTable.read(Path(path), columns)
+    table = UserTable.read(Path(path), columns, bad_rows=bad_rows).sound(
+        lambda rows: rows.filled(left),
+        lambda rows: rows.filled(right),
+        lambda rows: rows.grades(label) if graded else rows.labels(label),
+        lambda rows: None if split_column is None else rows.sides(split_column),
+        bad_rows=bad_rows,
+        max_bad_rows=max_bad_rows,
+    )
     texts = pa.concat_arrays([table.filled(left), table.filled(right)]).dictionary_encode()
     one, other = np.asarray(texts.indices).astype(np.int64).reshape(2, -1)
     labels = table.grades(label) if graded else table.labels(label)
@@ -81,7 +95,7 @@ def read(
         side = np.full(len(labels), UNUSED, np.int8)
         side[first] = by_rows(len(first), splits=splits, seed=seed, strata=strata)
         repeated = {"repeated_pairs_left_out": len(labels) - len(first)}
-    return pair_corpus(
+    corpus = pair_corpus(
         name=name,
         kind="graded_pairs" if graded else "labelled_pairs",
         ids=pa.array([str(number) for number in range(len(texts.dictionary))]),
@@ -95,8 +109,9 @@ def read(
         limit=limit,
         card={
             "split": "column" if split_column is not None else split,
-            **table.counts,
+            **table.card,
             **repeated,
             **({"positive_grade": positive_grade} if graded else {}),
         },
     )
+    return replace(corpus, left_out=table.left_out)

@@ -6,7 +6,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from twicetold import layout
 from twicetold.data.sources import documents
+from twicetold.data.sources.user_file import SUFFIXES
 
 COLUMNS = ("headline", "topic", "event", "key")
 ROWS = [(f'He said "{n}",\nthen left', "ab"[n % 2], f"e{n // 3}", f"k{n}") for n in range(30)]
@@ -29,7 +31,7 @@ def read(path, **options):
     return documents.read(path.parent, name="mine", path=path, **options)
 
 
-@pytest.mark.parametrize("suffix", documents.SUFFIXES)
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_every_format_gives_the_same_corpus(tmp_path, suffix):
     corpus = read(write(tmp_path / f"mine{suffix}"), story="event", id="key")
     assert corpus.texts.to_pylist() == [row[0] for row in ROWS]
@@ -65,7 +67,7 @@ def test_limit_cuts_the_corpus(tmp_path):
 
 
 def test_a_missing_column_is_named_with_a_close_one_and_the_columns_there_are(tmp_path):
-    for suffix in documents.SUFFIXES:
+    for suffix in SUFFIXES:
         with pytest.raises(ValueError, match=r"no column 'head_line'. Did you mean 'headline'\? .*'topic', 'event'"):
             read(write(tmp_path / f"m{suffix}"), text="head_line")
 
@@ -167,3 +169,84 @@ def test_unknown_suffixes_and_missing_files_are_named(tmp_path):
 def test_a_label_column_that_is_empty_everywhere_is_refused(tmp_path):
     with pytest.raises(ValueError, match="column 'topic' is empty in every row"):
         read(write(tmp_path / "m.csv", [("a", ""), ("b", "")], ("headline", "topic")))
+
+
+BAD = [("  ", "a", "e", "k"), ("t", "a", "e", "k0"), ("u", "a", "e", "")]  # empty text, repeated id, empty id
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_bad_rows_are_an_error_that_names_the_way_to_leave_them_out(tmp_path, suffix):
+    with pytest.raises(ValueError, match=r"expected a text, not an empty one; .*data.source.bad_rows=skip$"):
+        read(write(tmp_path / f"m{suffix}", [*ROWS, *BAD]), id="key")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_bad_rows_are_left_out_on_request_counted_and_listed(tmp_path, suffix):
+    path = write(tmp_path / f"m{suffix}", [BAD[0], *ROWS, *BAD[1:]])
+    corpus = read(path, id="key", bad_rows="skip", max_bad_rows=0.1)
+    assert corpus.texts.to_pylist() == [row[0] for row in ROWS]
+    assert corpus.card["rows"] == 33
+    assert corpus.card["malformed"] == {"empty": 2, "repeated_id": 1}
+    where = {".parquet": (1, 32, 33), ".jsonl": (1, 32, 33)}.get(suffix, (2, 63, 64))  # 30 rows of two lines between
+    why = [
+        "column 'headline': expected a text, not an empty one; got ''",
+        "column 'key': expected an id that no earlier row has; got 'k0'",
+        "column 'key': expected a text, not an empty one; got ''",
+    ]
+    assert corpus.left_out == tuple((path.name, line, said) for line, said in zip(where, why, strict=True))
+    assert corpus.card["malformed_lines"] == {"empty": [where[0], where[2]], "repeated_id": [where[1]]}
+
+    corpus.save(tmp_path / "saved")
+    with (tmp_path / "saved" / layout.LEFT_OUT).open(newline="") as file:
+        assert list(csv.reader(file)) == [["file", "line", "why"], *([f, str(n), w] for f, n, w in corpus.left_out)]
+    read(write(tmp_path / f"m{suffix}")).save(tmp_path / "saved")
+    assert not (tmp_path / "saved" / layout.LEFT_OUT).exists()
+
+
+def test_more_bad_rows_than_the_stated_share_are_an_error_that_names_share_and_first_row(tmp_path):
+    path = write(tmp_path / "m.csv", [*ROWS, *BAD])
+    with pytest.raises(
+        ValueError,
+        match=r"m.csv: 3 of 33 rows are bad \(empty 2, repeated_id 1\), and at most 1.0% are left out. The first one "
+        r"is line 62: column 'headline': expected .*data.source.max_bad_rows=<share>",
+    ):
+        read(path, id="key", bad_rows="skip")
+    with pytest.raises(ValueError, match="max_bad_rows is a share from 0 to 1; got 2"):
+        read(path, bad_rows="skip", max_bad_rows=2)
+    with pytest.raises(ValueError, match="3 of 3 rows are bad") as caught:
+        read(write(tmp_path / "all.csv", [("", "a", "e", "k")] * 3), bad_rows="skip", max_bad_rows=1)
+    assert "max_bad_rows" not in str(caught.value)
+
+
+def test_lines_that_cannot_be_read_are_left_out_as_well(tmp_path):
+    good = [json.dumps({"headline": f"t{n}", "topic": "ab"[n % 2]}) for n in range(20)]
+    lines = [*good[:10], '{"headline"', "[1]", '{"topic": "a"}', '{"headline": null, "topic": "a"}', *good[10:]]
+    path = tmp_path / "m.jsonl"
+    path.write_bytes("\n".join(lines).encode() + b'\n{"headline": "Z\xfcrich", "topic": "a"}\n')
+    corpus = read(path, bad_rows="skip", max_bad_rows=0.5)
+    assert len(corpus) == 20
+    assert corpus.card["malformed"] == {"bad_json": 2, "missing_column": 1, "not_utf8": 1, "empty": 1}
+    assert [line for _, line, _ in corpus.left_out] == [11, 12, 13, 14, 25]
+    assert corpus.left_out[2][2].startswith("there is no column 'headline'")
+
+    path = tmp_path / "m.csv"
+    text = "headline,topic\n" + "".join(f"t{n},a\n" for n in range(20)) + 'x,y,z\n"open,a\n'
+    path.write_bytes(text.encode() + b"Z\xfcrich,a\n")
+    corpus = read(path, bad_rows="skip", max_bad_rows=0.5)
+    assert corpus.card["malformed"] == {"wrong_column_count": 1, "unclosed_quote": 1, "not_utf8": 1}
+    assert [line for _, line, _ in corpus.left_out] == [22, 23, 24]
+
+    raw = pa.array([b"t%d" % n for n in range(20)] + [b"\xff\xfe"], pa.binary())
+    pq.write_table(pa.table({"headline": raw.view(pa.string()), "topic": ["a"] * 21}), tmp_path / "m.parquet")
+    corpus = read(tmp_path / "m.parquet", bad_rows="skip", max_bad_rows=0.5)
+    assert corpus.left_out == (("m.parquet", 21, "column 'headline': expected UTF-8"),)
+
+
+def test_a_column_of_another_name_is_an_error_however_many_rows_may_be_left_out(tmp_path):
+    for suffix in (".csv", ".parquet", ".jsonl"):
+        with pytest.raises(ValueError, match=r"no column 'head_line'. Did you mean 'headline'"):
+            read(write(tmp_path / f"m{suffix}"), text="head_line", bad_rows="skip", max_bad_rows=1)
+    path = tmp_path / "m.tsv"
+    path.write_bytes("headline\ttopic\nok\ta\n".encode("utf-16"))
+    with pytest.raises(ValueError, match=r"expected UTF-8, .*iconv -f UTF-16"):
+        read(path, bad_rows="skip", max_bad_rows=1)

@@ -93,3 +93,25 @@ def test_an_unknown_split_is_refused(tmp_path):
 def test_too_few_pairs_for_three_splits_is_an_error(tmp_path):
     with pytest.raises(ValueError, match="split 'val' is empty"):
         read(write(tmp_path / "p.tsv", [("a", "b", "1"), ("c", "d", "0")]))
+
+
+@pytest.mark.parametrize(
+    ("options", "bad", "counts"),
+    [
+        ({}, [("x", "y", "maybe"), ("", "y", "1"), ("x", "y", "")], {"bad_label": 2, "empty": 1}),
+        ({"split_column": "part"}, [("x", "y", "1", "live")], {"bad_split": 1}),
+        ({"graded": True, "positive_grade": 1}, [("x", "y", "1e9"), ("x", "y", "high")], {"bad_grade": 2}),
+    ],
+)
+def test_bad_rows_are_left_out_on_request_counted_and_listed(tmp_path, options, bad, counts):
+    labelled = [(a, b, {"False": "0", "TRUE": "1"}.get(same, same)) for a, b, same in ROWS]
+    columns = ("a", "b", "same", "part")[: 3 + ("split_column" in options)]
+    rows = [(*row, ("train", "val", "test")[n // 2 % 3])[: len(columns)] for n, row in enumerate(labelled)]
+    path = write(tmp_path / "p.tsv", [*rows[:7], *bad, *rows[7:]], columns)
+    with pytest.raises(ValueError, match=r"p.tsv, line \d+, column .*data.source.bad_rows=skip"):
+        read(path, **options)
+    corpus = read(path, **options, bad_rows="skip", max_bad_rows=0.1)
+    assert sum(map(len, corpus.pairs.values())) == 80
+    assert corpus.card["rows"] == 80 + len(bad)
+    assert corpus.card["malformed"] == counts
+    assert [line for _, line, _ in corpus.left_out] == [9 + n for n in range(len(bad))]
