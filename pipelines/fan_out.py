@@ -116,7 +116,7 @@ def reproduce(cfg: DictConfig, plan: Plan, log: Path) -> None:
         connect(clone, home, cfg)
         run("dvc", "repro", *(["--pull"] if cfg.push else []), f"evaluate@{cfg.cell}")
         if cfg.push:
-            run("dvc", "push", "--run-cache")
+            push(clone)
         for name in UNTRACKED:
             if (made := clone / cfg.paths.runs / cfg.cell / name).exists():
                 write_text(home / cfg.paths.runs / cfg.cell / name, made.read_text(encoding="utf-8"))
@@ -135,6 +135,16 @@ def connect(clone: Path, home: Path, cfg: DictConfig) -> None:
         local["remote"] = known["remote"]
         local["core"] = {"remote": known["core"]["remote"]} if cfg.push else {}
         local["cache"] = {"dir": f"{cache}", "type": "reflink,hardlink,symlink,copy"}
+
+
+def push(clone: Path) -> None:
+    """Push DVC's run cache with all that its entries name.
+
+    `dvc push --run-cache` leaves out the files that are in Git, the metrics, and no evaluation is restored without.
+    """
+    with Repo(f"{clone}") as repo:
+        for objects in repo.stage_cache.get_used_objs(repo.stage_cache.push(None)).values():
+            repo.cloud.push(objects)
 
 
 def reason(log: Path) -> str:

@@ -64,8 +64,8 @@ class RayLauncherConf:
     """Settings of the launcher."""
 
     _target_: str = "hydra_plugins.ray_launcher.RayLauncher"
-    init: dict[str, Any] = field(default_factory=lambda: {"address": "local", "include_dashboard": False})
-    remote: dict[str, Any] = field(default_factory=lambda: {"num_cpus": 1})
+    init: dict[str, Any] = field(default_factory=lambda: {"address": "local", "num_cpus": None, "include_dashboard": False})
+    remote: dict[str, Any] = field(default_factory=lambda: {"num_cpus": 1, "max_retries": 3})
 
 
 ConfigStore.instance().store(group="hydra/launcher", name="ray", node=RayLauncherConf(), provider="twicetold")
