@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from multiprocessing import current_process
@@ -142,7 +142,7 @@ def push(clone: Path) -> None:
 
     `dvc push --run-cache` leaves out the files that are in Git, the metrics, and no evaluation is restored without.
     """
-    with Repo(f"{clone}") as repo:
+    with chdir(clone), Repo() as repo:
         for objects in repo.stage_cache.get_used_objs(repo.stage_cache.push(None)).values():
             repo.cloud.push(objects)
 

@@ -64,7 +64,9 @@ class RayLauncherConf:
     """Settings of the launcher."""
 
     _target_: str = "hydra_plugins.ray_launcher.RayLauncher"
-    init: dict[str, Any] = field(default_factory=lambda: {"address": "local", "num_cpus": None, "include_dashboard": False})
+    init: dict[str, Any] = field(
+        default_factory=lambda: {"address": "local", "num_cpus": None, "include_dashboard": False}
+    )
     remote: dict[str, Any] = field(default_factory=lambda: {"num_cpus": 1, "max_retries": 3})
 
 

@@ -131,16 +131,15 @@ def test_while_jobs_run_dvc_is_refused_and_after_ctrl_c_the_same_command_goes_on
 
 
 def test_results_travel_over_a_remote_to_another_clone(lab, tmp_path):
-    with_grid(lab, 0)
     remote = ("dvc", "remote", "add", "--default", "--local", "store")
     lab.run(*remote, f"{tmp_path / 'remote'}")
-    out = lab.run(*FAN_OUT, "push=true", scratch(lab), "hydra.launcher.n_jobs=1")
+    (cell,) = cells_of(0)
+    out = lab.run(*FAN_OUT, "push=true", f"cell={cell}", scratch(lab))
     assert "`dvc repro --pull` restores" in out
-    cell = cells_of(0)[0]
     other = Lab(tmp_path / "other")
     lab.run("git", "clone", "--quiet", f"{lab.root}", f"{other.root}")
     other.run(*remote, f"{tmp_path / 'remote'}")
-    assert other.ran("--pull", f"evaluate@{cell}") == [], "not even the data was made there"
+    assert other.ran("--pull", f"evaluate@{cell}") == [], "not even the data is made there"
     assert json.loads((other.root / f"runs/{cell}/metrics.json").read_text())["key"] == cell
 
 
@@ -247,6 +246,8 @@ def test_a_training_that_was_killed_in_its_clone_goes_on_in_another(finished, st
     assert f"failed: {cell}: failed to reproduce 'train@{cell}'" in out
     assert "1 of 1 cells are finished, 0 failed" in lab.run(*FAN_OUT, scratch(lab))
     (run,) = lab.tracked_runs()
-    assert [step for step, _ in run.curves["val/auroc_category"]] == list(range(epochs)), "no epoch twice"
+    steps = [step for step, _ in run.curves["val/auroc_category"]]
+    assert len(steps) == len(set(steps)), "no epoch was trained twice"
+    assert epochs - len(steps) <= 1, "a kill between checkpoint and metrics loses one point"
     assert "test/auroc_category" in run.curves
     assert lab.ran(f"evaluate@{cell}") == []
