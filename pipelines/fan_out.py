@@ -203,14 +203,14 @@ def start(arguments: Sequence[str]) -> None:
         at_home("dvc", "repro", *made_here)
     if cfg.push:
         at_home("dvc", "push", *sorted(needed))
-    folder = Path("multirun/fan_out")
+    folder = Path(cfg.hydra.sweep.dir)
     for cell in cells:
         (folder / cell / RESULT).unlink(missing_ok=True)
     write_json(folder / PLAN, asdict(plan))
     sys.argv[1:] = ["-m", *others, f"cell={','.join(cells)}"]
     pipelines = f"{Path(__file__).parent.resolve()}"  # where a job finds the launchers of Hydra
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), pipelines]))
-    print(f"{len(cells)} cells, a job each; what one prints is in {folder}/<cell>/{LOG}", flush=True)
+    print(f"{len(cells)} cells, a job each; what one prints is in {os.path.relpath(folder)}/<cell>/{LOG}", flush=True)
     with locked(), telling(folder, cells, then="dvc repro --pull" if cfg.push else "dvc repro"):
         main()
 
@@ -348,7 +348,7 @@ def telling(folder: Path, cells: Sequence[str], then: str) -> Iterator[None]:
         failed = {cell: result["why"] for cell, result in results.items() if result["why"]}
         print(f"{len(results) - len(failed)} of {len(cells)} cells are finished, {len(failed)} failed")
         for cell, why in failed.items():
-            print(f"failed: {cell}: {why}; see {folder / cell / LOG}")
+            print(f"failed: {cell}: {why}; see {os.path.relpath(folder / cell / LOG)}")
         if silent := sorted(set(cells) - set(results)):
             print(f"stopped or lost: {', '.join(silent)}; the same command goes on with them")
         print(f"`{then}` restores what is finished and runs what is left")
@@ -379,7 +379,7 @@ def asked(*command: str) -> str:
 
 
 if __name__ == "__main__":
-    if {"--help", "-h", "--hydra-help"} & set(sys.argv):
+    if {a for a in sys.argv[1:] if a.startswith("-")} - {"-m", "--multirun"}:  # --help, --cfg job
         main()
     else:
         with readable_errors():

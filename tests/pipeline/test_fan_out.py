@@ -246,7 +246,8 @@ def test_a_training_that_was_killed_in_its_clone_goes_on_in_another(finished, st
     assert f"failed: {cell}: failed to reproduce 'train@{cell}'" in out
     assert "1 of 1 cells are finished, 0 failed" in lab.run(*FAN_OUT, scratch(lab))
     (run,) = lab.tracked_runs()
-    steps = [step for step, _ in run.curves["val/auroc_category"]]
+    *steps, evaluated = [step for step, _ in run.curves["val/auroc_category"]]
+    assert evaluated == steps[-1] == epochs - 1, "the evaluation's is at the last epoch"
     assert len(steps) == len(set(steps)), "no epoch was trained twice"
     assert epochs - len(steps) <= 1, "a kill between checkpoint and metrics loses one point"
     assert "test/auroc_category" in run.curves
