@@ -279,7 +279,7 @@ def stores(cells: Iterable[str], cfg: DictConfig) -> dict[str, str]:
     found = {}
     for cell in cells:
         rendered = Path(cfg.paths.rendered, "train", f"{cell}.yaml").read_text(encoding="utf-8")
-        settings = Settings(**yaml.load(rendered, yaml.CSafeLoader)["tracking"], root=Path.cwd(), origin="dvc")
+        settings = Settings(**yaml.safe_load(rendered)["tracking"], root=Path.cwd(), origin="dvc")
         if settings.enabled:
             found[cell] = absolute(address(settings))
     launcher = cfg.hydra.launcher
