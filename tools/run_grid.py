@@ -10,7 +10,6 @@ from twicetold.command_line import end_with_parent
 
 import argparse
 import json
-import logging
 import os
 import platform
 import signal
@@ -32,10 +31,12 @@ from dvc.rwlock import RWLOCK_FILE, RWLOCK_LOCK
 from twicetold import layout, tracking
 from twicetold.tracking.repository import ask_git
 
+sys.path.append("pipelines")
+from stages import IN_GIT, graph, repository
+
 LOGS = Path("build/logs")
 DVC_TMP = Path(".dvc/tmp")
 LAST_RUN = Path("runs", layout.LAST_RUN)
-RECORDED = ("src", "pipelines", "conf", "params.yaml", "dvc.yaml")  # what the commit of a record stands for
 RAN = "Running stage"  # what DVC says before it runs a command, not where its run cache has the result
 TRACKED = ("train@", "evaluate@", "ensemble@")  # stages that write to MLflow's store
 UNKNOWN = 20.0  # seconds guessed of a stage of a kind that never ran
@@ -132,35 +133,13 @@ def mend_lock() -> None:
 
 def plan_of(known: dict[str, float]) -> tuple[Plan, set[str]]:
     """The stale stages, by what DVC says of each, and the names of all."""
-    with repository() as repo, repo.lock:
-        graph = repo.index.graph
-        after: dict[str, set[str]] = {}
-        waiting = {stage: list(graph.successors(stage)) for stage in graph}
-        for stage in in_order(waiting):
-            stale = {before.addressing for before in waiting[stage]} & set(after)
-            if stale or stage.changed():
-                after[stage.addressing] = stale
-        names = {stage.addressing for stage in graph}
+    before, stale = graph()
+    after = {name: before[name] & stale for name in before if name in stale}
     kinds: dict[str, list[float]] = {}
     for name, took in known.items():
         kinds.setdefault(name.partition("@")[0], []).append(took)
     mean = {kind: sum(every) / len(every) for kind, every in kinds.items()}
-    return Plan(after, {n: known.get(n, mean.get(n.partition("@")[0], UNKNOWN)) for n in after}), names
-
-
-def in_order(waiting: dict[Any, list[Any]]) -> Iterator[Any]:
-    """Every key after those it waits for."""
-    seen: set[Any] = set()
-
-    def visit(key: Any) -> Iterator[Any]:
-        if key not in seen:
-            seen.add(key)
-            for before in waiting[key]:
-                yield from visit(before)
-            yield key
-
-    for key in waiting:
-        yield from visit(key)
+    return Plan(after, {n: known.get(n, mean.get(n.partition("@")[0], UNKNOWN)) for n in after}), set(before)
 
 
 def run(plan: Plan, *, jobs: int) -> None:
@@ -230,16 +209,6 @@ def dump(repo: Repo, ran: list[Any]) -> list[Any]:
 
 
 @contextmanager
-def repository() -> Iterator[Repo]:
-    """The DVC project of this folder, which waits for its lock and logs to the standard error stream."""
-    logger = logging.getLogger("dvc")
-    logger.handlers = [logging.StreamHandler()]
-    logger.setLevel(logging.INFO)
-    with Repo(_wait_for_lock=True) as repo:
-        yield repo
-
-
-@contextmanager
 def output_to(log: Path) -> Iterator[None]:
     """Send what this process and its children print to a file."""
     saved = [os.dup(descriptor) for descriptor in (1, 2)]
@@ -274,7 +243,7 @@ def in_words(seconds: float) -> str:
 
 def commit() -> str:
     """The commit of the code that runs, marked where files were changed since."""
-    head, changed = ask_git("rev-parse", "--short=12", "HEAD"), ask_git("status", "--porcelain", "--", *RECORDED)
+    head, changed = ask_git("rev-parse", "--short=12", "HEAD"), ask_git("status", "--porcelain", "--", *IN_GIT)
     return f"{head or 'unknown'}{' with changes' if changed else ''}"
 
 
