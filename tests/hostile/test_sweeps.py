@@ -5,10 +5,15 @@ import os
 import re
 import shutil
 import signal
+import sqlite3
+from itertools import permutations
 
+import optuna
 import pytest
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
 
-from lab import Lab
+from lab import Batch, Lab
 
 TOY = ("data=toy_questions", "model=dae", "profile=smoke", "trainer.epochs=2")
 GRID = ("train", "-m", *TOY, "optimizer.lr=0.01,1e30,0.02,0.03")
@@ -81,6 +86,64 @@ def test_a_trial_that_fails_leaves_the_search(by_hand: Lab):
     assert code == 0, out
     assert re.search(r"failed: \d \(lr=\S+\): \w+: training diverged", out), out
     assert "best: lr=0.01, in" in out
+
+
+WORKER = """
+import hydra
+from search import work
+from train import train
+
+@hydra.main(version_base="1.3", config_path="../conf", config_name="search")
+def main(cfg):
+    work(cfg, train)
+
+main()
+"""
+"""A worker of a search that is there, as launchers start them; of its own, so that eight can begin at once."""
+
+
+@pytest.mark.slow_hostile
+def test_eight_workers_of_one_search_at_once_lose_no_trial_and_no_run(by_hand: Lab, store):
+    """About 55 s of one core."""
+    (by_hand.root / "mlruns").mkdir(exist_ok=True)
+    shutil.copy(store, by_hand.root / "mlruns")
+    (by_hand.root / "pipelines/worker.py").write_text(WORKER)
+    search = ("data=toy_questions", "model=dae", "profile=smoke", "trainer.epochs=1", "pruner.min_resource=2")
+    ((code, out),) = by_hand.scripts(("sweep", *search, "trials=1"))
+    assert code == 0, out
+    folder = folder_of(by_hand)
+    worker = ("worker", *search, "trials=9", f"hydra.sweep.dir=multirun/{folder.name}")
+    batch = Batch(tuple((*worker, f"worker={n}", f"hydra.run.dir={folder}/worker-{n}") for n in range(8)))
+    (ended,) = by_hand.batches(batch, modules=("mlflow.pyfunc", "optuna", "pandas", "pytorch_lightning"))
+    for code, out in ended.ends:
+        assert code == 0, out
+        assert "MLflow could not" not in out
+
+    study = optuna.load_study(
+        study_name=folder.name, storage=JournalStorage(JournalFileBackend(f"{folder / 'journal.log'}"))
+    )
+    assert [trial.number for trial in study.trials] == list(range(9))
+    assert {trial.state.name for trial in study.trials} == {"COMPLETE"}
+    assert any(a.datetime_start < b.datetime_start < a.datetime_complete for a, b in permutations(study.trials, 2))
+    assert {int(path.parent.name) for path in folder.glob("*/model")} == set(range(9))
+
+    runs = by_hand.tracked_runs()
+    (parent,) = (run for run in runs if "sweep" in run.tags)
+    children = {run.id: run for run in runs if run.tags.get("mlflow.parentRunId") == parent.id}
+    assert len(children) == len(runs) - 1 == 9
+    assert {run.status for run in runs} == {"FINISHED"}
+    assert not any("error" in run.tags for run in runs)
+    tried = {float(run.params["optimizer.lr"]): run.curves["best/auroc"][-1][1] for run in children.values()}
+    assert tried == {trial.params["optimizer.lr"]: trial.value for trial in study.trials}
+    assert all(len(run.curves["val/auroc"]) == 1 for run in children.values())
+    assert [step for step, _ in parent.curves["best/auroc"]] == list(range(9))
+    assert parent.curves["best/auroc"][-1][1] == study.best_value
+    assert children[parent.tags["best_run"]].curves["best/auroc"][-1][1] == study.best_value
+    with sqlite3.connect(by_hand.root / "mlruns/mlflow.db") as opened:
+        models = opened.execute("SELECT source_run_id FROM logged_models WHERE status = 2").fetchall()
+    assert {run for (run,) in models} == children.keys()
+    artifacts = by_hand.root / "mlruns/artifacts/toy_questions"
+    assert all((artifacts / run / "artifacts/config.yaml").is_file() for run in children)
 
 
 @pytest.mark.parametrize(

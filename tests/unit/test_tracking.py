@@ -1,5 +1,6 @@
 import json
 import logging
+import multiprocessing
 import os
 import shutil
 import socket
@@ -25,7 +26,7 @@ from twicetold.tracking import (
 from twicetold.tracking.parameters import telling
 from twicetold.tracking.reading import fetch_runs
 from twicetold.tracking.run import flatten
-from twicetold.tracking.store import address, open_store
+from twicetold.tracking.store import ATTEMPTS, OVERTAKEN, address, insist, open_store
 
 TAGS = {"data": "quora", "model": "dae", "seed": "0", "fingerprint": "f00d"}
 
@@ -64,6 +65,31 @@ def as_origin(settings, origin):
 
 
 # new runs
+
+
+def test_what_another_process_was_in_the_way_of_is_written_again_and_any_other_error_is_passed_on():
+    class Refused(Exception):
+        def __init__(self, code, message=""):
+            super().__init__(message)
+            self.error_code = code
+
+    answers = [Refused(OVERTAKEN), Refused("TEMPORARILY_UNAVAILABLE", "(sqlite3) database is locked"), "written"]
+
+    def write():
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    assert insist(write) == "written"
+    answers[:] = [Refused("INVALID_PARAMETER_VALUE"), "not asked for"]
+    with pytest.raises(Refused):
+        insist(write)
+    assert answers == ["not asked for"]
+    answers[:] = [Refused(OVERTAKEN)] * 100
+    with pytest.raises(Refused):
+        insist(write)
+    assert len(answers) == 100 - ATTEMPTS
 
 
 def test_a_run_shows_its_name_tags_and_flattened_parameters(settings):
@@ -502,6 +528,24 @@ def test_the_jobs_of_a_sweep_share_one_finished_parent_that_shows_the_best(setti
     assert (seen.data.metrics["best/auroc"], seen.data.tags["best_run"]) == (0.8, best)
     history = open_store(sweep, "quora").client.get_metric_history(parent, "best/auroc")
     assert [(m.step, m.value) for m in history] == [(0, 0.6), (1, 0.8), (2, 0.8), (3, 0.8)]
+
+
+def test_jobs_that_report_at_the_same_time_make_one_parent_and_lose_no_report(settings):
+    values = [0.5, 0.9, 0.3, 0.8, 0.7, 0.6, 0.4, 0.2]
+    jobs = [multiprocessing.get_context("fork").Process(target=job, args=(settings, value)) for value in values]
+    for process in jobs:
+        process.start()
+    for process in jobs:
+        process.join()
+    assert [process.exitcode for process in jobs] == [0] * len(values)
+    children = [run for run in runs(settings) if "mlflow.parentRunId" in run.data.tags]
+    (parent,) = {run.data.tags["mlflow.parentRunId"] for run in children}
+    assert len(children) == len(values) == len(runs(settings)) - 1
+    history = open_store(settings, "quora").client.get_metric_history(parent, "best/auroc")
+    shown = [metric.value for metric in sorted(history, key=lambda metric: metric.step)]
+    assert [metric.step for metric in history] == list(range(len(values)))
+    assert shown == sorted(shown)
+    assert shown[-1] == stored(settings, parent).data.metrics["best/auroc"] == 0.9
 
 
 def test_another_sweep_has_another_parent(settings):

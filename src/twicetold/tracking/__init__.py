@@ -17,7 +17,7 @@ from typing import Any
 from twicetold.tracking.pages import PARENT, runs_page, sweep_page
 from twicetold.tracking.repository import ask_git
 from twicetold.tracking.run import ERROR, MAX_TAG, Run, shorten
-from twicetold.tracking.store import Settings, Store, existing, open_store, warn_untracked
+from twicetold.tracking.store import Settings, Store, existing, insist, open_store, warn_untracked
 from twicetold.tracking.sweep import describe_sweep, report_to_sweep, sweep_parent
 
 __all__ = [
@@ -139,7 +139,7 @@ def _create(
     every = {key: shorten(str(value), MAX_TAG) for key, value in every.items()}
     try:
         store = open_store(settings, experiment)
-        made = store.client.create_run(store.experiment_id, tags=every, run_name=name)
+        made = insist(lambda: store.client.create_run(store.experiment_id, tags=every, run_name=name))
     except Exception as error:
         warn_untracked(f"start the run {name}", error)
         return Run(None, None, name=name)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from twicetold.errors import Pruned
 from twicetold.tracking.pages import describe
-from twicetold.tracking.store import Store, warn_untracked
+from twicetold.tracking.store import Store, insist, warn_untracked
 from twicetold.tracking.system import system_metrics
 
 T = TypeVar("T")
@@ -265,8 +265,9 @@ class Run:
     def _write(self, what: str, action: Callable[[Any], T]) -> T | None:
         if self._store is None or self._failed:
             return None
+        client = self._store.client
         try:
-            return action(self._store.client)
+            return insist(lambda: action(client))
         except Exception as error:  # every kind, see `warn_untracked`
             warn_untracked(what, error)
             self._failed = True

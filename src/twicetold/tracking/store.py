@@ -10,20 +10,26 @@ MLflow is imported when a store is opened for the first time.
 import fcntl
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from twicetold.files import write_file
 
+T = TypeVar("T")
+
 ORIGINS = ("dvc", "sweep", "run")
 SQLITE = "sqlite:///"
+OVERTAKEN = "BAD_REQUEST"  # MLflow's code for a row that its database refuses
+LOCKED = "database is locked"
+ATTEMPTS = 10
 
 _ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # of a server's pages; the scripts print their own
     # A server that is down costs at most 30 seconds, not the minutes of MLflow's defaults (7 retries, 120 s).
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
     "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
@@ -97,7 +103,7 @@ def open_store(settings: Settings, experiment: str) -> Store:
         _make_database(file)
         location = (file.parent / "artifacts" / experiment).as_uri()
     client = connect(uri)
-    found = client.get_experiment_by_name(experiment)
+    found = insist(lambda: client.get_experiment_by_name(experiment))
     if found is None:
         return Store(client, _create_experiment(client, experiment, location))
     return Store(client, found.experiment_id)
@@ -126,6 +132,22 @@ def existing(settings: Settings) -> Any:
     return connect(uri)
 
 
+def insist(write: Callable[[], T]) -> T:
+    """Write, and again if another process was in the way.
+
+    MLflow looks for a dataset or tag and inserts it if there is none. Of two processes that do so at the same time, the
+    database refuses one; its next attempt finds the row. A SQLite file is locked while another process writes, and
+    MLflow waits for 20 seconds only, which can be short on a busy machine.
+    """
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return write()
+        except Exception as error:
+            if getattr(error, "error_code", None) != OVERTAKEN and LOCKED not in str(error):
+                raise
+    return write()
+
+
 @contextmanager
 def readable(what: str) -> Iterator[None]:
     """Say in one message what MLflow refused, whatever its kind: of the database, of HTTP, of the artifact store.
@@ -147,8 +169,9 @@ def prepare() -> None:
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     # migrations, model saving and monitoring are chatty
-    for name in ("mlflow.store.db.utils", "alembic", "mlflow.pyfunc", "mlflow.system_metrics"):
+    for name in ("alembic", "mlflow.pyfunc", "mlflow.system_metrics"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # a traceback of each error that it raises
 
 
 def _make_database(file: Path) -> None:
@@ -188,9 +211,9 @@ def warn_untracked(what: str, error: Exception) -> None:
 
 def _create_experiment(client: Any, experiment: str, location: str | None) -> str:
     try:
-        return str(client.create_experiment(experiment, artifact_location=location))
+        return str(insist(lambda: client.create_experiment(experiment, artifact_location=location)))
     except Exception:
-        found = client.get_experiment_by_name(experiment)  # another process was faster
+        found = insist(lambda: client.get_experiment_by_name(experiment))  # another process was faster
         if found is None:
             raise
         return str(found.experiment_id)

@@ -2,14 +2,18 @@
 
 It is made before the first job and found again by its tag `sweep`, also by a later call of the same sweep. It is closed
 after each job, because no job knows whether it is the last.
+
+Jobs that end at the same time take turns: each reads what the others have reported before it writes.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from math import isnan
 from pathlib import Path
 
+from twicetold.files import one_at_a_time
 from twicetold.tracking.run import Run
-from twicetold.tracking.store import Settings, open_store, warn_untracked
+from twicetold.tracking.store import Settings, Store, insist, open_store, warn_untracked
 
 
 def sweep_parent(settings: Settings, *, experiment: str, sweep_id: str, name: str) -> str | None:
@@ -28,16 +32,11 @@ def sweep_parent(settings: Settings, *, experiment: str, sweep_id: str, name: st
         return None
     try:
         store = open_store(settings, experiment)
-        found = store.client.search_runs([store.experiment_id], f'tags.sweep = "{sweep_id}"')
-        if found:
-            return str(found[0].info.run_id)
-        tags = {"origin": settings.origin, "sweep": sweep_id}
-        made = store.client.create_run(store.experiment_id, tags=tags, run_name=name)
-        store.client.set_terminated(made.info.run_id)
+        with _turn(settings):
+            return insist(lambda: _find_or_make(store, {"origin": settings.origin, "sweep": sweep_id}, name))
     except Exception as error:
         warn_untracked(f"make the parent run of sweep {sweep_id}", error)
         return None
-    return str(made.info.run_id)
 
 
 def report_to_sweep(
@@ -60,13 +59,8 @@ def report_to_sweep(
     name = f"best/{primary}"
     try:
         store = open_store(settings, experiment)
-        earlier = [metric.value for metric in store.client.get_metric_history(parent, name)]
-        best = max((v for v in earlier if not isnan(v)), default=float("-inf"))
-        if value > best:
-            store.client.set_tag(parent, "best_run", child.id)
-        if not isnan(value) or earlier:
-            store.client.log_metric(parent, name, value if value > best else best, step=len(earlier))
-        store.client.set_terminated(parent)
+        with _turn(settings):
+            insist(lambda: _report(store, parent, name, child.id, value))
     except Exception as error:
         warn_untracked(f"report to the sweep's parent run {parent}", error)
 
@@ -101,3 +95,27 @@ def describe_sweep(
             store.client.log_artifact(parent, str(figure), "figures")
     except Exception as error:
         warn_untracked(f"describe the sweep in its parent run {parent}", error)
+
+
+def _turn(settings: Settings) -> AbstractContextManager[None]:
+    """One process at a time, among those that share the project's folder, as the jobs of a sweep do."""
+    return one_at_a_time(settings.root / "mlruns" / ".sweeps.lock")
+
+
+def _find_or_make(store: Store, tags: Mapping[str, str], name: str) -> str:
+    found = store.client.search_runs([store.experiment_id], f'tags.sweep = "{tags["sweep"]}"')
+    if found:
+        return str(found[0].info.run_id)
+    made = store.client.create_run(store.experiment_id, tags=tags, run_name=name)
+    store.client.set_terminated(made.info.run_id)
+    return str(made.info.run_id)
+
+
+def _report(store: Store, parent: str, name: str, child: str | None, value: float) -> None:
+    earlier = [metric.value for metric in store.client.get_metric_history(parent, name)]
+    best = max((v for v in earlier if not isnan(v)), default=float("-inf"))
+    if value > best:
+        store.client.set_tag(parent, "best_run", child)
+    if not isnan(value) or earlier:
+        store.client.log_metric(parent, name, value if value > best else best, step=len(earlier))
+    store.client.set_terminated(parent)
