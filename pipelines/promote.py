@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import DictConfig, OmegaConf
 from scipy.stats import ttest_rel
 
-from recipe import CONF, composed
+from recipe import composed
+from settings import CONF
 from study import METRIC, Sweep, counts, find_sweep, finished, overrides_of, read_result, read_study, sweep_folder
 from twicetold.errors import readable_errors
 from twicetold.files import write_text
@@ -196,8 +197,9 @@ def _on_seeds(chosen: Sequence[Candidate], seeds: int, workers: str) -> list[Can
             [sys.executable, script, *arguments, f"workers={workers}"], capture_output=True, text=True, check=False
         )
         folder = sweep_folder(arguments)
-        values = {seed: read_result(folder / f"{number}").get("value") for number, seed in enumerate(tried)}
-        if ended.returncode or None in values.values():
+        results = {seed: read_result(folder / f"{number}") for number, seed in enumerate(tried)}
+        values = {seed: float(result["value"]) for seed, result in results.items() if "value" in result}
+        if ended.returncode or len(values) < seeds:
             raise ValueError(f"a training in {folder} failed:\n{(ended.stdout + ended.stderr)[-2000:]}")
         found.append(replace(each, values=values))
     return found
