@@ -227,8 +227,8 @@ def pretend() -> Iterator[Operations]:
     def trainer_there(*, accelerator: str, **settings: Any) -> pl.Trainer:
         if accelerator != NAME:
             return trainer(accelerator=accelerator, **settings)
-        strategy = SingleDeviceStrategy(torch.device(NAME, 0))
-        return trainer(accelerator=PretendedAccelerator(), strategy=strategy, **settings)
+        settings["strategy"] = SingleDeviceStrategy(torch.device(NAME, 0))
+        return trainer(accelerator=PretendedAccelerator(), **settings)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "operations", Operations())

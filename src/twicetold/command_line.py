@@ -46,6 +46,17 @@ def _stop_in_one_line(kind: type[BaseException], error: BaseException, trace: Tr
         sys.__excepthook__(kind, error, trace)
 
 
+def _stop_although_ignored(found: "sys.UnraisableHookArgs") -> None:
+    """End after a Ctrl-C in code whose exceptions Python ignores, such as a callback of an import lock."""
+    if issubclass(found.exc_type, KeyboardInterrupt):
+        print("stopped", file=sys.stderr)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    else:
+        sys.__unraisablehook__(found)
+
+
 sys.excepthook = _stop_in_one_line
+sys.unraisablehook = _stop_although_ignored
 if STAGE in os.environ:
     end_with_parent()

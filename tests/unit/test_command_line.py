@@ -61,3 +61,16 @@ def test_other_errors_keep_their_traceback():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "Traceback" in done.stderr
+
+
+def test_ctrl_c_in_a_callback_whose_exceptions_python_ignores_ends_the_program_in_one_line():
+    code = """if True:
+        import twicetold.command_line, os, signal, weakref
+        class Thing: pass
+        thing = Thing()
+        ref = weakref.ref(thing, lambda _: (os.kill(os.getpid(), signal.SIGINT), [None for _ in range(1000)]))
+        del thing
+        print("went on")
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "stopped\n")
