@@ -59,13 +59,14 @@ REFUSED = {
 
 def test_choices_that_make_no_sense_are_refused_in_a_line_by_every_script_before_anything_runs(project: Lab, tmp_path):
     lab = project.copy(tmp_path / "lab")
-    before = set(lab.root.rglob("*"))  # other tests may have left something in it
+    makes = [lab.root / name for name in ("data", "multirun", "build", "mlruns/mlflow.db")]
+    before = [path for folder in makes for path in folder.rglob("*")]  # what other tests left
     for command, (code, out) in zip(REFUSED, lab.scripts(*REFUSED), strict=True):
         assert code == 1, command
         assert out.startswith(REFUSED[command]), f"{command}: {out}"
         assert len(out.splitlines()) == 2, out  # the second one says how to see a traceback
-    made = set(lab.root.rglob("*")) - before
-    assert not [path for path in made if path.suffix != ".pyc" and path.name != "__pycache__"]
+    assert [path for folder in makes for path in folder.rglob("*")] == before
+    assert not (lab.root / "mlruns/mlflow.db").exists()
 
 
 def test_a_baseline_in_a_sweep_beside_a_trained_family_may_be_given_what_only_the_other_reads(by_hand: Lab):
