@@ -10,6 +10,7 @@ The id is made of the command, so that the same command finds its folder again.
 
 import hashlib
 import json
+import logging
 import re
 import warnings
 from collections import Counter
@@ -167,6 +168,8 @@ def save_figures(study: "optuna.Study", folder: Path) -> list[Path]:
 
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
+
+    logging.getLogger("matplotlib.category").setLevel(logging.WARNING)  # that choices look like numbers
 
     if len({trial.value for trial in finished(study)}) < 3:
         return []
