@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 KINDS = {"float": "FloatDistribution", "int": "IntDistribution", "categorical": "CategoricalDistribution"}
 ASKING, RUNNING = "asking.lock", "running.lock"
 ATTEMPT, ATTEMPTS = "attempt", 3
+NOW = "now"  # attribute of the trial of the values that the config has now, which the others are compared with
 Train = Callable[[DictConfig, Path, Job], Result]
 
 
@@ -70,7 +71,7 @@ def ranges(sweep: Sweep) -> dict[str, "optuna.distributions.BaseDistribution"]:
 def open_search(sweep: Sweep, cfg: DictConfig) -> None:
     """Make the study, or take back the trials that a stopped call left, before workers start.
 
-    The first trial of a new study has the values that the config has now.
+    The first trial of a new study has the values that the config has now. It is never pruned.
 
     Raises:
         ValueError: if the study is of other data or settings.
@@ -87,7 +88,8 @@ def open_search(sweep: Sweep, cfg: DictConfig) -> None:
     if not study.trials:
         study.set_user_attr("made_with", made_with)
         now = {key: OmegaConf.select(cfg, key) for key in space}
-        study.enqueue_trial({key: value for key, value in now.items() if _holds(space[key], value)})
+        values = {key: value for key, value in now.items() if _holds(space[key], value)}
+        study.enqueue_trial(values, user_attrs={NOW: True})
         return
     with one_at_a_time(sweep.folder / ASKING):
         for trial in study.get_trials(deepcopy=False, states=[_state("RUNNING")]):
@@ -96,7 +98,7 @@ def open_search(sweep: Sweep, cfg: DictConfig) -> None:
                     attempt = trial.user_attrs.get(ATTEMPT, 1)
                     study.tell(trial.number, state=_state("FAIL"))
                     if attempt < ATTEMPTS:
-                        study.enqueue_trial(trial.params, user_attrs={ATTEMPT: attempt + 1})
+                        study.enqueue_trial(trial.params, user_attrs={**trial.user_attrs, ATTEMPT: attempt + 1})
                     shutil.rmtree(sweep.model(trial.number), ignore_errors=True)
             except BlockingIOError:  # another call of this command is at work
                 continue
@@ -162,7 +164,7 @@ def _train_trial(trial: "optuna.Trial", sweep: Sweep, train: Train) -> Result:
     def on_epoch(metrics: dict[str, float], epoch: int) -> None:
         (value,) = (value for name, value in metrics.items() if name.startswith("val/"))
         trial.report(value, epoch + 1)
-        if trial.should_prune():
+        if NOW not in trial.user_attrs and trial.should_prune():
             raise Pruned(f"among the worse ones after {epoch + 1} epochs, at {value:.4f}")
 
     return train(cfg, sweep.model(trial.number), Job(sweep, sweep.name(trial.params), on_epoch))

@@ -78,6 +78,15 @@ def test_a_search_that_is_killed_goes_on_when_it_is_called_again(by_hand: Lab, w
     assert len(models) == int(re.search(r": (\d) finished", further).group(1)), "those of pruned trials are removed"
 
 
+def test_the_trial_of_the_values_of_now_is_never_pruned(by_hand: Lab):
+    every = ("pruner._target_=optuna.pruners.ThresholdPruner", "+pruner.lower=2")
+    every += ("~pruner.min_resource", "~pruner.reduction_factor")
+    ((code, out),) = by_hand.scripts((*SEARCH[:-1], *every, "trials=3"))
+    assert code == 0, out
+    assert "1 finished, 2 pruned" in out
+    assert re.search(r"^best: .*alpha=10000 lr=0.01 .*/0$", out, re.MULTILINE), out
+
+
 def test_a_trial_that_fails_leaves_the_search(by_hand: Lab):
     space = by_hand.root / "conf/sweep/dae.yaml"
     space.write_text("optimizer.lr: {kind: categorical, choices: [0.01, 1e30]}\n")
