@@ -20,7 +20,7 @@ from twicetold.reporting.comparison import paired, right
 from twicetold.reporting.glossary import describe, magnitude, number, ordered, probability
 from twicetold.reporting.html import column, row, table
 from twicetold.reporting.model_card import About
-from twicetold.reporting.terminal import WIDTH, _line, _short, _width
+from twicetold.reporting.terminal import WIDTH, aligned, short_name, width_of
 
 NOTE = (
     "Differences are of the first run minus the other, on the same test pairs: DeLong's test (AUROC), McNemar's test "
@@ -119,7 +119,7 @@ def as_text(found: SideBySide) -> str:
     """The comparison for a terminal, at most 100 columns wide where names allow it."""
     heads, rows = _results(found)
     lines = [f"{found.data}: {describe(found.primary).label}, {len(found.entries)} runs, best on validation first", ""]
-    lines += _aligned(heads, rows)
+    lines += aligned(heads, rows)
     notes = [line for note in _notes(found) for line in textwrap.wrap(note, WIDTH)]
     lines += ["", *notes, "", "What differs between them:", *(_differences_as_text(found) or [SAME])]
     return "\n".join(lines) + "\n"
@@ -207,7 +207,7 @@ def _results(found: SideBySide) -> tuple[list[str], list[list[str]]]:
 
 
 def _head(metric: str, primary: str) -> str:
-    return "test" if metric == primary else _short(metric)
+    return "test" if metric == primary else short_name(metric)
 
 
 def _test_cells(test: PairedTest | None) -> list[str]:
@@ -238,15 +238,10 @@ def _differences_as_text(found: SideBySide) -> list[str]:
     keys = ["", *found.differing]
     while columns and found.differing:
         block = [keys]
-        while columns and (len(block) == 1 or sum(map(_width, block)) + _width(columns[0]) + 2 * len(block) <= WIDTH):
+        while columns and (len(block) == 1 or sum(map(width_of, [*block, columns[0]])) + 2 * len(block) <= WIDTH):
             block.append(columns.pop(0))
-        lines += ["", *_aligned([cells[0] for cells in block], [list(cells) for cells in zip(*block, strict=True)][1:])]
+        lines += ["", *aligned([cells[0] for cells in block], [list(cells) for cells in zip(*block, strict=True)][1:])]
     return lines[1:]
-
-
-def _aligned(heads: list[str], rows: list[list[str]]) -> list[str]:
-    widths = [_width(cells) for cells in zip(heads, *rows, strict=True)]
-    return [_line(cells, widths) for cells in (heads, *rows)]
 
 
 def _shown(value: Any) -> str:

@@ -41,15 +41,13 @@ def _block(board: Leaderboard, styled: bool) -> str:
     heads = ["", "test", "95 % interval", "val"]
     lines = [_leading_cells(row, board) for row in board.rows]
     for head, column in _trailing_columns(board, seconds):
-        taken = sum(_width(cells) + len(_GAP) for cells in zip(heads, *lines, strict=True))
-        if taken + _width([head, *column]) <= WIDTH:
+        taken = sum(width_of(cells) + len(_GAP) for cells in zip(heads, *lines, strict=True))
+        if taken + width_of([head, *column]) <= WIDTH:
             heads.append(head)
             for cells, cell in zip(lines, column, strict=True):
                 cells.append(cell)
-    widths = [_width(cells) for cells in zip(heads, *lines, strict=True)]
     title = f"{board.data}: {describe(board.primary).label}"
-    head = _line(heads, widths)
-    body = [_line(cells, widths) for cells in lines]
+    head, *body = aligned(heads, lines)
     if styled:
         title, head, body[0] = f"{_BOLD}{title}{_RESET}", f"{_DIM}{head}{_RESET}", f"{_BOLD}{body[0]}{_RESET}"
     notes = [line for note in board.not_clean for line in textwrap.wrap(note, WIDTH)]
@@ -80,10 +78,11 @@ def _trailing_columns(board: Leaderboard, seconds: bool) -> list[tuple[str, list
 
 
 def _metric_column(name: str, rows: Sequence[Row]) -> tuple[str, list[str]]:
-    return _short(name), [_mean(name, row.metrics["test"].get(name)) for row in rows]
+    return short_name(name), [_mean(name, row.metrics["test"].get(name)) for row in rows]
 
 
-def _short(name: str) -> str:
+def short_name(name: str) -> str:
+    """A metric's name for a narrow column."""
     for long, short in _SHORT.items():
         name = name.replace(long, short)
     return name.replace("precision_at_", "P@").replace("_", " ")
@@ -98,8 +97,15 @@ def _mean(name: str, found: Estimate | None) -> str:
     return "-" if found is None or math.isnan(found.mean) else describe(name).show(found.mean)
 
 
-def _width(cells: Sequence[str]) -> int:
+def width_of(cells: Sequence[str]) -> int:
+    """Width of a column."""
     return max(len(cell) for cell in cells)
+
+
+def aligned(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table, heads first; its first column begins on the left, the others end on the right."""
+    widths = [width_of(cells) for cells in zip(heads, *rows, strict=True)]
+    return [_line(cells, widths) for cells in (heads, *rows)]
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
