@@ -106,16 +106,6 @@ def runs_page(settings: Settings, experiment_id: str, *, view: str = LEADERBOARD
     return f"{_server(settings)}/#/experiments/{experiment_id}/runs?{query}"
 
 
-def models_page(settings: Settings, experiment_id: str) -> str:
-    """Address of an experiment's logged models."""
-    return f"{_server(settings)}/#/experiments/{experiment_id}/models?workflowType=machine_learning"
-
-
-def run_page(settings: Settings, experiment_id: str, run_id: str) -> str:
-    """Address of one run."""
-    return f"{_server(settings)}/#/experiments/{experiment_id}/runs/{run_id}?workflowType=machine_learning"
-
-
 def _server(settings: Settings) -> str:
     uri = address(settings)
     return uri.rstrip("/") if uri.startswith(("http://", "https://")) else LOCAL

@@ -25,7 +25,7 @@ def telling(learning: Mapping[str, Any], defaults: Mapping[str, Any], named: Ite
         defaults: the learning keys of the family on the same data without tuned values; empty if unknown.
         named: keys or parts, say `objective.alpha` or `objective`, to be shown in any case.
     """
-    flat, usual, shown = _flat(learning), _flat(defaults), {*ALWAYS, *named}
+    flat, usual, shown = dotted(learning), dotted(defaults), {*ALWAYS, *named}
     if flat.get(f"objective.{TARGET}", _MISSING) is None:
         flat = {key: value for key, value in flat.items() if key.partition(".")[0] not in OF_TRAINING}
     found = {}
@@ -40,9 +40,10 @@ def telling(learning: Mapping[str, Any], defaults: Mapping[str, Any], named: Ite
     return found
 
 
-def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def dotted(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings as `{"a.b.c": value}`."""
     flat: dict[str, Any] = {}
     for key, inner in value.items():
         name = f"{prefix}{key}"
-        flat |= _flat(inner, f"{name}.") if isinstance(inner, Mapping) and inner else {name: inner}
+        flat |= dotted(inner, f"{name}.") if isinstance(inner, Mapping) and inner else {name: inner}
     return flat

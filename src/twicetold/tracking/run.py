@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from twicetold.errors import Pruned
 from twicetold.tracking.pages import describe
+from twicetold.tracking.parameters import dotted
 from twicetold.tracking.store import Store, insist, warn_untracked
 from twicetold.tracking.system import system_metrics
 
@@ -274,17 +275,10 @@ class Run:
             return None
 
 
-def flatten(params: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+def flatten(params: Mapping[str, Any]) -> dict[str, str]:
     """Nested parameters as `{"a.b.c": text}`: strings as they are, everything else as JSON."""
-    flat: dict[str, str] = {}
-    for key, value in params.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, Mapping) and value:
-            flat |= flatten(value, f"{name}.")
-        else:
-            text = value if isinstance(value, str) else json.dumps(value, default=str)
-            flat[name] = shorten(text, MAX_PARAMETER)
-    return flat
+    texts = {k: v if isinstance(v, str) else json.dumps(v, default=str) for k, v in dotted(params).items()}
+    return {key: shorten(text, MAX_PARAMETER) for key, text in texts.items()}
 
 
 def shorten(text: str, limit: int) -> str:
