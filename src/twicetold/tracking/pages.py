@@ -24,7 +24,7 @@ KINDS = {
     "graded_pairs": "pairs of texts, graded by similarity",
 }
 FURTHER = {  # metrics of test beside the primary one
-    "documents": ("auroc_category", "auroc_story", "precision_at_10_category"),
+    "documents": ("auroc_category", "auroc_story", "average_precision_story", "knn_accuracy_category"),
     "labelled_pairs": ("auroc", "average_precision", "accuracy", "f1"),
     "graded_pairs": ("pearson", "spearman"),
 }
