@@ -1,8 +1,9 @@
 """Write the winner of a sweep to `conf/tuned/<data>-<model>.yaml`, as a change to review: `promote.py sweep=latest`.
 
 The value of a trial that was chosen because it was the highest is too high. So with `seeds=3` the three best, and what
-conf/ has now, are first trained with three seeds that the sweep has not used; their means decide. `workers=2` runs two
-trainings at the same time, and the same command goes on where it was stopped. All is on validation.
+conf/ has now, are first trained with three seeds that the sweep has not used; their means decide. `best=1` does so with
+the best alone, where trainings are long. `workers=2` runs two trainings at the same time, and the same command goes on
+where it was stopped. All is on validation.
 """
 
 import twicetold.command_line  # noqa: F401 (for its effects)
@@ -27,8 +28,7 @@ from twicetold.files import write_text
 if TYPE_CHECKING:
     import optuna
 
-COMPARED = 3  # of the best
-SETTINGS = {"sweep": "latest", "seeds": "0", "workers": "1"}
+SETTINGS = {"sweep": "latest", "seeds": "0", "best": "3", "workers": "1"}
 LEFT_OUT = ("data=", "model=", "seed=", "profile=", "origin=", "hydra", "tracking.", "runtime.", "paths.")
 """Beginnings of overrides that say where and how, and so are no tuned values."""
 
@@ -73,11 +73,11 @@ def main() -> None:
         if not by_data:
             raise ValueError(f"no training of {sweep.folder} has a value")
         for data, trials in by_data.items():
-            promote(sweep, data, trials, counts(study), seeds=int(settings["seeds"]), workers=settings["workers"])
+            promote(sweep, data, trials, counts(study), settings)
 
 
 def promote(
-    sweep: Sweep, data: str, trials: Sequence["optuna.trial.FrozenTrial"], told: str, *, seeds: int, workers: str
+    sweep: Sweep, data: str, trials: Sequence["optuna.trial.FrozenTrial"], told: str, settings: Mapping[str, str]
 ) -> None:
     """Show the best trials of a dataset, and write the best as its tuned values.
 
@@ -85,11 +85,13 @@ def promote(
         ValueError: if tuned values cannot hold what the best one has.
     """
     metric = trials[0].user_attrs.get(METRIC, "primary metric")
-    ranked = candidates(sweep, trials)
+    seeds, best_of = int(settings["seeds"]), int(settings["best"])
+    ranked = candidates(sweep, trials, best_of)
     if seeds:
-        ranked = sorted(_on_seeds(_with_now(ranked), seeds, workers), key=lambda each: -each.mean)
+        chosen = _with_now(ranked, best_of)
+        ranked = sorted(_on_seeds(chosen, seeds, settings["workers"]), key=lambda each: -each.mean)
     print(f"{data}, val {metric}" + _of_seeds(ranked[0], ", mean of {} seeds") + ":")
-    print("\n".join(each.line() for each in ranked[: COMPARED + 1]))
+    print("\n".join(each.line() for each in ranked[: best_of + 1]))
     best, others = ranked[0], [each for each in ranked[1:] if each is ranked[1] or each.now]
     compared = [f"The winner and {each.label} differ by {difference(best, each)}." for each in others]
     for line in compared:
@@ -108,7 +110,7 @@ def promote(
     print(f"wrote {file.relative_to(CONF.parent)}; review it with `git diff {file.relative_to(CONF.parent)}`")
 
 
-def candidates(sweep: Sweep, trials: Sequence["optuna.trial.FrozenTrial"]) -> list[Candidate]:
+def candidates(sweep: Sweep, trials: Sequence["optuna.trial.FrozenTrial"], best_of: int) -> list[Candidate]:
     """What was tried, the best first; trials that differ in the seed alone are one candidate.
 
     Numbers of a search are rounded to three digits, as they will be written.
@@ -123,7 +125,7 @@ def candidates(sweep: Sweep, trials: Sequence["optuna.trial.FrozenTrial"]) -> li
         values = {**known.values, seed: float(trial.value or 0.0)}
         found[label] = replace(known, values=dict(sorted(values.items())))
     ranked = sorted(found.values(), key=lambda each: -each.mean)
-    return [replace(each, now=_is_now(each)) for each in ranked[:COMPARED]] + ranked[COMPARED:]
+    return [replace(each, now=_is_now(each)) for each in ranked[:best_of]] + ranked[best_of:]
 
 
 def difference(one: Candidate, other: Candidate) -> str:
@@ -162,11 +164,13 @@ def write_leaf(overrides: Sequence[str], origin: Sequence[str]) -> Path:
 def _settings(arguments: Sequence[str]) -> dict[str, str]:
     given = dict(argument.partition("=")[::2] for argument in arguments)
     if unknown := sorted(set(given) - set(SETTINGS)):
-        raise ValueError(f"expected sweep=<id, folder or latest>, seeds=3 and workers=2; got {', '.join(unknown)}")
+        raise ValueError(
+            f"expected sweep=<id, folder or latest>, seeds=3, best=3 and workers=2; got {', '.join(unknown)}"
+        )
     settings = SETTINGS | given
-    for key in ("seeds", "workers"):
-        if not settings[key].isdecimal():
-            raise ValueError(f"{key} must be a whole number; got {settings[key]!r}")
+    for key, least in (("seeds", 0), ("best", 1), ("workers", 1)):
+        if not settings[key].isdecimal() or int(settings[key]) < least:
+            raise ValueError(f"{key} must be a whole number of at least {least}; got {settings[key]!r}")
     return settings
 
 
@@ -177,9 +181,9 @@ def _by_data(sweep: Sweep, trials: Sequence["optuna.trial.FrozenTrial"]) -> dict
     return found
 
 
-def _with_now(ranked: Sequence[Candidate]) -> list[Candidate]:
+def _with_now(ranked: Sequence[Candidate], best_of: int) -> list[Candidate]:
     """The best, and what conf/ has now if it is not among them."""
-    best = list(ranked[:COMPARED])
+    best = list(ranked[:best_of])
     if any(each.now for each in best):
         return best
     return [*best, Candidate(_without(best[0].overrides, _keys(best[0].overrides)), "what conf/ has", now=True)]

@@ -113,8 +113,9 @@ def test_what_tuned_values_cannot_hold_is_refused_and_nothing_is_written(by_hand
 
 
 def test_settings_that_it_does_not_know_are_named(by_hand: Lab):
-    assert "expected sweep=<id, folder or latest>, seeds=3 and workers=2; got swep" in promoted(by_hand, "swep=x")[1]
-    assert "seeds must be a whole number; got 'many'" in promoted(by_hand, "seeds=many")[1]
+    assert "seeds=3, best=3 and workers=2; got swep" in promoted(by_hand, "swep=x")[1]
+    assert "seeds must be a whole number of at least 0; got 'many'" in promoted(by_hand, "seeds=many")[1]
+    assert "best must be a whole number of at least 1; got '0'" in promoted(by_hand, "best=0")[1]
 
 
 @pytest.mark.slow_hostile
@@ -128,3 +129,4 @@ def test_seeds_that_the_sweep_has_not_used_decide_between_the_best_and_what_is_t
     assert set(table.values()) >= {"alpha=1", "alpha=10", "what conf/ has (as now)"}
     assert len(table) == 3, "each was trained with values of its own"
     assert "0.99" not in out, "the value that a trial was chosen for is not its mean"
+    assert promoted(by_hand, "seeds=2", "best=1")[1].count("training with 2 seeds: ") == 2
