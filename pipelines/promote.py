@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -150,7 +151,7 @@ def write_leaf(overrides: Sequence[str], origin: Sequence[str]) -> Path:
     values = OmegaConf.create(former or {})
     for key in keys:
         OmegaConf.update(values, key, OmegaConf.select(cfg, key), force_add=True)
-    comment = "".join(f"# {line}\n" for line in origin)
+    comment = "".join(f"# {line}\n" for told in origin for line in wrap(told, 118, break_on_hyphens=False))
     write_text(file, f"# @package _global_\n{comment}{OmegaConf.to_yaml(values)}")
     if not _same(_now(overrides), cfg, keys):
         file.unlink() if former is None else write_text(file, former)
