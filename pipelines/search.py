@@ -6,12 +6,13 @@ were stopped by Ctrl-C, a kill or a reboot: these are tried again, and go on fro
 
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import yaml
 from hydra.core.hydra_config import HydraConfig
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
@@ -68,6 +69,19 @@ def ranges(sweep: Sweep) -> dict[str, "optuna.distributions.BaseDistribution"]:
     return made
 
 
+def values_now(cfg: DictConfig, space: Mapping[str, "optuna.distributions.BaseDistribution"]) -> dict[str, Any]:
+    """What the config has now, as the space has it: `'[300]'` for a list. Values out of range are left out."""
+    found = {}
+    for key, distribution in space.items():
+        value = OmegaConf.select(cfg, key)
+        if OmegaConf.is_list(value):
+            texts = [choice for choice in getattr(distribution, "choices", ()) if isinstance(choice, str)]
+            value = next((text for text in texts if yaml.safe_load(text) == list(value)), value)
+        if _holds(distribution, value):
+            found[key] = value
+    return found
+
+
 def open_search(sweep: Sweep, cfg: DictConfig) -> None:
     """Make the study, or take back the trials that a stopped call left, before workers start.
 
@@ -87,9 +101,7 @@ def open_search(sweep: Sweep, cfg: DictConfig) -> None:
         )
     if not study.trials:
         study.set_user_attr("made_with", made_with)
-        now = {key: OmegaConf.select(cfg, key) for key in space}
-        values = {key: value for key, value in now.items() if _holds(space[key], value)}
-        study.enqueue_trial(values, user_attrs={NOW: True})
+        study.enqueue_trial(values_now(cfg, space), user_attrs={NOW: True})
         return
     with one_at_a_time(sweep.folder / ASKING):
         for trial in study.get_trials(deepcopy=False, states=[_state("RUNNING")]):

@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+import yaml
 from omegaconf import OmegaConf
 
 from recipe import READ_BY, check_used
+from search import ranges, values_now
 from settings import check_settings, check_whole, no_such, readable_refusals
+from study import Sweep
 
 ROOT = Path(__file__).parents[2]
 TOY = ("data=toy_questions", "profile=smoke")
@@ -111,6 +114,16 @@ def test_the_settings_of_data_stages_searches_and_ensembles_pass(composed):
     with pytest.raises(ValueError, match=r"^pruner.min_resource must be a text or a whole number; got 1.5"):
         check_settings(composed("search", *TOY, "model=dae", "pruner.min_resource=1.5"), **READ_BY)
     check_settings(composed("ensemble", *TOY[:1], "members=[a,b]"), **READ_BY)
+
+
+@pytest.mark.parametrize("file", sorted(Path("conf/sweep").glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_search_begins_with_the_values_of_now(composed, file):
+    cfg = composed("search", *TOY, f"model={file.stem}")
+    space = ranges(Sweep(Path("nowhere"), overrides=[], varies=OmegaConf.to_container(cfg.sweep)))
+    found = values_now(cfg, space)
+    read = {key: yaml.safe_load(value) if isinstance(value, str) else value for key, value in found.items()}
+    assert all(OmegaConf.select(cfg, key) == value for key, value in read.items()), read
+    assert set(found) == set(space)
 
 
 @pytest.mark.parametrize(
