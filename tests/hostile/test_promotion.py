@@ -113,7 +113,8 @@ def test_what_tuned_values_cannot_hold_is_refused_and_nothing_is_written(by_hand
 
 
 def test_settings_that_it_does_not_know_are_named(by_hand: Lab):
-    assert "seeds=3, best=3 and workers=2; got swep" in promoted(by_hand, "swep=x")[1]
+    known = "expected sweep=<id, folder or latest>, seeds=3, best=3 and workers=2"
+    assert f"{known}; got swep" in promoted(by_hand, "swep=x")[1]
     assert "seeds must be a whole number of at least 0; got 'many'" in promoted(by_hand, "seeds=many")[1]
     assert "best must be a whole number of at least 1; got '0'" in promoted(by_hand, "best=0")[1]
 
