@@ -116,9 +116,13 @@ def test_the_settings_of_data_stages_searches_and_ensembles_pass(composed):
     check_settings(composed("ensemble", *TOY[:1], "members=[a,b]"), **READ_BY)
 
 
-@pytest.mark.parametrize("file", sorted(Path("conf/sweep").glob("*.yaml")), ids=lambda path: path.stem)
-def test_a_search_begins_with_the_values_of_now(composed, file):
-    cfg = composed("search", *TOY, f"model={file.stem}")
+SEARCHED = sorted(path.stem for path in (ROOT / "conf/sweep").glob("*.yaml"))
+TUNED = sorted(tuple(path.stem.split("-")) for path in (ROOT / "conf/tuned").glob("*.yaml"))
+
+
+@pytest.mark.parametrize(("data", "model"), sorted({*(("toy_questions", m) for m in SEARCHED), *TUNED}))
+def test_a_search_begins_with_the_values_of_now(composed, data, model):
+    cfg = composed("search", f"data={data}", f"model={model}")
     space = ranges(Sweep(Path("nowhere"), overrides=[], varies=OmegaConf.to_container(cfg.sweep)))
     found = values_now(cfg, space)
     read = {key: yaml.safe_load(value) if isinstance(value, str) else value for key, value in found.items()}
