@@ -41,7 +41,7 @@ results: .venv/ready ## the same, and RESULTS.md of it
 	@python pipelines/report.py --results
 
 sweep: .venv/ready ## a search for better values, say: make sweep ARGS="data=toy_news model=dae trials=20 workers=2"
-	@python pipelines/sweep.py $(or $(ARGS),data=toy_news model=dae objective.alpha=10,100,1000)
+	@python pipelines/sweep.py $(if $(ARGS),$(ARGS),data=toy_news model=dae objective.alpha=10,100,1000)
 
 ui: .venv/ready ## the MLflow pages of all runs, on http://127.0.0.1:$(PORT)
 	@mlflow ui --backend-store-uri $${MLFLOW_TRACKING_URI:-$(STORE)} --port $(PORT)

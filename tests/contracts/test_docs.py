@@ -1,6 +1,8 @@
 """The documentation keeps its form, and what it points to exists."""
 
+import os
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -72,6 +74,12 @@ def test_make_targets_of_commands_exist(page):
     for _, block in fenced(page.read_text()):
         for target in re.findall(r"^make ([a-z-]+)", block, re.MULTILINE):
             assert target in targets
+
+
+def test_sweep_without_arguments_is_a_grid_of_three():
+    alone = {"PATH": os.environ["PATH"]}  # of ARGS, which `make test ARGS=...` hands down
+    done = subprocess.run(["make", "-n", "sweep"], cwd=ROOT, env=alone, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1].endswith("sweep.py data=toy_news model=dae objective.alpha=10,100,1000")
 
 
 def test_the_readme_names_every_package():
