@@ -235,7 +235,7 @@ def pretend() -> Iterator[Operations]:
         patch.setattr(pl, "Trainer", trainer_there)
         # In inference mode operations would come here before PyTorch has split them into those that a device has.
         patch.setattr(torch, "inference_mode", lambda mode=True: torch.no_grad() if mode else nullcontext())
-        # In one thread: the backward pass starts its threads for devices at its first call, maybe before this one.
+        # In one thread: autograd has none for the device.
         with torch.autograd.set_multithreading_enabled(False), module.operations, Factories():
             yield module.operations
 
@@ -243,6 +243,9 @@ def pretend() -> Iterator[Operations]:
 @cache
 def _registered() -> Module:
     module = Module()
+    # With its first gradient, autograd starts threads for devices that are there, and no fork of the process computes
+    # gradients any more. There is no device yet.
+    torch.zeros((), requires_grad=True).backward()
     _setup_privateuseone_for_python_backend(NAME, backend_module=module)
     return module
 

@@ -19,7 +19,7 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -81,6 +81,9 @@ def all_encodings(share: Encoding, *, sizes: Sequence[int], process: int) -> Enc
 def check_shareable(learner: "Learner", loader: Any, devices: int) -> bool:
     """Compute the loss of a few examples, to refuse what several devices would not learn as one does.
 
+    That is done in a fork: where PyTorch sees a GPU, autograd starts threads for it with the first gradient that a
+    process computes, and refuses to work in forks of that process.
+
     Args:
         learner: not trained yet.
         loader: of `examples.batches.train_loader`.
@@ -91,16 +94,28 @@ def check_shareable(learner: "Learner", loader: Any, devices: int) -> bool:
 
     Raises:
         ValueError: if the encoder draws random numbers, has batch normalisation, or has by-products that cannot be
-            gathered; or if CUDA is in use already.
+            gathered; or if CUDA is in use already, or forks cannot compute gradients.
     """
     if devices == 1:
         return True
-    name = type(learner.encoder).__name__
     if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         raise ValueError(
             f"runtime.devices={devices}: this process has used a GPU already, to compute vectors of tokens, and cannot "
             "start others that do. The vectors are kept: run the same command again"
         )
+    uses_all = _in_a_fork(lambda: _uses_all(learner, loader, devices))
+    if uses_all is None:
+        _uses_all(learner, loader, devices)  # for its error
+        raise ValueError(
+            f"runtime.devices={devices}: this process has computed gradients already, for an earlier training, and "
+            "where PyTorch sees a GPU it then cannot start others that do: run each training in a process of its own"
+        )
+    return uses_all
+
+
+def _uses_all(learner: "Learner", loader: Any, devices: int) -> bool:
+    """See `check_shareable`."""
+    name = type(learner.encoder).__name__
     if any(isinstance(module, _BatchNorm) for module in learner.modules()):
         raise ValueError(
             f"runtime.devices={devices}: batch normalisation of {name} would be over each device's share of a batch: "
@@ -122,12 +137,40 @@ def check_shareable(learner: "Learner", loader: Any, devices: int) -> bool:
     return all(gradient is not None for gradient in gradients)
 
 
+def _in_a_fork(question: Callable[[], bool]) -> bool | None:
+    """The answer to a question, found in a fork of this process; None if it ended without one."""
+    child = _fork()
+    if not child:
+        code = 2
+        try:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            torch.set_num_threads(1)
+            code = int(question())
+        finally:
+            os._exit(code)
+    try:
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    except KeyboardInterrupt:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        raise
+    return bool(code) if code in (False, True) else None
+
+
+def _fork() -> int:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which forks do not have
+        return os.fork()
+
+
 @contextmanager
 def processes(loader: Any, count: int, *, uses_all: bool) -> Iterator[DDPStrategy | Literal["auto"]]:
     """Run the block in `count` processes, this one and forks of it, which end with the block.
 
     Forks have what this process has loaded without a copy. They write nothing, and leave Ctrl-C to this process. When
     one of them ends before its time, the next exchange fails in all others.
+
+    Each process computes in one thread: OpenMP's threads are not in a fork, which waits for them forever.
 
     Args:
         loader: of `examples.batches.train_loader`; it is set to give each process its share.
@@ -144,7 +187,7 @@ def processes(loader: Any, count: int, *, uses_all: bool) -> Iterator[DDPStrateg
         yield "auto"
         return
     port, threads = find_free_network_port(), torch.get_num_threads()
-    torch.set_num_threads(max(1, threads // count))
+    torch.set_num_threads(1)
 
     def strategy(process: int) -> DDPStrategy:
         loader.dataset.share = process, count
@@ -154,9 +197,7 @@ def processes(loader: Any, count: int, *, uses_all: bool) -> Iterator[DDPStrateg
     children: list[int] = []
     try:
         for process in range(1, count):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which forks do not have
-                child = os.fork()
+            child = _fork()
             if not child:
                 with _ending(writing):
                     yield strategy(process)

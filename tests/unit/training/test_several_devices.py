@@ -3,6 +3,8 @@
 import itertools
 import os
 import signal
+import subprocess
+import sys
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
@@ -181,6 +183,34 @@ CASES = {
 def test_two_processes_have_the_loss_and_the_gradient_of_one(case, tmp_path):
     # steps of gradient descent, so that the weights are off by what gradients are off
     agree(train(tmp_path / "2", *CASES[case], 2), train(tmp_path / "1", *CASES[case], 1))
+
+
+HAS_THREADS = """
+import runpy, sys
+from pathlib import Path
+
+import torch
+from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
+
+_setup_privateuseone_for_python_backend("gpu")
+torch.set_num_threads(4)
+torch.rand(1000, 1000) @ torch.rand(1000, 1000).exp()
+here, folder = runpy.run_path(sys.argv[1]), Path(sys.argv[2])
+train, case = here["train"], here["CASES"]["info_nce of views"]
+here["agree"](train(folder / "2", *case, 2), train(folder / "1", *case, 1))
+assert torch.get_num_threads() == 4
+train(folder / "again", *case, 2)
+"""
+"""Trains in a process that has OpenMP's threads, and from its first gradient on those of autograd for a GPU."""
+
+
+def test_processes_start_from_one_with_threads_on_a_machine_with_a_gpu(tmp_path):
+    run = subprocess.run(
+        [sys.executable, "-c", HAS_THREADS, __file__, tmp_path], capture_output=True, text=True, timeout=120
+    )
+    last = run.stderr.strip().splitlines()[-1]
+    assert "ValueError: runtime.devices=2: this process has computed gradients already" in last, run.stderr
+    assert "run each training in a process of its own" in last
 
 
 def test_some_processes_may_have_no_share_of_a_batch(tmp_path):
