@@ -44,8 +44,12 @@ def show(run: Path, left: str, right: str, *, top: int, out: Path) -> None:
         save_terms_csv(out / layout.TERMS, dimensions)
         files.append(layout.TERMS)
     print(explanation_text(found, most=top))
-    verdict = "the same" if scorer.decision.duplicate(found.score) else "not the same"
-    print(f"{verdict}: the threshold is {scorer.decision.threshold:.4f}")
+    verdicts = scorer.decisions.of()
+    if verdicts.no_verdict:
+        print(f"no verdict about {verdicts.label}: {verdicts.no_verdict}")
+    else:
+        verdict = "the same" if verdicts.usable.duplicate(found.score) else "not the same"
+        print(f"{verdict}: the threshold about {verdicts.label} is {verdicts.usable.threshold:.4f}")
     print(f"in {out}: {', '.join(files)}")
 
 

@@ -29,10 +29,11 @@ from twicetold.data.corpus import Corpus
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.inputs import UNKNOWN, finest_group
+from twicetold.evaluation.labels import Decisions
 from twicetold.evaluation.selection import Selection
 from twicetold.evaluation.stacking import Weights, cross_fit, deal, fit_weights, pairs_of_documents
 from twicetold.grouping import components
-from twicetold.scoring import ReadTexts, RowsOf, TrainedModel, choose_for_dedupe, evaluation_inputs
+from twicetold.scoring import ReadTexts, RowsOf, TrainedModel, choose_decisions, evaluation_inputs
 from twicetold.search import Matrix
 
 Stacking: TypeAlias = Literal["mean", "logistic"]
@@ -133,9 +134,10 @@ class Ensemble(TrainedModel):
 
     Args:
         members: by name, at least two.
-        decision: threshold and calibration of the ensemble's score.
+        decision: threshold and calibration of the ensemble's score, about the primary label.
         as_documents: whether the decision was chosen on documents.
         weights: of the members, in their order; None: the mean.
+        by_label: of documents, the decision about each label.
 
     Raises:
         ValueError: if there are fewer than two members, there is not one weight for each, or the calibration of one
@@ -146,6 +148,7 @@ class Ensemble(TrainedModel):
     decision: Decision
     as_documents: bool
     weights: Weights | None = None
+    by_label: Decisions | None = None
 
     def __post_init__(self) -> None:
         _check(self.members)
@@ -202,9 +205,9 @@ def make_ensemble(
         weights, read = _stack(read, corpus, selection)
     inputs = evaluation_inputs(read, corpus, "val")
     metric, value = selection.primary_value(corpus.kind, inputs)
-    decision = selection.decide(corpus.kind, inputs, positive_grade=corpus.card.get("positive_grade"))
-    thresholds = choose_for_dedupe(read, corpus, selection)
-    return Ensemble(members, decision, corpus.kind == "documents", weights), thresholds, metric, value
+    decisions, thresholds = choose_decisions(read, inputs, corpus, selection)
+    made = Ensemble(members, decisions.selected, corpus.kind == "documents", weights, decisions)
+    return made, thresholds, metric, value
 
 
 def _stack(read: ReadByMembers, corpus: Corpus, selection: Selection) -> tuple[Weights, ReadByMembers]:

@@ -6,12 +6,10 @@ code but that of families and featurisers (`construct`), unpickles nothing, and 
 
 import importlib
 import json
-import math
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -25,8 +23,9 @@ from sklearn.base import BaseEstimator
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.ensemble import Ensemble, Stacking
-from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.dedupe import Chosen
+from twicetold.evaluation.labels import DUPLICATE, Decisions, LabelDecision, numbers
+from twicetold.evaluation.selection import OVER_PAIRS
 from twicetold.evaluation.stacking import Weights
 from twicetold.features.saved import load_fitted
 from twicetold.files import write_folder, write_json
@@ -38,6 +37,7 @@ Kind: TypeAlias = Literal["features", "models"]
 """The package that a part of a model is defined in: a featuriser, or an encoder."""
 TARGET = re.compile(r"twicetold\.(?P<kind>features|models)\.[a-z][a-z0-9_]*\.(?P<name>[A-Z][A-Za-z0-9]*)")
 FILES = (layout.WEIGHTS, layout.FEATURISER_ARRAYS, layout.FEATURISER_STATE, layout.DECISION)
+UNNAMED = "unknown"  # label of the decision of a folder that does not say which one it is about
 LONGEST = 400  # characters of the reason why a folder is refused
 
 
@@ -57,7 +57,8 @@ def load_model(folder: str | Path) -> TrainedModel:
     members = {name: load_model(place) for name, place in places.items()}
     with _refusing(folder):
         as_documents = _field(recipe, "as_documents", bool)
-        return Ensemble(members, read_decision(folder), as_documents, _weights(recipe))
+        decisions = read_decisions(folder)
+        return Ensemble(members, decisions.selected, as_documents, _weights(recipe), decisions)
 
 
 def load_scorer(folder: str | Path) -> Scorer:
@@ -84,7 +85,8 @@ def load_scorer(folder: str | Path) -> Scorer:
             _require_shapes(construct(settings, "models", **featuriser.shape), folder / layout.WEIGHTS)
         encoder = construct(settings, "models", **featuriser.shape)
         encoder.load_state_dict(load_file(folder / layout.WEIGHTS))
-        scorer = Scorer(featuriser, encoder.eval(), read_decision(folder), _field(recipe, "as_documents", bool))
+        as_documents, decisions = _field(recipe, "as_documents", bool), read_decisions(folder)
+        scorer = Scorer(featuriser, encoder.eval(), decisions.selected, as_documents, decisions)
         if not np.isfinite(scorer.score(["a text"], ["another"])).all():
             raise ValueError("the score of two texts is not a number")
     return scorer
@@ -150,7 +152,7 @@ def save_ensemble(
         for name, model in models.items():
             shutil.copytree(model, target / layout.MEMBER_MODELS / name)
         write_json(target / layout.RECIPE, recipe)
-        write_json(target / layout.DECISION, asdict(ensemble.decision))
+        write_json(target / layout.DECISION, ensemble.decisions.to_json())
         if thresholds is not None:
             write_json(target / layout.PRECISION, thresholds.to_json())
         write_json(target / layout.TRAINING, training)
@@ -189,16 +191,40 @@ def trained_on(folder: Path) -> dict[str, str]:
         return {name: _field(data, name, str) for name in ("name", "train")}
 
 
-def read_decision(folder: Path) -> Decision:
-    """Threshold and calibration that were stored with the model.
+def read_decisions(folder: Path) -> Decisions:
+    """Thresholds and calibrations that were stored with the model, by label.
+
+    A model of labelled pairs has one decision, about `duplicate`: three numbers. So has a model of documents of an
+    older form, which names no label: it is about the label that training selected by, and that of `precision.json`
+    has a decision there. What is not known of it is among the decisions.
 
     Raises:
-        ValueError: if they are not three finite numbers.
+        ValueError: if the file holds something else, or a number is not finite.
     """
     values = _read_object(folder / layout.DECISION)
-    if wrong := [name for name, value in values.items() if type(value) not in (int, float) or not math.isfinite(value)]:
-        raise ValueError(f"expected finite numbers in {layout.DECISION}, got {values[wrong[0]]!r:.80} as {wrong[0]!r}")
-    return Decision.from_json(values)
+    if "labels" in values:
+        try:
+            return Decisions.from_json(values)
+        except ValueError as error:
+            raise ValueError(f"{layout.DECISION}: {error}") from error
+    decision = numbers(values)
+    if read_recipe(folder).get("as_documents") is not True:
+        return Decisions.about(DUPLICATE, decision)
+    training = _read_object(folder / layout.TRAINING) if (folder / layout.TRAINING).is_file() else {}
+    primary = str(training.get("metric", "")) or UNNAMED
+    for measure in OVER_PAIRS:
+        primary = primary.removeprefix(measure)
+    taken = "about which label it is is not known" if primary == UNNAMED else f"it is taken to be about {primary}"
+    labels, finest = {primary: LabelDecision(primary, decision)}, primary
+    if (chosen := read_thresholds(folder)) is not None and chosen.group != primary:
+        finest = chosen.group
+        labels[finest] = LabelDecision(finest, chosen.decision)
+        taken += f"; that about {finest} is read from {layout.PRECISION}"
+    unknown = (
+        f"{layout.DECISION} in {folder} is of an older form, with one decision and without its label: {taken}. How "
+        "many of the pairs that it calls the same are is not known. Train the model again to know"
+    )
+    return Decisions(labels, primary, finest, unknown)
 
 
 def read_thresholds(folder: Path) -> Chosen | None:

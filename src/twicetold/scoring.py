@@ -24,6 +24,7 @@ from twicetold.encoding import SparseRows
 from twicetold.evaluation.decision import Decision, Verdict
 from twicetold.evaluation.dedupe import Chosen, choose
 from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors, ScoredPairs, finest_group
+from twicetold.evaluation.labels import DUPLICATE, Decisions
 from twicetold.evaluation.selection import Selection
 from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.grouping import components
@@ -288,6 +289,27 @@ def choose_for_dedupe(texts: ReadTexts, corpus: Corpus, selection: Selection) ->
     return choose(vectors, group, complete=corpus.kind == "documents", bins=selection.bins)
 
 
+def choose_decisions(
+    texts: ReadTexts, inputs: ScoredPairs | DocumentVectors, corpus: Corpus, selection: Selection
+) -> tuple[Decisions, Chosen | None]:
+    """The decisions by label, and the thresholds for a dedupe, chosen on validation.
+
+    Where both are about one label, such as story beside the primary category, they have one calibration.
+
+    Args:
+        texts: the texts of the corpus, read by a model.
+        inputs: `evaluation_inputs` of validation.
+        corpus: the data.
+        selection: primary metric, bins and classes.
+    """
+    decisions = selection.decisions(corpus.kind, inputs, positive_grade=corpus.card.get("positive_grade"))
+    thresholds = choose_for_dedupe(texts, corpus, selection)
+    if thresholds is not None and thresholds.group in decisions.labels.keys() - {decisions.primary}:
+        about = replace(decisions.labels[thresholds.group], decision=thresholds.decision)
+        decisions = replace(decisions, labels={**decisions.labels, thresholds.group: about})
+    return decisions, thresholds
+
+
 RowsOf: TypeAlias = Callable[[Featuriser, str], CsrRows]
 """From a featuriser, and the name of the member of an ensemble that it belongs to (or ""), to the rows of a corpus."""
 
@@ -296,9 +318,19 @@ class TrainedModel(ABC):
     """A trained model for new texts: one encoder, or an ensemble."""
 
     decision: Decision
-    """Threshold and calibration, both chosen on validation."""
+    """Threshold and calibration about the primary label, chosen on validation: metrics and ensembles rest on it. What
+    a verdict is about is among `decisions`."""
     as_documents: bool
     """Whether the decision was chosen on documents, and so on dot products of their vectors."""
+    by_label: Decisions | None
+    """Of a model of documents, its decision about each label."""
+
+    @property
+    def decisions(self) -> Decisions:
+        """The decisions by label; that of labelled pairs is about `duplicate`."""
+        if self.by_label is None or not self.as_documents:
+            return Decisions.about(DUPLICATE, self.decision)
+        return self.by_label
 
     @abstractmethod
     def read(self, texts: Sequence[str]) -> ReadTexts:
@@ -332,12 +364,16 @@ class TrainedModel(ABC):
         return self.read([*left, *right]).score(numbers[: len(left)], numbers[len(left) :])
 
     def verdicts(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
-        """Score, probability and decision of each pair of texts."""
+        """Score, probability and decision, about the finest label, of each pair of texts.
+
+        Raises:
+            NoVerdict: if the model cannot answer about it.
+        """
         if not pairs:
             return []
         left, right = ([pair[side] for pair in pairs] for side in (0, 1))
-        score = self.score(left, right)
-        found = zip(left, right, score, self.decision.probability(score), self.decision.duplicate(score), strict=True)
+        score, decision = self.score(left, right), self.decisions.of().usable
+        found = zip(left, right, score, decision.probability(score), decision.duplicate(score), strict=True)
         return [Verdict(a, b, float(s), float(p), bool(d)) for a, b, s, p, d in found]
 
 
@@ -349,6 +385,7 @@ class Scorer(TrainedModel):
     encoder: Encoder
     decision: Decision
     as_documents: bool = False
+    by_label: Decisions | None = None
 
     def read(self, texts: Sequence[str]) -> EncodedTexts:
         """Compute the feature rows of new texts."""

@@ -87,6 +87,7 @@ class Calibration:
         stored: metric -> number, of `before`.
         fitted: metric -> number, of decisions that were cross-fitted.
         gained: metric -> number, `fitted` minus `stored` on the same resamples.
+        about: the label that both decisions are about; None: `Model.about`.
     """
 
     before: Decision
@@ -94,6 +95,7 @@ class Calibration:
     stored: dict[str, Number]
     fitted: dict[str, Number]
     gained: dict[str, Number]
+    about: str | None = None
 
 
 def read_pairs(
@@ -141,7 +143,9 @@ def read_pairs(
     return read
 
 
-def calibrate(model: Model, pairs: LabelledPairs, *, aim: Aim = "accuracy", seed: int = 0) -> Calibration:
+def calibrate(
+    model: Model, pairs: LabelledPairs, *, aim: Aim = "accuracy", seed: int = 0, about: str | None = None
+) -> Calibration:
     """Fit threshold and calibration on labelled pairs.
 
     The intervals are of the Bayesian bootstrap (Rubin 1981, "The Bayesian bootstrap") within strata. Half a pair of
@@ -154,6 +158,7 @@ def calibrate(model: Model, pairs: LabelledPairs, *, aim: Aim = "accuracy", seed
         pairs: at least 20, and at least 5 of each label.
         aim: what the threshold is best for.
         seed: of folds and resamples.
+        about: what pairs with label 1 share; None: `Model.about`.
 
     Raises:
         ValueError: if there are too few pairs, or a score is not finite.
@@ -173,9 +178,9 @@ def calibrate(model: Model, pairs: LabelledPairs, *, aim: Aim = "accuracy", seed
         decision = decide_weighted(score[others], pairs.label[others], pairs.weight[others], aim=aim)
         said[fold], probability[fold] = decision.duplicate(score[fold]), decision.probability(score[fold])
     after = decide_weighted(score, pairs.label, pairs.weight, aim=aim)
-    before = model.decision
+    before = model.decision if about is None else model.decisions.of(about).stored
     stored = before.duplicate(score), before.probability(score)
-    return Calibration(before, after, *_numbers_of(stored, (said, probability), pairs, seed=seed))
+    return Calibration(before, after, *_numbers_of(stored, (said, probability), pairs, seed=seed), about=about)
 
 
 def decide_weighted(scores: Floats, labels: NDArray[np.bool_], weights: Floats, *, aim: Aim = "accuracy") -> Decision:
@@ -267,6 +272,7 @@ def save_calibrated(
         ValueError: if `new` is the model itself, a part of it, or a folder around it.
     """
     require_free_of(model.folder, new, force=force)
+    label = calibration.about or model.about
     record = {
         "pairs": {
             "file": file.name,
@@ -278,10 +284,11 @@ def save_calibrated(
         "aim": aim,
         "folds": FOLDS,
         **asdict(calibration),
+        "about": label,
     }
     with write_folder(new) as target:
         shutil.copytree(model.folder, target, dirs_exist_ok=True)
-        write_json(target / layout.DECISION, asdict(calibration.after))
+        write_json(target / layout.DECISION, model.decisions.changed(label, calibration.after).to_json())
         write_json(target / RECORD, record)
 
 

@@ -100,7 +100,9 @@ def register_run(place: Path, *, alias: str | None, root: Path) -> Version:
         raise ValueError(f"the recipe of {place} does not say what data the model was trained on: train it again")
     run_name = place.resolve().name.removeprefix(f"{about.data}-")
     tags = {"data": about.data, "data_digest": about.digest or "", "primary": about.primary or ""}
-    tags |= {"pretrained_on": ", ".join(about.pretrained_on or ()), "threshold": repr(about.decision.threshold)}
+    verdicts = about.decisions.of()
+    threshold = "none" if verdicts.no_verdict else repr(verdicts.usable.threshold)
+    tags |= {"pretrained_on": ", ".join(about.pretrained_on or ()), "about": verdicts.label, "threshold": threshold}
     tags |= {name: str(about.training[name]) for name in ("parameters", "epochs") if name in about.training}
     return register(
         model_folder(place),

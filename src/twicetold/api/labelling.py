@@ -25,8 +25,10 @@ from twicetold.api.fingerprints import fingerprint
 from twicetold.api.model import folder_of, load
 from twicetold.api.tables import open_rows
 from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.labels import DUPLICATE
 from twicetold.files import csv_text, write_json, write_text
 from twicetold.fingerprint import LENGTH, folder_digest
+from twicetold.model_folder import read_decisions
 
 PAIRS = 100  # drawn unless another number is asked for
 COLUMNS = ("pair", "left", "right", "label", "score", "band", "inclusion_probability")
@@ -49,9 +51,10 @@ class Labelling:
 
     Args:
         out: the file of labels.
-        source: what the pairs were drawn from: `model` and `texts` (digests), `seed`.
+        source: what the pairs were drawn from: `model` and `texts` (digests), `seed`; and the `label` that the answers
+            are about.
         candidates: number of candidates in each of H bands.
-        decision: of the model.
+        decision: of the model, about this label.
         thresholds: T scores.
         above: (H, T) candidates of each band at or above each threshold.
         pairs: in the order in which to label them.
@@ -68,6 +71,11 @@ class Labelling:
     pairs: list[Drawn]
     labels: dict[int, bool] = field(default_factory=dict)
     skipped: set[int] = field(default_factory=set)
+
+    @property
+    def about(self) -> str:
+        """What two texts that say the same share."""
+        return str(self.source["label"])
 
     @property
     def next(self) -> int | None:
@@ -147,11 +155,18 @@ def draw_file(out: Path) -> Path:
 
 
 def labelling(
-    out: Path, *, model: str | Path, texts: Sequence[str], pairs: int | None = None, seed: int | None = None
+    out: Path,
+    *,
+    model: str | Path,
+    texts: Sequence[str],
+    pairs: int | None = None,
+    seed: int | None = None,
+    about: str | None = None,
 ) -> Labelling:
     """The labelling that was begun in `out`, or a new one with pairs drawn from `texts`.
 
-    The model is loaded only where pairs are drawn.
+    The model is loaded only where pairs are drawn. Its decision is used for the draw also where it gives no verdict:
+    labels are how such a model comes to one.
 
     Args:
         out: the file of labels, which ends in .csv.
@@ -159,11 +174,13 @@ def labelling(
         texts: of the file; equal ones are one text.
         pairs: to draw; more than before adds to the draw. None: as before, or 100.
         seed: of the draw; None: as before, or 0.
+        about: the label that the answers are about; None: as before, or `Model.about`.
 
     Raises:
         FileNotFoundError: if there is no trained model.
         TypeError: if the family scores pairs only.
-        ValueError: if `out` is of another model, other texts or another seed, or was not written by this command.
+        ValueError: if `out` is of another model, other texts, another seed or another label, or was not written by this
+            command; or the model has no decision about the label.
     """
     if out.suffix.lower() != ".csv":
         raise ValueError(f"expected a file of labels that ends in .csv, got {out}")
@@ -176,7 +193,10 @@ def labelling(
     if seed is None:
         seed = begun.source["seed"] if begun else 0
     folder = folder_of(model)
-    source = {"model": _model_digest(folder), "texts": _texts_digest(distinct), "seed": seed}
+    if about is None and begun is not None:
+        about = begun.about
+    label = read_decisions(folder).of(about).label
+    source = {"model": _model_digest(folder), "texts": _texts_digest(distinct), "seed": seed, "label": label}
     if begun is None:
         new = _draw(out, folder, distinct, source, pairs=PAIRS if pairs is None else pairs)
         new.save_draw()
@@ -212,8 +232,9 @@ def read_labelling(out: Path) -> Labelling:
         content = json.loads(file.read_text(encoding="utf-8"))
         decision = Decision.from_json(content.pop("decision"))
         pairs = [Drawn(**pair) for pair in content.pop("pairs")]
+        content["source"].setdefault("label", DUPLICATE)  # before labels had names
         begun = Labelling(out, decision=decision, pairs=pairs, skipped=set(content.pop("skipped")), **content)
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"{file} is damaged ({error}): remove it and {out}, and begin again") from error
     if out.exists():
         begun.labels = _labels(out, len(pairs))
@@ -256,14 +277,15 @@ def _labels(out: Path, pairs: int) -> dict[int, bool]:
 def _draw(out: Path, place: Path, texts: Sequence[str], source: dict[str, Any], *, pairs: int) -> Labelling:
     model = load(place)
     candidates = sampling.candidate_pairs(model, texts)
-    drawn = sampling.draw(candidates, model.decision, pairs=pairs, seed=source["seed"])
+    decision = model.decisions.of(source["label"]).stored
+    drawn = sampling.draw(candidates, decision, pairs=pairs, seed=source["seed"])
     columns = (candidates.left[drawn.rows], candidates.right[drawn.rows], candidates.score[drawn.rows], drawn.band)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return Labelling(
         out,
         source,
         drawn.sizes.tolist(),
-        model.decision,
+        decision,
         drawn.thresholds.tolist(),
         drawn.above.tolist(),
         [Drawn(texts[left], texts[right], score, band) for left, right, score, band in rows],

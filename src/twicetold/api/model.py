@@ -6,9 +6,13 @@
     model.predict(["a text"], ["another"])         # whether they do, by the threshold chosen on validation
     model.dedupe(["a text", "another", "a Text"])  # groups of texts that say the same
 
+What two texts that "say the same" share is the model's label, `model.about`: of labelled pairs `duplicate`, of
+documents the finest label that they had, such as `story`. `predict(left, right, about="category")` asks about another.
+
 Shape letters: n texts or pairs, D columns of the vectors.
 """
 
+import warnings
 from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
@@ -22,6 +26,7 @@ from twicetold.api.dedupe import NEIGHBOURS, Groups, Keep, dedupe
 from twicetold.api.static_table import is_table, load_table
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.dedupe import Chosen
+from twicetold.evaluation.labels import Decisions
 from twicetold.grouping import Rule
 from twicetold.model_folder import load_model, read_thresholds
 from twicetold.scoring import TrainedModel
@@ -31,6 +36,10 @@ if TYPE_CHECKING:
     from twicetold.api.index import TextIndex
 
 ADDRESS = "models:/"
+
+
+class OlderFolder(UserWarning):
+    """A model folder of an older form does not say all that is asked of it now."""
 
 
 def load(model: str | Path) -> "Model":
@@ -44,9 +53,15 @@ def load(model: str | Path) -> "Model":
     Raises:
         FileNotFoundError: if there is no trained model.
         ValueError: if the folder is damaged, or asks for anything that a model does not need.
+
+    Warns:
+        OlderFolder: if the folder does not say which label its decision is about.
     """
     folder = folder_of(model)
-    return Model(load_table(folder) if is_table(folder) else load_model(folder), folder)
+    loaded = Model(load_table(folder) if is_table(folder) else load_model(folder), folder)
+    if loaded.decisions.unknown:
+        warnings.warn(loaded.decisions.unknown, OlderFolder, stacklevel=2)
+    return loaded
 
 
 def folder_of(model: str | Path) -> Path:
@@ -80,13 +95,27 @@ class Model:
         return f"Model({str(self.folder)!r})"
 
     @property
+    def decisions(self) -> Decisions:
+        """Threshold and calibration for each label, chosen on validation."""
+        return self.trained.decisions
+
+    @property
+    def about(self) -> str:
+        """The label that verdicts are about unless another is asked for: texts that are the same share it."""
+        return self.decisions.finest
+
+    @property
     def decision(self) -> Decision:
-        """Threshold and calibration, both chosen on validation."""
-        return self.trained.decision
+        """Threshold and calibration about that label, also where they cannot give a verdict.
+
+        Raises:
+            NoVerdict: if validation had no pair to choose them on.
+        """
+        return self.decisions.of().stored
 
     @property
     def threshold(self) -> float:
-        """The score from which `predict` calls two texts the same."""
+        """The score from which `predict` calls two texts the same. Errors: `decision`."""
         return self.decision.threshold
 
     @property
@@ -120,16 +149,30 @@ class Model:
         places = np.fromiter(numbers, np.int64, 2 * len(left))
         return self.trained.read(list(number)).score(places[: len(left)], places[len(left) :])
 
-    def predict_proba(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float64]:
+    def predict_proba(
+        self, left: Sequence[str], right: Sequence[str], *, about: str | None = None
+    ) -> NDArray[np.float64]:
         """(n,) probability that each pair says the same, calibrated on validation.
 
-        It holds for pairs like those of validation: among other pairs, duplicates may be rarer. Errors: `similarity`.
+        It holds for pairs like those of validation: among other pairs, duplicates may be rarer. Documents are
+        calibrated over all their pairs. Arguments and errors: `predict`.
         """
-        return self.decision.probability(self.similarity(left, right))
+        return self.decisions.of(about).usable.probability(self.similarity(left, right))
 
-    def predict(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.bool_]:
-        """(n,) whether each pair says the same, by the threshold chosen on validation. Errors: `similarity`."""
-        return self.decision.duplicate(self.similarity(left, right))
+    def predict(self, left: Sequence[str], right: Sequence[str], *, about: str | None = None) -> NDArray[np.bool_]:
+        """(n,) whether each pair says the same, by the threshold chosen on validation.
+
+        Args:
+            left: n texts.
+            right: n texts.
+            about: the label that two texts which say the same share; None: `Model.about`.
+
+        Raises:
+            NoVerdict: a `ValueError`, if the model cannot answer about this label; says why.
+            ValueError: if the two sides differ in length, or the model knows no such label.
+            TypeError: if one text is given in place of several.
+        """
+        return self.decisions.of(about).usable.duplicate(self.similarity(left, right))
 
     def dedupe(
         self,

@@ -40,7 +40,7 @@ from twicetold.models.static_mlp import StaticMlp
 from twicetold.scoring import Scorer
 
 ENCODER, SCORE = "encoder.onnx", "score.onnx"
-ABOUT = "onnx.json"  # settings of the featuriser, width, threshold
+ABOUT = "onnx.json"  # settings of the featuriser, width, threshold and the label that it is about
 DENSE = (LinearMap, StaticMlp, Dssm, DssmMlp, DenoisingAutoencoder)
 OPSET = 18
 TOLERANCE = 1e-5
@@ -79,7 +79,8 @@ class _Pairs(nn.Module):
         self.encoder: Any = scorer.encoder
         self.as_documents = scorer.as_documents
         self.own = int(getattr(scorer.encoder, "own", 0))
-        self.slope, self.intercept = scorer.decision.slope, scorer.decision.intercept
+        decision = scorer.decisions.of().usable
+        self.slope, self.intercept = decision.slope, decision.intercept
 
     def forward(self, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
         one, two = divided(left, self.own), divided(right, self.own)
@@ -100,7 +101,8 @@ def save_onnx(model: Path, folder: Path) -> float:
     Raises:
         FileNotFoundError: if there is no trained model.
         ModuleNotFoundError: without the packages of the extra `export`.
-        ValueError: if the family has other parts than dense layers, or the scores differ by more than `TOLERANCE`.
+        ValueError: if the family has other parts than dense layers, the model gives no verdict, or the scores differ by
+            more than `TOLERANCE`.
     """
     scorer = load_scorer(model)
     if not isinstance(scorer.encoder, DENSE):
@@ -108,6 +110,8 @@ def save_onnx(model: Path, folder: Path) -> float:
             f"{type(scorer.encoder).__name__} in {model} is no family of dense layers over feature counts, so it has "
             f"no ONNX graph here; those that have: static, static_mlp, dssm, dssm_mlp, dae and linear ones"
         )
+    verdicts = scorer.decisions.of()
+    verdicts.usable  # noqa: B018 (its error comes before anything is written)
     needed()
     recipe = read_recipe(model)
     width = int(scorer.featuriser.shape["width"])
@@ -115,7 +119,8 @@ def save_onnx(model: Path, folder: Path) -> float:
         _write_graphs(scorer, width, target)
         for name in (layout.FEATURISER_ARRAYS, layout.FEATURISER_STATE):
             shutil.copyfile(model / name, target / name)
-        about = {"features": recipe["features"], "width": width, "threshold": scorer.decision.threshold}
+        about = {"features": recipe["features"], "width": width}
+        about |= {"about": verdicts.label, "threshold": verdicts.usable.threshold}
         write_json(target / ABOUT, about)
         difference = _difference(scorer, target)
         if not difference <= TOLERANCE:

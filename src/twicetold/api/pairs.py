@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
@@ -29,10 +30,15 @@ class Scored:
     """What was found in a file of pairs."""
 
     pairs: int
-    duplicates: int
+    duplicates: int | None
+    """Pairs that are called the same; None if the model gives no verdict."""
     bad_rows: int
     warnings: tuple[str, ...]
     """Ways in which the file is unlike what the model was trained on."""
+    about: str
+    """The label that the verdicts are about."""
+    no_verdict: str | None
+    """Why there are none."""
 
 
 def score_file(
@@ -41,22 +47,26 @@ def score_file(
     write: Write,
     pair: tuple[str, str],
     *,
+    about: str | None = None,
     skip_bad: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Scored:
-    """Write each row with its score, probability and verdict.
+    """Write each row with its score, probability and verdict; of a model without a verdict these two are empty.
 
     Args:
         model: a trained model.
         rows: an open file.
         write: takes the rows with the further columns `COLUMNS`.
         pair: the columns of `rows` with the two texts.
+        about: the label of the verdicts; None: `Model.about`.
         skip_bad: leave bad rows out, instead of ending with an error that names them.
         progress: told how many more pairs have been scored.
 
     Raises:
-        ValueError: if there are bad rows, or a column of `COLUMNS` is there already.
+        ValueError: if there are bad rows, a column of `COLUMNS` is there already, or the model knows no such label.
     """
+    verdicts = model.decisions.of(about)
+    decision = None if verdicts.no_verdict else verdicts.usable
     if taken := [name for name in COLUMNS if name in rows.columns]:
         raise ValueError(f"{rows.name} has a column {taken[0]!r} already, as would be added: rename it or leave it out")
     duplicates = 0
@@ -64,11 +74,22 @@ def score_file(
     for block, scores in _scored(model, rows.blocks(pair, skip_bad=skip_bad), pair, progress or (lambda count: None)):
         comparison.add(block.texts(pair[0]), scores)
         comparison.add(block.texts(pair[1]))
-        duplicate = model.decision.duplicate(scores)
-        probability = model.decision.probability(scores).astype(np.float32)
+        if decision is None:
+            nothing = (pa.nulls(len(scores), kind) for kind in (pa.float32(), pa.bool_()))
+            write(block.with_columns(dict(zip(COLUMNS, (scores, *nothing), strict=True))))
+            continue
+        duplicate = decision.duplicate(scores)
+        probability = decision.probability(scores).astype(np.float32)
         write(block.with_columns(dict(zip(COLUMNS, (scores, probability, duplicate), strict=True))))
         duplicates += int(duplicate.sum())
-    return Scored(rows.count, duplicates, rows.bad.count, tuple(comparison.warnings()))
+    return Scored(
+        rows.count,
+        None if decision is None else duplicates,
+        rows.bad.count,
+        tuple(comparison.warnings()),
+        verdicts.label,
+        verdicts.no_verdict,
+    )
 
 
 def _scored(

@@ -27,7 +27,7 @@ from twicetold.features.saved import load_fitted
 from twicetold.files import write_folder, write_json
 from twicetold.layers.first_layer import product
 from twicetold.layers.two_tower import TwoTower
-from twicetold.model_folder import construct, load_scorer, read_decision, read_recipe
+from twicetold.model_folder import construct, load_scorer, read_decisions, read_recipe
 from twicetold.models.static import Static
 from twicetold.scoring import Scorer
 
@@ -131,7 +131,8 @@ def load_table(folder: Path) -> Scorer:
         if scales is not None and not np.isfinite(scales).all():
             raise ValueError(f"{SCALES} has a value that is not finite")
         encoder = TableEncoder(table, scales).eval()
-        scorer = Scorer(featuriser, encoder, read_decision(folder), recipe["as_documents"])
+        decisions = read_decisions(folder)
+        scorer = Scorer(featuriser, encoder, decisions.selected, recipe["as_documents"], decisions)
         if not np.isfinite(scorer.score(["a text"], ["another"])).all():
             raise ValueError("the score of two texts is not a number")
     except Exception as error:  # whatever a file from elsewhere brings about

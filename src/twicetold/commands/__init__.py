@@ -30,8 +30,9 @@ NOT_USABLE, CTRL_C, CLOSED_PIPE = 1, 130, 141
 def readable_errors() -> Iterator[None]:
     """Turn expected errors into one message and an exit code; `TWICETOLD_TRACEBACK=1` shows the traceback instead."""
     try:
-        yield
-        sys.stdout.flush()
+        with plain_warnings():
+            yield
+            sys.stdout.flush()
     except KeyboardInterrupt as stop:
         print("stopped", file=sys.stderr)
         raise typer.Exit(CTRL_C) from stop
@@ -44,6 +45,24 @@ def readable_errors() -> Iterator[None]:
         message = str(error) or type(error).__name__
         print(f"error: {message}\n(set {TRACEBACK}=1 to see where it came from)", file=sys.stderr)
         raise typer.Exit(NOT_USABLE) from error
+
+
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Show the warnings of this package as one line each, without the place in the code."""
+    import warnings
+
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def plain(message: Warning | str, category: type[Warning], *place: Any, **options: Any) -> None:
+            if category.__module__.startswith("twicetold."):
+                print(f"warning: {message}", file=sys.stderr)
+            else:
+                show(message, category, *place, **options)
+
+        warnings.showwarning = plain
+        yield
 
 
 class Commands(TyperGroup):

@@ -29,6 +29,10 @@ Format = Annotated[
 SkipBad = Annotated[
     bool, typer.Option("--skip-bad", help="Leave bad rows out; they are counted and the first ten are named.")
 ]
+About = Annotated[
+    str | None,
+    typer.Option(help="Label that texts which say the same share, such as category.", show_default="the finest"),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 IndexModel = Annotated[
     str | None, typer.Option("--model", help="Where the index's model is now.", show_default="where it was")

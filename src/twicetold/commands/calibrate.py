@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from twicetold.commands._options import Left, Model, Right, SkipBad
+from twicetold.commands._options import About, Left, Model, Right, SkipBad
 
 if TYPE_CHECKING:
     from twicetold.api.calibration import Calibration, LabelledPairs, Number
@@ -30,6 +30,7 @@ def calibrate(
     label: Annotated[str, typer.Option(help="Column with 1 or 0, true or false.")] = "label",
     aim: Annotated[Literal["accuracy", "f1"], typer.Option(help="What the threshold is best for.")] = "accuracy",
     seed: Annotated[int, typer.Option(min=0, help="Of folds and intervals.")] = 0,
+    about: About = None,
     skip_bad: SkipBad = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the model folder that is there.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
@@ -48,7 +49,7 @@ def calibrate(
     loaded = load(model)
     require_free_of(loaded.folder, out, force=force)
     read = read_pairs(pairs, left=left, right=right, label=label, skip_bad=skip_bad)
-    found = fit(loaded, read, aim=aim, seed=seed)
+    found = fit(loaded, read, aim=aim, seed=seed, about=about)
     save_calibrated(loaded, out, found, read, file=pairs, aim=aim, force=force)
     _show(Console(stderr=True, highlight=False), found, read, out, aim)
     if as_json:

@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text as Styled
 
-from twicetold.commands._options import Model, SkipBad, Text, tell_left_out
+from twicetold.commands._options import About, Model, SkipBad, Text, tell_left_out
 
 if TYPE_CHECKING:
     from twicetold.api.estimates import Estimate, Estimates
@@ -33,6 +33,7 @@ def label(
     ] = None,
     text: Text = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Of the draw.", show_default="0")] = None,
+    about: About = None,
     skip_bad: SkipBad = False,
     report: Annotated[bool, typer.Option("--report", help="Ask nothing; report on the labels so far.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
@@ -58,7 +59,8 @@ def label(
             texts = [found for block in rows.blocks([column], skip_bad=skip_bad) for found in block.texts(column)]
         tell_left_out(rows.bad)
         with console.status("drawing pairs"):
-            state = labelling(out, model=model, texts=texts, pairs=pairs, seed=seed)
+            state = labelling(out, model=model, texts=texts, pairs=pairs, seed=seed, about=about)
+        console.print(f"the answers are about {state.about}", markup=False)
         _ask(console, state)
         _report(console, state, as_json=as_json)
 
@@ -144,8 +146,9 @@ def _show(console: Console, state: "Labelling", estimates: "Estimates") -> None:
         table.add_row(*cells, style="bold" if stored else "")
     console.print(table)
     console.print(
-        f"* the stored threshold. Estimates with 95 % intervals for the {sum(state.candidates):,} candidate pairs "
-        f"(each text's nearest neighbours), of which {_shown(estimates.duplicates, '{:,.0f}')} say the same. "
+        f"* the stored threshold, about {state.about}. Estimates with 95 % intervals for the "
+        f"{sum(state.candidates):,} candidate pairs (each text's nearest neighbours), of which "
+        f"{_shown(estimates.duplicates, '{:,.0f}')} say the same. "
         "Recall counts duplicates among the candidates alone.",
         soft_wrap=True,
     )
@@ -170,6 +173,7 @@ def _as_json(state: "Labelling", estimates: "Estimates | None") -> dict[str, Any
     probabilities = state.decision.probability(state.thresholds).tolist()
     return {
         "out": str(state.out),
+        "about": state.about,
         "drawn": len(state.pairs),
         "labelled": len(state.labels),
         "skipped": len(state.skipped),

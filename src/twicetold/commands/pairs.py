@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from twicetold.commands._options import File, Format, Left, Model, OutFile, Right, SkipBad, tell_left_out
+from twicetold.commands._options import About, File, Format, Left, Model, OutFile, Right, SkipBad, tell_left_out
 
 
 def pairs(
@@ -14,11 +14,14 @@ def pairs(
     out: OutFile = "-",
     left: Left = None,
     right: Right = None,
+    about: About = None,
     format: Format = None,
     skip_bad: SkipBad = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON to stdout.")] = False,
 ) -> None:
-    """Add score, probability and duplicate to each pair of a file.
+    """Add score, probability and duplicate to each pair of a file, and say which label the verdicts are about.
+
+    A model that cannot tell leaves probability and duplicate empty, and says why.
 
     A bad row (a text is missing, a line is malformed) ends the command before anything is written; every one is
     counted and the first ten are named.
@@ -51,16 +54,21 @@ def pairs(
                 done = shown.tasks[task].completed + count
                 shown.update(task, completed=done, rate=done / (time.monotonic() - start))
 
-            found = score_file(loaded, rows, write, pair, skip_bad=skip_bad, progress=progress)
+            found = score_file(loaded, rows, write, pair, about=about, skip_bad=skip_bad, progress=progress)
     seconds = time.monotonic() - start
     if as_json:
         print(json.dumps({**asdict(found), "columns": pair, "seconds": round(seconds, 3)}, indent=2))
-    share = f" ({found.duplicates / found.pairs:.1%})" if found.pairs else ""
     rate = f"{seconds:.1f} s, {found.pairs / seconds:,.0f} pairs a second"
-    said = [
-        f"{found.pairs:,} pairs of {pair[0]} and {pair[1]}, {found.duplicates:,}{share} say the same by the threshold "
-        f"{loaded.threshold:.4g}; {rate}"
-    ]
+    said = [f"{found.pairs:,} pairs of {pair[0]} and {pair[1]}"]
+    if found.duplicates is None:
+        said = [f"{said[0]}, with scores alone; {rate}", f"no verdict about {found.about}, as {found.no_verdict}"]
+    else:
+        share = f" ({found.duplicates / found.pairs:.1%})" if found.pairs else ""
+        threshold = loaded.decisions.of(about).usable.threshold
+        said = [
+            f"{said[0]}, {found.duplicates:,}{share} say the same by the threshold {threshold:.4g} about "
+            f"{found.about}; {rate}"
+        ]
     said += [f"warning: {warning}" for warning in found.warnings]
     print("\n".join(said), file=sys.stderr)
     tell_left_out(rows.bad)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from twicetold.commands._options import Json, Model
+from twicetold.commands._options import About, Json, Model
 
 
 def score(
@@ -13,11 +13,12 @@ def score(
     right: Annotated[str, typer.Argument(help="The other text.", show_default=False)],
     why: Annotated[bool, typer.Option("--why", help="Show what pairs of terms add; linear families only.")] = False,
     top: Annotated[int, typer.Option(help="Pairs of terms that --why shows.", min=1)] = 10,
+    about: About = None,
     as_json: Json = False,
 ) -> None:
-    """Say whether two texts say the same: score, probability and verdict.
+    """Say whether two texts say the same: score, probability and verdict, and the label that it is about.
 
-    Write -- before a text that begins with a dash.
+    A model that cannot tell gives the score alone, and says why. Write -- before a text that begins with a dash.
     """
     import json
 
@@ -27,7 +28,13 @@ def score(
         if not text.strip():
             raise ValueError(f"{side} is empty: expected a text")
     loaded = load(model)
-    verdict = loaded.trained.verdicts([(left, right)])[0]
+    verdicts = loaded.decisions.of(about)
+    score = loaded.similarity([left], [right])
+    probability = duplicate = threshold = None
+    if not verdicts.no_verdict:
+        decision = verdicts.usable
+        threshold = decision.threshold
+        probability, duplicate = float(decision.probability(score)[0]), bool(decision.duplicate(score)[0])
     explanation = None
     if why:
         from twicetold.interpretation.contributions import explain
@@ -38,19 +45,22 @@ def score(
         explanation = explain(loaded.trained, left, right)
     if as_json:
         found: dict[str, object] = {
-            "score": verdict.score,
-            "threshold": loaded.threshold,
-            "probability": verdict.probability,
-            "duplicate": verdict.duplicate,
+            "score": float(score[0]),
+            "about": verdicts.label,
+            "threshold": threshold,
+            "probability": probability,
+            "duplicate": duplicate,
+            "no_verdict": verdicts.no_verdict,
         }
         if explanation is not None:
             names = ("left", "right", "contribution")
             found["contributions"] = [dict(zip(names, row, strict=True)) for row in explanation.largest(top)]
         print(json.dumps(found, indent=2, ensure_ascii=False))
         return
-    print(f"score        {verdict.score:.4f} (threshold {loaded.threshold:.4f})")
-    print(f"probability  {verdict.probability:.4f}")
-    print(f"verdict      {'the same' if verdict.duplicate else 'not the same'}")
+    print(f"score        {score[0]:.4f}" + ("" if threshold is None else f" (threshold {threshold:.4f})"))
+    print(f"probability  {'none' if probability is None else f'{probability:.4f}'}")
+    said = f"none, as {verdicts.no_verdict}" if verdicts.no_verdict else "the same" if duplicate else "not the same"
+    print(f"verdict      {said} (about {verdicts.label})")
     if explanation is not None:
         from twicetold.interpretation.tables import explanation_text
 

@@ -5,21 +5,26 @@ from typing import Annotated
 
 import typer
 
-from twicetold.commands._options import Model
+from twicetold.commands._options import About, Model
 
 
 def serve(
     model: Model,
     port: Annotated[int, typer.Option(help="0 for any that is free.", min=0, max=65535)] = 5001,
     host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for all, without any log-in.")] = "127.0.0.1",
+    about: About = None,
 ) -> None:
     """Answer over HTTP with MLflow's scoring server, until Ctrl-C: POST /invocations.
 
-    A table with the columns left and right gives score, probability and verdict; one with text gives vectors.
+    A table with the columns left and right gives score, probability and verdict, with the label that it is about; one
+    with text gives vectors.
     """
     from twicetold.api.model import folder_of, load
     from twicetold.tracking.serving import serve as answer
 
     folder = folder_of(model)
-    load(folder)  # its errors are clearer than the server's
-    answer(folder, host=host, port=port, on_ready=lambda url: print(f"serving {model} at {url}", file=sys.stderr))
+    verdicts = load(folder).decisions.of(about)  # its errors are clearer than the server's
+    if verdicts.no_verdict:
+        print(f"warning: no verdict about {verdicts.label}, as {verdicts.no_verdict}", file=sys.stderr)
+    said = f"serving {model}, verdicts about {verdicts.label},"
+    answer(folder, about=about, host=host, port=port, on_ready=lambda url: print(f"{said} at {url}", file=sys.stderr))

@@ -42,6 +42,11 @@ class PairHistogram:
         """Indices with at least one pair."""
         return np.flatnonzero(self.positive + self.negative)
 
+    @property
+    def has_both(self) -> bool:
+        """Whether there are a positive and a negative pair."""
+        return bool(self.positive.any() and self.negative.any())
+
     def counts(self) -> ScoreCounts:
         """The counts at the scores that occur.
 

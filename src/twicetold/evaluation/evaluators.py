@@ -26,13 +26,13 @@ from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.influence import all_pairs_intervals
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs, finest_clusters
 from twicetold.evaluation.intervals import Interval
+from twicetold.evaluation.labels import DUPLICATE
 from twicetold.evaluation.pair_metrics import Confusion, log_losses, pearson, spearman, squared_errors
 from twicetold.evaluation.pairwise_knn import PairwiseKnn
 from twicetold.evaluation.ranking import RocCurve, ScoreCounts
 from twicetold.evaluation.retrieval import knn_right, nearest, precision_and_recall
 from twicetold.evaluation.selection import PRIMARY, Selection, misfit
 
-DUPLICATE = "duplicate"  # label of the ROC curve of pairs
 AT_PUBLISHED = ("accuracy", "f1")  # metrics that are also computed at a published threshold
 
 

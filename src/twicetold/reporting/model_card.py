@@ -18,11 +18,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from twicetold import layout
-from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
 from twicetold.evaluation.evaluators import Standard
 from twicetold.evaluation.inputs import ScoredPairs
-from twicetold.model_folder import read_decision, read_recipe, read_thresholds
+from twicetold.evaluation.labels import Decisions, LabelDecision
+from twicetold.model_folder import read_decisions, read_recipe, read_thresholds
 from twicetold.reporting import provenance
 from twicetold.reporting.dedupe import link_metric
 from twicetold.reporting.glossary import count, describe, number, ordered
@@ -40,7 +40,7 @@ class About:
     run: Path | None
     """The run folder; None if there is only the model folder."""
     recipe: Mapping[str, Any]
-    decision: Decision
+    decisions: Decisions
     training: Mapping[str, Any]
     """Empty if unknown, as are the three below."""
     metrics: Mapping[str, Mapping[str, float]]
@@ -91,7 +91,7 @@ def read_about(place: Path) -> About:
         name=place.resolve().name,
         run=run,
         recipe=recipe,
-        decision=read_decision(folder),
+        decisions=read_decisions(folder),
         training=_json(folder / layout.TRAINING),
         metrics={split: _numbers(_mapping(metrics.get(split))) for split in ("val", "test") if split in metrics},
         summary=_json(run and run / layout.SUMMARY),
@@ -116,7 +116,7 @@ def model_card(about: About, *, cards: Path | None = None, use: str | None = Non
         parts += ["## Export\n", exported]
     parts += ["## Data\n", *_data(about, cards)]
     parts += ["## Quality\n", *_quality(about)]
-    parts += ["## Threshold and calibration\n", _decision(about), *_dedupe(about)]
+    parts += ["## Threshold and calibration\n", *_verdicts(about.decisions), *_dedupe(about)]
     parts += ["## Cost\n", _cost(about)]
     parts += ["## What it had seen\n", _seen(about)]
     return "\n".join(parts)
@@ -201,7 +201,7 @@ def _validation_intervals(about: About) -> Mapping[str, Any]:
     scores = None if about.run is None else read_scores(about.run, "val")
     if scores is None or not np.isin(scores.label, (0, 1)).all():
         return {}
-    return Standard().labelled_pairs(scores, scores, decision=about.decision).intervals["test"]
+    return Standard().labelled_pairs(scores, scores, decision=about.decisions.selected).intervals["test"]
 
 
 def read_scores(run: Path, split: str) -> ScoredPairs | None:
@@ -216,14 +216,35 @@ def read_scores(run: Path, split: str) -> ScoredPairs | None:
     return ScoredPairs(*(rows[name].cast("float64").to_numpy() for name in ("score", "label")))
 
 
-def _decision(about: About) -> str:
-    at = about.decision
-    return (
+def _verdicts(decisions: Decisions) -> Iterator[str]:
+    """What verdicts are about, and what is known of each decision."""
+    finest = decisions.of()
+    others = [each for name, each in decisions.labels.items() if name != finest.label]
+    yield f"Verdicts are about {code(finest.label)}: it is what two texts that are called the same share.\n"
+    if decisions.unknown:
+        yield f"{escaped(decisions.unknown)}.\n"
+    yield _decision(finest)
+    for each in others:
+        yield f"About {code(each.label)}, for those who ask for it:\n"
+        yield _decision(each)
+
+
+def _decision(verdicts: LabelDecision) -> str:
+    if verdicts.no_verdict:
+        return f"It gives no verdict: {escaped(verdicts.no_verdict)}.\n"
+    at = verdicts.usable
+    said = (
         f"Two texts are called the same from a score of {at.threshold!r} on; the threshold was chosen on validation. "
         f"The probability is 1 / (1 + exp(−({at.slope!r} · score + ({at.intercept!r})))), Platt's calibration, fitted "
         "on validation. Both hold for pairs like those of validation: where duplicates are rarer, probabilities are "
-        "too high, and fewer of the pairs above the threshold say the same.\n"
+        "too high, and fewer of the pairs above the threshold say the same."
     )
+    if verdicts.same is not None and verdicts.called is not None and verdicts.right is not None:
+        said += (
+            f" These were all pairs of its texts, of which {verdicts.same:.2%} are the same; {verdicts.called:.2%} "
+            f"were called so, and {verdicts.right:.0%} of these are."
+        )
+    return said + "\n"
 
 
 def _dedupe(about: About) -> Iterator[str]:

@@ -35,7 +35,12 @@ TRANSFORMER = "transformers"  # what scoring imports besides where a pretrained 
 
 
 def save(
-    model_folder: Path, destination: Path, *, input_example: Mapping[str, Sequence[str]], about: Any = None
+    model_folder: Path,
+    destination: Path,
+    *,
+    input_example: Mapping[str, Sequence[str]],
+    about: Any = None,
+    label: str | None = None,
 ) -> None:
     """Write the model in MLflow's format: the folder, the package's source, the script, signature and requirements.
 
@@ -47,6 +52,7 @@ def save(
         destination: a folder that does not exist yet, or is empty.
         input_example: column -> values: either `text`, or `left` and `right`.
         about: an `mlflow.models.Model` that says which logged model this is.
+        label: that verdicts are about where a request names none; None: the model's finest one.
     """
     import pandas as pd  # type: ignore[import-untyped]
     from mlflow import pyfunc
@@ -56,7 +62,7 @@ def save(
             destination,
             python_model=SCRIPT,
             artifacts={"model": str(model_folder), "code": str(_zipped(PACKAGE, Path(scratch)))},
-            signature=_signature(),
+            signature=_signature(label),
             input_example=pd.DataFrame({name: list(values) for name, values in input_example.items()}),
             pip_requirements=_pinned(model_folder),
             mlflow_model=about,
@@ -117,10 +123,10 @@ def _zipped(package: Path, folder: Path) -> Path:
     return archive
 
 
-def _signature() -> Any:
+def _signature(label: str | None) -> Any:
     """One signature for both uses: all columns are optional, and the served model says which go together."""
     from mlflow.models import ModelSignature
-    from mlflow.types import ColSpec, DataType, Schema
+    from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
     from mlflow.types.schema import Array
 
     inputs = [ColSpec(DataType.string, name, required=False) for name in ("text", "left", "right")]
@@ -129,11 +135,14 @@ def _signature() -> Any:
         "indices": Array(DataType.long),
         "values": Array(DataType.double),
         "score": DataType.double,
+        "about": DataType.string,
         "probability": DataType.double,
         "duplicate": DataType.boolean,
+        "no_verdict": DataType.string,
     }
     outputs = [ColSpec(kind, name, required=False) for name, kind in kinds.items()]
-    return ModelSignature(inputs=Schema(inputs), outputs=Schema(outputs))
+    params = ParamSchema([ParamSpec("about", DataType.string, label)])
+    return ModelSignature(inputs=Schema(inputs), outputs=Schema(outputs), params=params)
 
 
 def _pinned(model_folder: Path) -> list[str]:

@@ -3,7 +3,8 @@
 MLflow keeps this file with every logged model and runs it to load the model (models from code: nothing is pickled).
 It works on the copy of the package that was logged with it, a zip file, and on the model folder that a training wrote.
 
-Give it a table with the column `text`, or one with the columns `left` and `right`. For anything else it raises MLflow's
+Give it a table with the column `text`, or one with the columns `left` and `right`; the parameter `about` names another
+label than the model's finest one. For anything else it raises MLflow's
 own exception, which the scoring server answers with status 400 and the message.
 """
 
@@ -36,18 +37,19 @@ class ServedModel(PythonModel):  # type: ignore[misc]
         Args:
             context: not used; the model is loaded already.
             model_input: `text`, or `left` and `right`; strings, none missing.
-            params: not used.
+            params: `about`, the label of the verdicts; None: the model's finest one.
 
         Returns:
             One row for each row of the input, with its index. For texts the column `embedding`, a list of numbers;
             lexical families, whose embeddings are as wide as the vocabulary, give the columns `indices` and `values`
-            of the entries that are not zero instead. For pairs the columns `score` (higher is more alike),
-            `probability` (that both say the same) and `duplicate` (the decision at the threshold chosen on
-            validation).
+            of the entries that are not zero instead. For pairs the columns `score` (higher is more alike), `about`
+            (the label that two texts which say the same share), `probability` (that they do) and `duplicate` (the
+            decision at the threshold chosen on validation). Of a model that cannot answer about the label these two
+            are missing values, and a further column, `no_verdict`, says why.
 
         Raises:
-            MlflowException: if the columns are other than these, there are no rows, a value is not a string, or the
-                model cannot read the texts, for example because it scores pairs only.
+            MlflowException: if the columns are other than these, there are no rows, a value is not a string, the model
+                cannot read the texts, for example because it scores pairs only, or it knows no such label.
         """
         columns = [name for name in ("text", "left", "right") if name in model_input.columns]
         if columns not in (["text"], ["left", "right"]):
@@ -57,7 +59,8 @@ class ServedModel(PythonModel):  # type: ignore[misc]
             raise _refusal(f"the input has no rows: {EXPECTED}")
         texts = {name: _strings(model_input[name]) for name in columns}
         try:
-            answer = self._embedded(**texts) if columns == ["text"] else self._judged(**texts)
+            about = (params or {}).get("about")
+            answer = self._embedded(**texts) if columns == ["text"] else self._judged(**texts, about=about)
         except (TypeError, ValueError) as error:  # the model scores pairs only, a text is too long
             raise _refusal(str(error)) from error
         return pd.DataFrame(answer, index=model_input.index)
@@ -65,11 +68,16 @@ class ServedModel(PythonModel):  # type: ignore[misc]
     def _embedded(self, text: list[str]) -> dict[str, Any]:
         return _embedding_columns(self._model.embed(text))
 
-    def _judged(self, left: list[str], right: list[str]) -> dict[str, Any]:
+    def _judged(self, left: list[str], right: list[str], about: str | None) -> dict[str, Any]:
+        verdicts = self._model.decisions.of(about)
         scores = np.asarray(self._model.score(left, right), dtype=np.float64)
-        decision = self._model.decision
-        return {
-            "score": scores,
+        answer = {"score": scores, "about": [verdicts.label] * len(left)}
+        if verdicts.no_verdict:
+            reasons = [verdicts.no_verdict] * len(left)
+            nothing: list[None] = [None] * len(left)
+            return answer | {"probability": nothing, "duplicate": nothing, "no_verdict": reasons}
+        decision = verdicts.usable
+        return answer | {
             "probability": np.asarray(decision.probability(scores), dtype=np.float64),
             "duplicate": np.asarray(decision.duplicate(scores), dtype=bool),
         }

@@ -10,11 +10,14 @@ from twicetold.tracking.registry import INPUT_EXAMPLE
 from twicetold.tracking.store import prepare
 
 
-def serve(model_folder: Path, *, host: str, port: int, on_ready: Callable[[str], None]) -> None:
+def serve(
+    model_folder: Path, *, about: str | None = None, host: str, port: int, on_ready: Callable[[str], None]
+) -> None:
     """Answer requests until Ctrl-C, which ends the server and then raises `KeyboardInterrupt`.
 
     Args:
         model_folder: the model folder.
+        about: the label of the verdicts where a request names none; None: the finest one.
         host: address to listen at.
         port: 0 for any that is free.
         on_ready: called with the server's URL once it accepts connections.
@@ -29,7 +32,7 @@ def serve(model_folder: Path, *, host: str, port: int, on_ready: Callable[[str],
 
     with _listening(host, port) as listener, tempfile.TemporaryDirectory() as scratch:
         saved = Path(scratch) / "saved"
-        logged_model.save(model_folder, saved, input_example=INPUT_EXAMPLE)
+        logged_model.save(model_folder, saved, input_example=INPUT_EXAMPLE, label=about)
         application = scoring_server.init(pyfunc.load_model(str(saved)))
         config = uvicorn.Config(application, log_level="warning", access_log=False)
         shown = f"[{host}]" if ":" in host else host

@@ -28,7 +28,7 @@ from twicetold.scoring import (
     SAMPLE,
     EncodedTexts,
     Scorer,
-    choose_for_dedupe,
+    choose_decisions,
     evaluation_inputs,
     score_pairs,
 )
@@ -76,7 +76,7 @@ class Trained:
             save_fitted(self.scorer.featuriser, target)
             save_file({name: t.contiguous() for name, t in weights.items()}, target / layout.WEIGHTS)
             write_json(target / layout.RECIPE, recipe)
-            write_json(target / layout.DECISION, asdict(self.scorer.decision))
+            write_json(target / layout.DECISION, self.scorer.decisions.to_json())
             if self.thresholds is not None:
                 write_json(target / layout.PRECISION, self.thresholds.to_json())
             training = {"parameters": self.parameters, "metric": self.metric, **asdict(self.fitted)}
@@ -134,8 +134,7 @@ def train_cell(
     read = _read(encoder, rows, corpus).keeping(corpus.members["val"])
     inputs = evaluation_inputs(read, corpus, "val")
     metric, value = parts.selection.primary_value(corpus.kind, inputs)
-    decision = parts.selection.decide(corpus.kind, inputs, positive_grade=corpus.card.get("positive_grade"))
-    thresholds = choose_for_dedupe(read, corpus, parts.selection)
+    decisions, thresholds = choose_decisions(read, inputs, corpus, parts.selection)
     seconds = time.perf_counter() - started
     if fitted is None:  # nothing was trained
         fitted = Fitted(0, 0, value)
@@ -143,7 +142,7 @@ def train_cell(
     elif corpus.kind == "documents" and len(corpus.members["val"]) > SAMPLE:
         fitted = replace(fitted, best_value=value)  # of the best weights on all documents
     return Trained(
-        scorer=Scorer(featuriser, encoder, decision, as_documents=corpus.kind == "documents"),
+        scorer=Scorer(featuriser, encoder, decisions.selected, corpus.kind == "documents", decisions),
         metric=metric,
         fitted=fitted,
         parameters=sum(p.numel() for p in encoder.parameters()),

@@ -1,0 +1,227 @@
+"""The decisions of one model, each about one label: whether two texts are of one story, or of one category.
+
+Documents may have several labels. Training selects by one of them, the primary one, and evaluation and ensembles use
+its decision. A verdict is about the finest one that is no class, unless another is asked for. Labelled pairs have one
+label, `duplicate`.
+
+Not every decision can answer. Where scores say nothing of a label, the threshold with the highest F1 calls all pairs
+the same; where they say little, most of what it calls the same is not. So a decision of documents is kept with what it
+makes of the pairs of validation, and gives a verdict only if more than half of what it calls the same is.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from twicetold import layout
+from twicetold.evaluation.decision import Decision, decide_counts
+from twicetold.evaluation.ranking import ScoreCounts
+
+DUPLICATE = "duplicate"
+"""The label of labelled and graded pairs."""
+LEAST_RIGHT = 0.5
+"""Share of the pairs that a decision calls the same that must be, or it is none."""
+
+LABEL_SOME = (
+    "Use a model that tells these apart, ask about another label (about), or choose a threshold on labelled pairs of "
+    "your own (twicetold label, then twicetold calibrate)"
+)
+TRAIN = "Train with validation texts of which some share one, or ask about another label (about)"
+SHARES = ("same", "called", "right")
+
+
+class NoVerdict(ValueError):
+    """The model has no decision that can answer about a label."""
+
+
+@dataclass(frozen=True)
+class LabelDecision:
+    """A decision about one label.
+
+    Args:
+        label: what two texts that are called the same share.
+        decision: threshold and calibration; None if validation has no two texts that share the label, or no others.
+        same: share of all pairs of validation that share the label; None if not known, as are the two below.
+        called: share of them that the decision calls the same.
+        right: share of the called ones that share the label; 0 if none is called so.
+    """
+
+    label: str
+    decision: Decision | None
+    same: float | None = None
+    called: float | None = None
+    right: float | None = None
+
+    @classmethod
+    def of(cls, label: str, decision: Decision, counts: ScoreCounts) -> "LabelDecision":
+        """A decision with what it makes of counted scores of all pairs of validation."""
+        above = counts.score >= decision.threshold
+        right, wrong = int(counts.positive[above].sum()), int(counts.negative[above].sum())
+        total, called = counts.positives + counts.negatives, right + wrong
+        return cls(label, decision, counts.positives / total, called / total, right / max(called, 1))
+
+    @property
+    def no_verdict(self) -> str | None:
+        """Why the decision cannot answer, in a sentence; None if it can."""
+        if self.decision is None:
+            return f"validation had no two texts of one {self.label}, or no others, so no threshold could be chosen"
+        if self.same is None or self.called is None or self.right is None:
+            return None
+        if self.decision.slope <= 0 or self.called == 1 or self.right < LEAST_RIGHT:
+            return (
+                f"on validation, where {self.same:.1%} of all pairs are of one {self.label}, the threshold calls "
+                f"{self.called:.1%} the same, and {self.right:.0%} of these are"
+            )
+        return None
+
+    @property
+    def stored(self) -> Decision:
+        """The decision, also where it cannot answer.
+
+        Raises:
+            NoVerdict: if there is none.
+        """
+        if self.decision is None:
+            raise self._refusal()
+        return self.decision
+
+    @property
+    def usable(self) -> Decision:
+        """The decision.
+
+        Raises:
+            NoVerdict: if it cannot answer; says why, and what to do.
+        """
+        if self.decision is None or self.no_verdict:
+            raise self._refusal()
+        return self.decision
+
+    def _refusal(self) -> NoVerdict:
+        todo = LABEL_SOME if self.decision else TRAIN
+        return NoVerdict(f"the model gives scores, but no verdict about {self.label}: {self.no_verdict}. {todo}")
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """The decisions of one model by label.
+
+    Args:
+        labels: by name.
+        primary: the label that training selected by; it has a decision.
+        finest: the label that verdicts are about unless another is asked for.
+        unknown: what a file of an older form leaves open, in a sentence; empty if nothing.
+
+    Raises:
+        ValueError: if `primary` or `finest` is none of the labels, or the primary one has no decision.
+    """
+
+    labels: Mapping[str, LabelDecision]
+    primary: str
+    finest: str
+    unknown: str = ""
+
+    def __post_init__(self) -> None:
+        for name in (self.primary, self.finest):
+            if name not in self.labels:
+                raise ValueError(f"expected one of the labels {sorted(self.labels)}, got {name!r:.80}")
+        if self.labels[self.primary].decision is None:
+            raise ValueError(f"expected a decision about {self.primary!r}, by which training selected")
+
+    @classmethod
+    def about(cls, label: str, decision: Decision, unknown: str = "") -> "Decisions":
+        """The only decision of a model."""
+        return cls({label: LabelDecision(label, decision)}, label, label, unknown)
+
+    @classmethod
+    def of_documents(cls, counts: Mapping[str, ScoreCounts | None], *, primary: str, finest: str) -> "Decisions":
+        """The decisions with the highest F1 over all pairs of documents.
+
+        Args:
+            counts: label -> counted scores; None where there is no pair that shares it, or no other.
+            primary: the label that training selected by.
+            finest: the label that verdicts are about.
+        """
+        labels = {
+            name: LabelDecision(name, None)
+            if each is None
+            else LabelDecision.of(name, decide_counts(each, aim="f1"), each)
+            for name, each in counts.items()
+        }
+        return cls(labels, primary, finest)
+
+    @property
+    def selected(self) -> Decision:
+        """The decision about the primary label."""
+        return self.labels[self.primary].stored
+
+    def of(self, label: str | None = None) -> LabelDecision:
+        """The decision about a label; None: the finest one.
+
+        Raises:
+            ValueError: if the model knows no such label.
+        """
+        if (found := self.labels.get(self.finest if label is None else label)) is None:
+            raise ValueError(
+                f"the model has no decision about {label!r}: expected one of the labels {', '.join(self.labels)}"
+            )
+        return found
+
+    def changed(self, label: str, decision: Decision) -> "Decisions":
+        """The same with another decision about one label, of which validation says nothing."""
+        return replace(self, labels={**self.labels, label: LabelDecision(label, decision)}, unknown="")
+
+    def to_json(self) -> dict[str, Any]:
+        """Ready for JSON: of labelled pairs the three numbers of the decision alone, else as `from_json` reads it."""
+        if list(self.labels) == [DUPLICATE]:
+            return asdict(self.labels[DUPLICATE].stored)
+        return {
+            "primary": self.primary,
+            "finest": self.finest,
+            "labels": {
+                name: each.decision and {**asdict(each.decision), **{share: getattr(each, share) for share in SHARES}}
+                for name, each in self.labels.items()
+            },
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "Decisions":
+        """The decisions of documents, as `to_json` gives them.
+
+        Raises:
+            ValueError: if a field is missing, of another type, or unknown.
+        """
+        if set(values) != {"primary", "finest", "labels"} or not isinstance(values["labels"], dict):
+            raise ValueError(f"expected primary, finest and labels, got {sorted(values)!r:.80}")
+        labels = {name: _label_decision(name, each) for name, each in values["labels"].items()}
+        return cls(labels, str(values["primary"]), str(values["finest"]))
+
+
+def numbers(values: Mapping[str, Any]) -> Decision:
+    """A decision from three finite numbers by name.
+
+    Raises:
+        ValueError: if one is missing or there is one too many, or one is not a finite number.
+    """
+    if wrong := [name for name, value in values.items() if not _is_number(value)]:
+        raise ValueError(f"expected finite numbers in {layout.DECISION}, got {values[wrong[0]]!r:.80} as {wrong[0]!r}")
+    return Decision.from_json(values)
+
+
+def _label_decision(label: str, values: Any) -> LabelDecision:
+    if values is None:
+        return LabelDecision(label, None)
+    if not isinstance(values, dict):
+        raise ValueError(f"expected the decision about {label!r} to be an object, got {values!r:.80}")
+    shares = [values.get(name) for name in SHARES]
+    if wrong := [share for share in shares if share is not None and not (_is_number(share) and 0 <= share <= 1)]:
+        raise ValueError(f"expected shares of pairs from 0 to 1, got {wrong[0]!r:.80}")
+    decision = numbers({name: value for name, value in values.items() if name not in SHARES})
+    return LabelDecision(label, decision, *shares)
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return type(value) in (int, float) and math.isfinite(value)
+    except OverflowError:  # an integer that no float can hold
+        return False
