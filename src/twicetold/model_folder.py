@@ -199,16 +199,17 @@ def read_decisions(folder: Path) -> Decisions:
     has a decision there. What is not known of it is among the decisions.
 
     Raises:
+        FileNotFoundError: if there is no trained model.
         ValueError: if the file holds something else, or a number is not finite.
     """
-    values = _read_object(folder / layout.DECISION)
+    recipe, values = read_recipe(folder), _read_object(folder / layout.DECISION)
     if "labels" in values:
         try:
             return Decisions.from_json(values)
         except ValueError as error:
             raise ValueError(f"{layout.DECISION}: {error}") from error
     decision = numbers(values)
-    if read_recipe(folder).get("as_documents") is not True:
+    if recipe.get("as_documents") is not True:
         return Decisions.about(DUPLICATE, decision)
     training = _read_object(folder / layout.TRAINING) if (folder / layout.TRAINING).is_file() else {}
     primary = str(training.get("metric", "")) or UNNAMED

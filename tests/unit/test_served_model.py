@@ -14,15 +14,18 @@ from twicetold.tracking.served_model import ServedModel
 
 FAKE_MODELS = """
 import numpy as np
-
-class Decision:
-    def probability(self, scores):
-        return 1 / (1 + np.exp(-scores))
-    def duplicate(self, scores):
-        return scores > 0.5
+from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.labels import Decisions, LabelDecision
 
 class Scorer:
-    decision = Decision()
+    decisions = Decisions(
+        {
+            "category": LabelDecision("category", Decision(0.0, 1.0, 0.0), same=0.3, called=1.0, right=0.3),
+            "story": LabelDecision("story", Decision(0.75, 1.0, 0.0), same=0.02, called=0.01, right=0.9),
+        },
+        "category",
+        "story",
+    )
     def embed(self, texts):
         return np.array([[len(text), 1.5] for text in texts], np.float32)
     def score(self, left, right):
@@ -78,6 +81,17 @@ def test_pairs_give_score_probability_and_decision(served):
     assert table["score"].tolist() == [1.0, 0.0]
     assert table["probability"].tolist() == pytest.approx([0.7310585786, 0.5])
     assert table["duplicate"].tolist() == [True, False]
+    assert table["about"].tolist() == ["story"] * 2
+
+
+def test_a_label_that_it_cannot_answer_about_has_a_reason_in_place_of_a_verdict(served, scoring, folder):
+    model = ServedModel()
+    model.load_context(types.SimpleNamespace(artifacts={"model": str(folder), "code": "none"}))
+    table = model.predict(None, pd.DataFrame({"left": ["a"], "right": ["a"]}), {"about": "category"})
+    assert table[["score", "about", "probability", "duplicate"]].values.tolist() == [[1.0, "category", None, None]]
+    assert table["no_verdict"][0].endswith("the threshold calls 100.0% the same, and 30% of these are")
+    with pytest.raises(MlflowException, match="expected one of the labels category, story"):
+        model.predict(None, pd.DataFrame({"left": ["a"], "right": ["a"]}), {"about": "publisher"})
 
 
 def test_sparse_embeddings_are_given_as_indices_and_values(served, scoring, monkeypatch):
@@ -125,7 +139,9 @@ def test_a_saved_model_loads_and_takes_both_kinds_of_table(saved):
 
     model = pyfunc.load_model(str(saved))
     assert list(model.predict(pd.DataFrame({"text": ["ab"]}))) == ["embedding"]
-    assert list(model.predict(pd.DataFrame({"left": ["a"], "right": ["a"]}))) == ["score", "probability", "duplicate"]
+    pair, columns = pd.DataFrame({"left": ["a"], "right": ["a"]}), ["score", "about", "probability", "duplicate"]
+    assert list(model.predict(pair)) == columns
+    assert list(model.predict(pair, params={"about": "category"})) == [*columns, "no_verdict"]
     with pytest.raises(MlflowException, match="the input has none: give a table"):
         model.predict(pd.DataFrame({"headline": ["a"]}))
 

@@ -24,10 +24,10 @@ LEAST_RIGHT = 0.5
 """Share of the pairs that a decision calls the same that must be, or it is none."""
 
 LABEL_SOME = (
-    "Use a model that tells these apart, ask about another label (about), or choose a threshold on labelled pairs of "
-    "your own (twicetold label, then twicetold calibrate)"
+    "Use a model that tells these apart, ask about another label (about=, --about), or choose a threshold on labelled "
+    "pairs of your own (twicetold label, then twicetold calibrate)"
 )
-TRAIN = "Train with validation texts of which some share one, or ask about another label (about)"
+TRAIN = "Train with validation texts of which some share one, or ask about another label (about=, --about)"
 SHARES = ("same", "called", "right")
 
 

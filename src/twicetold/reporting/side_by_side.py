@@ -169,7 +169,8 @@ def _tests(first: Entry, other: Entry, primary: str) -> dict[str, PairedTest]:
         )
     found = {primary: paired(primary, one, two)}
     if primary == "auroc":
-        found["accuracy"] = mcnemar(right(one, first.about.decision), right(two, other.about.decision))
+        decisions = (each.about.decisions.selected for each in (first, other))
+        found["accuracy"] = mcnemar(*(right(s, d) for s, d in zip((one, two), decisions, strict=True)))
     return {name: test for name, test in found.items() if test is not None}
 
 

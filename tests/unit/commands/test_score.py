@@ -20,7 +20,8 @@ def test_it_says_what_the_library_says(family, run, twicetold):
     assert found["duplicate"] == bool(model.predict(left, right)[0])
     assert found["threshold"] == model.threshold
     done = twicetold("score", folder, *PAIR)
-    verdict = "the same" if found["duplicate"] else "not the same"
+    assert found["about"] == "duplicate"
+    verdict = "the same (about duplicate)" if found["duplicate"] else "not the same (about duplicate)"
     assert done.stdout == (
         f"score        {found['score']:.4f} (threshold {model.threshold:.4f})\n"
         f"probability  {found['probability']:.4f}\nverdict      {verdict}\n"
