@@ -14,18 +14,15 @@ from twicetold.tracking.served_model import ServedModel
 
 FAKE_MODELS = """
 import numpy as np
-from twicetold.evaluation.decision import Decision
-from twicetold.evaluation.labels import Decisions, LabelDecision
 
 class Scorer:
-    decisions = Decisions(
-        {
-            "category": LabelDecision("category", Decision(0.0, 1.0, 0.0), same=0.3, called=1.0, right=0.3),
-            "story": LabelDecision("story", Decision(0.75, 1.0, 0.0), same=0.02, called=0.01, right=0.9),
-        },
-        "category",
-        "story",
-    )
+    @property
+    def decisions(self):
+        from twicetold.evaluation.decision import Decision
+        from twicetold.evaluation.labels import Decisions, LabelDecision
+        category = LabelDecision("category", Decision(0.0, 1.0, 0.0), same=0.3, called=1.0, right=0.3)
+        story = LabelDecision("story", Decision(0.75, 1.0, 0.0), same=0.02, called=0.01, right=0.9)
+        return Decisions({"category": category, "story": story}, "category", "story")
     def embed(self, texts):
         return np.array([[len(text), 1.5] for text in texts], np.float32)
     def score(self, left, right):

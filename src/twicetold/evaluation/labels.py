@@ -5,8 +5,8 @@ its decision. A verdict is about the finest one that is no class, unless another
 label, `duplicate`.
 
 Not every decision can answer. Where scores say nothing of a label, the threshold with the highest F1 calls all pairs
-the same; where they say little, most of what it calls the same is not. So a decision of documents is kept with what it
-makes of the pairs of validation, and gives a verdict only if more than half of what it calls the same is.
+the same; where they say little, many times as many as are. So a decision of documents is kept with what it makes of the
+pairs of validation, and gives a verdict only if it calls at most twice as many the same as are.
 """
 
 import math
@@ -20,8 +20,8 @@ from twicetold.evaluation.ranking import ScoreCounts
 
 DUPLICATE = "duplicate"
 """The label of labelled and graded pairs."""
-LEAST_RIGHT = 0.5
-"""Share of the pairs that a decision calls the same that must be, or it is none."""
+AT_MOST = 2.0
+"""So many times as many pairs as are the same may a decision call so, or it gives no verdict."""
 
 LABEL_SOME = (
     "Use a model that tells these apart, ask about another label (about=, --about), or choose a threshold on labelled "
@@ -68,7 +68,7 @@ class LabelDecision:
             return f"validation had no two texts of one {self.label}, or no others, so no threshold could be chosen"
         if self.same is None or self.called is None or self.right is None:
             return None
-        if self.decision.slope <= 0 or self.called == 1 or self.right < LEAST_RIGHT:
+        if self.decision.slope <= 0 or self.called == 1 or not 0 < self.called <= AT_MOST * self.same:
             return (
                 f"on validation, where {self.same:.1%} of all pairs are of one {self.label}, the threshold calls "
                 f"{self.called:.1%} the same, and {self.right:.0%} of these are"

@@ -48,12 +48,12 @@ def test_a_threshold_that_calls_everything_the_same_gives_no_verdict():
         _ = found.usable
 
 
-def test_a_threshold_that_calls_nothing_the_same_or_is_mostly_wrong_gives_no_verdict():
-    counts = ScoreCounts.of([0.1, 0.2, 0.3, 0.4], [1, 0, 1, 0])
-    assert LabelDecision.of("story", Decision(0.5, 1.0, 0.0), counts).no_verdict
-    assert LabelDecision.of("story", Decision(0.35, 1.0, 0.0), counts).no_verdict  # the one that it calls so is not
-    assert LabelDecision.of("story", Decision(0.25, -1.0, 0.0), counts).no_verdict  # probabilities fall with the score
-    assert not LabelDecision.of("story", Decision(0.25, 1.0, 0.0), counts).no_verdict
+def test_a_threshold_that_calls_nothing_or_more_than_twice_as_many_the_same_gives_no_verdict():
+    counts = ScoreCounts.of([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0, 0, 0, 0, 1, 0])
+    assert LabelDecision.of("story", Decision(0.65, 1.0, 0.0), counts).no_verdict
+    assert LabelDecision.of("story", Decision(0.35, 1.0, 0.0), counts).no_verdict
+    assert LabelDecision.of("story", Decision(0.45, -1.0, 0.0), counts).no_verdict  # probabilities fall with the score
+    assert not LabelDecision.of("story", Decision(0.45, 1.0, 0.0), counts).no_verdict
 
 
 def test_a_label_that_no_two_documents_share_gives_no_verdict_and_the_others_do():
