@@ -26,5 +26,8 @@ def serve(
     verdicts = load(folder).decisions.of(about)  # its errors are clearer than the server's
     if verdicts.no_verdict:
         print(f"warning: no verdict about {verdicts.label}, as {verdicts.no_verdict}", file=sys.stderr)
-    said = f"serving {model}, verdicts about {verdicts.label},"
-    answer(folder, about=about, host=host, port=port, on_ready=lambda url: print(f"{said} at {url}", file=sys.stderr))
+
+    def on_ready(url: str) -> None:
+        print(f"serving {model} at {url}\nverdicts are about {verdicts.label}", file=sys.stderr, flush=True)
+
+    answer(folder, about=about, host=host, port=port, on_ready=on_ready)
