@@ -24,10 +24,10 @@ def serve(
 
     folder = folder_of(model)
     verdicts = load(folder).decisions.of(about)  # its errors are clearer than the server's
-    if verdicts.no_verdict:
-        print(f"warning: no verdict about {verdicts.label}, as {verdicts.no_verdict}", file=sys.stderr)
+    reason = f"; none, as {verdicts.no_verdict}" if verdicts.no_verdict else ""
+    print(f"verdicts are about {verdicts.label}{reason}", file=sys.stderr)
 
     def on_ready(url: str) -> None:
-        print(f"serving {model} at {url}\nverdicts are about {verdicts.label}", file=sys.stderr, flush=True)
+        print(f"serving {model} at {url}", file=sys.stderr)
 
     answer(folder, about=about, host=host, port=port, on_ready=on_ready)

@@ -144,7 +144,7 @@ def test_a_bad_file_is_refused_and_the_server_goes_on(ask, name):
 
 def test_good_requests_are_answered(ask):
     status, answer = ask(records(left=["the cat"], right=["a dog"]))
-    assert (status, list(json.loads(answer)["predictions"][0])) == (200, ["score", "probability", "duplicate"])
+    assert (status, list(json.loads(answer)["predictions"][0])) == (200, ["score", "about", "probability", "duplicate"])
     status, answer = ask("text\nthe cat\nrain\n", "text/csv")
     assert (status, len(json.loads(answer)["predictions"])) == (200, 2)
     assert ask(records(text=["", " ", "\0", "a" * 100_000]))[0] == 200

@@ -47,6 +47,7 @@ def test_it_answers_as_the_library_does_and_ctrl_c_ends_it_in_one_line(server):
     assert found[0]["score"] == pytest.approx(float(model.similarity(*pair)[0]))
     assert found[0]["probability"] == pytest.approx(float(model.predict_proba(*pair)[0]))
     assert found[0]["duplicate"] == bool(model.predict(*pair)[0])
+    assert found[0]["about"] == model.about
     assert ask(url, text=["bank rate"])[0]["embedding"] == pytest.approx(model.encode(["bank rate"])[0].tolist())
     process.send_signal(signal.SIGINT)
     out, errors = process.communicate(timeout=60)
