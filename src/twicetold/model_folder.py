@@ -1,7 +1,8 @@
 """Saving and loading of trained models.
 
 The folder of an ensemble contains the folders of its members. A folder may come from anywhere, so loading it runs no
-code but that of families and featurisers (`construct`), unpickles nothing, and reads nothing outside the folder.
+code but that of families and featurisers (`construct`), unpickles nothing, and reads nothing outside the folder: before
+anything in it is opened, `read_recipe` requires that all of it are regular files and folders.
 """
 
 import importlib
@@ -24,11 +25,13 @@ from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.ensemble import Ensemble, Stacking
 from twicetold.evaluation.dedupe import Chosen
+from twicetold.evaluation.inputs import described
 from twicetold.evaluation.labels import DUPLICATE, Decisions, LabelDecision, numbers
 from twicetold.evaluation.selection import OVER_PAIRS
 from twicetold.evaluation.stacking import Weights
+from twicetold.features.rows import Featuriser
 from twicetold.features.saved import load_fitted
-from twicetold.files import write_folder, write_json
+from twicetold.files import require_regular, write_folder, write_json
 from twicetold.pretrained import ModelUnavailable
 from twicetold.provenance import pretrained_on_of
 from twicetold.scoring import Scorer, TrainedModel
@@ -39,6 +42,9 @@ TARGET = re.compile(r"twicetold\.(?P<kind>features|models)\.[a-z][a-z0-9_]*\.(?P
 FILES = (layout.WEIGHTS, layout.FEATURISER_ARRAYS, layout.FEATURISER_STATE, layout.DECISION)
 UNNAMED = "unknown"  # label of the decision of a folder that does not say which one it is about
 LONGEST = 400  # characters of the reason why a folder is refused
+LEVELS = 3  # of ensembles within ensembles
+STATE_LIMIT = 1 << 27  # bytes of a featuriser's state, such as ten million words
+JSON_LIMIT = 1 << 22  # bytes of any other JSON file
 
 
 def load_model(folder: str | Path) -> TrainedModel:
@@ -48,13 +54,19 @@ def load_model(folder: str | Path) -> TrainedModel:
         FileNotFoundError: if there is no trained model.
         ValueError: if the folder is damaged, or asks for anything that a model does not need.
     """
-    folder = Path(folder)
+    return _load(Path(folder), LEVELS)
+
+
+def _load(folder: Path, levels: int) -> TrainedModel:
+    """A model, with at most so many levels of ensembles."""
     recipe = read_recipe(folder)
     if "members" not in recipe:
         return load_scorer(folder)
     with _refusing(folder):
+        if not levels:
+            raise ValueError(f"expected at most {LEVELS} levels of ensembles within ensembles, this is a further one")
         places = _member_folders(folder, recipe["members"])
-    members = {name: load_model(place) for name, place in places.items()}
+    members = {name: _load(place, levels - 1) for name, place in places.items()}
     with _refusing(folder):
         as_documents = _field(recipe, "as_documents", bool)
         decisions = read_decisions(folder)
@@ -80,7 +92,7 @@ def load_scorer(folder: str | Path) -> Scorer:
         if missing := [name for name in FILES if not (folder / name).is_file()]:
             raise ValueError(f"there is no file {missing[0]}")
         settings = _field(recipe, "encoder", dict)
-        featuriser = load_fitted(construct(_field(recipe, "features", dict), "features"), folder)
+        featuriser = load_featuriser(_field(recipe, "features", dict), folder)
         with torch.device("meta"):  # allocates nothing
             _require_shapes(construct(settings, "models", **featuriser.shape), folder / layout.WEIGHTS)
         encoder = construct(settings, "models", **featuriser.shape)
@@ -90,6 +102,23 @@ def load_scorer(folder: str | Path) -> Scorer:
         if not np.isfinite(scorer.score(["a text"], ["another"])).all():
             raise ValueError("the score of two texts is not a number")
     return scorer
+
+
+def load_featuriser(config: Mapping[str, Any], folder: Path) -> Featuriser:
+    """The fitted featuriser of a model folder, whose state must make rows as wide as it says.
+
+    Args:
+        config: its settings in the recipe.
+        folder: where its state is.
+
+    Raises:
+        ValueError: if the state is not what `fit` gives.
+    """
+    featuriser: Featuriser = load_fitted(construct(config, "features"), folder)
+    width = featuriser.shape["width"]
+    if (made := featuriser.transform(["a text"]).width) != width:
+        raise ValueError(f"expected rows of {width} columns, the featuriser makes {made}")
+    return featuriser
 
 
 def load_members(models: Mapping[str, Path], corpus: Corpus) -> dict[str, TrainedModel]:
@@ -234,9 +263,10 @@ def read_thresholds(folder: Path) -> Chosen | None:
     Raises:
         ValueError: if the file holds something else.
     """
-    if not (folder / layout.PRECISION).is_file():
-        return None
     with _refusing(folder):
+        require_model_files(folder)
+        if not (folder / layout.PRECISION).is_file():
+            return None
         try:
             return Chosen.from_json(_read_object(folder / layout.PRECISION))
         except ValueError as error:
@@ -244,17 +274,27 @@ def read_thresholds(folder: Path) -> Chosen | None:
 
 
 def read_recipe(folder: Path) -> dict[str, Any]:
-    """The settings of the parts of the model in `folder`.
+    """The settings of the parts of the model in `folder`, whose entries are checked before this file is opened.
 
     Raises:
         FileNotFoundError: if there is no trained model.
-        ValueError: if the file holds something else.
+        ValueError: if the file holds something else, or there is a link, a pipe or a device in the folder.
     """
     if not (folder / layout.RECIPE).is_file():
         todo = "train it first" if folder.is_dir() else "there is no such folder: check the name, or train it first"
         raise FileNotFoundError(f"no trained model in {folder}: expected {layout.RECIPE} there; {todo}")
     with _refusing(folder):
+        require_model_files(folder)
         return _read_object(folder / layout.RECIPE)
+
+
+def require_model_files(folder: Path, *, what: str = "a model folder") -> None:
+    """Check that nothing in a folder leads out of it or never ends, before anything in it is opened.
+
+    Raises:
+        ValueError: if there is a link, a pipe or a device, or a JSON file of more than `STATE_LIMIT` bytes.
+    """
+    require_regular(folder, what=what, json_limit=STATE_LIMIT)
 
 
 def construct(config: Mapping[str, Any], kind: Kind, /, **further: Any) -> Any:
@@ -340,18 +380,20 @@ def _require_shapes(encoder: torch.nn.Module, weights: Path) -> None:
 def _field(values: Mapping[str, Any], name: str, kind: type) -> Any:
     """A value of a JSON object, which must be there and of this type."""
     if not isinstance(found := values.get(name), kind):
-        raise ValueError(f"expected {name!r} in {layout.RECIPE} to be of type {kind.__name__}, got {found!r:.80}")
+        raise ValueError(f"expected {name!r} in {layout.RECIPE} to be of type {kind.__name__}, got {described(found)}")
     return found
 
 
 def _read_object(file: Path) -> dict[str, Any]:
     """The JSON object in a file."""
+    if (size := file.stat().st_size) > JSON_LIMIT:
+        raise ValueError(f"expected at most {JSON_LIMIT:,} bytes in {file.name}, got {size:,}")
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{file.name} is not JSON: {error}") from error
     if not isinstance(content, dict):
-        raise ValueError(f"expected an object in {file.name}, got {content!r:.80}")
+        raise ValueError(f"expected an object in {file.name}, got {described(content)}")
     return content
 
 

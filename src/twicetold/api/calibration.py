@@ -33,6 +33,7 @@ from twicetold.evaluation.intervals import CHUNK
 from twicetold.evaluation.pair_metrics import log_losses, squared_errors
 from twicetold.evaluation.ranking import Floats
 from twicetold.files import require_free, write_folder, write_json
+from twicetold.model_folder import require_model_files
 
 FOLDS = 5
 LEAST_PAIRS, LEAST_OF_EACH = 20, 5
@@ -286,6 +287,7 @@ def save_calibrated(
         **asdict(calibration),
         "about": label,
     }
+    require_model_files(model.folder)  # again: what a link leads to would be copied
     with write_folder(new) as target:
         shutil.copytree(model.folder, target, dirs_exist_ok=True)
         write_json(target / layout.DECISION, model.decisions.changed(label, calibration.after).to_json())

@@ -13,7 +13,6 @@ may come from anywhere: nothing is unpickled, and all numbers are checked before
 """
 
 import json
-import math
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +26,7 @@ import numpy as np
 from twicetold.api.index_groups import Pair, Proposal
 from twicetold.api.segments import Segment
 from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.inputs import is_number
 from twicetold.files import TEMPORARY, only_process, require_free, write_file, write_folder, write_json
 
 FORMAT = 1
@@ -114,7 +114,7 @@ class Manifest:
         below = numbers["next_group"]
         model = _value(values, "model", dict)
         decision = _value(values, "decision", dict)
-        known = all(type(each) in (int, float) and math.isfinite(each) for each in decision.values())
+        known = all(map(is_number, decision.values()))
         _require(known, f"expected finite numbers as 'decision', got {decision!r:.80}")
         merged = dict(_pair(pair, below) for pair in _value(values, "merged", list))
         _require(all(now not in merged for now in merged.values()), "a merged group leads to another merged group")
@@ -278,7 +278,7 @@ def _proposal(values: Any, below: int) -> Proposal:
     _require(isinstance(values, dict), f"expected an object as a proposal, got {values!r:.80}")
     ids, score = _value(values, "ids", list), values.get("similarity")
     _require(len(ids) == 2 and all(isinstance(each, str) for each in ids), f"expected two ids, got {ids!r:.80}")
-    _require(type(score) in (int, float) and math.isfinite(score), f"expected a similarity, got {score!r:.80}")
+    _require(is_number(score), f"expected a similarity, got {score!r:.80}")
     return Proposal(_pair(values.get("groups"), below), (ids[0], ids[1]), float(score))
 
 

@@ -28,11 +28,10 @@ from torch import Tensor, nn
 from twicetold import layout
 from twicetold.encoding import Encoding, SparseRows
 from twicetold.features.rows import CsrRows, Featuriser
-from twicetold.features.saved import load_fitted
 from twicetold.files import write_folder, write_json
 from twicetold.layers.linear_map import LinearMap
 from twicetold.layers.two_tower import OwnDimensions, divided
-from twicetold.model_folder import construct, load_scorer, read_recipe
+from twicetold.model_folder import load_featuriser, load_scorer, read_recipe, require_model_files
 from twicetold.models.dae import DenoisingAutoencoder
 from twicetold.models.dssm import Dssm
 from twicetold.models.dssm_mlp import DssmMlp
@@ -144,10 +143,14 @@ def needed() -> None:
 
 
 def read_featuriser(folder: Path) -> Featuriser:
-    """The featuriser of an exported model: its `transform` makes the inputs of `encoder.onnx`."""
+    """The featuriser of an exported model: its `transform` makes the inputs of `encoder.onnx`.
+
+    Raises:
+        ValueError: if there is a link, a pipe or a device in the folder, or its files are not those of a featuriser.
+    """
+    require_model_files(folder, what="an exported model")
     about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-    featuriser: Featuriser = load_fitted(construct(about["features"], "features"), folder)
-    return featuriser
+    return load_featuriser(about["features"], folder)
 
 
 def inputs_of(rows: CsrRows) -> dict[str, NDArray[Any]]:

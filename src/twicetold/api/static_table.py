@@ -11,7 +11,6 @@ Only rows of columns that occur in a batch are read from disk. A folder has no p
 Shape letters: B texts, V columns, U different columns of a batch, D dimensions.
 """
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any, Literal
@@ -23,11 +22,11 @@ from torch import Tensor
 
 from twicetold import layout
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.features.saved import load_fitted
+from twicetold.evaluation.inputs import described
 from twicetold.files import write_folder, write_json
 from twicetold.layers.first_layer import product
 from twicetold.layers.two_tower import TwoTower
-from twicetold.model_folder import construct, load_scorer, read_decisions, read_recipe
+from twicetold.model_folder import load_featuriser, load_scorer, read_decisions, read_recipe
 from twicetold.models.static import Static
 from twicetold.scoring import Scorer
 
@@ -117,15 +116,15 @@ def load_table(folder: Path) -> Scorer:
     try:
         bits = recipe[KEY]["bits"]
         if bits not in ("int8", "float16"):
-            raise ValueError(f"expected int8 or float16 as bits, got {bits!r:.80}")
+            raise ValueError(f"expected int8 or float16 as bits, got {described(bits)}")
         if not isinstance(recipe.get("as_documents"), bool):
-            raise ValueError(f"expected as_documents to be true or false, got {recipe.get('as_documents')!r:.80}")
-        featuriser = load_fitted(construct(recipe["features"], "features"), folder)
+            raise ValueError(f"expected as_documents to be true or false, got {described(recipe.get('as_documents'))}")
+        featuriser = load_featuriser(recipe["features"], folder)
         width = featuriser.shape["width"]
         table = np.load(folder / TABLE, mmap_mode="r", allow_pickle=False)
         if table.dtype != bits or table.ndim != 2 or len(table) != width:
             raise ValueError(f"expected {width} rows of {bits} in {TABLE}, got {table.shape} of {table.dtype}")
-        scales = np.load(folder / SCALES, allow_pickle=False) if bits == "int8" else None
+        scales = np.array(np.load(folder / SCALES, mmap_mode="r", allow_pickle=False)) if bits == "int8" else None
         if scales is not None and (scales.dtype != np.float32 or scales.shape != (width,)):
             raise ValueError(f"expected {width} float32 in {SCALES}, got {scales.shape} of {scales.dtype}")
         if scales is not None and not np.isfinite(scales).all():
@@ -148,8 +147,8 @@ def load_table(folder: Path) -> Scorer:
 def is_table(folder: Path) -> bool:
     """Whether a model folder holds a table in place of an encoder."""
     try:
-        return KEY in json.loads((folder / layout.RECIPE).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError, TypeError):
+        return KEY in read_recipe(folder)
+    except (OSError, ValueError):
         return False  # `load_model` says what is wrong
 
 

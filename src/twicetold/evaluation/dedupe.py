@@ -32,7 +32,7 @@ from twicetold.evaluation.all_pairs import BINS, PairHistogram, pair_histograms
 from twicetold.evaluation.decision import Decision, decide_counts
 from twicetold.evaluation.group_metrics import GroupScores, group_scores
 from twicetold.evaluation.influence import all_pairs_intervals
-from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors
+from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors, described, is_number
 from twicetold.evaluation.intervals import Interval, Statistic, bootstrap_interval
 from twicetold.evaluation.ranking import Floats, at_least
 from twicetold.grouping import RULES, Links, Rule, merge
@@ -424,7 +424,7 @@ def _best_cut(vectors: DocumentVectors, group: str, links: Links, rule: Rule, fl
 
 def _list(values: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     if not isinstance(found := values.get(name), list) or not all(isinstance(each, dict) for each in found):
-        raise ValueError(f"expected a list of objects as {name!r}, got {found!r:.80}")
+        raise ValueError(f"expected a list of objects as {name!r}, got {described(found)}")
     return found
 
 
@@ -436,8 +436,10 @@ def _record(kind: type, values: Mapping[str, Any], what: str) -> Any:
     for name, wanted in expected.items():
         value = values[name]
         if wanted in (float, float | None) and not (value is None and wanted is not float):
-            if type(value) not in (int, float) or not math.isfinite(value):
-                raise ValueError(f"expected a finite number as {name!r} in {what}, got {value!r:.80}")
-        elif isinstance(wanted, type) and not isinstance(value, wanted):
-            raise ValueError(f"expected {name!r} in {what} to be of type {wanted.__name__}, got {value!r:.80}")
+            if not is_number(value):
+                raise ValueError(f"expected a finite number as {name!r} in {what}, got {described(value)}")
+        elif isinstance(wanted, type) and type(value) is not wanted:
+            raise ValueError(f"expected {name!r} in {what} to be of type {wanted.__name__}, got {described(value)}")
+        elif wanted is int and not 0 <= value < 1 << 62:
+            raise ValueError(f"expected a number of 0 or more as {name!r} in {what}, got {described(value)}")
     return kind(**values)

@@ -3,9 +3,10 @@
 Shape letters: P pairs, M documents, d dimensions.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -118,6 +119,24 @@ def finite(values: ArrayLike, what: str, *, empty: bool = False) -> NDArray[np.f
             "(try a lower learning rate or gradient clipping), or an input row is broken"
         )
     return array.astype(np.float64)
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Whether a value from JSON is a finite number: no truth value, and no whole number beyond the range of a float."""
+    try:
+        return type(value) in (int, float) and math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def described(value: Any) -> str:
+    """A value from JSON that is not what it should be, for a message: texts and what is large by their kind alone."""
+    if value is None or isinstance(value, (bool, float)) or (type(value) is int and abs(value) < 1 << 63):
+        return repr(value)
+    if isinstance(value, int):
+        return f"a whole number of {value.bit_length()} bits"
+    kinds: dict[type, str] = {str: "text", list: "a list", dict: "an object"}
+    return f"{kinds.get(type(value), type(value).__name__)} of length {len(value)}"
 
 
 def binary(labels: ArrayLike) -> NDArray[np.bool_]:

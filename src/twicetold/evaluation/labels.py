@@ -9,13 +9,13 @@ the same; where they say little, many times as many as are. So a decision of doc
 pairs of validation, and gives a verdict only if it calls at most twice as many the same as are.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from twicetold import layout
 from twicetold.evaluation.decision import Decision, decide_counts
+from twicetold.evaluation.inputs import described, is_number
 from twicetold.evaluation.ranking import ScoreCounts
 
 DUPLICATE = "duplicate"
@@ -203,8 +203,9 @@ def numbers(values: Mapping[str, Any]) -> Decision:
     Raises:
         ValueError: if one is missing or there is one too many, or one is not a finite number.
     """
-    if wrong := [name for name, value in values.items() if not _is_number(value)]:
-        raise ValueError(f"expected finite numbers in {layout.DECISION}, got {values[wrong[0]]!r:.80} as {wrong[0]!r}")
+    if wrong := [name for name, value in values.items() if not is_number(value)]:
+        got = described(values[wrong[0]])
+        raise ValueError(f"expected finite numbers in {layout.DECISION}, got {got} as {wrong[0]!r:.80}")
     return Decision.from_json(values)
 
 
@@ -212,16 +213,9 @@ def _label_decision(label: str, values: Any) -> LabelDecision:
     if values is None:
         return LabelDecision(label, None)
     if not isinstance(values, dict):
-        raise ValueError(f"expected the decision about {label!r} to be an object, got {values!r:.80}")
+        raise ValueError(f"expected the decision about {label!r} to be an object, got {described(values)}")
     shares = [values.get(name) for name in SHARES]
-    if wrong := [share for share in shares if share is not None and not (_is_number(share) and 0 <= share <= 1)]:
-        raise ValueError(f"expected shares of pairs from 0 to 1, got {wrong[0]!r:.80}")
+    if wrong := [share for share in shares if share is not None and not (is_number(share) and 0 <= share <= 1)]:
+        raise ValueError(f"expected shares of pairs from 0 to 1, got {described(wrong[0])}")
     decision = numbers({name: value for name, value in values.items() if name not in SHARES})
     return LabelDecision(label, decision, *shares)
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        return type(value) in (int, float) and math.isfinite(value)
-    except OverflowError:  # an integer that no float can hold
-        return False

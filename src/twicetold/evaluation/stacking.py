@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from twicetold.evaluation.decision import sigmoid
-from twicetold.evaluation.inputs import binary, finite
+from twicetold.evaluation.inputs import binary, described, finite, is_number
 from twicetold.search import NOBODY, Index, Matrix
 
 FOLDS = 5
@@ -53,8 +53,8 @@ class Weights:
 
     def __post_init__(self) -> None:
         numbers = (*self.members, self.intercept)
-        if wrong := [n for n in numbers if type(n) not in (int, float) or not math.isfinite(n)]:
-            raise ValueError(f"expected finite numbers as weights and intercept, got {wrong[0]!r:.80}")
+        if wrong := [n for n in numbers if not is_number(n)]:
+            raise ValueError(f"expected finite numbers as weights and intercept, got {described(wrong[0])}")
         if not self.members or min(self.members) < 0 or not any(self.members):
             raise ValueError(f"expected weights of at least 0, not all of them 0, got {list(self.members)!r:.80}")
 

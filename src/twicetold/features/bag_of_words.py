@@ -82,5 +82,11 @@ def vocabulary_of(vectorizer: CountVectorizer, texts: Sequence[str]) -> list[str
 
 
 def count_words(vocabulary: list[str], texts: Sequence[str], *, binary: bool = False) -> sp.csr_matrix:
-    """(texts, words) counts over a fixed vocabulary."""
+    """(texts, words) counts over a fixed vocabulary.
+
+    Raises:
+        ValueError: if it is no list, which a stored one may be, or a word occurs twice in it.
+    """
+    if not isinstance(vocabulary, list):
+        raise ValueError(f"expected a list of words as vocabulary_, got {type(vocabulary).__name__}")
     return CountVectorizer(vocabulary=vocabulary, binary=binary, dtype=np.float32).transform(texts)

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from twicetold import pretrained
 from twicetold.encoding import UNKNOWN_TOKEN
 from twicetold.features.rows import CsrRows
+from twicetold.features.tokenizer_parts import loaded
 
 BLOCK = 8192  # texts that are taken apart at once: what the tokenizer hands back is bulky
 
@@ -66,7 +67,7 @@ class ModelTokens(BaseEstimator):
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """One sequence of numbers per text."""
         check_is_fitted(self)
-        tokenizer, listed = self._loaded(), list(texts)
+        tokenizer, listed = loaded(self.tokenizer_, self.max_length), list(texts)
         blocks = [
             [encoding.ids for encoding in tokenizer.encode_batch_fast(listed[start : start + BLOCK])]
             for start in range(0, len(listed), BLOCK)
@@ -75,15 +76,16 @@ class ModelTokens(BaseEstimator):
         indptr = np.zeros(len(sequences) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, sequences), np.int64, len(sequences)), out=indptr[1:])
         numbers = self._numbers(np.fromiter(chain.from_iterable(sequences), np.int64, indptr[-1]))
-        return CsrRows(indptr, numbers.astype(np.int32), None, tokenizer.get_vocab_size() + 1)
+        return CsrRows(indptr, numbers.astype(np.int32), None, self._width())
 
     @property
     def shape(self) -> dict[str, Any]:
         """`width`: how many numbers there are; `transformer`: what `layers.transformer.Transformer` must know."""
-        tokenizer = self._loaded()
-        width = tokenizer.get_vocab_size() + 1
-        tokenizer.no_truncation()
-        joined = tokenizer.encode("a", "a")
+        joined, width = loaded(self.tokenizer_, None).encode("a", "a"), self._width()
+        if beyond := [i for i in (*joined.ids, self.unknown_ or 0) if not 0 <= i < width - 1]:
+            raise ValueError(
+                f"expected tokens from 0 to {width - 2}, as many as the network has, got {beyond[0]!r:.40}"
+            )
         texts = joined.sequence_ids  # None for a special token, else which text a token is of
         begins, second = texts.index(0), texts.index(1)
         ends = texts[::-1].index(1)
@@ -101,10 +103,9 @@ class ModelTokens(BaseEstimator):
     def _numbers(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.where(ids == (-1 if self.unknown_ is None else self.unknown_), UNKNOWN_TOKEN, ids + 1)
 
-    def _loaded(self) -> Any:
-        from tokenizers import Tokenizer
-
-        tokenizer: Any = Tokenizer.from_str(self.tokenizer_)
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(self.max_length)
-        return tokenizer
+    def _width(self) -> int:
+        """How many numbers the network reads: as many as it has vectors, and the one for unknown tokens."""
+        ids = json.loads(self.architecture_).get("vocab_size")
+        if type(ids) is not int:
+            raise ValueError(f"expected the number of tokens as vocab_size of the architecture, got {ids!r:.40}")
+        return ids + 1

@@ -33,12 +33,22 @@ class CsrRows:
         values: (K,) float32, or None where every entry is 1; (K, H) float16 where each token comes with a frozen
             vector (`training.frozen`).
         width: number of columns.
+
+    Raises:
+        ValueError: if an entry is in no column: SciPy and some kernels of PyTorch would read outside their arrays.
     """
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     values: NDArray[np.float32] | NDArray[np.float16] | None
     width: int
+
+    def __post_init__(self) -> None:
+        if len(self.indices) and not (self.indices.min() >= 0 and self.indices.max() < self.width):
+            raise ValueError(
+                f"expected columns from 0 to {self.width - 1}, got {self.indices.min()} to {self.indices.max()}: the "
+                "featuriser's vocabulary does not fit its rows"
+            )
 
     def __len__(self) -> int:
         return len(self.indptr) - 1

@@ -28,9 +28,12 @@ def load_fitted(featuriser: T, folder: Path) -> T:
     Raises:
         ValueError: if there is anything but fitted attributes in the files.
     """
-    rest = json.loads((folder / layout.FEATURISER_STATE).read_text(encoding="utf-8"))
+    try:
+        rest = json.loads((folder / layout.FEATURISER_STATE).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{layout.FEATURISER_STATE} is not JSON: {error}") from error
     if not isinstance(rest, dict):
-        raise ValueError(f"expected an object in {layout.FEATURISER_STATE}, got {rest!r:.80}")
+        raise ValueError(f"expected an object in {layout.FEATURISER_STATE}, got {type(rest).__name__}")
     for name, value in {**rest, **load_file(folder / layout.FEATURISER_ARRAYS)}.items():
         if name.startswith("_") or not name.endswith("_") or name.endswith("__"):  # `__dict__` would be all of them
             raise ValueError(f"expected the name of a fitted attribute, which ends in _, got {name!r}")

@@ -6,7 +6,9 @@ Merges never cross words, so each distinct word is split once.
 Shape letters: N texts, W words, K subwords, U distinct words.
 """
 
+import json
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import Any, Self
 
@@ -24,6 +26,22 @@ from twicetold.features.tokens import cut_off, vocabulary_of
 
 UNKNOWN_SUBWORD = "<unk>"
 BEGIN_OF_WORD = "\u2581"  # a letter like any other to the algorithm (Kudo and Richardson 2018, SentencePiece)
+WRITTEN = {  # by `fit`, besides vocabulary and merges; what is missing here is none or false
+    "version": "1.0",
+    "added_tokens": [
+        {
+            "id": UNKNOWN_TOKEN,
+            "content": UNKNOWN_SUBWORD,
+            "single_word": False,
+            "lstrip": False,
+            "rstrip": False,
+            "normalized": False,
+            "special": True,
+        }
+    ],
+    "pre_tokenizer": {"type": "WhitespaceSplit"},
+}
+WRITTEN_MODEL = {"type": "BPE", "unk_token": UNKNOWN_SUBWORD}
 
 
 class Subwords(BaseEstimator):
@@ -62,7 +80,7 @@ class Subwords(BaseEstimator):
         Raises:
             ValueError: if the texts have no word.
         """
-        from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+        from tokenizers import trainers
 
         tokens = words(texts, lower_case=self.lower_case)
         if not len(tokens.codes):
@@ -70,8 +88,7 @@ class Subwords(BaseEstimator):
         # The library truncates a larger alphabet in random order; it leaves one of the right size unchanged.
         letters = characters(texts, lower_case=self.lower_case)
         alphabet = [BEGIN_OF_WORD, *vocabulary_of(letters, min_df=1, max_features=self.max_alphabet)]
-        tokenizer: Any = Tokenizer(models.BPE(unk_token=UNKNOWN_SUBWORD))
-        tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+        tokenizer = _tokenizer()
         trainer = trainers.BpeTrainer(
             vocab_size=self.max_features,
             min_frequency=self.min_frequency,
@@ -113,9 +130,47 @@ class Subwords(BaseEstimator):
         return {"width": self._loaded().get_vocab_size()}
 
     def _loaded(self) -> Any:
-        from tokenizers import Tokenizer
+        return _rebuilt(self.tokenizer_)
 
-        return Tokenizer.from_str(self.tokenizer_)
+
+@lru_cache(maxsize=4)
+def _rebuilt(described: str) -> Any:
+    """The tokenizer that `fit` made, of its vocabulary and merges.
+
+    Stored state may come from anywhere, and a tokenizer does whatever it says: pad to a billion tokens, say. So nothing
+    else of it is read, and it is refused if it asks for anything that `fit` does not write.
+
+    Raises:
+        ValueError: if it does, or the numbers of the vocabulary are others than 0, 1, ...
+    """
+    content = json.loads(described)
+    model = content.get("model") if isinstance(content, dict) else None
+    if not isinstance(model, dict):
+        raise ValueError("expected an object with a model as tokenizer_")
+    for settings, written in ((content, WRITTEN), (model, WRITTEN_MODEL)):
+        for name, value in settings.items():
+            if value and name not in ("model", "vocab", "merges") and value != written.get(name):
+                raise ValueError(f"expected {name} of tokenizer_ to be {written.get(name)}, as fit writes it")
+    vocabulary, merges = model.get("vocab"), model.get("merges")
+    if not isinstance(vocabulary, dict) or not isinstance(merges, list):
+        raise ValueError("expected a vocabulary and a list of merges in tokenizer_")
+    numbers = vocabulary.values()
+    if not all(type(number) is int for number in numbers) or sorted(numbers) != list(range(len(vocabulary))):
+        raise ValueError(f"expected the numbers 0 to {len(vocabulary) - 1} in the vocabulary of tokenizer_, each once")
+    if vocabulary.get(UNKNOWN_SUBWORD) != UNKNOWN_TOKEN or BEGIN_OF_WORD not in vocabulary:
+        raise ValueError(f"expected {UNKNOWN_SUBWORD} as number {UNKNOWN_TOKEN} and {BEGIN_OF_WORD} in tokenizer_")
+    pairs = [tuple(merge.split(" ") if isinstance(merge, str) else merge) for merge in merges]  # texts before 0.20
+    tokenizer = _tokenizer(vocab=vocabulary, merges=pairs)
+    tokenizer.add_special_tokens([UNKNOWN_SUBWORD])
+    return tokenizer
+
+
+def _tokenizer(**learnt: Any) -> Any:
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    tokenizer: Any = Tokenizer(models.BPE(**learnt, unk_token=UNKNOWN_SUBWORD))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return tokenizer
 
 
 def _marked(spellings: pa.LargeStringArray) -> pa.LargeStringArray:

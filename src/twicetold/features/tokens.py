@@ -85,6 +85,7 @@ class Words(BaseEstimator):
         rows = numbered(self._split(texts), self.vocabulary_, max_length=self.max_length)
         if self.sif_a is None:
             return rows
+        require_counts(self.counts_, rows.width)
         return replace(rows, values=smooth_weights(self.counts_, self.sif_a)[rows.indices])
 
     @property
@@ -96,7 +97,10 @@ class Words(BaseEstimator):
         shape: dict[str, Any] = {"width": len(self.vocabulary_) + 1}
         if (found := getattr(self, "_vectors", None)) is not None:
             shape["vectors"] = np.pad(found, ((1, 0), (0, 0)))
-        return {**shape, "counts": self.counts_} if self.counted else shape
+        if self.counted:
+            require_counts(self.counts_, shape["width"])
+            shape["counts"] = self.counts_
+        return shape
 
     def get_feature_names_out(self) -> NDArray[np.object_]:
         """(width,) the tokens in column order."""
@@ -155,6 +159,16 @@ def occurrences(tokens: Tokens, vocabulary: Sequence[str]) -> NDArray[np.int64]:
     found = np.bincount(_numbers(tokens, vocabulary)[tokens.codes], minlength=len(vocabulary) + 1).astype(np.int64)
     found[UNKNOWN_TOKEN] = 0
     return found
+
+
+def require_counts(counts: NDArray[np.int64], width: int) -> None:
+    """Check that there is a count for each number; stored ones may come from anywhere.
+
+    Raises:
+        ValueError: if there is not.
+    """
+    if counts.shape != (width,) or counts.dtype != np.int64 or counts.min(initial=0) < 0:
+        raise ValueError(f"expected {width} numbers of 0 or more as counts_, got {counts.shape} of {counts.dtype}")
 
 
 def smooth_weights(counts: NDArray[np.int64], a: float) -> NDArray[np.float32]:

@@ -101,5 +101,12 @@ class Views(BaseEstimator):
 
     @property
     def shape(self) -> Mapping[str, Any]:
-        """`width`: number of columns; `bounds`: where each view's begin, and the end."""
+        """`width`: number of columns; `bounds`: where each view's begin, and the end.
+
+        Raises:
+            ValueError: if they are not those of the views, as stored ones may be.
+        """
+        widths = (self._fitted(view).shape["width"] for view in self.views)
+        if (bounds := [0, *accumulate(widths)]) != self.bounds_:
+            raise ValueError(f"expected {bounds} as bounds_, where the views begin, got {self.bounds_!r:.80}")
         return {"width": self.bounds_[-1], "bounds": self.bounds_}

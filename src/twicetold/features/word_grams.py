@@ -30,7 +30,7 @@ from twicetold.features.distinct_words import encoded, runs
 from twicetold.features.letter_grams import as_numbers, as_strings, letter_grams
 from twicetold.features.rows import CsrRows
 from twicetold.features.splitting import words
-from twicetold.features.tokens import UNKNOWN_NAME, occurrences, smooth_weights, vocabulary_of
+from twicetold.features.tokens import UNKNOWN_NAME, occurrences, require_counts, smooth_weights, vocabulary_of
 from twicetold.features.vectors import alike, first_words, word_vectors
 from twicetold.features.word_hashing import known_grams
 
@@ -96,6 +96,7 @@ class WordGrams(BaseEstimator):
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """One sequence per text: each word's number, and then its n-grams."""
         check_is_fitted(self)
+        require_counts(self.counts_, 1 + len(self.vocabulary_))
         tokens = words(texts, lower_case=True)
         place = pc.index_in(tokens.spellings, pa.array(self.vocabulary_, pa.large_string()))
         number = np.asarray(pc.fill_null(place, -1)).astype(np.int64) + 1 + UNKNOWN_TOKEN  # (U,)

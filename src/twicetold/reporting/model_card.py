@@ -8,7 +8,7 @@ holds the results of test); its values are written as JSON, which YAML reads.
 import json
 import math
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,9 @@ import pyarrow.parquet as pq
 from twicetold import layout
 from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
 from twicetold.evaluation.evaluators import Standard
-from twicetold.evaluation.inputs import ScoredPairs
+from twicetold.evaluation.inputs import ScoredPairs, described, is_number
 from twicetold.evaluation.labels import Decisions, LabelDecision
-from twicetold.model_folder import read_decisions, read_recipe, read_thresholds
+from twicetold.model_folder import read_decisions, read_recipe, read_thresholds, require_model_files
 from twicetold.reporting import provenance
 from twicetold.reporting.dedupe import link_metric
 from twicetold.reporting.glossary import count, describe, number, ordered
@@ -80,6 +80,7 @@ def read_about(place: Path) -> About:
         FileNotFoundError: if there is no trained model.
         ValueError: if a file holds something else than it should.
     """
+    require_model_files(place, what=f"the folder {place}")
     folder = place if (place / layout.RECIPE).is_file() else place / layout.MODEL
     if not (folder / layout.RECIPE).is_file():
         folder = place
@@ -293,13 +294,13 @@ def _grouping(cut: GroupingThreshold, test: Mapping[str, float]) -> list[str]:
 
 def _cost(about: About) -> str:
     facts = []
-    if isinstance(parameters := about.training.get("parameters"), int):
+    if is_number(parameters := about.training.get("parameters")):
         facts.append(f"{count(parameters)} trained parameters")
-    if epochs := about.training.get("epochs"):
+    if is_number(epochs := about.training.get("epochs")) and epochs:
         facts.append(f"{count(epochs)} epochs")
-    if (seconds := about.observed.get("train_seconds")) is not None:
+    if is_number(seconds := about.observed.get("train_seconds")):
         facts.append(f"{number(float(seconds), 1)} seconds of training")
-    if (speed := about.observed.get("texts_per_second")) is not None:
+    if is_number(speed := about.observed.get("texts_per_second")):
         facts.append(f"{count(float(speed))} texts a second encoded, on the machine of the training")
     return "\n".join(f"- {fact}" for fact in facts or ["Not known."]) + "\n"
 
@@ -327,8 +328,9 @@ def _show(name: str, values: Mapping[str, float]) -> str:
 
 
 def _interval(name: str, intervals: Mapping[str, Any]) -> str:
-    ends: Sequence[float] = intervals.get(name, ())
-    return f"{number(ends[0])} to {number(ends[1])}" if len(ends) == 2 else "–"
+    ends = intervals.get(name)
+    known = isinstance(ends, (list, tuple)) and len(ends) == 2 and all(map(is_number, ends))
+    return f"{number(ends[0])} to {number(ends[1])}" if ends and known else "–"
 
 
 def _json(path: Path | None) -> Mapping[str, Any]:
@@ -339,7 +341,7 @@ def _json(path: Path | None) -> Mapping[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not JSON: {error}") from error
     if not isinstance(found, dict):
-        raise ValueError(f"expected an object in {path}, got {found!r:.80}")
+        raise ValueError(f"expected an object in {path}, got {described(found)}")
     return found
 
 
@@ -347,7 +349,13 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def _is_metric(value: Any) -> bool:
+    return is_number(value) or type(value) is float  # NaN where a metric is undefined
+
+
 def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    if wrong := [name for name, value in values.items() if value is not None and not _is_metric(value)]:
+        raise ValueError(f"expected numbers as metrics, got {described(values[wrong[0]])} as {wrong[0]!r:.80}")
     return {name: math.nan if value is None else float(value) for name, value in values.items()}
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from sklearn.base import BaseEstimator
 
 from twicetold import layout
 from twicetold.evaluation.decision import Decision
@@ -28,10 +29,30 @@ def target_of(part) -> str:
     return f"{part.__module__}.{part.__name__}"
 
 
-def save_model(folder: Path, name: str) -> Path:
+@pytest.fixture(scope="session")
+def recipe_of():
+    return _recipe_of
+
+
+@pytest.fixture(scope="session")
+def save_model():
+    return _save_model
+
+
+def _recipe_of(part):
+    """A featuriser, and the parts in it, as a recipe names them."""
+    if isinstance(part, list):
+        return [_recipe_of(each) for each in part]
+    if not isinstance(part, BaseEstimator):
+        return part
+    settings = {name: _recipe_of(value) for name, value in part.get_params(deep=False).items()}
+    return {"_target_": target_of(type(part)), **settings}
+
+
+def _save_model(folder: Path, featuriser, family, settings=None) -> Path:
     """Train nothing, save everything."""
-    featuriser, family, settings = PARTS[name]
-    features = {"_target_": target_of(type(featuriser)), **featuriser.get_params()}
+    settings = settings or {}
+    features = _recipe_of(featuriser)
     torch.manual_seed(0)
     encoder = family(**featuriser.fit(TEXTS).shape, **settings)
     scorer = Scorer(featuriser, encoder.eval(), Decision(0.5, 2.0, -1.0))
@@ -44,7 +65,7 @@ def save_model(folder: Path, name: str) -> Path:
 @pytest.fixture(scope="session")
 def originals(tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("models")
-    return {name: save_model(folder / name, name) for name in PARTS}
+    return {name: _save_model(folder / name, *parts) for name, parts in PARTS.items()}
 
 
 @pytest.fixture

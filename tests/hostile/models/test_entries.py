@@ -1,0 +1,317 @@
+"""Model folders with links, pipes, devices and large files in them, and numbers in JSON that are none."""
+
+import json
+import os
+import shutil
+import time
+
+import numpy as np
+import pytest
+
+from twicetold import layout
+from twicetold.api.calibration import Calibration, LabelledPairs, save_calibrated
+from twicetold.api.champion import card, register_run
+from twicetold.api.exporting import export_table
+from twicetold.api.model import load
+from twicetold.api.onnx_export import read_featuriser
+from twicetold.api.static_table import save_table
+from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
+from twicetold.files import write_json
+from twicetold.grouping import RULES
+from twicetold.model_folder import JSON_LIMIT, LEVELS, STATE_LIMIT, load_model, read_thresholds
+
+SECRET = "correct horse battery staple"
+ENTRIES = (
+    layout.RECIPE,
+    layout.WEIGHTS,
+    layout.FEATURISER_ARRAYS,
+    layout.FEATURISER_STATE,
+    layout.DECISION,
+    layout.PRECISION,
+    layout.TRAINING,
+    "notes.txt",
+)
+THRESHOLDS = Chosen(
+    group="story",
+    texts=10,
+    duplicates=3,
+    complete=True,
+    auroc=0.9,
+    average_precision=0.8,
+    slope=1.0,
+    intercept=0.0,
+    f1_threshold=0.5,
+    links=(AimedLinks(0.9, 0.5, 0.9, 0.1),),
+    grouping=tuple(GroupingThreshold(rule, 0.5, 0.5) for rule in RULES),
+)
+
+
+def to_secret(file):
+    """A link to a file of somebody's, which is JSON."""
+    secret = file.parent.parent / "secret.json"
+    secret.write_text(json.dumps({"threshold": SECRET, "password": SECRET}))
+    file.symlink_to(secret)
+
+
+def to_itself(file):
+    """A link to what was there, which lies in the folder."""
+    kept = file.with_name("kept")
+    kept.write_bytes(b"{}")
+    file.symlink_to(kept.name)
+
+
+INSTEAD = {
+    "link to a secret": (to_secret, "a symbolic link"),
+    "link within the folder": (to_itself, "a symbolic link"),
+    "link to zeros without end": (lambda file: file.symlink_to("/dev/zero"), "a symbolic link"),
+    "link to the folder itself": (lambda file: file.symlink_to(file.parent), "a symbolic link"),
+    "pipe": (os.mkfifo, "a pipe"),
+}
+
+
+@pytest.fixture(autouse=True)
+def _short():
+    """Nothing hangs and nothing is large."""
+    start = time.monotonic()
+    yield
+    assert time.monotonic() - start < 20
+
+
+def replaced(model, entry, instead):
+    (model / entry).unlink(missing_ok=True)
+    INSTEAD[instead][0](model / entry)
+    return INSTEAD[instead][1]
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("instead", INSTEAD)
+@pytest.mark.parametrize("reading", [load, load_model, lambda model: card(str(model), cards=model)])
+def test_an_entry_that_is_no_regular_file_is_refused_and_nothing_of_it_is_told(model, entry, instead, reading):
+    said = replaced(model, entry, instead)
+    with pytest.raises((ValueError, FileNotFoundError)) as caught:
+        reading(model)
+    assert SECRET not in str(caught.value)
+    no_recipe = entry == layout.RECIPE and isinstance(caught.value, FileNotFoundError)
+    assert no_recipe or f"{entry} is {said}" in str(caught.value)
+
+
+@pytest.mark.parametrize("instead", ["link to a secret", "pipe"])
+def test_thresholds_and_the_featuriser_of_an_export_are_not_read_through_links(model, instead):
+    said = replaced(model, layout.PRECISION, instead)
+    with pytest.raises(ValueError, match=f"precision.json is {said}"):
+        read_thresholds(model)
+    with pytest.raises(ValueError, match=f"in an exported model, precision.json is {said}"):
+        read_featuriser(model)
+
+
+def test_a_folder_that_is_reached_through_a_link_is_read(model, tmp_path):
+    (tmp_path / "link").symlink_to(model)
+    assert np.isfinite(load(tmp_path / "link").similarity(["a cat"], ["the cat"])).all()
+
+
+def test_hard_links_are_regular_files(model, tmp_path):
+    shutil.move(model / layout.WEIGHTS, tmp_path / "cached")
+    os.link(tmp_path / "cached", model / layout.WEIGHTS)
+    assert np.isfinite(load(model).similarity(["a cat"], ["the cat"])).all()
+
+
+@pytest.mark.parametrize("entry", [layout.DECISION, "notes.txt"])
+def test_neither_calibrate_nor_export_nor_register_copies_what_a_link_leads_to(model, tmp_path, entry):
+    run = tmp_path / "run"
+    run.mkdir()
+    loaded = load(model)
+    shutil.copytree(model, run / layout.MODEL)
+    write_json(run / layout.METRICS, {"val": {}, "test": {}})
+    for folder in (model, run / layout.MODEL):
+        replaced(folder, entry, "link to a secret")
+    (tmp_path / "pairs.csv").write_text("left,right,label\n")
+    calls = (
+        lambda: export_table(str(model), tmp_path / "out", bits="int8", processed=tmp_path, cards=tmp_path),
+        lambda: save_table(model, tmp_path / "out", bits="int8"),
+        lambda: register_run(run, alias=None, root=tmp_path),
+        lambda: save_calibrated(
+            loaded,
+            tmp_path / "out",
+            Calibration(loaded.decision, loaded.decision, {}, {}, {}),
+            LabelledPairs(["a"], ["b"], np.ones(1, bool), np.ones(1), np.zeros(1, np.int64)),
+            file=tmp_path / "pairs.csv",
+            aim="f1",
+            force=False,
+        ),
+    )
+    for call in calls:
+        with pytest.raises(ValueError, match=f"{entry} is a symbolic link"):
+            call()
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("entry", [layout.METRICS, layout.SUMMARY, layout.OBSERVED, layout.SCORES])
+@pytest.mark.parametrize("instead", INSTEAD)
+def test_the_card_of_a_run_reads_nothing_outside_it(model, tmp_path, entry, instead):
+    run = tmp_path / "run"
+    run.mkdir()
+    shutil.move(model, run / layout.MODEL)
+    said = replaced(run, entry, instead)
+    with pytest.raises(ValueError, match=f"{entry} is {said}") as caught:
+        card(str(run), cards=tmp_path)
+    assert SECRET not in str(caught.value)
+
+
+def test_a_small_copy_with_a_link_is_refused(model, tmp_path):
+    save_table(model, tmp_path / "out", bits="int8")
+    load(tmp_path / "out")
+    for entry in ("table.npy", "scales.npy"):
+        shutil.move(tmp_path / "out" / entry, tmp_path / entry)
+        (tmp_path / "out" / entry).symlink_to(tmp_path / entry)
+        with pytest.raises(ValueError, match=f"{entry} is a symbolic link"):
+            load(tmp_path / "out")
+        (tmp_path / "out" / entry).unlink()
+        shutil.move(tmp_path / entry, tmp_path / "out" / entry)
+
+
+def test_scales_that_are_larger_than_their_file_take_no_memory(model, tmp_path):
+    save_table(model, tmp_path / "out", bits="int8")
+    head = {"descr": "<f4", "fortran_order": False, "shape": (1 << 33,)}
+    with (tmp_path / "out" / "scales.npy").open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, head)
+    with pytest.raises(ValueError, match="cannot load the table"):
+        load(tmp_path / "out")
+
+
+# sizes and levels
+
+
+@pytest.mark.parametrize(
+    ("file", "limit"),
+    [(layout.RECIPE, JSON_LIMIT), (layout.DECISION, JSON_LIMIT), (layout.FEATURISER_STATE, STATE_LIMIT)],
+)
+def test_a_json_file_beyond_its_size_is_not_parsed(model, file, limit):
+    os.truncate(model / file, limit + 1)
+    with pytest.raises(ValueError, match=f"expected at most {limit:,} bytes in {file}, got {limit + 1:,}"):
+        load_model(model)
+
+
+def nested(folder, originals, levels):
+    """An ensemble of a model and an ensemble, and so on."""
+    members = ["static", "tfidf" if levels == 1 else "inner"]
+    shutil.copytree(originals["static"], folder / layout.MEMBER_MODELS / "static")
+    if levels == 1:
+        shutil.copytree(originals["tfidf"], folder / layout.MEMBER_MODELS / "tfidf")
+    else:
+        nested(folder / layout.MEMBER_MODELS / "inner", originals, levels - 1)
+    recipe = {"members": members, "as_documents": False, "data": {}, "pretrained_on": []}
+    (folder / layout.RECIPE).write_text(json.dumps(recipe))
+    shutil.copy(originals["static"] / layout.DECISION, folder)
+    return folder
+
+
+def test_ensembles_within_ensembles_have_few_levels(originals, tmp_path):
+    deepest = nested(tmp_path / "deepest", originals, LEVELS)
+    assert np.isfinite(load_model(deepest).score(["the cat"], ["a dog"])).all()
+    with pytest.raises(ValueError, match=f"expected at most {LEVELS} levels of ensembles"):
+        load_model(nested(tmp_path / "deeper", originals, LEVELS + 1))
+
+
+@pytest.mark.parametrize("levels", [1, 2])
+def test_an_ensemble_that_is_linked_into_itself_is_refused(originals, tmp_path, levels):
+    folder = nested(tmp_path / "ensemble", originals, 1)
+    place = folder if levels == 1 else folder / layout.MEMBER_MODELS / "static"
+    (place / "again").symlink_to(folder)
+    with pytest.raises(ValueError, match="again is a symbolic link"):
+        load_model(folder)
+
+
+# numbers
+
+NUMBERS = {
+    "400 digits": 10**400,
+    "400 digits, below 0": -(10**400),
+    "4,000 digits": 10**4000,
+    "NaN": float("nan"),
+    "infinity": float("inf"),
+    "true": True,
+    "null": None,
+    "a text": SECRET,
+    "a list": [0.5],
+    "an object": {"a": SECRET},
+}
+
+
+@pytest.mark.parametrize("name", ["threshold", "slope", "intercept"])
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_decision_of_other_numbers_is_one_message(model, name, number):
+    (model / layout.DECISION).write_text(
+        json.dumps({"threshold": 0.5, "slope": 1.0, "intercept": 0.0, name: NUMBERS[number]})
+    )
+    for read in (load, lambda place: card(str(place), cards=place)):
+        with pytest.raises(ValueError, match=f"expected finite numbers in decision.json, got .* as '{name}'") as caught:
+            read(model)
+        assert SECRET not in str(caught.value)
+        assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize("name", ["texts", "duplicates", "auroc", "slope", "f1_threshold", "complete", "group"])
+@pytest.mark.parametrize("number", [*NUMBERS, "1 << 62", "-1"])
+def test_thresholds_of_other_numbers_are_one_message(model, name, number):
+    value = {**NUMBERS, "1 << 62": 1 << 62, "-1": -1}[number]
+    if (name, number) in (("complete", "true"), ("group", "a text")) or (
+        name in ("auroc", "slope", "f1_threshold") and number in ("1 << 62", "-1")
+    ):
+        pytest.skip("is what it should be")
+    write_json(model / layout.PRECISION, {**THRESHOLDS.to_json(), name: value})
+    with pytest.raises(ValueError, match=f"precision.json: expected .*'{name}'") as caught:
+        read_thresholds(model)
+    assert SECRET not in str(caught.value)
+    assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize("where", ["links", "grouping"])
+@pytest.mark.parametrize("number", NUMBERS)
+def test_thresholds_of_a_link_and_a_group_are_numbers(model, where, number):
+    values = json.loads(json.dumps(THRESHOLDS.to_json()))
+    values[where][0]["precision" if where == "links" else "ari"] = NUMBERS[number]
+    write_json(model / layout.PRECISION, values)
+    with pytest.raises(ValueError, match=f"expected a finite number as '(precision|ari)' in {where}"):
+        read_thresholds(model)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_weights_of_an_ensemble_are_numbers(ensemble, number):
+    recipe = json.loads((ensemble / layout.RECIPE).read_text())
+    recipe |= {"stacking": "logistic", "weights": [0.5, NUMBERS[number]], "intercept": 0.0}
+    (ensemble / layout.RECIPE).write_text(json.dumps(recipe))
+    with pytest.raises(ValueError, match="expected finite numbers as weights and intercept, got") as caught:
+        load_model(ensemble)
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("file", [layout.METRICS, layout.SUMMARY, layout.OBSERVED, layout.TRAINING])
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_card_is_made_of_numbers_or_refused(model, tmp_path, file, number):
+    run = tmp_path / "run"
+    run.mkdir()
+    shutil.move(model, run / layout.MODEL)
+    value = NUMBERS[number]
+    write_json(run / layout.METRICS, {"val": {"auroc": 0.5}, "test": {"auroc": 0.5}})
+    content = {
+        layout.METRICS: {"val": {"auroc": value}, "test": {"auroc": value}},
+        layout.SUMMARY: {"intervals": {"auroc": [value, value]}},
+        layout.OBSERVED: {"train_seconds": value, "texts_per_second": value},
+        layout.TRAINING: {"epochs": value, "parameters": value, "metric": value, "best_value": value},
+    }[file]
+    write_json((run / layout.MODEL if file == layout.TRAINING else run) / file, content)
+    if file == layout.METRICS and number not in ("NaN", "infinity", "null"):
+        with pytest.raises(ValueError, match=r"expected numbers as metrics, got .* as 'auroc'") as caught:
+            card(str(run), cards=tmp_path)
+        assert SECRET not in str(caught.value)
+    else:
+        assert card(str(run), cards=tmp_path).startswith("---")
+
+
+@pytest.mark.parametrize("content", [f'"{SECRET}"', f'["{SECRET}"]', f"{SECRET}\n", "5", "1" + "0" * 400, "NaN"])
+@pytest.mark.parametrize("file", [layout.RECIPE, layout.DECISION, layout.FEATURISER_STATE, layout.PRECISION])
+def test_a_file_that_is_no_object_is_not_quoted(model, file, content):
+    (model / file).write_text(content)
+    with pytest.raises(ValueError, match=f"{file}") as caught:
+        read_thresholds(model) if file == layout.PRECISION else load_model(model)
+    assert SECRET not in str(caught.value)
