@@ -7,6 +7,7 @@ Give it a table with the column `text`, or one with the columns `left` and `righ
 own exception, which the scoring server answers with status 400 and the message.
 """
 
+import reprlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -81,11 +82,10 @@ def _refusal(message: str) -> MlflowException:
 
 def _strings(column: pd.Series) -> list[str]:
     values: list[Any] = column.tolist()
-    for row, value in enumerate(values):
+    for row, value in zip(column.index.tolist(), values, strict=True):
         if not isinstance(value, str):
-            raise _refusal(
-                f"row {row} of column `{column.name}` is no text but {value!r}: every value must be a string"
-            )
+            got = reprlib.repr(value)
+            raise _refusal(f"row {row} of column `{column.name}` is no text but {got}: every value must be a string")
     return values
 
 
