@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from twicetold.commands._options import Json, Model
+from twicetold.printable import json_text, print
 
 
 def score(
@@ -19,8 +20,6 @@ def score(
 
     Write -- before a text that begins with a dash.
     """
-    import json
-
     from twicetold.api.model import load
 
     for side, text in (("LEFT", left), ("RIGHT", right)):
@@ -46,7 +45,7 @@ def score(
         if explanation is not None:
             names = ("left", "right", "contribution")
             found["contributions"] = [dict(zip(names, row, strict=True)) for row in explanation.largest(top)]
-        print(json.dumps(found, indent=2, ensure_ascii=False))
+        print(json_text(found))
         return
     print(f"score        {verdict.score:.4f} (threshold {loaded.threshold:.4f})")
     print(f"probability  {verdict.probability:.4f}")
