@@ -34,6 +34,7 @@ from twicetold.tracking.store import prepare
 BLOCK = 256  # rows that the model reads at once
 CONNECTIONS = 32  # at the same time; more are answered with status 503
 GRACE = 5  # seconds that requests have to end after Ctrl-C
+MAX_DROPPED = 50 * MAX_BYTES  # of a body that is too large; then its connection ends
 MAX_MESSAGE = 2000  # characters
 HERE = ("localhost", "127.0.0.1", "::1")
 
@@ -178,16 +179,19 @@ def _without_port(host: str) -> str:
 
 
 async def _body(request: Request) -> bytes:
-    too_large = Refused(
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"expected a body of at most {MAX_BYTES:,} bytes: send several requests"
-    )
-    if int(request.headers.get("content-length", 0)) > MAX_BYTES:
-        raise too_large
-    body = bytearray()
+    """The body. One that is too large is read and dropped: most clients listen only once they have sent all."""
+    body, size = bytearray(), 0
     async for part in request.stream():
-        body += part
-        if len(body) > MAX_BYTES:
-            raise too_large
+        size += len(part)
+        if size <= MAX_BYTES:
+            body += part
+        elif size > MAX_DROPPED:
+            break
+    if size > MAX_BYTES:
+        raise Refused(
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+            f"expected a body of at most {MAX_BYTES:,} bytes: send several requests",
+        )
     return bytes(body)
 
 
