@@ -15,6 +15,7 @@ OBSERVERS = (
     "twicetold.tracking",
     "twicetold.command_line",
     "twicetold.errors",
+    "twicetold.printable",
     "twicetold.api",
     "twicetold.commands",
     "multirun",

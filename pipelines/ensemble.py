@@ -25,6 +25,7 @@ from twicetold.features.cache import cached_rows
 from twicetold.files import write_json
 from twicetold.identity import Identity
 from twicetold.model_folder import load_members, names_of, save_ensemble
+from twicetold.printable import print
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="ensemble")

@@ -33,6 +33,7 @@ from twicetold.features.cache import cached_rows
 from twicetold.files import write_file, write_json, write_text
 from twicetold.identity import Identity
 from twicetold.model_folder import load_model, names_of, other_parts, read_thresholds, trained_on
+from twicetold.printable import print
 from twicetold.scoring import evaluation_inputs
 from twicetold.searching import Searched, search_reports, texts_to_search
 from twicetold.summary import summary

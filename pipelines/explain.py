@@ -19,6 +19,7 @@ from twicetold.interpretation.contributions import explain, largest_terms
 from twicetold.interpretation.figures import save_explanation_figure
 from twicetold.interpretation.tables import explanation_text, save_explanation_csv, save_terms_csv
 from twicetold.model_folder import load_scorer
+from twicetold.printable import print
 
 TEXTS = ("left=", "right=")
 

@@ -37,6 +37,7 @@ from stages import IN_GIT, all_before, graph
 from twicetold import layout
 from twicetold.errors import readable_errors
 from twicetold.files import write_json, write_text
+from twicetold.printable import print
 from twicetold.tracking.store import SQLITE, Settings, address
 
 PLAN, RESULT, LOG = "plan.json", "result.json", "log.txt"  # in multirun/fan_out; the last two for each cell

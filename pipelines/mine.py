@@ -16,6 +16,7 @@ from twicetold.files import write_folder
 from twicetold.mining.false_negatives import with_false_negatives
 from twicetold.mining.groups import NoTriplets
 from twicetold.mining.triplets import no_triplets
+from twicetold.printable import print
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="prepare")

@@ -18,6 +18,7 @@ from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
 from twicetold.files import write_folder
+from twicetold.printable import print
 from twicetold.provenance import pretrained_on_of
 from twicetold.teacher import load_teacher
 

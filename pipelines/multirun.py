@@ -41,10 +41,11 @@ from study import (
     sweep_folder,
 )
 from twicetold import tracking
-from twicetold.errors import readable_errors
+from twicetold.errors import readable_errors, shown
 from twicetold.files import write_json
 from twicetold.identity import Identity
 from twicetold.layout import MODEL
+from twicetold.printable import print
 from twicetold.training.schedule import OnEpoch
 
 MULTIRUN = ("-m", "--multirun")
@@ -120,7 +121,7 @@ def record(out: Path, fingerprint: str, result: Result) -> None:
 
 def in_a_line(error: Exception) -> str:
     """The kind of an error and the first line of what it says."""
-    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+    return f"{type(error).__name__}: {shown(error).strip().partition(chr(10))[0]}"
 
 
 def end_with_launcher() -> None:

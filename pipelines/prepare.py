@@ -16,6 +16,7 @@ from twicetold.data.corpus import Corpus
 from twicetold.data.freshness import own_file_digest
 from twicetold.data.sources.delimited import left_out
 from twicetold.errors import readable_errors
+from twicetold.printable import print
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="prepare")

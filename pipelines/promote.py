@@ -25,6 +25,7 @@ from settings import CONF
 from study import METRIC, Sweep, counts, find_sweep, finished, overrides_of, read_result, read_study, sweep_folder
 from twicetold.errors import readable_errors
 from twicetold.files import write_text
+from twicetold.printable import print
 
 if TYPE_CHECKING:
     import optuna

@@ -23,6 +23,7 @@ from study import EPOCHS, ERROR, METRIC, Sweep, counts, overrides_of, storage
 from twicetold.errors import Pruned
 from twicetold.files import one_at_a_time, only_process
 from twicetold.identity import Identity
+from twicetold.printable import print
 
 if TYPE_CHECKING:
     import optuna

@@ -25,6 +25,7 @@ from twicetold.errors import Pruned, readable_errors
 from twicetold.features.hashing_card import by_view, in_words
 from twicetold.files import only_process, unchanged, write_json
 from twicetold.identity import Identity
+from twicetold.printable import print
 from twicetold.provenance import pretrained_on
 from twicetold.training.cell import Trained, train_cell
 from twicetold.training.parts import Places

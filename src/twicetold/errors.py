@@ -4,6 +4,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from twicetold.printable import printable, without_passwords
+
 TRACEBACK = "HYDRA_FULL_ERROR"  # Hydra's own switch
 EXPECTED = (ValueError, TypeError, OSError)
 
@@ -18,12 +20,17 @@ def readable_errors() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as stop:
-        raise SystemExit(f"stopped. {stop}".rstrip()) from stop
+        raise SystemExit(f"stopped. {shown(stop)}".rstrip()) from stop
     except Exception as error:
         expected = _expected(error)
         if expected is None or os.environ.get(TRACEBACK):
             raise
-        raise SystemExit(f"error: {expected}\n(set {TRACEBACK}=1 to see where it came from)") from error
+        raise SystemExit(f"error: {shown(expected)}\n(set {TRACEBACK}=1 to see where it came from)") from error
+
+
+def shown(error: BaseException) -> str:
+    """What an error says, without what could change the terminal and without passwords."""
+    return printable(without_passwords(error))
 
 
 def _expected(error: Exception) -> Exception | None:

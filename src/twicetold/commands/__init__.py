@@ -17,6 +17,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from twicetold.errors import shown
+from twicetold.printable import print
+
 USE = ("score", "pairs", "dedupe", "index", "search", "label", "calibrate")
 SHARE = ("card", "register", "models", "export", "serve")
 COMMANDS = (*USE, *SHARE)
@@ -42,7 +45,7 @@ def readable_errors() -> Iterator[None]:
     except EXPECTED as error:
         if os.environ.get(TRACEBACK):
             raise
-        message = str(error) or type(error).__name__
+        message = shown(error) or type(error).__name__
         print(f"error: {message}\n(set {TRACEBACK}=1 to see where it came from)", file=sys.stderr)
         raise typer.Exit(NOT_USABLE) from error
 

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from twicetold.printable import print
+
 if TYPE_CHECKING:
     from twicetold.api.tables import BadRows
 

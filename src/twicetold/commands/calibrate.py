@@ -1,14 +1,14 @@
 """`twicetold calibrate`: fit a model's threshold and calibration on one's own labelled pairs."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from twicetold.commands._console import Console
 from twicetold.commands._options import About, Left, Model, Right, SkipBad
+from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
     from twicetold.api.calibration import Calibration, LabelledPairs, Number
@@ -51,9 +51,9 @@ def calibrate(
     read = read_pairs(pairs, left=left, right=right, label=label, skip_bad=skip_bad)
     found = fit(loaded, read, aim=aim, seed=seed, about=about)
     save_calibrated(loaded, out, found, read, file=pairs, aim=aim, force=force)
-    _show(Console(stderr=True, highlight=False), found, read, out, aim)
+    _show(Console(stderr=True), found, read, out, aim)
     if as_json:
-        typer.echo(json.dumps({"out": str(out), "pairs": len(read.label), **asdict(found)}, indent=2))
+        print(json_text({"out": str(out), "pairs": len(read.label), **asdict(found)}))
 
 
 def _show(console: Console, found: "Calibration", pairs: "LabelledPairs", out: Path, aim: str) -> None:
@@ -67,7 +67,7 @@ def _show(console: Console, found: "Calibration", pairs: "LabelledPairs", out: P
         cells = (_shown(before), _shown(found.fitted[name]), _shown(found.gained[name], "+"))
         table.add_row(NAMES.get(name, name), *cells)
     console.print(table)
-    console.print(f"95 % intervals; after: cross-fitted. The model is in {out}", markup=False, soft_wrap=True)
+    console.print(f"95 % intervals; after: cross-fitted. The model is in {out}", soft_wrap=True)
     if found.gained[aim].low <= 0:
         console.print(
             f"The pairs do not show that the new threshold is better than the stored one: the difference in "

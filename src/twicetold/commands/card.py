@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from twicetold.commands._options import Model
+from twicetold.printable import print
 
 
 def card(

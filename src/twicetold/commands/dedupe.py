@@ -16,6 +16,7 @@ from twicetold.commands._options import (
     Threshold,
     tell_left_out,
 )
+from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
     from twicetold.api.dedupe import Groups
@@ -47,7 +48,6 @@ def dedupe(
 
     Columns are added: group, representative (the number of a row, from 1), probability_to_representative.
     """
-    import json
     import sys
 
     import numpy as np
@@ -92,7 +92,7 @@ def dedupe(
             write(added.where(kept[part]) if drop else added)
             start += len(block)
     if as_json:
-        print(json.dumps(_summary(found, texts), indent=2, ensure_ascii=False))
+        print(json_text(_summary(found, texts)))
     else:
         print(_told(found, texts, measured=loaded.thresholds is not None and reranker is None), file=sys.stderr)
     if out != STANDARD:

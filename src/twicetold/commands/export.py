@@ -6,12 +6,13 @@ from typing import Annotated, Literal
 import typer
 
 from twicetold.commands._options import Json, Model
+from twicetold.printable import json_text, print
 
 
 def export(
     model: Model,
     out: Annotated[Path, typer.Option("-o", "--out", help="The new folder.", show_default=False)],
-    onnx: Annotated[bool, typer.Option("--onnx", help="ONNX graphs; needs the extra [export].")] = False,
+    onnx: Annotated[bool, typer.Option("--onnx", help="ONNX graphs; needs the extra \\[export].")] = False,
     static: Annotated[bool, typer.Option("--static", help="A small copy of a static model.")] = False,
     numbers: Annotated[Literal["int8", "float16"], typer.Option(help="Of the table, with --static.")] = "int8",
     processed: Annotated[
@@ -21,7 +22,6 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Export a model: as ONNX graphs, or as a small copy whose table is read from disk; with a model card."""
-    import json
     import sys
 
     from twicetold.reporting.glossary import describe, size
@@ -44,7 +44,7 @@ def export(
     if as_json:
         found = {"folder": str(out), "bytes_before": made.before, "bytes_after": made.after}
         found |= {"on_validation": made.on_validation, "largest_difference": made.difference}
-        print(json.dumps(found, indent=2))
+        print(json_text(found))
         return
     print(out)
     print(f"{size(made.before)} before, {size(made.after)} after", file=sys.stderr)

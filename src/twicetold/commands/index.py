@@ -1,5 +1,6 @@
 """`twicetold index`: a folder of texts that can be searched and grown."""
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,7 @@ from twicetold.commands._options import (
     Threshold,
     tell_left_out,
 )
+from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
     from twicetold.api.index_groups import Proposal
@@ -87,8 +89,6 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Add the texts of a file. Each joins the group of the text most alike, or proposes merges of groups."""
-    import json
-
     from twicetold.api.index import changing
 
     texts, ids = _read(file, text, id_column, format=format, skip_bad=skip_bad)
@@ -97,7 +97,7 @@ def add(
     if as_json:
         rows = [{"id": name, "group": group} for name, group in zip(found.ids, found.groups.tolist(), strict=True)]
         about = {"added": rows, "joined": found.joined, "proposals": _listed(found.proposals)}
-        print(json.dumps(about, indent=2, ensure_ascii=False))
+        print(json_text(about))
         return
     joined = f", {found.joined:,} to groups that were there" if opened.threshold is not None else ""
     _tell(f"added {len(texts):,} texts{joined}; {folder} has {len(opened):,} now")
@@ -163,10 +163,9 @@ def info(folder: Index, as_json: Json = False) -> None:
 
 
 def _json(about: "IndexInfo") -> str:
-    import json
     from dataclasses import asdict
 
-    return json.dumps({**asdict(about), "proposals": _listed(about.proposals)}, indent=2, ensure_ascii=False)
+    return json_text({**asdict(about), "proposals": _listed(about.proposals)})
 
 
 def _described(about: "IndexInfo") -> list[str]:
@@ -227,4 +226,4 @@ def _tell_proposals(proposals: Sequence["Proposal"], folder: str) -> None:
 
 
 def _tell(line: str) -> None:
-    typer.echo(line, err=True)
+    print(line, file=sys.stderr)

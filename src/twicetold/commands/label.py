@@ -1,18 +1,18 @@
 """`twicetold label`: label pairs of a file's texts, and see what precision and recall the model has on them."""
 
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text as Styled
 
+from twicetold.commands._console import Console
 from twicetold.commands._options import About, Model, SkipBad, Text, tell_left_out
+from twicetold.printable import json_text, print, printable
 
 if TYPE_CHECKING:
     from twicetold.api.estimates import Estimate, Estimates
@@ -47,7 +47,7 @@ def label(
     from twicetold.api.tables import STANDARD, choose_text, open_rows
     from twicetold.files import TEMPORARY, only_process
 
-    console = Console(stderr=True, highlight=False)
+    console = Console(stderr=True)
     if report:
         _report(console, read_labelling(out), as_json=as_json)
         return
@@ -70,7 +70,7 @@ def _ask(console: Console, state: "Labelling") -> None:
     answers = _answers(console)
     while (number := state.next) is not None:
         pair = state.pairs[number]
-        left, right = Styled(_printable(pair.left)), Styled(_printable(pair.right))
+        left, right = Styled(printable(pair.left)), Styled(printable(pair.right))
         body = Styled("\n").join([left, Styled("─" * 8, "dim"), right])
         console.print(Panel(body, title=f"{number + 1} of {len(state.pairs)}", subtitle=KEYS))
         answer = next(answers, QUIT)
@@ -111,25 +111,19 @@ def _answers(console: Console) -> Iterator[str]:
             console.print(KEYS)
 
 
-def _printable(text: str) -> str:
-    """The text without control characters, which could change the terminal."""
-    return "".join(letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in text)
-
-
 def _report(console: Console, state: "Labelling", *, as_json: bool) -> None:
     """The table to stderr; the same as JSON to stdout, if asked for."""
     same = sum(state.labels.values())
     skipped = f", {len(state.skipped):,} skipped" if state.skipped else ""
     console.print(
         f"{len(state.labels):,} of {len(state.pairs):,} pairs labelled{skipped}: {same:,} say the same. In {state.out}",
-        markup=False,
         soft_wrap=True,
     )
     estimates = state.report() if state.labels else None
     if estimates is not None:
         _show(console, state, estimates)
     if as_json:
-        typer.echo(json.dumps(_as_json(state, estimates), indent=2))
+        print(json_text(_as_json(state, estimates)))
 
 
 def _show(console: Console, state: "Labelling", estimates: "Estimates") -> None:

@@ -4,24 +4,25 @@ from typing import Annotated
 
 import typer
 
+from twicetold.printable import json_text, print
+
 
 def models(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """List the registered models: versions, aliases and numbers.
 
     The store is mlruns/mlflow.db in this folder, unless MLFLOW_TRACKING_URI names another.
     """
-    import json
     from dataclasses import asdict
     from pathlib import Path
 
-    from rich.console import Console
     from rich.table import Table
 
+    from twicetold.commands._console import Console
     from twicetold.tracking.registry import registered
 
     found = registered(root=Path.cwd())
     if as_json:
-        print(json.dumps([{"address": each.address, **asdict(each)} for each in found], indent=2, ensure_ascii=False))
+        print(json_text([{"address": each.address, **asdict(each)} for each in found]))
         return
     if not found:
         Console(stderr=True).print("no model is registered: see twicetold register --help")

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from twicetold.commands._options import About, File, Format, Left, Model, OutFile, Right, SkipBad, tell_left_out
+from twicetold.printable import json_text, print
 
 
 def pairs(
@@ -26,16 +27,15 @@ def pairs(
     A bad row (a text is missing, a line is malformed) ends the command before anything is written; every one is
     counted and the first ten are named.
     """
-    import json
     import sys
     from dataclasses import asdict
 
-    from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from twicetold.api.model import load
     from twicetold.api.pairs import score_file
     from twicetold.api.tables import STANDARD, choose_pair, open_rows, write_rows
+    from twicetold.commands._console import Console
 
     if as_json and out == STANDARD:
         raise typer.BadParameter("the summary and the rows would both go to stdout: name a file with -o")
@@ -57,7 +57,7 @@ def pairs(
             found = score_file(loaded, rows, write, pair, about=about, skip_bad=skip_bad, progress=progress)
     seconds = time.monotonic() - start
     if as_json:
-        print(json.dumps({**asdict(found), "columns": pair, "seconds": round(seconds, 3)}, indent=2))
+        print(json_text({**asdict(found), "columns": pair, "seconds": round(seconds, 3)}))
     rate = f"{seconds:.1f} s, {found.pairs / seconds:,.0f} pairs a second"
     said = [f"{found.pairs:,} pairs of {pair[0]} and {pair[1]}"]
     if found.duplicates is None:

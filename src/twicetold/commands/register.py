@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from twicetold.commands._options import Json
+from twicetold.printable import json_text, print
 
 
 def register(
@@ -24,12 +25,10 @@ def register(
     """
     if (run is None) == (data is None):
         raise typer.BadParameter("name either a RUN or --data DATA")
-    import json
-
-    from rich.console import Console
     from rich.table import Table
 
     from twicetold.api.champion import choose, register_run
+    from twicetold.commands._console import Console
 
     talk = Console(stderr=True)
     if data is not None:
@@ -45,11 +44,11 @@ def register(
         talk.print(table)
     assert run is not None
     if dry_run:
-        print(json.dumps({"run": str(run)}) if as_json else run)
+        print(json_text({"run": str(run)}, indent=None) if as_json else run)
         return
     made = register_run(run, alias=alias or None, root=Path.cwd())
     if as_json:
-        print(json.dumps({"address": made.address, "aliases": made.aliases, "run": str(run)}))
+        print(json_text({"address": made.address, "aliases": made.aliases, "run": str(run)}, indent=None))
     else:
         print(made.address)
     talk.print(

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from twicetold.commands._options import About, Json, Model
+from twicetold.printable import json_text, print
 
 
 def score(
@@ -20,8 +21,6 @@ def score(
 
     A model that cannot tell gives the score alone, and says why. Write -- before a text that begins with a dash.
     """
-    import json
-
     from twicetold.api.model import load
 
     for side, text in (("LEFT", left), ("RIGHT", right)):
@@ -55,7 +54,7 @@ def score(
         if explanation is not None:
             names = ("left", "right", "contribution")
             found["contributions"] = [dict(zip(names, row, strict=True)) for row in explanation.largest(top)]
-        print(json.dumps(found, indent=2, ensure_ascii=False))
+        print(json_text(found))
         return
     print(f"score        {score[0]:.4f}" + ("" if threshold is None else f" (threshold {threshold:.4f})"))
     print(f"probability  {'none' if probability is None else f'{probability:.4f}'}")

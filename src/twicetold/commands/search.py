@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from twicetold.commands._options import Format, IndexModel, SkipBad, Text, tell_left_out
+from twicetold.printable import json_text, print
 
 
 def search(
@@ -28,7 +29,6 @@ def search(
 
     Columns: similarity, probability that both say the same, group, id, text.
     """
-    import json
     from dataclasses import asdict
 
     from twicetold.api.index import open_index
@@ -54,7 +54,7 @@ def search(
     for asked in queries():
         for query, found in zip(asked, opened.search(asked, k, exact=exact), strict=True):
             if as_json:
-                print(json.dumps({"query": query, "matches": [asdict(each) for each in found]}, ensure_ascii=False))
+                print(json_text({"query": query, "matches": [asdict(each) for each in found]}, indent=None))
                 continue
             if several:
                 print(_line(query))

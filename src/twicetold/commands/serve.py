@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from twicetold.commands._options import About, Model
+from twicetold.printable import print
 
 
 def serve(
@@ -13,8 +14,12 @@ def serve(
     port: Annotated[int, typer.Option(help="0 for any that is free.", min=0, max=65535)] = 5001,
     host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for all, without any log-in.")] = "127.0.0.1",
     about: About = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Option("--allow-host", metavar="NAME", help="Name of this machine that requests may be for; repeatable."),
+    ] = None,
 ) -> None:
-    """Answer over HTTP with MLflow's scoring server, until Ctrl-C: POST /invocations.
+    """Answer over HTTP as MLflow's scoring server does, until Ctrl-C: POST /invocations.
 
     A table with the columns left and right gives score, probability and verdict, with the label that it is about; one
     with text gives vectors.
@@ -30,4 +35,4 @@ def serve(
     def on_ready(url: str) -> None:
         print(f"serving {model} at {url}", file=sys.stderr)
 
-    answer(folder, about=about, host=host, port=port, on_ready=on_ready)
+    answer(folder, about=about, host=host, port=port, names=names or (), on_ready=on_ready)

@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+from twicetold.printable import printable
 from twicetold.reporting.glossary import count, describe, magnitude, number
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row, rank
 from twicetold.reporting.records import Cell, read_runs
@@ -46,11 +47,11 @@ def _block(board: Leaderboard, styled: bool) -> str:
             heads.append(head)
             for cells, cell in zip(lines, column, strict=True):
                 cells.append(cell)
-    title = f"{board.data}: {describe(board.primary).label}"
+    title = f"{printable(board.data)}: {describe(board.primary).label}"
     head, *body = aligned(heads, lines)
     if styled:
         title, head, body[0] = f"{_BOLD}{title}{_RESET}", f"{_DIM}{head}{_RESET}", f"{_BOLD}{body[0]}{_RESET}"
-    notes = [line for note in board.not_clean for line in textwrap.wrap(note, WIDTH)]
+    notes = [line for note in board.not_clean for line in textwrap.wrap(printable(note), WIDTH)]
     return "\n".join([title, head, *body, *notes]) + "\n"
 
 
@@ -58,7 +59,7 @@ def _leading_cells(row: Row, board: Leaderboard) -> list[str]:
     test = row.metrics["test"].get(board.primary)
     ends = test.interval if test else None
     return [
-        ("* " if row is board.best else "  ") + row.model + row.mark,
+        ("* " if row is board.best else "  ") + printable(row.model) + row.mark,
         _spread(board.primary, test),
         f"{number(ends[0])}-{number(ends[1])}" if ends else "",
         _mean(board.primary, row.metrics["val"].get(board.primary)),

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from twicetold.printable import HIDDEN, without_passwords
 from twicetold.tracking.parameters import ALWAYS
 from twicetold.tracking.store import Settings, Store, address
 
@@ -107,7 +108,7 @@ def runs_page(settings: Settings, experiment_id: str, *, view: str = LEADERBOARD
 
 
 def _server(settings: Settings) -> str:
-    uri = address(settings)
+    uri = without_passwords(address(settings)).replace(f"{HIDDEN}@", "")  # the browser asks
     return uri.rstrip("/") if uri.startswith(("http://", "https://")) else LOCAL
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from twicetold.errors import Pruned
+from twicetold.printable import without_passwords
 from twicetold.tracking.pages import describe
 from twicetold.tracking.parameters import dotted
 from twicetold.tracking.store import Store, insist, warn_untracked
@@ -134,6 +135,7 @@ class Run:
             source: the address or path it came from.
             counts: its sizes, ready for JSON (rows, texts, pairs, ...).
         """
+        source = without_passwords(source)
         remote = source.startswith(("http://", "https://"))
 
         def write(client: Any) -> None:
@@ -178,8 +180,8 @@ class Run:
         self._write(f"log {path.name}", lambda client: client.log_artifact(self.id, str(path), folder))
 
     def log_text(self, text: str, file: str) -> None:
-        """Log a text as the artifact `file` (a path relative to the run's artifacts)."""
-        self._write(f"log {file}", lambda client: client.log_text(self.id, text, file))
+        """Log a text without passwords as the artifact `file` (a path relative to the run's artifacts)."""
+        self._write(f"log {file}", lambda client: client.log_text(self.id, without_passwords(text), file))
 
     def log_model(self, model_folder: Path, *, input_example: Mapping[str, Sequence[str]]) -> str | None:
         """Log the model folder as a model that `mlflow models predict` and `mlflow.pyfunc.load_model` can load.
@@ -241,7 +243,7 @@ class Run:
             self._close(status)
 
     def _say_why(self, error: BaseException) -> None:
-        why = shorten(f"{type(error).__name__}: {error}", MAX_TAG)
+        why = shorten(f"{type(error).__name__}: {without_passwords(error)}", MAX_TAG)
         self._write("say why the run ended", lambda client: client.set_tag(self.id, ERROR, why))
 
     def _dataset_of(self, metric: str) -> dict[str, str]:
@@ -276,9 +278,9 @@ class Run:
 
 
 def flatten(params: Mapping[str, Any]) -> dict[str, str]:
-    """Nested parameters as `{"a.b.c": text}`: strings as they are, everything else as JSON."""
+    """Nested parameters as `{"a.b.c": text}`: strings without passwords, everything else as JSON."""
     texts = {k: v if isinstance(v, str) else json.dumps(v, default=str) for k, v in dotted(params).items()}
-    return {key: shorten(text, MAX_PARAMETER) for key, text in texts.items()}
+    return {key: shorten(without_passwords(text), MAX_PARAMETER) for key, text in texts.items()}
 
 
 def shorten(text: str, limit: int) -> str:

@@ -8,6 +8,7 @@ label than the model's finest one. For anything else it raises MLflow's
 own exception, which the scoring server answers with status 400 and the message.
 """
 
+import reprlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -89,11 +90,10 @@ def _refusal(message: str) -> MlflowException:
 
 def _strings(column: pd.Series) -> list[str]:
     values: list[Any] = column.tolist()
-    for row, value in enumerate(values):
+    for row, value in zip(column.index.tolist(), values, strict=True):
         if not isinstance(value, str):
-            raise _refusal(
-                f"row {row} of column `{column.name}` is no text but {value!r}: every value must be a string"
-            )
+            got = reprlib.repr(value)
+            raise _refusal(f"row {row} of column `{column.name}` is no text but {got}: every value must be a string")
     return values
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from twicetold.errors import shown
 from twicetold.files import write_file
 
 T = TypeVar("T")
@@ -157,10 +158,10 @@ def readable(what: str) -> Iterator[None]:
     """
     try:
         yield
-    except (ValueError, OSError):
+    except (ValueError, OSError):  # of our own, and of files; requests' errors are OSErrors
         raise
     except Exception as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
+        reason = " ".join(shown(error).split()) or type(error).__name__
         raise ValueError(f"MLflow could not {what}: {reason[:400]}") from error
 
 
@@ -200,7 +201,7 @@ def warn_untracked(what: str, error: Exception) -> None:
     A training of hours must not be lost because its tracking server is down. Callers catch every `Exception`, because
     MLflow passes on those of its database driver, HTTP client and artifact storage.
     """
-    reason = str(error).strip().split("\n")[0] or type(error).__name__
+    reason = shown(error).strip().split("\n")[0] or type(error).__name__
     _logger.warning(
         "MLflow could not %s: %s -- the work goes on, but nothing more of this run is tracked. "
         "Check MLFLOW_TRACKING_URI and mlruns/, or switch tracking off with tracking.enabled=false.",

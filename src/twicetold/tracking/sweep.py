@@ -12,6 +12,7 @@ from math import isnan
 from pathlib import Path
 
 from twicetold.files import one_at_a_time
+from twicetold.printable import without_passwords
 from twicetold.tracking.run import Run
 from twicetold.tracking.store import Settings, Store, insist, open_store, warn_untracked
 
@@ -90,7 +91,7 @@ def describe_sweep(
         store = open_store(settings, experiment)
         store.client.set_tag(parent, "best", best)
         for name, text in texts.items():
-            store.client.log_text(parent, text, name)
+            store.client.log_text(parent, without_passwords(text), name)
         for figure in figures:
             store.client.log_artifact(parent, str(figure), "figures")
     except Exception as error:

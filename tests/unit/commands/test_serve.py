@@ -6,11 +6,16 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.error
 import urllib.request
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
 import twicetold as library
+from twicetold.tracking.request_tables import MAX_ROWS
+from twicetold.tracking.serving import GRACE
 
 
 @pytest.fixture
@@ -66,3 +71,38 @@ def test_what_is_no_model_is_not_served(twicetold, tmp_path):
     done = twicetold("serve", tmp_path)
     assert done.returncode == 1
     assert "no trained model in" in done.stderr
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_it_while_clients_keep_their_connections(server):
+    process, url, _ = server
+    place = ("127.0.0.1", int(url.rpartition(":")[2]))
+    head = b"POST /invocations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    sent = [b"", head, head + b"Content-Length: 1000\r\n\r\n{", b"GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n"]
+    with ExitStack() as stack:
+        clients = [stack.enter_context(socket.create_connection(place, timeout=30)) for _ in sent]
+        for client, what in zip(clients, sent, strict=True):
+            client.sendall(what)
+        assert clients[-1].recv(1000).startswith(b"HTTP/1.1 200")
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=GRACE + 25)
+    assert (out, errors, process.returncode) == ("", "stopped\n", 130)
+
+
+@pytest.mark.slow
+def test_a_large_body_gets_an_answer_and_leaves_the_server_small(server):
+    process, url, _ = server
+    memory = Path(f"/proc/{process.pid}/status")
+    ask(url, text=["bank rate"])
+    before = peak(memory)
+    large = urllib.request.Request(f"{url}/invocations", b" " * 100_000_000, {"Content-Type": "application/json"})
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(large, timeout=60)
+    assert caught.value.code == 413
+    assert "expected a body of at most" in json.load(caught.value)["message"]
+    assert len(ask(url, text=["bank rate"] * MAX_ROWS)) == MAX_ROWS
+    assert peak(memory) - before < 300_000  # kB
+
+
+def peak(status):
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status.read_text())[1])

@@ -1,0 +1,46 @@
+"""What may stand on a terminal and in a log: text from files and other people, and messages that name addresses.
+
+Scripts and commands take `print` from here.
+"""
+
+import builtins
+import json
+import re
+from typing import Any
+
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # of a terminal; a line may end and a tab may stand
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # of the direction of writing
+    "\u2028\u2029"  # ends of lines
+    "\ud800-\udfff]"  # halves of characters, as of file names that are no UTF-8
+)
+_USER = re.compile(r"""(\b[a-z][a-z0-9+.-]*://)[^\s'"<>]*@""", re.IGNORECASE)
+_SECRET = re.compile(
+    r"""((?:[?&;][\w.-]*(?:secret|token|signature|credential|key)[\w.-]*|\b\w*(?:password|passwd|pwd))=)[^\s'"<>&;]+""",
+    re.IGNORECASE,
+)
+HIDDEN = "***"
+
+
+def printable(text: object) -> str:
+    """The text with a sign in place of each character that could change the terminal, or the order of its letters."""
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", str(text))
+
+
+def print(*values: object, **options: Any) -> None:
+    """Python's `print`, of text that is `printable`."""
+    builtins.print(*map(printable, values), **options)
+
+
+def json_text(value: object, *, indent: int | None = 2) -> str:
+    """JSON with its letters as they are, and escapes for the characters that are not `printable`: no value changes."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def without_passwords(text: object) -> str:
+    """The text without the users and passwords of the addresses in it: `http://***@host`, `?password=***`.
+
+    A password may hold any character that is not escaped, so everything between `://` and the last `@` goes.
+    """
+    return _SECRET.sub(rf"\1{HIDDEN}", _USER.sub(rf"\1{HIDDEN}@", str(text)))

@@ -1,0 +1,124 @@
+"""What stands on a terminal and in a log: no control characters, no passwords."""
+
+import json
+import logging
+from pathlib import Path
+
+import pytest
+
+from twicetold.errors import readable_errors
+from twicetold.printable import json_text, print, printable, without_passwords
+from twicetold.tracking import Settings, start
+from twicetold.tracking.pages import runs_page
+from twicetold.tracking.run import flatten
+from twicetold.tracking.store import readable, warn_untracked
+
+CONTROLS = [chr(code) for code in [*range(9), *range(11, 32), *range(127, 160), 0x202E, 0x2066, 0x2028, 0xD800]]
+SECRET = "s3cr:t/w@rd"
+ADDRESSES = {
+    f"postgresql://mlflow:{SECRET}@db.example:5432/mlflow": "postgresql://***@db.example:5432/mlflow",
+    f"postgresql+psycopg2://mlflow:{SECRET}@db": "postgresql+psycopg2://***@db",
+    f"http://user:{SECRET}@mlflow.example": "http://***@mlflow.example",
+    f"HTTPS://{SECRET}@mlflow.example": "HTTPS://***@mlflow.example",
+    "mysql://h/db?user=u&password=s3cr&ssl=1": "mysql://h/db?user=u&password=***&ssl=1",
+    "https://h/x?X-Amz-Signature=s3cr": "https://h/x?X-Amz-Signature=***",
+    "could not connect: host=h user=u password=s3cr": "could not connect: host=h user=u password=***",
+}
+KEPT = [
+    "models:/twicetold-quora@champion",
+    "sqlite:////home/me/mlruns/mlflow.db",
+    "http://127.0.0.1:5000/#/experiments/1",
+    "features.tokenizer=words optimizer.key=3",
+    "me@example.org",
+]
+
+
+@pytest.mark.parametrize("letter", CONTROLS, ids=lambda letter: f"U+{ord(letter):04X}")
+def test_a_character_that_changes_the_terminal_is_not_printed(letter, capsys):
+    print(f"a{letter}b", {letter: letter})
+    assert letter not in capsys.readouterr().out
+    assert printable(f"a{letter}b") == "a\N{REPLACEMENT CHARACTER}b"
+    text = json_text({letter: [f"a{letter}"]})
+    assert letter not in text
+    assert json.loads(text) == {letter: [f"a{letter}"]}
+
+
+def test_letters_of_any_language_are_printed_as_they_are():
+    text = "naïve – 日本語\tمی‌خواهم 👩‍👩‍👧 \N{NO-BREAK SPACE}\n"
+    assert printable(text) == text
+    assert json_text(text, indent=None) == json.dumps(text, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_an_address_is_shown_without_its_password(address):
+    assert without_passwords(f"cannot open '{address}': no") == f"cannot open '{ADDRESSES[address]}': no"
+
+
+@pytest.mark.parametrize("text", KEPT)
+def test_an_address_without_a_password_stays(text):
+    assert without_passwords(text) == text
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_an_error_of_mlflow_prints_and_logs_no_password(address, caplog, tmp_path):
+    caplog.set_level(logging.DEBUG)
+    error = RuntimeError(f"unexpected {address}\x1b[2J")
+    warn_untracked("start the run", error)
+    with pytest.raises(ValueError, match="could not find it") as caught, readable("find it"):
+        raise error
+    with pytest.raises(SystemExit) as ended, readable_errors():
+        raise OSError(str(error))
+    logged = flatten({"tracking": {"uri": address}, "list": [address]})
+    said = f"{caplog.text} {caught.value} {ended.value} {logged}"
+    assert "s3cr" not in said
+    assert "\x1b" not in said
+    page = runs_page(Settings(True, address, tmp_path, "run"), "1")
+    assert "s3cr" not in page
+    assert "***@" not in page
+
+
+def test_a_store_that_cannot_be_opened_keeps_its_password(caplog, tmp_path, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "nonsense://user:s3cret@host/db")
+    settings = Settings(True, None, tmp_path, "run")
+    with start(settings, experiment="toy", name="a", tags={"fingerprint": "f"}, params={}) as run:
+        assert not run.tracked
+    assert "MLflow could not" in caplog.text
+    assert "s3cret" not in caplog.text
+
+
+def test_a_failed_run_keeps_no_password(tmp_path):
+    from types import SimpleNamespace
+
+    from twicetold.tracking.run import Run
+
+    tags, texts = {}, {}
+    client = SimpleNamespace(
+        set_tag=lambda _, name, value: tags.update({name: value}),
+        set_terminated=lambda *_: None,
+        log_text=lambda _, text, file: texts.update({file: text}),
+    )
+    run = Run(SimpleNamespace(client=client, experiment_id="1"), "id", name="a")
+    with pytest.raises(OSError, match="db"), run.ending():
+        run.log_text("tracking:\n  uri: postgresql://u:s3cret@db/x\n", "config.yaml")
+        raise OSError("no postgresql://u:s3cret@db/x")
+    assert tags["error"] == "OSError: no postgresql://***@db/x"
+    assert texts["config.yaml"] == "tracking:\n  uri: postgresql://***@db/x\n"
+
+
+@pytest.mark.parametrize("folder", ["src/twicetold/commands", "pipelines"])
+def test_commands_and_scripts_print_by_these_functions(folder):
+    import ast
+
+    root = Path(__file__).parents[2]
+    for file in sorted((root / folder).rglob("*.py")):
+        tree = ast.parse(file.read_text())
+        imported = {
+            f"{node.module}.{name.name}"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom)
+            for name in node.names
+        }
+        prints = any(isinstance(node, ast.Name) and node.id == "print" for node in ast.walk(tree))
+        # report.py prints a leaderboard in bold, of names that `reporting.terminal` made printable
+        assert not prints or "twicetold.printable.print" in imported or file.name == "report.py", file
+        assert "rich.console.Console" not in imported, file
