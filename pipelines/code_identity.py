@@ -12,6 +12,7 @@ from typing import Any
 
 ROOTS = ("src", "pipelines")  # where our modules are; a script imports its neighbours in pipelines/
 OBSERVERS = (
+    "checkout",
     "twicetold.tracking",
     "twicetold.command_line",
     "twicetold.errors",
@@ -22,7 +23,7 @@ OBSERVERS = (
     "study",
 )
 """Modules that are left out, because no stage's output depends on them: they only affect MLflow or the terminal, refuse
-settings, or are for people who use a trained model."""
+settings or foreign code, or are for people who use a trained model."""
 
 
 def code_identity(script: str, config: Any) -> str:

@@ -3,7 +3,7 @@
 Imports neither torch nor the library, but for how scripts end; several processes share the cells.
 """
 
-import twicetold.command_line  # noqa: F401 (for its effects)
+import checkout  # noqa: F401 (for its effects)
 
 import gc
 import multiprocessing

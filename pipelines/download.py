@@ -1,5 +1,6 @@
 """Fetch the raw files of a dataset: `download.py data=quora`; `TWICETOLD_MIRROR` is tried first."""
 
+import checkout  # noqa: F401 (for its effects)
 from twicetold.command_line import help_for
 
 import os

@@ -5,6 +5,7 @@ A member is a family, whose run `runs/<data>-<family>-<seed>` is read, or a run 
 `evaluate.py -cn ensemble` with the same settings.
 """
 
+import checkout  # noqa: F401 (for its effects)
 from twicetold.command_line import help_for
 
 import os

@@ -4,6 +4,7 @@ After `train.py data=quora model=dae hydra.run.dir=X`: `evaluate.py data=quora m
 After `ensemble.py data=quora members=[dae,static] hydra.run.dir=X`: `evaluate.py -cn ensemble` with the same settings.
 """
 
+import checkout  # noqa: F401 (for its effects)
 from twicetold.command_line import help_for
 
 import os

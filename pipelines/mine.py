@@ -1,5 +1,6 @@
 """Choose training triplets from the whole train split, by every strategy of the config: `mine.py data=quora`."""
 
+import checkout  # noqa: F401 (for its effects)
 from twicetold.command_line import help_for
 
 from pathlib import Path

@@ -4,6 +4,7 @@ Then `train.py data=quora model=static examples=pseudo_labels teacher=static nam
 student; `hard_negatives` works alike. The teacher is in runs/<data>-<teacher>-<seed>, or elsewhere: run=<folder>.
 """
 
+import checkout  # noqa: F401 (for its effects)
 from twicetold.command_line import help_for
 
 from dataclasses import replace

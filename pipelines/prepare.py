@@ -1,5 +1,6 @@
 """Read, clean and split a dataset into a corpus: `prepare.py data=quora`."""
 
+import checkout  # noqa: F401 (for its effects)
 from twicetold.command_line import help_for
 
 import json

@@ -6,7 +6,7 @@ the best alone, where trainings are long. `workers=2` runs two trainings at the 
 where it was stopped. All is on validation.
 """
 
-import twicetold.command_line  # noqa: F401 (for its effects)
+import checkout  # noqa: F401 (for its effects)
 
 import subprocess
 import sys

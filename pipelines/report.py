@@ -4,7 +4,7 @@
 other files in Git.
 """
 
-import twicetold.command_line  # noqa: F401 (for its effects)
+import checkout  # noqa: F401 (for its effects)
 
 import json
 import shlex

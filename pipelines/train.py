@@ -3,6 +3,7 @@
 A sweep that was stopped goes on when it is called again: its folder is named by what the command says.
 """
 
+import checkout  # noqa: F401 (for its effects)
 from twicetold.command_line import help_for
 
 import os

@@ -6,6 +6,11 @@ computes with one thread (OMP_NUM_THREADS=1), so that results do not depend on h
 seconds, commit and processor are kept in `runs/last_run.json` for the next estimate and for RESULTS.md.
 """
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipelines"))
+import checkout  # noqa: F401 (for its effects)
 from twicetold.command_line import end_with_parent
 
 import argparse
@@ -14,13 +19,11 @@ import os
 import platform
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -28,11 +31,9 @@ from dvc.lock import make_lock
 from dvc.repo import Repo
 from dvc.rwlock import RWLOCK_FILE, RWLOCK_LOCK
 
+from stages import IN_GIT, graph, repository
 from twicetold import layout, tracking
 from twicetold.tracking.repository import ask_git
-
-sys.path.append("pipelines")
-from stages import IN_GIT, graph, repository
 
 LOGS = Path("build/logs")
 DVC_TMP = Path(".dvc/tmp")
