@@ -16,16 +16,18 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
+from code_identity import code_now
 from recipe import READ_BY, params_of, selection_of
 from settings import check_settings, run_script
 from twicetold import layout, tracking
 from twicetold.data.corpus import Corpus
 from twicetold.ensemble import make_ensemble
+from twicetold.environment import observed
 from twicetold.errors import readable_errors
 from twicetold.features.cache import cached_rows
 from twicetold.files import write_json
 from twicetold.identity import Identity
-from twicetold.model_folder import load_members, names_of, save_ensemble
+from twicetold.model_folder import load_members, names_of, recipes, save_ensemble
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="ensemble")
@@ -41,7 +43,8 @@ def ensemble(cfg: DictConfig, out: Path) -> float:
     corpus, config = Corpus.load(processed), OmegaConf.to_container(cfg, resolve=True)
     models = models_of(cfg)
     members = load_members(models, corpus)
-    who = Identity.of_ensemble(config, processed, models)
+    code = code_now("ensemble", config, [recipes(model) for model in models.values()])
+    who = Identity.of_ensemble(config, processed, models, code=code)
     settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin=cfg.origin)
     with tracking.start(
         settings, experiment=who.data, name=who.run_name, tags=who.tags, params=params_of(cfg, who)
@@ -57,7 +60,8 @@ def ensemble(cfg: DictConfig, out: Path) -> float:
                 (out / file).unlink(missing_ok=True)
         data = {"name": corpus.name, "train": corpus.train_digest()}
         save_ensemble(out / layout.MODEL, made, models, thresholds=thresholds, metric=metric, value=value, data=data)
-        write_json(out / layout.OBSERVED, {"train_seconds": time.perf_counter() - started})
+        seen = {"train_seconds": time.perf_counter() - started, "fingerprint": who.fingerprint}
+        write_json(out / layout.OBSERVED, {**seen, "environment": observed()})
         run.log_metrics({f"val/{metric}": value, f"best/{metric}": value})
         run.describe_data(who.data, kind=corpus.kind, counts=corpus.card, primary=metric)
         run.log_text(OmegaConf.to_yaml(cfg, resolve=True, sort_keys=True), "config.yaml")

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import hydra
 from hydra.utils import instantiate
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
+from code_identity import code_now
 from settings import check_settings, run_script
 from twicetold import layout
 from twicetold.data.corpus import Corpus
@@ -23,6 +24,8 @@ from twicetold.mining.triplets import no_triplets
 def main(cfg: DictConfig) -> None:
     with readable_errors():
         check_settings(cfg)
+        config = OmegaConf.to_container(cfg, resolve=True)
+        code_now("mine", config, config["mining"])
         with write_folder(Path(cfg.paths.triplets, cfg.data.name)) as folder:
             corpus = Corpus.load(Path(cfg.paths.processed, cfg.data.name))
             for name, strategy in cfg.mining.strategies.items():

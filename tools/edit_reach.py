@@ -10,8 +10,7 @@ from collections import Counter
 
 import yaml
 
-from code_identity import closure, targets
-from compose import learnt_from
+from code_identity import closure, learnt_from, targets
 
 
 def reach(rendered: Path) -> tuple[dict[str, int], int]:
