@@ -23,6 +23,7 @@ from twicetold import layout, tracking
 from twicetold.data.corpus import Corpus
 from twicetold.ensemble import make_ensemble
 from twicetold.environment import observed
+from twicetold.environment import tags as environment_tags
 from twicetold.errors import readable_errors
 from twicetold.features.cache import cached_rows
 from twicetold.files import write_json
@@ -46,9 +47,9 @@ def ensemble(cfg: DictConfig, out: Path) -> float:
     code = code_now("ensemble", config, [recipes(model) for model in models.values()])
     who = Identity.of_ensemble(config, processed, models, code=code)
     settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin=cfg.origin)
-    with tracking.start(
-        settings, experiment=who.data, name=who.run_name, tags=who.tags, params=params_of(cfg, who)
-    ) as run:
+    environment = observed()
+    tags = who.tags | environment_tags(environment)
+    with tracking.start(settings, experiment=who.data, name=who.run_name, tags=tags, params=params_of(cfg, who)) as run:
         for split in ("train", "val"):
             run.log_dataset(who.data, split=split, digest=who.data_digest, source=f"{processed}", counts=corpus.card)
         rows_of = cached_rows(corpus, Path(cfg.paths.features), key=who.feature_key)
@@ -61,7 +62,7 @@ def ensemble(cfg: DictConfig, out: Path) -> float:
         data = {"name": corpus.name, "train": corpus.train_digest()}
         save_ensemble(out / layout.MODEL, made, models, thresholds=thresholds, metric=metric, value=value, data=data)
         seen = {"train_seconds": time.perf_counter() - started, "fingerprint": who.fingerprint}
-        write_json(out / layout.OBSERVED, {**seen, "environment": observed()})
+        write_json(out / layout.OBSERVED, {**seen, "environment": environment})
         run.log_metrics({f"val/{metric}": value, f"best/{metric}": value})
         run.describe_data(who.data, kind=corpus.kind, counts=corpus.card, primary=metric)
         run.log_text(OmegaConf.to_yaml(cfg, resolve=True, sort_keys=True), "config.yaml")

@@ -17,6 +17,7 @@ from omegaconf import OmegaConf
 from lock import stale_stages
 from twicetold import layout, reporting
 from twicetold.api.champion import card
+from twicetold.environment import in_words
 from twicetold.errors import readable_errors
 from twicetold.files import write_text
 
@@ -70,6 +71,8 @@ def results(grid: dict[str, Any], *, runs: Path, cards: Path, earlier: bool) -> 
         f"`{observed['commit']}` on {observed['processor']}, {observed['jobs']} side by side. Everything from download "
         f"to evaluation takes about {sum(observed['stages'].values()) / 3600 / observed['jobs']:.1f} hours there.\n"
     )
+    for ran in observed.get("environments", []):
+        made += f"\n{len(ran['stages'])} of its stages ran on {in_words(ran['environment'])}.\n"
     title, _, preface = PREFACE.read_text(encoding="utf-8").partition("\n\n")
     head = "\n\n".join([title, *([EARLIER] if earlier else []), preface])
     return f"{head}\n{made}\n{reporting.markdown(commands, runs=runs, cards=cards)}"

@@ -24,6 +24,7 @@ from settings import run_script
 from twicetold import layout, tracking
 from twicetold.data.corpus import Corpus
 from twicetold.environment import observed
+from twicetold.environment import tags as environment_tags
 from twicetold.errors import Pruned, readable_errors
 from twicetold.features.hashing_card import by_view, in_words
 from twicetold.files import only_process, unchanged, write_json
@@ -62,6 +63,7 @@ def train(cfg: DictConfig, out: Path, job: Job | None = None) -> Result:
         print(f"{who.data} {job.name(who)}: val {there.metric} {there.value:.4f}, from an earlier call")
         return there
     settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin="sweep" if job else cfg.origin)
+    environment = observed()
     parent = job.sweep.parents.get(who.data) if job else None
 
     def on_epoch(metrics: dict[str, float], epoch: int) -> None:
@@ -75,7 +77,7 @@ def train(cfg: DictConfig, out: Path, job: Job | None = None) -> Result:
             settings,
             experiment=who.data,
             name=job.name(who) if job else who.run_name,
-            tags=who.tags,
+            tags=who.tags | environment_tags(environment),
             params=params_of(cfg, who, job.sweep.varies if job else ()),
             parent=parent,
             resumed=checkpoints.is_dir(),
@@ -99,7 +101,7 @@ def train(cfg: DictConfig, out: Path, job: Job | None = None) -> Result:
             raise
         save(trained, out, config, corpus)
         shutil.rmtree(checkpoints, ignore_errors=True)
-        observe(trained, out, run, who.fingerprint)
+        observe(trained, out, run, {"fingerprint": who.fingerprint, "environment": environment})
         run.log_text(OmegaConf.to_yaml(cfg, resolve=True, sort_keys=True), "config.yaml")
         run.log_model(out / layout.MODEL, input_example=corpus.example())
         result = Result(trained.metric, trained.fitted.best_value, trained.fitted.epochs, with_versions(code))
@@ -134,10 +136,10 @@ def save(trained: Trained, out: Path, config: dict[str, Any], corpus: Corpus) ->
     )
 
 
-def observe(trained: Trained, out: Path, run: tracking.Run, fingerprint: str) -> None:
+def observe(trained: Trained, out: Path, run: tracking.Run, further: dict[str, Any]) -> None:
     """Write training time, throughput and where it ran; no stage depends on them."""
     seen = {"train_seconds": trained.seconds, "texts_per_second": trained.texts_per_second}
-    write_json(out / layout.OBSERVED, {**seen, "fingerprint": fingerprint, "environment": observed()})
+    write_json(out / layout.OBSERVED, seen | further)
     run.log_metrics({**seen, "parameters": trained.parameters, f"best/{trained.metric}": trained.fitted.best_value})
 
 

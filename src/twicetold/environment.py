@@ -56,10 +56,20 @@ def processor() -> str:
     return f"{named or platform.machine()} ({cores} cores)"
 
 
+def tags(environment: Mapping[str, Any]) -> dict[str, str]:
+    """An observed environment as tags of a run."""
+    told = {name: f"{environment[name]}" for name in ("processor", "cpu_capability", "threads")}
+    return {**told, "libraries": _libraries(environment)}
+
+
 def in_words(environment: Mapping[str, Any]) -> str:
-    """An observed environment in a line; libraries that are not installed are left out."""
-    libraries = ", ".join(f"{name} {found}" for name, found in environment["versions"].items() if found != "none")
+    """An observed environment in a line."""
     return (
-        f"{environment['processor']}, instructions up to {environment['cpu_capability']}, "
-        f"threads {environment['threads']}; {libraries}"
+        f"{environment['processor']}, {environment['cpu_capability']}, threads {environment['threads']}; "
+        f"{_libraries(environment)}"
     )
+
+
+def _libraries(environment: Mapping[str, Any]) -> str:
+    """Their versions; those that are not installed are left out."""
+    return ", ".join(f"{name} {found}" for name, found in environment["versions"].items() if found != "none")
