@@ -1,6 +1,7 @@
 """Hash of the code that a stage of a cell runs: the import closure of its script and of its config's `_target_`s.
 
 Computed from the syntax trees without importing anything. Comments, docstrings and formatting do not count.
+`checkout` sees to it that the code that is hashed here is the code that runs.
 """
 
 import ast
@@ -10,12 +11,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+Config = dict[str, Any]
+HOME = Path(__file__).resolve().parents[1]  # the checkout that this file lies in, whatever the current folder
 ROOTS = ("src", "pipelines")  # where our modules are; a script imports its neighbours in pipelines/
 OBSERVERS = (
+    "checkout",
+    "code_identity",
     "twicetold.tracking",
     "twicetold.command_line",
     "twicetold.errors",
     "twicetold.printable",
+    "twicetold.environment",
     "twicetold.api",
     "twicetold.commands",
     "multirun",
@@ -23,7 +29,11 @@ OBSERVERS = (
     "study",
 )
 """Modules that are left out, because no stage's output depends on them: they only affect MLflow or the terminal, refuse
-settings, or are for people who use a trained model."""
+settings or foreign code, name checkpoints, or are for people who use a trained model."""
+NOT_LEARNT_FROM = ("data", "paths", "runtime", "tracking", "evaluator")
+"""Keys of a training's config whose code does not affect the trained model; of the evaluator, a training reads three
+values and builds `Selection`, which its script imports."""
+SCORING = ("features", "encoder")  # built by every stage that loads a trained model
 
 
 def code_identity(script: str, config: Any) -> str:
@@ -41,6 +51,31 @@ def code_identity(script: str, config: Any) -> str:
     """
     files = closure(script, frozenset(targets(config)))
     return hashlib.sha256("".join(f"{file} {_parsed(file)[0]}\n" for file in files).encode()).hexdigest()[:16]
+
+
+def learnt_from(config: Config) -> Config:
+    """The part of a training's config whose code affects the trained model."""
+    return {key: value for key, value in config.items() if key not in NOT_LEARNT_FROM}
+
+
+def code_now(stage: str, config: Config, parts: Any) -> str:
+    """Hash of the code with which a stage runs now.
+
+    Args:
+        stage: its name, that of its script.
+        config: its resolved config, by hand or as `compose` rendered it.
+        parts: what the script builds.
+
+    Raises:
+        ValueError: if the config was rendered for other code.
+    """
+    code = code_identity(f"pipelines/{stage}.py", parts)
+    if (rendered := (config.get("code") or {}).get(stage, code)) != code:
+        raise ValueError(
+            f"the code of {stage} has changed since the settings were rendered (code.{stage} {rendered}, now {code}), "
+            "so the result would stand beside a hash that is not its own: call `dvc repro` again, which renders first"
+        )
+    return code
 
 
 @cache
@@ -82,14 +117,14 @@ def modules_of(name: str) -> tuple[str, ...]:
     ours = [name for name in names if not any(f"{name}.".startswith(f"{observer}.") for observer in OBSERVERS)]
     stems = [f"{root}/{name.replace('.', '/')}" for name in ours for root in ROOTS]
     files = [file for stem in stems for file in (f"{stem}.py", f"{stem}/__init__.py")]
-    return tuple(file for file in files if Path(file).is_file())
+    return tuple(file for file in files if (HOME / file).is_file())
 
 
 @cache
 def _parsed(file: str) -> tuple[str, tuple[str, ...]]:
     """Hash of a file's syntax tree, and the project's files that it imports."""
     try:
-        outline, names = _read(Path(file).read_bytes(), Path(file).parent.parts[1:])
+        outline, names = _read((HOME / file).read_bytes(), Path(file).parent.parts[1:])
     except (OSError, SyntaxError) as error:
         raise ValueError(f"cannot read the imports of {file}: {error}") from error
     return outline, tuple(file for name in names for file in modules_of(name))

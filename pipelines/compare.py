@@ -4,7 +4,7 @@ Run folders:        compare.py runs/quora_wang-dae-0 runs/quora_wang-static-0
 Runs in MLflow:     compare.py --data quora_wang --where "tags.model = 'dae'"     (a run folder may be named as well)
 """
 
-import twicetold.command_line  # noqa: F401 (for its effects)
+import checkout  # noqa: F401 (for its effects)
 
 import argparse
 import tempfile

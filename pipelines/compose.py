@@ -3,7 +3,7 @@
 Imports neither torch nor the library, but for how scripts end; several processes share the cells.
 """
 
-import twicetold.command_line  # noqa: F401 (for its effects)
+import checkout  # noqa: F401 (for its effects)
 
 import gc
 import multiprocessing
@@ -22,13 +22,9 @@ from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from code_identity import code_identity
+from code_identity import SCORING, Config, code_identity, learnt_from
 
-Config = dict[str, Any]
-NOT_LEARNT_FROM = ("data", "paths", "runtime", "tracking")
-"""Keys of a cell's config whose code does not affect the trained model."""
 MOST_MEMBERS = 4  # of an ensemble, whose stage in dvc.yaml depends on so many
-SCORING = ("features", "encoder")  # built by every stage that loads a trained model
 
 
 @dataclass(frozen=True)
@@ -110,7 +106,7 @@ def render(job: Job, *, grid: Config, out: Path) -> None:
         config = composed("ensemble", *names, *tracked(grid))
         parts = [scoring(grid, run_of(row, member)) for member in row["members"]]
         config["code"] = {
-            "ensemble": code_identity("pipelines/ensemble.py", [*parts, config["evaluator"]]),
+            "ensemble": code_identity("pipelines/ensemble.py", parts),
             "evaluate": code_identity("pipelines/evaluate.py", [*parts, config["evaluator"]]),
         }
     else:
@@ -131,11 +127,6 @@ def cell(key: str, row: Mapping[str, Any], grid: Config) -> Config:
     return composed("train", *names, profile, *grid["overrides"], *row.get("overrides", []), name) | {
         "family": row["model"]  # whose defaults tracking compares with
     }
-
-
-def learnt_from(config: Config) -> Config:
-    """The part of a cell's config whose code affects the trained model."""
-    return {key: value for key, value in config.items() if key not in NOT_LEARNT_FROM}
 
 
 def scoring(grid: Config, key: str) -> Config:

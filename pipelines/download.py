@@ -1,5 +1,6 @@
 """Fetch the raw files of a dataset: `download.py data=quora`; `TWICETOLD_MIRROR` is tried first."""
 
+import checkout  # noqa: F401 (for its effects)
 from twicetold.command_line import help_for
 
 import os
@@ -8,6 +9,7 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
+from code_identity import code_now
 from settings import run_script
 from twicetold.data.download import RemoteFile, fetch
 from twicetold.errors import readable_errors
@@ -16,6 +18,7 @@ from twicetold.errors import readable_errors
 @hydra.main(version_base="1.3", config_path="../conf", config_name="prepare")
 def main(cfg: DictConfig) -> None:
     with readable_errors():
+        code_now("download", OmegaConf.to_container(cfg), {})
         fetch(
             [RemoteFile.from_config(file) for file in OmegaConf.to_container(cfg.data.download, resolve=True)],
             Path(cfg.paths.raw, cfg.data.name),

@@ -5,6 +5,7 @@ A member is a family, whose run `runs/<data>-<family>-<seed>` is read, or a run 
 `evaluate.py -cn ensemble` with the same settings.
 """
 
+import checkout  # noqa: F401 (for its effects)
 from twicetold.command_line import help_for
 
 import os
@@ -15,16 +16,19 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
+from code_identity import code_now
 from recipe import READ_BY, params_of, selection_of
 from settings import check_settings, run_script
 from twicetold import layout, tracking
 from twicetold.data.corpus import Corpus
 from twicetold.ensemble import make_ensemble
+from twicetold.environment import observed
+from twicetold.environment import tags as environment_tags
 from twicetold.errors import readable_errors
 from twicetold.features.cache import cached_rows
 from twicetold.files import write_json
 from twicetold.identity import Identity
-from twicetold.model_folder import load_members, names_of, save_ensemble
+from twicetold.model_folder import load_members, names_of, recipes, save_ensemble
 from twicetold.printable import print
 
 
@@ -41,11 +45,12 @@ def ensemble(cfg: DictConfig, out: Path) -> float:
     corpus, config = Corpus.load(processed), OmegaConf.to_container(cfg, resolve=True)
     models = models_of(cfg)
     members = load_members(models, corpus)
-    who = Identity.of_ensemble(config, processed, models)
+    code = code_now("ensemble", config, [recipes(model) for model in models.values()])
+    who = Identity.of_ensemble(config, processed, models, code=code)
     settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin=cfg.origin)
-    with tracking.start(
-        settings, experiment=who.data, name=who.run_name, tags=who.tags, params=params_of(cfg, who)
-    ) as run:
+    environment = observed()
+    tags = who.tags | environment_tags(environment)
+    with tracking.start(settings, experiment=who.data, name=who.run_name, tags=tags, params=params_of(cfg, who)) as run:
         for split in ("train", "val"):
             run.log_dataset(who.data, split=split, digest=who.data_digest, source=f"{processed}", counts=corpus.card)
         rows_of = cached_rows(corpus, Path(cfg.paths.features), key=who.feature_key)
@@ -57,7 +62,8 @@ def ensemble(cfg: DictConfig, out: Path) -> float:
                 (out / file).unlink(missing_ok=True)
         data = {"name": corpus.name, "train": corpus.train_digest()}
         save_ensemble(out / layout.MODEL, made, models, thresholds=thresholds, metric=metric, value=value, data=data)
-        write_json(out / layout.OBSERVED, {"train_seconds": time.perf_counter() - started})
+        seen = {"train_seconds": time.perf_counter() - started, "fingerprint": who.fingerprint}
+        write_json(out / layout.OBSERVED, {**seen, "environment": environment})
         run.log_metrics({f"val/{metric}": value, f"best/{metric}": value})
         run.describe_data(who.data, kind=corpus.kind, counts=corpus.card, primary=metric)
         run.log_text(OmegaConf.to_yaml(cfg, resolve=True, sort_keys=True), "config.yaml")

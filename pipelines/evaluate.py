@@ -4,8 +4,10 @@ After `train.py data=quora model=dae hydra.run.dir=X`: `evaluate.py data=quora m
 After `ensemble.py data=quora members=[dae,static] hydra.run.dir=X`: `evaluate.py -cn ensemble` with the same settings.
 """
 
+import checkout  # noqa: F401 (for its effects)
 from twicetold.command_line import help_for
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +21,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
+from code_identity import SCORING, code_now, learnt_from
 from recipe import READ_BY, params_of
 from settings import check_settings, run_script
 from twicetold import layout, tracking
@@ -32,7 +35,7 @@ from twicetold.evaluation.pairwise_knn import save_rates
 from twicetold.features.cache import cached_rows
 from twicetold.files import write_file, write_json, write_text
 from twicetold.identity import Identity
-from twicetold.model_folder import load_model, names_of, other_parts, read_thresholds, trained_on
+from twicetold.model_folder import load_model, names_of, other_parts, read_thresholds, recipes, trained_on
 from twicetold.printable import print
 from twicetold.scoring import evaluation_inputs
 from twicetold.searching import Searched, search_reports, texts_to_search
@@ -52,12 +55,17 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     processed, triplets = (Path(root, cfg.data.name) for root in (cfg.paths.processed, cfg.paths.triplets))
     corpus, config = Corpus.load(processed), OmegaConf.to_container(cfg, resolve=True)
     check(out / layout.MODEL, config, corpus)
-    if "members" in config:
-        members = {name: out / layout.MODEL / layout.MEMBER_MODELS / name for name in names_of(config["members"])}
-        who = Identity.of_ensemble(config, processed, members)
-    else:
-        who = Identity.of(config, processed, triplets)
     model = load_model(out / layout.MODEL)
+    parts: Any = recipes(out / layout.MODEL) if "members" in config else {key: config[key] for key in SCORING}
+    code_now("evaluate", config, [parts, config["evaluator"]])
+    if "members" in config:
+        code = code_now("ensemble", config, parts)
+        members = {name: out / layout.MODEL / layout.MEMBER_MODELS / name for name in names_of(config["members"])}
+        who = Identity.of_ensemble(config, processed, members, code=code)
+    else:
+        code = code_now("train", config, learnt_from(config))
+        who = Identity.of(config, processed, triplets, code=code)
+    who = as_trained(who, out, config["origin"])
     evaluator, grade = instantiate(cfg.evaluator), corpus.card.get("positive_grade")
     read = model.read_corpus(cached_rows(corpus, Path(cfg.paths.features), key=who.feature_key))
     read = read.keeping(texts_to_search(corpus, evaluator))  # those of validation and test among them
@@ -80,6 +88,17 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
         for file in layout.EVALUATION:
             run.log_file(out / file, "evaluation")
     print(f"{who.data} {who.run_name}: test " + ", ".join(f"{n} {v:.4f}" for n, v in report.metrics["test"].items()))
+
+
+def as_trained(who: Identity, out: Path, origin: str) -> Identity:
+    """With the fingerprint that the training had, to find its run: by hand, the code may have changed since.
+
+    In the pipeline it has not, or DVC would train first; what was observed there may be of another training, as DVC
+    does not restore it with the model.
+    """
+    file = out / layout.OBSERVED
+    noted = json.loads(file.read_text(encoding="utf-8")) if origin != "dvc" and file.is_file() else {}
+    return replace(who, fingerprint=noted.get("fingerprint", who.fingerprint))
 
 
 def check(model: Path, config: Any, corpus: Corpus) -> None:

@@ -3,7 +3,7 @@
 Not a stage of the pipeline: no stage reads its output.
 """
 
-import twicetold.command_line  # noqa: F401 (for its effects)
+import checkout  # noqa: F401 (for its effects)
 
 import re
 import sys

@@ -4,6 +4,7 @@ A job clones the commit, has DVC run `evaluate@<cell>` in the clone, and leaves 
 `dvc repro` restores every finished cell here, and it alone writes dvc.lock. docs/many-machines.md describes it.
 """
 
+import checkout  # noqa: F401 (for its effects)
 from twicetold.command_line import end_with_parent
 
 import json

@@ -1,13 +1,15 @@
 """Choose training triplets from the whole train split, by every strategy of the config: `mine.py data=quora`."""
 
+import checkout  # noqa: F401 (for its effects)
 from twicetold.command_line import help_for
 
 from pathlib import Path
 
 import hydra
 from hydra.utils import instantiate
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
+from code_identity import code_now
 from settings import check_settings, run_script
 from twicetold import layout
 from twicetold.data.corpus import Corpus
@@ -23,6 +25,8 @@ from twicetold.printable import print
 def main(cfg: DictConfig) -> None:
     with readable_errors():
         check_settings(cfg)
+        config = OmegaConf.to_container(cfg, resolve=True)
+        code_now("mine", config, config["mining"])
         with write_folder(Path(cfg.paths.triplets, cfg.data.name)) as folder:
             corpus = Corpus.load(Path(cfg.paths.processed, cfg.data.name))
             for name, strategy in cfg.mining.strategies.items():

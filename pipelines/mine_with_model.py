@@ -4,6 +4,7 @@ Then `train.py data=quora model=static examples=pseudo_labels teacher=static nam
 student; `hard_negatives` works alike. The teacher is in runs/<data>-<teacher>-<seed>, or elsewhere: run=<folder>.
 """
 
+import checkout  # noqa: F401 (for its effects)
 from twicetold.command_line import help_for
 
 from dataclasses import replace
@@ -11,13 +12,15 @@ from pathlib import Path
 
 import hydra
 from hydra.utils import instantiate
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
+from code_identity import code_now
 from settings import check_settings, run_script
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
 from twicetold.files import write_folder
+from twicetold.model_folder import recipes
 from twicetold.printable import print
 from twicetold.provenance import pretrained_on_of
 from twicetold.teacher import load_teacher
@@ -30,6 +33,8 @@ def main(cfg: DictConfig) -> None:
         check_settings(cfg)
         corpus = Corpus.load(Path(cfg.paths.processed, cfg.data.name))
         teacher = load_teacher(run / layout.MODEL, corpus)
+        config = OmegaConf.to_container(cfg, resolve=True)
+        code_now("mine_with_model", config, [config["mining"], recipes(run / layout.MODEL)])
         found = instantiate(cfg.mining.strategy)(corpus, teacher, label=cfg.data.label, seed=cfg.seed)
         who = {"teacher": run.name, "pretrained_on": pretrained_on_of(run / layout.MODEL)}
         found = replace(found, card={**found.card, **who})

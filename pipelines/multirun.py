@@ -8,7 +8,7 @@ from twicetold.command_line import end_with_parent
 
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import current_process
@@ -24,9 +24,11 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from by_hand import prepare_data
+from code_identity import code_now, learnt_from
 from recipe import check_used, is_trained, parts_of
 from settings import check_whole, readable_refusals
 from study import (
+    CODE,
     EPOCHS,
     ERROR,
     METRIC,
@@ -43,7 +45,7 @@ from study import (
 from twicetold import tracking
 from twicetold.errors import readable_errors, shown
 from twicetold.files import write_json
-from twicetold.identity import Identity
+from twicetold.identity import Identity, with_versions
 from twicetold.layout import MODEL
 from twicetold.printable import print
 from twicetold.training.schedule import OnEpoch
@@ -60,11 +62,12 @@ def name_folder() -> None:
 
 
 class Result(NamedTuple):
-    """Name and best value of the primary metric on validation, and the epochs that the training took."""
+    """Name and best value of the primary metric on validation, the epochs that the training took, and its code."""
 
     metric: str
     value: float
     epochs: int
+    code: str
 
 
 @dataclass(frozen=True)
@@ -106,17 +109,35 @@ def as_job(out: Path, train: Callable[[], Result]) -> float:
         return float("nan")
 
 
-def earlier(out: Path, fingerprint: str) -> Result | None:
+def earlier(out: Path, outcome: str) -> Result | None:
     """The result of a job that an earlier call of the sweep finished; None if it has to run."""
     result = read_result(out)
-    if result.get("fingerprint") == fingerprint and (out / MODEL).is_dir():
-        return Result(result[METRIC], result["value"], result[EPOCHS])
+    if result.get("outcome") == outcome and (out / MODEL).is_dir():
+        return Result(result[METRIC], result["value"], result[EPOCHS], result[CODE])
     return None
 
 
-def record(out: Path, fingerprint: str, result: Result) -> None:
+def record(out: Path, outcome: str, result: Result) -> None:
     """Write the result of a job."""
-    write_json(out / RESULT, {"fingerprint": fingerprint, **result._asdict()})
+    write_json(out / RESULT, {"outcome": outcome, **result._asdict()})
+
+
+def code_of(cfg: DictConfig) -> str:
+    """Hash of the code and the library versions that a composed training would run with now."""
+    config = OmegaConf.to_container(OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"]), resolve=True)
+    return with_versions(code_now("train", config, learnt_from(config)))
+
+
+def forget_others(sweep: Sweep, configs: Iterable[DictConfig]) -> None:
+    """Remove results of other code than now, so that the ranking has none of them whatever becomes of the jobs."""
+    forgotten = 0
+    for number, cfg in enumerate(configs):
+        result = read_result(sweep.model(number))
+        if "value" in result and result.get(CODE) != code_of(cfg):
+            (sweep.model(number) / RESULT).unlink()
+            forgotten += 1
+    if forgotten:
+        print(f"{sweep.folder}: {forgotten} results are of other code or library versions: these jobs run again")
 
 
 def in_a_line(error: Exception) -> str:
@@ -189,7 +210,9 @@ def begin(config: DictConfig) -> None:
     sweep.save()
     if searching:
         open_search(sweep, configs[0])
-    elif there := sum("value" in read_result(sweep.model(number)) for number in range(len(jobs))):
+        return
+    forget_others(sweep, configs)
+    if there := sum("value" in read_result(sweep.model(number)) for number in range(len(jobs))):
         print(f"{folder}: {there} of {len(jobs)} jobs are there and will not be repeated")
 
 

@@ -1,5 +1,6 @@
 """Read, clean and split a dataset into a corpus: `prepare.py data=quora`."""
 
+import checkout  # noqa: F401 (for its effects)
 from twicetold.command_line import help_for
 
 import json
@@ -10,6 +11,7 @@ import hydra
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
+from code_identity import code_now
 from settings import check_settings, run_script
 from twicetold import layout
 from twicetold.data.corpus import Corpus
@@ -24,6 +26,8 @@ def main(cfg: DictConfig) -> None:
     raw = Path(cfg.paths.raw, cfg.data.name)
     with readable_errors():
         check_settings(cfg)
+        config = OmegaConf.to_container(cfg, resolve=True)
+        code_now("prepare", config, config["data"])
         corpus: Corpus = instantiate(cfg.data.source, raw, name=cfg.data.name)
         downloaded = raw / layout.MANIFEST
         if cfg.data.download and not downloaded.exists():
@@ -31,7 +35,7 @@ def main(cfg: DictConfig) -> None:
         manifest = json.loads(downloaded.read_text(encoding="utf-8")) if downloaded.exists() else {"files": []}
         # Where the bytes came from stays out of the corpus: another address for the same bytes changes nothing.
         files = [{"name": f["name"], "size": f["size"], "sha256": f["sha256"]} for f in manifest["files"]]
-        source = OmegaConf.to_container(cfg.data.source, resolve=True)
+        source = config["data"]["source"]
         made_of = {"files": files, "source": source, "own_file": own_file_digest(source)}
         corpus = replace(corpus, card={**corpus.card, **made_of})
         corpus.save(folder := Path(cfg.paths.processed, cfg.data.name))

@@ -3,10 +3,10 @@
 The value of a trial that was chosen because it was the highest is too high. So with `seeds=3` the three best, and what
 conf/ has now, are first trained with three seeds that the sweep has not used; their means decide. `best=1` does so with
 the best alone, where trainings are long. `workers=2` runs two trainings at the same time, and the same command goes on
-where it was stopped. All is on validation.
+where it was stopped. All is on validation. Values of other code than now are refused, but for those that seeds replace.
 """
 
-import twicetold.command_line  # noqa: F401 (for its effects)
+import checkout  # noqa: F401 (for its effects)
 
 import subprocess
 import sys
@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import DictConfig, OmegaConf
 from scipy.stats import ttest_rel
 
+from multirun import code_of
 from recipe import composed
 from settings import CONF
-from study import METRIC, Sweep, counts, find_sweep, finished, overrides_of, read_result, read_study, sweep_folder
+from study import CODE, METRIC, Sweep, counts, find_sweep, finished, overrides_of, read_result, read_study, sweep_folder
 from twicetold.errors import readable_errors
 from twicetold.files import write_text
 from twicetold.printable import print
@@ -44,12 +45,14 @@ class Candidate:
         label: what differs, `alpha=100`.
         values: seed -> primary metric on validation.
         now: whether conf/ has these values already.
+        code: that the trainings ran with, each once.
     """
 
     overrides: Sequence[str]
     label: str
     values: Mapping[str, float] = field(default_factory=dict)
     now: bool = False
+    code: frozenset[str | None] = frozenset()
 
     @property
     def mean(self) -> float:
@@ -84,7 +87,7 @@ def promote(
     """Show the best trials of a dataset, and write the best as its tuned values.
 
     Raises:
-        ValueError: if tuned values cannot hold what the best one has.
+        ValueError: if tuned values cannot hold what the best one has, or the values are of other code than now.
     """
     metric = trials[0].user_attrs.get(METRIC, "primary metric")
     seeds, best_of = int(settings["seeds"]), int(settings["best"])
@@ -92,6 +95,11 @@ def promote(
     if seeds:
         chosen = _with_now(ranked, best_of)
         ranked = sorted(_on_seeds(chosen, seeds, settings["workers"]), key=lambda each: -each.mean)
+    elif stale := [each.label for each in ranked[:best_of] if each.code != {code_of(composed(list(each.overrides)))}]:
+        raise ValueError(
+            f"values of {sweep.folder} are of other code or library versions than now ({'; '.join(stale)}): call the "
+            "sweep again, or promote with seeds=3, which trains the best again"
+        )
     print(f"{data}, val {metric}" + _of_seeds(ranked[0], ", mean of {} seeds") + ":")
     print("\n".join(each.line() for each in ranked[: best_of + 1]))
     best, others = ranked[0], [each for each in ranked[1:] if each is ranked[1] or each.now]
@@ -125,7 +133,8 @@ def candidates(sweep: Sweep, trials: Sequence["optuna.trial.FrozenTrial"], best_
         known = found.setdefault(label, Candidate([*own, *overrides_of(params)], label))
         seed = f"{trial.params.get('seed', len(known.values))}"
         values = {**known.values, seed: float(trial.value or 0.0)}
-        found[label] = replace(known, values=dict(sorted(values.items())))
+        code = known.code | {trial.user_attrs.get(CODE)}
+        found[label] = replace(known, values=dict(sorted(values.items())), code=code)
     ranked = sorted(found.values(), key=lambda each: -each.mean)
     return [replace(each, now=_is_now(each)) for each in ranked[:best_of]] + ranked[best_of:]
 

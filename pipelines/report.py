@@ -4,7 +4,7 @@
 other files in Git.
 """
 
-import twicetold.command_line  # noqa: F401 (for its effects)
+import checkout  # noqa: F401 (for its effects)
 
 import json
 import shlex
@@ -14,13 +14,20 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from lock import stale_stages
 from twicetold import layout, reporting
 from twicetold.api.champion import card
+from twicetold.environment import in_words
 from twicetold.errors import readable_errors
 from twicetold.files import write_text
 
 PREFACE = Path("docs/results-preface.md")
 RESULTS = Path("RESULTS.md")
+EARLIER = (
+    "**These results are of earlier code than the files beside them.** Settings or code that `dvc.lock` records have "
+    "changed since, so a model may come out otherwise when it is trained again."
+)
+"""In RESULTS.md exactly while dvc.lock is stale (tests/contracts/test_lock.py); `make results` leaves it out again."""
 
 
 def main() -> None:
@@ -36,7 +43,8 @@ def main() -> None:
             print(reporting.leaderboard_text(cells, paths["runs"]))
         elif "--results" in argv:
             reporting.write_cards(grid["data"], cards=paths["cards"], **folders)
-            write_text(RESULTS, results(grid, runs=paths["runs"], cards=paths["cards"]))
+            earlier = bool(stale_stages(Path(__file__).resolve().parents[1]))
+            write_text(RESULTS, results(grid, runs=paths["runs"], cards=paths["cards"], earlier=earlier))
             print(f"results: {RESULTS}")
         else:
             for folder in sorted({place.parent for place in paths["runs"].glob(f"*/{layout.METRICS}")}):
@@ -46,8 +54,15 @@ def main() -> None:
             print(f"report: {paths['reports'] / layout.REPORT}")
 
 
-def results(grid: dict[str, Any], *, runs: Path, cards: Path) -> str:
-    """The content of RESULTS.md, made from files in Git."""
+def results(grid: dict[str, Any], *, runs: Path, cards: Path, earlier: bool) -> str:
+    """The content of RESULTS.md, made from files in Git.
+
+    Args:
+        grid: that of params.yaml.
+        runs: folder of runs.
+        cards: folder of dataset cards.
+        earlier: whether dvc.lock, and so the runs, are of other code or settings than the checkout's.
+    """
     rows = grid["cells"] | grid["ensembles"]
     commands = {cell_of(key, row): command_of(key, row, grid) for key, row in rows.items()}
     observed = json.loads((runs / layout.LAST_RUN).read_text(encoding="utf-8"))
@@ -56,7 +71,11 @@ def results(grid: dict[str, Any], *, runs: Path, cards: Path) -> str:
         f"`{observed['commit']}` on {observed['processor']}, {observed['jobs']} side by side. Everything from download "
         f"to evaluation takes about {sum(observed['stages'].values()) / 3600 / observed['jobs']:.1f} hours there.\n"
     )
-    return f"{PREFACE.read_text(encoding='utf-8')}\n{made}\n{reporting.markdown(commands, runs=runs, cards=cards)}"
+    for ran in observed.get("environments", []):
+        made += f"\n{len(ran['stages'])} of its stages ran on {in_words(ran['environment'])}.\n"
+    title, _, preface = PREFACE.read_text(encoding="utf-8").partition("\n\n")
+    head = "\n\n".join([title, *([EARLIER] if earlier else []), preface])
+    return f"{head}\n{made}\n{reporting.markdown(commands, runs=runs, cards=cards)}"
 
 
 def grid_of(file: Path) -> dict[str, Any]:

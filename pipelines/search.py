@@ -17,9 +17,11 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from multirun import Job, Result, end_with_launcher, in_a_line
+from code_identity import code_now, learnt_from
+from multirun import Job, Result, code_of, end_with_launcher, in_a_line
 from recipe import composed
-from study import EPOCHS, ERROR, METRIC, Sweep, counts, overrides_of, storage
+from settings import CONF
+from study import CODE, EPOCHS, ERROR, METRIC, Sweep, counts, overrides_of, storage
 from twicetold.errors import Pruned
 from twicetold.files import one_at_a_time, only_process
 from twicetold.identity import Identity
@@ -89,16 +91,18 @@ def open_search(sweep: Sweep, cfg: DictConfig) -> None:
     The first trial of a new study has the values that the config has now. It is never pruned.
 
     Raises:
-        ValueError: if the study is of other data or settings.
+        ValueError: if the study is of other data, settings, code or library versions.
     """
     study, space = study_of(sweep, cfg, seed=0), ranges(sweep)
     processed, triplets = (Path(root, cfg.data.name) for root in (cfg.paths.processed, cfg.paths.triplets))
     config = OmegaConf.to_container(OmegaConf.masked_copy(cfg, [k for k in cfg if k != "hydra"]), resolve=True)
-    made_with = Identity.of(config, processed, triplets).fingerprint
-    if study.user_attrs.setdefault("made_with", made_with) != made_with:
+    code = code_now("train", config, learnt_from(config))
+    made_with = Identity.of(config, processed, triplets, code=code).outcome
+    if study.user_attrs.setdefault("made_with", made_with) != made_with or of_other_code(sweep, study):
         raise ValueError(
-            f"the trials in {sweep.folder} are of other data or settings: the data, conf/ or conf/tuned/ have changed "
-            f"since. To search anew, remove the folder: rm -r {sweep.folder}"
+            f"the trials in {sweep.folder} are of other data, settings, code or library versions: the data, conf/, "
+            f"conf/tuned/, src/ or the environment have changed since. To search anew, remove the folder: "
+            f"rm -r {sweep.folder}"
         )
     if not study.trials:
         study.set_user_attr("made_with", made_with)
@@ -116,6 +120,19 @@ def open_search(sweep: Sweep, cfg: DictConfig) -> None:
             except BlockingIOError:  # another call of this command is at work
                 continue
     print(f"{sweep.folder}: {counts(study)} are there; the search goes on to {cfg.trials} trials")
+
+
+def of_other_code(sweep: Sweep, study: "optuna.Study") -> bool:
+    """Whether a trial chose parts whose code has changed since; of the others, `made_with` says so."""
+    chosen = [key for key in sweep.varies if (CONF / key).is_dir() or key.endswith("_target_")]
+    last = {
+        tuple(trial.params.get(key) for key in chosen): (trial, trial.user_attrs[CODE])
+        for trial in study.get_trials(deepcopy=False)
+        if chosen and CODE in trial.user_attrs
+    }
+    return any(
+        code_of(composed([*sweep.overrides, *overrides_of(trial.params)])) != code for trial, code in last.values()
+    )
 
 
 def work(cfg: DictConfig, train: Train) -> None:
@@ -168,6 +185,7 @@ def _try(study: "optuna.Study", trial: "optuna.Trial", run: Callable[[], Result]
         return
     trial.set_user_attr(METRIC, result.metric)
     trial.set_user_attr(EPOCHS, result.epochs)
+    trial.set_user_attr(CODE, result.code)
     study.tell(trial, result.value)
 
 

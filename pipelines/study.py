@@ -30,7 +30,7 @@ SWEEP, RESULT, JOURNAL = "sweep.json", "result.json", "journal.log"
 NOT_IN_ID = ("hydra", "tracking.", "runtime.", "trials=", "workers=", "worker=")
 """Beginnings of overrides that change how a sweep runs and not what it finds."""
 SHOWN = 10  # rows of the ranking
-ERROR, METRIC, EPOCHS = "error", "metric", "epochs"  # attributes of a trial
+ERROR, METRIC, EPOCHS, CODE = "error", "metric", "epochs", "code"  # attributes of a trial; CODE: with versions
 
 
 @dataclass(frozen=True)

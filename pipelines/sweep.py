@@ -5,6 +5,7 @@ lists of values (`objective.alpha=10,100`) it tries every combination, as `train
 trainings at the same time. The same command goes on with a sweep that was stopped.
 """
 
+import checkout  # noqa: F401 (for its effects)
 from twicetold.command_line import help_for
 
 import os

@@ -3,6 +3,7 @@
 A sweep that was stopped goes on when it is called again: its folder is named by what the command says.
 """
 
+import checkout  # noqa: F401 (for its effects)
 from twicetold.command_line import help_for
 
 import os
@@ -16,15 +17,18 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from by_hand import check_data, prepare_data
+from code_identity import code_now, learnt_from
 from multirun import Job, Result, as_job, earlier, name_folder, record
 from recipe import check_used, params_of, parts_of
 from settings import run_script
 from twicetold import layout, tracking
 from twicetold.data.corpus import Corpus
+from twicetold.environment import observed
+from twicetold.environment import tags as environment_tags
 from twicetold.errors import Pruned, readable_errors
 from twicetold.features.hashing_card import by_view, in_words
 from twicetold.files import only_process, unchanged, write_json
-from twicetold.identity import Identity
+from twicetold.identity import Identity, with_versions
 from twicetold.printable import print
 from twicetold.provenance import pretrained_on
 from twicetold.training.cell import Trained, train_cell
@@ -45,6 +49,7 @@ def train(cfg: DictConfig, out: Path, job: Job | None = None) -> Result:
     if by_hand and job is None:  # a sweep has checked all its jobs together
         check_used(cfg, HydraConfig.get().overrides.task)
     parts, config = parts_of(cfg), OmegaConf.to_container(cfg, resolve=True)
+    code = code_now("train", config, learnt_from(config))
     if by_hand:
         prepare_data(cfg)
     processed, triplets = (Path(root, cfg.data.name) for root in (cfg.paths.processed, cfg.paths.triplets))
@@ -52,13 +57,14 @@ def train(cfg: DictConfig, out: Path, job: Job | None = None) -> Result:
         corpus = Corpus.load(processed)
         if by_hand:
             check_data(cfg, corpus, triplets)
-        who = Identity.of(config, processed, triplets)
+        who = Identity.of(config, processed, triplets, code=code)
         examples = None if parts.examples is None else parts.examples.index(corpus, triplets)
-    checkpoints = Path(cfg.paths.checkpoints, who.fingerprint)
-    if job is not None and (there := earlier(out, who.fingerprint)) is not None:
+    checkpoints = Path(cfg.paths.checkpoints, who.outcome)
+    if job is not None and (there := earlier(out, who.outcome)) is not None:
         print(f"{who.data} {job.name(who)}: val {there.metric} {there.value:.4f}, from an earlier call")
         return there
     settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin="sweep" if job else cfg.origin)
+    environment = observed()
     parent = job.sweep.parents.get(who.data) if job else None
 
     def on_epoch(metrics: dict[str, float], epoch: int) -> None:
@@ -72,7 +78,7 @@ def train(cfg: DictConfig, out: Path, job: Job | None = None) -> Result:
             settings,
             experiment=who.data,
             name=job.name(who) if job else who.run_name,
-            tags=who.tags,
+            tags=who.tags | environment_tags(environment),
             params=params_of(cfg, who, job.sweep.varies if job else ()),
             parent=parent,
             resumed=checkpoints.is_dir(),
@@ -96,16 +102,16 @@ def train(cfg: DictConfig, out: Path, job: Job | None = None) -> Result:
             raise
         save(trained, out, config, corpus)
         shutil.rmtree(checkpoints, ignore_errors=True)
-        observe(trained, out, run)
+        observe(trained, out, run, {"fingerprint": who.fingerprint, "environment": environment})
         run.log_text(OmegaConf.to_yaml(cfg, resolve=True, sort_keys=True), "config.yaml")
         run.log_model(out / layout.MODEL, input_example=corpus.example())
-        result = Result(trained.metric, trained.fitted.best_value, trained.fitted.epochs)
+        result = Result(trained.metric, trained.fitted.best_value, trained.fitted.epochs, with_versions(code))
         run.describe_data(who.data, kind=corpus.kind, counts=corpus.card, primary=result.metric)
         if job is not None:
             tracking.report_to_sweep(
                 settings, parent, experiment=who.data, child=run, primary=result.metric, value=result.value
             )
-            record(out, who.fingerprint, result)
+            record(out, who.outcome, result)
     for view, card in by_view(getattr(trained.scorer.featuriser, "card_", None)).items():
         print(f"{who.data} {who.run_name}: word hashing{view and f' of {view}'}: {in_words(card)}")
     name = job.name(who) if job else who.run_name
@@ -131,10 +137,10 @@ def save(trained: Trained, out: Path, config: dict[str, Any], corpus: Corpus) ->
     )
 
 
-def observe(trained: Trained, out: Path, run: tracking.Run) -> None:
-    """Write training time and throughput; no stage depends on them."""
+def observe(trained: Trained, out: Path, run: tracking.Run, further: dict[str, Any]) -> None:
+    """Write training time, throughput and where it ran; no stage depends on them."""
     seen = {"train_seconds": trained.seconds, "texts_per_second": trained.texts_per_second}
-    write_json(out / layout.OBSERVED, seen)
+    write_json(out / layout.OBSERVED, seen | further)
     run.log_metrics({**seen, "parameters": trained.parameters, f"best/{trained.metric}": trained.fitted.best_value})
 
 

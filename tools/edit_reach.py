@@ -1,14 +1,16 @@
 """Print how many cells an edit of each source file would retrain; run `dvc repro compose` first."""
 
 import sys
-from collections import Counter
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipelines"))
+import checkout  # noqa: F401 (for its effects)
+
+from collections import Counter
 
 import yaml
 
-sys.path.append("pipelines")
-from code_identity import closure, targets
-from compose import learnt_from
+from code_identity import closure, learnt_from, targets
 
 
 def reach(rendered: Path) -> tuple[dict[str, int], int]:

@@ -5,16 +5,21 @@ Exits with 1 if validation differs by more than half a point from the CPU in 32 
 GPU. `--accelerator cpu` compares bf16 with 32 bits on the CPU instead.
 """
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipelines"))
+import checkout  # noqa: F401 (for its effects)
+
 import argparse
 import subprocess
-import sys
 import tempfile
-from pathlib import Path
 
 import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
+from recipe import parts_of
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
@@ -85,9 +90,6 @@ def validation(cfg: DictConfig, accelerator: str, precision: str) -> float:
 
 def train(cfg: DictConfig, corpus: Corpus, *, accelerator: str) -> Trained:
     """Train without saving or tracking anything."""
-    sys.path.insert(0, str(TOP / "pipelines"))  # scripts, not a package
-    from recipe import parts_of
-
     with tempfile.TemporaryDirectory() as scratch:
         return train_cell(
             corpus,

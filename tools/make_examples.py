@@ -4,11 +4,16 @@ The model compares letter trigrams, so it needs no training: trigrams and their 
 questions, and threshold and calibration from pairs of further ones.
 """
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipelines"))
+import checkout  # noqa: F401 (for its effects)
+
 import argparse
 import csv
 import hashlib
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 

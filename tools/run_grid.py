@@ -3,24 +3,26 @@
 DVC decides which stages are stale and records what ran; this runs the stale ones in several processes, prints one line
 each, and continues with the others if one fails. What a command prints goes to `build/logs/<stage>.log`. Each stage
 computes with one thread (OMP_NUM_THREADS=1), so that results do not depend on how many run at once. With `--record`,
-seconds, commit and processor are kept in `runs/last_run.json` for the next estimate and for RESULTS.md.
+seconds, commit, processor and versions are kept in `runs/last_run.json` for the next estimate and for RESULTS.md.
 """
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipelines"))
+import checkout  # noqa: F401 (for its effects)
 from twicetold.command_line import end_with_parent
 
 import argparse
 import json
 import os
-import platform
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -28,11 +30,10 @@ from dvc.lock import make_lock
 from dvc.repo import Repo
 from dvc.rwlock import RWLOCK_FILE, RWLOCK_LOCK
 
-from twicetold import layout, tracking
-from twicetold.tracking.repository import ask_git
-
-sys.path.append("pipelines")
 from stages import IN_GIT, graph, repository
+from twicetold import layout, tracking
+from twicetold.environment import observed, processor
+from twicetold.tracking.repository import ask_git
 
 LOGS = Path("build/logs")
 DVC_TMP = Path(".dvc/tmp")
@@ -98,7 +99,7 @@ def main() -> None:
         finally:  # a run that was stopped and goes on later took the seconds of both
             if chosen.record and plan.took:
                 stages = {name: took for name, took in (last["stages"] | plan.took).items() if name in names}
-                record(stages, jobs=chosen.jobs)
+                record(stages, ran_on(last.get("environments", []), observed(), plan.took, names), jobs=chosen.jobs)
     print(f"{len(plan.took)} stages ran in {in_words(time.monotonic() - began)}, {len(plan.failed)} failed")
     for name, why in plan.failed.items():
         print(f"failed: {name}: {why}; see {log_of(name)}")
@@ -229,9 +230,26 @@ def log_of(name: str) -> Path:
     return LOGS / f"{name}.log"
 
 
-def record(stages: dict[str, float], *, jobs: int) -> None:
-    """Keep the seconds of each stage, with the commit and the machine."""
-    made = {"commit": commit(), "jobs": jobs, "processor": processor(), "stages": stages}
+def ran_on(
+    known: list[dict[str, Any]], now: dict[str, Any], took: Iterable[str], names: set[str]
+) -> list[dict[str, Any]]:
+    """Which stages ran with which versions and processor: those that ran now, and of the former ones the others.
+
+    Args:
+        known: of the last call.
+        now: what is observed now.
+        took: the stages that ran now.
+        names: of all stages; others are no longer in the grid.
+    """
+    last = next((each for each in known if each["environment"] == now), {"environment": now, "stages": []})
+    every = [{**each, "stages": sorted(set(each["stages"]) & names - set(took))} for each in known if each is not last]
+    every.append({**last, "stages": sorted({*last["stages"], *took} & names)})
+    return [each for each in every if each["stages"]]
+
+
+def record(stages: dict[str, float], environments: list[dict[str, Any]], *, jobs: int) -> None:
+    """Keep the seconds of each stage and what it ran with, and the commit."""
+    made = {"commit": commit(), "jobs": jobs, "processor": processor(), "stages": stages, "environments": environments}
     LAST_RUN.write_text(json.dumps(made, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
@@ -245,14 +263,6 @@ def commit() -> str:
     """The commit of the code that runs, marked where files were changed since."""
     head, changed = ask_git("rev-parse", "--short=12", "HEAD"), ask_git("status", "--porcelain", "--", *IN_GIT)
     return f"{head or 'unknown'}{' with changes' if changed else ''}"
-
-
-def processor() -> str:
-    """Name of the processor and how many cores there are."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
-    named = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
-    return f"{named or platform.machine()} ({len(os.sched_getaffinity(0))} cores)"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Fingerprints of trainings: the same learning keys and the same data give the same fingerprint.
+"""Fingerprints of trainings: the same learning keys, code and data give the same fingerprint.
 
 A fingerprint identifies a run in a tracking store, or a checkpoint on disk, without a run id in a tracked file.
 """

@@ -1,10 +1,11 @@
-"""Identity of a training, by its learning keys and its data, which finds its run and its checkpoints."""
+"""Identity of a training, by its learning keys, its data and its code, which finds its run and its checkpoints."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from twicetold.environment import versions
 from twicetold.features.vectors import at_hand
 from twicetold.fingerprint import fingerprint, folder_digest
 from twicetold.provenance import named
@@ -47,10 +48,11 @@ class Identity:
     learning: Mapping[str, Any]
     data_digest: str
     fingerprint: str
+    """Of all that DVC sees: learning keys, data and code."""
 
     @classmethod
-    def of(cls, config: Mapping[str, Any], processed: Path, triplets: Path) -> "Identity":
-        """From a resolved config and the folders of the corpus and its triplets.
+    def of(cls, config: Mapping[str, Any], processed: Path, triplets: Path, *, code: str) -> "Identity":
+        """From a resolved config, the folders of the corpus and its triplets, and the hash of the training's code.
 
         Other files that training reads count as data: pretrained vectors of features and augmentation, and files mined
         with a trained model (`examples.mined`).
@@ -72,16 +74,18 @@ class Identity:
         if on and augmentation["synonym"] and augmentation["vectors"]:
             file = at_hand(Path(augmentation["vectors"]))
             read += folder_digest(file.parent, [file.name])
-        return cls._named(config, learning, digest, fingerprint(learning, read))
+        return cls._named(config, learning, digest, fingerprint({**learning, "code": code}, read))
 
     @classmethod
-    def of_ensemble(cls, config: Mapping[str, Any], processed: Path, models: Mapping[str, Path]) -> "Identity":
-        """From a resolved config, the folder of the corpus, and the model folder of each member by name."""
+    def of_ensemble(
+        cls, config: Mapping[str, Any], processed: Path, models: Mapping[str, Path], *, code: str
+    ) -> "Identity":
+        """From a resolved config, the folder of the corpus, the model folder of each member by name, and the code."""
         learning = {key: _at(config, key) for key in ENSEMBLE_KEYS} | {"members": list(models)}
         digest = folder_digest(processed)
         for model in models.values():
             digest += folder_digest(model)
-        return cls._named(config, learning, digest, fingerprint(learning, digest))
+        return cls._named(config, learning, digest, fingerprint({**learning, "code": code}, digest))
 
     @classmethod
     def _named(cls, config: Mapping[str, Any], learning: Mapping[str, Any], digest: str, mark: str) -> "Identity":
@@ -96,6 +100,11 @@ class Identity:
         return f"{self.model}-{self.seed}"
 
     @property
+    def outcome(self) -> str:
+        """Names what the training comes to, its checkpoints and its value: the fingerprint and the library versions."""
+        return with_versions(self.fingerprint)
+
+    @property
     def tags(self) -> dict[str, str]:
         """Tags of its run in MLflow."""
         return {"data": self.data, "model": self.model, "seed": str(self.seed), "fingerprint": self.fingerprint}
@@ -105,6 +114,11 @@ class Identity:
         """Names corpus and featuriser settings; of an ensemble, its members."""
         part = "members" if "members" in self.learning else "features"
         return f"{self.data}-{fingerprint({part: self.learning[part]}, self.data_digest)}"
+
+
+def with_versions(mark: str) -> str:
+    """A fingerprint or a hash of code, and the versions of the libraries on which weights depend."""
+    return fingerprint(versions(), mark)
 
 
 def learning_of(config: Mapping[str, Any]) -> dict[str, Any]:

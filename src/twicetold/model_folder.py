@@ -187,6 +187,12 @@ def save_ensemble(
         write_json(target / layout.TRAINING, training)
 
 
+def recipes(folder: Path) -> list[Any]:
+    """The recipes of a model and of its members."""
+    files = sorted(folder.rglob(layout.RECIPE))
+    return [json.loads(file.read_text(encoding="utf-8")) for file in files]
+
+
 def names_of(members: Sequence[str]) -> list[str]:
     """Names of an ensemble's members, which are families or run folders."""
     return [Path(member).name for member in members]

@@ -15,7 +15,6 @@ import twicetold.api
 ROOT = Path(__file__).parents[2]
 FAMILIES = ("tfidf", "dae", "dssm")
 STAGES = ("train", "evaluate")
-LEARNT = ("features", "encoder", "examples", "objective", "optimizer", "evaluator")
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +31,7 @@ def code(tmp_path, monkeypatch, configs):
     """A copy of the code to edit, the current folder; `changed()` says whose identity is another than at first."""
     for folder in ("src", "pipelines"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(module(), "HOME", tmp_path)
     return Code(tmp_path, configs)
 
 
@@ -45,7 +44,7 @@ class Code:
         identity = fresh().code_identity
         found = {}
         for family, config in self.configs.items():
-            found[f"train {family}"] = identity("pipelines/train.py", {k: config[k] for k in LEARNT})
+            found[f"train {family}"] = identity("pipelines/train.py", fresh().learnt_from(config))
             scored = {k: config[k] for k in ("features", "encoder", "evaluator")}
             found[f"evaluate {family}"] = identity("pipelines/evaluate.py", scored)
         return found
@@ -102,9 +101,16 @@ STATEMENT = "\nEDITED = True\n"
         ("src/twicetold/tracking/run.py", set()),
         ("src/twicetold/tracking/__init__.py", set()),
         ("src/twicetold/errors.py", set()),
+        ("src/twicetold/environment.py", set()),
+        ("src/twicetold/evaluation/selection.py", both(*FAMILIES)),
+        *(
+            (f"src/twicetold/evaluation/{read_by_evaluate}.py", {f"evaluate {family}" for family in FAMILIES})
+            for read_by_evaluate in ("evaluators", "corpus_search", "pairwise_knn", "retrieval", "figures")
+        ),
         ("pipelines/train.py", {f"train {family}" for family in FAMILIES}),
         ("pipelines/evaluate.py", {f"evaluate {family}" for family in FAMILIES}),
         ("pipelines/compose.py", set()),
+        ("pipelines/checkout.py", set()),
     ],
 )
 def test_an_edit_changes_the_stages_that_run_the_file_and_no_other(code, file, changed):
@@ -179,6 +185,16 @@ def test_a_module_beside_the_script_counts(code):
 def test_a_new_family_changes_nothing(code):
     shutil.copy(code.root / "src/twicetold/models/dae.py", code.root / "src/twicetold/models/newest.py")
     assert code.changed() == set()
+
+
+def test_a_config_that_was_rendered_for_other_code_is_refused(code):
+    config = code.configs["dae"]
+    parts = fresh().learnt_from(config)
+    now = fresh().code_now("train", config, parts)
+    assert fresh().code_now("train", {**config, "code": {"train": now}}, parts) == now
+    code.append("src/twicetold/models/dae.py", STATEMENT)
+    with pytest.raises(ValueError, match=rf"code.train {now}, now \w{{16}}.*call `dvc repro` again"):
+        fresh().code_now("train", {**config, "code": {"train": now}}, parts)
 
 
 def test_a_target_that_is_not_there_is_an_error_that_names_it(code):

@@ -11,6 +11,8 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
 from lab import Lab
+from multirun import code_of
+from recipe import composed
 
 CHOICES = ("data=toy_questions", "model=dae")
 LEAF = "conf/tuned/toy_questions-dae.yaml"
@@ -26,7 +28,7 @@ def grid(lab: Lab, values, *fixed, name="toy_questions-dae-1", **varies):
     about = {"overrides": overrides, "varies": dict(zip(keys, varies.values())), "jobs": jobs, "parents": {}}
     (folder / "sweep.json").write_text(json.dumps(about))
     for number, value in enumerate(values):
-        result = {"metric": "auroc", "value": value, "epochs": 2, "fingerprint": "f00d"}
+        result = {"metric": "auroc", "value": value, "epochs": 2, "code": code_of(composed(jobs[number % len(jobs)]))}
         (folder / f"{number}").mkdir()
         (folder / f"{number}/result.json").write_text(json.dumps(result))
     return folder
@@ -76,10 +78,9 @@ def test_numbers_of_a_search_are_written_with_three_digits(by_hand: Lab):
     storage = JournalStorage(JournalFileBackend(str(folder / "journal.log")))
     study = optuna.create_study(study_name=folder.name, storage=storage, direction="maximize")
     ranges = {"optimizer.lr": optuna.distributions.FloatDistribution(0.001, 0.1)}
+    about = {"metric": "auroc", "epochs": 2, "code": code_of(composed([*CHOICES]))}
     for value, lr in ((0.7, 0.01), (0.8, 0.031415926)):
-        trial = optuna.create_trial(
-            params={"optimizer.lr": lr}, distributions=ranges, value=value, user_attrs={"metric": "auroc", "epochs": 2}
-        )
+        trial = optuna.create_trial(params={"optimizer.lr": lr}, distributions=ranges, value=value, user_attrs=about)
         study.add_trial(trial)
     code, out = promoted(by_hand)
     assert code == 0, out

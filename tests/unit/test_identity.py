@@ -28,7 +28,7 @@ def of(tmp_path, monkeypatch):
     (tmp_path / "processed" / "texts.parquet").write_text("texts")
     (tmp_path / "glove" / "mine.txt").write_text("the 1 2\n")
     monkeypatch.chdir(tmp_path)
-    return lambda config: Identity.of(config, tmp_path / "processed", tmp_path / "triplets")
+    return lambda config, code="c0de": Identity.of(config, tmp_path / "processed", tmp_path / "triplets", code=code)
 
 
 @pytest.mark.parametrize(
@@ -83,3 +83,20 @@ def test_other_vectors_for_synonyms_are_another_training_with_the_same_features(
 def test_vectors_for_synonyms_that_are_not_made_are_not_read(of, unused):
     config = {**CONFIG, "augmentation": {**unused, "vectors": "glove/nowhere.txt"}}
     assert of(config) == of(config)
+
+
+def test_other_code_is_another_training_of_the_same_features(of):
+    before, after = of(CONFIG), of(CONFIG, code="beef")
+    assert after.fingerprint != before.fingerprint
+    assert after.outcome != before.outcome
+    assert after.feature_key == before.feature_key
+
+
+def test_other_versions_of_libraries_lead_elsewhere_and_are_found_as_the_same_training(of, monkeypatch):
+    before = of(CONFIG)
+    monkeypatch.setattr("twicetold.environment.version", lambda name: "0.0")
+    after = of(CONFIG)
+    assert after.fingerprint == before.fingerprint
+    former = before.outcome
+    monkeypatch.undo()
+    assert before.outcome != former

@@ -250,6 +250,8 @@ OURS = {
     "a list for a table": ({SPLIT: [["a"]]}, JSON, 400, "as dataframe_split"),
     "texts for records": ({RECORDS: ["a"]}, JSON, 400, "as dataframe_records"),
     "a large body": (b" " * (MAX_BYTES + 1), JSON, 413, f"at most {MAX_BYTES:,} bytes"),
+    "a parameter that is not known": ({"inputs": {"text": ["a"]}, "params": {"k": 1}}, JSON, 400, "as params"),
+    "a number as a label": ({"inputs": {"text": ["a"]}, "params": {"about": 1}}, JSON, 400, "as params"),
     "no content type": ("{}", "", 415, "content type"),
 }
 

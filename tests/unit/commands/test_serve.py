@@ -35,8 +35,9 @@ def server(run, environment, tmp_path):
     process.communicate()
 
 
-def ask(url, **columns):
-    body = json.dumps({"dataframe_split": {"columns": list(columns), "data": [*map(list, zip(*columns.values()))]}})
+def ask(url, params=None, **columns):
+    table = {"columns": list(columns), "data": [*map(list, zip(*columns.values()))]}
+    body = json.dumps({"dataframe_split": table, "params": params})
     request = urllib.request.Request(
         f"{url}/invocations", data=body.encode(), headers={"Content-Type": "application/json"}
     )
@@ -53,6 +54,8 @@ def test_it_answers_as_the_library_does_and_ctrl_c_ends_it_in_one_line(server):
     assert found[0]["probability"] == pytest.approx(float(model.predict_proba(*pair)[0]))
     assert found[0]["duplicate"] == bool(model.predict(*pair)[0])
     assert found[0]["about"] == model.about
+    for label in model.decisions.labels:
+        assert ask(url, {"about": label}, left=pair[0], right=pair[1])[0]["about"] == label
     assert ask(url, text=["bank rate"])[0]["embedding"] == pytest.approx(model.encode(["bank rate"])[0].tolist())
     process.send_signal(signal.SIGINT)
     out, errors = process.communicate(timeout=60)

@@ -1,0 +1,26 @@
+"""The first import of every script: it runs the code of the checkout that it lies in, or refuses.
+
+Several checkouts may share an environment, in which the package of one of them is installed, and `dvc exp run --queue`
+runs stages in a copy of its own. Without this, such a script would run the installed code, whose hash is not the one
+that `compose` renders.
+
+`PYTHONPATH` is for the processes that a script starts and that are no scripts: workers of a launcher, of a pool.
+"""
+
+import os
+import sys
+
+HOME = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))  # noqa: PTH120 (pathlib takes longer to import)
+SOURCE = os.path.join(HOME, "src")  # noqa: PTH118
+
+sys.path.insert(0, SOURCE)
+if SOURCE not in (paths := os.environ.get("PYTHONPATH", "").split(os.pathsep))[:1]:
+    os.environ["PYTHONPATH"] = os.pathsep.join([SOURCE, *filter(None, paths)])
+
+import twicetold.command_line  # noqa: E402 (before all others for its effects)
+
+if not os.path.realpath(twicetold.__file__).startswith(os.path.join(os.path.realpath(SOURCE), "")):  # noqa: PTH118
+    raise SystemExit(
+        f"error: {sys.argv[0]} would run the code of {twicetold.__file__}, which is not that of its own checkout: "
+        f"expected the package twicetold in {SOURCE}, and no other imported before"
+    )

@@ -1,0 +1,75 @@
+"""What affects results and stands in no file of the project: versions of libraries, processor, threads.
+
+`dvc.lock` sees none of it, so each run records it (docs/decisions/0032-what-a-lock-cannot-see.md).
+"""
+
+import os
+import platform
+from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+LIBRARIES = (
+    "torch",
+    "pytorch-lightning",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "tokenizers",
+    "transformers",
+    "bm25s",
+    "faiss-cpu",
+)
+"""Libraries on which weights, scores and mined examples depend."""
+
+
+def versions(names: Iterable[str] = LIBRARIES) -> dict[str, str]:
+    """Versions of Python and of libraries; `none` of one that is not installed."""
+    found = {"python": platform.python_version()}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "none"
+    return found
+
+
+def observed() -> dict[str, Any]:
+    """Versions, processor, the instructions that PyTorch uses on it, and its threads."""
+    import torch  # takes a second, and the versions do not need it
+
+    return {
+        "versions": versions(),
+        "processor": processor(),
+        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
+        "threads": torch.get_num_threads(),
+    }
+
+
+def processor() -> str:
+    """Name of the processor and how many cores there are."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+    named = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return f"{named or platform.machine()} ({cores} cores)"
+
+
+def tags(environment: Mapping[str, Any]) -> dict[str, str]:
+    """An observed environment as tags of a run."""
+    told = {name: f"{environment[name]}" for name in ("processor", "cpu_capability", "threads")}
+    return {**told, "libraries": _libraries(environment)}
+
+
+def in_words(environment: Mapping[str, Any]) -> str:
+    """An observed environment in a line."""
+    return (
+        f"{environment['processor']}, {environment['cpu_capability']}, threads {environment['threads']}; "
+        f"{_libraries(environment)}"
+    )
+
+
+def _libraries(environment: Mapping[str, Any]) -> str:
+    """Their versions; those that are not installed are left out."""
+    return ", ".join(f"{name} {found}" for name, found in environment["versions"].items() if found != "none")

@@ -1,0 +1,77 @@
+"""dvc.lock is of what the checkout would run, or RESULTS.md says that it is not."""
+
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lock import compared, stale_stages
+from report import EARLIER
+
+ROOT = Path(__file__).parents[2]
+STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+CELL = {
+    **dict.fromkeys(("name", "features", "encoder", "examples", "objective", "optimizer", "augmentation"), "a"),
+    "trainer": {"lr": 1e-5},
+    "consistency": {"weight": 0.0},
+    "seed": 0,
+    "evaluator": {"primary": "auroc", "bins": 8, "classes": ["x"], "resamples": 9},
+    "code": {"train": "c0de", "evaluate": "c0ded"},
+}
+
+
+def test_results_say_exactly_while_the_lock_is_of_other_code_or_settings_than_the_commit():
+    """The one switch is a line of RESULTS.md: with it a stale lock is a warning, without it an error."""
+    stale = stale_stages(ROOT)
+    kinds = Counter(stage.partition("@")[0] for stage in stale)
+    told = f"dvc.lock is stale in {len(stale)} stages ({', '.join(f'{kinds[kind]} {kind}' for kind in sorted(kinds))})"
+    said = EARLIER in (ROOT / "RESULTS.md").read_text()
+    if stale and said:
+        warnings.warn(told, stacklevel=1)
+    assert said or not stale, (
+        f"{told}: train the grid again with `make results`, or have `python pipelines/report.py --results` say in "
+        f"RESULTS.md, after its title, that its numbers are of earlier code:\n{EARLIER}"
+    )
+    assert stale or not said, "dvc.lock is current: `python pipelines/report.py --results` takes the line out again"
+
+
+@pytest.fixture
+def rendered(tmp_path):
+    (tmp_path / "train").mkdir()
+    (tmp_path / "train" / "a-b-0.yaml").write_text(yaml.safe_dump(CELL))
+    return tmp_path
+
+
+def locked(**changed):
+    keys = {"train": "name features encoder examples objective optimizer trainer augmentation consistency seed".split()}
+    keys["train"] += ["evaluator.primary", "evaluator.bins", "evaluator.classes", "code.train"]
+    keys["evaluate"] = ["evaluator", "code.evaluate"]
+    flat = {**CELL, **{f"{part}.{key}": value for part in ("evaluator", "code") for key, value in CELL[part].items()}}
+    flat |= changed
+    path = "build/conf/train/a-b-0.yaml"
+    return {f"{s}@a-b-0": {"params": {path: {k: flat[k] for k in names if k in flat}}} for s, names in keys.items()}
+
+
+@pytest.mark.parametrize(
+    ("changed", "stale"),
+    [
+        ({}, set()),
+        ({"trainer": {"lr": "1e-05"}}, set()),  # as DVC writes it
+        ({"code.train": "beef"}, {"train@a-b-0"}),
+        ({"code.evaluate": "beef"}, {"evaluate@a-b-0"}),
+        ({"seed": 1}, {"train@a-b-0"}),
+        ({"evaluator.bins": 9}, {"train@a-b-0"}),
+        ({"evaluator": {**CELL["evaluator"], "resamples": 8}}, {"evaluate@a-b-0"}),
+    ],
+)
+def test_a_stage_is_stale_if_a_key_that_it_tracks_is_another(rendered, changed, stale):
+    assert compared(STAGES, locked(**changed), rendered) == stale
+
+
+def test_a_stage_that_never_ran_and_a_key_that_was_not_tracked_are_stale(rendered):
+    known = locked()
+    del known["evaluate@a-b-0"]["params"]["build/conf/train/a-b-0.yaml"]["evaluator"]
+    del known["train@a-b-0"]
+    assert compared(STAGES, known, rendered) == {"train@a-b-0", "evaluate@a-b-0"}
