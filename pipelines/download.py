@@ -8,7 +8,7 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
-from settings import run_script
+from settings import check_settings, run_script
 from twicetold.data.download import RemoteFile, fetch
 from twicetold.errors import readable_errors
 
@@ -16,6 +16,7 @@ from twicetold.errors import readable_errors
 @hydra.main(version_base="1.3", config_path="../conf", config_name="prepare")
 def main(cfg: DictConfig) -> None:
     with readable_errors():
+        check_settings(cfg)
         fetch(
             [RemoteFile.from_config(file) for file in OmegaConf.to_container(cfg.data.download, resolve=True)],
             Path(cfg.paths.raw, cfg.data.name),

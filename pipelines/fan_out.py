@@ -33,6 +33,7 @@ from hydra import compose, initialize
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
+from settings import check_settings
 from stages import IN_GIT, all_before, graph
 from twicetold import layout
 from twicetold.errors import readable_errors
@@ -185,6 +186,7 @@ def start(arguments: Sequence[str]) -> None:
     others = [a for a in arguments if not a.startswith("cell=") and a not in ("-m", "--multirun")]
     with initialize(version_base="1.3", config_path="../conf"):
         cfg = compose("fan_out", others, return_hydra_config=True)
+        check_settings(cfg)
     commit = committed()
     if cfg.push:
         check_remote()

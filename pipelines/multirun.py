@@ -24,8 +24,8 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from by_hand import prepare_data
-from recipe import check_used, is_trained, parts_of
-from settings import check_whole, readable_refusals
+from recipe import parts_of
+from settings import check_used, check_whole, is_trained, readable_refusals
 from study import (
     EPOCHS,
     ERROR,

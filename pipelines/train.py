@@ -17,8 +17,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from by_hand import check_data, prepare_data
 from multirun import Job, Result, as_job, earlier, name_folder, record
-from recipe import check_used, params_of, parts_of
-from settings import run_script
+from recipe import params_of, parts_of
+from settings import check_used, run_script
 from twicetold import layout, tracking
 from twicetold.data.corpus import Corpus
 from twicetold.errors import Pruned, readable_errors
