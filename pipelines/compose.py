@@ -11,7 +11,7 @@ import os
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from sys import argv
 from typing import Any
@@ -23,11 +23,11 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from code_identity import code_identity
+from rows import check_cell, check_grid, run_of
 
 Config = dict[str, Any]
 NOT_LEARNT_FROM = ("data", "paths", "runtime", "tracking")
 """Keys of a cell's config whose code does not affect the trained model."""
-MOST_MEMBERS = 4  # of an ensemble, whose stage in dvc.yaml depends on so many
 SCORING = ("features", "encoder")  # built by every stage that loads a trained model
 
 
@@ -45,7 +45,10 @@ def main() -> None:
         raise SystemExit(f"expected one folder to write to, got {argv[1:]}: python pipelines/compose.py build/conf")
     grid, out = OmegaConf.to_container(OmegaConf.load("params.yaml")), Path(argv[1])
     assert isinstance(grid, dict)
-    check(grid)
+    try:
+        check_grid(grid)
+    except ValueError as error:
+        raise SystemExit(str(error)) from None
     jobs = [Job("prepare", key, row) for key, row in grid["data"].items()]
     jobs += [Job("train", key, row) for key, row in (grid["cells"] | grid["ensembles"]).items()]
     jobs += [Job("self_training", key, row) for key, row in grid["self_training"].items()]
@@ -66,34 +69,11 @@ def main() -> None:
     write(out / "report.yaml", {"code": {"report": code_identity("pipelines/report.py", {})}})
 
 
-def check(grid: Config) -> None:
-    """Check the names of the rows, and that every row they refer to exists."""
-    for key, row in (grid["cells"] | grid["ensembles"]).items():
-        if not (key.startswith(f"{row['data']}-") and key.endswith(f"-{row['seed']}")):
-            raise SystemExit(
-                f"params.yaml: {key} is not named <data>-<name>-<seed> after data and seed of its row, {row}"
-            )
-    for key, row in grid["ensembles"].items():
-        if not 2 <= len(row["members"]) <= MOST_MEMBERS:
-            raise SystemExit(
-                f"params.yaml: the ensemble {key} has {len(row['members'])} members, and dvc.yaml lists two to "
-                f"{MOST_MEMBERS} of them: make it by hand, with pipelines/ensemble.py"
-            )
-        if missing := {run_of(row, member) for member in row["members"]} - set(grid["cells"]):
-            raise SystemExit(f"params.yaml: the ensemble {key} has members that are no cells: {sorted(missing)}")
-    for key, row in grid["self_training"].items():
-        if run_of(row, row["teacher"]) not in grid["cells"]:
-            raise SystemExit(f"params.yaml: the teacher of {key} is no cell: {run_of(row, row['teacher'])}")
-    rows = [row for kind in ("cells", "ensembles", "self_training") for row in grid[kind].values()]
-    if unknown := {row["data"] for row in rows} - set(grid["data"]):
-        raise SystemExit(f"params.yaml: data has no {sorted(unknown)}, only {sorted(grid['data'])}")
-
-
 def render(job: Job, *, grid: Config, out: Path) -> None:
     """Compose one file and write it."""
     row = job.row
     if job.kind == "prepare":
-        config = composed("prepare", f"data={row['data']}", f"profile={grid['profile']}", *of_data(grid))
+        config = composed("prepare", *for_data(job.key, grid))
         config["code"] = {
             "download": code_identity("pipelines/download.py", {}),
             "prepare": code_identity("pipelines/prepare.py", config["data"]),
@@ -115,6 +95,9 @@ def render(job: Job, *, grid: Config, out: Path) -> None:
         }
     else:
         config = cell(job.key, row, grid)
+        check_cell(
+            job.key, row, config, data=data_of(*for_data(row["data"], grid)), overrides=for_cell(job.key, row, grid)
+        )
         scored = {key: config[key] for key in (*SCORING, "evaluator")}
         config["code"] = {
             "train": code_identity("pipelines/train.py", learnt_from(config)),
@@ -125,12 +108,27 @@ def render(job: Job, *, grid: Config, out: Path) -> None:
 
 def cell(key: str, row: Mapping[str, Any], grid: Config) -> Config:
     """The config of a training."""
+    # tracking compares with the defaults of the family
+    return composed("train", *for_cell(key, row, grid)) | {"family": row["model"]}
+
+
+def for_cell(key: str, row: Mapping[str, Any], grid: Config) -> list[str]:
+    """The overrides of a training."""
     names = [f"data={row['data']}", f"model={row['model']}", f"seed={row['seed']}"]
     profile = f"profile={row.get('profile', grid['profile'])}"
     name = f"name={name_of(Job('train', key, row))}"
-    return composed("train", *names, profile, *grid["overrides"], *row.get("overrides", []), name) | {
-        "family": row["model"]  # whose defaults tracking compares with
-    }
+    return [*names, profile, *grid["overrides"], *row.get("overrides", []), name]
+
+
+def for_data(key: str, grid: Config) -> list[str]:
+    """The overrides of the data stages."""
+    return [f"data={key}", f"profile={grid['profile']}", *of_data(grid)]
+
+
+@cache
+def data_of(*overrides: str) -> Config:
+    """The settings of a dataset with which the data stages run."""
+    return dict(composed("prepare", *overrides)["data"])
 
 
 def learnt_from(config: Config) -> Config:
@@ -147,11 +145,6 @@ def scoring(grid: Config, key: str) -> Config:
 def name_of(job: Job) -> str:
     """The middle of <data>-<name>-<seed>."""
     return job.key.removeprefix(f"{job.row['data']}-").removesuffix(f"-{job.row['seed']}")
-
-
-def run_of(row: Mapping[str, Any], model: str) -> str:
-    """The cell of another model on the same data with the same seed."""
-    return f"{row['data']}-{model}-{row['seed']}"
 
 
 def of_data(grid: Config) -> list[str]:

@@ -180,7 +180,7 @@ def check_used(cfg: Config, overrides: Iterable[str]) -> None:
         ValueError: if an override would change nothing.
     """
     nothing = [part for part in ("objective", "examples") if cfg[part]["_target_"] is None]
-    idle = [o for o in overrides if _part_of(o) in OF_TRAINING and not o.endswith("=none")]
+    idle = [o for o in overrides if part_of(o) in OF_TRAINING and not o.endswith("=none")]
     if nothing and idle:
         reads = [part for part in ("features", "encoder", "evaluator") if any(k[0] != "_" for k in cfg[part])]
         raise ValueError(
@@ -190,9 +190,9 @@ def check_used(cfg: Config, overrides: Iterable[str]) -> None:
         )
 
 
-def _part_of(override: str) -> str:
+def part_of(override: str) -> str:
     """First part of an override's key."""
-    return re.split(r"[.=@]", override.lstrip("+~"), maxsplit=1)[0]
+    return re.split(r"[./=@]", override.lstrip("+~"), maxsplit=1)[0]
 
 
 def check_whole(cfg: DictConfig, key: str, *, least: int = 1) -> None:
