@@ -1,6 +1,6 @@
 """Render each cell of params.yaml to a resolved config with the hashes of its code: `compose.py <folder>`.
 
-Imports neither torch nor the library, but for how scripts end; several processes share the cells.
+Imports neither torch nor the library, but for how scripts end and for digests; several processes share the cells.
 """
 
 import twicetold.command_line  # noqa: F401 (for its effects)
@@ -23,7 +23,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from code_identity import code_identity
-from rows import check_cell, check_grid, run_of
+from rows import check_cell, check_data, check_grid, run_of
 
 Config = dict[str, Any]
 NOT_LEARNT_FROM = ("data", "paths", "runtime", "tracking")
@@ -74,6 +74,8 @@ def render(job: Job, *, grid: Config, out: Path) -> None:
     row = job.row
     if job.kind == "prepare":
         config = composed("prepare", *for_data(job.key, grid))
+        check_data(job.key, config)
+        config["own_file"] = digest_of(config["data"]["source"])
         config["code"] = {
             "download": code_identity("pipelines/download.py", {}),
             "prepare": code_identity("pipelines/prepare.py", config["data"]),
@@ -129,6 +131,15 @@ def for_data(key: str, grid: Config) -> list[str]:
 def data_of(*overrides: str) -> Config:
     """The settings of a dataset with which the data stages run."""
     return dict(composed("prepare", *overrides)["data"])
+
+
+def digest_of(source: Mapping[str, Any]) -> str | None:
+    """Digest of the file of one's own that a dataset is read from, with which DVC notices that it has changed."""
+    if "path" not in source:
+        return None
+    from twicetold.data.freshness import own_file_digest  # imports pyarrow, which public data do not need here
+
+    return own_file_digest(source)
 
 
 def learnt_from(config: Config) -> Config:

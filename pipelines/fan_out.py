@@ -130,6 +130,8 @@ def connect(clone: Path, home: Path, cfg: DictConfig) -> None:
         (home / root).mkdir(parents=True, exist_ok=True)
         (clone / root).parent.mkdir(parents=True, exist_ok=True)
         (clone / root).symlink_to(home / root)
+    shutil.rmtree(clone / cfg.paths.own)  # one's own files are not in Git
+    shutil.copytree(home / cfg.paths.own, clone / cfg.paths.own, copy_function=os.symlink)
     known = Config(f"{home / '.dvc'}")
     cache = Path(cfg.scratch, "cache") if cfg.push else known["cache"].get("dir") or home / ".dvc" / "cache"
     with Config(f"{clone / '.dvc'}").edit("local") as local:

@@ -4,8 +4,10 @@ DVC depends on what a row says. So a row says it in its own keys, no override sa
 the row reads the files that the row names.
 """
 
+import os.path
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from settings import CONF, check_added, check_used, no_such, part_of
@@ -70,6 +72,20 @@ def check_grid(grid: Config) -> None:
     for key, row in grid["self_training"].items():
         if run_of(row, row["teacher"]) not in grid["cells"]:
             raise ValueError(f"params.yaml: the teacher of {key} is no cell: {run_of(row, row['teacher'])}")
+
+
+def check_data(key: str, config: Config) -> None:
+    """Check that a file of one's own is where DVC sees when it changes.
+
+    Raises:
+        ValueError: if it is elsewhere.
+    """
+    path, own = config["data"]["source"].get("path"), config["paths"]["own"]
+    if path and not Path(os.path.abspath(path)).is_relative_to(os.path.abspath(own)):  # noqa: PTH100 (follows no link)
+        raise ValueError(
+            f"params.yaml: data: {key} reads {path}, and DVC would not see when it changes: move it to {own}/, or put "
+            f"a link to it there, and set `path: {own}/{Path(path).name}` in conf/data/{key}.yaml"
+        )
 
 
 def check_cell(key: str, row: Config, config: Config, *, data: Config, overrides: Iterable[str]) -> None:

@@ -9,7 +9,7 @@ import yaml
 from hydra import initialize_config_dir
 
 from compose import composed, data_of, for_cell, for_data
-from rows import check_cell, check_grid
+from rows import check_cell, check_data, check_grid
 
 ROOT = Path(__file__).parents[2]
 NEWS = {"data": "toy_news", "seed": 0, "mined": "data/triplets/toy_news"}
@@ -157,3 +157,12 @@ def test_a_row_may_have_a_profile_and_overrides_that_change_its_training():
 def test_a_row_that_reads_other_files_than_it_names_or_sets_what_nothing_reads_is_refused(model, changed, message):
     with pytest.raises(ValueError, match=rf"^params.yaml: cells: toy_news-{model}-0: .*{re.escape(message)}"):
         check(model, **changed)
+
+
+@pytest.mark.parametrize("path", ["mydata/pairs.tsv", "/elsewhere/pairs.tsv", "data/own/../pairs.tsv", "data/owned/a"])
+def test_a_file_of_ones_own_that_dvc_does_not_see_is_refused(path):
+    with pytest.raises(ValueError, match=rf"^params.yaml: data: mine reads {path}, and DVC would not see when it"):
+        check_data("mine", {"data": {"source": {"path": path}}, "paths": {"own": "data/own"}})
+    for seen in ("data/own/pairs.tsv", f"{Path.cwd()}/data/own/a/pairs.tsv", None):
+        check_data("mine", {"data": {"source": {"path": seen}}, "paths": {"own": "data/own"}})
+    check_data("toy_news", {"data": {"source": {}}, "paths": {"own": "data/own"}})
