@@ -29,7 +29,6 @@ IN_WORDS |= {NoneType: "null", list: "a list", dict: "a mapping"}
 MISSING = "???"  # Hydra's mark of a value that the command has to give
 OF_TRAINING = ("examples", "objective", "optimizer", "trainer", "augmentation", "consistency", "implied", "teacher")
 """Parts of a configuration that only a training reads."""
-Config = Mapping[str, Any] | DictConfig
 
 
 def run_script(main: Callable[[], Any]) -> None:
@@ -164,12 +163,12 @@ def _is_part(value: Any) -> bool:
     return isinstance(value, dict) and "_target_" in value
 
 
-def is_trained(cfg: Config) -> bool:
+def is_trained(cfg: Mapping[str, Any] | DictConfig) -> bool:
     """Whether there is something to learn from, and what to learn of it."""
     return all(cfg[part]["_target_"] is not None for part in ("objective", "examples"))
 
 
-def check_used(cfg: Config, overrides: Iterable[str]) -> None:
+def check_used(cfg: Mapping[str, Any] | DictConfig, overrides: Iterable[str]) -> None:
     """Check that a command that trains nothing sets nothing of a training.
 
     Args:

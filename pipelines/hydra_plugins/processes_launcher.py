@@ -61,7 +61,7 @@ class ProcessesLauncher(Launcher):
                     worker.connection.send((initial_job_idx + number, list(overrides)))
                     busy[worker.connection] = worker, number
                 for connection in wait(list(busy)):
-                    worker, number = busy.pop(connection)  # type: ignore[index]
+                    worker, number = busy.pop(connection)  # type: ignore[call-overload]
                     try:
                         ended[number] = worker.connection.recv()
                         idle.append(worker)
