@@ -1,6 +1,6 @@
 """Render each cell of params.yaml to a resolved config with the hashes of its code: `compose.py <folder>`.
 
-Imports neither torch nor the library, but for how scripts end; several processes share the cells.
+Imports neither torch nor the library, but for how scripts end and for digests; several processes share the cells.
 """
 
 import checkout  # noqa: F401 (for its effects)
@@ -11,7 +11,7 @@ import os
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from sys import argv
 from typing import Any
@@ -23,8 +23,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from code_identity import SCORING, Config, code_identity, learnt_from
-
-MOST_MEMBERS = 4  # of an ensemble, whose stage in dvc.yaml depends on so many
+from rows import check_cell, check_data, check_grid, run_of
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,10 @@ def main() -> None:
         raise SystemExit(f"expected one folder to write to, got {argv[1:]}: python pipelines/compose.py build/conf")
     grid, out = OmegaConf.to_container(OmegaConf.load("params.yaml")), Path(argv[1])
     assert isinstance(grid, dict)
-    check(grid)
+    try:
+        check_grid(grid)
+    except ValueError as error:
+        raise SystemExit(str(error)) from None
     jobs = [Job("prepare", key, row) for key, row in grid["data"].items()]
     jobs += [Job("train", key, row) for key, row in (grid["cells"] | grid["ensembles"]).items()]
     jobs += [Job("self_training", key, row) for key, row in grid["self_training"].items()]
@@ -62,34 +64,13 @@ def main() -> None:
     write(out / "report.yaml", {"code": {"report": code_identity("pipelines/report.py", {})}})
 
 
-def check(grid: Config) -> None:
-    """Check the names of the rows, and that every row they refer to exists."""
-    for key, row in (grid["cells"] | grid["ensembles"]).items():
-        if not (key.startswith(f"{row['data']}-") and key.endswith(f"-{row['seed']}")):
-            raise SystemExit(
-                f"params.yaml: {key} is not named <data>-<name>-<seed> after data and seed of its row, {row}"
-            )
-    for key, row in grid["ensembles"].items():
-        if not 2 <= len(row["members"]) <= MOST_MEMBERS:
-            raise SystemExit(
-                f"params.yaml: the ensemble {key} has {len(row['members'])} members, and dvc.yaml lists two to "
-                f"{MOST_MEMBERS} of them: make it by hand, with pipelines/ensemble.py"
-            )
-        if missing := {run_of(row, member) for member in row["members"]} - set(grid["cells"]):
-            raise SystemExit(f"params.yaml: the ensemble {key} has members that are no cells: {sorted(missing)}")
-    for key, row in grid["self_training"].items():
-        if run_of(row, row["teacher"]) not in grid["cells"]:
-            raise SystemExit(f"params.yaml: the teacher of {key} is no cell: {run_of(row, row['teacher'])}")
-    rows = [row for kind in ("cells", "ensembles", "self_training") for row in grid[kind].values()]
-    if unknown := {row["data"] for row in rows} - set(grid["data"]):
-        raise SystemExit(f"params.yaml: data has no {sorted(unknown)}, only {sorted(grid['data'])}")
-
-
 def render(job: Job, *, grid: Config, out: Path) -> None:
     """Compose one file and write it."""
     row = job.row
     if job.kind == "prepare":
-        config = composed("prepare", f"data={row['data']}", f"profile={grid['profile']}", *of_data(grid))
+        config = composed("prepare", *for_data(job.key, grid))
+        check_data(job.key, config)
+        config["own_file"] = digest_of(config["data"]["source"])
         config["code"] = {
             "download": code_identity("pipelines/download.py", {}),
             "prepare": code_identity("pipelines/prepare.py", config["data"]),
@@ -111,6 +92,9 @@ def render(job: Job, *, grid: Config, out: Path) -> None:
         }
     else:
         config = cell(job.key, row, grid)
+        check_cell(
+            job.key, row, config, data=data_of(*for_data(row["data"], grid)), overrides=for_cell(job.key, row, grid)
+        )
         scored = {key: config[key] for key in (*SCORING, "evaluator")}
         config["code"] = {
             "train": code_identity("pipelines/train.py", learnt_from(config)),
@@ -121,12 +105,36 @@ def render(job: Job, *, grid: Config, out: Path) -> None:
 
 def cell(key: str, row: Mapping[str, Any], grid: Config) -> Config:
     """The config of a training."""
+    # tracking compares with the defaults of the family
+    return composed("train", *for_cell(key, row, grid)) | {"family": row["model"]}
+
+
+def for_cell(key: str, row: Mapping[str, Any], grid: Config) -> list[str]:
+    """The overrides of a training."""
     names = [f"data={row['data']}", f"model={row['model']}", f"seed={row['seed']}"]
     profile = f"profile={row.get('profile', grid['profile'])}"
     name = f"name={name_of(Job('train', key, row))}"
-    return composed("train", *names, profile, *grid["overrides"], *row.get("overrides", []), name) | {
-        "family": row["model"]  # whose defaults tracking compares with
-    }
+    return [*names, profile, *grid["overrides"], *row.get("overrides", []), name]
+
+
+def for_data(key: str, grid: Config) -> list[str]:
+    """The overrides of the data stages."""
+    return [f"data={key}", f"profile={grid['profile']}", *of_data(grid)]
+
+
+@cache
+def data_of(*overrides: str) -> Config:
+    """The settings of a dataset with which the data stages run."""
+    return dict(composed("prepare", *overrides)["data"])
+
+
+def digest_of(source: Mapping[str, Any]) -> str | None:
+    """Digest of the file of one's own that a dataset is read from, with which DVC notices that it has changed."""
+    if "path" not in source:
+        return None
+    from twicetold.data.freshness import own_file_digest  # imports pyarrow, which public data do not need here
+
+    return own_file_digest(source)
 
 
 def scoring(grid: Config, key: str) -> Config:
@@ -138,11 +146,6 @@ def scoring(grid: Config, key: str) -> Config:
 def name_of(job: Job) -> str:
     """The middle of <data>-<name>-<seed>."""
     return job.key.removeprefix(f"{job.row['data']}-").removesuffix(f"-{job.row['seed']}")
-
-
-def run_of(row: Mapping[str, Any], model: str) -> str:
-    """The cell of another model on the same data with the same seed."""
-    return f"{row['data']}-{model}-{row['seed']}"
 
 
 def of_data(grid: Config) -> list[str]:

@@ -10,7 +10,7 @@ import hydra
 from omegaconf import DictConfig, OmegaConf
 
 from code_identity import code_now
-from settings import run_script
+from settings import check_settings, run_script
 from twicetold.data.download import RemoteFile, fetch
 from twicetold.errors import readable_errors
 
@@ -18,6 +18,7 @@ from twicetold.errors import readable_errors
 @hydra.main(version_base="1.3", config_path="../conf", config_name="prepare")
 def main(cfg: DictConfig) -> None:
     with readable_errors():
+        check_settings(cfg)
         code_now("download", OmegaConf.to_container(cfg), {})
         fetch(
             [RemoteFile.from_config(file) for file in OmegaConf.to_container(cfg.data.download, resolve=True)],

@@ -12,7 +12,7 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
-from settings import check_whole, run_script
+from settings import check_settings, check_whole, run_script
 from twicetold import layout
 from twicetold.errors import readable_errors
 from twicetold.interpretation.contributions import explain, largest_terms
@@ -27,6 +27,7 @@ TEXTS = ("left=", "right=")
 @hydra.main(version_base="1.3", config_path="../conf", config_name="explain")
 def main(cfg: DictConfig) -> None:
     with readable_errors():
+        check_settings(cfg)
         check_whole(cfg, "top")
         run = Path(cfg.run)
         show(run, cfg.left, cfg.right, top=cfg.top, out=run if cfg.out is None else Path(cfg.out))

@@ -34,6 +34,7 @@ from hydra import compose, initialize
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
+from settings import check_settings
 from stages import IN_GIT, all_before, graph
 from twicetold import layout
 from twicetold.errors import readable_errors
@@ -131,6 +132,8 @@ def connect(clone: Path, home: Path, cfg: DictConfig) -> None:
         (home / root).mkdir(parents=True, exist_ok=True)
         (clone / root).parent.mkdir(parents=True, exist_ok=True)
         (clone / root).symlink_to(home / root)
+    shutil.rmtree(clone / cfg.paths.own)  # one's own files are not in Git
+    shutil.copytree(home / cfg.paths.own, clone / cfg.paths.own, copy_function=os.symlink)
     known = Config(f"{home / '.dvc'}")
     cache = Path(cfg.scratch, "cache") if cfg.push else known["cache"].get("dir") or home / ".dvc" / "cache"
     with Config(f"{clone / '.dvc'}").edit("local") as local:
@@ -187,6 +190,7 @@ def start(arguments: Sequence[str]) -> None:
     others = [a for a in arguments if not a.startswith("cell=") and a not in ("-m", "--multirun")]
     with initialize(version_base="1.3", config_path="../conf"):
         cfg = compose("fan_out", others, return_hydra_config=True)
+        check_settings(cfg)
     commit = committed()
     if cfg.push:
         check_remote()

@@ -6,10 +6,11 @@ After: the ranking is printed, and the parent run gets it.
 
 from twicetold.command_line import end_with_parent
 
+import atexit
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from multiprocessing import current_process
 from pathlib import Path
@@ -25,8 +26,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from by_hand import prepare_data
 from code_identity import code_now, learnt_from
-from recipe import check_used, is_trained, parts_of
-from settings import check_whole, readable_refusals
+from recipe import parts_of
+from settings import check_used, check_whole, is_trained, readable_refusals
 from study import (
     CODE,
     EPOCHS,
@@ -34,6 +35,7 @@ from study import (
     METRIC,
     RESULT,
     Sweep,
+    ended,
     finished,
     overrides_of,
     ranking,
@@ -44,14 +46,18 @@ from study import (
 )
 from twicetold import tracking
 from twicetold.errors import readable_errors, shown
-from twicetold.files import write_json
+from twicetold.files import only_process, write_json
 from twicetold.identity import Identity, with_versions
 from twicetold.layout import MODEL
 from twicetold.printable import print
 from twicetold.training.schedule import OnEpoch
 
 MULTIRUN = ("-m", "--multirun")
+LOCK = "sweep.lock"  # held by the process that runs a sweep, until it ends
 OF_SEARCH = ("worker=", "trials=", "sampler", "pruner")  # overrides that a training does not know
+
+_held = ExitStack()  # not of the callback, which launchers send to other processes
+atexit.register(_held.close)
 
 
 def name_folder() -> None:
@@ -162,7 +168,7 @@ class Multirun(Callback):
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         """Say what came out."""
         with _ending():
-            end(Sweep.read(Path(config.hydra.sweep.dir)))
+            end(Sweep.read(Path(config.hydra.sweep.dir)), trials=config.get("trials"))
 
 
 def begin(config: DictConfig) -> None:
@@ -170,6 +176,7 @@ def begin(config: DictConfig) -> None:
 
     Raises:
         ValueError: if the choices of a job make no sense.
+        BlockingIOError: if another process runs this sweep.
     """
     loader = GlobalHydra.instance().config_loader()
     overrides = OverridesParser.create(config_loader=loader).parse_overrides(list(config.hydra.overrides.task))
@@ -188,10 +195,11 @@ def begin(config: DictConfig) -> None:
     for cfg, job in zip(configs, jobs, strict=True):
         check_used(cfg, [o for o in job if not trained or o.lstrip("+").partition("=")[0] in swept])
         parts_of(cfg)
+    folder = Path(config.hydra.sweep.dir)
+    _held.enter_context(only_process(folder / LOCK, f"the sweep {folder}"))
     by_data = {cfg.data.name: cfg for cfg in configs}
     for cfg in by_data.values():
         prepare_data(cfg, cfg.hydra)
-    folder = Path(config.hydra.sweep.dir)
     if searching:
         from search import open_search, space_of
 
@@ -216,11 +224,15 @@ def begin(config: DictConfig) -> None:
         print(f"{folder}: {there} of {len(jobs)} jobs are there and will not be repeated")
 
 
-def end(sweep: Sweep) -> None:
+def end(sweep: Sweep, *, trials: int | None = None) -> None:
     """What comes after the last job.
 
+    Args:
+        sweep: that has ended.
+        trials: of a search, those asked for.
+
     Raises:
-        ValueError: if no job has a value.
+        ValueError: if no job has a value, or workers were lost before there were enough trials.
     """
     study = read_study(sweep)
     text = ranking(sweep, study)
@@ -248,6 +260,8 @@ def end(sweep: Sweep) -> None:
             print(f"its runs, with `make ui`: {page}", flush=True)
     if not finished(study):
         raise ValueError("no training of the sweep has a value")
+    if trials is not None and (there := len(ended(study))) < trials:
+        raise ValueError(f"{there} of {trials} trials are there, as workers were lost; the same command goes on")
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """The parts of a training, and the parameters of its run in MLflow, from a composed configuration."""
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -29,8 +28,6 @@ READ_BY = {
     "consistency": (Augmentation,),
 }
 """Classes that read the settings of parts without a `_target_`; `Schedule` checks those of `trainer` itself."""
-OF_TRAINING = ("examples", "objective", "optimizer", "trainer", "augmentation", "consistency", "implied", "teacher")
-"""Parts of a configuration that only a training reads."""
 
 
 def parts_of(cfg: DictConfig) -> Parts:
@@ -54,37 +51,6 @@ def parts_of(cfg: DictConfig) -> Parts:
         selection=selection_of(cfg),
         augmentation=Augmentation.of(cfg.augmentation, weight=cfg.consistency.weight),
     )
-
-
-def is_trained(cfg: DictConfig) -> bool:
-    """Whether there is something to learn from, and what to learn of it."""
-    return all(cfg[part]._target_ is not None for part in ("objective", "examples"))
-
-
-def check_used(cfg: DictConfig, overrides: Iterable[str]) -> None:
-    """Check that a command that trains nothing sets nothing of a training.
-
-    Args:
-        cfg: the composed configuration.
-        overrides: of the command; what the recipe, the profile and conf/tuned/ set is not among them.
-
-    Raises:
-        ValueError: if an override would change nothing.
-    """
-    nothing = [part for part in ("objective", "examples") if cfg[part]._target_ is None]
-    idle = [o for o in overrides if _part_of(o) in OF_TRAINING and not o.endswith("=none")]
-    if nothing and idle:
-        reads = [part for part in ("features", "encoder", "evaluator") if any(k[0] != "_" for k in cfg[part])]
-        raise ValueError(
-            f"{cfg.name} is not trained here ({' and '.join(f'{part}=none' for part in nothing)}), so "
-            f"{' and '.join(idle)} would change nothing: leave it out, or choose objective and examples for a family "
-            f"with weights to learn. What it reads: {', '.join(reads)} and data"
-        )
-
-
-def _part_of(override: str) -> str:
-    """First part of an override's key."""
-    return re.split(r"[.=@]", override.lstrip("+~"), maxsplit=1)[0]
 
 
 def selection_of(cfg: DictConfig) -> Selection:

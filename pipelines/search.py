@@ -21,7 +21,7 @@ from code_identity import code_now, learnt_from
 from multirun import Job, Result, code_of, end_with_launcher, in_a_line
 from recipe import composed
 from settings import CONF
-from study import CODE, EPOCHS, ERROR, METRIC, Sweep, counts, overrides_of, storage
+from study import ATTEMPT, ATTEMPTS, CODE, EPOCHS, ERROR, METRIC, Sweep, counted, counts, overrides_of, storage
 from twicetold.errors import Pruned
 from twicetold.files import one_at_a_time, only_process
 from twicetold.identity import Identity
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 KINDS = {"float": "FloatDistribution", "int": "IntDistribution", "categorical": "CategoricalDistribution"}
 ASKING, RUNNING = "asking.lock", "running.lock"
-ATTEMPT, ATTEMPTS = "attempt", 3
 NOW = "now"  # attribute of the trial of the values that the config has now, which the others are compared with
 Train = Callable[[DictConfig, Path, Job], Result]
 
@@ -109,16 +108,7 @@ def open_search(sweep: Sweep, cfg: DictConfig) -> None:
         study.enqueue_trial(values_now(cfg, space), user_attrs={NOW: True})
         return
     with one_at_a_time(sweep.folder / ASKING):
-        for trial in study.get_trials(deepcopy=False, states=[_state("RUNNING")]):
-            try:
-                with only_process(sweep.model(trial.number) / RUNNING, "trial"):
-                    attempt = trial.user_attrs.get(ATTEMPT, 1)
-                    study.tell(trial.number, state=_state("FAIL"))
-                    if attempt < ATTEMPTS:
-                        study.enqueue_trial(trial.params, user_attrs={**trial.user_attrs, ATTEMPT: attempt + 1})
-                    shutil.rmtree(sweep.model(trial.number), ignore_errors=True)
-            except BlockingIOError:  # another call of this command is at work
-                continue
+        take_back(study, sweep)
     print(f"{sweep.folder}: {counts(study)} are there; the search goes on to {cfg.trials} trials")
 
 
@@ -135,6 +125,25 @@ def of_other_code(sweep: Sweep, study: "optuna.Study") -> bool:
     )
 
 
+def take_back(study: "optuna.Study", sweep: Sweep) -> None:
+    """Have the trials tried again whose process has ended without a word: it was killed, or its machine was.
+
+    Only the process that holds `ASKING` may do so.
+    """
+    for trial in study.get_trials(deepcopy=False, states=[_state("RUNNING")]):
+        try:
+            with only_process(sweep.model(trial.number) / RUNNING, "trial"):
+                if study.trials[trial.number].state != _state("RUNNING"):  # it has ended in the meantime
+                    continue
+                attempt = trial.user_attrs.get(ATTEMPT, 1)
+                study.tell(trial.number, state=_state("FAIL"))
+                if attempt < ATTEMPTS:
+                    study.enqueue_trial(trial.params, user_attrs={**trial.user_attrs, ATTEMPT: attempt + 1})
+                shutil.rmtree(sweep.model(trial.number), ignore_errors=True)
+        except BlockingIOError:  # its process is at work
+            continue
+
+
 def work(cfg: DictConfig, train: Train) -> None:
     """What one worker does: trials until the study has enough."""
     end_with_launcher()
@@ -144,7 +153,8 @@ def work(cfg: DictConfig, train: Train) -> None:
     while True:
         with ExitStack() as held:
             with one_at_a_time(sweep.folder / ASKING):
-                if sum(map(_counts, study.get_trials(deepcopy=False))) >= cfg.trials:
+                take_back(study, sweep)  # of other workers
+                if sum(map(counted, study.get_trials(deepcopy=False))) >= cfg.trials:
                     return
                 trial = study.ask(space)
                 out = sweep.model(trial.number)
@@ -199,12 +209,6 @@ def _train_trial(trial: "optuna.Trial", sweep: Sweep, train: Train) -> Result:
             raise Pruned(f"among the worse ones after {epoch + 1} epochs, at {value:.4f}")
 
     return train(cfg, sweep.model(trial.number), Job(sweep, sweep.name(trial.params), on_epoch))
-
-
-def _counts(trial: "optuna.trial.FrozenTrial") -> bool:
-    """Whether a trial is one of those asked for: not one that was stopped, which is tried again."""
-    stopped = trial.state.name == "FAIL" and ERROR not in trial.user_attrs
-    return trial.state.name != "WAITING" and not (stopped and trial.user_attrs.get(ATTEMPT, 1) < ATTEMPTS)
 
 
 def _holds(distribution: "optuna.distributions.BaseDistribution", value: Any) -> bool:

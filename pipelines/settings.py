@@ -5,6 +5,7 @@ What a part accepts is said once, by the annotations of what its `_target_` buil
 
 import difflib
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,10 @@ from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import hydra._internal.utils
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException, MissingConfigException
+from hydra.types import RunMode
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
@@ -23,6 +27,8 @@ CONF = Path(__file__).resolve().parents[1] / "conf"
 IN_WORDS = {float: "a number", int: "a whole number", bool: "true or false", str: "a text", Path: "a path"}
 IN_WORDS |= {NoneType: "null", list: "a list", dict: "a mapping"}
 MISSING = "???"  # Hydra's mark of a value that the command has to give
+OF_TRAINING = ("examples", "objective", "optimizer", "trainer", "augmentation", "consistency", "implied", "teacher")
+"""Parts of a configuration that only a training reads."""
 
 
 def run_script(main: Callable[[], Any]) -> None:
@@ -84,15 +90,17 @@ def no_such(what: str, name: str, names: Iterable[str], *, before: str = "") -> 
 
 
 def check_settings(cfg: DictConfig, **read_by: tuple[type, ...]) -> None:
-    """Check every part of a config that has a `_target_` against the annotations of what it builds.
+    """Check what a command adds, and every part with a `_target_` against the annotations of what it builds.
 
     Args:
-        cfg: the config.
+        cfg: the config; Hydra's own part may be left out where it is that of this process.
         read_by: of parts without a `_target_`, the classes that their settings go to.
 
     Raises:
-        ValueError: for a setting that a part does not have, or a value of a wrong type.
+        ValueError: for a setting that a part does not have, a value of a wrong type, or a key that nothing reads.
     """
+    if hydra := cfg.get("hydra") or (HydraConfig.get() if HydraConfig.initialized() else None):
+        check_added(hydra.job.config_name, hydra.overrides.task)
     config = OmegaConf.to_container(OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"]), resolve=True)
     for key, part in _parts(config):
         accepted = _accepted(get_object(part["_target_"]))
@@ -111,6 +119,79 @@ def check_settings(cfg: DictConfig, **read_by: tuple[type, ...]) -> None:
         hints = {name: hint for one in classes for name, hint in get_type_hints(one).items()}
         for name, value in _settings(config.get(key, {})):
             _check(f"{key}.{name}", value, hints.get(name, Any))
+
+
+def check_added(primary: str, overrides: Iterable[str]) -> None:
+    """Check that something reads the keys that overrides add (`+key=value`), within a program of Hydra.
+
+    Hydra refuses an unknown key without `+`. With it, a part that has a `_target_` may have the key, which
+    `check_settings` knows; everything else has the keys that conf/ gives it.
+
+    Args:
+        primary: name of the primary config.
+        overrides: all of the command.
+
+    Raises:
+        ValueError: if nothing reads a key.
+    """
+    given = list(overrides)
+    if not (added := [override for override in given if override.startswith("+")]):
+        return
+    loader = GlobalHydra.instance().config_loader()
+    with readable_refusals():
+        cfg = loader.load_configuration(primary, [o for o in given if o not in added], RunMode.RUN)
+    known = OmegaConf.to_container(OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"]))
+    for override in added:
+        _check_read(known, override.lstrip("+").partition("=")[0].rpartition("@")[2])
+
+
+def _check_read(node: Any, key: str) -> None:
+    """Check a key that is added somewhere within a config."""
+    names = re.split("[./]", key)
+    for depth, name in enumerate(names):
+        if not isinstance(node, dict) or "_target_" in node or (node and all(map(_is_part, node.values()))):
+            return
+        if name not in node:
+            before = "".join(f"{above}." for above in names[:depth])
+            there = [f"{other}" for other in node if not f"{other}".startswith("_")]
+            raise ValueError(f"{no_such(before + name, name, there, before=before)}. Nothing would read +{key}")
+        node = node[name]
+
+
+def _is_part(value: Any) -> bool:
+    """Whether it is a part, one of several that a config may name as it likes, such as strategies of mining."""
+    return isinstance(value, dict) and "_target_" in value
+
+
+def is_trained(cfg: Mapping[str, Any] | DictConfig) -> bool:
+    """Whether there is something to learn from, and what to learn of it."""
+    return all(cfg[part]["_target_"] is not None for part in ("objective", "examples"))
+
+
+def check_used(cfg: Mapping[str, Any] | DictConfig, overrides: Iterable[str]) -> None:
+    """Check that a command that trains nothing sets nothing of a training.
+
+    Args:
+        cfg: the composed configuration.
+        overrides: of the command; what the recipe, the profile and conf/tuned/ set is not among them.
+
+    Raises:
+        ValueError: if an override would change nothing.
+    """
+    nothing = [part for part in ("objective", "examples") if cfg[part]["_target_"] is None]
+    idle = [o for o in overrides if part_of(o) in OF_TRAINING and not o.endswith("=none")]
+    if nothing and idle:
+        reads = [part for part in ("features", "encoder", "evaluator") if any(k[0] != "_" for k in cfg[part])]
+        raise ValueError(
+            f"{cfg['name']} is not trained here ({' and '.join(f'{part}=none' for part in nothing)}), so "
+            f"{' and '.join(idle)} would change nothing: leave it out, or choose objective and examples for a family "
+            f"with weights to learn. What it reads: {', '.join(reads)} and data"
+        )
+
+
+def part_of(override: str) -> str:
+    """First part of an override's key."""
+    return re.split(r"[./=@]", override.lstrip("+~"), maxsplit=1)[0]
 
 
 def check_whole(cfg: DictConfig, key: str, *, least: int = 1) -> None:

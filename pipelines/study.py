@@ -31,6 +31,7 @@ NOT_IN_ID = ("hydra", "tracking.", "runtime.", "trials=", "workers=", "worker=")
 """Beginnings of overrides that change how a sweep runs and not what it finds."""
 SHOWN = 10  # rows of the ranking
 ERROR, METRIC, EPOCHS, CODE = "error", "metric", "epochs", "code"  # attributes of a trial; CODE: with versions
+ATTEMPT, ATTEMPTS = "attempt", 3  # an attribute too, and how often a trial that was stopped is tried
 
 
 @dataclass(frozen=True)
@@ -140,12 +141,15 @@ def read_study(sweep: Sweep) -> "optuna.Study":
     return study
 
 
-def storage(folder: Path) -> Any:
-    """The storage of a search, which several processes may use at the same time."""
-    from optuna.storages import JournalStorage
-    from optuna.storages.journal import JournalFileBackend
+def storage(folder: Path) -> "optuna.storages.JournalStorage":
+    """The storage of a search, which several processes may use at the same time.
 
-    return JournalStorage(JournalFileBackend(str(folder / JOURNAL)))
+    Raises:
+        ValueError: if its journal is damaged.
+    """
+    from journal import open_journal
+
+    return open_journal(folder / JOURNAL)
 
 
 def read_result(folder: Path) -> dict[str, Any]:
@@ -192,6 +196,17 @@ def counts(study: "optuna.Study") -> str:
     said = Counter(names.get(t.state.name, "failed" if ERROR in t.user_attrs else "stopped") for t in study.trials)
     said.pop("stopped", None)  # they are tried again
     return ", ".join(f"{said[name]} {name}" for name in (*names.values(), "failed") if said[name]) or "none"
+
+
+def counted(trial: "optuna.trial.FrozenTrial") -> bool:
+    """Whether a trial is one of those asked for: not one that was stopped, which is tried again."""
+    stopped = trial.state.name == "FAIL" and ERROR not in trial.user_attrs
+    return trial.state.name != "WAITING" and not (stopped and trial.user_attrs.get(ATTEMPT, 1) < ATTEMPTS)
+
+
+def ended(study: "optuna.Study") -> list["optuna.trial.FrozenTrial"]:
+    """The trials that count and have ended; one that runs when all workers have ended was lost with its worker."""
+    return [trial for trial in study.trials if counted(trial) and trial.state.name != "RUNNING"]
 
 
 def ranking(sweep: Sweep, study: "optuna.Study") -> str:

@@ -23,8 +23,6 @@ from search import work
 from settings import CONF, no_such, run_script
 from twicetold.errors import readable_errors
 
-PARALLEL = ("hydra/launcher=joblib", "hydra.launcher.verbose=0")
-
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="search")
 def main(cfg: DictConfig) -> None:
@@ -48,7 +46,7 @@ def start(arguments: list[str]) -> None:
         check_space(settings.get("model", ""))
         rest = [f"worker={','.join(map(str, range(int(workers))))}", *rest]
     if "hydra/launcher" not in settings and int(workers) > 1:
-        rest += [*PARALLEL, f"hydra.launcher.n_jobs={workers}"]
+        rest += ["hydra/launcher=processes", f"hydra.launcher.processes={workers}"]
     if is_grid:  # Hydra finds conf/ from the script that was started
         script = str(Path(__file__).with_name("train.py"))
         os.execv(sys.executable, [sys.executable, script, "-m", *rest])

@@ -19,8 +19,8 @@ from omegaconf import DictConfig, OmegaConf
 from by_hand import check_data, prepare_data
 from code_identity import code_now, learnt_from
 from multirun import Job, Result, as_job, earlier, name_folder, record
-from recipe import check_used, params_of, parts_of
-from settings import run_script
+from recipe import params_of, parts_of
+from settings import check_used, run_script
 from twicetold import layout, tracking
 from twicetold.data.corpus import Corpus
 from twicetold.environment import observed

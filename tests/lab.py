@@ -23,7 +23,17 @@ import pytest
 import yaml
 
 PROJECT = Path(__file__).parents[1]
-COPIED = ("conf", "pipelines", "src", "dvc.yaml", ".dvcignore", ".gitignore", "mlruns/README.md", "params.yaml")
+COPIED = (
+    "conf",
+    "pipelines",
+    "src",
+    "dvc.yaml",
+    ".dvcignore",
+    ".gitignore",
+    "mlruns/README.md",
+    "data/own/README.md",
+    "params.yaml",
+)
 GRID = {
     "data": ["toy_news", "toy_questions"],
     "model": ["tfidf", "dae"],

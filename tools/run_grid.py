@@ -26,13 +26,17 @@ from multiprocessing import get_context
 from typing import Any
 
 import yaml
+from dvc.dvcfile import LOCK_FILE, Lockfile
 from dvc.lock import make_lock
 from dvc.repo import Repo
 from dvc.rwlock import RWLOCK_FILE, RWLOCK_LOCK
+from dvc.utils.serialize import YAMLFileCorruptedError
+from dvc.utils.strictyaml import YAMLValidationError
 
 from stages import IN_GIT, graph, repository
 from twicetold import layout, tracking
 from twicetold.environment import observed, processor
+from twicetold.files import write_file
 from twicetold.tracking.repository import ask_git
 
 LOGS = Path("build/logs")
@@ -83,6 +87,7 @@ def main() -> None:
     LOGS.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     mend_lock()
+    mend_dvc_lock()
     compose = subprocess.run(["dvc", "repro", "compose"], capture_output=True, text=True, check=False)
     if compose.returncode:
         sys.exit(f"{compose.stdout}{compose.stderr}".rstrip())
@@ -130,6 +135,29 @@ def mend_lock() -> None:
             json.loads(file.read_text(encoding="utf-8"))
         except ValueError:
             file.unlink()
+
+
+def mend_dvc_lock() -> None:
+    """Restore the committed dvc.lock if a kill cut it off while DVC wrote it; DVC could not read it.
+
+    What has run since the commit is in DVC's run cache.
+    """
+    file = Path(LOCK_FILE)
+    if not file.exists():
+        return
+    with repository() as repo, repo.lock:  # DVC holds it while it writes the file
+        try:
+            Lockfile(repo, f"{file.resolve()}").load()
+            return
+        except (YAMLFileCorruptedError, YAMLValidationError):
+            committed = subprocess.run(["git", "show", f"HEAD:./{file}"], capture_output=True, check=False)
+        if committed.returncode == 0:
+            with write_file(file) as whole:
+                whole.write_bytes(committed.stdout)
+        else:
+            file.unlink()
+    instead = "removed, as Git has none" if committed.returncode else "the committed one is restored"
+    print(f"{file} was cut off: {instead}; what has run since comes from DVC's run cache", flush=True)
 
 
 def plan_of(known: dict[str, float]) -> tuple[Plan, set[str]]:

@@ -7,10 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import yaml
+from dvc.schema import COMPILED_LOCKFILE_SCHEMA
+from voluptuous import MultipleInvalid
 
 from lab import PROJECT
 from twicetold.files import TEMPORARY
@@ -91,12 +95,8 @@ def test_no_stage_of_the_pipeline_has_a_shell_between_it_and_dvc():
     assert all(stage.get("do", stage)["cmd"].startswith("exec python ") for stage in stages)
 
 
-def test_a_lock_that_a_kill_cut_off_is_mended(repository: Repository, monkeypatch: pytest.MonkeyPatch):
-    lock = repository.root / ".dvc" / "tmp" / "rwlock"
-    lock.write_text("")
-    code, out = repository.run("repro", "count")
-    assert code == 255, "or the repair is needed no more"
-    assert "JSON structure is corrupted" in out
+def run_grid_in(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The module, in the repository's folder."""
     monkeypatch.chdir(repository.root)
     spec = importlib.util.spec_from_file_location("run_grid", PROJECT / "tools" / "run_grid.py")
     assert spec is not None
@@ -104,12 +104,67 @@ def test_a_lock_that_a_kill_cut_off_is_mended(repository: Repository, monkeypatc
     run_grid = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "run_grid", run_grid)
     spec.loader.exec_module(run_grid)
+    return run_grid
+
+
+def test_a_lock_that_a_kill_cut_off_is_mended(repository: Repository, monkeypatch: pytest.MonkeyPatch):
+    lock = repository.root / ".dvc" / "tmp" / "rwlock"
+    lock.write_text("")
+    code, out = repository.run("repro", "count")
+    assert code == 255, "or the repair is needed no more"
+    assert "JSON structure is corrupted" in out
+    run_grid = run_grid_in(repository, monkeypatch)
     run_grid.mend_lock()
     assert repository.run("repro", "count")[0] == 0
     run_grid.mend_lock()  # a whole one, and none, stay as they are
     assert lock.exists()
     lock.unlink()
     run_grid.mend_lock()
+
+
+def git(repository: Repository, *arguments: str) -> None:
+    who = ("-c", "user.name=lab", "-c", "user.email=lab@example.org")
+    subprocess.run(("git", *who, *arguments), cwd=repository.root, check=True, capture_output=True)
+
+
+def readable(lock: bytes) -> bool:
+    """Whether DVC reads it: with whole stages alone, it lacks the others, which the run cache has."""
+    with suppress(yaml.YAMLError, MultipleInvalid):
+        COMPILED_LOCKFILE_SCHEMA(yaml.safe_load(lock))
+        return True
+    return False
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_dvc_lock_that_a_kill_cut_off_is_mended_and_nothing_runs_again(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], committed: bool
+):
+    lock = repository.root / "dvc.lock"
+    whole = lock.read_bytes()
+    if committed:
+        git(repository, "init", "--quiet")
+        git(repository, "add", "dvc.lock")
+        git(repository, "commit", "--quiet", "--message", "lock")
+    run_grid = run_grid_in(repository, monkeypatch)
+    run_grid.mend_dvc_lock()
+    assert lock.read_bytes() == whole
+    assert capsys.readouterr().out == ""
+    said = "the committed one is restored" if committed else "removed, as Git has none"
+    cut = [size for size in range(20, len(whole), 20) if not readable(whole[:size])]
+    assert len(cut) > 3
+    for size in cut:
+        lock.write_bytes(whole[:size])
+        run_grid.mend_dvc_lock()
+        assert f"dvc.lock was cut off: {said}; what has run since comes from DVC's run cache" in capsys.readouterr().out
+        assert (lock.read_bytes() == whole) if committed else not lock.exists()
+    lock.write_bytes(whole[: cut[-1]])
+    assert repository.run("repro", "count")[0] != 0, "or the repair is needed no more"
+    run_grid.mend_dvc_lock()
+    code, out = repository.run("repro", "count")
+    assert code == 0, out
+    assert "Running stage" not in out
+    assert lock.read_bytes() == whole
+    shutil.rmtree(repository.root / ".git", ignore_errors=True)
 
 
 def test_what_a_kill_left_behind_is_no_change(repository: Repository):

@@ -54,6 +54,23 @@ REFUSED = {
     ("mine", *DATA[:1], "mining.strategies.random.per_anchor=x"): (
         "error: mining.strategies.random.per_anchor must be a whole number; got 'x'"
     ),
+    # Hydra adds what begins with +, so that it does not refuse an unknown key
+    ("train", *DAE, "+optimzer.lr=3"): "error: there is no optimzer: did you mean optimizer? There are: ",
+    ("train", *DAE, "+experiment=foo"): "error: there is no experiment. There are: ",
+    ("train", *DAE, "++trainer.epochs=3", "++tranier.epochs=3"): "error: there is no tranier: did you mean trainer?",
+    ("train", *DAE, "+augmentation.shar=1"): "error: there is no augmentation.shar: did you mean augmentation.share?",
+    ("train", "-m", *DAE, "seed=0,1", "+optimzer.lr=1,2"): "error: there is no optimzer: did you mean optimizer?",
+    ("sweep", *DAE, "+trails=3"): "error: there is no trails: did you mean trials? There are: ",
+    ("evaluate", *DAE, "+experiment=foo"): "error: there is no experiment. There are: ",
+    ("ensemble", *DATA[:1], "members=[tfidf,dae]", "+stackin=mean"): "error: there is no stackin: did you mean",
+    ("download", *DATA[:1], "+experiment=foo"): "error: there is no experiment. There are: ",
+    ("prepare", *DATA[:1], "+data.limit=300"): "error: there is no data.limit. There are: name, label, ",
+    ("mine", *DATA[:1], "+minig.seed=1"): "error: there is no minig: did you mean mining? There are: ",
+    ("mine_with_model", *DATA[:1], "mining=pseudo_labels", "+techer=dae"): (
+        "error: there is no techer: did you mean teacher? There are: "
+    ),
+    ("explain", "run=runs/one", "left=a", "right=b", "+tpo=3"): "error: there is no tpo: did you mean top? There are: ",
+    ("fan_out", "-m", "+thread=2"): "error: there is no thread: did you mean threads? There are: ",
 }
 
 

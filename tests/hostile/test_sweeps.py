@@ -78,6 +78,59 @@ def test_a_search_that_is_killed_goes_on_when_it_is_called_again(by_hand: Lab, w
     assert len(models) == int(re.search(r": (\d) finished", further).group(1)), "those of pruned trials are removed"
 
 
+def test_a_search_goes_on_without_a_worker_that_is_killed_and_is_refused_a_second_time(by_hand: Lab, wait_for):
+    command = ("python", "pipelines/sweep.py", *SEARCH[1:], "workers=2")
+    process = by_hand.start(*command, "trials=5")
+    multirun = by_hand.root / "multirun"
+    wait_for(process, "two trials", lambda: len(list(multirun.glob("*/[0-9]*/running.lock"))) == 2)
+    folder = folder_of(by_hand)
+    workers = {int(lock.parent.name): int(lock.read_text()) for lock in folder.glob("[0-9]*/running.lock")}
+    (killed, first), *others = workers.items()
+    os.kill(first, signal.SIGKILL)
+    for _, worker in others:
+        os.kill(worker, signal.SIGSTOP)  # so that the search has not ended when it is called again
+    ((code, refused),) = by_hand.scripts((*SEARCH, "trials=5"))
+    for _, worker in others:
+        os.kill(worker, signal.SIGCONT)
+    assert code == 1
+    assert f"error: process {process.pid} does this already: the sweep multirun/{folder.name}" in refused
+    out, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, out
+    assert "Traceback" not in out
+    assert len(re.findall(r"^lost: process \d+ was killed by signal 9", out, re.MULTILINE)) == 1, out
+    said = re.search(rf"sweep {folder.name}: (\d) finished(?:, (\d) pruned)?$", out, re.MULTILINE)
+    assert sum(int(n or 0) for n in said.groups()) == 5, out
+
+    journal = folder / "journal.log"
+    states = [json.loads(line) for line in journal.read_text().splitlines()]
+    assert any({"trial_id": killed, "state": 3}.items() <= entry.items() for entry in states), "it failed"
+    assert sum(entry["op_code"] == 4 for entry in states) == 6, "the trial of the killed one, tried again"
+    with journal.open("a") as file:
+        file.write('{"op_code":5,"worker_id":"')  # as a kill or a full disk leaves it
+    ((code, further),) = by_hand.scripts((*SEARCH, "trials=6"))
+    assert code == 0, further
+    assert "are there; the search goes on to 6 trials" in further
+    lines = journal.read_text().splitlines()
+    journal.write_text("\n".join([*lines[:4], lines[4][:9], *lines[5:]]) + "\n")
+    ((code, damaged),) = by_hand.scripts((*SEARCH, "trials=7"))
+    assert code == 1
+    assert f"error: the journal of the search, multirun/{folder.name}/journal.log, is damaged: line 5" in damaged
+
+
+def test_a_grid_goes_on_without_a_job_whose_process_is_killed(by_hand: Lab, wait_for):
+    settings = ("tracking.enabled=false", "trainer.epochs=40", "trainer.patience=null", "optimizer.lr=0.01,0.02,0.03")
+    command = ("python", "pipelines/sweep.py", *TOY[:-1], *settings)
+    process = by_hand.start(*command, "workers=2")
+    wait_for(process, "a training", lambda: any(by_hand.root.glob("build/checkpoints/*.lock")))
+    (lock, *_) = by_hand.root.glob("build/checkpoints/*.lock")
+    os.kill(int(lock.read_text()), signal.SIGKILL)
+    out, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, out
+    assert re.search(r"^lost: process \d+ was killed by signal 9, .* It ran: .*lr=0.0[123]$", out, re.MULTILINE), out
+    assert f"sweep {folder_of(by_hand).name}: 2 finished" in out
+    assert "3 finished" in by_hand.run(*command)
+
+
 def test_the_trial_of_the_values_of_now_is_never_pruned(by_hand: Lab):
     every = ("pruner._target_=optuna.pruners.ThresholdPruner", "+pruner.lower=2")
     every += ("~pruner.min_resource", "~pruner.reduction_factor")

@@ -153,3 +153,38 @@ def test_another_address_for_the_same_bytes_mines_and_trains_nothing(lab, graded
     recipe.write_text(leaf(f"{graded_pairs}/there"))
     shutil.rmtree(lab.root / "data" / "downloads")
     assert {"compose", "download@small", "report"} <= set(ran := lab.ran()) <= {"compose", *data[:2], "report"}, ran
+
+
+OWN = """
+defaults: [pairs, _self_]
+name: mine
+source: {path: data/own/pairs.csv, left: a, right: b, label: same}
+"""
+
+
+def own_pairs(count):
+    words = "bank film drug phone court storm match plane vote song".split()
+    rows = [f"the {words[n % 10]} of day {n},a {words[(n + n % 2) % 10]} on day {n},{1 - n % 2}" for n in range(count)]
+    return "\n".join(["a,b,same", *rows]) + "\n"
+
+
+def test_an_edit_of_ones_own_file_prepares_it_again_and_no_other_data(lab, tmp_path):
+    cell, data = "mine-tfidf-0", ["prepare@mine", "mine@mine"]
+    (lab.root / "conf/data/mine.yaml").write_text(OWN.replace("data/own/", "elsewhere/"))
+    lab.grid(data=[NEWS, "mine"], model=["tfidf"])
+    code, out = lab.attempt("dvc", "repro")
+    assert code != 0
+    assert "params.yaml: data: mine reads elsewhere/pairs.csv, and DVC would not see when it changes" in out
+
+    (lab.root / "conf/data/mine.yaml").write_text(OWN)
+    kept = tmp_path / "pairs.csv"
+    kept.write_text(own_pairs(200))
+    (lab.root / "data/own/pairs.csv").symlink_to(kept)
+    ran = lab.ran()
+    assert {f"train@{cell}", f"evaluate@{cell}", *data} <= set(ran)
+    assert lab.ran() == []
+    kept.write_text(own_pairs(100))
+    assert {"compose", *data, f"train@{cell}", f"evaluate@{cell}", "report"} == set(lab.ran())
+    (lab.root / "data/own/other.csv").write_text("of no dataset")
+    assert lab.ran() == ["compose"]
+    assert lab.run("git", "status", "--porcelain", "data/own") == ""

@@ -7,11 +7,12 @@ from typing import Any, Literal
 
 import pytest
 import yaml
+from hydra import initialize_config_dir
 from omegaconf import OmegaConf
 
-from recipe import READ_BY, check_used
+from recipe import READ_BY
 from search import ranges, values_now
-from settings import check_settings, check_whole, no_such, readable_refusals
+from settings import check_added, check_settings, check_used, check_whole, no_such, readable_refusals
 from study import Sweep
 
 ROOT = Path(__file__).parents[2]
@@ -114,6 +115,27 @@ def test_the_settings_of_data_stages_searches_and_ensembles_pass(composed):
     with pytest.raises(ValueError, match=r"^pruner.min_resource must be a text or a whole number; got 1.5"):
         check_settings(composed("search", *TOY, "model=dae", "pruner.min_resource=1.5"), **READ_BY)
     check_settings(composed("ensemble", *TOY[:1], "members=[a,b]"), **READ_BY)
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "+data.source.max_bad_rows=0.05",
+        "++seed=3",
+        "+encoder.anything=3",  # a part says by itself what it has
+        "+evaluator.primary.pairs=auroc",  # within a setting of a part
+    ],
+)
+def test_what_is_added_to_a_part_or_is_there_already_is_not_refused_as_unread(override):
+    with initialize_config_dir(f"{ROOT / 'conf'}", version_base="1.3"):
+        check_added("train", [*TOY, "model=dae", override])
+
+
+def test_a_strategy_of_mining_may_be_added():
+    with initialize_config_dir(f"{ROOT / 'conf'}", version_base="1.3"):
+        check_added("prepare", ["data=toy_news", "+mining.strategies.mine={_target_: twicetold.mining.random.mine}"])
+        with pytest.raises(ValueError, match=r"^there is no mining.strategy: did you mean mining.strategies\?"):
+            check_added("prepare", ["data=toy_news", "+mining.strategy.mine=3"])
 
 
 SEARCHED = sorted(path.stem for path in (ROOT / "conf/sweep").glob("*.yaml"))
