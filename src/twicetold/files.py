@@ -11,6 +11,7 @@ import io
 import json
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,6 +20,17 @@ from pathlib import Path
 from typing import IO
 
 TEMPORARY = ".tmp-"
+JSON_LIMIT = 1 << 26  # bytes of a JSON file in a folder from elsewhere; parsed, it can take 20 times as much memory
+DEEPEST = 16  # levels of such a folder
+MOST = 100_000  # entries of such a folder
+KINDS = {
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFDIR: "a folder",
+}
 
 
 def write_text(path: Path, text: str) -> None:
@@ -111,6 +123,49 @@ def require_free(
             f"expected a new folder, {new} is there already; it has no {replaces}, so it is not replaced: choose "
             "another name"
         )
+
+
+def require_regular(folder: Path, *, what: str, json_limit: int = JSON_LIMIT) -> None:
+    """Check a folder from elsewhere before anything in it is opened: nothing in it may lead out of it or never end.
+
+    Files with several names (hard links) are fine for reading. `folder` itself may be a link. What another process
+    deletes meanwhile is passed over.
+
+    Args:
+        folder: that is there.
+        what: it should be, for the message, such as "a model folder".
+        json_limit: most bytes of a file `*.json`.
+
+    Raises:
+        ValueError: if an entry, at any depth, is no regular file or folder, a JSON file is larger than that, or there
+            are too many entries or levels.
+    """
+    count, waiting = 0, [(folder, 1)]
+    while waiting:
+        place, depth = waiting.pop()
+        with suppress(FileNotFoundError), os.scandir(place) as entries:
+            for entry in entries:
+                count += 1
+                name = Path(entry.path).relative_to(folder)
+                if count > MOST or depth > DEEPEST:
+                    raise ValueError(
+                        f"expected at most {MOST:,} entries and {DEEPEST} levels in {what}, {name} is beyond"
+                    )
+                with suppress(FileNotFoundError):
+                    found = entry.stat(follow_symlinks=False)
+                    if stat.S_ISDIR(found.st_mode):
+                        waiting.append((place / entry.name, depth + 1))
+                    elif not stat.S_ISREG(found.st_mode):
+                        raise ValueError(
+                            f"expected regular files and folders alone in {what}, {name} is {_kind(found)}; if it is "
+                            "yours, `cp -rL` copies it with the files in place of links"
+                        )
+                    elif name.suffix == ".json" and found.st_size > json_limit:
+                        raise ValueError(f"expected at most {json_limit:,} bytes in {name}, got {found.st_size:,}")
+
+
+def _kind(found: os.stat_result) -> str:
+    return KINDS.get(stat.S_IFMT(found.st_mode), "something else")
 
 
 @contextmanager

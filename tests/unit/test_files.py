@@ -1,4 +1,7 @@
+import os
+import re
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -7,7 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from twicetold.files import TEMPORARY, make_once, only_process, unchanged, write_file, write_folder, write_text
+from twicetold.files import (
+    DEEPEST,
+    TEMPORARY,
+    make_once,
+    only_process,
+    require_regular,
+    unchanged,
+    write_file,
+    write_folder,
+    write_text,
+)
 
 ROOT = Path(__file__).parents[2]
 HOLD = """
@@ -120,3 +133,43 @@ def test_an_error_frees_a_lock(tmp_path):
 def test_dvc_ignores_temporary_names():
     with (ROOT / ".dvcignore").open() as file:
         assert f"{TEMPORARY}*\n" in file
+
+
+def test_a_folder_of_regular_files_may_be_read(tmp_path):
+    folder = tmp_path / "model"
+    write_text(folder / "members" / "dae" / "recipe.json", "{}")
+    os.link(folder / "members" / "dae" / "recipe.json", folder / "again.json")
+    (tmp_path / "other").symlink_to(folder)
+    for place in (folder, tmp_path / "other"):
+        require_regular(place, what="a model folder")
+
+
+ELSEWHERE = {
+    "link": (lambda path: path.symlink_to("/etc/hostname"), "is a symbolic link"),
+    "link to a folder": (lambda path: path.symlink_to("/etc"), "is a symbolic link"),
+    "link to itself": (lambda path: path.symlink_to(path.parent), "is a symbolic link"),
+    "link to nothing": (lambda path: path.symlink_to("nothing"), "is a symbolic link"),
+    "pipe": (os.mkfifo, "is a pipe"),
+    "socket": (lambda path: os.mknod(path, stat.S_IFSOCK | 0o600), "is a socket"),
+    "large JSON": (lambda path: (path.touch(), os.truncate(path, 101)), "expected at most 100 bytes in"),
+}
+
+
+@pytest.mark.parametrize("depth", [0, 2])
+@pytest.mark.parametrize("kind", ELSEWHERE)
+def test_a_folder_with_anything_else_is_refused_by_name(tmp_path, kind, depth):
+    make, said = ELSEWHERE[kind]
+    place = Path(*["a"] * depth) / "x.json"
+    (tmp_path / place.parent).mkdir(parents=True, exist_ok=True)
+    make(tmp_path / place)
+    with pytest.raises(ValueError, match=said) as refused:
+        require_regular(tmp_path, what="a model folder", json_limit=100)
+    assert re.search(rf"\b{place}\b", str(refused.value))
+
+
+def test_a_folder_with_too_many_levels_is_refused(tmp_path):
+    (tmp_path / Path(*["a"] * DEEPEST)).mkdir(parents=True)
+    require_regular(tmp_path, what="an index")
+    (tmp_path / Path(*["a"] * (DEEPEST + 1))).mkdir()
+    with pytest.raises(ValueError, match=f"at most 100,000 entries and {DEEPEST} levels in an index"):
+        require_regular(tmp_path, what="an index")
