@@ -23,6 +23,7 @@ TEMPORARY = ".tmp-"
 JSON_LIMIT = 1 << 26  # bytes of a JSON file in a folder from elsewhere; parsed, it can take 20 times as much memory
 DEEPEST = 16  # levels of such a folder
 MOST = 100_000  # entries of such a folder
+LONGEST_NUMBER = 20  # digits of a process's number
 KINDS = {
     stat.S_IFLNK: "a symbolic link",
     stat.S_IFIFO: "a pipe",
@@ -215,7 +216,7 @@ def one_at_a_time(lock: Path, *, waiting: str = "") -> Iterator[None]:
     """
     lock.parent.mkdir(parents=True, exist_ok=True)
     while True:
-        with lock.open("a") as file:
+        with open_lock(lock) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -259,18 +260,18 @@ def only_process(lock: Path, what: str) -> Iterator[None]:
     """
     lock.parent.mkdir(parents=True, exist_ok=True)
     while True:
-        with lock.open("a+", encoding="ascii") as file:
+        with open_lock(lock) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                file.seek(0)
+                number = file.read(LONGEST_NUMBER)
                 raise BlockingIOError(
-                    f"process {file.read() or '(starting)'} does this already: {what}. Wait until it ends or end it, "
-                    "then run this command again"
+                    f"process {number if number.isdigit() else '(starting)'} does this already: {what}. Wait until it "
+                    "ends or end it, then run this command again"
                 ) from None
             if not _is_at(file, lock):
                 continue
-            file.truncate(0)
+            file.truncate()
             file.write(f"{os.getpid()}")
             file.flush()
             try:
@@ -278,6 +279,37 @@ def only_process(lock: Path, what: str) -> Iterator[None]:
             finally:
                 lock.unlink(missing_ok=True)
             return
+
+
+def open_lock(lock: Path) -> IO[str]:
+    """Open a lock's file for reading and writing, at its beginning, and make it if it is not there.
+
+    The folder may come from elsewhere, and who holds the lock writes to it: so it must be a file of one name.
+
+    Raises:
+        ValueError: if it is a link, has several names or is no file.
+    """
+    try:
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO, errno.ENODEV):
+            raise
+        with suppress(FileNotFoundError):  # deleted meanwhile
+            raise _no_lock(lock, lock.lstat()) from error
+        raise
+    found = os.fstat(handle)
+    if stat.S_ISREG(found.st_mode) and found.st_nlink <= 1:  # none, if who held it has removed it meanwhile
+        return os.fdopen(handle, "r+", encoding="ascii", errors="replace")
+    os.close(handle)
+    raise _no_lock(lock, found)
+
+
+def _no_lock(lock: Path, found: os.stat_result) -> ValueError:
+    kind = "a file with other names besides" if stat.S_ISREG(found.st_mode) else _kind(found)
+    return ValueError(
+        f"expected the lock {lock} to be a file that nothing else uses, got {kind}: delete it, or, if "
+        "somebody else made the folder, do not use that"
+    )
 
 
 def _is_at(file: IO[str], path: Path) -> bool:

@@ -14,6 +14,7 @@ from twicetold.files import (
     DEEPEST,
     TEMPORARY,
     make_once,
+    one_at_a_time,
     only_process,
     require_regular,
     unchanged,
@@ -101,6 +102,41 @@ def test_a_lock_is_held_by_one_process_and_is_free_when_that_is_killed(tmp_path)
         with only_process(lock, "a test"):
             assert lock.exists()
         assert not lock.exists()
+
+
+PLANTED = {
+    "link": (lambda lock, target: lock.symlink_to(target), "a symbolic link"),
+    "hard link": (lambda lock, target: os.link(target, lock), "a file with other names besides"),
+    "link to nothing": (lambda lock, target: lock.symlink_to(target.with_name("new")), "a symbolic link"),
+    "pipe": (lambda lock, target: os.mkfifo(lock), "a pipe"),
+    "socket": (lambda lock, target: os.mknod(lock, stat.S_IFSOCK | 0o600), "a socket"),
+    "folder": (lambda lock, target: lock.mkdir(), "a folder"),
+}
+
+
+@pytest.mark.parametrize("hold", [lambda lock: only_process(lock, "a test"), one_at_a_time], ids=["only", "one"])
+@pytest.mark.parametrize("kind", PLANTED)
+def test_a_lock_that_leads_elsewhere_is_refused_and_nothing_is_written(tmp_path, kind, hold):
+    make, said = PLANTED[kind]
+    target, lock = tmp_path / "thesis.txt", tmp_path / "folder" / "lock"
+    target.write_text("years of work")
+    lock.parent.mkdir()
+    make(lock, target)
+    with pytest.raises(ValueError, match=rf"lock .*/folder/lock to be a file .*, got {said}: delete it"), hold(lock):
+        pass
+    assert target.read_text() == "years of work"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "thesis.txt"]
+
+
+def test_a_lock_that_is_held_does_not_speak_for_others(tmp_path):
+    lock = tmp_path / "lock"
+    with one_at_a_time(lock):
+        lock.write_text("\x1b[2J" * 9)
+        with (
+            pytest.raises(BlockingIOError, match=r"^process \(starting\) does this already"),
+            only_process(lock, "this"),
+        ):
+            pass
 
 
 def test_what_many_need_at_once_is_made_by_one_of_them(tmp_path):
