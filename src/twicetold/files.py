@@ -7,22 +7,25 @@ so that what a kill leaves behind is no part of the data. Several processes may 
 import csv
 import errno
 import fcntl
+import hashlib
 import io
 import json
 import os
+import secrets
 import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 TEMPORARY = ".tmp-"
+SHORT = 40  # letters of a name that its temporary name shows; file systems allow 255 bytes
 JSON_LIMIT = 1 << 26  # bytes of a JSON file in a folder from elsewhere; parsed, it can take 20 times as much memory
 DEEPEST = 16  # levels of such a folder
 MOST = 100_000  # entries of such a folder
+LONGEST_NAME = 200  # bytes of a name that the name of its lock has in full
 LONGEST_NUMBER = 20  # digits of a process's number
 KINDS = {
     stat.S_IFLNK: "a symbolic link",
@@ -56,14 +59,15 @@ def write_json(path: Path, content: object) -> None:
 
 @contextmanager
 def write_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; on success it becomes `path`, on an error it is removed."""
+    """Yield a temporary path beside `path`; on success it becomes `path`, on an error it is removed.
+
+    The new file has the mode of the one that it replaces, or else what the umask leaves.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{TEMPORARY}{path.name}.", suffix=path.suffix)
-    os.close(handle)
-    temporary = Path(name)
+    temporary, mode = _made_beside(path, Path.touch, suffix=path.suffix[:SHORT])
     try:
         yield temporary
-        temporary.chmod(0o644)
+        temporary.chmod(mode)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -71,12 +75,16 @@ def write_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def write_folder(folder: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside `folder`; on success it replaces `folder`, on an error it is removed."""
+    """Yield a temporary folder beside `folder`; on success it replaces `folder`, on an error it is removed.
+
+    Modes: `write_file`.
+    """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    unneeded = [temporary := _temporary_folder(folder)]
+    temporary, mode = _made_beside(folder, Path.mkdir)
+    unneeded = [temporary]
     try:
         yield temporary
-        temporary.chmod(0o755)
+        temporary.chmod(mode)
         while True:
             try:
                 temporary.replace(folder)
@@ -84,7 +92,7 @@ def write_folder(folder: Path) -> Iterator[Path]:
             except OSError as error:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                     raise
-            unneeded.append(_temporary_folder(folder))
+            unneeded.append(_made_beside(folder, Path.mkdir)[0])
             with suppress(FileNotFoundError):  # another process was faster to move it away
                 folder.replace(unneeded[-1])
     finally:
@@ -92,8 +100,24 @@ def write_folder(folder: Path) -> Iterator[Path]:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _temporary_folder(folder: Path) -> Path:
-    return Path(tempfile.mkdtemp(dir=folder.parent, prefix=f"{TEMPORARY}{folder.name}."))
+def _made_beside(path: Path, make: Callable[..., None], *, suffix: str = "") -> tuple[Path, int]:
+    """A new temporary file or folder beside `path`, and the mode that it shall have when it takes the place of `path`.
+
+    Its name is short, as that of `path` may be as long as a name can be. What replaces something is its owner's alone
+    until then, as the former mode may be narrower than what the umask leaves.
+    """
+    while True:
+        temporary = path.with_name(f"{TEMPORARY}{path.name[:SHORT]}.{secrets.token_hex(6)}{suffix}")
+        with suppress(FileExistsError):
+            make(temporary, exist_ok=False)
+            break
+    mode = stat.S_IMODE(temporary.stat().st_mode)
+    with suppress(FileNotFoundError):
+        former = path.lstat().st_mode
+        if not stat.S_ISLNK(former):
+            temporary.chmod(mode & stat.S_IRWXU)
+            mode = stat.S_IMODE(former)
+    return temporary, mode
 
 
 def require_free(
@@ -242,7 +266,7 @@ def make_once(path: Path, make: Callable[[], None]) -> None:
     """
     if path.exists():
         return
-    with one_at_a_time(path.with_name(f"{TEMPORARY}{path.name}.lock")):
+    with one_at_a_time(lock_beside(path)):
         if not path.exists():
             make()
 
@@ -279,6 +303,14 @@ def only_process(lock: Path, what: str) -> Iterator[None]:
             finally:
                 lock.unlink(missing_ok=True)
             return
+
+
+def lock_beside(path: Path) -> Path:
+    """The lock of whoever makes or changes `path`."""
+    name = path.name
+    if len(os.fsencode(name)) > LONGEST_NAME:
+        name = f"{name[:SHORT]}.{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}"
+    return path.with_name(f"{TEMPORARY}{name}.lock")
 
 
 def open_lock(lock: Path) -> IO[str]:

@@ -13,6 +13,7 @@ import pytest
 from twicetold.files import (
     DEEPEST,
     TEMPORARY,
+    lock_beside,
     make_once,
     one_at_a_time,
     only_process,
@@ -137,6 +138,54 @@ def test_a_lock_that_is_held_does_not_speak_for_others(tmp_path):
             only_process(lock, "this"),
         ):
             pass
+
+
+@pytest.fixture
+def umask():
+    former = os.umask(0o022)
+    yield os.umask
+    os.umask(former)
+
+
+@pytest.mark.parametrize(
+    ("mask", "file", "folder"), [(0o022, 0o644, 0o755), (0o077, 0o600, 0o700), (0o002, 0o664, 0o775)]
+)
+def test_what_is_new_has_the_mode_that_the_umask_leaves(tmp_path, umask, mask, file, folder):
+    umask(mask)
+    write_text(tmp_path / "folder" / "a", "1")
+    with write_folder(tmp_path / "b"):
+        pass
+    assert stat.S_IMODE((tmp_path / "folder" / "a").stat().st_mode) == file
+    assert stat.S_IMODE((tmp_path / "b").stat().st_mode) == folder
+
+
+def test_what_is_replaced_leaves_its_mode_and_is_never_wider_meanwhile(tmp_path, umask):
+    (tmp_path / "a").write_text("secret")
+    (tmp_path / "b").mkdir()
+    for path, mode in ((tmp_path / "a", 0o640), (tmp_path / "b", 0o710)):
+        path.chmod(mode)
+        with (write_file if path.is_file() else write_folder)(path) as temporary:
+            assert not temporary.stat().st_mode & 0o077
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    write_text(tmp_path / "link", "new")
+    assert stat.S_IMODE((tmp_path / "link").lstat().st_mode) == 0o644
+
+
+@pytest.mark.parametrize("name", ["a" * 251 + ".csv", "\N{SNOWMAN}" * 84, "a." + "b" * 253])
+def test_names_may_be_as_long_as_the_file_system_takes(tmp_path, name):
+    write_text(tmp_path / "one" / name, "1")
+    with write_folder(tmp_path / "two" / name) as target:
+        write_text(target / name, "2")
+    make_once(tmp_path / "three" / name, lambda: write_text(tmp_path / "three" / name, "3"))
+    with only_process(lock_beside(tmp_path / "two" / name), "a test"):
+        pass
+    assert [[p.name for p in (tmp_path / place).iterdir()] for place in ("one", "two", "three")] == [[name]] * 3
+
+
+def test_locks_of_long_names_differ(tmp_path):
+    assert len({lock_beside(tmp_path / ("a" * 250 + last)) for last in "bc"}) == 2
+    assert lock_beside(tmp_path / "a.csv").name == f"{TEMPORARY}a.csv.lock"
 
 
 def test_what_many_need_at_once_is_made_by_one_of_them(tmp_path):

@@ -31,6 +31,7 @@ from twicetold.api.segments import Segment
 from twicetold.evaluation.decision import Decision
 from twicetold.files import (
     TEMPORARY,
+    lock_beside,
     only_process,
     require_free,
     require_regular,
@@ -184,7 +185,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
         FileExistsError: if there is something in `folder`.
         BlockingIOError: if another process writes it.
     """
-    with only_process(folder.parent / f"{TEMPORARY}{folder.name}.lock", f"write the index {folder}"):
+    with only_process(lock_beside(folder), f"write the index {folder}"):
         require_new(folder)
         with write_folder(folder) as target:
             yield target
