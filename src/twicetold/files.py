@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -25,6 +26,8 @@ SHORT = 40  # letters of a name that its temporary name shows; file systems allo
 JSON_LIMIT = 1 << 26  # bytes of a JSON file in a folder from elsewhere; parsed, it can take 20 times as much memory
 DEEPEST = 16  # levels of such a folder
 MOST = 100_000  # entries of such a folder
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FULL_IN_WORDS = re.compile(rf"os error ({'|'.join(map(str, FULL))})\)|^\d+ requested and \d+ written$")
 LONGEST_NAME = 200  # bytes of a name that the name of its lock has in full
 LONGEST_NUMBER = 20  # digits of a process's number
 KINDS = {
@@ -62,42 +65,78 @@ def write_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; on success it becomes `path`, on an error it is removed.
 
     The new file has the mode of the one that it replaces, or else what the umask leaves.
+
+    Raises:
+        DiskFullError: if the block ends with an error because there is no space left.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary, mode = _made_beside(path, Path.touch, suffix=path.suffix[:SHORT])
-    try:
-        yield temporary
-        temporary.chmod(mode)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with _naming_a_full_disk(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary, mode = _made_beside(path, Path.touch, suffix=path.suffix[:SHORT])
+        try:
+            yield temporary
+            temporary.chmod(mode)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager
 def write_folder(folder: Path) -> Iterator[Path]:
     """Yield a temporary folder beside `folder`; on success it replaces `folder`, on an error it is removed.
 
-    Modes: `write_file`.
+    Modes and a full disk: `write_file`.
     """
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary, mode = _made_beside(folder, Path.mkdir)
-    unneeded = [temporary]
+    with _naming_a_full_disk(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary, mode = _made_beside(folder, Path.mkdir)
+        unneeded = [temporary]
+        try:
+            yield temporary
+            temporary.chmod(mode)
+            while True:
+                try:
+                    temporary.replace(folder)
+                    return
+                except OSError as error:
+                    if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                        raise
+                unneeded.append(_made_beside(folder, Path.mkdir)[0])
+                with suppress(FileNotFoundError):  # another process was faster to move it away
+                    folder.replace(unneeded[-1])
+        finally:
+            for path in unneeded:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+class DiskFullError(OSError):
+    """What should be written does not fit: the one error for what each library says in its own words.
+
+    Args:
+        path: what should be written.
+        said: by the library.
+    """
+
+    def __init__(self, path: Path, said: str) -> None:
+        super().__init__(
+            f"expected room for {path}, the disk (or what one may use of it) is full: {said}. Nothing is half written, "
+            "and what was there before is kept. Make room or choose another place, then run the same command again"
+        )
+        self.path, self.said = path, said
+
+
+@contextmanager
+def _naming_a_full_disk(path: Path) -> Iterator[None]:
     try:
-        yield temporary
-        temporary.chmod(mode)
-        while True:
-            try:
-                temporary.replace(folder)
-                return
-            except OSError as error:
-                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                    raise
-            unneeded.append(_made_beside(folder, Path.mkdir)[0])
-            with suppress(FileNotFoundError):  # another process was faster to move it away
-                folder.replace(unneeded[-1])
-    finally:
-        for path in unneeded:
-            shutil.rmtree(path, ignore_errors=True)
+        yield
+    except DiskFullError as error:
+        if not any(part.startswith(TEMPORARY) for part in error.path.parts):
+            raise
+        raise DiskFullError(path, error.said) from error
+    except Exception as error:  # safetensors and NumPy raise errors of their own, which have no number
+        known = isinstance(error, OSError) and error.errno in FULL
+        if not known and not FULL_IN_WORDS.search(str(error)):
+            raise
+        raise DiskFullError(path, " ".join(str(error).split())) from error
 
 
 def _made_beside(path: Path, make: Callable[..., None], *, suffix: str = "") -> tuple[Path, int]:

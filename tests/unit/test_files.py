@@ -258,3 +258,66 @@ def test_a_folder_with_too_many_levels_is_refused(tmp_path):
     (tmp_path / Path(*["a"] * (DEEPEST + 1))).mkdir()
     with pytest.raises(ValueError, match=f"at most 100,000 entries and {DEEPEST} levels in an index"):
         require_regular(tmp_path, what="an index")
+
+
+FILL = """
+import pathlib, resource, sys
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import safetensors.numpy
+from twicetold.files import write_file, write_folder, write_text
+
+numbers = np.random.default_rng(0).random(1 << 16)
+WAYS = {
+    "text": lambda path: path.write_text("x" * numbers.nbytes),
+    "npy": lambda path: np.save(path, numbers),
+    "npz": lambda path: np.savez_compressed(path, numbers),
+    "safetensors": lambda path: safetensors.numpy.save_file({"a": numbers}, path),
+    "parquet": lambda path: pq.write_table(pa.table({"a": numbers}), path),
+}
+path, way, room = pathlib.Path(sys.argv[1]), WAYS[sys.argv[2]], int(sys.argv[3])
+if room:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+try:
+    if path.is_dir():
+        with write_folder(path) as folder:
+            with write_file(folder / f"inner.{sys.argv[2]}") as temporary:
+                way(temporary)
+    else:
+        with write_file(path) as temporary:
+            way(temporary)
+except OSError as error:
+    sys.exit(f"{type(error).__name__}: {error}")
+"""
+FULL_BY = ("text", "npy", "npz", "safetensors", "parquet")
+
+
+def _fill(path, way, room):
+    line = [sys.executable, "-c", FILL, str(path), way, str(room)]
+    return subprocess.run(line, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("way", FULL_BY)
+def test_a_full_disk_is_one_error_whoever_writes_and_leaves_what_was_there(tmp_path, way):
+    """The largest size of a file stands for the size of the disk: it needs no rights."""
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / f"file.{way}", tmp_path / "folder" / "kept"):
+        path.write_text("former")
+    for path in (tmp_path / f"file.{way}", tmp_path / "folder"):
+        done = _fill(path, way, 1 << 17)
+        assert done.returncode == 1
+        assert done.stderr.startswith("DiskFullError: expected room for ")
+        assert f"/{path.name}" in done.stderr
+        assert "Make room or choose another place" in done.stderr
+        assert done.stderr.count("\n") == 1
+    assert {path.name: path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == {
+        f"file.{way}": "former",
+        "kept": "former",
+    }
+    assert not [path for path in tmp_path.rglob("*") if path.name.startswith(TEMPORARY)]
+
+
+def test_an_error_that_is_not_of_the_disk_stays_what_it_is(tmp_path):
+    with pytest.raises(ValueError, match=r"^No space left for jokes$"), write_file(tmp_path / "a"):
+        raise ValueError("No space left for jokes")
