@@ -36,7 +36,7 @@ def readable_errors() -> Iterator[None]:
         print("stopped", file=sys.stderr)
         raise typer.Exit(CTRL_C) from stop
     except BrokenPipeError as closed:  # `twicetold … | head`: the reader has what it wants
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
+        _write_no_more()
         raise typer.Exit(CLOSED_PIPE) from closed
     except EXPECTED as error:
         if os.environ.get(TRACEBACK):
@@ -44,6 +44,12 @@ def readable_errors() -> Iterator[None]:
         message = str(error) or type(error).__name__
         print(f"error: {message}\n(set {TRACEBACK}=1 to see where it came from)", file=sys.stderr)
         raise typer.Exit(NOT_USABLE) from error
+
+
+def _write_no_more() -> None:
+    """Discard what is still to be written: Python flushes once more at its end."""
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class Commands(TyperGroup):
@@ -89,4 +95,10 @@ for _name in COMMANDS:
 
 def main() -> None:
     """Run the command."""
-    app(prog_name="twicetold")
+    try:
+        app(prog_name="twicetold")
+    except SystemExit as end:  # rich and typer make 1 of a closed pipe, such as that of `twicetold --help | head -1`
+        if not isinstance(end.__context__, BrokenPipeError):
+            raise
+        _write_no_more()
+        sys.exit(CLOSED_PIPE)
