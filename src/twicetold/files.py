@@ -7,22 +7,29 @@ so that what a kill leaves behind is no part of the data. Several processes may 
 import csv
 import errno
 import fcntl
+import hashlib
 import io
 import json
 import os
+import re
+import secrets
 import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 TEMPORARY = ".tmp-"
+SHORT = 40  # letters of a name that its temporary name shows; file systems allow 255 bytes
 JSON_LIMIT = 1 << 26  # bytes of a JSON file in a folder from elsewhere; parsed, it can take 20 times as much memory
 DEEPEST = 16  # levels of such a folder
 MOST = 100_000  # entries of such a folder
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FULL_IN_WORDS = re.compile(rf"os error ({'|'.join(map(str, FULL))})\)|^\d+ requested and \d+ written$")
+LONGEST_NAME = 200  # bytes of a name that the name of its lock has in full
+LONGEST_NUMBER = 20  # digits of a process's number
 KINDS = {
     stat.S_IFLNK: "a symbolic link",
     stat.S_IFIFO: "a pipe",
@@ -55,44 +62,101 @@ def write_json(path: Path, content: object) -> None:
 
 @contextmanager
 def write_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; on success it becomes `path`, on an error it is removed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{TEMPORARY}{path.name}.", suffix=path.suffix)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    """Yield a temporary path beside `path`; on success it becomes `path`, on an error it is removed.
+
+    The new file has the mode of the one that it replaces, or else what the umask leaves.
+
+    Raises:
+        DiskFullError: if the block ends with an error because there is no space left.
+    """
+    with _naming_a_full_disk(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary, mode = _made_beside(path, Path.touch, suffix=path.suffix[:SHORT])
+        try:
+            yield temporary
+            temporary.chmod(mode)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager
 def write_folder(folder: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside `folder`; on success it replaces `folder`, on an error it is removed."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    unneeded = [temporary := _temporary_folder(folder)]
+    """Yield a temporary folder beside `folder`; on success it replaces `folder`, on an error it is removed.
+
+    Modes and a full disk: `write_file`.
+    """
+    with _naming_a_full_disk(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary, mode = _made_beside(folder, Path.mkdir)
+        unneeded = [temporary]
+        try:
+            yield temporary
+            temporary.chmod(mode)
+            while True:
+                try:
+                    temporary.replace(folder)
+                    return
+                except OSError as error:
+                    if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                        raise
+                unneeded.append(_made_beside(folder, Path.mkdir)[0])
+                with suppress(FileNotFoundError):  # another process was faster to move it away
+                    folder.replace(unneeded[-1])
+        finally:
+            for path in unneeded:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+class DiskFullError(OSError):
+    """What should be written does not fit: the one error for what each library says in its own words.
+
+    Args:
+        path: what should be written.
+        said: by the library.
+    """
+
+    def __init__(self, path: Path, said: str) -> None:
+        super().__init__(
+            f"expected room for {path}, the disk (or what one may use of it) is full: {said}. Nothing is half written, "
+            "and what was there before is kept. Make room or choose another place, then run the same command again"
+        )
+        self.path, self.said = path, said
+
+
+@contextmanager
+def _naming_a_full_disk(path: Path) -> Iterator[None]:
     try:
-        yield temporary
-        temporary.chmod(0o755)
-        while True:
-            try:
-                temporary.replace(folder)
-                return
-            except OSError as error:
-                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                    raise
-            unneeded.append(_temporary_folder(folder))
-            with suppress(FileNotFoundError):  # another process was faster to move it away
-                folder.replace(unneeded[-1])
-    finally:
-        for path in unneeded:
-            shutil.rmtree(path, ignore_errors=True)
+        yield
+    except DiskFullError as error:
+        if not any(part.startswith(TEMPORARY) for part in error.path.parts):
+            raise
+        raise DiskFullError(path, error.said) from error
+    except Exception as error:  # safetensors and NumPy raise errors of their own, which have no number
+        known = isinstance(error, OSError) and error.errno in FULL
+        if not known and not FULL_IN_WORDS.search(str(error)):
+            raise
+        raise DiskFullError(path, " ".join(str(error).split())) from error
 
 
-def _temporary_folder(folder: Path) -> Path:
-    return Path(tempfile.mkdtemp(dir=folder.parent, prefix=f"{TEMPORARY}{folder.name}."))
+def _made_beside(path: Path, make: Callable[..., None], *, suffix: str = "") -> tuple[Path, int]:
+    """A new temporary file or folder beside `path`, and the mode that it shall have when it takes the place of `path`.
+
+    Its name is short, as that of `path` may be as long as a name can be. What replaces something is its owner's alone
+    until then, as the former mode may be narrower than what the umask leaves.
+    """
+    while True:
+        temporary = path.with_name(f"{TEMPORARY}{path.name[:SHORT]}.{secrets.token_hex(6)}{suffix}")
+        with suppress(FileExistsError):
+            make(temporary, exist_ok=False)
+            break
+    mode = stat.S_IMODE(temporary.stat().st_mode)
+    with suppress(FileNotFoundError):
+        former = path.lstat().st_mode
+        if not stat.S_ISLNK(former):
+            temporary.chmod(mode & stat.S_IRWXU)
+            mode = stat.S_IMODE(former)
+    return temporary, mode
 
 
 def require_free(
@@ -215,7 +279,7 @@ def one_at_a_time(lock: Path, *, waiting: str = "") -> Iterator[None]:
     """
     lock.parent.mkdir(parents=True, exist_ok=True)
     while True:
-        with lock.open("a") as file:
+        with open_lock(lock) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -241,7 +305,7 @@ def make_once(path: Path, make: Callable[[], None]) -> None:
     """
     if path.exists():
         return
-    with one_at_a_time(path.with_name(f"{TEMPORARY}{path.name}.lock")):
+    with one_at_a_time(lock_beside(path)):
         if not path.exists():
             make()
 
@@ -259,18 +323,18 @@ def only_process(lock: Path, what: str) -> Iterator[None]:
     """
     lock.parent.mkdir(parents=True, exist_ok=True)
     while True:
-        with lock.open("a+", encoding="ascii") as file:
+        with open_lock(lock) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                file.seek(0)
+                number = file.read(LONGEST_NUMBER)
                 raise BlockingIOError(
-                    f"process {file.read() or '(starting)'} does this already: {what}. Wait until it ends or end it, "
-                    "then run this command again"
+                    f"process {number if number.isdigit() else '(starting)'} does this already: {what}. Wait until it "
+                    "ends or end it, then run this command again"
                 ) from None
             if not _is_at(file, lock):
                 continue
-            file.truncate(0)
+            file.truncate()
             file.write(f"{os.getpid()}")
             file.flush()
             try:
@@ -278,6 +342,45 @@ def only_process(lock: Path, what: str) -> Iterator[None]:
             finally:
                 lock.unlink(missing_ok=True)
             return
+
+
+def lock_beside(path: Path) -> Path:
+    """The lock of whoever makes or changes `path`."""
+    name = path.name
+    if len(os.fsencode(name)) > LONGEST_NAME:
+        name = f"{name[:SHORT]}.{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}"
+    return path.with_name(f"{TEMPORARY}{name}.lock")
+
+
+def open_lock(lock: Path) -> IO[str]:
+    """Open a lock's file for reading and writing, at its beginning, and make it if it is not there.
+
+    The folder may come from elsewhere, and who holds the lock writes to it: so it must be a file of one name.
+
+    Raises:
+        ValueError: if it is a link, has several names or is no file.
+    """
+    try:
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO, errno.ENODEV):
+            raise
+        with suppress(FileNotFoundError):  # deleted meanwhile
+            raise _no_lock(lock, lock.lstat()) from error
+        raise
+    found = os.fstat(handle)
+    if stat.S_ISREG(found.st_mode) and found.st_nlink <= 1:  # none, if who held it has removed it meanwhile
+        return os.fdopen(handle, "r+", encoding="ascii", errors="replace")
+    os.close(handle)
+    raise _no_lock(lock, found)
+
+
+def _no_lock(lock: Path, found: os.stat_result) -> ValueError:
+    kind = "a file with other names besides" if stat.S_ISREG(found.st_mode) else _kind(found)
+    return ValueError(
+        f"expected the lock {lock} to be a file that nothing else uses, got {kind}: delete it, or, if "
+        "somebody else made the folder, do not use that"
+    )
 
 
 def _is_at(file: IO[str], path: Path) -> bool:

@@ -13,7 +13,9 @@ import pytest
 from twicetold.files import (
     DEEPEST,
     TEMPORARY,
+    lock_beside,
     make_once,
+    one_at_a_time,
     only_process,
     require_regular,
     unchanged,
@@ -103,6 +105,89 @@ def test_a_lock_is_held_by_one_process_and_is_free_when_that_is_killed(tmp_path)
         assert not lock.exists()
 
 
+PLANTED = {
+    "link": (lambda lock, target: lock.symlink_to(target), "a symbolic link"),
+    "hard link": (lambda lock, target: os.link(target, lock), "a file with other names besides"),
+    "link to nothing": (lambda lock, target: lock.symlink_to(target.with_name("new")), "a symbolic link"),
+    "pipe": (lambda lock, target: os.mkfifo(lock), "a pipe"),
+    "socket": (lambda lock, target: os.mknod(lock, stat.S_IFSOCK | 0o600), "a socket"),
+    "folder": (lambda lock, target: lock.mkdir(), "a folder"),
+}
+
+
+@pytest.mark.parametrize("hold", [lambda lock: only_process(lock, "a test"), one_at_a_time], ids=["only", "one"])
+@pytest.mark.parametrize("kind", PLANTED)
+def test_a_lock_that_leads_elsewhere_is_refused_and_nothing_is_written(tmp_path, kind, hold):
+    make, said = PLANTED[kind]
+    target, lock = tmp_path / "thesis.txt", tmp_path / "folder" / "lock"
+    target.write_text("years of work")
+    lock.parent.mkdir()
+    make(lock, target)
+    with pytest.raises(ValueError, match=rf"lock .*/folder/lock to be a file .*, got {said}: delete it"), hold(lock):
+        pass
+    assert target.read_text() == "years of work"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "thesis.txt"]
+
+
+def test_a_lock_that_is_held_does_not_speak_for_others(tmp_path):
+    lock = tmp_path / "lock"
+    with one_at_a_time(lock):
+        lock.write_text("\x1b[2J" * 9)
+        with (
+            pytest.raises(BlockingIOError, match=r"^process \(starting\) does this already"),
+            only_process(lock, "this"),
+        ):
+            pass
+
+
+@pytest.fixture
+def umask():
+    former = os.umask(0o022)
+    yield os.umask
+    os.umask(former)
+
+
+@pytest.mark.parametrize(
+    ("mask", "file", "folder"), [(0o022, 0o644, 0o755), (0o077, 0o600, 0o700), (0o002, 0o664, 0o775)]
+)
+def test_what_is_new_has_the_mode_that_the_umask_leaves(tmp_path, umask, mask, file, folder):
+    umask(mask)
+    write_text(tmp_path / "folder" / "a", "1")
+    with write_folder(tmp_path / "b"):
+        pass
+    assert stat.S_IMODE((tmp_path / "folder" / "a").stat().st_mode) == file
+    assert stat.S_IMODE((tmp_path / "b").stat().st_mode) == folder
+
+
+def test_what_is_replaced_leaves_its_mode_and_is_never_wider_meanwhile(tmp_path, umask):
+    (tmp_path / "a").write_text("secret")
+    (tmp_path / "b").mkdir()
+    for path, mode in ((tmp_path / "a", 0o640), (tmp_path / "b", 0o710)):
+        path.chmod(mode)
+        with (write_file if path.is_file() else write_folder)(path) as temporary:
+            assert not temporary.stat().st_mode & 0o077
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    write_text(tmp_path / "link", "new")
+    assert stat.S_IMODE((tmp_path / "link").lstat().st_mode) == 0o644
+
+
+@pytest.mark.parametrize("name", ["a" * 251 + ".csv", "\N{SNOWMAN}" * 84, "a." + "b" * 253])
+def test_names_may_be_as_long_as_the_file_system_takes(tmp_path, name):
+    write_text(tmp_path / "one" / name, "1")
+    with write_folder(tmp_path / "two" / name) as target:
+        write_text(target / name, "2")
+    make_once(tmp_path / "three" / name, lambda: write_text(tmp_path / "three" / name, "3"))
+    with only_process(lock_beside(tmp_path / "two" / name), "a test"):
+        pass
+    assert [[p.name for p in (tmp_path / place).iterdir()] for place in ("one", "two", "three")] == [[name]] * 3
+
+
+def test_locks_of_long_names_differ(tmp_path):
+    assert len({lock_beside(tmp_path / ("a" * 250 + last)) for last in "bc"}) == 2
+    assert lock_beside(tmp_path / "a.csv").name == f"{TEMPORARY}a.csv.lock"
+
+
 def test_what_many_need_at_once_is_made_by_one_of_them(tmp_path):
     made = []
 
@@ -173,3 +258,66 @@ def test_a_folder_with_too_many_levels_is_refused(tmp_path):
     (tmp_path / Path(*["a"] * (DEEPEST + 1))).mkdir()
     with pytest.raises(ValueError, match=f"at most 100,000 entries and {DEEPEST} levels in an index"):
         require_regular(tmp_path, what="an index")
+
+
+FILL = """
+import pathlib, resource, sys
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import safetensors.numpy
+from twicetold.files import write_file, write_folder, write_text
+
+numbers = np.random.default_rng(0).random(1 << 16)
+WAYS = {
+    "text": lambda path: path.write_text("x" * numbers.nbytes),
+    "npy": lambda path: np.save(path, numbers),
+    "npz": lambda path: np.savez_compressed(path, numbers),
+    "safetensors": lambda path: safetensors.numpy.save_file({"a": numbers}, path),
+    "parquet": lambda path: pq.write_table(pa.table({"a": numbers}), path),
+}
+path, way, room = pathlib.Path(sys.argv[1]), WAYS[sys.argv[2]], int(sys.argv[3])
+if room:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+try:
+    if path.is_dir():
+        with write_folder(path) as folder:
+            with write_file(folder / f"inner.{sys.argv[2]}") as temporary:
+                way(temporary)
+    else:
+        with write_file(path) as temporary:
+            way(temporary)
+except OSError as error:
+    sys.exit(f"{type(error).__name__}: {error}")
+"""
+FULL_BY = ("text", "npy", "npz", "safetensors", "parquet")
+
+
+def _fill(path, way, room):
+    line = [sys.executable, "-c", FILL, str(path), way, str(room)]
+    return subprocess.run(line, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("way", FULL_BY)
+def test_a_full_disk_is_one_error_whoever_writes_and_leaves_what_was_there(tmp_path, way):
+    """The largest size of a file stands for the size of the disk: it needs no rights."""
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / f"file.{way}", tmp_path / "folder" / "kept"):
+        path.write_text("former")
+    for path in (tmp_path / f"file.{way}", tmp_path / "folder"):
+        done = _fill(path, way, 1 << 17)
+        assert done.returncode == 1
+        assert done.stderr.startswith("DiskFullError: expected room for ")
+        assert f"/{path.name}" in done.stderr
+        assert "Make room or choose another place" in done.stderr
+        assert done.stderr.count("\n") == 1
+    assert {path.name: path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == {
+        f"file.{way}": "former",
+        "kept": "former",
+    }
+    assert not [path for path in tmp_path.rglob("*") if path.name.startswith(TEMPORARY)]
+
+
+def test_an_error_that_is_not_of_the_disk_stays_what_it_is(tmp_path):
+    with pytest.raises(ValueError, match=r"^No space left for jokes$"), write_file(tmp_path / "a"):
+        raise ValueError("No space left for jokes")

@@ -9,10 +9,12 @@
 
 New parts are written beside the others. Then the manifest is replaced by one rename, which makes them count, and what
 it does not name any more is deleted. So a process that is killed leaves the former state or the new one. The folder
-may come from anywhere: nothing is unpickled, and all numbers are checked before they are used as positions.
+may come from anywhere: nothing is unpickled, no link is followed, and all numbers are checked before they are used as
+positions.
 """
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +29,16 @@ from twicetold.api.index_groups import Pair, Proposal
 from twicetold.api.segments import Segment
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.inputs import is_number
-from twicetold.files import TEMPORARY, only_process, require_free, write_file, write_folder, write_json
+from twicetold.files import (
+    TEMPORARY,
+    lock_beside,
+    only_process,
+    require_free,
+    require_regular,
+    write_file,
+    write_folder,
+    write_json,
+)
 
 FORMAT = 1
 MANIFEST = "index.json"
@@ -36,6 +47,7 @@ PART = re.compile(r"\d{8}")
 REMOVED = re.compile(r"removed-\d{8}\.npy")
 LONGEST = 400  # characters of the reason why a folder is refused
 ATTEMPTS = 5  # to read an index that other processes change
+LARGEST = 1 << 28  # bytes of the manifest: a merge takes 50, a proposal 200
 
 
 @dataclass(frozen=True)
@@ -113,13 +125,15 @@ class Manifest:
         numbers = {name: _count(values, name) for name in ("saved", "added", "next_part", "next_group")}
         below = numbers["next_group"]
         model = _value(values, "model", dict)
+        place = _value(model, "folder", str)
+        _require(Path(place).is_absolute(), f"expected the whole path of a folder as the model, got {place!r:.80}")
         decision = _value(values, "decision", dict)
         known = all(map(is_number, decision.values()))
         _require(known, f"expected finite numbers as 'decision', got {decision!r:.80}")
         merged = dict(_pair(pair, below) for pair in _value(values, "merged", list))
         _require(all(now not in merged for now in merged.values()), "a merged group leads to another merged group")
         return cls(
-            model=_value(model, "folder", str),
+            model=place,
             fingerprint=_value(model, "fingerprint", str),
             decision=Decision.from_json(decision),
             groups=_value(values, "groups", bool),
@@ -171,7 +185,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
         FileExistsError: if there is something in `folder`.
         BlockingIOError: if another process writes it.
     """
-    with only_process(folder.parent / f"{TEMPORARY}{folder.name}.lock", f"write the index {folder}"):
+    with only_process(lock_beside(folder), f"write the index {folder}"):
         require_new(folder)
         with write_folder(folder) as target:
             yield target
@@ -228,10 +242,14 @@ def _clean(folder: Path, parts: Sequence[Part]) -> None:
 
 
 def _require_index(folder: Path) -> None:
-    if not (folder / MANIFEST).is_file():
+    if not os.path.lexists(folder / MANIFEST):
         raise FileNotFoundError(
             f"no index in {folder}: expected {MANIFEST} there; make one with `twicetold index build`"
         )
+    try:
+        require_regular(folder, what="an index", json_limit=LARGEST)
+    except (ValueError, OSError) as error:
+        raise _damaged(folder, error) from error
 
 
 def _manifest(folder: Path) -> Manifest:

@@ -26,7 +26,7 @@ BLOCK = 1 << 21  # characters that are read at once
 ROWS = 1 << 14  # rows of Parquet that are read at once
 NOT_UTF8 = "is not UTF-8; if the file is of another encoding, convert it, say with `iconv -f WINDOWS-1252 -t UTF-8`"
 MALFORMED = {
-    "not_utf8": NOT_UTF8,
+    "not_utf8": f"this or another line of its row {NOT_UTF8}",
     "wrong_column_count": "has not as many fields as the header; a field that holds the separator, a quote or a line "
     'end must be in double quotes, and its own quotes doubled ("")',
     "field_too_long": f"has a field of more than {csv.field_size_limit():,} characters; keep such texts in .jsonl or "

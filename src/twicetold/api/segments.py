@@ -12,6 +12,7 @@ Shape letters: M texts of a part, Q queries, D dimensions, C cells, H hits, k ne
 """
 
 import math
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -214,8 +215,9 @@ class Segment:
             np.save(folder / DENSE, self.vectors, allow_pickle=False)
         if self.cells is not None:
             save_file({"centres": self.cells.centres, "starts": self.cells.starts}, folder / CELLS)
+        mode = (folder / TEXTS).stat().st_mode
         for file in folder.iterdir():  # safetensors lets nobody else read its files
-            file.chmod(0o644)
+            file.chmod(stat.S_IMODE(mode))
 
     @classmethod
     def load(cls, folder: Path, *, texts: int, removed_file: str | None) -> "Segment":

@@ -23,6 +23,7 @@ from torch import Tensor
 from twicetold import layout
 from twicetold.encoding import Encoding, SparseRows
 from twicetold.evaluation.inputs import described
+from twicetold.features.matrix_file import write_matrix
 from twicetold.files import write_folder, write_json
 from twicetold.layers.first_layer import product
 from twicetold.layers.two_tower import TwoTower
@@ -94,12 +95,12 @@ def save_table(model: Path, folder: Path, *, bits: Bits) -> None:
         for name in (layout.FEATURISER_ARRAYS, layout.FEATURISER_STATE, layout.DECISION, layout.TRAINING):
             if (model / name).is_file():
                 shutil.copyfile(model / name, target / name)
-        table = np.lib.format.open_memmap(target / TABLE, mode="w+", dtype=bits, shape=weight.shape)
         scales = np.empty(len(weight), np.float32)
-        for start in range(0, len(weight), ROWS):
-            part = slice(start, start + ROWS)
-            table[part], scales[part] = _rounded(weight[part], bits)
-        table.flush()
+        with write_matrix(target / TABLE, dtype=bits, shape=weight.shape) as write:
+            for start in range(0, len(weight), ROWS):
+                part = slice(start, start + ROWS)
+                rows, scales[part] = _rounded(weight[part], bits)
+                write(rows)
         if bits == "int8":
             np.save(target / SCALES, scales)
         write_json(target / layout.RECIPE, {**recipe, KEY: {"family": "static", "bits": bits}})

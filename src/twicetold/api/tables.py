@@ -15,6 +15,7 @@ import gzip
 import io
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -225,6 +226,21 @@ def write_rows(file: str | Path, *, format: str | None = None, at_once: bool = T
             writer = writing.JsonLines(stream)
         yield writer.write
         writer.close()
+
+
+def is_one_file(one: str | Path, other: str | Path) -> bool:
+    """Whether two files to write are the same one, however they are spelt; devices such as /dev/null take both."""
+    if str(one) == str(other) == STANDARD:
+        return True
+    try:
+        found, further = _status(one), _status(other)
+    except (FileNotFoundError, io.UnsupportedOperation):  # the latter: standard output is captured
+        return Path(one).resolve() == Path(other).resolve()
+    return os.path.samestat(found, further) and not stat.S_ISCHR(found.st_mode)
+
+
+def _status(file: str | Path) -> os.stat_result:
+    return os.fstat(sys.stdout.fileno()) if str(file) == STANDARD else Path(file).stat()
 
 
 def _format(file: str | Path, asked: str | None) -> str | None:

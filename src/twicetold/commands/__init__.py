@@ -40,7 +40,7 @@ def readable_errors() -> Iterator[None]:
         print("stopped", file=sys.stderr)
         raise typer.Exit(CTRL_C) from stop
     except BrokenPipeError as closed:  # `twicetold … | head`: the reader has what it wants
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
+        _write_no_more()
         raise typer.Exit(CLOSED_PIPE) from closed
     except EXPECTED as error:
         if os.environ.get(TRACEBACK):
@@ -66,6 +66,12 @@ def plain_warnings() -> Iterator[None]:
 
         warnings.showwarning = plain
         yield
+
+
+def _write_no_more() -> None:
+    """Discard what is still to be written: Python flushes once more at its end."""
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class Commands(TyperGroup):
@@ -111,4 +117,10 @@ for _name in COMMANDS:
 
 def main() -> None:
     """Run the command."""
-    app(prog_name="twicetold")
+    try:
+        app(prog_name="twicetold")
+    except SystemExit as end:  # rich and typer make 1 of a closed pipe, such as that of `twicetold --help | head -1`
+        if not isinstance(end.__context__, BrokenPipeError):
+            raise
+        _write_no_more()
+        sys.exit(CLOSED_PIPE)

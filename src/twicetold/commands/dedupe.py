@@ -53,10 +53,12 @@ def dedupe(
     import numpy as np
 
     from twicetold.api.model import load
-    from twicetold.api.tables import STANDARD, choose_text, open_rows, write_rows
+    from twicetold.api.tables import STANDARD, choose_text, is_one_file, open_rows, write_rows
 
-    if as_json and out == STANDARD:
-        raise typer.BadParameter("--json prints to stdout: write the rows to a file, with -o")
+    if as_json and STANDARD in (out, links):
+        raise typer.BadParameter("--json prints to stdout: write the rows to a file, with -o, and so the links")
+    if links is not None and is_one_file(out, links):
+        raise typer.BadParameter(f"the rows and the links would both go to {out}: name another file for the links")
     with open_rows(file, format=format) as rows:
         column = choose_text(rows, text)
         if taken := [name for name in COLUMNS if name in rows.columns]:

@@ -45,7 +45,7 @@ def label(
     """
     from twicetold.api.labelling import labelling, read_labelling
     from twicetold.api.tables import STANDARD, choose_text, open_rows
-    from twicetold.files import TEMPORARY, only_process
+    from twicetold.files import lock_beside, only_process
 
     console = Console(stderr=True)
     if report:
@@ -53,7 +53,7 @@ def label(
         return
     if str(file) == STANDARD:
         raise ValueError("expected a file of texts, as standard input is for the answers")
-    with only_process(out.with_name(f"{TEMPORARY}{out.name}.lock"), f"label {out}"):
+    with only_process(lock_beside(out), f"label {out}"):
         with open_rows(file) as rows:
             column = choose_text(rows, text)
             texts = [found for block in rows.blocks([column], skip_bad=skip_bad) for found in block.texts(column)]

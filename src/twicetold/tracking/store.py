@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from twicetold.errors import shown
-from twicetold.files import write_file
+from twicetold.files import open_lock, write_file
 
 T = TypeVar("T")
 
@@ -187,7 +187,7 @@ def _make_database(file: Path) -> None:
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
     file.parent.mkdir(parents=True, exist_ok=True)
-    with file.with_name(f".{file.name}.lock").open("w") as lock:
+    with open_lock(file.with_name(f".{file.name}.lock")) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # released when the file is closed, also if the process is killed
         if file.exists():
             return

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from twicetold.features.matrix_file import write_matrix
 from twicetold.features.rows import CsrRows
 from twicetold.files import make_once, write_file
 from twicetold.models.protocol import OnFrozen
@@ -41,12 +42,10 @@ def with_token_vectors(encoder: OnFrozen, rows: CsrRows, folder: Path, *, device
         with write_file(file) as temporary, torch.inference_mode():
             size = encoder.token_vectors(rows.gather(np.arange(1)).to(device)).shape[1]
             shape = (len(rows.indices), size)
-            kept = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float16, shape=shape)
-            for start in range(0, len(rows), BATCH):
-                texts = np.arange(start, min(start + BATCH, len(rows)))
-                ends = rows.indptr[start], rows.indptr[texts[-1] + 1]
-                kept[ends[0] : ends[1]] = encoder.token_vectors(rows.gather(texts).to(device)).cpu().numpy()
-            kept.flush()
+            with write_matrix(temporary, dtype=np.float16, shape=shape) as write:
+                for start in range(0, len(rows), BATCH):
+                    texts = np.arange(start, min(start + BATCH, len(rows)))
+                    write(encoder.token_vectors(rows.gather(texts).to(device)).cpu().numpy())
         encoder.frozen.cpu()
 
     make_once(file, make)

@@ -186,9 +186,14 @@ def test_something_else_is_never_replaced(saved, run, tmp_path):
 
 
 @pytest.mark.parametrize("family", ["tfidf", "static"])
-def test_all_files_may_be_read_by_others(family, saved):
-    files = [path for path in saved(family).rglob("*") if path.is_file()]
-    assert {path.stat().st_mode & 0o777 for path in files} == {0o644}
+def test_all_files_may_be_read_by_whom_the_umask_leaves(family, saved):
+    former = os.umask(0o027)
+    try:
+        places = list(saved(family).rglob("*"))
+    finally:
+        os.umask(former)
+    assert {path.stat().st_mode & 0o777 for path in places if path.is_file()} == {0o640}
+    assert {path.stat().st_mode & 0o777 for path in places if path.is_dir()} == {0o750}
 
 
 def test_a_copy_is_an_index_of_its_own(saved, tmp_path):

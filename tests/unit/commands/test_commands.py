@@ -1,5 +1,6 @@
 """The command as a whole: help, errors and exit codes."""
 
+import os
 import resource
 import signal
 import subprocess
@@ -83,6 +84,37 @@ def test_exit_codes(raised, code, environment):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == code
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", ["", "--help", "dedupe --help", "index", "index add --help", "--version", "scor"])
+def test_a_reader_that_has_gone_ends_a_command_in_silence(arguments, twicetold):
+    """As `twicetold --help | head -1` does, where the reader goes before all of it is written."""
+    read, write = os.pipe()
+    os.close(read)
+    gone, other = ("stderr", "stdout") if arguments == "scor" else ("stdout", "stderr")
+    done = twicetold(*arguments.split(), capture_output=False, **{gone: write, other: subprocess.PIPE})
+    os.close(write)
+    assert done.returncode == 141
+    assert not getattr(done, other)
+
+
+def test_a_reader_that_has_gone_ends_rows_in_silence(twicetold, environment, run, tmp_path):
+    rows = "".join(f'q{n},"bank {n} rate {n % 7} film {"x" * 200}"\n' for n in range(1500))  # a pipe holds 64 kB
+    (tmp_path / "rows.csv").write_text("id,question\n" + rows)
+    for more in ({}, {"PYTHONUNBUFFERED": "1"}):
+        line = [sys.executable, "-m", "twicetold.commands", "dedupe", str(run()), "rows.csv", "-o", "-"]
+        with subprocess.Popen(
+            line,
+            env={**environment, **more},
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
+            assert process.stdout.readline() == b"id,question,group,representative,probability_to_representative\n"
+            process.stdout.close()
+            printed = process.stderr.read().decode()
+        assert process.returncode == 141, printed
+        assert "rror" not in printed
 
 
 def test_ctrl_c_ends_in_one_line(environment, run):

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import subprocess
 
 import pyarrow.parquet as pq
 import pytest
@@ -109,3 +110,46 @@ def test_wrong_options_are_named(options, code, message, run, questions_file):
     done = CliRunner().invoke(app, ["dedupe", str(run()), str(questions_file), "--format", "csv", *options])
     assert done.exit_code == code
     assert message in done.stderr
+
+
+def test_rows_and_links_in_one_file_are_refused_before_any_work(questions_file, tmp_path, monkeypatch):
+    (tmp_path / "one.csv").write_text("mine")
+    (tmp_path / "hard.csv").hardlink_to(tmp_path / "one.csv")
+    (tmp_path / "soft.csv").symlink_to("one.csv")
+    (tmp_path / "folder").symlink_to(tmp_path)
+    pairs = [
+        ("-", "-"),
+        ("one.csv", "one.csv"),
+        ("one.csv", "./one.csv"),
+        ("one.csv", tmp_path / "one.csv"),
+        ("one.csv", "hard.csv"),
+        ("one.csv", "soft.csv"),
+        ("new.csv", "folder/new.csv"),
+    ]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "300")
+    for out, links in pairs:
+        line = ["dedupe", "no model", str(questions_file), "-o", str(out), "--links", str(links)]
+        done = CliRunner().invoke(app, line)
+        assert done.exit_code == 2, (out, links)
+        assert "the rows and the links would both go to" in done.output
+    assert CliRunner().invoke(app, [*line[:3], "-o", "a.csv", "--links", "-", "--json"]).exit_code == 2
+    assert (tmp_path / "one.csv").read_text() == "mine"
+    assert not (tmp_path / "new.csv").exists()
+
+
+def test_standard_output_in_a_file_is_not_that_of_the_links(twicetold, questions_file, tmp_path):
+    with (tmp_path / "out.csv").open("w") as out:
+        done = twicetold(
+            *("dedupe", "no model", questions_file, "--format", "csv", "--links", "out.csv"),
+            capture_output=False,
+            stdout=out,
+            stderr=subprocess.PIPE,
+        )
+    assert done.returncode == 2
+    assert "would both go to" in done.stderr
+
+
+def test_a_device_takes_rows_and_links(run, twicetold, questions_file):
+    done = twicetold("dedupe", run(), questions_file, "--format", "csv", "-o", "/dev/null", "--links", "/dev/null")
+    assert done.returncode == 0, done.stderr

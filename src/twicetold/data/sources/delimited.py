@@ -9,6 +9,8 @@ of fields or seems to have swallowed rows:
 - tab-separated: a field holds both a tab and a line end;
 - otherwise: the record is ten lines long or more, and each line would be a row by itself.
 
+A record that is not UTF-8 cannot be told from one that has swallowed rows: each of its lines is malformed.
+
 Shape letters: R rows of a file.
 """
 
@@ -191,12 +193,13 @@ def records(
                 end = start + reader.line_num
                 if end - begin > 1:
                     _check_that_nothing_was_swallowed(row, lines[begin:end], delimiter=delimiter, width=width)
-                    several += 1
                 if invalid and not invalid.isdisjoint(range(begin + 1, end + 1)):
-                    found.malformed.append((begin + 1, "not_utf8"))
+                    full = [number for number in range(begin, end) if lines[number].strip("\r\n")]
+                    found.malformed.extend((number + 1, "not_utf8") for number in full)
                 elif len(row) == width:
                     found.values.extend(row)
                     found.lines.append(begin + 1)
+                    several += end - begin > 1
                 elif row:
                     found.malformed.append((begin + 1, "wrong_column_count"))
                 begin = end
