@@ -20,13 +20,18 @@ def score(
     Write -- before a text that begins with a dash.
     """
     import json
+    import sys
 
     from twicetold.api.model import load
+    from twicetold.api.unlike import unlike_text
 
     for side, text in (("LEFT", left), ("RIGHT", right)):
         if not text.strip():
             raise ValueError(f"{side} is empty: expected a text")
     loaded = load(model)
+    for side, text in (("LEFT", left), ("RIGHT", right)):
+        if unknown := unlike_text(loaded, text):
+            print(f"warning: of {side}, the model does not know {unknown}", file=sys.stderr)
     verdict = loaded.trained.verdicts([(left, right)])[0]
     explanation = None
     if why:
