@@ -55,6 +55,8 @@ class Labelling:
         thresholds: T scores.
         above: (H, T) candidates of each band at or above each threshold.
         pairs: in the order in which to label them.
+        file: name of the file of texts.
+        texts: number of its distinct texts; 0 if the draw is of an earlier version, which did not say so.
         labels: number of a pair, from 0 -> whether the two texts say the same.
         skipped: numbers of pairs.
     """
@@ -66,6 +68,8 @@ class Labelling:
     thresholds: list[float]
     above: list[list[int]]
     pairs: list[Drawn]
+    file: str = ""
+    texts: int = 0
     labels: dict[int, bool] = field(default_factory=dict)
     skipped: set[int] = field(default_factory=set)
 
@@ -120,7 +124,7 @@ class Labelling:
 
     def save_draw(self) -> None:
         """Write the draw and the skipped pairs."""
-        kept = ("source", "candidates", "thresholds", "above")
+        kept = ("source", "candidates", "thresholds", "above", "file", "texts")
         content = {name: getattr(self, name) for name in kept}
         pairs = [asdict(pair) for pair in self.pairs]
         content |= {"decision": asdict(self.decision), "pairs": pairs, "skipped": sorted(self.skipped)}
@@ -147,7 +151,13 @@ def draw_file(out: Path) -> Path:
 
 
 def labelling(
-    out: Path, *, model: str | Path, texts: Sequence[str], pairs: int | None = None, seed: int | None = None
+    out: Path,
+    *,
+    model: str | Path,
+    texts: Sequence[str],
+    file: str = "",
+    pairs: int | None = None,
+    seed: int | None = None,
 ) -> Labelling:
     """The labelling that was begun in `out`, or a new one with pairs drawn from `texts`.
 
@@ -157,6 +167,7 @@ def labelling(
         out: the file of labels, which ends in .csv.
         model: what `twicetold.load` takes.
         texts: of the file; equal ones are one text.
+        file: its name.
         pairs: to draw; more than before adds to the draw. None: as before, or 100.
         seed: of the draw; None: as before, or 0.
 
@@ -179,6 +190,7 @@ def labelling(
     source = {"model": _model_digest(folder), "texts": _texts_digest(distinct), "seed": seed}
     if begun is None:
         new = _draw(out, folder, distinct, source, pairs=PAIRS if pairs is None else pairs)
+        new.file, new.texts = file, len(distinct)
         new.save_draw()
         return new
     if differing := [name for name in source if source[name] != begun.source.get(name)]:
@@ -186,6 +198,9 @@ def labelling(
             f"{out} was begun with another {differing[0].removesuffix('s')} than this one, so its weights would be "
             "wrong: give the same, or choose another file with -o"
         )
+    if not begun.texts:  # a draw of an earlier version
+        begun.file, begun.texts = file, len(distinct)
+        begun.save_draw()
     if pairs is not None and pairs > len(begun.pairs):
         larger = _draw(out, folder, distinct, source, pairs=pairs)
         if larger.pairs[: len(begun.pairs)] != begun.pairs:

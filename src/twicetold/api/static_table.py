@@ -27,7 +27,7 @@ from twicetold.features.saved import load_fitted
 from twicetold.files import write_folder, write_json
 from twicetold.layers.first_layer import product
 from twicetold.layers.two_tower import TwoTower
-from twicetold.model_folder import construct, load_scorer, read_decision, read_recipe
+from twicetold.model_folder import CALIBRATION, construct, load_scorer, read_decision, read_recipe
 from twicetold.models.static import Static
 from twicetold.scoring import Scorer
 
@@ -92,7 +92,7 @@ def save_table(model: Path, folder: Path, *, bits: Bits) -> None:
         raise ValueError("the table has numbers beyond the range of float16: use int8")
     recipe = {name: value for name, value in read_recipe(model).items() if name != "encoder"}
     with write_folder(folder) as target:
-        for name in (layout.FEATURISER_ARRAYS, layout.FEATURISER_STATE, layout.DECISION, layout.TRAINING):
+        for name in (layout.FEATURISER_ARRAYS, layout.FEATURISER_STATE, layout.DECISION, layout.TRAINING, CALIBRATION):
             if (model / name).is_file():
                 shutil.copyfile(model / name, target / name)
         table = np.lib.format.open_memmap(target / TABLE, mode="w+", dtype=bits, shape=weight.shape)

@@ -30,6 +30,7 @@ def pairs(
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    from twicetold.api.evidence import of_pairs
     from twicetold.api.model import load
     from twicetold.api.pairs import score_file
     from twicetold.api.tables import STANDARD, choose_pair, open_rows, write_rows
@@ -54,12 +55,14 @@ def pairs(
             found = score_file(loaded, rows, write, pair, skip_bad=skip_bad, progress=progress)
     seconds = time.monotonic() - start
     if as_json:
-        print(json.dumps({**asdict(found), "columns": pair, "seconds": round(seconds, 3)}, indent=2))
+        about = {"columns": pair, "evidence": of_pairs(loaded.folder), "seconds": round(seconds, 3)}
+        print(json.dumps({**asdict(found), **about}, indent=2))
     share = f" ({found.duplicates / found.pairs:.1%})" if found.pairs else ""
     rate = f"{seconds:.1f} s, {found.pairs / seconds:,.0f} pairs a second"
     said = [
         f"{found.pairs:,} pairs of {pair[0]} and {pair[1]}, {found.duplicates:,}{share} say the same by the threshold "
-        f"{loaded.threshold:.4g}; {rate}"
+        f"{loaded.threshold:.4g}; {rate}",
+        f"threshold and probabilities rest on {of_pairs(loaded.folder)}",
     ]
     said += [f"warning: {warning}" for warning in found.warnings]
     print("\n".join(said), file=sys.stderr)
