@@ -11,6 +11,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -26,6 +27,7 @@ from twicetold.data.corpus import Corpus
 from twicetold.ensemble import Ensemble, Stacking
 from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.inputs import described
+from twicetold.evaluation.labelled_links import LabelledLinks
 from twicetold.evaluation.labels import DUPLICATE, Decisions, LabelDecision, numbers
 from twicetold.evaluation.selection import OVER_PAIRS
 from twicetold.evaluation.stacking import Weights
@@ -41,6 +43,7 @@ Kind: TypeAlias = Literal["features", "models"]
 TARGET = re.compile(r"twicetold\.(?P<kind>features|models)\.[a-z][a-z0-9_]*\.(?P<name>[A-Z][A-Za-z0-9]*)")
 FILES = (layout.WEIGHTS, layout.FEATURISER_ARRAYS, layout.FEATURISER_STATE, layout.DECISION)
 UNNAMED = "unknown"  # label of the decision of a folder that does not say which one it is about
+CALIBRATION = "calibration.json"  # what `twicetold calibrate` did, and on which labels
 LONGEST = 400  # characters of the reason why a folder is refused
 LEVELS = 3  # of ensembles within ensembles
 STATE_LIMIT = 1 << 27  # bytes of a featuriser's state, such as ten million words
@@ -279,6 +282,41 @@ def read_thresholds(folder: Path) -> Chosen | None:
             raise ValueError(f"{layout.PRECISION}: {error}") from error
 
 
+@dataclass(frozen=True)
+class Calibrated:
+    """On what the decision of a model was fitted again.
+
+    Args:
+        file: name of the file of labelled pairs.
+        labelled: how many there were.
+        links: thresholds for a dedupe, if the pairs were drawn from a file of texts.
+    """
+
+    file: str
+    labelled: int
+    links: LabelledLinks | None
+
+
+def read_calibrated(folder: Path) -> Calibrated | None:
+    """On what `twicetold calibrate` fitted the decision in `folder`; None if training did.
+
+    Raises:
+        ValueError: if the file holds something else.
+    """
+    if not (folder / CALIBRATION).is_file():
+        return None
+    with _refusing(folder):
+        content = _read_object(folder / CALIBRATION)
+        pairs = _field(content, "pairs", dict, CALIBRATION)
+        links = None
+        if content.get("links") is not None:  # records of earlier versions have none
+            try:
+                links = LabelledLinks.from_json(_field(content, "links", dict, CALIBRATION))
+            except ValueError as error:
+                raise ValueError(f"{CALIBRATION}: {error}") from error
+        return Calibrated(_field(pairs, "file", str, CALIBRATION), _field(pairs, "count", int, CALIBRATION), links)
+
+
 def read_recipe(folder: Path) -> dict[str, Any]:
     """The settings of the parts of the model in `folder`, whose entries are checked before this file is opened.
 
@@ -383,10 +421,10 @@ def _require_shapes(encoder: torch.nn.Module, weights: Path) -> None:
             raise ValueError(f"{weights.name}: expected {wanted} for {name!r}, as the recipe says, got {got}")
 
 
-def _field(values: Mapping[str, Any], name: str, kind: type) -> Any:
+def _field(values: Mapping[str, Any], name: str, kind: type, file: str = layout.RECIPE) -> Any:
     """A value of a JSON object, which must be there and of this type."""
     if not isinstance(found := values.get(name), kind):
-        raise ValueError(f"expected {name!r} in {layout.RECIPE} to be of type {kind.__name__}, got {described(found)}")
+        raise ValueError(f"expected {name!r} in {file} to be of type {kind.__name__}, got {found!r:.80}")
     return found
 
 

@@ -12,7 +12,7 @@ Shape letters: P pairs, K distinct scores, F folds, R resamples.
 
 import hashlib
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -23,21 +23,24 @@ from numpy.typing import NDArray
 
 from twicetold import layout
 from twicetold.api.blocks import Block
-from twicetold.api.labelling import labels_of
+from twicetold.api.fingerprints import fingerprint
+from twicetold.api.labelling import Labelling, draw_file, labels_of, read_labelling
 from twicetold.api.model import Model
-from twicetold.api.sampling import Ints
+from twicetold.api.sampling import NEIGHBOURS, Ints
 from twicetold.api.tables import choose_pair, open_rows
+from twicetold.api.vectors import search_vectors
 from twicetold.evaluation.decision import Aim, Decision
 from twicetold.evaluation.inputs import binary, finite
 from twicetold.evaluation.intervals import CHUNK
+from twicetold.evaluation.labelled_links import LabelledLinks, thresholds
 from twicetold.evaluation.pair_metrics import log_losses, squared_errors
 from twicetold.evaluation.ranking import Floats
 from twicetold.files import require_free, write_folder, write_json
-from twicetold.model_folder import require_model_files
+from twicetold.grouping import row_dots
+from twicetold.model_folder import CALIBRATION, require_model_files
 
 FOLDS = 5
 LEAST_PAIRS, LEAST_OF_EACH = 20, 5
-RECORD = "calibration.json"  # in the new model folder: what was done
 PROBABILITY, BAND = "inclusion_probability", "band"  # columns that `label` writes
 METRICS = ("accuracy", "precision", "recall", "f1", "brier", "log_loss")
 
@@ -55,6 +58,7 @@ class LabelledPairs:
         label: (P,) whether they say the same.
         weight: (P,) how many pairs each stands for; all 1 if they were not drawn by `label`.
         stratum: (P,) band from which each was drawn; all 0 if they were not.
+        draw: that they belong to; None if they were not drawn by `label`, or its record is not beside them.
     """
 
     left: list[str]
@@ -62,6 +66,7 @@ class LabelledPairs:
     label: NDArray[np.bool_]
     weight: Floats
     stratum: Ints
+    draw: Labelling | None = None
 
     @property
     def weighted(self) -> bool:
@@ -88,6 +93,10 @@ class Calibration:
         stored: metric -> number, of `before`.
         fitted: metric -> number, of decisions that were cross-fitted.
         gained: metric -> number, `fitted` minus `stored` on the same resamples.
+        links: thresholds for a dedupe; None if the pairs were not drawn with this model, and so do not say what share
+            of a file's links is right.
+        contradicted: whether the probabilities over all pairs of validation texts tell less about these pairs than
+            their share of duplicates alone, see `_contradicted`; None without `links`, or without such probabilities.
         about: the label that both decisions are about; None: `Model.about`.
     """
 
@@ -96,6 +105,25 @@ class Calibration:
     stored: dict[str, Number]
     fitted: dict[str, Number]
     gained: dict[str, Number]
+    links: LabelledLinks | None = None
+    contradicted: bool | None = None
+
+    def better(self, aim: Aim) -> bool:
+        """Whether the new decision is better than the stored one, as far as the cross-fitted numbers tell.
+
+        It is if what was aimed at, the Brier score and the log loss all gain. It also is if the whole interval of the
+        log loss gains, and not the whole interval of what was aimed at loses: probabilities can become right while the
+        threshold was right before.
+        """
+        aimed, brier, loss = self.gained[aim], self.gained["brier"], self.gained["log_loss"]
+        every = aimed.value > 0 and brier.value < 0 and loss.value < 0
+        return every or (loss.high < 0 <= aimed.high)
+
+    @property
+    def better_links(self) -> bool:
+        """Whether there are thresholds for a dedupe, and the pairs contradict those of validation texts, if any."""
+        return self.links is not None and self.contradicted is not False
+
     about: str | None = None
 
 
@@ -141,7 +169,7 @@ def read_pairs(
                 np.append(read.weight, 1 / probability),
                 np.append(read.stratum, band.astype(np.int64)),
             )
-    return read
+    return replace(read, draw=read_labelling(file)) if drawn and draw_file(file).is_file() else read
 
 
 def calibrate(
@@ -159,13 +187,11 @@ def calibrate(
         pairs: at least 20, and at least 5 of each label.
         aim: what the threshold is best for.
         seed: of folds and resamples.
-        about: what pairs with label 1 share; None: `Model.about`.
+        about: what pairs with label 1 share; None: the label of their draw, else `Model.about`.
 
     Raises:
         ValueError: if there are too few pairs, or a score is not finite.
     """
-    from sklearn.model_selection import StratifiedKFold
-
     positives, count = int(pairs.label.sum()), len(pairs.label)
     if count < LEAST_PAIRS or min(positives, count - positives) < LEAST_OF_EACH:
         raise ValueError(
@@ -173,15 +199,63 @@ def calibrate(
             f"threshold and to measure it; got {count}, of which {positives} say the same. Label more pairs"
         )
     score = finite(model.similarity(pairs.left, pairs.right), "scores")
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(score, pairs.label)
-    said, probability = np.zeros(count, bool), np.zeros(count)
-    for others, fold in folds:
-        decision = decide_weighted(score[others], pairs.label[others], pairs.weight[others], aim=aim)
-        said[fold], probability[fold] = decision.duplicate(score[fold]), decision.probability(score[fold])
     after = decide_weighted(score, pairs.label, pairs.weight, aim=aim)
-    before = model.decision if about is None else model.decisions.of(about).stored
-    stored = before.duplicate(score), before.probability(score)
-    return Calibration(before, after, *_numbers_of(stored, (said, probability), pairs, seed=seed), about=about)
+    label = about or (model.about if pairs.draw is None else pairs.draw.about)
+    before = model.decisions.of(label).stored
+    numbers = _numbers_of(_decided(before, score), _cross_fitted(score, pairs, aim, seed=seed), pairs, seed=seed)
+    links = _links(model, score, pairs) if label == model.about else None
+    if links is None or (measured := model.thresholds) is None:
+        return Calibration(before, after, *numbers, about=label, links=links)
+    contradicted = _contradicted(measured.decision.probability(_dots(model, pairs)), pairs)
+    return Calibration(before, after, *numbers, about=label, links=links, contradicted=contradicted)
+
+
+def _cross_fitted(score: Floats, pairs: LabelledPairs, aim: Aim, *, seed: int) -> _Decided:
+    """Each fold decided by what the others give."""
+    from sklearn.model_selection import StratifiedKFold
+
+    said, probability = np.zeros(len(score), bool), np.zeros(len(score))
+    for others, fold in StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(score, pairs.label):
+        decision = decide_weighted(score[others], pairs.label[others], pairs.weight[others], aim=aim)
+        said[fold], probability[fold] = _decided(decision, score[fold])
+    return said, probability
+
+
+def _decided(decision: Decision, score: Floats) -> _Decided:
+    return decision.duplicate(score), decision.probability(score)
+
+
+def _contradicted(probability: Floats, pairs: LabelledPairs) -> bool:
+    """Whether probabilities have both a higher Brier score and a higher log loss than the share of duplicates alone.
+
+    A lower bar than to be as good as what is fitted to these pairs: that is better among the nearest pairs, which it is
+    fitted to, also where thresholds over all pairs make better groups.
+    """
+    share = np.full(len(probability), np.average(pairs.label, weights=pairs.weight))
+    losses = (squared_errors, log_losses)
+    return all(
+        np.average(loss(probability, pairs.label), weights=pairs.weight)
+        > np.average(loss(share, pairs.label), weights=pairs.weight)
+        for loss in losses
+    )
+
+
+def _dots(model: Model, pairs: LabelledPairs) -> Floats:
+    """(P,) dot products of search vectors, which thresholds over all pairs are about."""
+    queries, documents = search_vectors(model.trained, [*pairs.left, *pairs.right])
+    left, right = np.arange(2 * len(pairs.left)).reshape(2, -1)
+    return row_dots(queries, left, documents, right)
+
+
+def _links(model: Model, score: Floats, pairs: LabelledPairs) -> LabelledLinks | None:
+    """Thresholds for a dedupe, from pairs that were drawn from the nearest ones by this model."""
+    draw = pairs.draw
+    if draw is None or not draw.texts or draw.source["model"].split("-")[0] != fingerprint(model.folder):
+        return None
+    represented = round(float(pairs.weight.sum()))
+    best = decide_weighted(score, pairs.label, pairs.weight, aim="f1").threshold
+    links = thresholds(score, pairs.label, pairs.weight)
+    return LabelledLinks(draw.file, draw.texts, NEIGHBOURS, represented, len(pairs.label), best, links)
 
 
 def decide_weighted(scores: Floats, labels: NDArray[np.bool_], weights: Floats, *, aim: Aim = "accuracy") -> Decision:
@@ -256,8 +330,11 @@ def save_calibrated(
     file: Path,
     aim: Aim,
     force: bool = False,
+    anyway: bool = False,
 ) -> None:
     """Write a copy of the model's folder with the new decision and a record of how it was chosen.
+
+    Thresholds over all pairs of validation texts stay, unless the pairs contradict them and give others.
 
     Args:
         model: what was calibrated.
@@ -267,6 +344,7 @@ def save_calibrated(
         file: where these came from.
         aim: what the threshold is best for.
         force: replace a model folder that is there.
+        anyway: take thresholds for a dedupe also if the pairs do not contradict those of validation texts.
 
     Raises:
         FileExistsError: if `new` is there, and `force` is not given or it is no model folder.
@@ -274,6 +352,8 @@ def save_calibrated(
     """
     require_free_of(model.folder, new, force=force)
     label = calibration.about or model.about
+    if not (anyway or calibration.better_links):
+        calibration = replace(calibration, links=None)
     record = {
         "pairs": {
             "file": file.name,
@@ -291,7 +371,9 @@ def save_calibrated(
     with write_folder(new) as target:
         shutil.copytree(model.folder, target, dirs_exist_ok=True)
         write_json(target / layout.DECISION, model.decisions.changed(label, calibration.after).to_json())
-        write_json(target / RECORD, record)
+        write_json(target / CALIBRATION, record)
+        if calibration.links is not None:  # they take the place of those of validation texts
+            (target / layout.PRECISION).unlink(missing_ok=True)
 
 
 def require_free_of(model: Path, new: Path, *, force: bool) -> None:

@@ -9,7 +9,9 @@
 A calibration on labelled pairs, of which a third are duplicates, does not hold among all pairs of a corpus, of which
 one in thousands is. So where the model folder holds thresholds that were measured over all pairs of its validation
 texts (`precision.json`, which training writes), these and their calibration are used, and similarities are the
-dot products that they were measured on. A model without them has its threshold and calibration for labelled pairs.
+dot products that they were measured on. A model that was calibrated on pairs drawn from a file of texts
+(`calibration.json`) has thresholds estimated from these in their place. A model without either has its threshold and
+calibration for labelled pairs.
 
 Shape letters: n texts, m distinct texts, L links, G groups of two or more texts.
 """
@@ -26,12 +28,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from twicetold import layout
+from twicetold.api.evidence import of_links, of_pairs
 from twicetold.api.joining import pairs_above
+from twicetold.api.unlike import BLANK, Comparison, blank
 from twicetold.api.vectors import constant, search_vectors
 from twicetold.evaluation.decision import Decision, sigmoid
 from twicetold.evaluation.dedupe import Chosen
+from twicetold.evaluation.labelled_links import LabelledLinks, covered
 from twicetold.grouping import RULES, Floats, Ints, Links, Rule, Vectors, describe, merge, row_dots
-from twicetold.model_folder import read_thresholds
+from twicetold.model_folder import read_calibrated, read_thresholds
 from twicetold.parallel import in_threads
 from twicetold.scoring import ReadTexts, several
 from twicetold.search import NOBODY, Index, Matrix, Neighbours
@@ -108,8 +113,14 @@ class DedupeSummary:
         probability: the same as a probability.
         unfinished: distinct texts that may have more links than were looked for.
         approximate: whether an approximate index was searched, which may miss links.
-        precision: of links at the threshold, over all pairs of the model's validation texts; None if not measured.
-        expected_precision: the same, carried over to this number of texts, see `Chosen.expected_precision`.
+        evidence: what the threshold and the probabilities rest on, in words.
+        labelled_pairs: whether they come from labelled pairs, among which duplicates are more frequent than among all
+            pairs of a file.
+        warnings: ways in which the texts are unlike those that the model was trained on.
+        covered: where they come from pairs that were drawn from the nearest ones of a file, the share of links that
+            are among as many nearest ones of a text; the labels say nothing about the others. Else None.
+        precision: of links at the threshold, on this evidence; None if not measured.
+        expected_precision: the same, carried over to this number of texts, see `evaluation.dedupe.carried_over`.
         lower_bound: whether these precisions are lower bounds, because not every duplicate of validation is labelled.
     """
 
@@ -124,6 +135,10 @@ class DedupeSummary:
     probability: float
     unfinished: int
     approximate: bool
+    evidence: str = ""
+    labelled_pairs: bool = True
+    warnings: tuple[str, ...] = ()
+    covered: float | None = None
     precision: float | None = None
     expected_precision: float | None = None
     lower_bound: bool = False
@@ -176,13 +191,17 @@ def dedupe(
     tell = progress or (lambda _: None)
     _check(texts, precision=precision, threshold=threshold, rule=rule, keep=keep, neighbours=neighbours)
     measured = None if rerank else read_thresholds(model.folder)
-    if precision is not None and measured is None:
+    calibrated = None if rerank or measured else read_calibrated(model.folder)
+    labelled = None if calibrated is None else calibrated.links
+    if precision is not None and measured is None and labelled is None:
         raise ValueError(
             f"{model.folder} holds no thresholds for a precision"
             + (" of re-ranked pairs" if rerank else f": there is no {layout.PRECISION}")
             + ". Give a threshold, a probability, in its place; a threshold for a precision has to be measured on "
-            "texts whose duplicates are known"
+            "texts whose duplicates are known, or on pairs that label draws"
         )
+    evidence = of_links(model.folder) if rerank is None else of_pairs(rerank.folder)
+    tell(f"threshold and probabilities rest on {evidence}")
     tell("looking for exact duplicates")
     exact = first_equal(texts)
     rows, place = np.unique(exact, return_inverse=True)
@@ -198,6 +217,9 @@ def dedupe(
         vectors = search_vectors(model.trained, distinct)
     else:
         vectors = _of_rows(encoded(), rows)
+    warnings = _unlike(model, distinct, vectors)
+    for warning in warnings:
+        tell(f"warning: {warning}")
     pairs: Pairs
     if rerank is not None:
         pairs = PairsByModel(rerank.trained.read(distinct), rerank.decision)
@@ -207,7 +229,7 @@ def dedupe(
         pairs = PairsByVectors(vectors, model.decision, constant(model.trained))
     else:
         pairs = PairsByVectors(vectors, measured.decision, 0.0)
-    least, promised = _least(pairs.decision, measured, precision=precision, threshold=threshold, rule=rule)
+    least, promised = _least(pairs.decision, measured, labelled, precision=precision, threshold=threshold, rule=rule)
     tell(f"searching {len(distinct):,} texts")
     approximate = not _is_sparse(vectors[1]) and len(distinct) > EXACT_UP_TO
     floor = least - pairs.constant if isinstance(pairs, PairsByVectors) else None
@@ -239,10 +261,17 @@ def dedupe(
         probability=float(pairs.probability(np.array([least]))[0]),
         unfinished=unfinished,
         approximate=approximate,
+        evidence=evidence,
+        labelled_pairs=measured is None and labelled is None,
+        warnings=warnings,
     )
-    if measured is not None and promised is not None:
-        expected = measured.expected_precision(promised, len(distinct))
-        summary = replace(summary, precision=promised, expected_precision=expected, lower_bound=not measured.complete)
+    if labelled is not None:
+        share = covered(links.left, links.right, links.similarity, nearest=labelled.nearest)
+        summary = replace(summary, covered=share)
+    if promised is not None and (known := measured or labelled) is not None:
+        expected = known.expected_precision(promised, len(distinct))
+        bound = measured is not None and not measured.complete
+        summary = replace(summary, precision=promised, expected_precision=expected, lower_bound=bound)
     return Groups(
         group=group,
         representative=rows[kept[group]],
@@ -254,6 +283,19 @@ def dedupe(
         ),
         summary=summary,
     )
+
+
+def _unlike(model: "Model", texts: Sequence[str], vectors: Vectors) -> tuple[str, ...]:
+    """Ways in which texts are unlike those that the model was trained on."""
+    comparison = Comparison(model)
+    comparison.add(texts)
+    said = list(comparison.warnings())
+    if (count := blank(vectors[1])) > BLANK * len(texts):
+        said.append(
+            f"{count:,} of {len(texts):,} texts ({count / len(texts):.0%}) have no term that the model knows, and "
+            "are like no other text to it: train a model on texts like these, or take one that reads letters"
+        )
+    return tuple(said)
 
 
 def first_equal(texts: Sequence[str]) -> Ints:
@@ -362,18 +404,26 @@ def _check(
 
 
 def _least(
-    decision: Decision, measured: Chosen | None, *, precision: float | None, threshold: float | None, rule: Rule
+    decision: Decision,
+    measured: Chosen | None,
+    labelled: LabelledLinks | None,
+    *,
+    precision: float | None,
+    threshold: float | None,
+    rule: Rule,
 ) -> tuple[float, float | None]:
     """The score from which a pair is a link, and the precision that was measured there, if it was."""
-    if precision is not None and measured is not None:
-        aimed = measured.aimed_at(precision)
+    if precision is not None and (known := measured or labelled) is not None:
+        aimed = known.aimed_at(precision)
         assert aimed.threshold is not None
         return aimed.threshold, aimed.precision
     if threshold is not None:
         if decision.slope <= 0:
             raise ValueError("on validation, a higher score of this model is not more alike: no probability is usable")
         return (math.log(threshold / (1 - threshold)) - decision.intercept) / decision.slope, None
-    return (decision.threshold if measured is None else measured.rule(rule).threshold), None
+    if measured is not None:
+        return measured.rule(rule).threshold, None
+    return (decision.threshold if labelled is None else labelled.f1_threshold), None
 
 
 def _of_rows(vectors: Vectors, rows: Ints) -> Vectors:

@@ -58,6 +58,8 @@ class Labelling:
         thresholds: T scores.
         above: (H, T) candidates of each band at or above each threshold.
         pairs: in the order in which to label them.
+        file: name of the file of texts.
+        texts: number of its distinct texts; 0 if the draw is of an earlier version, which did not say so.
         labels: number of a pair, from 0 -> whether the two texts say the same.
         skipped: numbers of pairs.
     """
@@ -69,6 +71,8 @@ class Labelling:
     thresholds: list[float]
     above: list[list[int]]
     pairs: list[Drawn]
+    file: str = ""
+    texts: int = 0
     labels: dict[int, bool] = field(default_factory=dict)
     skipped: set[int] = field(default_factory=set)
 
@@ -128,7 +132,7 @@ class Labelling:
 
     def save_draw(self) -> None:
         """Write the draw and the skipped pairs."""
-        kept = ("source", "candidates", "thresholds", "above")
+        kept = ("source", "candidates", "thresholds", "above", "file", "texts")
         content = {name: getattr(self, name) for name in kept}
         pairs = [asdict(pair) for pair in self.pairs]
         content |= {"decision": asdict(self.decision), "pairs": pairs, "skipped": sorted(self.skipped)}
@@ -159,6 +163,7 @@ def labelling(
     *,
     model: str | Path,
     texts: Sequence[str],
+    file: str = "",
     pairs: int | None = None,
     seed: int | None = None,
     about: str | None = None,
@@ -172,6 +177,7 @@ def labelling(
         out: the file of labels, which ends in .csv.
         model: what `twicetold.load` takes.
         texts: of the file; equal ones are one text.
+        file: its name.
         pairs: to draw; more than before adds to the draw. None: as before, or 100.
         seed: of the draw; None: as before, or 0.
         about: the label that the answers are about; None: as before, or `Model.about`.
@@ -199,6 +205,7 @@ def labelling(
     source = {"model": _model_digest(folder), "texts": _texts_digest(distinct), "seed": seed, "label": label}
     if begun is None:
         new = _draw(out, folder, distinct, source, pairs=PAIRS if pairs is None else pairs)
+        new.file, new.texts = file, len(distinct)
         new.save_draw()
         return new
     if differing := [name for name in source if source[name] != begun.source.get(name)]:
@@ -206,6 +213,9 @@ def labelling(
             f"{out} was begun with another {differing[0].removesuffix('s')} than this one, so its weights would be "
             "wrong: give the same, or choose another file with -o"
         )
+    if not begun.texts:  # a draw of an earlier version
+        begun.file, begun.texts = file, len(distinct)
+        begun.save_draw()
     if pairs is not None and pairs > len(begun.pairs):
         larger = _draw(out, folder, distinct, source, pairs=pairs)
         if larger.pairs[: len(begun.pairs)] != begun.pairs:

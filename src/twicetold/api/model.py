@@ -189,8 +189,9 @@ class Model:
         """Group texts that say the same; nothing is dropped.
 
         A pair of texts is a link from a threshold on: the one for `precision`, or `threshold`. With neither it is the
-        one whose groups by the rule were best on all pairs of validation texts, if the model folder holds it, else the
-        one of `predict`. That one was chosen on labelled pairs, and links too much where duplicates are rarer.
+        one whose groups by the rule were best on all pairs of validation texts, if the model folder holds it; after a
+        calibration on pairs that `label` drew from a file, the one with the highest F1 of links on these; else the one
+        of `predict`. That one was chosen on labelled pairs, and links too much where duplicates are rarer.
 
         Args:
             texts: n of them, none empty.

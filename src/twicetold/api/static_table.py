@@ -27,7 +27,7 @@ from twicetold.features.matrix_file import write_matrix
 from twicetold.files import write_folder, write_json
 from twicetold.layers.first_layer import product
 from twicetold.layers.two_tower import TwoTower
-from twicetold.model_folder import load_featuriser, load_scorer, read_decisions, read_recipe
+from twicetold.model_folder import CALIBRATION, load_featuriser, load_scorer, read_decisions, read_recipe
 from twicetold.models.static import Static
 from twicetold.scoring import Scorer
 
@@ -92,7 +92,7 @@ def save_table(model: Path, folder: Path, *, bits: Bits) -> None:
         raise ValueError("the table has numbers beyond the range of float16: use int8")
     recipe = {name: value for name, value in read_recipe(model).items() if name != "encoder"}
     with write_folder(folder) as target:
-        for name in (layout.FEATURISER_ARRAYS, layout.FEATURISER_STATE, layout.DECISION, layout.TRAINING):
+        for name in (layout.FEATURISER_ARRAYS, layout.FEATURISER_STATE, layout.DECISION, layout.TRAINING, CALIBRATION):
             if (model / name).is_file():
                 shutil.copyfile(model / name, target / name)
         scales = np.empty(len(weight), np.float32)

@@ -19,21 +19,28 @@ scores of validation; with these, limits could be the model's own.
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from twicetold import layout
-from twicetold.api.model import Model
 from twicetold.ensemble import Ensemble
 from twicetold.scoring import Scorer, TrainedModel
+from twicetold.search import Matrix
+
+if TYPE_CHECKING:
+    from twicetold.api.model import Model
 
 UNKNOWN_WORDS = 0.15  # share from which a file is unlike training
 DISTANCE = 0.1  # of distributions, from which scores are unlike validation's
 AT_LEAST = 200  # words or scores: fewer say nothing
 SAMPLED = 500  # texts of a block that are looked at
 BINS = 50  # of validation's scores
+BLANK = 0.01  # share of texts without a known term, from which a file is unlike training
+UNKNOWN_OF_ONE = 0.5  # share of the words of a single text, above which it is
+SHOWN = 5  # unknown words that are named
 WORD = re.compile(r"[^\W_]{2,}")
 
 
@@ -44,9 +51,8 @@ class Comparison:
         model: a trained model.
     """
 
-    def __init__(self, model: Model) -> None:
-        known = [words for featuriser in _featurisers(model.trained) if (words := _words(featuriser))]
-        self.known = max(known, key=len, default=None)
+    def __init__(self, model: "Model") -> None:
+        self.known = _known(model)
         """The words that the model (of an ensemble: the member with most) knows."""
         self.words = self.unknown = 0
         self.edges, self.validation = _validation(model)
@@ -54,14 +60,11 @@ class Comparison:
 
     def add(self, texts: Sequence[str], scores: NDArray[np.float32] | None = None) -> None:
         """Look at a part of a file: a sample of its texts, and all scores."""
-        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # with it come rich and much more
-
         if scores is not None and len(self.edges):
             self.counts += np.bincount(np.searchsorted(self.edges, scores), minlength=len(self.counts))
         if self.known is not None:
             sample = texts[:: max(1, len(texts) // SAMPLED)]
-            words = chain.from_iterable(WORD.findall(text.lower()) for text in sample)
-            content = [word for word in words if word not in ENGLISH_STOP_WORDS]
+            content = list(chain.from_iterable(map(_content, sample)))
             self.words += len(content)
             self.unknown += sum(word not in self.known for word in content)
 
@@ -83,7 +86,7 @@ class Comparison:
 
     def warnings(self) -> Iterator[str]:
         """A sentence for each sign that is there."""
-        why = "so the threshold and the probabilities may not hold. Label some of these pairs and check"
+        why = "so the threshold and the probabilities may not hold. Label pairs of this file to check (twicetold label)"
         if (unknown := self.unknown_words) is not None and unknown > UNKNOWN_WORDS:
             yield f"the model does not know {unknown:.0%} of the words (of texts like its own, up to 11 %), {why}"
         if (distance := self.distance) is not None and distance > DISTANCE:
@@ -91,6 +94,37 @@ class Comparison:
                 f"the scores are distributed unlike those of validation, whatever the share of duplicates (distance "
                 f"{distance:.2f}), {why}"
             )
+
+
+def unlike_text(model: "Model", text: str) -> str | None:
+    """What the model does not know of a single text, if that is most of it."""
+    known, words = _known(model), _content(text)
+    unknown = [] if known is None else [word for word in words if word not in known]
+    if len(unknown) > UNKNOWN_OF_ONE * len(words):
+        return f"{len(unknown)} of its {len(words)} words ({', '.join(map(repr, unknown[:SHOWN]))})"
+    one = model.trained.read([text])
+    if one.searchable and blank(one.search_matrices(np.arange(1))[0]):
+        return "any of its terms"
+    return None
+
+
+def blank(vectors: Matrix) -> int:
+    """Number of texts whose vector is zero: the model knows none of their terms, so they are like no other text."""
+    there = vectors.any(axis=1) if isinstance(vectors, np.ndarray) else vectors.getnnz(axis=1) > 0
+    return int(vectors.shape[0] - np.count_nonzero(there))
+
+
+def _content(text: str) -> list[str]:
+    """Words of a text that are no stop words."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # with it come rich and much more
+
+    return [word for word in WORD.findall(text.lower()) if word not in ENGLISH_STOP_WORDS]
+
+
+def _known(model: "Model") -> frozenset[str] | None:
+    """Words that a model knows; None if its features have no vocabulary of words."""
+    found = [words for featuriser in _featurisers(model.trained) if (words := _words(featuriser))]
+    return max(found, key=len, default=None)
 
 
 def _featurisers(trained: TrainedModel) -> Iterator[object]:
@@ -108,7 +142,7 @@ def _words(featuriser: object) -> frozenset[str]:
     return words if any(len(word) > 1 for word in words) else frozenset()  # else single characters
 
 
-def _validation(model: Model) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+def _validation(model: "Model") -> tuple[NDArray[np.float32], NDArray[np.float64]]:
     """Edges of bins, and for other pairs and duplicates of validation, the share of the scores below each edge."""
     nothing = np.empty(0, np.float32), np.empty((2, 0))
     file = model.folder.parent / layout.SCORES

@@ -13,6 +13,9 @@ from twicetold.printable import json_text, print
 if TYPE_CHECKING:
     from twicetold.api.calibration import Calibration, LabelledPairs, Number
 
+NO_BETTER = 3
+"""Exit code: the pairs do not show that the new decision is better, so it was not written."""
+LOSSES = ("brier", "log_loss")
 NAMES = {"brier": "Brier score", "f1": "F1", "log_loss": "log loss"}
 
 
@@ -33,12 +36,17 @@ def calibrate(
     about: About = None,
     skip_bad: SkipBad = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the model folder that is there.")] = False,
+    anyway: Annotated[
+        bool,
+        typer.Option("--anyway", help="Write the folder also if the new decision is no better than the stored one."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
 ) -> None:
     """Fit threshold and calibration on labelled pairs of your own.
 
     The new folder is a copy of the model with another decision. The numbers of the new decision are cross-fitted: a
-    fifth of the pairs at a time is decided by what the others give.
+    fifth of the pairs at a time is decided by what the others give. If by these it is no better than the stored one,
+    nothing is written, and the exit code is 3.
     """
     from dataclasses import asdict
 
@@ -50,13 +58,49 @@ def calibrate(
     require_free_of(loaded.folder, out, force=force)
     read = read_pairs(pairs, left=left, right=right, label=label, skip_bad=skip_bad)
     found = fit(loaded, read, aim=aim, seed=seed, about=about)
-    save_calibrated(loaded, out, found, read, file=pairs, aim=aim, force=force)
-    _show(Console(stderr=True), found, read, out, aim)
+    better = found.better(aim) or found.contradicted is True
+    if written := better or anyway:
+        save_calibrated(loaded, out, found, read, file=pairs, aim=aim, force=force, anyway=anyway)
+    console = Console(stderr=True)
+    _show(console, found, read, f"The model is in {out}" if written else "Nothing was written")
     if as_json:
-        print(json_text({"out": str(out), "pairs": len(read.label), **asdict(found)}))
+        told = {"out": str(out), "pairs": len(read.label), "better": better, "written": written}
+        print(json_text({**told, **asdict(found)}))
+    if not better:
+        gains = ", ".join(f"{NAMES.get(name, name)} {_shown(found.gained[name], '+')}" for name in (aim, *LOSSES))
+        console.print(
+            "The pairs do not show that the new threshold and probabilities are better than the stored ones "
+            f"(differences: {gains}). Label more pairs, or stay with the stored ones.",
+            soft_wrap=True,
+        )
+    if not written:
+        console.print("To write them anyway: --anyway", soft_wrap=True)
+        raise typer.Exit(NO_BETTER)
+    console.print(_links(found, taken=anyway or found.better_links, kept=loaded.thresholds is not None), soft_wrap=True)
 
 
-def _show(console: Console, found: "Calibration", pairs: "LabelledPairs", out: Path, aim: str) -> None:
+def _links(found: "Calibration", *, taken: bool, kept: bool) -> str:
+    """What dedupe and index make of the labels."""
+    if found.links is not None and taken:
+        promises = ", ".join(_promise(link.aimed, link.threshold) for link in found.links.links)
+        return (
+            f"dedupe and index link from score {found.links.f1_threshold:.4g} on, where F1 is highest. Precision of "
+            f"links: {promises}"
+        )
+    stay = "dedupe and index keep the thresholds over all pairs of validation texts: "
+    if found.links is not None:
+        return f"{stay}these pairs do not contradict them (--anyway replaces them)"
+    return (
+        f"{stay if kept else 'dedupe and index have no threshold for a precision: '}only pairs that label drew from a "
+        "file, with this model and its draw beside them, say something about all pairs of a file"
+    )
+
+
+def _promise(precision: float, threshold: float | None) -> str:
+    return f"{precision:g} {'is not reached' if threshold is None else f'from score {threshold:.4g} on'}"
+
+
+def _show(console: Console, found: "Calibration", pairs: "LabelledPairs", end: str) -> None:
     how = ", with the weights of the draw" if pairs.weighted else ""
     console.print(f"{len(pairs.label):,} pairs, of which {int(pairs.label.sum()):,} say the same{how}")
     table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0))
@@ -67,13 +111,7 @@ def _show(console: Console, found: "Calibration", pairs: "LabelledPairs", out: P
         cells = (_shown(before), _shown(found.fitted[name]), _shown(found.gained[name], "+"))
         table.add_row(NAMES.get(name, name), *cells)
     console.print(table)
-    console.print(f"95 % intervals; after: cross-fitted. The model is in {out}", soft_wrap=True)
-    if found.gained[aim].low <= 0:
-        console.print(
-            f"The pairs do not show that the new threshold is better than the stored one: the difference in "
-            f"{NAMES.get(aim, aim)} may be 0 or less. Label more pairs, or stay with the stored one.",
-            soft_wrap=True,
-        )
+    console.print(f"95 % intervals; after: cross-fitted. {end}", markup=False, soft_wrap=True)
 
 
 def _shown(number: "Number", sign: str = "") -> str:

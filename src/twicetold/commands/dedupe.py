@@ -96,7 +96,7 @@ def dedupe(
     if as_json:
         print(json_text(_summary(found, texts)))
     else:
-        print(_told(found, texts, measured=loaded.thresholds is not None and reranker is None), file=sys.stderr)
+        print(_told(found, texts), file=sys.stderr)
     if out != STANDARD:
         print(f"{out}: {int(kept.sum()) if drop else len(texts):,} rows", file=sys.stderr)
 
@@ -157,7 +157,7 @@ def _group(found: "Groups", texts: list[str], position: int) -> dict[str, Any]:
     return about
 
 
-def _told(found: "Groups", texts: list[str], *, measured: bool) -> str:
+def _told(found: "Groups", texts: list[str]) -> str:
     """The summary in sentences, with the loosest groups."""
     import numpy as np
 
@@ -171,10 +171,15 @@ def _told(found: "Groups", texts: list[str], *, measured: bool) -> str:
     if summary.precision is not None and summary.expected_precision is not None:
         least = "at least " if summary.lower_bound else ""
         lines.append(
-            f"precision of links: {least}{summary.precision:.3f} on the model's validation texts; with as many texts "
-            f"as here and as many duplicates of each, {least}{summary.expected_precision:.3f}"
+            f"precision of links: {least}{summary.precision:.3f} where it was measured; with as many texts as here "
+            f"and as many duplicates of each, {least}{summary.expected_precision:.3f}"
         )
-    elif not measured:
+    if summary.covered is not None:
+        lines.append(
+            f"{summary.covered:.1%} of the links are among the nearest of a text, as the labelled pairs were; the "
+            "labels say nothing about the others"
+        )
+    if summary.labelled_pairs:
         lines.append(
             "warning: calibration and default threshold come from labelled pairs, among which duplicates are frequent; "
             "among all pairs of a file they are rare, so fewer of the links are right than the probabilities say"

@@ -59,7 +59,7 @@ def label(
             texts = [found for block in rows.blocks([column], skip_bad=skip_bad) for found in block.texts(column)]
         tell_left_out(rows.bad)
         with console.status("drawing pairs"):
-            state = labelling(out, model=model, texts=texts, pairs=pairs, seed=seed, about=about)
+            state = labelling(out, model=model, texts=texts, file=file.name, pairs=pairs, seed=seed, about=about)
         console.print(f"the answers are about {state.about}", markup=False)
         _ask(console, state)
         _report(console, state, as_json=as_json)

@@ -32,6 +32,7 @@ def pairs(
 
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    from twicetold.api.evidence import of_pairs
     from twicetold.api.model import load
     from twicetold.api.pairs import score_file
     from twicetold.api.tables import STANDARD, choose_pair, open_rows, write_rows
@@ -57,7 +58,8 @@ def pairs(
             found = score_file(loaded, rows, write, pair, about=about, skip_bad=skip_bad, progress=progress)
     seconds = time.monotonic() - start
     if as_json:
-        print(json_text({**asdict(found), "columns": pair, "seconds": round(seconds, 3)}))
+        told = {"columns": pair, "evidence": of_pairs(loaded.folder), "seconds": round(seconds, 3)}
+        print(json_text({**asdict(found), **told}))
     rate = f"{seconds:.1f} s, {found.pairs / seconds:,.0f} pairs a second"
     said = [f"{found.pairs:,} pairs of {pair[0]} and {pair[1]}"]
     if found.duplicates is None:
@@ -67,7 +69,8 @@ def pairs(
         threshold = loaded.decisions.of(about).usable.threshold
         said = [
             f"{said[0]}, {found.duplicates:,}{share} say the same by the threshold {threshold:.4g} about "
-            f"{found.about}; {rate}"
+            f"{found.about}; {rate}",
+            f"threshold and probabilities rest on {of_pairs(loaded.folder)}",
         ]
     said += [f"warning: {warning}" for warning in found.warnings]
     print("\n".join(said), file=sys.stderr)

@@ -21,12 +21,18 @@ def score(
 
     A model that cannot tell gives the score alone, and says why. Write -- before a text that begins with a dash.
     """
+    import sys
+
     from twicetold.api.model import load
+    from twicetold.api.unlike import unlike_text
 
     for side, text in (("LEFT", left), ("RIGHT", right)):
         if not text.strip():
             raise ValueError(f"{side} is empty: expected a text")
     loaded = load(model)
+    for side, text in (("LEFT", left), ("RIGHT", right)):
+        if unknown := unlike_text(loaded, text):
+            print(f"warning: of {side}, the model does not know {unknown}", file=sys.stderr)
     verdicts = loaded.decisions.of(about)
     score = loaded.similarity([left], [right])
     probability = duplicate = threshold = None

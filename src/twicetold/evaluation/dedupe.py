@@ -112,36 +112,16 @@ class Chosen:
         Raises:
             ValueError: if none was chosen for it, or none reaches it.
         """
-        found = next((each for each in self.links if math.isclose(each.aimed, precision)), None)
-        if found is None:
-            raise ValueError(
-                f"there are thresholds for a precision of {', '.join(f'{each.aimed:g}' for each in self.links)}, and "
-                f"none for {precision:g}"
-            )
-        if found.threshold is None:
-            bound = "" if self.complete else " (a lower bound, because not every duplicate is labelled there)"
-            raise ValueError(
-                f"no threshold gives links with precision {precision:g} on validation: the highest one is "
-                f"{found.precision:.3f}{bound}, with recall {found.recall:.3f}. Another model may reach it"
-            )
-        return found
+        bound = "" if self.complete else " (a lower bound, because not every duplicate is labelled there)"
+        return aimed_at(self.links, precision, where="on validation", bound=bound)
 
     def rule(self, rule: Rule) -> GroupingThreshold:
         """The threshold of a rule."""
         return next(each for each in self.grouping if each.rule == rule)
 
     def expected_precision(self, precision: float, texts: int) -> float:
-        """A precision on validation, carried over to a corpus of another size.
-
-        Each text is taken to have as many duplicates as in validation, and every other text to be linked to it as
-        often as there: a corpus of ten times as many texts has ten times as many false links for each text.
-
-        Args:
-            precision: on validation.
-            texts: number of texts of the corpus.
-        """
-        false = (1 - precision) * max(texts - 1, 0) / max(self.texts - 1, 1)
-        return precision / (precision + false) if precision else 0.0
+        """A precision on validation, carried over to a corpus of so many texts; see `carried_over`."""
+        return carried_over(precision, measured_on=self.texts, texts=texts)
 
     def to_json(self) -> dict[str, Any]:
         """All fields, ready for JSON."""
@@ -154,12 +134,53 @@ class Chosen:
         Raises:
             ValueError: if a field is missing, of another type, or unknown.
         """
-        links = tuple(_record(AimedLinks, each, "links") for each in _list(values, "links"))
-        grouping = tuple(_record(GroupingThreshold, each, "grouping") for each in _list(values, "grouping"))
+        links = tuple(record(AimedLinks, each, "links") for each in objects(values, "links"))
+        grouping = tuple(record(GroupingThreshold, each, "grouping") for each in objects(values, "grouping"))
         if [each.rule for each in grouping] != list(RULES):
             raise ValueError(f"expected a threshold for each of {RULES} in grouping")
-        chosen: Chosen = _record(cls, {**values, "links": links, "grouping": grouping}, "thresholds")
+        chosen: Chosen = record(cls, {**values, "links": links, "grouping": grouping}, "thresholds")
         return chosen
+
+
+def aimed_at(links: Sequence[AimedLinks], precision: float, *, where: str, bound: str = "") -> AimedLinks:
+    """The threshold for a precision.
+
+    Args:
+        links: what was chosen.
+        precision: that is asked for.
+        where: it was measured, for messages.
+        bound: what is to be said of the measured precisions.
+
+    Raises:
+        ValueError: if none was chosen for it, or none reaches it.
+    """
+    found = next((each for each in links if math.isclose(each.aimed, precision)), None)
+    if found is None:
+        raise ValueError(
+            f"there are thresholds for a precision of {', '.join(f'{each.aimed:g}' for each in links)}, and none for "
+            f"{precision:g}"
+        )
+    if found.threshold is None:
+        raise ValueError(
+            f"no threshold gives links with precision {precision:g} {where}: the highest one is "
+            f"{found.precision:.3f}{bound}, with recall {found.recall:.3f}. Another model may reach it"
+        )
+    return found
+
+
+def carried_over(precision: float, *, measured_on: int, texts: int) -> float:
+    """A precision of links, carried over to a corpus of another size.
+
+    Each text is taken to have as many duplicates as where it was measured, and every other text to be linked to it as
+    often as there: a corpus of ten times as many texts has ten times as many false links for each text.
+
+    Args:
+        precision: as measured.
+        measured_on: number of texts among which it was.
+        texts: number of texts of the corpus.
+    """
+    false = (1 - precision) * max(texts - 1, 0) / max(measured_on - 1, 1)
+    return precision / (precision + false) if precision else 0.0
 
 
 @dataclass(frozen=True)
@@ -422,14 +443,23 @@ def _best_cut(vectors: DocumentVectors, group: str, links: Links, rule: Rule, fl
     return GroupingThreshold(rule, float(candidates[best]), found[best])
 
 
-def _list(values: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+def objects(values: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """A list of JSON objects by its name.
+
+    Raises:
+        ValueError: if it is something else.
+    """
     if not isinstance(found := values.get(name), list) or not all(isinstance(each, dict) for each in found):
         raise ValueError(f"expected a list of objects as {name!r}, got {described(found)}")
     return found
 
 
-def _record(kind: type, values: Mapping[str, Any], what: str) -> Any:
-    """A dataclass from its fields by name, whose types are checked."""
+def record(kind: type, values: Mapping[str, Any], what: str) -> Any:
+    """A dataclass from its fields by name, whose types are checked.
+
+    Raises:
+        ValueError: if a field is missing, of another type, or unknown.
+    """
     expected = {each.name: each.type for each in fields(kind)}
     if set(values) != set(expected):
         raise ValueError(f"expected the fields {sorted(expected)} in {what}, got {sorted(values)}")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import twicetold
 from twicetold import layout
 from twicetold.api.calibration import (
-    RECORD,
+    Calibration,
     LabelledPairs,
     Number,
     calibrate,
@@ -25,7 +25,7 @@ from twicetold.evaluation.decision import decide_counts
 from twicetold.evaluation.pair_metrics import Confusion
 from twicetold.evaluation.ranking import ScoreCounts
 from twicetold.files import write_json
-from twicetold.model_folder import load_model
+from twicetold.model_folder import CALIBRATION, load_model
 
 labelled = st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=2, max_size=40).filter(
     lambda rows: 0 < sum(label for _, label in rows) < len(rows)
@@ -175,7 +175,7 @@ def test_a_calibrated_folder_is_a_whole_model_and_a_copied_ensemble_keeps_its_me
         theirs = {
             str(path.relative_to(model.folder)): path.read_bytes() for path in model.folder.rglob("*") if path.is_file()
         }
-        record = json.loads(ours.pop(RECORD))
+        record = json.loads(ours.pop(CALIBRATION))
         assert {name for name in theirs if ours[name] != theirs[name]} == {layout.DECISION}
         assert ours.keys() == theirs.keys()
         assert record["after"] == asdict(found.after)
@@ -229,3 +229,56 @@ def test_faulty_pairs_are_named(tmp_path, rows, message):
     (tmp_path / "pairs.csv").write_text(rows)
     with pytest.raises(ValueError, match=message):
         read_pairs(tmp_path / "pairs.csv")
+
+
+def drawn_gates(*, shift, count, draws=40):
+    """Share of draws that are called better than a decision that was fitted to 20,000 pairs, and its true gain.
+
+    Args:
+        shift: of the scores of the pairs, compared with those 20,000.
+        count: labelled pairs of each draw.
+        draws: how many.
+    """
+    rng = np.random.default_rng(0)
+    labels = rng.random(20_000) < 0.4
+    scores = labels + rng.normal(size=20_000)
+    model, gains = Scored(decide_counts(ScoreCounts.of(scores, labels), aim="accuracy")), []
+    for _ in range(draws):
+        rows = rng.choice(20_000, count, replace=False)
+        found = calibrate(model, pairs_of(scores[rows] + shift, labels[rows]))
+        stored, new = (Confusion.of(each.duplicate(scores + shift), labels) for each in (found.before, found.after))
+        gains.append([found.better("accuracy"), new.accuracy - stored.accuracy])
+    better, gain = np.array(gains).T
+    return better.mean(), gain.mean()
+
+
+@pytest.mark.parametrize("count", [100, 300])
+def test_a_useless_calibration_is_seldom_called_better(count):
+    better, gain = drawn_gates(shift=0, count=count)
+    assert gain < 0
+    assert better <= 0.2
+
+
+@pytest.mark.parametrize(("count", "least"), [(100, 0.9), (300, 1.0)])
+@pytest.mark.parametrize("shift", [-1.5, 1.5])
+def test_a_useful_calibration_is_seldom_refused(shift, count, least):
+    better, gain = drawn_gates(shift=shift, count=count)
+    assert gain > 0.05
+    assert better >= least
+
+
+@pytest.mark.parametrize(
+    ("aimed", "brier", "loss", "better"),
+    [
+        ((0.02, -0.01, 0.05), (-0.01, -0.02, 0.01), (-0.02, -0.05, 0.01), True),  # all gain
+        ((-0.01, -0.04, 0.02), (-0.01, -0.02, 0.01), (-0.02, -0.05, 0.01), False),  # the aim does not
+        ((0.02, -0.01, 0.05), (0.01, -0.02, 0.03), (-0.02, -0.05, 0.01), False),  # the Brier score does not
+        ((0.02, 0.01, 0.05), (-0.01, -0.02, 0.01), (0.02, -0.01, 0.05), False),  # the log loss does not
+        ((0, 0, 0), (-0.01, -0.02, 0.01), (-0.02, -0.05, -0.01), True),  # its whole interval does
+        ((-0.03, -0.05, -0.01), (-0.01, -0.02, 0.01), (-0.02, -0.05, -0.01), False),  # at the cost of the aim
+        ((0, 0, 0), (0, 0, 0), (0, 0, 0), False),  # nothing changes
+    ],
+)
+def test_better_is_what_gains_in_what_was_aimed_at_and_in_both_losses(aimed, brier, loss, better):
+    gained = {"f1": Number(*aimed), "brier": Number(*brier), "log_loss": Number(*loss)}
+    assert Calibration(STORED, STORED, {}, {}, gained).better("f1") == better

@@ -67,3 +67,31 @@ def test_a_model_folder_is_replaced_only_if_asked(run, pairs, tmp_path, monkeypa
     assert runner.invoke(app, [*command, "--force", "--aim", "f1"]).exit_code == 0
     assert json.loads((tmp_path / "new" / "calibration.json").read_text())["aim"] == "f1"
     assert (tmp_path / "new" / layout.WEIGHTS).is_file()
+
+
+def test_what_is_no_better_is_not_written_unless_asked(run, pairs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runner = CliRunner()
+    assert runner.invoke(app, ["calibrate", str(run()), str(pairs), "-o", "good"]).exit_code == 0
+    again = ["calibrate", "good", str(pairs), "-o", "new"]  # the stored decision was fitted to these very pairs
+    done = runner.invoke(app, [*again, "--json"])
+    assert done.exit_code == 3
+    assert not (tmp_path / "new").exists()
+    found = json.loads(done.stdout)
+    assert (found["better"], found["written"]) == (False, False)
+    assert "after: cross-fitted. Nothing was written" in done.stderr
+    assert "do not show that the new threshold and probabilities are better than the stored ones" in done.stderr
+    assert "log loss +0." in done.stderr
+    assert "--anyway" in done.stderr
+    done = runner.invoke(app, [*again, "--anyway", "--json"])
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["written"]
+    assert "The model is in new" in done.stderr
+    assert "do not show that" in done.stderr
+    assert (tmp_path / "new" / layout.DECISION).is_file()
+
+
+def test_it_says_what_dedupe_makes_of_the_labels(run, pairs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["calibrate", str(run()), str(pairs), "-o", "new"])
+    assert "dedupe and index have no threshold for a precision: only pairs that label drew from a file" in done.stderr

@@ -153,3 +153,19 @@ def test_standard_output_in_a_file_is_not_that_of_the_links(twicetold, questions
 def test_a_device_takes_rows_and_links(run, twicetold, questions_file):
     done = twicetold("dedupe", run(), questions_file, "--format", "csv", "-o", "/dev/null", "--links", "/dev/null")
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("command", ["dedupe", "index"])
+def test_it_says_what_the_threshold_rests_on_and_that_texts_are_unlike_those_of_training(command, run, tmp_path):
+    words = [f"strange{n} zebra{n} bank" if n % 2 else f"odd{n} quagga{n}" for n in range(100)]
+    (tmp_path / "in.csv").write_text("text\n" + "\n".join(words) + "\n")
+    arguments = ["dedupe"] if command == "dedupe" else ["index", "build"]
+    out = str(tmp_path / ("out.csv" if command == "dedupe" else "out.index"))
+    options = ["-o", out, "--threshold", "0.6", "--json"]
+    done = CliRunner().invoke(app, [*arguments, str(run()), str(tmp_path / "in.csv"), *options])
+    assert done.exit_code == 0, done.stderr
+    assert "threshold and probabilities rest on labelled pairs of the validation split of 'questions'" in done.stderr
+    assert "warning: the model does not know 80% of the words" in done.stderr
+    assert "warning: 50 of 100 texts (50%) have no term that the model knows" in done.stderr
+    if command == "dedupe":
+        assert len(json.loads(done.stdout)["warnings"]) == 2

@@ -3,8 +3,10 @@
 import json
 
 import pytest
+from typer.testing import CliRunner
 
 import twicetold as library
+from twicetold.commands import app
 
 PAIR = "bank rate cut film", "bank rate star film"
 
@@ -44,3 +46,12 @@ def test_texts_may_begin_with_a_dash_and_may_not_be_empty(run, twicetold):
     done = twicetold("score", folder, " ", "bank")
     assert done.returncode == 1
     assert done.stderr.startswith("error: LEFT is empty")
+
+
+def test_words_that_the_model_does_not_know_are_named(run):
+    done = CliRunner().invoke(app, ["score", str(run()), "bank zebra quagga", "the bank rate"])
+    assert done.exit_code == 0
+    assert done.stderr == "warning: of LEFT, the model does not know 2 of its 3 words ('zebra', 'quagga')\n"
+    done = CliRunner().invoke(app, ["score", str(run("static")), "bank rate", "!!", "--json"])
+    assert done.stderr == "warning: of RIGHT, the model does not know any of its terms\n"
+    assert json.loads(done.stdout)["score"] == 0
