@@ -22,7 +22,14 @@ from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
 from twicetold.evaluation.evaluators import Standard
 from twicetold.evaluation.inputs import ScoredPairs, described, is_number
 from twicetold.evaluation.labels import Decisions, LabelDecision
-from twicetold.model_folder import read_decisions, read_recipe, read_thresholds, require_model_files
+from twicetold.model_folder import (
+    Calibrated,
+    read_calibrated,
+    read_decisions,
+    read_recipe,
+    read_thresholds,
+    require_model_files,
+)
 from twicetold.reporting import provenance
 from twicetold.reporting.dedupe import link_metric
 from twicetold.reporting.glossary import count, describe, number, ordered
@@ -51,6 +58,8 @@ class About:
     """None if unknown."""
     thresholds: Chosen | None = None
     """For a dedupe; None if none were measured."""
+    calibrated: Calibrated | None = None
+    """What the decision was fitted to again; None if training chose it."""
 
     @property
     def data(self) -> str | None:
@@ -99,6 +108,7 @@ def read_about(place: Path) -> About:
         observed=_json(run and run / layout.OBSERVED),
         pretrained_on=tuple(map(str, seen)) if isinstance(seen, list) else None,
         thresholds=read_thresholds(folder),
+        calibrated=read_calibrated(folder),
     )
 
 
@@ -117,7 +127,7 @@ def model_card(about: About, *, cards: Path | None = None, use: str | None = Non
         parts += ["## Export\n", exported]
     parts += ["## Data\n", *_data(about, cards)]
     parts += ["## Quality\n", *_quality(about)]
-    parts += ["## Threshold and calibration\n", *_verdicts(about.decisions), *_dedupe(about)]
+    parts += ["## Threshold and calibration\n", *_verdicts(about), *_dedupe(about)]
     parts += ["## Cost\n", _cost(about)]
     parts += ["## What it had seen\n", _seen(about)]
     return "\n".join(parts)
@@ -217,28 +227,31 @@ def read_scores(run: Path, split: str) -> ScoredPairs | None:
     return ScoredPairs(*(rows[name].cast("float64").to_numpy() for name in ("score", "label")))
 
 
-def _verdicts(decisions: Decisions) -> Iterator[str]:
+def _verdicts(about: About) -> Iterator[str]:
     """What verdicts are about, and what is known of each decision."""
-    finest = decisions.of()
+    decisions, finest = about.decisions, about.decisions.of()
     others = [each for name, each in decisions.labels.items() if name != finest.label]
     yield f"Verdicts are about {code(finest.label)}: it is what two texts that are called the same share.\n"
     if decisions.unknown:
         yield f"{escaped(decisions.unknown)}.\n"
-    yield _decision(finest)
+    yield _decision(finest, about.calibrated)
     for each in others:
         yield f"About {code(each.label)}, for those who ask for it:\n"
-        yield _decision(each)
+        yield _decision(each, about.calibrated)
 
 
-def _decision(verdicts: LabelDecision) -> str:
+def _decision(verdicts: LabelDecision, calibrated: Calibrated | None) -> str:
     if verdicts.no_verdict:
         return f"It gives no verdict: {escaped(verdicts.no_verdict)}.\n"
     at = verdicts.usable
+    chosen = "validation"
+    if calibrated is not None and verdicts.same is None:  # a decision that was fitted again has no shares
+        chosen = f"{count(calibrated.labelled)} labelled pairs of {code(calibrated.file)}"
     said = (
-        f"Two texts are called the same from a score of {at.threshold!r} on; the threshold was chosen on validation. "
+        f"Two texts are called the same from a score of {at.threshold!r} on; the threshold was chosen on {chosen}. "
         f"The probability is 1 / (1 + exp(−({at.slope!r} · score + ({at.intercept!r})))), Platt's calibration, fitted "
-        "on validation. Both hold for pairs like those of validation: where duplicates are rarer, probabilities are "
-        "too high, and fewer of the pairs above the threshold say the same."
+        "on the same pairs. Both hold for pairs like those: where duplicates are rarer, probabilities are too high, "
+        "and fewer of the pairs above the threshold say the same."
     )
     if verdicts.same is not None and verdicts.called is not None and verdicts.right is not None:
         said += (
@@ -250,6 +263,13 @@ def _decision(verdicts: LabelDecision) -> str:
 
 def _dedupe(about: About) -> Iterator[str]:
     """Thresholds over all pairs of validation texts, and what was kept of them on test where that is known."""
+    if about.calibrated is not None and (links := about.calibrated.links) is not None:
+        yield (
+            f"A dedupe links from a score of {links.f1_threshold!r} on, where F1 was highest on "
+            f"{count(links.labelled)} labelled pairs, drawn from the {count(links.pairs)} pairs of nearest texts "
+            f"of {code(links.file)}.\n"
+        )
+        return
     if (at := about.thresholds) is None:
         yield "No precision of a dedupe is known: nothing was measured over all pairs of texts.\n"
         return

@@ -9,6 +9,7 @@ import twicetold as library
 from twicetold import layout
 from twicetold.commands import app
 from twicetold.files import write_json
+from twicetold.reporting.model_card import model_card, read_about
 
 
 @pytest.fixture
@@ -30,6 +31,8 @@ def test_the_new_folder_decides_by_the_new_threshold(twicetold, run, pairs, tmp_
     assert "59 pairs, of which 40 say the same" in done.stderr
     assert "after: cross-fitted. The model is in new" in done.stderr
     new, old = library.load(tmp_path / "new"), library.load(model)
+    assert "the threshold was chosen on 59 labelled pairs of `pairs.csv`" in model_card(read_about(new.folder))
+    assert "the threshold was chosen on validation" in model_card(read_about(old.folder))
     assert new.threshold == found["after"]["threshold"]
     assert old.threshold == found["before"]["threshold"] != new.threshold
     assert new.similarity(["bank rate"], ["rate cut"]) == old.similarity(["bank rate"], ["rate cut"])
