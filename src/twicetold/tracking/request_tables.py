@@ -113,7 +113,7 @@ def _by_column(value: Mapping[str, Any]) -> Table:
 
 
 def _csv(body: bytes) -> tuple[Table, Params]:
-    csv.field_size_limit(MAX_BYTES)
+    limit = csv.field_size_limit(MAX_BYTES)
     rows: list[list[str]] = []
     try:
         lines = csv.reader(io.StringIO(body.decode("utf-8-sig"), newline=""), strict=True)
@@ -125,6 +125,8 @@ def _csv(body: bytes) -> tuple[Table, Params]:
             _require_few(len(rows))
     except (csv.Error, UnicodeDecodeError) as error:
         raise Refused(400, f"expected CSV in UTF-8: {error}") from error
+    finally:
+        csv.field_size_limit(limit)  # it is one for the whole process
     return {name: [row[place] or None for row in rows] for name, place in _places(names).items()}, {}
 
 

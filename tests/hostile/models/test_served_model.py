@@ -324,7 +324,7 @@ def test_all_formats_give_one_answer(ask_ours):
 
 def test_a_fault_of_the_model_is_status_500_and_its_trace_stays_here(caplog):
     class Faulty:
-        def predict(self, table):
+        def predict(self, table, params):
             raise ZeroDivisionError("a secret of the model")
 
     status, answer = asking(Scoring(Faulty()).application())(records(text=["a"]))
