@@ -57,7 +57,7 @@ def test_what_was_deleted_comes_from_the_cache_and_nothing_runs(lab):
     outputs = ("build/conf", "data/processed", "data/raw", "data/triplets", "runs", "reports")
     unmade = ("observed.json", "README.md")  # which no stage depends on
     before = {path: content for path, content in lab.bytes_of(*outputs).items() if not path.endswith(unmade)}
-    for folder in ("build", "data", "runs", "reports"):
+    for folder in outputs:
         shutil.rmtree(lab.root / folder)
     assert lab.ran() == []
     assert before == lab.bytes_of(*outputs)
