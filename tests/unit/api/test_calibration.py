@@ -22,6 +22,7 @@ from twicetold.api.calibration import (
     save_calibrated,
 )
 from twicetold.evaluation.decision import decide_counts
+from twicetold.evaluation.labels import DUPLICATE, Decisions
 from twicetold.evaluation.pair_metrics import Confusion
 from twicetold.evaluation.ranking import ScoreCounts
 from twicetold.files import write_json
@@ -69,8 +70,10 @@ def test_weights_are_positive(weight):
 class Scored:
     """A model whose score of a pair is written in the left text."""
 
+    about = DUPLICATE
+
     def __init__(self, decision):
-        self.decision = decision
+        self.decisions = Decisions.about(DUPLICATE, decision)
 
     def similarity(self, left, right):
         return np.array([float(text) for text in left])
