@@ -187,7 +187,7 @@ def calibrate(
         pairs: at least 20, and at least 5 of each label.
         aim: what the threshold is best for.
         seed: of folds and resamples.
-        about: what pairs with label 1 share; None: the label of their draw, else `Model.about`.
+        about: what pairs with label 1 share; None: the label of their draw if the model has it, else `Model.about`.
 
     Raises:
         ValueError: if there are too few pairs, or a score is not finite.
@@ -200,7 +200,8 @@ def calibrate(
         )
     score = finite(model.similarity(pairs.left, pairs.right), "scores")
     after = decide_weighted(score, pairs.label, pairs.weight, aim=aim)
-    label = about or (model.about if pairs.draw is None else pairs.draw.about)
+    drawn = None if pairs.draw is None else pairs.draw.about
+    label = about or (drawn if drawn in model.decisions.labels else None) or model.about
     before = model.decisions.of(label).stored
     numbers = _numbers_of(_decided(before, score), _cross_fitted(score, pairs, aim, seed=seed), pairs, seed=seed)
     links = _links(model, score, pairs) if label == model.about else None
