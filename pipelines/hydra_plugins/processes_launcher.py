@@ -22,6 +22,8 @@ from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, open_dict
 
+from twicetold.printable import print
+
 CTRL_C = {signal.SIGINT}
 
 
