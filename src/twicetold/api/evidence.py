@@ -49,6 +49,8 @@ def _labels(calibrated: Calibrated) -> str:
 
 
 def _data(folder: Path) -> str:
+    if not (folder / layout.RECIPE).is_file():  # a model that was made in this process
+        return "its data"
     data = read_recipe(folder).get("data")
     name = data.get("name") if isinstance(data, dict) else None
     return repr(name) if isinstance(name, str) else f"its data, which {layout.RECIPE} does not name"
