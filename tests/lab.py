@@ -200,7 +200,7 @@ class Lab:
             for data, model, seed in product(chosen["data"], chosen["model"], chosen["seed"])
         }
         if broken:
-            cells[broken]["overrides"] = ["optimizer.lr=fast"]
+            cells[broken]["overrides"] = ["features.max_df=fast"]
         mined = {f"{data}-{way}-{teacher}-0": (data, way) for data in shared for way in students}
         for key, (data, way) in mined.items():
             chosen_by = {"overrides": [f"examples={way}", f"teacher={teacher}"]}
