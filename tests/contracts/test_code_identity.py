@@ -182,6 +182,9 @@ SOURCES = {name: {"_target_": f"twicetold.data.sources.{name}.read"} for name in
 @pytest.mark.parametrize(
     ("file", "changed"),
     [
+        ("data/sources/toy_news.toml", {"toy_news", "toy_articles"}),  # articles are told by the rules of the news
+        ("data/sources/toy_articles.toml", {"toy_articles"}),
+        ("data/sources/toy_questions.toml", set()),
         ("data/sources/quora_wang.npz", {"quora"}),
         ("data/sources/toy_news.py", {"toy_news", "toy_articles"}),
     ],
