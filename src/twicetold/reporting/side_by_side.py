@@ -53,8 +53,7 @@ class Entry:
 
     def interval(self, metric: str) -> tuple[float, float] | None:
         """Ends of its 95 % interval on test."""
-        found = self.about.summary.get("intervals", {}).get(metric)
-        return None if found is None else (float(found[0]), float(found[1]))
+        return self.about.intervals.get(metric)
 
 
 @dataclass(frozen=True)
