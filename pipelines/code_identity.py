@@ -1,6 +1,7 @@
 """Hash of the code that a stage of a cell runs: the import closure of its script and of its config's `_target_`s.
 
-Computed from the syntax trees without importing anything. Comments, docstrings and formatting do not count.
+Computed from the syntax trees without importing anything. Comments, docstrings and formatting do not count. Package
+data belong to the module beside them that has their name as a string (`data_of`), and count byte by byte.
 `checkout` sees to it that the code that is hashed here is the code that runs.
 """
 
@@ -80,7 +81,7 @@ def code_now(stage: str, config: Config, parts: Any) -> str:
 
 @cache
 def closure(script: str, targets: frozenset[str]) -> tuple[str, ...]:
-    """The project's files that a script and the given targets import, directly or indirectly, sorted."""
+    """The project's files that a script and the given targets import, at any depth, and their data; sorted."""
     seen: set[str] = set()
     todo = [script]
     for target in targets:
@@ -121,20 +122,38 @@ def modules_of(name: str) -> tuple[str, ...]:
 
 
 @cache
-def _parsed(file: str) -> tuple[str, tuple[str, ...]]:
-    """Hash of a file's syntax tree, and the project's files that it imports."""
-    try:
-        outline, names = _read((HOME / file).read_bytes(), Path(file).parent.parts[1:])
-    except (OSError, SyntaxError) as error:
-        raise ValueError(f"cannot read the imports of {file}: {error}") from error
-    return outline, tuple(file for name in names for file in modules_of(name))
+def data_of(folder: str) -> dict[str, tuple[str, ...]]:
+    """Name in a folder of modules -> its data files: itself, or all files of a folder that holds no module."""
+    found = {}
+    for path in (HOME / folder).iterdir():
+        files = [file for file in (path, *path.rglob("*")) if file.is_file()]
+        if not any(file.suffix in (".py", ".pyc") for file in files):
+            found[path.name] = tuple(str(file.relative_to(HOME)) for file in files)
+    return found
 
 
 @cache
-def _read(source: bytes, package: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    """Hash of a module's syntax tree, and the dotted names that it imports."""
+def _parsed(file: str) -> tuple[str, tuple[str, ...]]:
+    """Hash of a module's syntax tree or of a data file, and the project's files that it imports or has as data."""
+    try:
+        content = (HOME / file).read_bytes()
+        if not file.endswith(".py"):
+            return hashlib.sha256(content).hexdigest(), ()
+        outline, names, strings = _read(content, Path(file).parent.parts[1:])
+    except (OSError, SyntaxError) as error:
+        raise ValueError(f"cannot read the imports of {file}: {error}") from error
+    modules = [file for name in names for file in modules_of(name)]
+    data = [found for name, files in data_of(str(Path(file).parent)).items() if name in strings for found in files]
+    return outline, (*modules, *data)
+
+
+@cache
+def _read(source: bytes, package: tuple[str, ...]) -> tuple[str, tuple[str, ...], frozenset[str]]:
+    """Hash of a module's syntax tree, the dotted names that it imports, and its strings."""
     tree = ast.parse(source)
-    return hashlib.sha256(_outline(tree).encode()).hexdigest(), tuple(_imports(tree, package))
+    constants = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    strings = frozenset(value for value in constants if isinstance(value, str))
+    return hashlib.sha256(_outline(tree).encode()).hexdigest(), tuple(_imports(tree, package)), strings
 
 
 def _imports(tree: ast.AST, package: tuple[str, ...]) -> Iterator[str]:

@@ -73,7 +73,7 @@ def module():
 
 def fresh():
     """The module, as if it had not seen these files before; the same bytes are not parsed again."""
-    for function in (module().closure, module().modules_of, module()._parsed):
+    for function in (module().closure, module().modules_of, module().data_of, module()._parsed):
         function.cache_clear()
     return module()
 
@@ -180,6 +180,48 @@ def test_a_module_beside_the_script_counts(code):
     code.first = code.identities()
     code.append("pipelines/neighbour.py", STATEMENT)
     assert code.changed() == {f"train {family}" for family in FAMILIES}
+
+
+SOURCES = {name: {"_target_": f"twicetold.data.sources.{name}.read"} for name in ("toy_news", "toy_articles", "quora")}
+
+
+@pytest.mark.parametrize(
+    ("file", "changed"),
+    [
+        ("data/sources/toy_news.toml", {"toy_news", "toy_articles"}),  # articles are told by the rules of the news
+        ("data/sources/toy_articles.toml", {"toy_articles"}),
+        ("data/sources/toy_questions.toml", set()),
+        ("data/sources/quora_wang.npz", {"quora"}),
+        ("data/sources/toy_news.py", {"toy_news", "toy_articles"}),
+    ],
+)
+def test_an_edit_of_words_and_rules_makes_the_corpora_that_are_made_of_them_stale(code, file, changed):
+    def prepared():
+        identity = fresh().code_identity
+        return {name: identity("pipelines/prepare.py", source) for name, source in SOURCES.items()}
+
+    first = prepared()
+    path = code.root / "src/twicetold" / file
+    path.write_bytes(path.read_bytes() + b"\nedited = 1\n")
+    assert {name for name, found in prepared().items() if found != first[name]} == changed
+    assert code.changed() == set()
+
+
+@pytest.mark.parametrize("file", ["page.html.j2", "style.css", "figures.html.j2"])
+def test_an_edit_of_a_template_makes_the_report_stale_and_nothing_else(code, file):
+    first = fresh().code_identity("pipelines/report.py", {})
+    with (code.root / "src/twicetold/reporting/templates" / file).open("a") as out:
+        out.write("edited")
+    assert fresh().code_identity("pipelines/report.py", {}) != first
+    assert code.changed() == set()
+
+
+def test_every_data_file_of_the_package_belongs_to_a_module():
+    """Or nothing would be stale after it changed; `py.typed` is for type checkers."""
+    found = (fresh()._parsed(str(path))[1] for path in (ROOT / "src").rglob("*.py"))
+    belonging = {ROOT / file for files in found for file in files}
+    data = {path for path in (ROOT / "src/twicetold").rglob("*.*") if path.suffix not in (".py", ".pyc")}
+    assert {path.name for path in data - belonging if path.is_file()} == {"py.typed"}
 
 
 def test_a_new_family_changes_nothing(code):

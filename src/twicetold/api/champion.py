@@ -15,7 +15,8 @@ import numpy as np
 from twicetold import layout
 from twicetold.api.model import ADDRESS, folder_of, model_folder
 from twicetold.reporting.comparison import paired
-from twicetold.reporting.model_card import About, model_card, read_about, read_scores
+from twicetold.reporting.model_card import About, model_card, read_about
+from twicetold.reporting.records import read_scores
 from twicetold.tracking.registry import Version, register
 
 CARDS = Path("data/cards")

@@ -182,7 +182,7 @@ class Triplet(nn.Module):
         return ranked.gather(1, farther.clamp(max=ranked.shape[1] - 1))  # positives are masked: the last is inf
 
     def _distance(self, scores: Tensor) -> Tensor:
-        """D of dots, of unit vectors unless the similarity is the dot itself."""
+        """Distance d of dots, which are of unit vectors unless the similarity is the dot itself."""
         return distances(scores) if self.similarity == "euclidean" else -scores
 
     def _of_gap(self, gap: Tensor, margin: Tensor | float) -> Tensor:
@@ -193,7 +193,7 @@ class Triplet(nn.Module):
         return losses > 0 if self.activation == "hinge" else gap > 0
 
     def _margin_of(self, anchor: Tensor) -> Tensor | float:
-        """M for these anchors (R, E); 0 without margin."""
+        """Margin m for these anchors (R, E); 0 if there is none."""
         if self.margin is None or self.similarity != "dot":
             return self.margin or 0.0
         return self.margin * anchor.detach().square().sum() / max(len(anchor), 1)

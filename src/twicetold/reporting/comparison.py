@@ -165,5 +165,5 @@ def reliability_bins(probability: NDArray[np.float64], label: NDArray[np.float64
 
 
 def _scores_and_decision(row: Row) -> tuple[ScoredPairs, Decision] | None:
-    scores = read_scores(row.first)
+    scores = read_scores(row.first.folder, "test")
     return None if scores is None else (scores, read_decision(row.first))

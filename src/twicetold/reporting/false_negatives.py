@@ -1,12 +1,13 @@
-"""How many mined negatives are duplicates: text and table cells for the page and for Markdown, and the page's part."""
+"""How many mined negatives are duplicates: text and cells for the page and for Markdown, and the page's figure."""
 
-from html import escape
+from collections.abc import Sequence
+
+from markupsafe import Markup
 
 from twicetold.evaluation.intervals import accuracy_interval
 from twicetold.reporting.figures import Axis, Share, share_figure
 from twicetold.reporting.glossary import count, magnitude, share
-from twicetold.reporting.html import column, row, table
-from twicetold.reporting.records import Mined, Provenance
+from twicetold.reporting.records import Mined
 
 COLUMNS = (
     "triplets",
@@ -44,21 +45,11 @@ def cells(mined: Mined) -> list[str]:
     ]
 
 
-def mined_negatives(about: Provenance) -> str:
-    """The share of negatives that are duplicates for each strategy, as HTML: figure and table; empty if unknown."""
-    if not about.mined:
-        return ""
-    shares = [_share(mined) for mined in about.mined]
+def figure(each: Sequence[Mined]) -> Markup:
+    """The share of negatives that are duplicates for each strategy."""
+    shares = [_share(mined) for mined in each]
     across = Axis.around("% of negatives that are known duplicates", [0, *(shown.interval[1] for shown in shares)])
-    figure = share_figure(shares, title="False-negative rate of each way of mining", across=across)
-    columns = map(column, ["Mined by", *map(str.capitalize, COLUMNS)])
-    rows = (row(escape(mined.strategy), cells(mined)) for mined in about.mined)
-    return (
-        f'<h3>Mined negatives that are duplicates</h3>\n<p class="soft">{EXPLANATION}</p>\n'
-        "<figure><figcaption><b>False-negative rate</b> of each way of mining, with its 95 % interval</figcaption>"
-        f"{figure}</figure>\n"
-        f"{table(columns, rows)}"
-    )
+    return share_figure(shares, title="False-negative rate of each way of mining", across=across)
 
 
 def _share(mined: Mined) -> Share:

@@ -5,20 +5,31 @@ Colours are classes (`c0` to `c7`), so a figure follows light and dark; from the
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from html import escape
+from dataclasses import dataclass
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from twicetold.evaluation.ranking import RocCurve
 from twicetold.reporting.comparison import Reliability
+from twicetold.reporting.rendering import coordinate, part
 
-COLOURS = 8
-_SIDE = 300  # of the unit square, in SVG units
-_LEFT, _TOP, _RIGHT, _BOTTOM = 46, 10, 12, 42
+_TEMPLATE = "figures.html.j2"
+_SIDE = 300  # of the square that two axes span, in SVG units
 _TOLERANCE = 0.2 / _SIDE  # largest distance of a thinned curve from the full one: a fifth of an SVG unit
 _LEAST = 20  # pairs in a bin; with fewer, its observed share is mostly noise
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A point of a line."""
+
+    x: str
+    y: str
+    radius: str
+    said: str
+    """Shown after the line's name in the hover title."""
 
 
 @dataclass(frozen=True)
@@ -33,41 +44,7 @@ class Line:
     x: NDArray[np.float64]
     y: NDArray[np.float64]
     sizes: NDArray[np.int64] | None = None
-    """Pairs behind each point; None draws no points."""
-
-
-def roc_figure(curves: Sequence[tuple[str, str, int, RocCurve]], *, title: str) -> str:
-    """ROC curves of several models over the diagonal of guessing.
-
-    Args:
-        curves: model, its AUROC in words, its colour, its curve.
-        title: what the figure shows, for screen readers.
-    """
-    lines = [Line(model, note, colour, *thinned(curve.fpr, curve.tpr)) for model, note, colour, curve in curves]
-    return _square(lines, title=title, x_label="false positive rate", y_label="true positive rate")
-
-
-def reliability_figure(reliabilities: Sequence[tuple[int, Reliability]], *, title: str) -> str:
-    """Observed share against predicted probability; a calibrated model is on the diagonal.
-
-    Args:
-        reliabilities: colour and reliability of each model.
-        title: what the figure shows, for screen readers.
-    """
-    lines = []
-    for colour, found in reliabilities:
-        bins = [b for b in found.bins if b.count >= _LEAST]
-        lines.append(
-            Line(
-                name=found.model,
-                note=f"off by {found.gap:.3f} on average",
-                colour=colour,
-                x=np.array([b.predicted for b in bins]),
-                y=np.array([b.observed for b in bins]),
-                sizes=np.array([b.count for b in bins], dtype=np.int64),
-            )
-        )
-    return _square(lines, title=title, x_label="predicted probability", y_label="observed share")
+    """Pairs behind each point, shares of pairs themselves; None draws no points."""
 
 
 @dataclass(frozen=True)
@@ -89,40 +66,49 @@ class Axis:
         ticks = tuple(round(tick * step, 6) for tick in range(first, max(last, first + 1) + 1))
         return cls(label, ticks[0], ticks[-1], ticks)
 
-    def unit(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Values as shares of the axis."""
-        return np.asarray((values - self.low) / (self.high - self.low))
+    @classmethod
+    def of_shares(cls, label: str) -> "Axis":
+        """An axis from 0 to 1."""
+        return cls(label, 0, 1, (0, 0.25, 0.5, 0.75, 1))
+
+    def unit(self, value: float) -> float:
+        """A value as a share of the axis."""
+        return (float(value) - self.low) / (self.high - self.low)
 
     def marks(self) -> list[tuple[float, str]]:
         """Place on the axis, as a share of it, and text of each tick."""
-        places = self.unit(np.array(self.ticks)).tolist()
-        return [(place, f"{tick:g}") for place, tick in zip(places, self.ticks, strict=True)]
+        return [(self.unit(tick), f"{tick:g}") for tick in self.ticks]
 
 
-def line_figure(lines: Sequence[Line], *, title: str, across: Axis, up: Axis, mark: float | None = None) -> str:
-    """Lines over two axes.
+@dataclass(frozen=True)
+class Frame:
+    """The rectangle that the axes of a figure span, and the size of the figure, in SVG units."""
 
-    Args:
-        lines: in the units of the axes.
-        title: what the figure shows, for screen readers.
-        across: the horizontal axis.
-        up: the vertical axis.
-        mark: where a dotted line crosses the horizontal axis.
-    """
-    drawn = [replace(line, x=across.unit(line.x), y=up.unit(line.y)) for line in lines]
-    crossing = ""
-    if mark is not None:
-        at = _n(_across(float(across.unit(np.array(mark)))))
-        crossing = f'<path class="diagonal" d="M{at} {_TOP + _SIDE}V{_TOP}"/>'
-    return _square(
-        drawn,
-        title=title,
-        x_label=across.label,
-        y_label=up.label,
-        x_marks=across.marks(),
-        y_marks=up.marks(),
-        reference=crossing,
-    )
+    left: int
+    top: int
+    right: int
+    bottom: int
+    width: int
+    height: int
+
+    def across(self, share: float) -> str:
+        """Horizontal coordinate of a share of the axis across."""
+        return coordinate(self.left + (self.right - self.left) * share)
+
+    def up(self, share: float, lower: float = 0) -> str:
+        """Vertical coordinate of a share of the axis up, so much lower."""
+        return coordinate(self.top + (self.bottom - self.top) * (1 - share) + lower)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A line in SVG units."""
+
+    name: str
+    note: str
+    colour: int
+    path: str
+    dots: tuple[Dot, ...]
 
 
 @dataclass(frozen=True)
@@ -136,7 +122,61 @@ class Share:
     interval: tuple[float, float]
 
 
-def share_figure(shares: Sequence[Share], *, title: str, across: Axis) -> str:
+_SQUARE = Frame(left=46, top=10, right=46 + _SIDE, bottom=10 + _SIDE, width=358, height=352)
+_DIAGONAL = f"M{_SQUARE.left} {_SQUARE.bottom}L{_SQUARE.right} {_SQUARE.top}"
+
+
+def roc_figure(curves: Sequence[tuple[str, str, int, RocCurve]], *, title: str) -> Markup:
+    """ROC curves of several models over the diagonal of guessing.
+
+    Args:
+        curves: model, its AUROC in words, its colour, its curve.
+        title: what the figure shows, for screen readers.
+    """
+    lines = [Line(model, note, colour, *thinned(curve.fpr, curve.tpr)) for model, note, colour, curve in curves]
+    across, up = Axis.of_shares("false positive rate"), Axis.of_shares("true positive rate")
+    return _figure(lines, title, across, up, _DIAGONAL)
+
+
+def reliability_figure(reliabilities: Sequence[tuple[int, Reliability]], *, title: str) -> Markup:
+    """Observed share against predicted probability; a calibrated model is on the diagonal.
+
+    Args:
+        reliabilities: colour and reliability of each model.
+        title: what the figure shows, for screen readers.
+    """
+    lines = []
+    for colour, found in reliabilities:
+        bins = [b for b in found.bins if b.count >= _LEAST]
+        lines.append(
+            Line(
+                name=found.model,
+                note=f"off by {found.gap:.3f} on average",
+                colour=colour,
+                x=np.array([b.predicted for b in bins]),
+                y=np.array([b.observed for b in bins]),
+                sizes=np.array([b.count for b in bins], dtype=np.int64),
+            )
+        )
+    across, up = Axis.of_shares("predicted probability"), Axis.of_shares("observed share")
+    return _figure(lines, title, across, up, _DIAGONAL)
+
+
+def line_figure(lines: Sequence[Line], *, title: str, across: Axis, up: Axis, mark: float | None = None) -> Markup:
+    """Lines over two axes.
+
+    Args:
+        lines: in the units of the axes.
+        title: what the figure shows, for screen readers.
+        across: the horizontal axis.
+        up: the vertical axis.
+        mark: where a dotted line crosses the horizontal axis.
+    """
+    dotted = None if mark is None else f"M{_SQUARE.across(across.unit(mark))} {_SQUARE.bottom}V{_SQUARE.top}"
+    return _figure(lines, title, across, up, dotted)
+
+
+def share_figure(shares: Sequence[Share], *, title: str, across: Axis) -> Markup:
     """Values with their intervals, one below the other on one axis.
 
     Args:
@@ -144,58 +184,21 @@ def share_figure(shares: Sequence[Share], *, title: str, across: Axis) -> str:
         title: what the figure shows, for screen readers.
         across: the axis.
     """
-    left, row, width = 128, 24, 128 + _SIDE + 92
-    bottom = _TOP + row * len(shares)
-
-    def at(value: float) -> str:
-        return _n(left + _SIDE * float(across.unit(np.array(value))))
-
-    parts = [
-        f'<svg class="figure" viewBox="0 0 {width} {bottom + _BOTTOM}" role="img" aria-label="{escape(title)}">',
-        f'<rect class="frame" x="{left}" y="{_TOP}" width="{_SIDE}" height="{bottom - _TOP}"/>',
-    ]
-    parts += _ticks(across.marks(), left=left, bottom=bottom)
-    middle, height = _n(left + _SIDE / 2), bottom + _BOTTOM
-    parts.append(f'<text class="axis" x="{middle}" y="{height - 6}" text-anchor="middle">{escape(across.label)}</text>')
-    for number, shown in enumerate(shares):
-        y = _TOP + row * number + row / 2
-        low, high = map(at, shown.interval)
-        parts.append(
-            f"<g><title>{escape(shown.name)}: {escape(shown.note)}</title>"
-            f'<text class="tick" x="{left - 8}" y="{_n(y + 4)}" text-anchor="end">{escape(shown.name)}</text>'
-            f'<line class="span" x1="{low}" x2="{high}" y1="{_n(y)}" y2="{_n(y)}"/>'
-            f'<circle class="dot" cx="{at(shown.value)}" cy="{_n(y)}" r="3.2"/>'
-            f'<text class="tick" x="{left + _SIDE + 8}" y="{_n(y + 4)}">{escape(shown.note)}</text></g>'
-        )
-    return "".join([*parts, "</svg>"])
+    bottom = 10 + 24 * len(shares)
+    frame = Frame(left=128, top=10, right=128 + _SIDE, bottom=bottom, width=520, height=bottom + 42)
+    return part(_TEMPLATE, "shares", frame, shares, title, across)
 
 
 def whisker(
     value: float, *, interval: tuple[float, float] | None, axis: tuple[float, float], baseline: float | None
-) -> str:
+) -> Markup:
     """A value and its interval on the axis of its column; a dotted line marks the best baseline."""
-    width, middle = 72, 8
 
     def at(number: float) -> str:
-        return _n(3 + (width - 6) * (number - axis[0]) / (axis[1] - axis[0]))
+        return coordinate(3 + 66 * (number - axis[0]) / (axis[1] - axis[0]))
 
-    marks = [f'<line class="track" x1="3" x2="{width - 3}" y1="{middle}" y2="{middle}"/>']
-    if baseline is not None:
-        marks.append(f'<line class="mark" x1="{at(baseline)}" x2="{at(baseline)}" y1="1" y2="{2 * middle - 1}"/>')
-    if interval is not None:
-        low, high = map(at, interval)
-        marks.append(f'<line class="span" x1="{low}" x2="{high}" y1="{middle}" y2="{middle}"/>')
-    marks.append(f'<circle class="dot" cx="{at(value)}" cy="{middle}" r="3.2"/>')
-    return (
-        f'<svg class="whisker" viewBox="0 0 {width} {2 * middle}" width="{width}" height="{2 * middle}" '
-        f'aria-hidden="true">{"".join(marks)}</svg>'
-    )
-
-
-def swatch(colour: int) -> str:
-    """The stroke of one model, for legends."""
-    stroke = _stroke(colour, '<path class="ink" d="M1 4H21"/>')
-    return f'<svg class="swatch" viewBox="0 0 22 8" width="22" height="8" aria-hidden="true">{stroke}</svg>'
+    ends = None if interval is None else tuple(map(at, interval))
+    return part(_TEMPLATE, "whisker", at(value), ends, None if baseline is None else at(baseline))
 
 
 def thinned(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -223,83 +226,22 @@ def thinned(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.
     return x[keep], y[keep]
 
 
-_UNIT_MARKS = [(tick, f"{tick:g}") for tick in (0.0, 0.25, 0.5, 0.75, 1.0)]
-_DIAGONAL = f'<path class="diagonal" d="M{_LEFT} {_TOP + _SIDE}L{_LEFT + _SIDE} {_TOP}"/>'
+def _figure(lines: Sequence[Line], title: str, across: Axis, up: Axis, dotted: str | None) -> Markup:
+    return part(_TEMPLATE, "lines", _SQUARE, [_drawn(line, across, up) for line in lines], title, across, up, dotted)
 
 
-def _square(
-    lines: Sequence[Line],
-    *,
-    title: str,
-    x_label: str,
-    y_label: str,
-    x_marks: Sequence[tuple[float, str]] = _UNIT_MARKS,
-    y_marks: Sequence[tuple[float, str]] = _UNIT_MARKS,
-    reference: str = _DIAGONAL,
-) -> str:
-    width, height = _LEFT + _SIDE + _RIGHT, _TOP + _SIDE + _BOTTOM
-    bottom, right, middle = _TOP + _SIDE, _LEFT + _SIDE, _LEFT + _SIDE / 2
-    parts = [
-        f'<svg class="figure" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(title)}">',
-        f'<rect class="frame" x="{_LEFT}" y="{_TOP}" width="{_SIDE}" height="{_SIDE}"/>',
-    ]
-    parts += _ticks(x_marks, left=_LEFT, bottom=bottom)
-    for place, text in y_marks:
-        y = _up(place)
-        if 0 < place < 1:
-            parts.append(f'<path class="grid" d="M{_LEFT} {_n(y)}H{right}"/>')
-        parts.append(f'<text class="tick" x="{_LEFT - 6}" y="{_n(y + 4)}" text-anchor="end">{text}</text>')
-    parts += [
-        reference,
-        f'<text class="axis" x="{_n(middle)}" y="{height - 6}" text-anchor="middle">{escape(x_label)}</text>',
-        f'<text class="axis" transform="translate(12 {_n(_TOP + _SIDE / 2)}) rotate(-90)" text-anchor="middle">'
-        f"{escape(y_label)}</text>",
-    ]
-    # The best model is first in every list, and drawn last, so that it is on top.
-    parts += [_line(line) for line in reversed(lines)]
-    return "".join([*parts, "</svg>"])
-
-
-def _ticks(marks: Sequence[tuple[float, str]], *, left: float, bottom: float) -> list[str]:
-    """Ticks of a horizontal axis below the frame, and grid lines within it."""
-    parts = []
-    for place, text in marks:
-        x = _n(left + _SIDE * place)
-        if 0 < place < 1:
-            parts.append(f'<path class="grid" d="M{x} {_TOP}V{bottom}"/>')
-        parts.append(f'<text class="tick" x="{x}" y="{bottom + 15}" text-anchor="middle">{text}</text>')
-    return parts
-
-
-def _line(line: Line) -> str:
-    points = [(_n(_across(float(x))), _n(_up(float(y)))) for x, y in zip(line.x, line.y, strict=True)]
+def _drawn(line: Line, across: Axis, up: Axis) -> Drawn:
+    places = zip(line.x.tolist(), line.y.tolist(), strict=True)
+    points = [(_SQUARE.across(across.unit(x)), _SQUARE.up(up.unit(y))) for x, y in places]
     path = "M" + "L".join(f"{x} {y}" for x, y in points) if points else ""
-    dots = ""
-    if line.sizes is not None:
-        biggest = max(1, int(line.sizes.max(initial=0)))
-        dots = "".join(
-            f'<circle cx="{x}" cy="{y}" r="{_n(1.5 + 2.5 * float(np.sqrt(pairs / biggest)))}">'
-            f"<title>{escape(line.name)}: {100 * float(seen):.0f} % of {int(pairs):,} pairs, "
-            f"predicted {100 * float(said):.0f} %</title></circle>"
-            for (x, y), pairs, said, seen in zip(points, line.sizes, line.x, line.y, strict=True)
-        )
-    title = f"<title>{escape(line.name)}: {escape(line.note)}</title>"
-    return _stroke(line.colour, f'{title}<path class="touch" d="{path}"/><path class="ink" d="{path}"/>{dots}')
+    dots = [] if line.sizes is None else [_dot(line, place, *point) for place, point in enumerate(points)]
+    return Drawn(line.name, line.note, line.colour, path, tuple(dots))
 
 
-def _stroke(colour: int, inner: str) -> str:
-    dashed = " dashed" if colour >= COLOURS else ""
-    return f'<g class="line c{colour % COLOURS}{dashed}">{inner}</g>'
-
-
-def _across(value: float) -> float:
-    return _LEFT + _SIDE * value
-
-
-def _up(value: float) -> float:
-    return _TOP + _SIDE * (1 - value)
-
-
-def _n(value: float | str) -> str:
-    """A coordinate with one decimal at most: a tenth of a unit is below what a screen shows."""
-    return f"{float(value):.1f}".removesuffix(".0")
+def _dot(line: Line, place: int, x: str, y: str) -> Dot:
+    """A point of a line of shares, as large as it has pairs."""
+    assert line.sizes is not None
+    pairs = int(line.sizes[place])
+    radius = 1.5 + 2.5 * math.sqrt(pairs / max(1, int(line.sizes.max())))
+    said = f"{100 * line.y[place]:.0f} % of {pairs:,} pairs, predicted {100 * line.x[place]:.0f} %"
+    return Dot(x, y, coordinate(radius), said)

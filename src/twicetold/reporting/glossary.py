@@ -1,8 +1,10 @@
-"""Name, meaning and number of shown digits of each metric."""
+"""Name, meaning and number of shown digits of each metric; names and meanings are in `glossary.toml`."""
 
 import math
 import re
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 
 from twicetold.grouping import RULES
 
@@ -44,119 +46,13 @@ class Metric:
         return magnitude(value) if self.stem in _SPLIT_OF else number(value, digits)
 
 
-_MEANINGS = {
-    "auroc": (
-        "AUROC",
-        "The probability that a pair with the same meaning scores higher than a pair without (ties count half). 0.5 is "
-        "random, 1 is perfect. It needs no threshold and does not depend on the share of pairs with the same meaning.",
-    ),
-    "average_precision": (
-        "Average precision",
-        "The mean precision at each true pair in the list of pairs sorted by score. Random scores give the share of "
-        "true pairs, so compare it within one dataset only.",
-    ),
-    "accuracy": ("Accuracy", "Fraction of correct decisions at the threshold."),
-    "f1": ("F1", "Harmonic mean of precision and recall at the threshold."),
-    "mcc": (
-        "MCC",
-        "Matthews correlation between decision and truth at the threshold: 0 is random or constant, 1 is perfect.",
-    ),
-    "precision": ("Precision", "Of the pairs predicted to be the same, the fraction that is."),
-    "recall": ("Recall", "Of the pairs that are the same, the fraction that is found."),
-    "threshold": (
-        "Threshold",
-        "The lowest score of a pair that is predicted to be the same: chosen on validation, applied unchanged to test.",
-    ),
-    "accuracy_at_published_threshold": (
-        "Accuracy at the published threshold",
-        "Fraction of correct decisions at the threshold that the model's source gives, instead of one from validation.",
-    ),
-    "f1_at_published_threshold": (
-        "F1 at the published threshold",
-        "Harmonic mean of precision and recall at the threshold that the model's source gives.",
-    ),
-    "published_threshold": (
-        "Published threshold",
-        "The threshold that the model's source gives.",
-    ),
-    "pearson": ("Pearson", "Linear correlation between score and grade: 0 is none, 1 is perfect."),
-    "spearman": (
-        "Spearman",
-        "Correlation between the ranks of scores and the ranks of grades: measures the order only.",
-    ),
-    "knn_accuracy": ("k-NN accuracy", "How often the majority of the nearest other documents has the right label."),
-    "precision_at": ("P@{k}", "Of the {k} nearest documents, the share with the same label, averaged over documents."),
-    "recall_at": (
-        "R@{k}",
-        "Of all documents with the same label, the share among the {k} nearest, averaged over documents.",
-    ),
-    "retrieval_recall_at": (
-        "Search R@{k}",
-        "A text is looked for among all texts of the corpus: of those known to say the same, the share among the {k} "
-        "most similar, averaged over the texts of the split that have any.",
-    ),
-    "retrieval_mrr_at": (
-        "Search MRR@{k}",
-        "The same search: 1 divided by the rank of the first text that says the same, 0 beyond rank {k}, averaged.",
-    ),
-    "retrieval_ndcg_at": (
-        "Search nDCG@{k}",
-        "The same search: normalised discounted cumulative gain at rank {k}; 1 if the texts that say the same come "
-        "before all others.",
-    ),
-    "index_recall_at": ("Index R@{k}", "The same share with an approximate index instead of the exact search."),
-    "index_agreement_at": (
-        "Index agreement@{k}",
-        "Of the first {k} texts of the exact search, the share that is among the first {k} of the approximate index.",
-    ),
-    "pairwise_knn_accuracy": (
-        "Accuracy, pairwise k-NN",
-        "Fraction of correct decisions when two texts are predicted to be the same if each is among the k nearest "
-        "neighbours of the other. Depends on which other texts are evaluated at the same time.",
-    ),
-    "pairwise_knn_log_loss": (
-        "Log loss, pairwise k-NN",
-        "Mean surprise at the truth when the rule’s yes and no each stand for the share of duplicates that validation "
-        "shows after them; lower is better.",
-    ),
-    "pairwise_knn_k": ("k, pairwise k-NN", "The k of that rule: chosen on validation, applied unchanged to test."),
-    "mined_false_negative_rate": (
-        "False-negative rate, mined",
-        "Share of mined negatives that all labels of train call duplicates of their anchor, directly or by "
-        "transitivity, where a part of these labels was hidden from the miner; a lower bound, lower is better.",
-    ),
-    "link_precision": (
-        "Precision of links",
-        "Of the pairs that score at least a threshold, among all pairs of texts, the fraction that says the same. For "
-        "an aimed precision, the threshold is the lowest one whose links had it on validation. On validation it is "
-        "what is promised, or the highest that was reached if that is less; on test it is what was kept.",
-    ),
-    "link_recall": ("Recall of links", "Of all pairs that say the same, the fraction that is linked."),
-    "link_ari": ("ARI of links", "ARI of the groups that follow if every chain of links joins its texts."),
-    "ari": (
-        "ARI",
-        "Adjusted Rand index of groups of texts and the true ones (Hubert and Arabie 1985): the share of pairs of "
-        "texts on which both agree, corrected for chance. 0 is chance, 1 is perfect. Each rule of grouping has the "
-        "threshold with the highest ARI on validation; where no rule is named, it is the best one there.",
-    ),
-    "b3": (
-        "B-cubed",
-        "F1 of B-cubed (Bagga and Baldwin 1998). Precision is the mean over texts of the share of its group that "
-        "belongs to its true group, recall the same with the two exchanged. A text without duplicates counts as much "
-        "as any other.",
-    ),
-    "pair_f1": (
-        "Pairwise F1",
-        "Of pairs of texts, those of one group are predicted and those of one true group are true: the harmonic mean "
-        "of precision and recall.",
-    ),
-    "brier": ("Brier", "Mean squared gap between predicted probability and truth; lower is better."),
-    "log_loss": ("Log loss", "Mean surprise at the truth under the predicted probability; lower is better."),
-    "calibration_error": (
-        "Calibration error",
-        "Mean gap between predicted probability and observed share over ten bins; lower is better.",
-    ),
-}
+def _read(file: Path) -> dict[str, tuple[str, str]]:
+    found = tomllib.loads(file.read_text(encoding="utf-8"))
+    return {stem: (metric["label"], metric["meaning"]) for stem, metric in found.items()}
+
+
+_MEANINGS = _read(Path(__file__).with_name("glossary.toml"))
+"""Stem -> label and meaning."""
 
 _LOWER_OR_NEITHER = (
     "threshold",

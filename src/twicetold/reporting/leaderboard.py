@@ -56,6 +56,10 @@ class Row:
         """The run with the smallest seed, which is used where one run is drawn or compared."""
         return self.runs[0]
 
+    def has_any(self, names: Iterable[str]) -> bool:
+        """Whether one of these metrics was measured on test."""
+        return any(name in self.metrics["test"] for name in names)
+
 
 @dataclass(frozen=True)
 class Leaderboard:
@@ -66,6 +70,20 @@ class Leaderboard:
     metrics: tuple[str, ...]
     """Every metric that some run has, in reading order, the primary first."""
     rows: tuple[Row, ...]
+
+    @property
+    def leading(self) -> list[str]:
+        """The metrics of the leaderboard's columns, without the primary one."""
+        return [name for name in self.metrics[1:] if describe(name).leads]
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether seconds of training or speed are known of a model."""
+        return any(row.train_seconds is not None or row.texts_per_second is not None for row in self.rows)
+
+    def row_of(self, model: str) -> Row | None:
+        """The row of a model; None if it was not run."""
+        return next((row for row in self.rows if row.model == model), None)
 
     @property
     def best(self) -> Row:

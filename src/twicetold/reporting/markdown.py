@@ -44,7 +44,7 @@ def markdown(commands: Mapping[Cell, str], *, runs: Path, cards: Path) -> str:
 
 
 def _leaderboard(board: Leaderboard) -> str:
-    shown = [name for name in board.metrics[1:] if describe(name).leads]
+    shown = board.leading
     primary = escaped(describe(board.primary).label)
     heads = ["model", f"{primary}, test", "95 % interval", f"{primary}, validation"]
     heads += [f"{escaped(describe(name).label)}, {split_of(name)}" for name in shown] + ["parameters", "epochs"]

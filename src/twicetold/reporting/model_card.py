@@ -14,13 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from twicetold import layout
 from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
 from twicetold.evaluation.evaluators import Standard
-from twicetold.evaluation.inputs import ScoredPairs, described, is_number
+from twicetold.evaluation.inputs import is_number
 from twicetold.evaluation.labels import Decisions, LabelDecision
 from twicetold.model_folder import (
     Calibrated,
@@ -34,7 +32,7 @@ from twicetold.reporting import provenance
 from twicetold.reporting.dedupe import link_metric
 from twicetold.reporting.glossary import count, describe, number, ordered
 from twicetold.reporting.markdown import code, escaped, table
-from twicetold.reporting.records import read_card
+from twicetold.reporting.records import read_card, read_metrics, read_object, read_scores
 
 TAGS = ("sentence-similarity", "duplicate-detection")
 
@@ -77,6 +75,11 @@ class About:
         return _text(self.training.get("metric"))
 
     @property
+    def intervals(self) -> Mapping[str, Any]:
+        """Test metric -> ends of its 95 % interval."""
+        return _mapping(self.summary.get("intervals"))
+
+    @property
     def flat_metrics(self) -> dict[str, float]:
         """`val/<metric>` and `test/<metric>` -> value."""
         return {f"{split}/{name}": value for split in self.metrics for name, value in self.metrics[split].items()}
@@ -96,16 +99,15 @@ def read_about(place: Path) -> About:
     run = place if folder != place else None
     recipe = read_recipe(folder)
     seen = recipe.get("pretrained_on")
-    metrics = _json(run and run / layout.METRICS)
     return About(
         name=place.resolve().name,
         run=run,
         recipe=recipe,
         decisions=read_decisions(folder),
-        training=_json(folder / layout.TRAINING),
-        metrics={split: _numbers(_mapping(metrics.get(split))) for split in ("val", "test") if split in metrics},
-        summary=_json(run and run / layout.SUMMARY),
-        observed=_json(run and run / layout.OBSERVED),
+        training=read_object(folder / layout.TRAINING),
+        metrics=read_metrics(run) if run else {},
+        summary=read_object(run / layout.SUMMARY) if run else {},
+        observed=read_object(run / layout.OBSERVED) if run else {},
         pretrained_on=tuple(map(str, seen)) if isinstance(seen, list) else None,
         thresholds=read_thresholds(folder),
         calibrated=read_calibrated(folder),
@@ -196,7 +198,7 @@ def _quality(about: About) -> Iterator[str]:
         yield "Nothing is known of its quality on test: the model folder came without the metrics of its run.\n"
         return
     test, val = about.metrics.get("test", {}), about.metrics.get("val", {})
-    of_test, of_val = _mapping(about.summary.get("intervals")), _validation_intervals(about)
+    of_test, of_val = about.intervals, _validation_intervals(about)
     cells = ((_show(n, test), _interval(n, of_test), _show(n, val), _interval(n, of_val)) for n in names)
     rows = ([escaped(describe(name).label), *row] for name, row in zip(names, cells, strict=True))
     yield table(["metric", "test", "95 % interval", "validation", "95 % interval"], rows)
@@ -213,18 +215,6 @@ def _validation_intervals(about: About) -> Mapping[str, Any]:
     if scores is None or not np.isin(scores.label, (0, 1)).all():
         return {}
     return Standard().labelled_pairs(scores, scores, decision=about.decisions.selected).intervals["test"]
-
-
-def read_scores(run: Path, split: str) -> ScoredPairs | None:
-    """Scores of a run on one split, in the corpus's order of pairs; None for documents."""
-    file = run / layout.SCORES
-    if not file.is_file():
-        return None
-    rows = pq.read_table(file, columns=["split", "label", "score"])
-    rows = rows.filter(pc.equal(rows["split"].cast("string"), split))
-    if not rows.num_rows:
-        return None
-    return ScoredPairs(*(rows[name].cast("float64").to_numpy() for name in ("score", "label")))
 
 
 def _verdicts(about: About) -> Iterator[str]:
@@ -281,7 +271,7 @@ def _dedupe(about: About) -> Iterator[str]:
         "aimed precision. On these pairs the probability is "
         f"1 / (1 + exp(−({at.slope!r} · similarity + ({at.intercept!r})))).\n"
     )
-    test, intervals = about.metrics.get("test", {}), _mapping(about.summary.get("intervals"))
+    test, intervals = about.metrics.get("test", {}), about.intervals
     heads = ["precision, validation", "recall, validation", "precision, test", "95 % interval", "recall, test"]
     yield table(["aimed precision", "threshold", *heads], (_aimed(link, test, intervals) for link in at.links))
     heads = ["ARI, validation", "ARI, test", "B-cubed, test", "pairwise F1, test"]
@@ -353,30 +343,8 @@ def _interval(name: str, intervals: Mapping[str, Any]) -> str:
     return f"{number(ends[0])} to {number(ends[1])}" if ends and known else "–"
 
 
-def _json(path: Path | None) -> Mapping[str, Any]:
-    if path is None or not path.is_file():
-        return {}
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise ValueError(f"expected an object in {path}, got {described(found)}")
-    return found
-
-
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _is_metric(value: Any) -> bool:
-    return is_number(value) or type(value) is float  # NaN where a metric is undefined
-
-
-def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
-    if wrong := [name for name, value in values.items() if value is not None and not _is_metric(value)]:
-        raise ValueError(f"expected numbers as metrics, got {described(values[wrong[0]])} as {wrong[0]!r:.80}")
-    return {name: math.nan if value is None else float(value) for name, value in values.items()}
 
 
 def _text(value: Any) -> str | None:

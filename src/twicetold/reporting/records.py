@@ -1,6 +1,7 @@
 """What the report reads from run folders and data folders."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from twicetold import layout
 from twicetold.data.download import FileRecord, Manifest
 from twicetold.evaluation.decision import Decision, Verdict
-from twicetold.evaluation.inputs import ScoredPairs
+from twicetold.evaluation.inputs import ScoredPairs, described, is_number
 from twicetold.evaluation.ranking import RocCurve
 from twicetold.files import write_text
 
@@ -176,7 +177,7 @@ def _peer(
         name=str(name),
         version=str(version),
         settings=str(settings),
-        metrics={metric: _number(value) for metric, value in metrics.items()},
+        metrics={metric: _number(metric, value) for metric, value in metrics.items()},
         intervals={metric: (float(low), float(high)) for metric, (low, high) in (intervals or {}).items()},
         seconds=None if seconds is None else float(seconds),
     )
@@ -256,13 +257,16 @@ def _read_csv(path: Path, key: str, names: Sequence[str]) -> dict[str, list[NDAr
     return {value: [rows[name].cast("float64").to_numpy() for name in names] for value, rows in parts.items()}
 
 
-def read_scores(run: Run) -> ScoredPairs | None:
-    """Test scores of a run in the corpus's order of pairs; None for documents, whose pairs are too many to keep."""
-    path = run.folder / layout.SCORES
-    if not path.exists():
+def read_scores(folder: Path, split: str) -> ScoredPairs | None:
+    """Scores of a run on one split, in the corpus's order of pairs.
+
+    None for documents, whose pairs are too many to keep, and where nothing was evaluated.
+    """
+    file = folder / layout.SCORES
+    if not file.is_file():
         return None
-    rows = pq.read_table(path, columns=["split", "label", "score"])
-    rows = rows.filter(pc.equal(rows["split"].cast("string"), "test"))
+    rows = pq.read_table(file, columns=["split", "label", "score"])
+    rows = rows.filter(pc.equal(rows["split"].cast("string"), split))
     if not rows.num_rows:
         return None
     return ScoredPairs(*(rows[name].cast("float64").to_numpy() for name in ("score", "label")))
@@ -270,26 +274,59 @@ def read_scores(run: Run) -> ScoredPairs | None:
 
 def read_decision(run: Run) -> Decision:
     """The threshold and the calibration that a run chose on validation."""
-    found = _read_json(run.folder / layout.MODEL / layout.DECISION, stage=f"train@{run.cell.name}")
-    return Decision.from_json(found)
+    file = run.folder / layout.MODEL / layout.DECISION
+    return Decision.from_json(_read_json(file, stage=f"train@{run.cell.name}"))
+
+
+def read_metrics(folder: Path) -> dict[str, dict[str, float]]:
+    """Split -> metric -> value of a run, NaN where it is undefined; empty if it was not evaluated.
+
+    Raises:
+        ValueError: if the file holds something else.
+    """
+    found = read_object(folder / layout.METRICS)
+    splits = {split: found[split] for split in ("val", "test") if isinstance(found.get(split), Mapping)}
+    return {split: {name: _number(name, value) for name, value in values.items()} for split, values in splits.items()}
+
+
+def intervals_of(summary: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """Test metric -> ends of its 95 % interval, from the summary of a run; empty if it has none."""
+    return {name: (float(low), float(high)) for name, (low, high) in summary.get("intervals", {}).items()}
+
+
+def read_object(file: Path) -> dict[str, Any]:
+    """The JSON object in a file; empty if there is no file.
+
+    Raises:
+        ValueError: if the file holds something else.
+    """
+    if not file.is_file():
+        return {}
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{file} is not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"expected an object in {file}, got {described(found)}")
+    return found
 
 
 def _read_run(cell: Cell, folder: Path) -> Run:
-    metrics = _read_json(folder / layout.METRICS, stage=f"evaluate@{cell.name}")
-    about = _read_json(folder / layout.SUMMARY, stage=f"evaluate@{cell.name}")
-    observed_path = folder / layout.OBSERVED
-    observed = json.loads(observed_path.read_text(encoding="utf-8")) if observed_path.exists() else {}
+    stage = f"evaluate@{cell.name}"
+    _require(folder / layout.METRICS, stage=stage)
+    metrics, about = read_metrics(folder), _read_json(folder / layout.SUMMARY, stage=stage)
+    observed = read_object(folder / layout.OBSERVED)
     for split in ("val", "test"):
         if split not in metrics:
             raise ValueError(
                 f"{folder.name}/{layout.METRICS} has no {split!r}, only {sorted(metrics)}: "
-                f"expected 'val' and 'test'. Run `dvc repro --force evaluate@{cell.name}`."
+                f"expected 'val' and 'test'. Run `dvc repro --force {stage}`."
             )
     return Run(
         cell=cell,
         folder=folder,
-        metrics={split: {name: _number(value) for name, value in found.items()} for split, found in metrics.items()},
-        intervals={name: (float(low), float(high)) for name, (low, high) in about["intervals"].items()},
+        metrics=metrics,
+        intervals=intervals_of(about),
         parameters=int(about["parameters"]),
         epochs=int(about["epochs"]),
         samples=tuple(Verdict(**verdict) for verdict in about["samples"]),
@@ -301,9 +338,9 @@ def _read_run(cell: Cell, folder: Path) -> Run:
     )
 
 
-def _read_json(path: Path, *, stage: str) -> Any:
+def _read_json(path: Path, *, stage: str) -> dict[str, Any]:
     _require(path, stage=stage)
-    return json.loads(path.read_text(encoding="utf-8"))
+    return read_object(path)
 
 
 def _require(path: Path, *, stage: str) -> None:
@@ -314,5 +351,10 @@ def _require(path: Path, *, stage: str) -> None:
         )
 
 
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else float(value)
+def _number(name: str, value: Any) -> float:
+    """A metric of JSON; null where it is undefined."""
+    if value is None:
+        return math.nan
+    if not (is_number(value) or type(value) is float):
+        raise ValueError(f"expected numbers as metrics, got {described(value)} as {name!r:.80}")
+    return float(value)

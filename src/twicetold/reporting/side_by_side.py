@@ -8,18 +8,16 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from twicetold.evaluation.inputs import ScoredPairs
 from twicetold.evaluation.intervals import PairedTest, mcnemar
-from twicetold.reporting import style
 from twicetold.reporting.comparison import paired, right
 from twicetold.reporting.glossary import describe, magnitude, number, ordered, probability
-from twicetold.reporting.html import column, row, table
 from twicetold.reporting.model_card import About
+from twicetold.reporting.rendering import render
 from twicetold.reporting.terminal import WIDTH, aligned, short_name, width_of
 
 NOTE = (
@@ -55,8 +53,7 @@ class Entry:
 
     def interval(self, metric: str) -> tuple[float, float] | None:
         """Ends of its 95 % interval on test."""
-        found = self.about.summary.get("intervals", {}).get(metric)
-        return None if found is None else (float(found[0]), float(found[1]))
+        return self.about.intervals.get(metric)
 
 
 @dataclass(frozen=True)
@@ -127,29 +124,18 @@ def as_text(found: SideBySide) -> str:
 
 def as_page(found: SideBySide) -> str:
     """The comparison as one self-contained HTML page."""
-    heads, rows = _results(found)
-    results = table([column(escape(head)) for head in heads], (row(escape(r[0]), map(escape, r[1:])) for r in rows))
-    names = [entry.name for entry in found.entries]
-    differing = table(
-        [column("Setting"), *(column(escape(name)) for name in names)],
-        (row(f"<code>{escape(key)}</code>", (escape(_shown(v)) for v in vs)) for key, vs in found.differing.items()),
-    )
+    columns, results = _results(found)
     known = ordered({name for entry in found.entries for name in entry.about.metrics.get("test", {})})
-    every = table(
-        [column("Metric"), *(column(escape(name), "test") for name in names)],
-        (row(escape(describe(m).label), (describe(m).show(e.test(m), 4) for e in found.entries)) for m in known),
-    )
-    title = f"{escape(found.data)}: {len(names)} runs side by side"
-    notes = "".join(f'<p class="sub">{escape(note)}</p>' for note in _notes(found))
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>twicetold: {title}</title>\n<style>{style.STYLE}</style>\n</head>\n<body>\n"
-        f'<header>\n<p class="name">twicetold</p>\n<h1>{title}</h1>\n</header>\n<main>\n'
-        f"<h2>Results</h2>\n{results}{notes}\n"
-        f"<h2>What differs</h2>\n{differing if found.differing else f'<p>{SAME}</p>'}\n"
-        f"<details><summary>All metrics of test</summary>{every}</details>\n"
-        f"</main>\n</body>\n</html>\n"
+    return render(
+        "side_by_side.html.j2",
+        data=found.data,
+        names=[entry.name for entry in found.entries],
+        columns=columns,
+        results=results,
+        notes=_notes(found),
+        differing={key: map(_shown, values) for key, values in found.differing.items()},
+        same=SAME,
+        metrics={describe(m).label: [describe(m).show(e.test(m), 4) for e in found.entries] for m in known},
     )
 
 

@@ -69,7 +69,7 @@ def _leading_cells(row: Row, board: Leaderboard) -> list[str]:
 def _trailing_columns(board: Leaderboard, seconds: bool) -> list[tuple[str, list[str]]]:
     """Further columns, to be added while they fit: those of a dedupe first, then cost, then other metrics."""
     rows = board.rows
-    shown = [name for name in board.metrics[1:] if describe(name).leads]
+    shown = board.leading
     deduped = [name for name in (f"average_precision_{board.duplicates}", "ari") if name in shown]
     columns = [_metric_column(name, rows) for name in deduped]
     columns.append(("parameters", ["none" if row.first.is_baseline else count(row.first.parameters) for row in rows]))

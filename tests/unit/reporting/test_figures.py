@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from twicetold.evaluation.ranking import RocCurve
 from twicetold.reporting.comparison import reliability_bins
-from twicetold.reporting.figures import COLOURS, roc_figure, thinned, whisker
+from twicetold.reporting.figures import roc_figure, thinned, whisker
+from twicetold.reporting.rendering import COLOURS
 
 
 def curve(points: int, seed: int = 0) -> RocCurve:

@@ -13,20 +13,11 @@ import pyarrow as pa
 
 from twicetold.data.corpus import Corpus
 from twicetold.data.sources import document_corpus
-from twicetold.data.sources.toy_grammar import Meaning, Scheme, fill, tell
+from twicetold.data.sources.toy_grammar import Meaning, Scheme, fill, read_words, tell
 from twicetold.data.sources.toy_news import EVENTS, FRACTIONS, LEXICON
 from twicetold.data.splits import by_group
 
-CLOSINGS = (
-    "[More|Further] details [are expected|will follow] [later this week|on Monday|in the coming days]",
-    "[A spokesman|A spokeswoman|Nobody] [was available for comment|answered questions|wanted to comment]",
-    "[It was not clear|Nobody could say] [what comes next|how long this will take|who knew of it]",
-    "[The story|The news] was first [reported|told] by a [local|regional|national] [paper|station]",
-    "[Opinions|Reactions] [were mixed|varied|came quickly]",
-    "[Similar things|The like] [happened|were seen] [last year|two years ago|in spring]",
-    "[The announcement|The timing] [came as a surprise|was no surprise|had been expected]",
-    "[Read more|Find out more] [in our next issue|on page two|below]",
-)
+CLOSINGS = tuple(read_words(Path(__file__).with_name("toy_articles.toml"))["closings"])
 
 
 def read(raw: Path, *, name: str, seed: int = 0, limit: int | None = None, stories: int = 400) -> Corpus:
@@ -71,13 +62,13 @@ def _articles(stories: int, rng: np.random.Generator) -> list[_Article]:
     written: list[_Article] = []
     seen: set[str] = set()
     for story in range(stories):
-        category, event = EVENTS[rng.integers(len(EVENTS))]
+        event = EVENTS[rng.integers(len(EVENTS))]
         meaning = fill(event, LEXICON, rng)
         for _ in range(2 + int(rng.poisson(2.0))):
             text = _written(event, meaning, rng)
             if text.casefold() not in seen:  # an article belongs to one story only, or it would sit in two splits
                 seen.add(text.casefold())
-                written.append(_Article(story, category, text))
+                written.append(_Article(story, event.category, text))
     return written
 
 

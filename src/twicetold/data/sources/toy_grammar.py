@@ -4,11 +4,16 @@
 entry such as `"Halden Motors|Halden|carmaker"`: the ways in which one and the same thing can be named. Telling the
 same entries by other rules, choices and names gives texts that say the same in other words; telling other entries
 with the same draws gives texts that share nearly every word and say something else.
+
+The words and rules themselves are in a TOML file beside each source.
 """
 
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +35,23 @@ class Scheme:
     slots: Mapping[str, str]
     """slot -> kind of entry, a key of the lexicon."""
     rules: tuple[str, ...]
+    category: str = ""
+    """What it is about; empty where that is not asked."""
+
+
+def read_words(file: Path) -> dict[str, Any]:
+    """The content of a file of words and rules."""
+    return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+def lexicon_of(words: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The lexicon in a file's content."""
+    return {kind: tuple(entries) for kind, entries in words["lexicon"].items()}
+
+
+def schemes_of(words: Mapping[str, Any]) -> tuple[Scheme, ...]:
+    """The schemes in a file's content."""
+    return tuple(Scheme(**scheme | {"rules": tuple(scheme["rules"])}) for scheme in words["schemes"])
 
 
 def fill(scheme: Scheme, lexicon: Lexicon, rng: np.random.Generator) -> dict[str, str]:

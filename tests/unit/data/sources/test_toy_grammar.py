@@ -1,6 +1,9 @@
+import hashlib
+
 import numpy as np
 import pytest
 
+from twicetold.data.sources import toy_articles, toy_news, toy_questions
 from twicetold.data.sources.toy_grammar import Scheme, another, fill, tell
 
 LEXICON = {"city": ("Rome", "Paris", "Delhi|New Delhi"), "count": ("2|two",)}
@@ -52,3 +55,16 @@ def test_slots_of_one_kind_never_get_the_same_entry():
 def test_another_is_never_a_taken_one(taken):
     drawn = {another(LEXICON["city"], taken, np.random.default_rng(seed)) for seed in range(40)}
     assert drawn == set(LEXICON["city"]) - taken
+
+
+@pytest.mark.parametrize(
+    ("source", "digest"),
+    [
+        (toy_articles, "f55ece27834e25a15c41e0ef36bd756a4b1b9ca127d5d763cbb88e2c250f3df1"),
+        (toy_news, "c35c7af92a1f01e30acddf723cae6d84913de4db5d4e4356debf60de0d175aba"),
+        (toy_questions, "c59c4cb746515809906414d145dd3644fec9e8aaf9cbddb6eb15fbe3bc2f9e0e"),
+    ],
+)
+def test_the_files_of_words_and_rules_give_the_texts_that_published_numbers_are_about(source, digest):
+    texts = source.read(None, name="toy").texts.to_pylist()
+    assert hashlib.sha256("\n".join(texts).encode()).hexdigest() == digest
