@@ -37,11 +37,11 @@ from bench_full_size import copies, growth
 from bench_throughput import texts_of, untrained
 from memory import peak_resident
 
-from twicetold.api import Model
-from twicetold.api.pairs import score_file
-from twicetold.api.tables import choose_pair, open_rows, write_rows
 from twicetold.evaluation.decision import Decision
-from twicetold.scoring import Scorer
+from twicetold.tables.files import choose_pair, open_rows, write_rows
+from twicetold.trained.scoring import Scorer
+from twicetold.use import Model
+from twicetold.use.pairs import score_file
 
 THREADS = {"OMP_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 TEXTS, QUICK = (20_000, 40_000), (2_000, 4_000)

@@ -30,16 +30,16 @@ import torch
 
 import twicetold
 from twicetold import layout
-from twicetold.api import Model
-from twicetold.api.dedupe import PairsByModel
 from twicetold.data.corpus import Corpus
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.inputs import group_sizes
 from twicetold.evaluation.ranking import ScoreCounts, at_least
 from twicetold.files import write_json
-from twicetold.grouping import Floats, Ints
-from twicetold.scoring import duplicate_groups
-from twicetold.search import NOBODY, Index
+from twicetold.neighbours.grouping import Floats, Ints
+from twicetold.neighbours.nearest import NOBODY, Index
+from twicetold.trained.scoring import duplicate_groups
+from twicetold.use import Model
+from twicetold.use.dedupe import PairsByModel
 
 THREADS = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 REACHES = (1, 5, 10, 25, 50, 100)

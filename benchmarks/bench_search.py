@@ -21,8 +21,8 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
-from twicetold.api.segments import SCHEMA, Cells, Segment, cells_of
-from twicetold.search import Index
+from twicetold.index.segments import SCHEMA, Cells, Segment, cells_of
+from twicetold.neighbours.nearest import Index
 
 TEXTS, DIMENSIONS, QUERIES, NEAREST = 160_000, 128, 1000, 10
 SINGLE = 50  # queries that are asked one at a time

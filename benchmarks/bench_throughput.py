@@ -36,11 +36,11 @@ from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from threadpoolctl import threadpool_limits
 
-from twicetold.data.sources.delimited import read_quoted
 from twicetold.data.sources.quora import COLUMNS, FILE
 from twicetold.features.rows import Featuriser
 from twicetold.models.protocol import Encoder
-from twicetold.scoring import search_matrices
+from twicetold.tables.delimited import read_quoted
+from twicetold.trained.scoring import search_matrices
 
 FAMILIES = ("static", "dssm", "siamese_lstm", "minilm")
 POTION, WORD_PIECES, NUMBERS = "minishlab/potion-base-8M", 30_000, 256

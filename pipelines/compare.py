@@ -15,11 +15,11 @@ from omegaconf import OmegaConf
 
 from twicetold.errors import readable_errors
 from twicetold.files import write_text
-from twicetold.identity import learning_of
 from twicetold.printable import print
 from twicetold.reporting.model_card import read_about
-from twicetold.reporting.records import read_scores
 from twicetold.reporting.side_by_side import Entry, as_page, as_text, side_by_side
+from twicetold.runs.identity import learning_of
+from twicetold.runs.records import read_scores
 from twicetold.tracking.parameters import telling
 from twicetold.tracking.reading import CONFIG, fetch_runs
 from twicetold.tracking.store import Settings

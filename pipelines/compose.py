@@ -22,8 +22,8 @@ from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from code_identity import SCORING, Config, code_identity, learnt_from
-from rows import check_cell, check_data, check_grid, run_of
+from twicetold_grid.code_identity import SCORING, Config, code_identity, learnt_from
+from twicetold_grid.rows import check_cell, check_data, check_grid, run_of
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
-from code_identity import code_now
-from settings import check_settings, run_script
 from twicetold.data.download import RemoteFile, fetch
 from twicetold.errors import readable_errors
+from twicetold_grid.code_identity import code_now
+from twicetold_grid.settings import check_settings, run_script
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="prepare")

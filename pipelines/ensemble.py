@@ -16,20 +16,20 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from code_identity import code_now
-from recipe import READ_BY, params_of, selection_of
-from settings import check_settings, run_script
 from twicetold import layout, tracking
 from twicetold.data.corpus import Corpus
-from twicetold.ensemble import make_ensemble
-from twicetold.environment import observed
-from twicetold.environment import tags as environment_tags
 from twicetold.errors import readable_errors
 from twicetold.features.cache import cached_rows
 from twicetold.files import write_json
-from twicetold.identity import Identity
-from twicetold.model_folder import load_members, names_of, recipes, save_ensemble
 from twicetold.printable import print
+from twicetold.runs.environment import observed
+from twicetold.runs.environment import tags as environment_tags
+from twicetold.runs.identity import Identity
+from twicetold.trained.ensemble import make_ensemble
+from twicetold.trained.model_folder import load_members, names_of, recipes, save_ensemble
+from twicetold_grid.code_identity import code_now
+from twicetold_grid.recipe import READ_BY, params_of, selection_of
+from twicetold_grid.settings import check_settings, run_script
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="ensemble")

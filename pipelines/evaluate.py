@@ -21,11 +21,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from code_identity import SCORING, code_now, learnt_from
-from recipe import READ_BY, params_of
-from settings import check_settings, run_script
 from twicetold import layout, tracking
-from twicetold.api.champion import card
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
 from twicetold.evaluation.evaluators import Report
@@ -34,12 +30,16 @@ from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
 from twicetold.evaluation.pairwise_knn import save_rates
 from twicetold.features.cache import cached_rows
 from twicetold.files import write_file, write_json, write_text
-from twicetold.identity import Identity
-from twicetold.model_folder import load_model, names_of, other_parts, read_thresholds, recipes, trained_on
 from twicetold.printable import print
-from twicetold.scoring import evaluation_inputs
-from twicetold.searching import Searched, search_reports, texts_to_search
-from twicetold.summary import summary
+from twicetold.runs.identity import Identity
+from twicetold.runs.summary import summary
+from twicetold.serving.champion import card
+from twicetold.trained.corpus_search import Searched, search_reports, texts_to_search
+from twicetold.trained.model_folder import load_model, names_of, other_parts, read_thresholds, recipes, trained_on
+from twicetold.trained.scoring import evaluation_inputs
+from twicetold_grid.code_identity import SCORING, code_now, learnt_from
+from twicetold_grid.recipe import READ_BY, params_of
+from twicetold_grid.settings import check_settings, run_script
 
 SCORES = pa.schema({"split": pa.string(), "label": pa.float32(), "score": pa.float32()})
 

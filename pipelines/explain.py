@@ -12,14 +12,14 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
-from settings import check_settings, check_whole, run_script
 from twicetold import layout
 from twicetold.errors import readable_errors
 from twicetold.interpretation.contributions import explain, largest_terms
 from twicetold.interpretation.figures import save_explanation_figure
 from twicetold.interpretation.tables import explanation_text, save_explanation_csv, save_terms_csv
-from twicetold.model_folder import load_scorer
 from twicetold.printable import print
+from twicetold.trained.model_folder import load_scorer
+from twicetold_grid.settings import check_settings, check_whole, run_script
 
 TEXTS = ("left=", "right=")
 

@@ -34,13 +34,13 @@ from hydra import compose, initialize
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from settings import check_settings
-from stages import IN_GIT, all_before, graph
 from twicetold import layout
 from twicetold.errors import readable_errors
 from twicetold.files import write_json, write_text
 from twicetold.printable import print
 from twicetold.tracking.store import SQLITE, Settings, address
+from twicetold_grid.settings import check_settings
+from twicetold_grid.stages import IN_GIT, all_before, graph
 
 PLAN, RESULT, LOG = "plan.json", "result.json", "log.txt"  # in multirun/fan_out; the last two for each cell
 UNTRACKED = (layout.OBSERVED, layout.MODEL_CARD)  # what a cell writes and DVC does not restore

@@ -9,8 +9,6 @@ import hydra
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from code_identity import code_now
-from settings import check_settings, run_script
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
@@ -19,6 +17,8 @@ from twicetold.mining.false_negatives import with_false_negatives
 from twicetold.mining.groups import NoTriplets
 from twicetold.mining.triplets import no_triplets
 from twicetold.printable import print
+from twicetold_grid.code_identity import code_now
+from twicetold_grid.settings import check_settings, run_script
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="prepare")

@@ -14,16 +14,16 @@ import hydra
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from code_identity import code_now
-from settings import check_settings, run_script
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
 from twicetold.files import write_folder
-from twicetold.model_folder import recipes
 from twicetold.printable import print
-from twicetold.provenance import pretrained_on_of
-from twicetold.teacher import load_teacher
+from twicetold.trained.model_folder import recipes
+from twicetold.trained.provenance import pretrained_on_of
+from twicetold.trained.teacher import load_teacher
+from twicetold_grid.code_identity import code_now
+from twicetold_grid.settings import check_settings, run_script
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="mine_with_model")

@@ -11,14 +11,14 @@ import hydra
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
-from code_identity import code_now
-from settings import check_settings, run_script
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.data.freshness import own_file_digest
-from twicetold.data.sources.delimited import left_out
 from twicetold.errors import readable_errors
 from twicetold.printable import print
+from twicetold.tables.delimited import left_out
+from twicetold_grid.code_identity import code_now
+from twicetold_grid.settings import check_settings, run_script
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="prepare")

@@ -20,13 +20,24 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import DictConfig, OmegaConf
 from scipy.stats import ttest_rel
 
-from multirun import code_of
-from recipe import composed
-from settings import CONF
-from study import CODE, METRIC, Sweep, counts, find_sweep, finished, overrides_of, read_result, read_study, sweep_folder
 from twicetold.errors import readable_errors
 from twicetold.files import write_text
 from twicetold.printable import print
+from twicetold_grid.multirun import code_of
+from twicetold_grid.recipe import composed
+from twicetold_grid.settings import CONF
+from twicetold_grid.study import (
+    CODE,
+    METRIC,
+    Sweep,
+    counts,
+    find_sweep,
+    finished,
+    overrides_of,
+    read_result,
+    read_study,
+    sweep_folder,
+)
 
 if TYPE_CHECKING:
     import optuna

@@ -14,12 +14,12 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from lock import stale_stages
 from twicetold import layout, reporting
-from twicetold.api.champion import card
-from twicetold.environment import in_words
 from twicetold.errors import readable_errors
 from twicetold.files import write_text
+from twicetold.runs.environment import in_words
+from twicetold.serving.champion import card
+from twicetold_grid.lock import stale_stages
 
 PREFACE = Path("docs/results-preface.md")
 RESULTS = Path("RESULTS.md")

@@ -18,10 +18,10 @@ from hydra.errors import OverrideParseException
 from omegaconf import DictConfig
 
 import train
-from multirun import name_folder
-from search import work
-from settings import CONF, no_such, run_script
 from twicetold.errors import readable_errors
+from twicetold_grid.multirun import name_folder
+from twicetold_grid.settings import CONF, no_such, run_script
+from twicetold_grid.trials import work
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="search")

@@ -16,24 +16,24 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from by_hand import check_data, prepare_data
-from code_identity import code_now, learnt_from
-from multirun import Job, Result, as_job, earlier, name_folder, record
-from recipe import params_of, parts_of
-from settings import check_used, run_script
 from twicetold import layout, tracking
 from twicetold.data.corpus import Corpus
-from twicetold.environment import observed
-from twicetold.environment import tags as environment_tags
 from twicetold.errors import Pruned, readable_errors
 from twicetold.features.hashing_card import by_view, in_words
 from twicetold.files import only_process, unchanged, write_json
-from twicetold.identity import Identity, with_versions
 from twicetold.printable import print
-from twicetold.provenance import pretrained_on
+from twicetold.runs.environment import observed
+from twicetold.runs.environment import tags as environment_tags
+from twicetold.runs.identity import Identity, with_versions
+from twicetold.trained.provenance import pretrained_on
 from twicetold.training.cell import Trained, train_cell
 from twicetold.training.parts import Places
 from twicetold.training.schedule import Runtime
+from twicetold_grid.by_hand import check_data, prepare_data
+from twicetold_grid.code_identity import code_now, learnt_from
+from twicetold_grid.multirun import Job, Result, as_job, earlier, name_folder, record
+from twicetold_grid.recipe import params_of, parts_of
+from twicetold_grid.settings import check_used, run_script
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="train")

@@ -9,7 +9,7 @@ import twicetold
 from twicetold.data.corpus import Corpus
 from twicetold.files import csv_text, write_text
 from twicetold.reporting.leaderboard import rank
-from twicetold.reporting.records import Cell, read_runs
+from twicetold.runs.records import Cell, read_runs
 
 DATA = "toy_questions"
 QUESTIONS = Path("questions.csv")

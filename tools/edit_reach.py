@@ -10,7 +10,7 @@ from collections import Counter
 
 import yaml
 
-from code_identity import closure, learnt_from, targets
+from twicetold_grid.code_identity import closure, learnt_from, targets
 
 
 def reach(rendered: Path) -> tuple[dict[str, int], int]:

@@ -19,13 +19,13 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
-from recipe import parts_of
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
 from twicetold.training.cell import Trained, train_cell
 from twicetold.training.parts import Places
 from twicetold.training.schedule import Runtime
+from twicetold_grid.recipe import parts_of
 
 TOP = Path(__file__).resolve().parents[1]
 TOLERANCE = 0.005  # of validation's primary metric

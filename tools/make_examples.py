@@ -25,9 +25,9 @@ from twicetold.evaluation.inputs import ScoredPairs
 from twicetold.evaluation.selection import PRIMARY, Selection
 from twicetold.features.letter_tfidf import LetterTfIdf
 from twicetold.files import write_file
-from twicetold.model_folder import construct
-from twicetold.scoring import Scorer
-from twicetold.search import Index
+from twicetold.neighbours.nearest import Index
+from twicetold.trained.model_folder import construct
+from twicetold.trained.scoring import Scorer
 from twicetold.training.cell import Trained
 from twicetold.training.schedule import Fitted
 

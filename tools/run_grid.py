@@ -33,11 +33,11 @@ from dvc.rwlock import RWLOCK_FILE, RWLOCK_LOCK
 from dvc.utils.serialize import YAMLFileCorruptedError
 from dvc.utils.strictyaml import YAMLValidationError
 
-from stages import IN_GIT, graph, repository
 from twicetold import layout, tracking
-from twicetold.environment import observed, processor
 from twicetold.files import write_file
+from twicetold.runs.environment import observed, processor
 from twicetold.tracking.repository import ask_git
+from twicetold_grid.stages import IN_GIT, graph, repository
 
 LOGS = Path("build/logs")
 DVC_TMP = Path(".dvc/tmp")

@@ -9,9 +9,9 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from twicetold.api import Model as Model
-    from twicetold.api import TextEncoder as TextEncoder
-    from twicetold.api import load as load
+    from twicetold.use import Model as Model
+    from twicetold.use import TextEncoder as TextEncoder
+    from twicetold.use import load as load
 
 __all__ = ["Model", "TextEncoder", "load"]
 
@@ -21,7 +21,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
 def __getattr__(name: str) -> Any:
-    """Import `twicetold.api` when it is used: it needs torch, which takes a second."""
+    """Import `twicetold.use` when it is used: it needs torch, which takes a second."""
     if name in __all__:
-        return getattr(importlib.import_module("twicetold.api"), name)
+        return getattr(importlib.import_module("twicetold.use"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -29,7 +29,7 @@ PRECISION = "precision.json"  # in MODEL: thresholds for a dedupe, chosen on all
 MEMBER_MODELS = "members"  # in MODEL of an ensemble: the model folder of each member, by name
 TRAINING = "training.json"  # in MODEL: epochs run, best epoch, best validation metric, parameter count
 METRICS = "metrics.json"  # {"val": {metric: value}, "test": {metric: value}}
-# test intervals, sample pairs, parameters, epochs: what RESULTS.md says besides the metrics (`twicetold.summary`)
+# test intervals, sample pairs, parameters, epochs: what RESULTS.md says besides the metrics (`twicetold.runs.summary`)
 SUMMARY = "summary.json"
 ROC = "roc.csv"  # label, false_positive_rate, true_positive_rate (DVC plot)
 ROC_FIGURE = "roc.svg"

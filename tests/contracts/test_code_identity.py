@@ -10,7 +10,7 @@ import pytest
 from omegaconf import OmegaConf
 
 import twicetold
-import twicetold.api
+import twicetold.use
 
 ROOT = Path(__file__).parents[2]
 FAMILIES = ("tfidf", "dae", "dssm")
@@ -64,7 +64,9 @@ class Code:
 
 @cache
 def module():
-    spec = importlib.util.spec_from_file_location("code_identity_under_test", ROOT / "pipelines" / "code_identity.py")
+    spec = importlib.util.spec_from_file_location(
+        "code_identity_under_test", ROOT / "src" / "twicetold_grid" / "code_identity.py"
+    )
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
@@ -94,14 +96,14 @@ STATEMENT = "\nEDITED = True\n"
         ("src/twicetold/layers/two_tower.py", both("dae", "dssm")),
         ("src/twicetold/objectives/denoising_triplet.py", {"train dae"}),
         ("src/twicetold/training/learner.py", {f"train {family}" for family in FAMILIES}),
-        ("src/twicetold/searching.py", {f"evaluate {family}" for family in FAMILIES}),
+        ("src/twicetold/trained/corpus_search.py", {f"evaluate {family}" for family in FAMILIES}),
         ("src/twicetold/encoding.py", both(*FAMILIES)),
         ("src/twicetold/features/__init__.py", both(*FAMILIES)),
         ("src/twicetold/reporting/page.py", set()),
         ("src/twicetold/tracking/run.py", set()),
         ("src/twicetold/tracking/__init__.py", set()),
         ("src/twicetold/errors.py", set()),
-        ("src/twicetold/environment.py", set()),
+        ("src/twicetold/runs/environment.py", set()),
         ("src/twicetold/evaluation/selection.py", both(*FAMILIES)),
         *(
             (f"src/twicetold/evaluation/{read_by_evaluate}.py", {f"evaluate {family}" for family in FAMILIES})
@@ -256,11 +258,13 @@ def test_targets_are_found_at_every_depth_and_foreign_ones_add_nothing(code):
 def test_nothing_is_imported_by_a_name_that_no_syntax_tree_shows():
     """Imports by string escape the closure: each is known, and what it loads is a `_target_` of the cell.
 
-    But for those that load what no output depends on: the package itself loads `twicetold.api`.
+    But for those that load what no output depends on: the package itself loads `twicetold.use`.
     """
-    known = {f"src/twicetold/{file}.py" for file in ("__init__", "model_folder", "interpretation/contributions")}
+    known = {
+        f"src/twicetold/{file}.py" for file in ("__init__", "trained/model_folder", "interpretation/contributions")
+    }
     observers = [f"src/{observer.replace('.', '/')}" for observer in fresh().OBSERVERS]
     files = [path for folder in ("src", "pipelines") for path in (ROOT / folder).rglob("*.py")]
     found = {str(path.relative_to(ROOT)) for path in files if "import_module" in path.read_text()}
     assert {file for file in found if not file.startswith(tuple(observers))} <= known
-    assert set(twicetold.__all__) <= set(twicetold.api.__all__)
+    assert set(twicetold.__all__) <= set(twicetold.use.__all__)

@@ -18,7 +18,7 @@ from pretended_device import ITEM, TO_DEVICE, TO_HOST
 from twicetold.encoding import SparseRows
 from twicetold.examples.batches import Batch
 from twicetold.mining import random
-from twicetold.model_folder import load_scorer
+from twicetold.trained.model_folder import load_scorer
 from twicetold.training.cell import train_cell
 from twicetold.training.learner import Learner
 from twicetold.training.parts import Places

@@ -15,7 +15,7 @@ from twicetold.features.cache import inputs_of, with_extra_texts
 from twicetold.features.rows import CsrRows
 from twicetold.mining import random
 from twicetold.models.protocol import Linear, OnFrozen, Searchable
-from twicetold.scoring import score_pairs
+from twicetold.trained.scoring import score_pairs
 
 MODELS = sorted(p.stem for p in (Path(__file__).parents[2] / "conf/model").glob("*.yaml"))
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lock import compared, stale_stages
 from report import EARLIER
+from twicetold_grid.lock import compared, stale_stages
 
 ROOT = Path(__file__).parents[2]
 STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]

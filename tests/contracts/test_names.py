@@ -8,7 +8,7 @@ import yaml
 from hydra.utils import get_object
 
 from twicetold import layout
-from twicetold.identity import LEARNING_KEYS
+from twicetold.runs.identity import LEARNING_KEYS
 
 ROOT = Path(__file__).parents[2]
 MODELS = sorted(p.stem for p in (ROOT / "conf/model").glob("*.yaml"))

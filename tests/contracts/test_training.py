@@ -9,7 +9,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from twicetold.mining import random
-from twicetold.model_folder import load_scorer
+from twicetold.trained.model_folder import load_scorer
 from twicetold.training.cell import train_cell
 from twicetold.training.parts import Places
 from twicetold.training.schedule import Runtime

@@ -78,7 +78,7 @@ def test_of_many_trainings_of_one_cell_at_once_one_trains_and_the_others_are_ref
 PREPARE_MEANWHILE = """
 import runpy, subprocess, sys
 sys.path.insert(0, "pipelines")
-import by_hand
+from twicetold_grid import by_hand
 
 def prepare_data(cfg, prepare=by_hand.prepare_data):
     prepare(cfg)
@@ -107,7 +107,7 @@ import runpy, sys, time
 from pathlib import Path
 from types import SimpleNamespace
 sys.path.insert(0, "pipelines")
-import by_hand
+from twicetold_grid import by_hand
 from twicetold.features.rows import CsrRows
 
 def counted(name_of, function):

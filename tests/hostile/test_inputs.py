@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twicetold.data.sources import documents, nli, pairs, quora, stsb, uci_news
-from twicetold.data.sources.delimited import left_out, lines_of, read_quoted, read_unquoted, records
 from twicetold.data.sources.user_table import UserTable
+from twicetold.tables.delimited import left_out, lines_of, read_quoted, read_unquoted, records
 
 ROWS = 100_000
 TOO_LONG = 200_000

@@ -7,8 +7,8 @@ from twicetold import layout
 from twicetold.evaluation.decision import decide
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
-from twicetold.model_folder import construct
-from twicetold.scoring import Scorer
+from twicetold.trained.model_folder import construct
+from twicetold.trained.scoring import Scorer
 from twicetold.training.cell import Trained
 from twicetold.training.schedule import Fitted
 

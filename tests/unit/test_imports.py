@@ -23,11 +23,14 @@ def imported_by(program):
 @pytest.mark.parametrize(
     ("program", "unwanted"),
     [
-        ("import twicetold.scoring, twicetold.searching", FRAMEWORKS | {"matplotlib", "faiss", "transformers", "rich"}),
+        (
+            "import twicetold.trained.scoring, twicetold.trained.corpus_search",
+            FRAMEWORKS | {"matplotlib", "faiss", "transformers", "rich"},
+        ),
         ("import train", FRAMEWORKS - {"hydra"} | {"matplotlib", "transformers", "rich"}),
         ("import evaluate", FRAMEWORKS - {"hydra"} | {"matplotlib", "transformers", "rich"}),
         ("import twicetold", FRAMEWORKS | {"torch", "numpy", "sklearn"}),
-        ("import twicetold.api.pairs", FRAMEWORKS | {"faiss", "transformers", "rich", "matplotlib"}),
+        ("import twicetold.use.pairs", FRAMEWORKS | {"faiss", "transformers", "rich", "matplotlib"}),
         ("import twicetold; twicetold.load", FRAMEWORKS | {"faiss", "transformers", "rich", "matplotlib"}),
         (
             "import twicetold; twicetold.load('../examples/model').dedupe(['a text', 'A text'])",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.features.tfidf import TfIdf
-from twicetold.grouping import Links, components
+from twicetold.neighbours.grouping import Links, components
 
 SCRIPT = Path(__file__).parents[2] / "tools" / "peers.py"
 
@@ -42,7 +42,7 @@ def exact_peer(peers):
         return TfIdf().fit(texts).transform(texts).gather(np.arange(len(texts)))
 
     def matrix(texts):
-        from twicetold.scoring import matrix_of
+        from twicetold.trained.scoring import matrix_of
 
         return matrix_of(rows(texts))
 

@@ -11,7 +11,7 @@ from twicetold.commands._options import About, Left, Model, Right, SkipBad
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
-    from twicetold.api.calibration import Calibration, LabelledPairs, Number
+    from twicetold.labels.calibration import Calibration, LabelledPairs, Number
 
 NO_BETTER = 3
 """Exit code: the pairs do not show that the new decision is better, so it was not written."""
@@ -50,9 +50,9 @@ def calibrate(
     """
     from dataclasses import asdict
 
-    from twicetold.api.calibration import calibrate as fit
-    from twicetold.api.calibration import read_pairs, require_free_of, save_calibrated
-    from twicetold.api.model import load
+    from twicetold.labels.calibration import calibrate as fit
+    from twicetold.labels.calibration import read_pairs, require_free_of, save_calibrated
+    from twicetold.use.model import load
 
     loaded = load(model)
     require_free_of(loaded.folder, out, force=force)

@@ -20,8 +20,8 @@ def card(
 
     A model folder without its run has no metrics, and the card says so.
     """
-    from twicetold.api.champion import card as model_card
     from twicetold.files import write_text
+    from twicetold.serving.champion import card as model_card
 
     page = model_card(model, cards=cards)
     if out is None:

@@ -19,7 +19,7 @@ from twicetold.commands._options import (
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
-    from twicetold.api.dedupe import Groups
+    from twicetold.use.dedupe import Groups
 
 COLUMNS = ("group", "representative", "probability_to_representative")
 LOOSEST = 5  # groups that the summary shows
@@ -52,8 +52,8 @@ def dedupe(
 
     import numpy as np
 
-    from twicetold.api.model import load
-    from twicetold.api.tables import STANDARD, choose_text, is_one_file, open_rows, write_rows
+    from twicetold.tables.files import STANDARD, choose_text, is_one_file, open_rows, write_rows
+    from twicetold.use.model import load
 
     if as_json and STANDARD in (out, links):
         raise typer.BadParameter("--json prints to stdout: write the rows to a file, with -o, and so the links")
@@ -106,7 +106,7 @@ def _links(found: "Groups", texts: list[str]) -> Any:
     import numpy as np
     import pyarrow as pa
 
-    from twicetold.api.blocks import Block
+    from twicetold.tables.blocks import Block
 
     again = np.flatnonzero(found.exact != np.arange(len(texts)))
     left, right = np.append(found.links.left, found.exact[again]), np.append(found.links.right, again)

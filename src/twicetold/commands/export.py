@@ -29,13 +29,13 @@ def export(
     if onnx == static:
         raise typer.BadParameter("name either --onnx or --static")
     if onnx:
-        from twicetold.api.onnx_export import needed
+        from twicetold.export.onnx_export import needed
 
         try:
             needed()
         except ModuleNotFoundError as error:
             raise ValueError(str(error)) from error
-    from twicetold.api.exporting import export_onnx, export_table
+    from twicetold.export.exporting import export_onnx, export_table
 
     if onnx:
         made = export_onnx(model, out, cards=cards)

@@ -22,8 +22,8 @@ from twicetold.commands._options import (
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
-    from twicetold.api.index_groups import Proposal
-    from twicetold.api.index_info import IndexInfo
+    from twicetold.index.groups import Proposal
+    from twicetold.index.info import IndexInfo
 
 SHOWN = 10  # proposals that are shown
 
@@ -51,9 +51,9 @@ def build(
     """Make an index of the texts of a file, grouped as dedupe does."""
     from pathlib import Path
 
-    from twicetold.api.index_folder import require_new
-    from twicetold.api.index_info import index_info
-    from twicetold.api.model import load
+    from twicetold.index.folder import require_new
+    from twicetold.index.info import index_info
+    from twicetold.use.model import load
 
     require_new(Path(output))
     texts, ids = _read(file, text, id_column, format=format, skip_bad=skip_bad)
@@ -89,7 +89,7 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Add the texts of a file. Each joins the group of the text most alike, or proposes merges of groups."""
-    from twicetold.api.index import changing
+    from twicetold.index.text_index import changing
 
     texts, ids = _read(file, text, id_column, format=format, skip_bad=skip_bad)
     with changing(folder, model) as opened:
@@ -116,8 +116,8 @@ def remove(
     format: Format = None,
 ) -> None:
     """Remove texts by their ids. If one is not there, nothing is removed."""
-    from twicetold.api.index import changing
-    from twicetold.api.tables import open_rows
+    from twicetold.index.text_index import changing
+    from twicetold.tables.files import open_rows
 
     named = list(ids or [])
     if bool(named) == (file is not None):
@@ -139,7 +139,7 @@ def merge(
     model: IndexModel = None,
 ) -> None:
     """Make one group of two, or keep them apart. The lower number stays."""
-    from twicetold.api.index import changing
+    from twicetold.index.text_index import changing
 
     with changing(folder, model) as opened:
         if ignore:
@@ -152,7 +152,7 @@ def merge(
 @index.command()
 def info(folder: Index, as_json: Json = False) -> None:
     """Describe an index: texts, groups, model, proposed merges."""
-    from twicetold.api.index_info import index_info
+    from twicetold.index.info import index_info
 
     about = index_info(folder)
     if as_json:
@@ -193,7 +193,7 @@ def _read(
     """Texts and ids of a file."""
     import pyarrow as pa
 
-    from twicetold.api.tables import choose_text, open_rows
+    from twicetold.tables.files import choose_text, open_rows
 
     texts: list[str] = []
     ids: list[str] | None = None if id_column is None else []

@@ -15,8 +15,8 @@ from twicetold.commands._options import About, Model, SkipBad, Text, tell_left_o
 from twicetold.printable import json_text, print, printable
 
 if TYPE_CHECKING:
-    from twicetold.api.estimates import Estimate, Estimates
-    from twicetold.api.labelling import Labelling
+    from twicetold.labels.estimates import Estimate, Estimates
+    from twicetold.labels.labelling import Labelling
 
 SAME, DIFFERENT, SKIP, BACK, QUIT = "ynsbq"
 WORDS = {word: word[0] for word in ("yes", "no", "skip", "back", "quit")} | {letter: letter for letter in "ynsbq"}
@@ -43,9 +43,9 @@ def label(
     Shows one pair at a time: y if the two texts say the same, n if not, s skip, b back, q quit. The same command goes
     on where it stopped. Without a terminal, answers are read from standard input, one a line.
     """
-    from twicetold.api.labelling import labelling, read_labelling
-    from twicetold.api.tables import STANDARD, choose_text, open_rows
     from twicetold.files import lock_beside, only_process
+    from twicetold.labels.labelling import labelling, read_labelling
+    from twicetold.tables.files import STANDARD, choose_text, open_rows
 
     console = Console(stderr=True)
     if report:

@@ -32,11 +32,11 @@ def pairs(
 
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from twicetold.api.evidence import of_pairs
-    from twicetold.api.model import load
-    from twicetold.api.pairs import score_file
-    from twicetold.api.tables import STANDARD, choose_pair, open_rows, write_rows
     from twicetold.commands._console import Console
+    from twicetold.tables.files import STANDARD, choose_pair, open_rows, write_rows
+    from twicetold.use.evidence import of_pairs
+    from twicetold.use.model import load
+    from twicetold.use.pairs import score_file
 
     if as_json and out == STANDARD:
         raise typer.BadParameter("the summary and the rows would both go to stdout: name a file with -o")

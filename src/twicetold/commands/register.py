@@ -27,8 +27,8 @@ def register(
         raise typer.BadParameter("name either a RUN or --data DATA")
     from rich.table import Table
 
-    from twicetold.api.champion import choose, register_run
     from twicetold.commands._console import Console
+    from twicetold.serving.champion import choose, register_run
 
     talk = Console(stderr=True)
     if data is not None:

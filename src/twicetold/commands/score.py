@@ -23,8 +23,8 @@ def score(
     """
     import sys
 
-    from twicetold.api.model import load
-    from twicetold.api.unlike import unlike_text
+    from twicetold.use.model import load
+    from twicetold.use.unlike import unlike_text
 
     for side, text in (("LEFT", left), ("RIGHT", right)):
         if not text.strip():
@@ -43,7 +43,7 @@ def score(
     explanation = None
     if why:
         from twicetold.interpretation.contributions import explain
-        from twicetold.scoring import Scorer
+        from twicetold.trained.scoring import Scorer
 
         if not isinstance(loaded.trained, Scorer):
             raise TypeError("--why needs a single model, and this is an ensemble: name the folder of one member")

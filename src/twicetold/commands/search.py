@@ -31,8 +31,8 @@ def search(
     """
     from dataclasses import asdict
 
-    from twicetold.api.index import open_index
-    from twicetold.api.tables import choose_text, open_rows
+    from twicetold.index.text_index import open_index
+    from twicetold.tables.files import choose_text, open_rows
 
     if bool(texts) == (file is not None):
         raise typer.BadParameter("give texts, or a file with texts (-f)")

@@ -24,8 +24,8 @@ def serve(
     A table with the columns left and right gives score, probability and verdict, with the label that it is about; one
     with text gives vectors.
     """
-    from twicetold.api.model import folder_of, load
-    from twicetold.tracking.serving import serve as answer
+    from twicetold.serving.server import serve as answer
+    from twicetold.use.model import folder_of, load
 
     folder = folder_of(model)
     verdicts = load(folder).decisions.of(about)  # its errors are clearer than the server's

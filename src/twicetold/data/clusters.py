@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.data.corpus import UNKNOWN
-from twicetold.grouping import components
+from twicetold.neighbours.grouping import components
 
 
 def duplicate_clusters(

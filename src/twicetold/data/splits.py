@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.data.corpus import SPLITS, UNKNOWN
-from twicetold.grouping import components
+from twicetold.neighbours.grouping import components
 
 TRAIN, VAL, TEST = range(len(SPLITS))
 UNUSED = -1  # side of a row that belongs to no split

@@ -23,7 +23,7 @@ from torch import Tensor
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.ranking import ScoreCounts
 from twicetold.evaluation.tiles import ScoreScale, Tiles, Tiling, tiles_of
-from twicetold.parallel import in_parallel
+from twicetold.neighbours.parallel import in_parallel
 
 BINS = 65_536
 

@@ -23,7 +23,7 @@ from scipy import sparse
 from twicetold.evaluation.inputs import Vectors, group_sizes
 from twicetold.evaluation.intervals import Interval, clustered_mean_interval
 from twicetold.evaluation.ranking import Floats
-from twicetold.search import NOBODY, Index, Neighbours
+from twicetold.neighbours.nearest import NOBODY, Index, Neighbours
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ class Standard:
         seed: of the bootstrap.
         published_threshold: accuracy and F1 of labelled pairs are reported at this threshold as well, unless None.
         sample_pairs: pairs of texts that each model of pairs scores for the report.
-        corpus_search: settings of search in the whole corpus, see `twicetold.searching`.
+        corpus_search: settings of search in the whole corpus, see `twicetold.trained.corpus_search`.
         pairwise_knn: settings of the pairwise k-NN rule.
     """
 

@@ -18,7 +18,7 @@ from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.intervals import Interval, logit_interval
 from twicetold.evaluation.ranking import Floats, ScoreCounts
 from twicetold.evaluation.tiles import ScoreScale, Tiling, tiles_of
-from twicetold.parallel import in_parallel
+from twicetold.neighbours.parallel import in_parallel
 
 MEASURES = ("auroc", "average_precision")
 

@@ -36,8 +36,8 @@ from twicetold.evaluation.inputs import Vectors, binary
 from twicetold.evaluation.intervals import Interval, accuracy_interval
 from twicetold.evaluation.ranking import Floats
 from twicetold.files import csv_text, write_text
-from twicetold.parallel import in_parallel
-from twicetold.search import similarities
+from twicetold.neighbours.nearest import similarities
+from twicetold.neighbours.parallel import in_parallel
 
 BLOCK = 2**20  # similarities that each thread holds at a time: 4 MB stay in cache
 ROUNDING = 1e-6  # of a similarity, relative to itself or to 1

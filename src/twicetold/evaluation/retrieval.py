@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from twicetold.evaluation.inputs import DocumentVectors, group_sizes
 from twicetold.evaluation.ranking import Floats
-from twicetold.search import NOBODY, Index, Neighbours
+from twicetold.neighbours.nearest import NOBODY, Index, Neighbours
 
 VOTES = 4_000_000  # comparisons of two votes in memory at a time
 

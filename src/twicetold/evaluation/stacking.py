@@ -26,7 +26,7 @@ from scipy.optimize import minimize
 
 from twicetold.evaluation.decision import sigmoid
 from twicetold.evaluation.inputs import binary, described, finite, is_number
-from twicetold.search import NOBODY, Index, Matrix
+from twicetold.neighbours.nearest import NOBODY, Index, Matrix
 
 FOLDS = 5
 NEIGHBOURS = 20  # texts of other groups, for each text and member

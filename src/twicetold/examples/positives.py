@@ -24,8 +24,8 @@ import numpy as np
 from twicetold.data.corpus import Corpus
 from twicetold.examples.batches import ExampleIndex
 from twicetold.examples.labelled import mined
-from twicetold.grouping import components
 from twicetold.mining.groups import train_groups
+from twicetold.neighbours.grouping import components
 
 SENTENCE_END = re.compile(r"(?:(?<=[.!?…])|(?<=[.!?…][\"'”’)\]]))\s+(?![a-z])|\n")
 MOST = 0.5  # share of the train texts that must have several sentences

@@ -17,8 +17,8 @@ from twicetold.data.corpus import UNKNOWN, Corpus
 from twicetold.encoding import UNDECIDED
 from twicetold.examples.batches import ExampleIndex
 from twicetold.examples.labelled import LabelledPairs, MinedTriplets, mined_file
-from twicetold.grouping import components
 from twicetold.mining.pseudo_labels import PseudoPairs
+from twicetold.neighbours.grouping import components
 
 HARD_NEGATIVES, PSEUDO_LABELS = "hard_negatives", "pseudo_labels"
 

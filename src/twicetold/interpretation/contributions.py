@@ -26,7 +26,7 @@ from twicetold import models
 from twicetold.encoding import SparseRows
 from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.models.protocol import Encoder, Linear
-from twicetold.scoring import Scorer, matrix_of
+from twicetold.trained.scoring import Scorer, matrix_of
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from twicetold.data.corpus import Corpus
 from twicetold.mining.draws import draw
 from twicetold.mining.groups import Groups, Positions, rank_window
 from twicetold.mining.triplets import Triplets
-from twicetold.parallel import in_threads
+from twicetold.neighbours.parallel import in_threads
 
 logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets its own level to DEBUG, which any root handler prints
 

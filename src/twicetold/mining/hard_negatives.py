@@ -20,7 +20,7 @@ from twicetold.mining.draws import draw
 from twicetold.mining.groups import Positions, rank_window
 from twicetold.mining.teacher import Teacher
 from twicetold.mining.triplets import Triplets
-from twicetold.search import NOBODY, Index, Neighbours
+from twicetold.neighbours.nearest import NOBODY, Index, Neighbours
 
 ANCHORS = 1 << 14  # searched for at a time, which bounds the neighbours held
 

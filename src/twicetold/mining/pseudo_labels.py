@@ -32,12 +32,12 @@ from numpy.typing import NDArray
 
 from twicetold.data.corpus import MOST_TEXTS, UNKNOWN, Corpus, pair_keys
 from twicetold.files import write_file, write_json
-from twicetold.grouping import components
 from twicetold.mining.bm25 import NOBODY, hardest
 from twicetold.mining.groups import sorted_groups
 from twicetold.mining.neighbour import tfidf_weights
 from twicetold.mining.teacher import Teacher
 from twicetold.mining.triplets import Ends, card_file
+from twicetold.neighbours.grouping import components
 
 COLUMNS = ("left", "right", "label", "probability")
 Labels = Literal["hard", "soft"]

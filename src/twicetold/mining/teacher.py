@@ -1,6 +1,6 @@
 """The functions of a trained model, the teacher, that mining calls.
 
-`twicetold.teacher` makes them for a model in a run folder, so that mining imports no model.
+`twicetold.trained.teacher` makes them for a model in a run folder, so that mining imports no model.
 
 Shape letters: M texts, P pairs, D columns of the search vectors.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.search import Matrix
+from twicetold.neighbours.nearest import Matrix
 
 Numbers = NDArray[np.int64]
 

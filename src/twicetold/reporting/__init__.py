@@ -12,8 +12,8 @@ from twicetold.files import write_text
 from twicetold.reporting.leaderboard import leaderboard_csv, rank
 from twicetold.reporting.markdown import markdown
 from twicetold.reporting.page import Section, page
-from twicetold.reporting.records import Cell, read_peers, read_provenance, read_runs, write_card
 from twicetold.reporting.terminal import leaderboard_text
+from twicetold.runs.records import Cell, read_peers, read_provenance, read_runs, write_card
 
 __all__ = ["Cell", "build", "leaderboard_text", "markdown", "write_cards"]
 

@@ -23,7 +23,7 @@ from twicetold.evaluation.intervals import (
     spearman_statistic,
 )
 from twicetold.reporting.leaderboard import Leaderboard, Row
-from twicetold.reporting.records import read_decision, read_scores
+from twicetold.runs.records import read_decision, read_scores
 
 BINS = 10
 CORRELATIONS = {"pearson": pearson_statistic, "spearman": spearman_statistic}

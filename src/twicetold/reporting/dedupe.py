@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from twicetold.evaluation.dedupe import AIMED
-from twicetold.grouping import RULES
+from twicetold.neighbours.grouping import RULES
 from twicetold.reporting.glossary import describe, magnitude, number
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Metrics, Row, best_rule, or_worst
-from twicetold.reporting.records import Peer
+from twicetold.runs.records import Peer
 
 AIM = 0.9
 """The aimed precision of the first table."""

@@ -7,7 +7,7 @@ from markupsafe import Markup
 from twicetold.evaluation.intervals import accuracy_interval
 from twicetold.reporting.figures import Axis, Share, share_figure
 from twicetold.reporting.glossary import count, magnitude, share
-from twicetold.reporting.records import Mined
+from twicetold.runs.records import Mined
 
 COLUMNS = (
     "triplets",

@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from twicetold.grouping import RULES
+from twicetold.neighbours.grouping import RULES
 
 
 @dataclass(frozen=True)

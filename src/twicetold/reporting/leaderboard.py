@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from twicetold.files import csv_text
-from twicetold.grouping import RULES
+from twicetold.neighbours.grouping import RULES
 from twicetold.reporting.glossary import describe, ordered
-from twicetold.reporting.records import Run
+from twicetold.runs.records import Run
 
 MARK = "(p)"
 """Added to the name of a model that was pretrained on other data."""

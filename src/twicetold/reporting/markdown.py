@@ -12,8 +12,8 @@ from twicetold.reporting import false_negatives, provenance, samples, word_hashi
 from twicetold.reporting.dedupe import HOW_TO_READ, Deduped, Shown, Table, deduped
 from twicetold.reporting.glossary import count, describe, magnitude, number, share, split_of
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row, rank
-from twicetold.reporting.records import Cell, Provenance, read_card, read_peers, read_runs
 from twicetold.reporting.samples import decision_in_words, sample_table
+from twicetold.runs.records import Cell, Provenance, read_card, read_peers, read_runs
 
 _LINE_ENDS = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")  # and other characters without a shape
 _BLOCK = re.compile(r"^(\s*\d*)(?=[#>=~]|[+-](?:[\s-]|$)|(?<=\d)[.)](?:\s|$))")  # where a heading or a list begins

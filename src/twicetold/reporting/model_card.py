@@ -20,7 +20,12 @@ from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
 from twicetold.evaluation.evaluators import Standard
 from twicetold.evaluation.inputs import is_number
 from twicetold.evaluation.labels import Decisions, LabelDecision
-from twicetold.model_folder import (
+from twicetold.reporting import provenance
+from twicetold.reporting.dedupe import link_metric
+from twicetold.reporting.glossary import count, describe, number, ordered
+from twicetold.reporting.markdown import code, escaped, table
+from twicetold.runs.records import read_card, read_metrics, read_object, read_scores
+from twicetold.trained.model_folder import (
     Calibrated,
     read_calibrated,
     read_decisions,
@@ -28,11 +33,6 @@ from twicetold.model_folder import (
     read_thresholds,
     require_model_files,
 )
-from twicetold.reporting import provenance
-from twicetold.reporting.dedupe import link_metric
-from twicetold.reporting.glossary import count, describe, number, ordered
-from twicetold.reporting.markdown import code, escaped, table
-from twicetold.reporting.records import read_card, read_metrics, read_object, read_scores
 
 TAGS = ("sentence-similarity", "duplicate-detection")
 

@@ -19,8 +19,8 @@ from twicetold.reporting import (
 )
 from twicetold.reporting.glossary import describe
 from twicetold.reporting.leaderboard import Leaderboard, Row
-from twicetold.reporting.records import KnnCurves, Peer, Provenance, read_knn_curves
 from twicetold.reporting.rendering import render
+from twicetold.runs.records import KnnCurves, Peer, Provenance, read_knn_curves
 
 _SEARCH = ("retrieval_recall_at", "retrieval_mrr_at", "retrieval_ndcg_at", "index_recall_at", "index_agreement_at")
 _PARTS = (dedupe, false_negatives, panels, provenance, published, samples, word_hashing)

@@ -10,7 +10,7 @@ from twicetold.reporting.comparison import Reliability
 from twicetold.reporting.figures import Axis, Line, line_figure, reliability_figure, roc_figure, whisker
 from twicetold.reporting.glossary import describe
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row
-from twicetold.reporting.records import KnnCurves, read_curves
+from twicetold.runs.records import KnnCurves, read_curves
 
 _RATES = (
     ("TPR", "true_positive_rate", "duplicates that the rule finds"),

@@ -12,7 +12,7 @@ from pathlib import Path
 from twicetold.printable import printable
 from twicetold.reporting.glossary import count, describe, magnitude, number
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row, rank
-from twicetold.reporting.records import Cell, read_runs
+from twicetold.runs.records import Cell, read_runs
 
 WIDTH = 100
 _GAP = "  "

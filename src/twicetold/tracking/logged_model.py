@@ -48,7 +48,7 @@ def save(
     thousand files.
 
     Args:
-        model_folder: what `twicetold.model_folder.load_model` reads.
+        model_folder: what `twicetold.trained.model_folder.load_model` reads.
         destination: a folder that does not exist yet, or is empty.
         input_example: column -> values: either `text`, or `left` and `right`.
         about: an `mlflow.models.Model` that says which logged model this is.
@@ -83,7 +83,7 @@ def log(
     Args:
         store: the open store.
         run_id: the run that it is of.
-        model_folder: what `twicetold.model_folder.load_model` reads.
+        model_folder: what `twicetold.trained.model_folder.load_model` reads.
         name: shown in MLflow's list of models.
         input_example: column -> values: either `text`, or `left` and `right`.
         params: shown in that list.

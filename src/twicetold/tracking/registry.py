@@ -4,7 +4,7 @@ A model is found in the store by its content, not by a run id: a version, or a l
 files of its folder are. What is not in the store yet is logged from its folder.
 
 Models come back as folders. Of what MLflow keeps with a logged model only the model folder is used, which
-`twicetold.model_folder` reads without running code of it.
+`twicetold.trained.model_folder` reads without running code of it.
 """
 
 import os

@@ -189,7 +189,7 @@ class Run:
         The run's latest metrics, and all later ones, are logged for the model as well.
 
         Args:
-            model_folder: what `twicetold.model_folder.load_model` reads.
+            model_folder: what `twicetold.trained.model_folder.load_model` reads.
             input_example: column -> values: either `text`, or `left` and `right`.
 
         Returns:

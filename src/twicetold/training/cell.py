@@ -23,7 +23,7 @@ from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.features.saved import save_fitted
 from twicetold.files import write_folder, write_json
 from twicetold.models.protocol import Encoder, OnFrozen, Settling
-from twicetold.scoring import (
+from twicetold.trained.scoring import (
     BATCH,
     SAMPLE,
     EncodedTexts,

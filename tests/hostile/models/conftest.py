@@ -14,7 +14,7 @@ from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
 from twicetold.models.static import Static
 from twicetold.models.tfidf import TfIdfCosine
-from twicetold.scoring import Scorer
+from twicetold.trained.scoring import Scorer
 from twicetold.training.cell import Trained
 from twicetold.training.schedule import Fitted
 

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from twicetold import layout
-from twicetold.api.calibration import Calibration, LabelledPairs, save_calibrated
-from twicetold.api.champion import card, register_run
-from twicetold.api.exporting import export_table
-from twicetold.api.model import load
-from twicetold.api.onnx_export import read_featuriser
-from twicetold.api.static_table import save_table
 from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
+from twicetold.export.exporting import export_table
+from twicetold.export.onnx_export import read_featuriser
 from twicetold.files import write_json
-from twicetold.grouping import RULES
-from twicetold.model_folder import JSON_LIMIT, LEVELS, STATE_LIMIT, load_model, read_thresholds
+from twicetold.labels.calibration import Calibration, LabelledPairs, save_calibrated
+from twicetold.neighbours.grouping import RULES
+from twicetold.serving.champion import card, register_run
+from twicetold.trained.model_folder import JSON_LIMIT, LEVELS, STATE_LIMIT, load_model, read_thresholds
+from twicetold.trained.static_table import save_table
+from twicetold.use.model import load
 
 SECRET = "correct horse battery staple"
 ENTRIES = (

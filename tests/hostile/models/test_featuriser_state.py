@@ -22,8 +22,8 @@ from twicetold.features.views import View, Views
 from twicetold.features.word_grams import WordGrams
 from twicetold.features.word_hashing import WordHashing
 from twicetold.features.word_trigrams import WordTrigrams
-from twicetold.model_folder import load_featuriser, load_model
 from twicetold.models.tfidf import TfIdfCosine
+from twicetold.trained.model_folder import load_featuriser, load_model
 
 BILLION = 10**9
 TEXTS = ["the cat sat on the mat", "a dog sat on the log", "rain is falling on the town", "the town is in the rain"]

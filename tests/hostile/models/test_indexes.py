@@ -7,10 +7,10 @@ import shutil
 import pytest
 
 import twicetold
-from twicetold.api import changing, open_index
-from twicetold.api.index_folder import LARGEST, LOCK, MANIFEST
-from twicetold.api.index_info import index_info
-from twicetold.api.segments import DENSE, TEXTS
+from twicetold.index import changing, open_index
+from twicetold.index.folder import LARGEST, LOCK, MANIFEST
+from twicetold.index.info import index_info
+from twicetold.index.segments import DENSE, TEXTS
 
 PART = "00000001"
 ENTRIES = (LOCK, MANIFEST, PART, f"{PART}/{TEXTS}", f"{PART}/{DENSE}", f"{PART}/removed-00000001.npy", "notes")

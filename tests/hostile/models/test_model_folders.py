@@ -15,8 +15,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from twicetold import layout, tracking
-from twicetold.model_folder import load_model, load_scorer, trained_on
-from twicetold.provenance import pretrained_on_of
+from twicetold.trained.model_folder import load_model, load_scorer, trained_on
+from twicetold.trained.provenance import pretrained_on_of
 
 FILES = (
     layout.RECIPE,
@@ -120,7 +120,7 @@ FOREIGN = {
     "vectors, fetched": {"_target_": "twicetold.features.vectors.word_vectors", "file": "DIARY", "words": []},
     "the hub": {"_target_": "twicetold.pretrained.read", "model": "somebody/model"},
     "the hub, by a layer": {"_target_": "twicetold.layers.transformer.Transformer", "weights": "somebody/model"},
-    "a module's module": {"_target_": "twicetold.model_folder.shutil.rmtree", "path": "VICTIM"},
+    "a module's module": {"_target_": "twicetold.trained.model_folder.shutil.rmtree", "path": "VICTIM"},
     "os.system, imported": {"_target_": "twicetold.features.vectors.os.system", "command": "true"},
     "os.system": {"_target_": "os.system", "command": "true"},
     "subprocess.run": {"_target_": "subprocess.run", "args": ["true"]},

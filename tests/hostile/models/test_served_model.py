@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from twicetold.serving.request_tables import MAX_BYTES, MAX_ROWS
+from twicetold.serving.server import BLOCK, Scoring
 from twicetold.tracking import logged_model
-from twicetold.tracking.request_tables import MAX_BYTES, MAX_ROWS
-from twicetold.tracking.serving import BLOCK, Scoring
 
 ONE_KEY = "JSON dictionary with exactly one"
 COLUMNS = "give a table with either the column `text`"
@@ -190,7 +190,7 @@ def test_texts_for_a_model_of_pairs_alone_are_a_bad_request(monkeypatch):
 
     from mlflow.exceptions import MlflowException
 
-    from twicetold.tracking.served_model import ServedModel
+    from twicetold.serving.served_model import ServedModel
 
     def embed(texts):
         raise TypeError("MiniLmCross scores pairs only")

@@ -9,9 +9,9 @@ import pytest
 
 import twicetold as library
 from twicetold import layout
-from twicetold.api.exporting import export_table
-from twicetold.api.static_table import SCALES, TABLE, save_table
+from twicetold.export.exporting import export_table
 from twicetold.files import write_json
+from twicetold.trained.static_table import SCALES, TABLE, save_table
 
 TEXTS = ["bank rate cut film story1", "bank rate", "", "zzz", "drug trial phone", "vote game chip story2"]
 
@@ -144,7 +144,7 @@ def test_onnx_graphs_answer_as_the_model_does(run, twicetold, tmp_path):
     for name in ("onnx", "onnxscript"):
         pytest.importorskip(name, reason="needs the extra [export]")
     onnxruntime = pytest.importorskip("onnxruntime", reason="needs the extra [export]")
-    from twicetold.api.onnx_export import inputs_of, read_featuriser
+    from twicetold.export.onnx_export import inputs_of, read_featuriser
 
     folder = run("static")
     done = twicetold("export", folder, "-o", "graphs", "--onnx", timeout=600)

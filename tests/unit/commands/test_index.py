@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import twicetold as library
-from twicetold.api import open_index
+from twicetold.index import open_index
 
 ROWS = ["a,bank rate cut", "b,bank rate cut film", "c,star award", "d,drug trial phone", "e,game vote"]
 MORE = ["f,bank rate cut", "g,vote award"]
@@ -110,7 +110,8 @@ def test_ids_that_are_there_are_refused_and_nothing_changes(run, twicetold, file
 # Kills: a driver imports everything once and forks. Each child adds a file as the command does, and is killed.
 DRIVER = """
 import json, os, pathlib, random, signal, sys, time
-from twicetold.api import load, open_index
+from twicetold import load
+    from twicetold.index import open_index
 from twicetold.commands import app
 
 folder, how, count = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])

@@ -12,11 +12,11 @@ import yaml
 
 import twicetold as library
 from twicetold import layout
-from twicetold.api.champion import choose, register_run
 from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
 from twicetold.files import write_json
-from twicetold.grouping import RULES
+from twicetold.neighbours.grouping import RULES
 from twicetold.reporting.model_card import model_card, read_about
+from twicetold.serving.champion import choose, register_run
 from twicetold.tracking import Settings, registry
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import twicetold as library
-from twicetold.tracking.request_tables import MAX_ROWS
-from twicetold.tracking.serving import GRACE
+from twicetold.serving.request_tables import MAX_ROWS
+from twicetold.serving.server import GRACE
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from twicetold.data.clusters import cluster_card, duplicate_clusters
 from twicetold.data.corpus import UNKNOWN
-from twicetold.grouping import components
+from twicetold.neighbours.grouping import components
 
 
 def union_find(count, edges):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from twicetold.data.download import RemoteFile, fetch
-from twicetold.data.fingerprints import fingerprints
+from twicetold.data.hashed_pairs import fingerprints
 from twicetold.data.sources import quora, stsb, uci_news
 
 MIRROR = os.environ.get("TWICETOLD_MIRROR", "")

@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.metrics import ndcg_score
 
 from twicetold.evaluation.corpus_search import Asked, CorpusSearch, agreement, search_for
-from twicetold.search import Index, Neighbours
+from twicetold.neighbours.nearest import Index, Neighbours
 
 TEXTS = 80
 

@@ -12,7 +12,7 @@ from twicetold.evaluation import dedupe
 from twicetold.evaluation.dedupe import Chosen, choose, link_statistics, links_above, report
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.grouping import RULES, merge
+from twicetold.neighbours.grouping import RULES, merge
 
 
 def stories(count=60, size=5, noise=0.3, seed=0):

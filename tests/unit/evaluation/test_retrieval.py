@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from twicetold import search
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.retrieval import hits, knn_right, nearest, precision_and_recall
-from twicetold.search import NOBODY, Neighbours
+from twicetold.neighbours import nearest as search
+from twicetold.neighbours.nearest import NOBODY, Neighbours
 
 
 def integers(seed, count, *, sparse_side=False):

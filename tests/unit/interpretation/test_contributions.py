@@ -23,7 +23,7 @@ from twicetold.models.film import Film
 from twicetold.models.static import Static
 from twicetold.models.tfidf import TfIdfCosine
 from twicetold.models.word2vec import Word2Vec
-from twicetold.scoring import Scorer
+from twicetold.trained.scoring import Scorer
 
 TRAIN = ["the cat sat on the mat", "a cat ran to the dog", "the dog sat", "no mat for a dog"]
 LEFT, RIGHT = "the cat and the dog sat", "a dog sat on the dog"

@@ -6,11 +6,11 @@ import torch
 
 from twicetold.evaluation.decision import Decision
 from twicetold.features.model_tokens import ModelTokens
-from twicetold.model_folder import load_scorer
 from twicetold.models.film_bert import FilmBert
 from twicetold.models.minilm import MiniLm
 from twicetold.models.minilm_cross import MiniLmCross
-from twicetold.scoring import Scorer, score_pairs, search_matrices
+from twicetold.trained.model_folder import load_scorer
+from twicetold.trained.scoring import Scorer, score_pairs, search_matrices
 from twicetold.training.cell import Trained
 from twicetold.training.schedule import Fitted
 

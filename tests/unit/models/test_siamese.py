@@ -9,10 +9,10 @@ from hydra.utils import instantiate
 from torch.nn.functional import normalize
 
 from twicetold.encoding import SparseRows
-from twicetold.model_folder import load_scorer
 from twicetold.models.siamese_cnn import SiameseCnn
 from twicetold.models.siamese_lstm import SiameseLstm
-from twicetold.scoring import score_pairs
+from twicetold.trained.model_folder import load_scorer
+from twicetold.trained.scoring import score_pairs
 
 LSTM = {
     "embedding": 6,

@@ -10,7 +10,7 @@ from twicetold.reporting import Cell
 from twicetold.reporting.dedupe import HOW_TO_READ, LOWER_BOUND, deduped
 from twicetold.reporting.leaderboard import rank
 from twicetold.reporting.markdown import escaped
-from twicetold.reporting.records import read_peers, read_runs
+from twicetold.runs.records import read_peers, read_runs
 
 PEER = {
     "data": "news",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from twicetold.reporting.leaderboard import leaderboard_csv, rank
-from twicetold.reporting.records import Cell, Run
+from twicetold.runs.records import Cell, Run
 
 
 def run(model, seed=0, *, val=0.5, test=0.5, parameters=10, primary="auroc", interval=None, **further):

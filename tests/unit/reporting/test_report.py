@@ -134,7 +134,7 @@ def test_the_paired_tests_are_those_of_the_evaluation_package(finished):
     from twicetold.evaluation.intervals import mcnemar, paired_auroc_test
     from twicetold.reporting.comparison import compare
     from twicetold.reporting.leaderboard import rank
-    from twicetold.reporting.records import read_runs
+    from twicetold.runs.records import read_runs
 
     project, cells = finished
     (found,) = compare(rank("questions", read_runs(cells, project.root / "runs")["questions"]))

@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from twicetold.data.corpus import Corpus
 from twicetold.data.sources import document_corpus, encode
-from twicetold.data.sources.delimited import MAX_BAD_ROWS
-from twicetold.data.sources.user_file import OnBadRow
 from twicetold.data.sources.user_table import UserTable
 from twicetold.data.splits import by_group, by_rows
+from twicetold.tables.delimited import MAX_BAD_ROWS
+from twicetold.tables.user_file import OnBadRow
 
 
 def read(

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from twicetold.data.corpus import Corpus
 from twicetold.data.sources import first_of_each, pair_corpus
-from twicetold.data.sources.delimited import MAX_BAD_ROWS
-from twicetold.data.sources.user_file import OnBadRow
 from twicetold.data.sources.user_table import UserTable
 from twicetold.data.splits import UNUSED, by_component, by_rows
+from twicetold.tables.delimited import MAX_BAD_ROWS
+from twicetold.tables.user_file import OnBadRow
 
 
 def read(

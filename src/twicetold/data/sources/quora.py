@@ -22,10 +22,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from twicetold.data.corpus import Corpus, pair_keys
-from twicetold.data.fingerprints import FingerprintedPairs, fingerprints
+from twicetold.data.hashed_pairs import FingerprintedPairs, fingerprints
 from twicetold.data.sources import first_of_each, pair_corpus
-from twicetold.data.sources.delimited import MAX_BAD_ROWS, Rows, one_piece, read_quoted
 from twicetold.data.splits import TEST, TRAIN, UNUSED, VAL, Side, balanced, by_component
+from twicetold.tables.delimited import MAX_BAD_ROWS, Rows, one_piece, read_quoted
 
 FILE = "quora_duplicate_questions.tsv"
 COLUMNS = ("id", "qid1", "qid2", "question1", "question2", "is_duplicate")

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from twicetold.data.corpus import SPLITS, Corpus
 from twicetold.data.sources import pair_corpus
-from twicetold.data.sources.delimited import MAX_BAD_ROWS, Rows, read_unquoted
+from twicetold.tables.delimited import MAX_BAD_ROWS, Rows, read_unquoted
 
 FILES = {"train": "sts-train.csv", "val": "sts-dev.csv", "test": "sts-test.csv"}
 COLUMNS = ("genre", "file", "year", "index", "grade", "left", "right")

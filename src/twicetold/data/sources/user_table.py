@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from twicetold.data.sources.delimited import LISTED, MAX_BAD_ROWS, one_piece, trimmed
-from twicetold.data.sources.user_file import SUFFIXES, TO_SKIP, BadRow, OnBadRow, read_columns, shown, unit
 from twicetold.data.splits import TEST, TRAIN, VAL, Side
+from twicetold.tables.delimited import LISTED, MAX_BAD_ROWS, one_piece, trimmed
+from twicetold.tables.user_file import SUFFIXES, TO_SKIP, BadRow, OnBadRow, read_columns, shown, unit
 
 LARGEST_GRADE = 1e6  # 32-bit floats, which grades become, tell numbers up to here apart by less than 0.1
 SIDE_NAMES = {"train": TRAIN, "val": VAL, "valid": VAL, "validation": VAL, "dev": VAL, "test": TEST}

@@ -8,7 +8,7 @@ import pytest
 
 from twicetold import layout
 from twicetold.data.sources import documents
-from twicetold.data.sources.user_file import SUFFIXES
+from twicetold.tables.user_file import SUFFIXES
 
 COLUMNS = ("headline", "topic", "event", "key")
 ROWS = [(f'He said "{n}",\nthen left', "ab"[n % 2], f"e{n // 3}", f"k{n}") for n in range(30)]

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from twicetold.data.corpus import UNKNOWN, Corpus
-from twicetold.data.fingerprints import FingerprintedPairs, fingerprints
+from twicetold.data.hashed_pairs import FingerprintedPairs, fingerprints
 from twicetold.data.sources import quora
 from twicetold.data.splits import TEST, VAL
 

@@ -1,0 +1,134 @@
+"""Models exported for use elsewhere, each with a model card that says what the export changed.
+
+`static_table` makes small copies of `static`, `onnx_export` graphs of other families. What a small copy loses is
+measured on validation, if the data of the training are there; test is never read.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from twicetold.data.corpus import Corpus
+from twicetold.evaluation.inputs import ScoredPairs
+from twicetold.evaluation.selection import PRIMARY, Selection
+from twicetold.export.onnx_export import ENCODER, SCORE, save_onnx
+from twicetold.files import require_free, write_text
+from twicetold.reporting.glossary import describe, size
+from twicetold.reporting.model_card import model_card, read_about
+from twicetold.trained.scoring import SAMPLE, TrainedModel, evaluation_inputs
+from twicetold.trained.static_table import Bits, save_table
+from twicetold.use.model import folder_of, load
+
+CARD = "README.md"
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an export made.
+
+    Args:
+        folder: where it is.
+        before: bytes of the model folder.
+        after: bytes of the new one.
+        on_validation: metric -> value before and after; empty if it was not measured.
+        difference: largest difference of scores of ONNX from those of the model; None for a table.
+    """
+
+    folder: Path
+    before: int
+    after: int
+    on_validation: dict[str, tuple[float, float]]
+    difference: float | None = None
+
+
+def export_table(model: str, out: Path, *, bits: Bits, processed: Path, cards: Path) -> Exported:
+    """Write a small copy of a `static` model, which `twicetold.load` reads.
+
+    Args:
+        model: what `twicetold.load` takes.
+        out: the new folder.
+        bits: of each number of the table.
+        processed: folder of prepared corpora; the loss is measured if that of the model's data is there, unchanged.
+        cards: folder of the cards of datasets.
+
+    Raises:
+        FileExistsError: if `out` holds other files than an exported model.
+        FileNotFoundError: if there is no trained model.
+        ValueError: if the model is of another family, or `out` is the model itself.
+    """
+    folder = folder_of(model)
+    require_free(out, apart_from=folder, replaces=CARD)
+    save_table(folder, out, bits=bits)
+    measured = _measured(folder, out, processed)
+    made = Exported(out, _bytes(folder), _bytes(out), measured)
+    write_text(out / CARD, _card(model, made, cards, f"The table of vectors is stored as {bits}: {_sizes(made)}."))
+    return made
+
+
+def export_onnx(model: str, out: Path, *, cards: Path) -> Exported:
+    """Write ONNX graphs of a model of dense layers, with the files of its featuriser.
+
+    Raises:
+        FileExistsError: if `out` holds other files than an exported model.
+        FileNotFoundError: if there is no trained model.
+        ModuleNotFoundError: without the packages of the extra `export`.
+        ValueError: if the family cannot be exported, or `out` is the model itself.
+    """
+    folder = folder_of(model)
+    require_free(out, apart_from=folder, replaces=CARD)
+    difference = save_onnx(folder, out)
+    made = Exported(out, _bytes(folder), _bytes(out), {}, difference)
+    note = (
+        f"`{ENCODER}` computes vectors from feature rows, `{SCORE}` score and probability from the vectors of two "
+        f"texts. On some texts the scores of onnxruntime differed from the model's by at most {difference:.1e}. "
+        f"The files of the featuriser are beside them: {_sizes(made)}."
+    )
+    write_text(out / CARD, _card(model, made, cards, note))
+    return made
+
+
+def _card(model: str, made: Exported, cards: Path, note: str) -> str:
+    about = read_about(Path(model) if Path(model).is_dir() else folder_of(model))
+    lines = [note + "\n"]
+    for name, (before, after) in made.on_validation.items():
+        metric = describe(name)
+        change = f"{100 * (after - before):+.2f} points"
+        lines.append(f"- {metric.label} on validation: {before:.4f} before, {after:.4f} after ({change})")
+    if made.difference is None and not made.on_validation:
+        lines.append("What this changed was not measured: the data of the training were not there.")
+    lines.append("\nThe numbers under Quality were measured before the export.\n")
+    use = str(made.folder) if made.difference is None else model  # graphs are not for `twicetold.load`
+    return model_card(about, cards=cards, use=use, exported="\n".join(lines))
+
+
+def _sizes(made: Exported) -> str:
+    return f"{size(made.after)} in all, {size(made.before)} before"
+
+
+def _bytes(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def _measured(model: Path, out: Path, processed: Path) -> dict[str, tuple[float, float]]:
+    """Metrics on validation before and after."""
+    about = read_about(model)
+    place = processed / (about.data or "")
+    if about.data is None or not (place / "card.json").is_file():
+        return {}
+    corpus = Corpus.load(place)
+    if corpus.train_digest() != about.digest:
+        return {}
+    before, after = (_on_validation(load(folder).trained, corpus, about.primary) for folder in (model, out))
+    return {name: (value, after[name]) for name, value in before.items()}
+
+
+def _on_validation(trained: TrainedModel, corpus: Corpus, primary: str | None) -> dict[str, float]:
+    read = trained.read_corpus(lambda featuriser, _: featuriser.transform(corpus.texts.to_pylist()))
+    val = evaluation_inputs(read, corpus, "val", at_most=SAMPLE)
+    selection = Selection({**PRIMARY, corpus.kind: primary} if primary else PRIMARY)
+    name, value = selection.primary_value(corpus.kind, val)
+    found = {name: value}
+    if isinstance(val, ScoredPairs) and corpus.kind == "labelled_pairs":
+        found["accuracy"] = float(np.mean(trained.decision.duplicate(val.score) == (val.label > 0.5)))
+    return found

@@ -1,0 +1,323 @@
+"""The folder of an index: parts that never change, and a manifest that names those that count.
+
+    index.json                    the manifest: model, threshold, parts, merges of groups
+    00000001/texts.parquet        id, text and group of the texts of a part
+    00000001/vectors.npy          their vectors, memory-mapped; of lexical families vectors.safetensors, as CSR arrays
+    00000001/cells.safetensors    centres of a large dense part, and where each cell's rows begin
+    00000001/removed-00000007.npy rows that were removed
+    lock                          while a process changes the index
+
+New parts are written beside the others. Then the manifest is replaced by one rename, which makes them count, and what
+it does not name any more is deleted. So a process that is killed leaves the former state or the new one. The folder
+may come from anywhere: nothing is unpickled, no link is followed, and all numbers are checked before they are used as
+positions.
+"""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.inputs import is_number
+from twicetold.files import (
+    TEMPORARY,
+    lock_beside,
+    only_process,
+    require_free,
+    require_regular,
+    write_file,
+    write_folder,
+    write_json,
+)
+from twicetold.index.groups import Pair, Proposal
+from twicetold.index.segments import Segment
+
+FORMAT = 1
+MANIFEST = "index.json"
+LOCK = "lock"
+PART = re.compile(r"\d{8}")
+REMOVED = re.compile(r"removed-\d{8}\.npy")
+LONGEST = 400  # characters of the reason why a folder is refused
+ATTEMPTS = 5  # to read an index that other processes change
+LARGEST = 1 << 28  # bytes of the manifest: a merge takes 50, a proposal 200
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part as the manifest names it."""
+
+    name: str
+    texts: int
+    removed: str | None
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What an index is made of.
+
+    Args:
+        model: folder of the model that made the vectors, as it was then.
+        fingerprint: of that model; empty before the index is saved for the first time.
+        decision: score from which two texts belong to one group, and calibration of the scores.
+        groups: whether texts are grouped; if not, each text has a group of its own.
+        by_vectors: whether scores are the dot products of vectors alone, because the decision was measured on them.
+        saved: how often the index has been saved.
+        added: how many texts have been added.
+        next_part: number of the next part.
+        next_group: number of the next group.
+        parts: in the order of their texts.
+        merged: from a group to the one that it belongs to now.
+        proposals: merges that are proposed.
+        ignored: pairs of groups whose merge is not proposed.
+    """
+
+    model: str
+    fingerprint: str
+    decision: Decision
+    groups: bool
+    by_vectors: bool
+    saved: int = 0
+    added: int = 0
+    next_part: int = 1
+    next_group: int = 0
+    parts: Sequence[Part] = ()
+    merged: Mapping[int, int] = field(default_factory=dict)
+    proposals: Sequence[Proposal] = ()
+    ignored: Sequence[Pair] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is written."""
+        return {
+            "format": FORMAT,
+            "model": {"folder": self.model, "fingerprint": self.fingerprint},
+            "decision": asdict(self.decision),
+            "groups": self.groups,
+            "by_vectors": self.by_vectors,
+            "saved": self.saved,
+            "added": self.added,
+            "next_part": self.next_part,
+            "next_group": self.next_group,
+            "parts": [{"name": p.name, "texts": p.texts, "removed": p.removed} for p in self.parts],
+            "merged": [list(pair) for pair in sorted(self.merged.items())],
+            "proposals": [
+                {"groups": list(p.groups), "ids": list(p.ids), "similarity": p.similarity} for p in self.proposals
+            ],
+            "ignored": [list(pair) for pair in self.ignored],
+        }
+
+    @classmethod
+    def from_json(cls, values: Any) -> "Manifest":
+        """Check what was read.
+
+        Raises:
+            ValueError: if it is not what `to_json` gives.
+        """
+        _require(isinstance(values, dict), f"expected an object, got {values!r:.80}")
+        _require(values.get("format") == FORMAT, f"expected format {FORMAT}, got {values.get('format')!r:.80}")
+        numbers = {name: _count(values, name) for name in ("saved", "added", "next_part", "next_group")}
+        below = numbers["next_group"]
+        model = _value(values, "model", dict)
+        place = _value(model, "folder", str)
+        _require(Path(place).is_absolute(), f"expected the whole path of a folder as the model, got {place!r:.80}")
+        decision = _value(values, "decision", dict)
+        known = all(map(is_number, decision.values()))
+        _require(known, f"expected finite numbers as 'decision', got {decision!r:.80}")
+        merged = dict(_pair(pair, below) for pair in _value(values, "merged", list))
+        _require(all(now not in merged for now in merged.values()), "a merged group leads to another merged group")
+        return cls(
+            model=place,
+            fingerprint=_value(model, "fingerprint", str),
+            decision=Decision.from_json(decision),
+            groups=_value(values, "groups", bool),
+            by_vectors=_value(values, "by_vectors", bool),
+            **numbers,
+            parts=[_part(each) for each in _value(values, "parts", list)],
+            merged=merged,
+            proposals=[_proposal(each, below) for each in _value(values, "proposals", list)],
+            ignored=[_pair(pair, below) for pair in _value(values, "ignored", list)],
+        )
+
+
+def read(folder: Path) -> tuple[Manifest, list[Segment]]:
+    """The manifest and the parts of an index.
+
+    Raises:
+        FileNotFoundError: if there is no index.
+        ValueError: if it is damaged.
+    """
+    for attempt in range(ATTEMPTS):
+        manifest = _manifest(folder)
+        try:
+            return manifest, _segments(folder, manifest)
+        except Exception as error:
+            if attempt + 1 < ATTEMPTS and _manifest(folder).saved != manifest.saved:
+                continue  # another process has changed the index meanwhile
+            raise _damaged(folder, error) from error
+    raise AssertionError
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Let no other process change an index.
+
+    Raises:
+        FileNotFoundError: if there is no index.
+        BlockingIOError: if another process changes it.
+    """
+    _require_index(folder)
+    with only_process(folder / LOCK, f"change the index {folder}"):
+        yield
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """A temporary folder that becomes `folder` at the end.
+
+    Raises:
+        FileExistsError: if there is something in `folder`.
+        BlockingIOError: if another process writes it.
+    """
+    with only_process(lock_beside(folder), f"write the index {folder}"):
+        require_new(folder)
+        with write_folder(folder) as target:
+            yield target
+
+
+def require_new(folder: Path) -> None:
+    """Raise FileExistsError unless `folder` is missing or empty."""
+    require_free(folder, otherwise="add to the index that is there")
+
+
+def save_changes(folder: Path, manifest: Manifest, segments: Sequence[Segment]) -> tuple[Manifest, list[Segment]]:
+    """Write the parts that are not there yet, then the manifest, then delete what it does not name.
+
+    The caller holds the lock.
+
+    Returns:
+        The manifest, and the parts with their names.
+
+    Raises:
+        OSError: if the index was changed since `manifest` was read.
+    """
+    if manifest.saved and _manifest(folder).saved != manifest.saved:
+        raise OSError(f"another process has changed the index {folder} since it was read: read it and change it again")
+    saved, number, kept = manifest.saved + 1, manifest.next_part, []
+    for segment in segments:
+        if segment.name is None:
+            segment, number = replace(segment, name=f"{number:08d}"), number + 1
+            with write_folder(folder / f"{segment.name}") as target:
+                segment.save(target)
+        if segment.removed_file is None and not segment.alive.all():
+            segment = replace(segment, removed_file=f"removed-{saved:08d}.npy")
+            with write_file(folder / f"{segment.name}" / f"{segment.removed_file}") as temporary:
+                np.save(temporary, np.flatnonzero(~segment.alive), allow_pickle=False)
+        kept.append(segment)
+    parts = [Part(f"{each.name}", each.table.num_rows, each.removed_file) for each in kept]
+    manifest = replace(manifest, saved=saved, next_part=number, parts=parts)
+    write_json(folder / MANIFEST, manifest.to_json())
+    _clean(folder, parts)
+    return manifest, kept
+
+
+def _clean(folder: Path, parts: Sequence[Part]) -> None:
+    """Delete parts and files that are not named, and what killed processes have left."""
+    removed = {part.name: part.removed for part in parts}
+    for path in folder.iterdir():
+        if path.name.startswith(TEMPORARY) or (PART.fullmatch(path.name) and path.name not in removed):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        elif path.name in removed:
+            for file in path.iterdir():
+                if file.name.startswith(TEMPORARY) or (
+                    REMOVED.fullmatch(file.name) and file.name != removed[path.name]
+                ):
+                    file.unlink()
+
+
+def _require_index(folder: Path) -> None:
+    if not os.path.lexists(folder / MANIFEST):
+        raise FileNotFoundError(
+            f"no index in {folder}: expected {MANIFEST} there; make one with `twicetold index build`"
+        )
+    try:
+        require_regular(folder, what="an index", json_limit=LARGEST)
+    except (ValueError, OSError) as error:
+        raise _damaged(folder, error) from error
+
+
+def _manifest(folder: Path) -> Manifest:
+    _require_index(folder)
+    try:
+        return Manifest.from_json(json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
+    except Exception as error:
+        raise _damaged(folder, ValueError(f"{MANIFEST}: {error}")) from error
+
+
+def _segments(folder: Path, manifest: Manifest) -> list[Segment]:
+    segments = [
+        Segment.load(folder / part.name, texts=part.texts, removed_file=part.removed) for part in manifest.parts
+    ]
+    for part, segment in zip(manifest.parts, segments, strict=True):
+        fit = segment.vectors.shape[1] == segments[0].vectors.shape[1]
+        _require(fit and type(segment.vectors) is type(segments[0].vectors), "the parts have vectors of two kinds")
+        groups = segment.groups
+        _require(((groups >= 0) & (groups < manifest.next_group)).all(), f"a group in {part.name} is out of range")
+    return segments
+
+
+def _damaged(folder: Path, error: Exception) -> ValueError:
+    said = " ".join(str(error).split())
+    reason = said if isinstance(error, (ValueError, OSError)) else f"{type(error).__name__}: {said}"
+    return ValueError(
+        f"cannot read the index in {folder}: {reason[:LONGEST]}. Copy the folder again, or build the index again; if "
+        "somebody else made it, do not use it"
+    )
+
+
+def _part(values: Any) -> Part:
+    _require(isinstance(values, dict), f"expected an object as a part, got {values!r:.80}")
+    name, removed = _value(values, "name", str), values.get("removed")
+    _require(PART.fullmatch(name), f"expected eight digits as the name of a part, got {name!r:.80}")
+    known = removed is None or (isinstance(removed, str) and REMOVED.fullmatch(removed))
+    _require(known, f"expected the name of a file of removed rows, got {removed!r:.80}")
+    texts = _count(values, "texts")
+    _require(texts > 0, f"part {name} has no texts")
+    return Part(name, texts, removed)
+
+
+def _proposal(values: Any, below: int) -> Proposal:
+    _require(isinstance(values, dict), f"expected an object as a proposal, got {values!r:.80}")
+    ids, score = _value(values, "ids", list), values.get("similarity")
+    _require(len(ids) == 2 and all(isinstance(each, str) for each in ids), f"expected two ids, got {ids!r:.80}")
+    _require(is_number(score), f"expected a similarity, got {score!r:.80}")
+    return Proposal(_pair(values.get("groups"), below), (ids[0], ids[1]), float(score))
+
+
+def _pair(values: Any, below: int) -> Pair:
+    fit = isinstance(values, list) and len(values) == 2 and all(type(v) is int and 0 <= v < below for v in values)
+    _require(fit, f"expected two numbers of groups, got {values!r:.80}")
+    return values[0], values[1]
+
+
+def _count(values: Mapping[str, Any], name: str) -> int:
+    number: int = _value(values, name, int)
+    _require(type(number) is int and 0 <= number < 1 << 62, f"expected a number of 0 or more as {name!r}")
+    return number
+
+
+def _value(values: Mapping[str, Any], name: str, kind: type) -> Any:
+    found = values.get(name)
+    _require(isinstance(found, kind), f"expected {name!r} to be of type {kind.__name__}, got {found!r:.80}")
+    return found
+
+
+def _require(holds: Any, message: str) -> None:
+    if not holds:
+        raise ValueError(message)

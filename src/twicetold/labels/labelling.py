@@ -1,0 +1,311 @@
+"""Labels of a person for pairs that were drawn from a file of texts; two files, so that one can stop and go on.
+
+- The file of labels, `pairs.csv`, has a row for each labelled pair. It is what a person may correct by hand, what
+  `data=pairs` trains on and `calibrate` reads.
+- The draw, `pairs.csv.draw.json`, has all drawn pairs, the sizes of the bands and the pairs that were skipped.
+
+Both are replaced as a whole after each answer, under a temporary name first, so a kill loses no answer.
+
+Shape letters: m drawn pairs, H bands, T thresholds.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from twicetold import layout
+from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.labels import DUPLICATE
+from twicetold.files import csv_text, write_json, write_text
+from twicetold.fingerprint import LENGTH, folder_digest
+from twicetold.labels import sampling
+from twicetold.labels.estimates import Estimates, Sample, estimate
+from twicetold.tables.files import open_rows
+from twicetold.trained.model_folder import read_decisions
+from twicetold.trained.vectors_identity import fingerprint
+from twicetold.use.model import folder_of, load
+
+PAIRS = 100  # drawn unless another number is asked for
+COLUMNS = ("pair", "left", "right", "label", "score", "band", "inclusion_probability")
+LABELS = {"1": True, "true": True, "0": False, "false": False}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A drawn pair. `band` is its band of scores, from 0."""
+
+    left: str
+    right: str
+    score: float
+    band: int
+
+
+@dataclass
+class Labelling:
+    """Drawn pairs and the answers so far.
+
+    Args:
+        out: the file of labels.
+        source: what the pairs were drawn from: `model` and `texts` (digests), `seed`; and the `label` that the answers
+            are about.
+        candidates: number of candidates in each of H bands.
+        decision: of the model, about this label.
+        thresholds: T scores.
+        above: (H, T) candidates of each band at or above each threshold.
+        pairs: in the order in which to label them.
+        file: name of the file of texts.
+        texts: number of its distinct texts; 0 if the draw is of an earlier version, which did not say so.
+        labels: number of a pair, from 0 -> whether the two texts say the same.
+        skipped: numbers of pairs.
+    """
+
+    out: Path
+    source: dict[str, Any]
+    candidates: list[int]
+    decision: Decision
+    thresholds: list[float]
+    above: list[list[int]]
+    pairs: list[Drawn]
+    file: str = ""
+    texts: int = 0
+    labels: dict[int, bool] = field(default_factory=dict)
+    skipped: set[int] = field(default_factory=set)
+
+    @property
+    def about(self) -> str:
+        """What two texts that say the same share."""
+        return str(self.source["label"])
+
+    @property
+    def next(self) -> int | None:
+        """The first pair that is neither labelled nor skipped; None if there is none."""
+        answered = self.labels.keys() | self.skipped
+        return next((number for number in range(len(self.pairs)) if number not in answered), None)
+
+    def label(self, number: int, same: bool) -> None:
+        """Keep a label."""
+        self.labels[number] = same
+        self._save_labels()
+
+    def skip(self, number: int) -> None:
+        """Leave a pair out: it counts as if it were like the labelled ones of its band."""
+        self.skipped.add(number)
+        self.save_draw()
+
+    def back(self, number: int) -> bool:
+        """Forget the answer to the last pair before this one; False if there is none."""
+        before = [other for other in self.labels.keys() | self.skipped if other < number]
+        if not before:
+            return False
+        if (last := max(before)) in self.skipped:
+            self.skipped.remove(last)
+            self.save_draw()
+        else:
+            del self.labels[last]
+            self._save_labels()
+        return True
+
+    def sample(self) -> Sample:
+        """The labelled pairs with what is known of the candidates."""
+        numbers = sorted(self.labels)
+        return Sample(
+            np.array([self.pairs[number].score for number in numbers], np.float64),
+            np.array([self.labels[number] for number in numbers], bool),
+            np.array([self.pairs[number].band for number in numbers], np.int64),
+            np.array(self.candidates),
+            np.array(self.thresholds),
+            np.array(self.above),
+        )
+
+    def report(self) -> Estimates:
+        """Precision and recall at each threshold, by the answers so far.
+
+        Raises:
+            ValueError: if nothing is labelled.
+        """
+        return estimate(self.sample())
+
+    def save_draw(self) -> None:
+        """Write the draw and the skipped pairs."""
+        kept = ("source", "candidates", "thresholds", "above", "file", "texts")
+        content = {name: getattr(self, name) for name in kept}
+        pairs = [asdict(pair) for pair in self.pairs]
+        content |= {"decision": asdict(self.decision), "pairs": pairs, "skipped": sorted(self.skipped)}
+        write_json(draw_file(self.out), content)
+
+    def _save_labels(self) -> None:
+        if not self.labels:
+            self.out.unlink(missing_ok=True)
+            return
+        rows = zip(sorted(self.labels), self.sample().probability.tolist(), strict=True)
+        write_text(self.out, csv_text(COLUMNS, (self._row(number, probability) for number, probability in rows)))
+
+    def _row(self, number: int, probability: float) -> list[object]:
+        pair = self.pairs[number]
+        label = int(self.labels[number])
+        # A file reader takes a carriage return for the end of a row where the writer does not quote it.
+        left, right = (text.replace("\r\n", "\n").replace("\r", "\n") for text in (pair.left, pair.right))
+        return [number + 1, left, right, label, pair.score, pair.band, probability]
+
+
+def draw_file(out: Path) -> Path:
+    """Where the draw is kept."""
+    return out.with_name(f"{out.name}.draw.json")
+
+
+def labelling(
+    out: Path,
+    *,
+    model: str | Path,
+    texts: Sequence[str],
+    file: str = "",
+    pairs: int | None = None,
+    seed: int | None = None,
+    about: str | None = None,
+) -> Labelling:
+    """The labelling that was begun in `out`, or a new one with pairs drawn from `texts`.
+
+    The model is loaded only where pairs are drawn. Its decision is used for the draw also where it gives no verdict:
+    labels are how such a model comes to one.
+
+    Args:
+        out: the file of labels, which ends in .csv.
+        model: what `twicetold.load` takes.
+        texts: of the file; equal ones are one text.
+        file: its name.
+        pairs: to draw; more than before adds to the draw. None: as before, or 100.
+        seed: of the draw; None: as before, or 0.
+        about: the label that the answers are about; None: as before, or `Model.about`.
+
+    Raises:
+        FileNotFoundError: if there is no trained model.
+        TypeError: if the family scores pairs only.
+        ValueError: if `out` is of another model, other texts, another seed or another label, or was not written by this
+            command; or the model has no decision about the label.
+    """
+    if out.suffix.lower() != ".csv":
+        raise ValueError(f"expected a file of labels that ends in .csv, got {out}")
+    distinct = list(dict.fromkeys(text.strip() for text in texts))
+    begun = read_labelling(out) if draw_file(out).exists() else None
+    if begun is None and out.exists():
+        raise ValueError(
+            f"{out} is there, and the draw that it belongs to is not ({draw_file(out)}): choose another file with -o"
+        )
+    if seed is None:
+        seed = begun.source["seed"] if begun else 0
+    folder = folder_of(model)
+    if about is None and begun is not None:
+        about = begun.about
+    label = read_decisions(folder).of(about).label
+    source = {"model": _model_digest(folder), "texts": _texts_digest(distinct), "seed": seed, "label": label}
+    if begun is None:
+        new = _draw(out, folder, distinct, source, pairs=PAIRS if pairs is None else pairs)
+        new.file, new.texts = file, len(distinct)
+        new.save_draw()
+        return new
+    if differing := [name for name in source if source[name] != begun.source.get(name)]:
+        raise ValueError(
+            f"{out} was begun with another {differing[0].removesuffix('s')} than this one, so its weights would be "
+            "wrong: give the same, or choose another file with -o"
+        )
+    if not begun.texts:  # a draw of an earlier version
+        begun.file, begun.texts = file, len(distinct)
+        begun.save_draw()
+    if pairs is not None and pairs > len(begun.pairs):
+        larger = _draw(out, folder, distinct, source, pairs=pairs)
+        if larger.pairs[: len(begun.pairs)] != begun.pairs:
+            raise ValueError(
+                f"cannot add pairs to {out}: on this machine the model gives other scores than when it was begun. "
+                "Choose another file with -o"
+            )
+        begun.pairs = larger.pairs
+        begun.save_draw()
+    return begun
+
+
+def read_labelling(out: Path) -> Labelling:
+    """The labelling in `out`, without its model.
+
+    Raises:
+        FileNotFoundError: if none was begun there.
+        ValueError: if a file is damaged; the message names the row.
+    """
+    file = draw_file(out)
+    if not file.is_file():
+        raise FileNotFoundError(f"no labelling was begun in {out}: there is no file {file}")
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        decision = Decision.from_json(content.pop("decision"))
+        pairs = [Drawn(**pair) for pair in content.pop("pairs")]
+        content["source"].setdefault("label", DUPLICATE)  # before labels had names
+        begun = Labelling(out, decision=decision, pairs=pairs, skipped=set(content.pop("skipped")), **content)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"{file} is damaged ({error}): remove it and {out}, and begin again") from error
+    if out.exists():
+        begun.labels = _labels(out, len(pairs))
+    begun.skipped -= begun.labels.keys()
+    return begun
+
+
+def labels_of(values: Sequence[str | None], lines: Sequence[int], column: str) -> list[bool]:
+    """Labels from 1, 0, true and false.
+
+    Raises:
+        ValueError: if a value is another; names its line.
+    """
+    found = [LABELS.get((value or "").strip().lower()) for value in values]
+    if None in found:
+        place = found.index(None)
+        raise ValueError(f"line {lines[place]}, column {column!r}: expected 0, 1, true or false; got {values[place]!r}")
+    return [label is True for label in found]
+
+
+def _labels(out: Path, pairs: int) -> dict[int, bool]:
+    labels: dict[int, bool] = {}
+    with open_rows(out) as rows:
+        for name in ("pair", "label"):
+            rows.require(name)
+        for block in rows.blocks([]):
+            lines = block.lines.tolist()
+            values = labels_of(block.table["label"].to_pylist(), lines, "label")
+            for line, number, label in zip(lines, block.table["pair"].to_pylist(), values, strict=True):
+                known = number.isdecimal() and 0 < int(number) <= pairs and int(number) - 1 not in labels
+                if not known:
+                    raise ValueError(
+                        f"{out}, line {line}, column 'pair': expected the number of a drawn pair, 1 to {pairs}, each "
+                        f"once; got {number!r}"
+                    )
+                labels[int(number) - 1] = label
+    return labels
+
+
+def _draw(out: Path, place: Path, texts: Sequence[str], source: dict[str, Any], *, pairs: int) -> Labelling:
+    model = load(place)
+    candidates = sampling.candidate_pairs(model, texts)
+    decision = model.decisions.of(source["label"]).stored
+    drawn = sampling.draw(candidates, decision, pairs=pairs, seed=source["seed"])
+    columns = (candidates.left[drawn.rows], candidates.right[drawn.rows], candidates.score[drawn.rows], drawn.band)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return Labelling(
+        out,
+        source,
+        drawn.sizes.tolist(),
+        decision,
+        drawn.thresholds.tolist(),
+        drawn.above.tolist(),
+        [Drawn(texts[left], texts[right], score, band) for left, right, score, band in rows],
+    )
+
+
+def _model_digest(folder: Path) -> str:
+    """Of what decides the model's scores and its verdicts."""
+    return f"{fingerprint(folder)}-{folder_digest(folder, [layout.DECISION])[:LENGTH]}"
+
+
+def _texts_digest(texts: Sequence[str]) -> str:
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()

@@ -1,0 +1,175 @@
+"""Search for the texts most similar to each query: exact, or with an approximate index.
+
+    similarity(q, t) = ⟨query_q, text_t⟩
+
+The exact search multiplies a block of queries with all texts and keeps the k largest of each row. On one thread it
+takes half as long as faiss's exact index. The approximate search uses an inverted file (Jégou, Douze and Schmid 2011,
+"Product quantization for nearest neighbor search", without the quantisation) as implemented in faiss (Johnson, Douze
+and Jégou 2017, arXiv:1702.08734): k-means assigns the texts to cells, and a query is compared with the texts of the
+cells whose centres are most similar to it. One thread builds it from a seed, so the same texts give the same index.
+
+Ties are ranked by position. With sparse vectors a text that shares no term with the query is not found, as in a search
+engine, so a query may have fewer than k neighbours.
+
+Shape letters: M texts, Q queries, d dimensions, k neighbours, b rows of a block.
+"""
+
+import logging
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import sparse
+from torch import Tensor
+
+from twicetold.neighbours.parallel import in_parallel
+
+logging.getLogger("faiss").setLevel(logging.WARNING)  # it logs instruction sets that it was not built for
+
+BLOCK = 16_000_000  # similarities held at a time by each thread (64 MB)
+NOBODY = -1  # index of a missing neighbour, where a query has fewer than k
+PROBES = 16  # cells that are searched for a query, out of about √M
+ROUNDS = 10  # of k-means
+PER_CENTRE = 64  # texts that k-means uses for each centre
+Matrix: TypeAlias = Any
+"""A dense (n, d) float32 array, or a SciPy CSR matrix of that shape."""
+Rows: TypeAlias = slice | NDArray[np.int64]
+Apart: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The k most similar texts of each query, nearest first."""
+
+    index: NDArray[np.int64]
+    """(Q, k), `NOBODY` where there are fewer."""
+    similarity: NDArray[np.float32]
+    """(Q, k), 0 for a missing neighbour."""
+
+    def keeping(self, keep: NDArray[np.bool_], *, k: int) -> "Neighbours":
+        """The first `k` neighbours of each row that are kept, in the same order.
+
+        Args:
+            keep: (Q, K) of these K neighbours.
+            k: at most K.
+        """
+        order = np.argsort(~keep, axis=1, kind="stable")[:, :k]
+        there = np.take_along_axis(keep, order, axis=1)
+        index = np.where(there, np.take_along_axis(self.index, order, axis=1), NOBODY)
+        there &= index != NOBODY
+        return Neighbours(index, np.where(there, np.take_along_axis(self.similarity, order, axis=1), 0))
+
+
+class Index:
+    """An index of texts.
+
+    Args:
+        texts: (M, d) vectors.
+        approximate: search by an inverted file, for dense vectors only.
+        seed: of the inverted file's k-means.
+
+    Raises:
+        ValueError: if `approximate` is used with sparse vectors.
+    """
+
+    def __init__(self, texts: Matrix, *, approximate: bool = False, seed: int = 0) -> None:
+        if approximate and sparse.issparse(texts):
+            raise ValueError("an approximate index needs dense vectors: search sparse ones exactly")
+        self.texts = texts
+        self._cells = _inverted_file(texts, seed=seed) if approximate else None
+
+    def __len__(self) -> int:
+        return int(self.texts.shape[0])
+
+    def search(self, queries: Matrix, *, k: int, apart: Apart | None = None) -> Neighbours:
+        """The `k` most similar texts of each of the (Q, d) queries.
+
+        Args:
+            queries: (Q, d) vectors.
+            k: number of neighbours.
+            apart: (Q,) code of each query and (M,) code of each text: texts of a query's own code are not found.
+
+        Raises:
+            ValueError: if `apart` is used with an approximate index, which cannot leave texts out.
+        """
+        if self._cells is not None:
+            if apart is not None:
+                raise ValueError("an approximate index finds texts of every code: leave some out in an exact search")
+            similarity, index = self._cells.search(np.ascontiguousarray(queries, np.float32), k)
+            return Neighbours(index, np.where(index == NOBODY, 0, similarity))
+        index = np.full((queries.shape[0], k), NOBODY, dtype=np.int64)
+        similarity = np.zeros((queries.shape[0], k), dtype=np.float32)
+        similar = similarities(queries, self.texts)
+        step = max(1, BLOCK // len(self))
+        reach = min(k, len(self))
+
+        def search(block: int) -> None:
+            rows = slice(block * step, min((block + 1) * step, len(index)))
+            scores = similar(rows)
+            if apart is not None:
+                scores.masked_fill_(torch.from_numpy(apart[0][rows, None] == apart[1]), -torch.inf)
+            index[rows, :reach], similarity[rows, :reach] = _top(scores, reach)
+
+        for _ in in_parallel(search, math.ceil(len(index) / step)):
+            pass
+        return Neighbours(index, similarity)
+
+
+def similarities(queries: Matrix, texts: Matrix) -> Callable[[Rows], Tensor]:
+    """From the rows of b queries to their (b, M) similarities; with sparse vectors, -inf where no term is shared."""
+    if sparse.issparse(queries):
+        left, right = queries.tocsr(), texts.T.tocsr()
+
+        def sparsely(rows: Rows) -> Tensor:
+            scores = torch.from_numpy((left[rows] @ right).toarray().astype(np.float32, copy=False))
+            return scores.masked_fill_(scores <= 0, -torch.inf)
+
+        return sparsely
+    asked = _tensor(queries)
+    columns = (asked if texts is queries else _tensor(texts)).T
+    return lambda rows: torch.mm(asked[rows], columns)
+
+
+def _tensor(vectors: NDArray[np.float32]) -> Tensor:
+    """The same memory, unless it is read-only, which torch does not know, or of another type."""
+    return torch.from_numpy(np.require(vectors, np.float32, ["C", "W"]))
+
+
+def _inverted_file(texts: NDArray[np.float32], *, seed: int) -> Any:
+    import faiss  # slow to import, and most searches are exact
+
+    count, dimensions = texts.shape
+    cells = max(1, round(math.sqrt(count)))
+    file = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimensions), dimensions, cells, faiss.METRIC_INNER_PRODUCT)
+    file.nprobe = min(PROBES, cells)
+    file.cp.seed, file.cp.niter = seed, ROUNDS
+    file.cp.max_points_per_centroid, file.cp.min_points_per_centroid = PER_CENTRE, 1
+    faiss.omp_set_num_threads(1)  # another order of sums would give other cells
+    contiguous = np.ascontiguousarray(texts, np.float32)
+    file.train(contiguous)
+    file.add(contiguous)
+    return file
+
+
+def _top(scores: Tensor, k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Columns and values of the k largest of each row of (b, M) scores, ties to the lower column."""
+    values, columns = (found.numpy() for found in torch.topk(scores, min(k + 1, scores.shape[1]), dim=1))
+    if values.shape[1] > k:
+        # topk does not say which of several equal scores it takes. This matters only if the next score equals the
+        # last one taken.
+        last = values[:, k]
+        tied = np.flatnonzero((last == values[:, k - 1]) & ~np.isneginf(last))
+        if tied.size:
+            above = (values[tied, :k] > last[tied, None]).sum(axis=1)
+            equal = scores[tied].numpy() == last[tied, None]
+            place = above[:, None] + np.cumsum(equal, axis=1) - 1
+            row, column = np.nonzero(equal & (place < k))
+            columns[tied[row], place[row, column]] = column
+        values, columns = values[:, :k], columns[:, :k]
+    order = np.lexsort((columns, -values), axis=1)
+    values, columns = np.take_along_axis(values, order, axis=1), np.take_along_axis(columns, order, axis=1)
+    return np.where(np.isneginf(values), NOBODY, columns), np.where(np.isneginf(values), 0, values)

@@ -1,0 +1,457 @@
+"""Saving and loading of trained models.
+
+The folder of an ensemble contains the folders of its members. A folder may come from anywhere, so loading it runs no
+code but that of families and featurisers (`construct`), unpickles nothing, and reads nothing outside the folder: before
+anything in it is opened, `read_recipe` requires that all of it are regular files and folders.
+"""
+
+import importlib
+import json
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file
+from sklearn.base import BaseEstimator
+
+from twicetold import layout
+from twicetold.data.corpus import Corpus
+from twicetold.evaluation.dedupe import Chosen
+from twicetold.evaluation.inputs import described
+from twicetold.evaluation.labelled_links import LabelledLinks
+from twicetold.evaluation.labels import DUPLICATE, Decisions, LabelDecision, numbers
+from twicetold.evaluation.selection import OVER_PAIRS
+from twicetold.evaluation.stacking import Weights
+from twicetold.features.rows import Featuriser
+from twicetold.features.saved import load_fitted
+from twicetold.files import require_regular, write_folder, write_json
+from twicetold.pretrained import ModelUnavailable
+from twicetold.trained.ensemble import Ensemble, Stacking
+from twicetold.trained.provenance import pretrained_on_of
+from twicetold.trained.scoring import Scorer, TrainedModel
+
+Kind: TypeAlias = Literal["features", "models"]
+"""The package that a part of a model is defined in: a featuriser, or an encoder."""
+TARGET = re.compile(r"twicetold\.(?P<kind>features|models)\.[a-z][a-z0-9_]*\.(?P<name>[A-Z][A-Za-z0-9]*)")
+FILES = (layout.WEIGHTS, layout.FEATURISER_ARRAYS, layout.FEATURISER_STATE, layout.DECISION)
+UNNAMED = "unknown"  # label of the decision of a folder that does not say which one it is about
+CALIBRATION = "calibration.json"  # what `twicetold calibrate` did, and on which labels
+LONGEST = 400  # characters of the reason why a folder is refused
+LEVELS = 3  # of ensembles within ensembles
+STATE_LIMIT = 1 << 27  # bytes of a featuriser's state, such as ten million words
+JSON_LIMIT = 1 << 22  # bytes of any other JSON file
+
+
+def load_model(folder: str | Path) -> TrainedModel:
+    """Load the model that `train.py` or `ensemble.py` wrote to `folder`.
+
+    Raises:
+        FileNotFoundError: if there is no trained model.
+        ValueError: if the folder is damaged, or asks for anything that a model does not need.
+    """
+    return _load(Path(folder), LEVELS)
+
+
+def _load(folder: Path, levels: int) -> TrainedModel:
+    """A model, with at most so many levels of ensembles."""
+    recipe = read_recipe(folder)
+    if "members" not in recipe:
+        return load_scorer(folder)
+    with _refusing(folder):
+        if not levels:
+            raise ValueError(f"expected at most {LEVELS} levels of ensembles within ensembles, this is a further one")
+        places = _member_folders(folder, recipe["members"])
+    members = {name: _load(place, levels - 1) for name, place in places.items()}
+    with _refusing(folder):
+        as_documents = _field(recipe, "as_documents", bool)
+        decisions = read_decisions(folder)
+        return Ensemble(members, decisions.selected, as_documents, _weights(recipe), decisions)
+
+
+def load_scorer(folder: str | Path) -> Scorer:
+    """Load a model that is not an ensemble.
+
+    Raises:
+        FileNotFoundError: if there is no trained model.
+        ValueError: if it is an ensemble, or the folder is damaged or asks for anything that a model does not need.
+    """
+    folder = Path(folder)
+    recipe = read_recipe(folder)
+    if "members" in recipe:
+        with _refusing(folder):
+            names = " and ".join(_member_folders(folder, recipe["members"]))
+        raise ValueError(
+            f"expected the model of one encoder, and {folder} is an ensemble of {names}: choose the run of one of them"
+        )
+    with _refusing(folder):
+        if missing := [name for name in FILES if not (folder / name).is_file()]:
+            raise ValueError(f"there is no file {missing[0]}")
+        settings = _field(recipe, "encoder", dict)
+        featuriser = load_featuriser(_field(recipe, "features", dict), folder)
+        with torch.device("meta"):  # allocates nothing
+            _require_shapes(construct(settings, "models", **featuriser.shape), folder / layout.WEIGHTS)
+        encoder = construct(settings, "models", **featuriser.shape)
+        encoder.load_state_dict(load_file(folder / layout.WEIGHTS))
+        as_documents, decisions = _field(recipe, "as_documents", bool), read_decisions(folder)
+        scorer = Scorer(featuriser, encoder.eval(), decisions.selected, as_documents, decisions)
+        if not np.isfinite(scorer.score(["a text"], ["another"])).all():
+            raise ValueError("the score of two texts is not a number")
+    return scorer
+
+
+def load_featuriser(config: Mapping[str, Any], folder: Path) -> Featuriser:
+    """The fitted featuriser of a model folder, whose state must make rows as wide as it says.
+
+    Args:
+        config: its settings in the recipe.
+        folder: where its state is.
+
+    Raises:
+        ValueError: if the state is not what `fit` gives.
+    """
+    featuriser: Featuriser = load_fitted(construct(config, "features"), folder)
+    width = featuriser.shape["width"]
+    if (made := featuriser.transform(["a text"]).width) != width:
+        raise ValueError(f"expected rows of {width} columns, the featuriser makes {made}")
+    return featuriser
+
+
+def load_members(models: Mapping[str, Path], corpus: Corpus) -> dict[str, TrainedModel]:
+    """Load the members of an ensemble.
+
+    Args:
+        models: name of each member -> its model folder.
+        corpus: the data of the ensemble.
+
+    Raises:
+        FileNotFoundError: if one has no trained model.
+        ValueError: if one was trained on another train split.
+    """
+    now = {"name": corpus.name, "train": corpus.train_digest()}
+    for name, model in models.items():
+        if not (model / layout.RECIPE).exists():
+            raise FileNotFoundError(
+                f"the ensemble's member {name} has no trained model in {model}: train it first, or name the run "
+                "folders, members=[runs/...,runs/...]"
+            )
+        if (data := trained_on(model)) != now:
+            raise ValueError(
+                f"the ensemble's member {name} was trained on another train split ({data['name']}) than the one of "
+                f"{corpus.name} that is there now, so validation may not be new to it: train {name} again"
+            )
+    return {name: load_model(model) for name, model in models.items()}
+
+
+def save_ensemble(
+    folder: Path,
+    ensemble: Ensemble,
+    models: Mapping[str, Path],
+    *,
+    thresholds: Chosen | None,
+    metric: str,
+    value: float,
+    data: Mapping[str, str],
+) -> None:
+    """Write an ensemble to `folder`, with copies of its members' models.
+
+    Args:
+        folder: the model folder.
+        ensemble: the model.
+        models: name of each member -> its model folder.
+        thresholds: for a dedupe, if there are any.
+        metric: name of the primary metric.
+        value: its value on validation.
+        data: `name` of the corpus and digest of its `train` texts.
+    """
+    seen = dict.fromkeys(source for model in models.values() for source in pretrained_on_of(model))
+    recipe = {"members": list(models), "as_documents": ensemble.as_documents, "data": dict(data)}
+    recipe |= {"pretrained_on": list(seen), "stacking": "mean"}
+    if ensemble.weights is not None:
+        stacked = {"weights": list(ensemble.weights.members), "intercept": ensemble.weights.intercept}
+        recipe |= {"stacking": "logistic", **stacked}
+    trainings = [json.loads((model / layout.TRAINING).read_text(encoding="utf-8")) for model in models.values()]
+    training = {"epochs": 0, "best_epoch": 0, "best_value": value, "precision": None, "metric": metric}
+    training["parameters"] = sum(each["parameters"] for each in trainings)
+    with write_folder(folder) as target:
+        for name, model in models.items():
+            shutil.copytree(model, target / layout.MEMBER_MODELS / name)
+        write_json(target / layout.RECIPE, recipe)
+        write_json(target / layout.DECISION, ensemble.decisions.to_json())
+        if thresholds is not None:
+            write_json(target / layout.PRECISION, thresholds.to_json())
+        write_json(target / layout.TRAINING, training)
+
+
+def recipes(folder: Path) -> list[Any]:
+    """The recipes of a model and of its members."""
+    files = sorted(folder.rglob(layout.RECIPE))
+    return [json.loads(file.read_text(encoding="utf-8")) for file in files]
+
+
+def names_of(members: Sequence[str]) -> list[str]:
+    """Names of an ensemble's members, which are families or run folders."""
+    return [Path(member).name for member in members]
+
+
+def other_parts(folder: Path, config: Mapping[str, Any]) -> list[str]:
+    """Names of the parts of the model in `folder` whose settings differ from `config`.
+
+    Args:
+        folder: the model folder.
+        config: resolved; of an ensemble, `members` are families or run folders.
+    """
+    recipe = read_recipe(folder)
+    if "members" in config:
+        wanted = {"members": names_of(config["members"]), "stacking": config["stacking"]}
+        found = {"members": recipe.get("members"), "stacking": recipe.get("stacking", "mean")}
+        return [part for part in wanted if wanted[part] != found[part]]
+    return [part for part in ("features", "encoder") if recipe.get(part) != config[part]]
+
+
+def trained_on(folder: Path) -> dict[str, str]:
+    """`name` of the dataset that the model was trained on, and digest of its `train` texts.
+
+    Raises:
+        FileNotFoundError: if there is no trained model.
+        ValueError: if its recipe does not say so.
+    """
+    recipe = read_recipe(folder)
+    with _refusing(folder):
+        data = _field(recipe, "data", dict)
+        return {name: _field(data, name, str) for name in ("name", "train")}
+
+
+def read_decisions(folder: Path) -> Decisions:
+    """Thresholds and calibrations that were stored with the model, by label.
+
+    A model of labelled pairs has one decision, about `duplicate`: three numbers. So has a model of documents of an
+    older form, which names no label: it is about the label that training selected by, and that of `precision.json`
+    has a decision there. What is not known of it is among the decisions.
+
+    Raises:
+        FileNotFoundError: if there is no trained model.
+        ValueError: if the file holds something else, or a number is not finite.
+    """
+    recipe, values = read_recipe(folder), _read_object(folder / layout.DECISION)
+    if "labels" in values:
+        try:
+            return Decisions.from_json(values)
+        except ValueError as error:
+            raise ValueError(f"{layout.DECISION}: {error}") from error
+    decision = numbers(values)
+    if recipe.get("as_documents") is not True:
+        return Decisions.about(DUPLICATE, decision)
+    training = _read_object(folder / layout.TRAINING) if (folder / layout.TRAINING).is_file() else {}
+    primary = str(training.get("metric", "")) or UNNAMED
+    for measure in OVER_PAIRS:
+        primary = primary.removeprefix(measure)
+    taken = "about which label it is is not known" if primary == UNNAMED else f"it is taken to be about {primary}"
+    labels, finest = {primary: LabelDecision(primary, decision)}, primary
+    if (chosen := read_thresholds(folder)) is not None and chosen.group != primary:
+        finest = chosen.group
+        labels[finest] = LabelDecision(finest, chosen.decision)
+        taken += f"; that about {finest} is read from {layout.PRECISION}"
+    unknown = (
+        f"{layout.DECISION} in {folder} is of an older form, with one decision and without its label: {taken}. How "
+        "many of the pairs that it calls the same are is not known. Train the model again to know"
+    )
+    return Decisions(labels, primary, finest, unknown)
+
+
+def read_thresholds(folder: Path) -> Chosen | None:
+    """Thresholds for a dedupe that were stored with the model; None if it has none.
+
+    Raises:
+        ValueError: if the file holds something else.
+    """
+    with _refusing(folder):
+        require_model_files(folder)
+        if not (folder / layout.PRECISION).is_file():
+            return None
+        try:
+            return Chosen.from_json(_read_object(folder / layout.PRECISION))
+        except ValueError as error:
+            raise ValueError(f"{layout.PRECISION}: {error}") from error
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """On what the decision of a model was fitted again.
+
+    Args:
+        file: name of the file of labelled pairs.
+        labelled: how many there were.
+        links: thresholds for a dedupe, if the pairs were drawn from a file of texts.
+    """
+
+    file: str
+    labelled: int
+    links: LabelledLinks | None
+
+
+def read_calibrated(folder: Path) -> Calibrated | None:
+    """On what `twicetold calibrate` fitted the decision in `folder`; None if training did.
+
+    Raises:
+        ValueError: if the file holds something else.
+    """
+    if not (folder / CALIBRATION).is_file():
+        return None
+    with _refusing(folder):
+        content = _read_object(folder / CALIBRATION)
+        pairs = _field(content, "pairs", dict, CALIBRATION)
+        links = None
+        if content.get("links") is not None:  # records of earlier versions have none
+            try:
+                links = LabelledLinks.from_json(_field(content, "links", dict, CALIBRATION))
+            except ValueError as error:
+                raise ValueError(f"{CALIBRATION}: {error}") from error
+        return Calibrated(_field(pairs, "file", str, CALIBRATION), _field(pairs, "count", int, CALIBRATION), links)
+
+
+def read_recipe(folder: Path) -> dict[str, Any]:
+    """The settings of the parts of the model in `folder`, whose entries are checked before this file is opened.
+
+    Raises:
+        FileNotFoundError: if there is no trained model.
+        ValueError: if the file holds something else, or there is a link, a pipe or a device in the folder.
+    """
+    if not (folder / layout.RECIPE).is_file():
+        todo = "train it first" if folder.is_dir() else "there is no such folder: check the name, or train it first"
+        raise FileNotFoundError(f"no trained model in {folder}: expected {layout.RECIPE} there; {todo}")
+    with _refusing(folder):
+        require_model_files(folder)
+        return _read_object(folder / layout.RECIPE)
+
+
+def require_model_files(folder: Path, *, what: str = "a model folder") -> None:
+    """Check that nothing in a folder leads out of it or never ends, before anything in it is opened.
+
+    Raises:
+        ValueError: if there is a link, a pipe or a device, or a JSON file of more than `STATE_LIMIT` bytes.
+    """
+    require_regular(folder, what=what, json_limit=STATE_LIMIT)
+
+
+def construct(config: Mapping[str, Any], kind: Kind, /, **further: Any) -> Any:
+    """Build the featuriser or the encoder that a recipe describes.
+
+    What may be built are public classes of `twicetold.features` that are scikit-learn estimators, and public classes
+    of `twicetold.models` that are modules with `encode`, each under the name of the module that defines it.
+    `tests/contracts/test_model_folders.py` checks that these are the classes that `conf/` names, and no others. Their
+    constructors only keep or allocate. Settings are numbers, texts, lists, and parts of the same kind.
+
+    Args:
+        config: with `_target_`.
+        kind: what is expected.
+        further: settings that the recipe does not hold, such as the shape of the features; they win.
+
+    Raises:
+        ValueError: if another target or setting is named, at any depth.
+    """
+    made = _buildable(config.get("_target_"), kind)
+    special = {"_target_", "_convert_"}
+    settings = {name: _setting(value, kind) for name, value in config.items() if name not in special}
+    if unknown := [name for name in settings if name.startswith("_")]:
+        raise ValueError(f"expected settings of {made.__name__}, got {unknown[0]!r}, which a recipe cannot have")
+    return made(**{**settings, **further})
+
+
+def _buildable(target: Any, kind: Kind) -> type:
+    """The class of a `_target_`, whose module is imported only if it may be built."""
+    found = TARGET.fullmatch(target) if isinstance(target, str) else None
+    if found and found["kind"] == kind:
+        module = found[0].rpartition(".")[0]
+        made = getattr(importlib.import_module(module), found["name"], None) if find_spec(module) else None
+        if isinstance(made, type) and made.__module__ == module and _is_part(made, kind):
+            return made
+    what = "featuriser" if kind == "features" else "family"
+    raise ValueError(f"expected the class of a {what} in twicetold.{kind} as _target_, got {target!r}")
+
+
+def _is_part(made: type, kind: Kind) -> bool:
+    if kind == "features":
+        return issubclass(made, BaseEstimator)
+    return issubclass(made, torch.nn.Module) and hasattr(made, "encode")
+
+
+def _setting(value: Any, kind: Kind) -> Any:
+    if isinstance(value, Mapping):
+        return construct(value, kind)
+    return [_setting(item, kind) for item in value] if isinstance(value, list) else value
+
+
+def _member_folders(folder: Path, names: Any) -> dict[str, Path]:
+    """The model folder of each member, which is within `folder`."""
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"expected a list of names as members, got {names!r}")
+    places = {name: folder / layout.MEMBER_MODELS / name for name in names}
+    inside = (folder / layout.MEMBER_MODELS).resolve()
+    for name, place in places.items():
+        if name != place.name or place.resolve().parent != inside or inside.parent != folder.resolve():
+            raise ValueError(f"expected a member within the folder, got {name!r}, which leads elsewhere")
+    return places
+
+
+def _weights(recipe: Mapping[str, Any]) -> Weights | None:
+    """The stored weights of an ensemble's members; None if it is their mean."""
+    if (stacking := recipe.get("stacking", "mean")) not in get_args(Stacking):
+        raise ValueError(f"expected one of {get_args(Stacking)} as stacking in {layout.RECIPE}, got {stacking!r:.80}")
+    if stacking == "mean":
+        return None
+    return Weights(tuple(_field(recipe, "weights", list)), _field(recipe, "intercept", float))
+
+
+def _require_shapes(encoder: torch.nn.Module, weights: Path) -> None:
+    """Compare the tensors of an encoder with those of a file, of which only the head is read."""
+    with safe_open(weights, framework="pt") as file:
+        stored = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+    expected = {name: tuple(tensor.shape) for name, tensor in encoder.state_dict().items()}
+    for name in sorted(expected.keys() | stored.keys()):
+        wanted, got = (str(shapes[name]) if name in shapes else "no such tensor" for shapes in (expected, stored))
+        if wanted != got:
+            raise ValueError(f"{weights.name}: expected {wanted} for {name!r}, as the recipe says, got {got}")
+
+
+def _field(values: Mapping[str, Any], name: str, kind: type, file: str = layout.RECIPE) -> Any:
+    """A value of a JSON object, which must be there and of this type."""
+    if not isinstance(found := values.get(name), kind):
+        raise ValueError(f"expected {name!r} in {file} to be of type {kind.__name__}, got {found!r:.80}")
+    return found
+
+
+def _read_object(file: Path) -> dict[str, Any]:
+    """The JSON object in a file."""
+    if (size := file.stat().st_size) > JSON_LIMIT:
+        raise ValueError(f"expected at most {JSON_LIMIT:,} bytes in {file.name}, got {size:,}")
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{file.name} is not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"expected an object in {file.name}, got {described(content)}")
+    return content
+
+
+@contextmanager
+def _refusing(folder: Path) -> Iterator[None]:
+    """End with one message that names the folder, whatever a file from elsewhere brings about."""
+    try:
+        yield
+    except (ModelUnavailable, KeyboardInterrupt, SystemExit):  # the first says what to install
+        raise
+    except BaseException as error:  # a panic of the tokenizers library is no Exception
+        said = " ".join(str(error).split())
+        reason = said if isinstance(error, (ValueError, OSError)) else f"{type(error).__name__}: {said}"
+        raise ValueError(
+            f"cannot load the model in {folder}: {reason[:LONGEST]}. Copy the folder again, or train the model again; "
+            "if somebody else made it, do not use it"
+        ) from error

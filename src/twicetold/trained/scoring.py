@@ -1,0 +1,444 @@
+"""Scores and search vectors of texts, for validation, evaluation and served models.
+
+A family whose scores are dot products embeds each text once; any other family scores batches of pairs.
+Documents are compared each with each, so by dot products whatever the family: a family with another score ranks them by
+its embeddings, and a model that was trained on documents scores pairs in the same way.
+
+Shape letters: N texts of the corpus, P pairs, M documents of a split, D columns of the search vectors.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from twicetold.data.corpus import Corpus
+from twicetold.encoding import SparseRows
+from twicetold.evaluation.decision import Decision, Verdict
+from twicetold.evaluation.dedupe import Chosen, choose
+from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors, ScoredPairs, finest_group
+from twicetold.evaluation.labels import DUPLICATE, Decisions
+from twicetold.evaluation.selection import Selection
+from twicetold.features.rows import CsrRows, Featuriser
+from twicetold.models.protocol import Encoder, Searchable
+from twicetold.neighbours.grouping import components
+from twicetold.neighbours.nearest import Matrix
+
+BATCH = 1024  # texts or pairs encoded at once
+SAMPLE = 20_000
+"""Documents of a sample that is compared each with each, as by an epoch's validation: their pairs grow with the square,
+and 84,000 take 40 s of a core."""
+
+
+@dataclass(frozen=True)
+class TextVectors:
+    """Search vectors of some texts of a corpus, kept so that each text is encoded once.
+
+    Args:
+        texts: (M,) row numbers, ascending.
+        queries: (M, D) vectors as queries, dense or CSR.
+        documents: (M, D) vectors as documents; the same object if the two roles do not differ.
+    """
+
+    texts: NDArray[np.int64]
+    queries: Matrix
+    documents: Matrix
+
+    def of(self, rows: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
+        """Query and document vectors of the given rows, which must be among the texts."""
+        if np.array_equal(rows, self.texts):
+            return self.queries, self.documents
+        places = np.searchsorted(self.texts, rows)
+        queries = self.queries[places]
+        return queries, queries if self.documents is self.queries else self.documents[places]
+
+
+def search_matrices(encoder: Encoder, rows: CsrRows, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
+    """Search vectors of the given texts, as queries and as documents.
+
+    Args:
+        encoder: a `Searchable` family.
+        rows: feature rows of the whole corpus.
+        texts: (M,) row numbers.
+
+    Returns:
+        Two (M, D) matrices, dense or CSR; the same object twice where the two roles do not differ.
+
+    Raises:
+        TypeError: if the family cannot embed a text alone.
+    """
+    if not isinstance(encoder, Searchable):
+        raise TypeError(
+            f"{type(encoder).__name__} scores pairs only, it has no vector per text: "
+            "use it on labelled or graded pairs, or choose a family with search_vectors"
+        )
+    queries, documents = [], []
+    # Texts of one length together: a batch of sequences is as wide as its longest.
+    order = np.argsort(rows.indptr[texts + 1] - rows.indptr[texts], kind="stable")
+    with _evaluating(encoder) as device:
+        for start in range(0, len(texts), BATCH):
+            batch = rows.gather(texts[order[start : start + BATCH]]).to(device)
+            query, document = encoder.search_vectors(encoder.encode(batch))
+            queries.append(query)
+            documents.append(query if document is query else document)
+    same = all(q is d for q, d in zip(queries, documents, strict=True))
+    back = np.argsort(order)
+    left = _stack(queries)[back]
+    return left, left if same else _stack(documents)[back]
+
+
+def score_pairs(
+    encoder: Encoder,
+    rows: CsrRows,
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    *,
+    as_documents: bool = False,
+    vectors: TextVectors | None = None,
+) -> NDArray[np.float32]:
+    """(P,) score of each pair of texts; higher means more alike.
+
+    Args:
+        encoder: any family.
+        rows: feature rows of the whole corpus.
+        left: (P,) row numbers.
+        right: (P,) row numbers.
+        as_documents: score as `search_matrices` ranks documents, which is not the score of every family.
+        vectors: of all these texts, where they have been computed already.
+    """
+    if as_documents or _score_is_dot_product(encoder):
+        if vectors is None:
+            texts = np.unique(np.concatenate([left, right]))
+            vectors = TextVectors(texts, *search_matrices(encoder, rows, texts))
+        ends = (np.searchsorted(vectors.texts, side) for side in (left, right))
+        return _row_dots(vectors.queries, next(ends), vectors.documents, next(ends))
+    scores = []
+    with _evaluating(encoder) as device:
+        for start in range(0, len(left), BATCH):
+            sides = (rows.gather(side[start : start + BATCH]).to(device) for side in (left, right))
+            scores.append(encoder.score(*(encoder.encode(side) for side in sides)).float().cpu())
+    return torch.cat(scores).numpy()
+
+
+class ReadTexts(Protocol):
+    """Texts that a model has read, known by their numbers from here on."""
+
+    @property
+    def searchable(self) -> bool:
+        """Whether texts have search vectors; if not, the model scores pairs only."""
+        ...
+
+    @property
+    def score_is_dot_product(self) -> bool:
+        """Whether the score of a pair is the dot product of its texts' search vectors."""
+        ...
+
+    def score(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
+        """(P,) score of each pair of texts; higher means more alike."""
+        ...
+
+    def search_matrices(self, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
+        """(M, D) search vectors of texts, as queries and as documents; one object twice where the roles do not differ.
+
+        Raises:
+            TypeError: if there are none.
+        """
+        ...
+
+    def keeping(self, texts: NDArray[np.int64]) -> "ReadTexts":
+        """The same, with the search vectors of these texts encoded once and kept, where there are any.
+
+        Args:
+            texts: (M,) ascending; no other text can be asked for afterwards.
+        """
+        ...
+
+
+def _score_is_dot_product(encoder: Encoder) -> bool:
+    return isinstance(encoder, Searchable) and encoder.score_is_dot_product
+
+
+@dataclass(frozen=True)
+class EncodedTexts:
+    """Texts as feature rows in front of one encoder.
+
+    Args:
+        encoder: any family.
+        rows: feature rows of the texts.
+        as_documents: score as documents are ranked, see `score_pairs`.
+        kept: search vectors that are not computed again, see `ReadTexts.keeping`.
+    """
+
+    encoder: Encoder
+    rows: CsrRows
+    as_documents: bool = False
+    kept: TextVectors | None = None
+
+    @property
+    def searchable(self) -> bool:
+        """See `ReadTexts`."""
+        return isinstance(self.encoder, Searchable)
+
+    @property
+    def score_is_dot_product(self) -> bool:
+        """See `ReadTexts`."""
+        return _score_is_dot_product(self.encoder) or (self.as_documents and self.searchable)
+
+    def score(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
+        """See `ReadTexts`."""
+        return score_pairs(self.encoder, self.rows, left, right, as_documents=self.as_documents, vectors=self.kept)
+
+    def search_matrices(self, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
+        """See `ReadTexts`."""
+        return search_matrices(self.encoder, self.rows, texts) if self.kept is None else self.kept.of(texts)
+
+    def keeping(self, texts: NDArray[np.int64]) -> "EncodedTexts":
+        """See `ReadTexts`."""
+        return replace(self, kept=TextVectors(texts, *self.search_matrices(texts))) if self.searchable else self
+
+
+def evaluation_inputs(
+    texts: ReadTexts, corpus: Corpus, split: str, *, at_most: int | None = None
+) -> ScoredPairs | DocumentVectors:
+    """The inputs of selection and evaluation for one split: scored pairs, or the vectors of all documents.
+
+    Args:
+        texts: the texts of the corpus, read by a model.
+        corpus: the data.
+        split: val or test.
+        at_most: of more documents than this, take a random sample of this size, always the same; None: take all.
+    """
+    if corpus.kind == "documents":
+        members = corpus.members[split]
+        if at_most is not None and len(members) > at_most:
+            members = np.sort(np.random.default_rng(0).choice(members, at_most, replace=False))
+        left, right = texts.search_matrices(members)
+        return DocumentVectors(left, right, {name: codes[members] for name, codes in corpus.groups.items()})
+    pairs = corpus.pairs[split]
+    return ScoredPairs(texts.score(pairs.left, pairs.right), pairs.label)
+
+
+def duplicate_groups(corpus: Corpus, split: str, *, classes: Sequence[str]) -> tuple[str, NDArray[np.int64]] | None:
+    """The groups of a split's texts that say the same.
+
+    Groups of documents are those of the finest group that is no class. Groups of labelled pairs, `cluster`, are the
+    transitive closure of the split's duplicates, with texts that are equal word for word.
+
+    Args:
+        corpus: the data.
+        split: val or test.
+        classes: groups that are classes to predict.
+
+    Returns:
+        The name of the group, and the (M,) code of each text of the split; None if there is no such group, or if no two
+        texts or all of them are of one group.
+    """
+    members = corpus.members[split]
+    if corpus.kind == "documents":
+        name = finest_group({name: codes[members] for name, codes in corpus.groups.items()}, classes)
+        codes = None if name is None else corpus.groups[name][members]
+    elif corpus.kind == "labelled_pairs":
+        name, pairs, equal = "cluster", corpus.pairs[split], corpus.text_codes()[members]
+        same = pairs.label >= corpus.positive_label
+        left, right = (np.searchsorted(members, side[same]) for side in (pairs.left, pairs.right))
+        first = np.unique(equal, return_index=True)[1][np.unique(equal, return_inverse=True)[1]]
+        one, other = np.concatenate([left, np.arange(len(members))]), np.concatenate([right, first])
+        codes = components(len(members), one, other)
+    else:
+        return None
+    if codes is None or name is None:
+        return None
+    known = codes[codes != UNKNOWN]
+    return (name, codes) if 1 < len(np.unique(known)) < len(known) else None
+
+
+def dedupe_inputs(
+    texts: ReadTexts, corpus: Corpus, split: str, *, classes: Sequence[str]
+) -> tuple[str, DocumentVectors] | None:
+    """The vectors of a split's texts, with the groups of those that say the same, for `evaluation.dedupe`.
+
+    Args:
+        texts: the texts of the corpus, read by a model.
+        corpus: the data.
+        split: val or test.
+        classes: groups that are classes to predict.
+
+    Returns:
+        The name of the group, and the vectors with it alone; None if there are no vectors or no `duplicate_groups`.
+    """
+    found = duplicate_groups(corpus, split, classes=classes)
+    if found is None or not texts.searchable:
+        return None
+    name, codes = found
+    return name, DocumentVectors(*texts.search_matrices(corpus.members[split]), {name: codes})
+
+
+def choose_for_dedupe(texts: ReadTexts, corpus: Corpus, selection: Selection) -> Chosen | None:
+    """The thresholds for a dedupe, chosen on all pairs of validation texts; None where `dedupe_inputs` has none."""
+    found = dedupe_inputs(texts, corpus, "val", classes=selection.classes)
+    if found is None:
+        return None
+    group, vectors = found
+    return choose(vectors, group, complete=corpus.kind == "documents", bins=selection.bins)
+
+
+def choose_decisions(
+    texts: ReadTexts, inputs: ScoredPairs | DocumentVectors, corpus: Corpus, selection: Selection
+) -> tuple[Decisions, Chosen | None]:
+    """The decisions by label, and the thresholds for a dedupe, chosen on validation.
+
+    Where both are about one label, such as story beside the primary category, they have one calibration.
+
+    Args:
+        texts: the texts of the corpus, read by a model.
+        inputs: `evaluation_inputs` of validation.
+        corpus: the data.
+        selection: primary metric, bins and classes.
+    """
+    decisions = selection.decisions(corpus.kind, inputs, positive_grade=corpus.card.get("positive_grade"))
+    thresholds = choose_for_dedupe(texts, corpus, selection)
+    if thresholds is not None and thresholds.group in decisions.labels.keys() - {decisions.primary}:
+        about = replace(decisions.labels[thresholds.group], decision=thresholds.decision)
+        decisions = replace(decisions, labels={**decisions.labels, thresholds.group: about})
+    return decisions, thresholds
+
+
+RowsOf: TypeAlias = Callable[[Featuriser, str], CsrRows]
+"""From a featuriser, and the name of the member of an ensemble that it belongs to (or ""), to the rows of a corpus."""
+
+
+class TrainedModel(ABC):
+    """A trained model for new texts: one encoder, or an ensemble."""
+
+    decision: Decision
+    """Threshold and calibration about the primary label, chosen on validation: metrics and ensembles rest on it. What
+    a verdict is about is among `decisions`."""
+    as_documents: bool
+    """Whether the decision was chosen on documents, and so on dot products of their vectors."""
+    by_label: Decisions | None
+    """Of a model of documents, its decision about each label."""
+
+    @property
+    def decisions(self) -> Decisions:
+        """The decisions by label; that of labelled pairs is about `duplicate`."""
+        if self.by_label is None or not self.as_documents:
+            return Decisions.about(DUPLICATE, self.decision)
+        return self.by_label
+
+    @abstractmethod
+    def read(self, texts: Sequence[str]) -> ReadTexts:
+        """Prepare new texts for scoring."""
+
+    @abstractmethod
+    def read_corpus(self, rows_of: RowsOf) -> ReadTexts:
+        """Prepare all texts of a corpus, whose feature rows may be cached."""
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """(n, D) vectors whose dot products are scores (of an ensemble: up to a constant); CSR for lexical families.
+
+        Raises:
+            TypeError: if the family cannot embed a text alone, or one text is given in place of several.
+        """
+        return self.read(several(texts)).search_matrices(np.arange(len(texts)))[0]
+
+    def score(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float32]:
+        """(n,) score of each pair; higher means more alike.
+
+        Raises:
+            ValueError: if the two sides differ in length.
+            TypeError: if one text is given in place of several.
+        """
+        left, right = several(left), several(right)
+        if len(left) != len(right):
+            raise ValueError(f"expected as many left texts as right ones, got {len(left)} and {len(right)}")
+        if not left:
+            return np.empty(0, np.float32)
+        numbers = np.arange(2 * len(left))
+        return self.read([*left, *right]).score(numbers[: len(left)], numbers[len(left) :])
+
+    def verdicts(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
+        """Score, probability and decision, about the finest label, of each pair of texts.
+
+        Raises:
+            NoVerdict: if the model cannot answer about it.
+        """
+        if not pairs:
+            return []
+        left, right = ([pair[side] for pair in pairs] for side in (0, 1))
+        score, decision = self.score(left, right), self.decisions.of().usable
+        found = zip(left, right, score, decision.probability(score), decision.duplicate(score), strict=True)
+        return [Verdict(a, b, float(s), float(p), bool(d)) for a, b, s, p, d in found]
+
+
+@dataclass(frozen=True)
+class Scorer(TrainedModel):
+    """A trained encoder with its featuriser."""
+
+    featuriser: Featuriser
+    encoder: Encoder
+    decision: Decision
+    as_documents: bool = False
+    by_label: Decisions | None = None
+
+    def read(self, texts: Sequence[str]) -> EncodedTexts:
+        """Compute the feature rows of new texts."""
+        return EncodedTexts(self.encoder, self.featuriser.transform(texts), self.as_documents)
+
+    def read_corpus(self, rows_of: RowsOf) -> EncodedTexts:
+        """Take the feature rows of a corpus from the cache, or compute them."""
+        return EncodedTexts(self.encoder, rows_of(self.featuriser, ""), self.as_documents)
+
+
+def several(texts: Sequence[str]) -> Sequence[str]:
+    """The texts.
+
+    Raises:
+        TypeError: if one text is given in place of several.
+    """
+    if isinstance(texts, str):
+        raise TypeError(f"expected a list of texts, got one text: put it in a list, [{texts!r:.80}]")
+    return texts
+
+
+@contextmanager
+def _evaluating(encoder: Encoder) -> Iterator[torch.device]:
+    """Set evaluation mode without gradients, then restore the mode; yields the encoder's device."""
+    training = encoder.training
+    encoder.eval()
+    try:
+        with torch.inference_mode():
+            yield next((t.device for t in encoder.state_dict().values()), torch.device("cpu"))
+    finally:
+        encoder.train(training)
+
+
+def _stack(parts: Sequence[Tensor | SparseRows]) -> Matrix:
+    return (
+        sp.vstack([matrix_of(p) for p in parts], format="csr")
+        if isinstance(parts[0], SparseRows)
+        else np.concatenate([matrix_of(p) for p in parts])
+    )
+
+
+def matrix_of(vectors: Tensor | SparseRows) -> Matrix:
+    """Vectors as an array or a SciPy matrix."""
+    if isinstance(vectors, Tensor):
+        return vectors.detach().float().cpu().numpy()
+    parts = (vectors.values_or_ones().cpu().numpy(), vectors.indices.cpu().numpy(), vectors.offsets.cpu().numpy())
+    return sp.csr_matrix(parts, shape=(len(vectors), vectors.width))
+
+
+def _row_dots(
+    left: Matrix, left_rows: NDArray[np.int64], right: Matrix, right_rows: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    if isinstance(left, np.ndarray):
+        dots: NDArray[np.float32] = np.einsum("pd,pd->p", left[left_rows], right[right_rows])
+        return dots
+    return np.asarray(left[left_rows].multiply(right[right_rows]).sum(axis=1), np.float32).ravel()

@@ -1,0 +1,39 @@
+"""A trained model as a transformer of scikit-learn."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from twicetold.neighbours.nearest import Matrix
+from twicetold.use.model import load
+
+
+class TextEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Texts to vectors, for a `Pipeline`: `make_pipeline(TextEncoder("runs/..."), LogisticRegression())`.
+
+    Args:
+        model: what `load` takes.
+    """
+
+    def __init__(self, model: str | Path) -> None:
+        self.model = model
+
+    def fit(self, X: Sequence[str], y: Any = None) -> "TextEncoder":
+        """Load the model; texts and labels are not used, as it is trained already."""
+        self.model_ = load(self.model)
+        return self
+
+    def transform(self, X: Sequence[str]) -> Matrix:
+        """(n, D) vectors of n texts; CSR for lexical families. `fit` is not needed before.
+
+        Raises:
+            TypeError: if the family scores pairs only.
+        """
+        if not hasattr(self, "model_"):
+            self.model_ = load(self.model)
+        return self.model_.encode(list(X))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True

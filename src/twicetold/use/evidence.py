@@ -1,0 +1,56 @@
+"""What the thresholds and probabilities of a model rest on, in words."""
+
+from pathlib import Path
+
+from twicetold import layout
+from twicetold.trained.model_folder import Calibrated, read_calibrated, read_recipe, read_thresholds
+
+
+def of_pairs(folder: Path) -> str:
+    """What the threshold and the probabilities of pairs rest on.
+
+    Args:
+        folder: of the model.
+
+    Raises:
+        ValueError: if the folder is damaged.
+    """
+    calibrated = read_calibrated(folder)
+    return f"the validation split of {_data(folder)}" if calibrated is None else _labels(calibrated)
+
+
+def of_links(folder: Path) -> str:
+    """What the threshold and the probabilities of links among all texts of a file rest on.
+
+    Args:
+        folder: of the model.
+
+    Raises:
+        ValueError: if the folder is damaged.
+    """
+    measured, calibrated = read_thresholds(folder), read_calibrated(folder)
+    if measured is None:
+        return f"{'labelled pairs of ' if calibrated is None else ''}{of_pairs(folder)}"
+    said = f"all pairs of the {measured.texts:,} validation texts of {_data(folder)}"
+    if calibrated is not None:
+        said += f", not on {_labels(calibrated)}, which say nothing about all pairs of a file"
+    return said
+
+
+def _labels(calibrated: Calibrated) -> str:
+    """Names from elsewhere are shown as Python would write them, without control characters."""
+    links = calibrated.links
+    if links is None:
+        return f"the {calibrated.labelled:,} labelled pairs of {calibrated.file!r}"
+    return (
+        f"{links.labelled:,} labelled pairs, drawn from the {links.pairs:,} pairs of nearest texts among the "
+        f"{links.texts:,} of {links.file!r}"
+    )
+
+
+def _data(folder: Path) -> str:
+    if not (folder / layout.RECIPE).is_file():  # a model that was made in this process
+        return "its data"
+    data = read_recipe(folder).get("data")
+    name = data.get("name") if isinstance(data, dict) else None
+    return repr(name) if isinstance(name, str) else f"its data, which {layout.RECIPE} does not name"

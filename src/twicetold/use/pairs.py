@@ -1,0 +1,135 @@
+"""Scores of the pairs of a file, in constant memory.
+
+Shape letters: R pairs of a block.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import torch
+from numpy.typing import NDArray
+
+from twicetold.models.protocol import Linear
+from twicetold.tables.blocks import Block
+from twicetold.tables.files import Rows, Write
+from twicetold.trained.scoring import Scorer
+from twicetold.use.model import Model
+from twicetold.use.unlike import Comparison
+
+COLUMNS = ("score", "probability", "duplicate")
+PIECE = 2048  # pairs that a family which is not linear scores at once
+Scores = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What was found in a file of pairs."""
+
+    pairs: int
+    duplicates: int | None
+    """Pairs that are called the same; None if the model gives no verdict."""
+    bad_rows: int
+    warnings: tuple[str, ...]
+    """Ways in which the file is unlike what the model was trained on."""
+    about: str
+    """The label that the verdicts are about."""
+    no_verdict: str | None
+    """Why there are none."""
+
+
+def score_file(
+    model: Model,
+    rows: Rows,
+    write: Write,
+    pair: tuple[str, str],
+    *,
+    about: str | None = None,
+    skip_bad: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Scored:
+    """Write each row with its score, probability and verdict; of a model without a verdict these two are empty.
+
+    Args:
+        model: a trained model.
+        rows: an open file.
+        write: takes the rows with the further columns `COLUMNS`.
+        pair: the columns of `rows` with the two texts.
+        about: the label of the verdicts; None: `Model.about`.
+        skip_bad: leave bad rows out, instead of ending with an error that names them.
+        progress: told how many more pairs have been scored.
+
+    Raises:
+        ValueError: if there are bad rows, a column of `COLUMNS` is there already, or the model knows no such label.
+    """
+    verdicts = model.decisions.of(about)
+    decision = None if verdicts.no_verdict else verdicts.usable
+    if taken := [name for name in COLUMNS if name in rows.columns]:
+        raise ValueError(f"{rows.name} has a column {taken[0]!r} already, as would be added: rename it or leave it out")
+    duplicates = 0
+    comparison = Comparison(model)
+    for block, scores in _scored(model, rows.blocks(pair, skip_bad=skip_bad), pair, progress or (lambda count: None)):
+        comparison.add(block.texts(pair[0]), scores)
+        comparison.add(block.texts(pair[1]))
+        if decision is None:
+            nothing = (pa.nulls(len(scores), kind) for kind in (pa.float32(), pa.bool_()))
+            write(block.with_columns(dict(zip(COLUMNS, (scores, *nothing), strict=True))))
+            continue
+        duplicate = decision.duplicate(scores)
+        probability = decision.probability(scores).astype(np.float32)
+        write(block.with_columns(dict(zip(COLUMNS, (scores, probability, duplicate), strict=True))))
+        duplicates += int(duplicate.sum())
+    return Scored(
+        rows.count,
+        None if decision is None else duplicates,
+        rows.bad.count,
+        tuple(comparison.warnings()),
+        verdicts.label,
+        verdicts.no_verdict,
+    )
+
+
+def _scored(
+    model: Model, blocks: Iterable[Block], pair: tuple[str, str], progress: Callable[[int], None]
+) -> Iterator[tuple[Block, Scores]]:
+    """Blocks in order, with (R,) scores.
+
+    A linear family spends its time in NumPy and Arrow, so several blocks are scored at once, each on a thread. Others
+    spend it in PyTorch, which has threads of its own.
+    """
+    if not (isinstance(model.trained, Scorer) and isinstance(model.trained.encoder, Linear)):
+        for block in blocks:
+            left, right = (block.texts(side) for side in pair)
+            pieces = [np.empty(0, np.float32)]
+            for start in range(0, len(block), PIECE):
+                pieces.append(model.similarity(left[start : start + PIECE], right[start : start + PIECE]))
+                progress(len(pieces[-1]))
+            yield block, np.concatenate(pieces)
+        return
+
+    def score(block: Block) -> Scores:
+        return model.similarity(*(block.texts(side) for side in pair))
+
+    threads = torch.get_num_threads()
+    waiting: deque[tuple[Block, Future[Scores]]] = deque()
+    pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
+    try:
+        for block in blocks:
+            waiting.append((block, pool.submit(score, block)))
+            if len(waiting) > threads:
+                yield _done(waiting, progress)
+        while waiting:
+            yield _done(waiting, progress)
+    finally:
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(threads)
+
+
+def _done(waiting: deque[tuple[Block, Future[Scores]]], progress: Callable[[int], None]) -> tuple[Block, Scores]:
+    block, future = waiting.popleft()
+    scores = future.result()
+    progress(len(block))
+    return block, scores

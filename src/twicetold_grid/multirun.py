@@ -1,0 +1,275 @@
+"""What a multirun does before its jobs and after them, as a callback of Hydra, and what a job of a grid knows of it.
+
+Before: every job is composed and its choices checked, data is prepared once, and the parent run in MLflow is made.
+After: the ranking is printed, and the parent run gets it.
+"""
+
+from twicetold.command_line import end_with_parent
+
+import atexit
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from multiprocessing import current_process
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.experimental.callback import Callback
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+
+from twicetold import tracking
+from twicetold.errors import readable_errors, shown
+from twicetold.files import only_process, write_json
+from twicetold.layout import MODEL
+from twicetold.printable import print
+from twicetold.runs.identity import Identity, with_versions
+from twicetold.training.schedule import OnEpoch
+from twicetold_grid.by_hand import prepare_data
+from twicetold_grid.code_identity import code_now, learnt_from
+from twicetold_grid.recipe import parts_of
+from twicetold_grid.settings import check_used, check_whole, is_trained, readable_refusals
+from twicetold_grid.study import (
+    CODE,
+    EPOCHS,
+    ERROR,
+    METRIC,
+    RESULT,
+    Sweep,
+    ended,
+    finished,
+    overrides_of,
+    ranking,
+    read_result,
+    read_study,
+    save_figures,
+    sweep_folder,
+)
+
+MULTIRUN = ("-m", "--multirun")
+LOCK = "sweep.lock"  # held by the process that runs a sweep, until it ends
+OF_SEARCH = ("worker=", "trials=", "sampler", "pruner")  # overrides that a training does not know
+
+_held = ExitStack()  # not of the callback, which launchers send to other processes
+atexit.register(_held.close)
+
+
+def name_folder() -> None:
+    """Give a multirun on the command line its folder, by what the command says, unless it names one."""
+    given = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
+    if set(MULTIRUN) & set(sys.argv) and not any(argument.startswith("hydra.sweep.dir=") for argument in given):
+        sys.argv.append(f"hydra.sweep.dir={sweep_folder(given)}")
+
+
+class Result(NamedTuple):
+    """Name and best value of the primary metric on validation, the epochs that the training took, and its code."""
+
+    metric: str
+    value: float
+    epochs: int
+    code: str
+
+
+@dataclass(frozen=True)
+class Job:
+    """A training within a sweep.
+
+    Args:
+        sweep: it belongs to.
+        differs: what differs from the other trainings, `alpha=100`.
+        on_epoch: called with the metrics and the number of each epoch.
+    """
+
+    sweep: Sweep
+    differs: str
+    on_epoch: OnEpoch = lambda metrics, epoch: None
+
+    def name(self, who: Identity) -> str:
+        """Name of its run: `dae alpha=100`."""
+        return f"{who.model} {self.differs}"
+
+    @classmethod
+    def current(cls) -> "Job | None":
+        """The job of a grid that this process runs; None outside a multirun."""
+        hydra = HydraConfig.get()
+        if hydra.mode != RunMode.MULTIRUN:
+            return None
+        end_with_launcher()
+        sweep = Sweep.read(Path(hydra.sweep.dir))
+        return cls(sweep, sweep.name(sweep.values(hydra.overrides.task)))
+
+
+def as_job(out: Path, train: Callable[[], Result]) -> float:
+    """Run a training as a job of a grid: one that fails is recorded and leaves the others."""
+    try:
+        return train().value
+    except Exception as error:
+        write_json(out / RESULT, {ERROR: in_a_line(error)})
+        print(f"failed: {in_a_line(error)}", file=sys.stderr)
+        return float("nan")
+
+
+def earlier(out: Path, outcome: str) -> Result | None:
+    """The result of a job that an earlier call of the sweep finished; None if it has to run."""
+    result = read_result(out)
+    if result.get("outcome") == outcome and (out / MODEL).is_dir():
+        return Result(result[METRIC], result["value"], result[EPOCHS], result[CODE])
+    return None
+
+
+def record(out: Path, outcome: str, result: Result) -> None:
+    """Write the result of a job."""
+    write_json(out / RESULT, {"outcome": outcome, **result._asdict()})
+
+
+def code_of(cfg: DictConfig) -> str:
+    """Hash of the code and the library versions that a composed training would run with now."""
+    config = OmegaConf.to_container(OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"]), resolve=True)
+    return with_versions(code_now("train", config, learnt_from(config)))
+
+
+def forget_others(sweep: Sweep, configs: Iterable[DictConfig]) -> None:
+    """Remove results of other code than now, so that the ranking has none of them whatever becomes of the jobs."""
+    forgotten = 0
+    for number, cfg in enumerate(configs):
+        result = read_result(sweep.model(number))
+        if "value" in result and result.get(CODE) != code_of(cfg):
+            (sweep.model(number) / RESULT).unlink()
+            forgotten += 1
+    if forgotten:
+        print(f"{sweep.folder}: {forgotten} results are of other code or library versions: these jobs run again")
+
+
+def in_a_line(error: Exception) -> str:
+    """The kind of an error and the first line of what it says."""
+    return f"{type(error).__name__}: {shown(error).strip().partition(chr(10))[0]}"
+
+
+def end_with_launcher() -> None:
+    """Have a job that a launcher runs in a process of its own end when the launcher is killed."""
+    if current_process().name != "MainProcess":
+        end_with_parent()
+
+
+class Multirun(Callback):
+    """Called by Hydra in the process that launches the jobs."""
+
+    def on_multirun_start(self, config: DictConfig, config_name: str | None = None, **_: Any) -> None:
+        """Check, prepare, and make the parent run."""
+        with _ending():
+            begin(config)
+
+    def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
+        """Say what came out."""
+        with _ending():
+            end(Sweep.read(Path(config.hydra.sweep.dir)), trials=config.get("trials"))
+
+
+def begin(config: DictConfig) -> None:
+    """What comes before the first job.
+
+    Raises:
+        ValueError: if the choices of a job make no sense.
+        BlockingIOError: if another process runs this sweep.
+    """
+    loader = GlobalHydra.instance().config_loader()
+    overrides = OverridesParser.create(config_loader=loader).parse_overrides(list(config.hydra.overrides.task))
+    (jobs,) = BasicSweeper.split_arguments(overrides, None)
+    varied = [o for o in overrides if o.is_sweep_override()]
+    swept = {o.get_key_element().lstrip("+"): list(o.sweep_string_iterator()) for o in varied}
+    fixed = [o.input_line for o in overrides if o not in varied and not o.input_line.lstrip("+~").startswith(OF_SEARCH)]
+    searching = "worker" in config
+    if searching:
+        swept.pop("worker", None)
+        check_whole(config, "trials")
+        jobs = jobs[:1]
+    with readable_refusals():
+        configs = [loader.load_sweep_config(config, list(job)) for job in jobs]
+    trained = any(map(is_trained, configs))  # what no family of the sweep reads is refused, and what one does not vary
+    for cfg, job in zip(configs, jobs, strict=True):
+        check_used(cfg, [o for o in job if not trained or o.lstrip("+").partition("=")[0] in swept])
+        parts_of(cfg)
+    folder = Path(config.hydra.sweep.dir)
+    _held.enter_context(only_process(folder / LOCK, f"the sweep {folder}"))
+    by_data = {cfg.data.name: cfg for cfg in configs}
+    for cfg in by_data.values():
+        prepare_data(cfg, cfg.hydra)
+    if searching:
+        from twicetold_grid.trials import open_search, space_of
+
+        swept = space_of(configs[0])
+    names = "+".join(dict.fromkeys(cfg.name for cfg in configs))
+    parents = {
+        data: tracking.sweep_parent(
+            tracking.Settings(**cfg.tracking, root=Path.cwd(), origin="sweep"),
+            experiment=data,
+            sweep_id=folder.name,
+            name=f"sweep {names} {', '.join(key.rpartition('.')[2] for key in swept)}",
+        )
+        for data, cfg in by_data.items()
+    }
+    sweep = Sweep(folder, fixed, swept, [] if searching else jobs, parents)
+    sweep.save()
+    if searching:
+        open_search(sweep, configs[0])
+        return
+    forget_others(sweep, configs)
+    if there := sum("value" in read_result(sweep.model(number)) for number in range(len(jobs))):
+        print(f"{folder}: {there} of {len(jobs)} jobs are there and will not be repeated")
+
+
+def end(sweep: Sweep, *, trials: int | None = None) -> None:
+    """What comes after the last job.
+
+    Args:
+        sweep: that has ended.
+        trials: of a search, those asked for.
+
+    Raises:
+        ValueError: if no job has a value, or workers were lost before there were enough trials.
+    """
+    study = read_study(sweep)
+    text = ranking(sweep, study)
+    print(text, flush=True)
+    loader = GlobalHydra.instance().config_loader()
+    for data, parent in sweep.parents.items():
+        done = [trial for trial in finished(study) if trial.params.get("data", data) == data]
+        if not done:
+            continue
+        choices = [*sweep.overrides, *overrides_of(done[0].params)]
+        best = loader.load_configuration("train", choices, RunMode.RUN)
+        config_of_best = OmegaConf.to_yaml(OmegaConf.masked_copy(best, [k for k in best if k != "hydra"]), resolve=True)
+        settings = tracking.Settings(**best.tracking, root=Path.cwd(), origin="sweep")
+        tracking.describe_sweep(
+            settings,
+            parent,
+            experiment=data,
+            best=sweep.name(done[0].params),
+            texts={"ranking.txt": text, "best.yaml": config_of_best},
+            figures=save_figures(study, sweep.folder) if len(sweep.parents) == 1 else [],
+        )
+        primary = done[0].user_attrs[METRIC]
+        page = tracking.address_of_sweep(settings, parent, experiment=data, primary=primary, params=[*sweep.varies])
+        if page is not None:
+            print(f"its runs, with `make ui`: {page}", flush=True)
+    if not finished(study):
+        raise ValueError("no training of the sweep has a value")
+    if trials is not None and (there := len(ended(study))) < trials:
+        raise ValueError(f"{there} of {trials} trials are there, as workers were lost; the same command goes on")
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """End the program after an error; Hydra would make a warning of it and go on."""
+    try:
+        with readable_errors():
+            yield
+    except Exception as error:
+        traceback.print_exc()
+        raise SystemExit(1) from error

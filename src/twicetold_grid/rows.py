@@ -1,0 +1,169 @@
+"""Rows of params.yaml that make no sense, refused in words: which row, what was expected, what to do.
+
+DVC depends on what a row says. So a row says it in its own keys, no override says it anew, and what is composed from
+the row reads the files that the row names.
+"""
+
+import os.path
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from twicetold_grid.settings import CONF, check_added, check_used, no_such, part_of
+
+Config = Mapping[str, Any]
+SECTIONS = {
+    "data": ("<data>", ("data",), ("seed", "mined")),
+    "cells": ("<data>-<name>-<seed>", ("data", "model", "seed", "mined"), ("profile", "overrides")),
+    "self_training": ("<data>-<mining>-<teacher>-<seed>", ("data", "mining", "teacher", "seed"), ("mined",)),
+    "ensembles": ("<data>-<name>-<seed>", ("data", "members", "seed"), ("mined", "stacking")),
+}
+"""What params.yaml has rows of: how a row is named, keys that it has, and keys that it may have."""
+OF_ALL = ("profile", "overrides")
+"""What params.yaml says of all rows."""
+SAID_ELSEWHERE = {
+    "data": "the key `data` of a row chooses data, and other data are another file in conf/data/",
+    "model": "`model` is a key of the row",
+    "seed": "`seed` is a key of the row",
+    "name": "it is the middle of the row's name, <data>-<name>-<seed>",
+    "profile": "`profile` is a key of params.yaml and of a row",
+    "paths": "conf/paths.yaml says where folders are, to DVC as well",
+    "origin": "dvc.yaml says it",
+    "hydra": "dvc.yaml says how stages run",
+}
+"""What no override may set, and what says it instead."""
+OF_DATA = ("data.", "data@")
+"""Beginnings of overrides that may stand for all rows, since the data stages get them as well."""
+MOST_MEMBERS = 4  # of an ensemble, whose stage in dvc.yaml depends on so many
+
+
+def check_grid(grid: Config) -> None:
+    """Check params.yaml before anything is composed: keys, names, and that every row that another one names exists.
+
+    Raises:
+        ValueError: for what makes no sense.
+    """
+    _check_keys("params.yaml", grid, (*SECTIONS, *OF_ALL))
+    _check_choices("params.yaml", grid, of_all=True)
+    for section, (name, needed, optional) in SECTIONS.items():
+        if not isinstance(grid[section], dict):
+            raise ValueError(f"params.yaml: {section} must be a mapping of rows, {{}} if none; got {grid[section]!r}")
+        for key, row in grid[section].items():
+            where = f"params.yaml: {section}: {key}"
+            if not isinstance(row, dict):
+                raise ValueError(f"{where} must be a row with the keys {', '.join(needed)}; got {row!r}")
+            _check_keys(where, row, needed, optional)
+            _check_choices(where, row)
+            if row["data"] not in grid["data"]:
+                raise ValueError(f"{where}: {no_such('data=' + str(row['data']), str(row['data']), grid['data'])}")
+            if not _is_named(key, name, row):
+                raise ValueError(f"{where} is not named {name} after its row, {row}")
+    for key, row in grid["ensembles"].items():
+        if not isinstance(row["members"], list):
+            raise ValueError(f"params.yaml: ensembles: {key}: members must be a list; got {row['members']!r}")
+        if not 2 <= len(row["members"]) <= MOST_MEMBERS:
+            raise ValueError(
+                f"params.yaml: the ensemble {key} has {len(row['members'])} members, and dvc.yaml lists two to "
+                f"{MOST_MEMBERS} of them: make it by hand, with pipelines/ensemble.py"
+            )
+        if missing := {run_of(row, member) for member in row["members"]} - set(grid["cells"]):
+            raise ValueError(f"params.yaml: the ensemble {key} has members that are no cells: {sorted(missing)}")
+    for key, row in grid["self_training"].items():
+        if run_of(row, row["teacher"]) not in grid["cells"]:
+            raise ValueError(f"params.yaml: the teacher of {key} is no cell: {run_of(row, row['teacher'])}")
+
+
+def check_data(key: str, config: Config) -> None:
+    """Check that a file of one's own is where DVC sees when it changes.
+
+    Raises:
+        ValueError: if it is elsewhere.
+    """
+    path, own = config["data"]["source"].get("path"), config["paths"]["own"]
+    if path and not Path(os.path.abspath(path)).is_relative_to(os.path.abspath(own)):  # noqa: PTH100 (follows no link)
+        raise ValueError(
+            f"params.yaml: data: {key} reads {path}, and DVC would not see when it changes: move it to {own}/, or put "
+            f"a link to it there, and set `path: {own}/{Path(path).name}` in conf/data/{key}.yaml"
+        )
+
+
+def check_cell(key: str, row: Config, config: Config, *, data: Config, overrides: Iterable[str]) -> None:
+    """Check that a training reads what its row names, and all that its row sets.
+
+    Args:
+        key: its name.
+        row: of params.yaml.
+        config: composed from it.
+        data: the settings with which the data stages run.
+        overrides: all that the config was composed with.
+
+    Raises:
+        ValueError: if it does not.
+    """
+    where = f"params.yaml: cells: {key}"
+    if other := sorted(_differences(config["data"], data, "data")):
+        cause = f"profile: {row['profile']}" if "profile" in row else "its model, or a file in conf/tuned/,"
+        raise ValueError(
+            f"{where}: {cause} changes {', '.join(other)}, and the stages that prepare {row['data']} run without it. "
+            "A row's profile may change its training only, since the data are shared: set one that changes data for "
+            "the whole grid, with `profile:` at the top of params.yaml"
+        )
+    reads = config["examples"].get("mined") or f"{config['paths']['triplets']}/{config['data']['name']}"
+    if reads != row["mined"]:
+        raise ValueError(
+            f"{where}: its examples are read from {reads}, and its row says `mined: {row['mined']}`, which is what DVC "
+            f"depends on: set `mined: {reads}`, or choose other examples in `overrides`"
+        )
+    try:
+        check_used(config, row.get("overrides", []))
+        check_added("train", overrides)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error
+
+
+def run_of(row: Config, model: str) -> str:
+    """The cell of another model on the same data with the same seed."""
+    return f"{row['data']}-{model}-{row['seed']}"
+
+
+def _check_keys(where: str, row: Config, needed: Collection[str], optional: Collection[str] = ()) -> None:
+    there = [*needed, *optional]
+    if unknown := [name for name in row if name not in there]:
+        raise ValueError(f"{where}: {no_such(f'key {unknown[0]!r}', f'{unknown[0]}', there)}")
+    if missing := [name for name in needed if name not in row]:
+        raise ValueError(f"{where} has no {' and no '.join(missing)}. Expected keys: {', '.join(there)}")
+
+
+def _check_choices(where: str, row: Config, *, of_all: bool = False) -> None:
+    """Check seed, profile and overrides, as far as there are any."""
+    seed, profile, overrides = (
+        row.get(name, default) for name, default in (("seed", 0), ("profile", ""), ("overrides", []))
+    )
+    if type(seed) is not int:
+        raise ValueError(f"{where}: seed must be a whole number; got {seed!r}")
+    profiles = sorted(path.stem for path in (CONF / "profile").glob("*.yaml"))
+    if profile not in ("", *profiles):
+        raise ValueError(f"{where}: {no_such(f'profile: {profile}', f'{profile}', profiles)}")
+    if not (isinstance(overrides, list) and all(isinstance(override, str) for override in overrides)):
+        raise ValueError(f"{where}: overrides must be a list such as [optimizer.lr=0.01]; got {overrides!r}")
+    for override in overrides:
+        elsewhere = SAID_ELSEWHERE.get(part_of(override))
+        if elsewhere and not (of_all and override.lstrip("+~").startswith(OF_DATA)):
+            raise ValueError(f"{where}: overrides must not set {override}: {elsewhere}")
+
+
+def _is_named(key: str, name: str, row: Config) -> bool:
+    """Whether a row is named after what it says; what it does not say is free."""
+    said = re.sub(r"<(\w+)>", lambda part: re.escape(f"{row[part[1]]}") if part[1] in row else ".+", name)
+    return re.fullmatch(said, key) is not None
+
+
+def _differences(one: Any, other: Any, key: str) -> Iterator[str]:
+    """The keys in which two configs differ."""
+    if not (isinstance(one, dict) and isinstance(other, dict)):
+        if one != other:
+            yield key
+        return
+    for name in {*one, *other}:
+        yield from _differences(one.get(name), other.get(name), f"{key}.{name}")

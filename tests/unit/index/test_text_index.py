@@ -1,0 +1,370 @@
+"""An index against dictionaries that compare each text with each; its parts against a full sort."""
+
+import functools
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+import twicetold
+from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.stacking import Weights
+from twicetold.features.bm25 import Bm25Weights
+from twicetold.features.word_hashing import WordHashing
+from twicetold.index import open_index, segments
+from twicetold.index import text_index as index_module
+from twicetold.index.segments import SCHEMA, Segment
+from twicetold.index.text_index import LINKS, TextIndex
+from twicetold.trained.ensemble import Ensemble
+from twicetold.trained.model_folder import construct
+from twicetold.trained.scoring import Scorer
+from twicetold.trained.vectors import constant
+from twicetold.use.model import Model
+
+WORDS = "bank rate cut film star award drug trial phone chip game vote".split()
+
+
+FURTHER = {
+    "bm25": (Bm25Weights, {"_target_": "twicetold.models.bm25.SymmetricBm25"}),
+    "static_mlp": (
+        WordHashing,
+        {
+            "_target_": "twicetold.models.static_mlp.StaticMlp",
+            "embedding": 8,
+            "own": 0,
+            "init_std": 0.5,
+            "input_dropout": 0.0,
+            "head": [4],
+            "dropout": 0.0,
+            "scale": 5.0,
+        },
+    ),
+}
+
+
+@pytest.fixture
+def models(run, questions):
+    """Models by family: `tfidf` and `static` in a folder, others in memory; `pair` is an ensemble of these two."""
+
+    @functools.cache
+    def _models(family):
+        if family in ("tfidf", "static"):
+            return twicetold.load(run(family))
+        decision = Decision(0.0, 2.0, -1.0)
+        if family == "pair":
+            members = {name: replace(_models(name).trained, decision=decision) for name in ("tfidf", "static")}
+            return Model(Ensemble(members, decision, False), Path("nowhere"))
+        kind, encoder = FURTHER[family]
+        featuriser = kind().fit(questions.texts_of("train"))
+        torch.manual_seed(0)
+        built = construct(encoder, "models", **featuriser.shape).eval()
+        return Model(Scorer(featuriser, built, decision), Path("nowhere"))
+
+    return _models
+
+
+def texts_of(chance, count):
+    """Texts of few words, so that many are alike and some are equal."""
+    return [" ".join(chance.choices(WORDS, k=chance.randint(2, 4))) for _ in range(count)]
+
+
+class Reference:
+    """What an index is to hold, by dictionaries and loops."""
+
+    def __init__(self, model, threshold):
+        self.model, self.threshold = model, threshold
+        self.texts, self.groups, self.proposals, self.ignored = {}, {}, {}, set()
+        self.next_group = 0
+
+    def scores(self, text):
+        """The ids of all texts with their scores, the best first, of equal ones the earliest."""
+        if not self.texts:
+            return []
+        scores = self.model.similarity([text] * len(self.texts), list(self.texts.values())).tolist()
+        found = sorted(zip(self.texts, scores), key=lambda pair: -pair[1])
+        return [pair for pair in found if pair[1] > 0 or not sparse.issparse(self.model.encode(["a"]))]
+
+    def add(self, name, text):
+        links = [(other, score) for other, score in self.scores(text)[:LINKS] if score >= self.threshold]
+        group = self.groups[links[0][0]] if links else self.next_group
+        self.next_group += not links
+        for other, score in links:
+            pair = tuple(sorted((group, self.groups[other])))
+            if pair[0] != pair[1] and pair not in self.ignored and score > self.proposals.get(pair, (None, -9))[1]:
+                self.proposals[pair] = ((name, other), score)
+        self.texts[name], self.groups[name] = text, group
+
+    def remove(self, names):
+        for name in names:
+            del self.texts[name], self.groups[name]
+        self.proposals = {pair: found for pair, found in self.proposals.items() if not set(found[0]) & set(names)}
+
+    def merge(self, low, high):
+        self.groups = {name: low if group == high else group for name, group in self.groups.items()}
+
+        def now(pair):
+            return tuple(sorted(low if group == high else group for group in pair))
+
+        self.ignored = {now(pair) for pair in self.ignored if pair != (low, high)}
+        found = sorted(self.proposals.items())
+        self.proposals = {}
+        for pair, evidence in found:
+            pair = now(pair)
+            if pair[0] != pair[1] and pair not in self.ignored and evidence[1] > self.proposals.get(pair, (0, -9))[1]:
+                self.proposals[pair] = evidence
+
+    def ignore(self, pair):
+        self.ignored.add(pair)
+        self.proposals.pop(pair, None)
+
+
+def first(model):
+    """An index of one text with threshold 0.8."""
+    return model.index(["bank rate"], threshold=float(model.decision.probability(0.8)))
+
+
+def compare(index, reference):
+    assert dict(zip(index.ids, index.groups.tolist())) == reference.groups
+    assert len(index) == len(reference.texts)
+    assert {p.groups: p.similarity for p in index.proposals} == pytest.approx(
+        {pair: score for pair, (_, score) in reference.proposals.items()}, abs=1e-5
+    )
+
+
+@pytest.mark.parametrize("family", ["tfidf", "static"])
+@pytest.mark.parametrize("seed", range(6))
+def test_any_sequence_of_changes_gives_what_dictionaries_give(seed, family, models, tmp_path):
+    model, chance, folder = models(family), random.Random(seed), tmp_path / "index"
+    index, reference = first(model), Reference(model, 0.8)
+    reference.add("0", "bank rate")
+    index.save(folder)
+    count = 0
+    for _ in range(12):
+        action = chance.choice(["add", "add", "add", "remove", "merge", "ignore", "open"])
+        if action == "add":
+            texts = texts_of(chance, chance.choice([1, 2, 15]))
+            names = [f"t{count + number}" for number in range(len(texts))]
+            index.add(texts, names)
+            for name, text in zip(names, texts):
+                reference.add(name, text)
+            count += len(texts)
+        elif action == "remove" and reference.texts:
+            names = chance.sample(list(reference.texts), chance.randint(1, len(reference.texts)))
+            index.remove(names)
+            reference.remove(names)
+        elif action in ("merge", "ignore") and reference.proposals:
+            pair = chance.choice(sorted(reference.proposals))
+            if set(pair) <= set(reference.groups.values()):
+                getattr(index, action)(*pair)
+                reference.merge(*pair) if action == "merge" else reference.ignore(pair)
+        elif action == "open":
+            index.save()
+            index = open_index(folder, model)
+        compare(index, reference)
+    for query in texts_of(chance, 3):
+        (found,) = index.search([query], 5)
+        best = [score for _, score in reference.scores(query)[:5]]
+        assert [match.similarity for match in found] == pytest.approx(best, abs=1e-5)
+        assert all(reference.texts[match.id] == match.text for match in found)
+        assert [match.group for match in found] == [reference.groups[match.id] for match in found]
+        probability = [model.predict_proba([query], [match.text]).item() for match in found]
+        assert [match.probability for match in found] == pytest.approx(probability, abs=1e-5)
+
+
+def test_texts_added_at_once_are_grouped_as_if_added_one_by_one(models, monkeypatch):
+    monkeypatch.setattr(index_module, "CHUNK", 7)
+    model, texts = models("tfidf"), texts_of(random.Random(0), 60)
+    at_once, singly = first(model), first(model)
+    at_once.add(texts)
+    for text in texts:
+        singly.add([text])
+    assert at_once.groups.tolist() == singly.groups.tolist()
+    assert at_once.proposals == singly.proposals
+    assert len(set(at_once.groups.tolist())) < 61
+    assert at_once.parts == 1
+    assert singly.parts < 7, "small parts are merged"
+
+
+def test_adding_does_not_write_what_is_there(models, tmp_path):
+    index = models("static").index(texts_of(random.Random(0), 300))
+    index.save(tmp_path / "index")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "index/00000001").iterdir()}
+    for number in range(5):
+        index.add([f"bank vote {number}"])
+        index.save()
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "index/00000001").iterdir()} == before
+    assert sorted(p.name for p in (tmp_path / "index").iterdir())[0] == "00000001"
+    assert len(list((tmp_path / "index").iterdir())) == index.parts + 1
+
+
+@pytest.mark.parametrize("family", ["tfidf", "static", "static_mlp", "bm25", "pair"])
+def test_every_kind_of_score_is_the_models_own(family, models):
+    model = models(family)
+    texts = texts_of(random.Random(1), 40)
+    index = model.index(texts, groups=False)
+    queries = texts_of(random.Random(2), 4)
+    for query, found in zip(queries, index.search(queries, 5), strict=True):
+        scores = model.similarity([query] * len(found), [match.text for match in found])
+        assert [match.similarity for match in found] == pytest.approx(scores.tolist(), abs=1e-5)
+        assert scores.tolist() == sorted(scores.tolist(), reverse=True)
+
+
+def test_without_groups_each_text_has_one_of_its_own_and_nothing_is_proposed(models):
+    index = models("tfidf").index(["bank rate"] * 4, groups=False)
+    assert index.groups.tolist() == [0, 1, 2, 3]
+    assert index.threshold is None
+    assert not index.proposals
+
+
+def test_ids_that_are_there_or_twice_are_refused_and_nothing_changes(models):
+    index = models("tfidf").index(["bank rate", "film star"], ["a", "b"])
+    for ids, message in ((["c", "b"], "with the id 'b' already"), (["c", "c"], "'c' is given twice")):
+        with pytest.raises(ValueError, match=message):
+            index.add(["game vote", "drug trial"], ids)
+    with pytest.raises(ValueError, match="as many ids as texts, got 1 and 2"):
+        index.add(["game vote", "drug trial"], ["c"])
+    with pytest.raises(TypeError, match="got one text"):
+        index.add("game vote")
+    assert index.ids == ["a", "b"]
+
+
+def test_unknown_ids_are_refused_and_nothing_is_removed(models):
+    index = models("tfidf").index(["bank rate", "film star"], ["a", "b"])
+    with pytest.raises(ValueError, match="no text with the id 'x', 'y': nothing was removed"):
+        index.remove(["x", "a", "y"])
+    with pytest.raises(ValueError, match="'a' is given twice"):
+        index.remove(["a", "a"])
+    assert index.ids == ["a", "b"]
+
+
+def test_an_id_may_be_used_again_once_its_text_is_removed(models, tmp_path):
+    index = models("tfidf").index(["bank rate", "film star", "game vote"], ["a", "b", "c"])
+    index.remove(["b"])
+    index.add(["drug trial"], ["b"])
+    assert sorted(index.ids) == ["a", "b", "c"]
+    assert index.search(["drug trial"], 1)[0][0].id == "b"
+
+
+def test_numbers_are_never_used_again_as_ids(models):
+    index = models("tfidf").index(["bank rate", "film star"])
+    index.remove(["1"])
+    assert index.add(["game vote"]).ids == ["2"]
+
+
+def test_the_last_text_can_be_removed_and_others_be_added(models, tmp_path):
+    index = models("static").index(["bank rate"])
+    index.remove(["0"])
+    index.save(tmp_path / "index")
+    index = open_index(tmp_path / "index", models("static"))
+    assert len(index) == 0
+    assert index.search(["bank"], 3) == [[]]
+    assert index.add(["film star"]).groups.tolist() == [1], "the group of a removed text is not used again"
+
+
+def test_a_merge_that_cannot_be_is_refused(models):
+    index = models("tfidf").index(["bank rate", "film star"])
+    with pytest.raises(ValueError, match="no group 7"):
+        index.merge(0, 7)
+    with pytest.raises(ValueError, match="expected two groups, got 1 twice"):
+        index.merge(1, 1)
+    assert index.merge(1, 0) == 0
+    assert index.groups.tolist() == [0, 0]
+
+
+def test_a_query_without_a_known_word_finds_nothing_in_a_lexical_index(models):
+    assert models("tfidf").index(["bank rate"]).search(["zzz", "yyy"]) == [[], []]
+
+
+def test_a_search_for_less_than_one_text_is_refused(models):
+    with pytest.raises(ValueError, match="at least 1, got 0"):
+        models("tfidf").index(["bank rate"]).search(["bank"], 0)
+
+
+def clustered(seed, count, dimensions=16, centres=40):
+    rng = np.random.default_rng(seed)
+    vectors = rng.normal(size=(centres, dimensions))[rng.integers(0, centres, count)]
+    vectors += 0.3 * rng.normal(size=(count, dimensions))
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+def table_of(count):
+    numbers = [str(number) for number in range(count)]
+    return pa.table([pa.array(numbers), pa.array(numbers), pa.array(np.arange(count))], schema=SCHEMA)
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 12), sparsely=st.booleans(), block=st.sampled_from([8, 10**6]))
+def test_a_part_is_searched_as_by_a_full_stable_sort(seed, k, sparsely, block):
+    rng = np.random.default_rng(seed)
+    queries, vectors = (rng.integers(0 if sparsely else -2, 3, (n, 4)).astype(np.float32) for n in (5, 17))
+    removed, before = rng.choice(17, 4, replace=False), rng.integers(0, 18, 5)
+    scores = queries @ vectors.T
+    if sparsely:
+        scores[scores <= 0] = -np.inf
+    scores[:, removed] = -np.inf
+    scores[np.arange(17) >= before[:, None]] = -np.inf
+    kind = sparse.csr_matrix if sparsely else np.asarray
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(segments, "BLOCK", block)
+        patch.setattr(segments, "ROWS", 5)
+        found = Segment.of(kind(vectors), table_of(17)).without(removed).search(kind(queries), k, before=before)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    expected = [(q, row) for q in range(5) for row in order[q] if scores[q, row] > -np.inf]
+    assert list(zip(found.query.tolist(), found.row.tolist())) == expected
+    assert found.similarity.tolist() == [scores[pair] for pair in expected]
+
+
+def test_cells_find_most_of_what_the_exact_search_finds(monkeypatch):
+    monkeypatch.setattr(segments, "CELLS_FROM", 1000)
+    vectors, queries = clustered(0, 4000), clustered(0, 4000)[:100]
+    part = Segment.of(vectors, table_of(4000)).without(np.arange(50))
+    assert part.cells is not None
+    np.testing.assert_array_equal(part.vectors, vectors[part.groups])  # texts are sorted as their vectors are
+    found, exact = (part.search(queries, 10, exact=how) for how in (False, True))
+    assert not set(found.row.tolist()) & set(range(50))
+    pairs, expected = (set(zip(hits.query.tolist(), hits.row.tolist())) for hits in (found, exact))
+    assert len(pairs & expected) / len(expected) > 0.9
+
+
+def test_as_many_cells_as_are_visited_find_all_that_the_exact_search_finds(monkeypatch):
+    monkeypatch.setattr(segments, "CELLS_FROM", 1)
+    part = Segment.of(clustered(1, 200), table_of(200))
+    found, exact = (part.search(clustered(2, 30), 7, exact=how) for how in (False, True))
+    np.testing.assert_array_equal(found.row, exact.row)
+    np.testing.assert_allclose(found.similarity, exact.similarity, atol=1e-6)
+
+
+def test_the_constant_of_an_ensemble_is_what_its_scores_have_beyond_dot_products(models):
+    one, other = models("tfidf").trained, models("static").trained
+    inner = Ensemble({"a": one, "b": other}, one.decision, False)
+    documents = {name: replace(member, as_documents=True) for name, member in inner.members.items()}
+    nested = Ensemble({"inner": inner, "c": one}, one.decision, False)
+    weights = Weights((0.25, 2.0), -3.0)
+    stacked = [
+        Ensemble(each, one.decision, many, weights) for each, many in ((inner.members, False), (documents, True))
+    ]
+    for whole in (inner, nested, Ensemble(documents, one.decision, True), *stacked):
+        vectors = whole.embed(["bank rate", "film star"])
+        dot = (vectors[0] @ vectors[1].T).toarray().item()
+        assert dot + constant(whole) == pytest.approx(whole.score(["bank rate"], ["film star"])[0], abs=1e-5)
+
+
+def test_a_build_encodes_each_text_once_and_groups_as_dedupe_does(models, monkeypatch):
+    model, texts = models("static"), ["bank rate cut", "film star", "Bank  rate CUT", "bank rate", "film star award"]
+    expected = model.dedupe(texts, threshold=0.6)
+    read, encoded = Scorer.read, []
+    monkeypatch.setattr(Scorer, "read", lambda self, some: encoded.append(len(some)) or read(self, some))
+    index = model.index(texts, threshold=0.6)
+    assert index.groups.tolist() == expected.group.tolist()
+    assert [count for count in encoded if count > 1] == [len(texts)]
+
+
+def test_an_index_is_part_of_the_library(models):
+    assert twicetold.index.TextIndex is TextIndex

@@ -1,0 +1,204 @@
+"""A model of news answers about the story, or says why it does not; folders of an older form say what they do not."""
+
+import csv
+import json
+import warnings
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+import twicetold
+from twicetold import layout
+from twicetold.commands import app
+from twicetold.data.sources import toy_news
+from twicetold.evaluation.dedupe import Chosen
+from twicetold.evaluation.labels import NoVerdict
+from twicetold.evaluation.selection import Selection
+from twicetold.export.exporting import export_table
+from twicetold.features.tfidf import TfIdf
+from twicetold.features.word_hashing import WordHashing
+from twicetold.files import write_json
+from twicetold.labels.labelling import labelling
+from twicetold.reporting.model_card import model_card, read_about
+from twicetold.tables.files import open_rows, write_rows
+from twicetold.trained.model_folder import construct, read_decisions, read_thresholds
+from twicetold.trained.scoring import EncodedTexts, Scorer, choose_decisions, evaluation_inputs
+from twicetold.training.cell import Trained
+from twicetold.training.schedule import Fitted
+from twicetold.use.model import OlderFolder
+from twicetold.use.pairs import score_file
+
+TFIDF = {"_target_": "twicetold.models.tfidf.TfIdfCosine"}
+STATIC = {"_target_": "twicetold.models.static.Static", "embedding": 2, "init_std": 0.5, "input_dropout": 0.0}
+PAIR = ["a bank cuts its rates"], ["a film star gets an award"]
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return toy_news.read(Path("nowhere"), name="toy_news")
+
+
+def saved(corpus, folder, featuriser, encoder):
+    """The model folder that training would write."""
+    featuriser.fit(corpus.texts_of("train"))
+    torch.manual_seed(0)
+    built = construct(encoder, "models", **featuriser.shape).eval()
+    read = EncodedTexts(built, featuriser.transform(corpus.texts.to_pylist())).keeping(corpus.members["val"])
+    selection, inputs = Selection(), evaluation_inputs(read, corpus, "val")
+    decisions, thresholds = choose_decisions(read, inputs, corpus, selection)
+    metric, value = selection.primary_value("documents", inputs)
+    scorer = Scorer(featuriser, built, decisions.selected, True, decisions)
+    trained = Trained(scorer, metric, Fitted(0, 0, value), 0, 0.0, 0.0, thresholds)
+    features = {"_target_": f"{type(featuriser).__module__}.{type(featuriser).__name__}"}
+    data = {"name": corpus.name, "train": corpus.train_digest()}
+    trained.save(folder, features=features, encoder=encoder, data=data)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tfidf(corpus, tmp_path_factory):
+    return saved(corpus, tmp_path_factory.mktemp("tfidf") / "model", TfIdf(), TFIDF)
+
+
+@pytest.fixture(scope="module")
+def untrained(corpus, tmp_path_factory):
+    """A model whose scores say next to nothing."""
+    return saved(corpus, tmp_path_factory.mktemp("untrained") / "model", WordHashing(), STATIC)
+
+
+@pytest.fixture
+def older(tfidf, tmp_path):
+    """The same folder as it was written before decisions had labels."""
+    import shutil
+
+    folder = tmp_path / "older"
+    shutil.copytree(tfidf, folder)
+    write_json(folder / layout.DECISION, asdict(read_decisions(tfidf).selected))
+    return folder
+
+
+def random_pairs(corpus, count=2000):
+    rows = np.random.default_rng(0).choice(corpus.members["test"], (2 * count, 2))
+    rows = rows[rows[:, 0] != rows[:, 1]][:count]
+    texts = corpus.texts.to_pylist()
+    return rows, [texts[row] for row in rows[:, 0]], [texts[row] for row in rows[:, 1]]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+def test_of_random_headlines_about_as_many_are_called_the_same_as_are(corpus, tfidf):
+    model = twicetold.load(tfidf)
+    rows, left, right = random_pairs(corpus)
+    truth = np.mean(corpus.groups["story"][rows[:, 0]] == corpus.groups["story"][rows[:, 1]])
+    assert model.about == "story"
+    assert 0.5 * truth <= model.predict(left, right).mean() <= min(2 * truth, 0.03)
+    assert model.trained.decision.duplicate(model.similarity(left, right)).mean() > 0.9  # about category, as before
+
+
+def test_predict_and_dedupe_have_one_calibration_about_the_story(tfidf):
+    model = twicetold.load(tfidf)
+    assert model.decision == model.thresholds.decision
+    assert model.thresholds.group == model.about
+
+
+def test_what_metrics_and_ensembles_rest_on_is_the_decision_about_the_primary_label(tfidf):
+    model = twicetold.load(tfidf)
+    assert model.trained.decision == model.decisions.labels["category"].stored
+    assert model.trained.decision != model.decision
+
+
+def test_a_model_without_a_usable_threshold_gives_scores_and_says_why_there_is_no_verdict(untrained, tmp_path):
+    model = twicetold.load(untrained)
+    assert np.isfinite(model.similarity(*PAIR)).all()
+    for ask in (model.predict, model.predict_proba):
+        with pytest.raises(NoVerdict, match="no verdict about story: on validation, where"):
+            ask(*PAIR)
+    found = json.loads(run("score", untrained, *PAIR[0], *PAIR[1], "--json").stdout)
+    assert (found["about"], found["probability"], found["duplicate"], found["threshold"]) == ("story", None, None, None)
+    assert found["no_verdict"] == model.decisions.of().no_verdict
+    said = run("score", untrained, *PAIR[0], *PAIR[1])
+    assert said.exit_code == 0
+    assert "verdict      none, as on validation" in said.stdout
+    with pytest.raises(NoVerdict):
+        model.trained.verdicts([("a", "b")])
+    (tmp_path / "pairs.csv").write_text("left,right\na bank,a film\n")
+    with open_rows(tmp_path / "pairs.csv") as rows, write_rows(tmp_path / "out.csv", format="csv") as write:
+        scored = score_file(model, rows, write, ("left", "right"))
+    assert (scored.duplicates, scored.about) == (None, "story")
+    row = next(csv.DictReader((tmp_path / "out.csv").open()))
+    assert float(row["score"]) == pytest.approx(float(model.similarity(["a bank"], ["a film"])[0]))
+    assert (row["probability"], row["duplicate"]) == ("", "")
+    assert "It gives no verdict: on validation" in model_card(read_about(untrained))
+
+
+def test_a_label_by_name_is_answered_about_and_one_that_is_not_there_is_named(corpus, tfidf):
+    model = twicetold.load(tfidf)
+    np.testing.assert_array_equal(model.predict(*PAIR, about="story"), model.predict(*PAIR))
+    with pytest.raises(NoVerdict, match="about category"):  # nearly all pairs would be called so
+        model.predict(*PAIR, about="category")
+    with pytest.raises(ValueError, match="about 'publisher': expected one of the labels category, story"):
+        model.predict(*PAIR, about="publisher")
+    said = run("score", tfidf, *PAIR[0], *PAIR[1], "--about", "story")
+    assert said.stdout.endswith("the same (about story)\n")
+    assert "Verdicts are about `story`" in model_card(read_about(tfidf))
+
+
+def test_labels_are_drawn_around_the_threshold_about_the_story(corpus, tfidf, tmp_path):
+    texts = corpus.texts_of("test")
+    begun = labelling(tmp_path / "pairs.csv", model=tfidf, texts=texts, pairs=20)
+    assert begun.about == "story"
+    assert begun.decision == twicetold.load(tfidf).decision
+    sizes = np.array(begun.candidates)
+    assert (sizes > 0).sum() >= 6  # bands on both sides of the threshold
+    with pytest.raises(ValueError, match="was begun with another label"):
+        labelling(tmp_path / "pairs.csv", model=tfidf, texts=texts, about="category")
+
+
+def test_a_model_without_a_verdict_can_be_labelled(corpus, untrained, tmp_path):
+    begun = labelling(tmp_path / "pairs.csv", model=untrained, texts=corpus.texts_of("test"), pairs=20)
+    assert len(begun.pairs) == 20
+
+
+def test_an_older_folder_is_read_with_a_warning_that_names_what_is_unknown(corpus, older, tfidf):
+    with pytest.warns(OlderFolder, match="without its label: it is taken to be about category; that about story is"):
+        model = twicetold.load(older)
+    assert model.decision == twicetold.load(tfidf).decision
+    assert model.about == "story"
+    said = run("score", older, *PAIR[0], *PAIR[1])
+    assert said.stderr.startswith("warning: decision.json in")
+    assert said.stderr.count("\n") == 1
+    assert said.stdout.endswith("(about story)\n")
+    assert "of an older form" in model_card(read_about(older))
+
+
+def test_an_older_folder_without_thresholds_of_a_dedupe_answers_about_what_it_has(older):
+    (older / layout.PRECISION).unlink()
+    assert read_decisions(older).finest == "category"
+    (older / layout.TRAINING).unlink()
+    found = read_decisions(older)
+    assert found.finest == "unknown"
+    assert "about which label it is is not known" in found.unknown
+
+
+def test_a_folder_of_pairs_is_read_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = twicetold.load(Path(__file__).parents[3] / "examples" / "model")
+    assert model.about == "duplicate"
+
+
+def test_an_exported_table_answers_as_its_model_does(untrained, tmp_path):
+    export_table(str(untrained), tmp_path / "small", bits="float16", processed=tmp_path, cards=tmp_path)
+    assert twicetold.load(tmp_path / "small").decisions == twicetold.load(untrained).decisions
+
+
+def test_thresholds_of_a_dedupe_are_about_a_label_of_the_decisions(tfidf):
+    thresholds = read_thresholds(tfidf)
+    assert isinstance(thresholds, Chosen)
+    assert read_decisions(tfidf).of(thresholds.group).usable == thresholds.decision

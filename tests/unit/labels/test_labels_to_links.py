@@ -1,0 +1,216 @@
+"""label -> calibrate -> dedupe, on generated files whose duplicates are known and that are unlike validation."""
+
+import json
+import shutil
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+import twicetold
+from twicetold import layout
+from twicetold.evaluation.decision import decide
+from twicetold.evaluation.dedupe import choose
+from twicetold.evaluation.inputs import DocumentVectors
+from twicetold.features.tfidf import TfIdf
+from twicetold.files import write_json
+from twicetold.labels.calibration import calibrate, read_pairs, save_calibrated
+from twicetold.labels.labelling import draw_file, labelling
+from twicetold.trained.model_folder import CALIBRATION, construct
+from twicetold.trained.scoring import Scorer
+from twicetold.training.cell import Trained
+from twicetold.training.schedule import Fitted
+from twicetold.use.evidence import of_links, of_pairs
+
+TFIDF = {"_target_": "twicetold.models.tfidf.TfIdfCosine"}
+WORDS = [f"word{number:03d}" for number in range(300)]
+
+
+def made(*, stories=60, told=5, kept=6, boilerplate=0, seed=0):
+    """Texts and their stories. A text tells `kept` of the eight words of its story; two stories share four words.
+
+    Args:
+        stories: how many.
+        told: texts of each.
+        kept: words of the story that a text has: with fewer, duplicates are less alike.
+        boilerplate: words that all texts share: with more, all texts are more alike.
+        seed: of the words.
+    """
+    random = np.random.default_rng(seed)
+    texts, truth = [], []
+    for story in range(stories):
+        if story % 2 == 0:
+            pool = random.choice(WORDS, 12, replace=False)
+        own = pool[:8] if story % 2 == 0 else pool[4:]
+        for _ in range(told):
+            texts.append(" ".join([*WORDS[:boilerplate], *random.choice(own, kept, replace=False), str(len(texts))]))
+            truth.append(story)
+    return texts, np.array(truth)
+
+
+@pytest.fixture
+def trained_on(tmp_path):
+    """Makes a TF-IDF model with thresholds over all pairs of validation texts of a kind."""
+
+    def _trained_on(**kind):
+        texts, truth = made(seed=1, **kind)
+        featuriser = TfIdf().fit([*made(seed=2)[0], *WORDS])
+        encoder = construct(TFIDF, "models", **featuriser.shape).eval()
+        vectors = Scorer(featuriser, encoder, None, as_documents=True).embed(texts)
+        left, right = np.triu_indices(len(texts), 1)
+        dots = (vectors @ vectors.T).toarray()[left, right]
+        scorer = Scorer(featuriser, encoder, decide(dots, truth[left] == truth[right]), as_documents=True)
+        chosen = choose(DocumentVectors(vectors, vectors, {"story": truth}), "story")
+        fitted = Fitted(0, 0, 0.5)
+        trained = Trained(scorer, "ap", fitted, parameters=0, seconds=0, texts_per_second=0, thresholds=chosen)
+        features = {"_target_": "twicetold.features.tfidf.TfIdf"}
+        trained.save(tmp_path / "model", features=features, encoder=TFIDF, data={"name": "stories", "train": "0" * 64})
+        return twicetold.load(tmp_path / "model")
+
+    return _trained_on
+
+
+@pytest.fixture
+def model(trained_on):
+    return trained_on()
+
+
+def calibrated(model, texts, truth, out, *, pairs=200, seed=0, drawn=True):
+    """The model after `label`, answered by the truth, and `calibrate`."""
+    story = dict(zip(texts, truth.tolist(), strict=True))
+    file = out.with_suffix(".csv")
+    state = labelling(file, model=model.folder, texts=texts, file="headlines.csv", pairs=pairs, seed=seed)
+    for number, pair in enumerate(state.pairs):
+        state.label(number, story[pair.left] == story[pair.right])
+    if not drawn:
+        draw_file(file).unlink()
+    labels = read_pairs(file)
+    save_calibrated(model, out, calibrate(model, labels), labels, file=file, aim="accuracy")
+    return twicetold.load(out)
+
+
+def true_precision(found, truth):
+    return float((truth[found.links.left] == truth[found.links.right]).mean())
+
+
+ALIKE = {"boilerplate": 4}  # texts of this kind are more alike, whether they are of one story or not
+
+
+@pytest.mark.parametrize(("before", "here", "direction"), [({}, ALIKE, 1), (ALIKE, {}, -1)])
+def test_labels_move_thresholds_to_where_the_promise_holds_in_a_file_of_another_kind(
+    before, here, direction, trained_on, tmp_path
+):
+    model, found = trained_on(**before), []
+    for seed in range(6):
+        texts, truth = made(seed=10 + seed, **here)
+        new = calibrated(model, texts, truth, tmp_path / f"new{seed}", seed=seed)
+        assert direction * (new.dedupe(texts).summary.threshold - model.dedupe(texts).summary.threshold) > 0
+        promised = [each.dedupe(texts, precision=0.8) for each in (model, new)]
+        old, now = (each.summary for each in promised)
+        assert direction * (now.threshold - old.threshold) > 0
+        assert now.precision >= 0.8
+        assert now.expected_precision == pytest.approx(now.precision)
+        found.append([true_precision(each, truth) for each in promised])
+    off = np.abs(np.array(found) - 0.8).mean(axis=0)
+    assert off[1] < 0.1
+    assert off[0] > (0.7 if direction > 0 else 0.15)
+
+
+@pytest.mark.parametrize("kind", [{}, ALIKE])
+def test_labels_that_do_not_contradict_thresholds_over_all_pairs_leave_them(kind, trained_on, tmp_path):
+    """They rest on more pairs, and on all of them."""
+    model, left = trained_on(**kind), []
+    for seed in range(6):
+        texts, truth = made(seed=10 + seed, **kind)
+        new = calibrated(model, texts, truth, tmp_path / f"new{seed}", seed=seed)
+        left.append(new.thresholds == model.thresholds)
+    assert sum(left) >= 5
+
+
+def test_all_that_dedupe_and_index_use_is_of_the_labels(model, tmp_path):
+    texts, truth = made(seed=10, **ALIKE)
+    new = calibrated(model, texts, truth, tmp_path / "new")
+    assert new.thresholds is None
+    for options in ({}, {"precision": 0.8}, {"threshold": 0.5}, {"rule": "components"}):
+        before, after = (each.dedupe(texts, **options) for each in (model, new))
+        assert before.summary.threshold != after.summary.threshold
+        assert len(before.links) != len(after.links)
+        index = new.index(texts, **options)
+        assert index.threshold == after.summary.threshold
+        assert index.groups.tolist() == after.group.tolist()
+        assert index.decision.slope == new.decision.slope
+
+
+def test_the_evidence_is_said(model, tmp_path):
+    texts, truth = made(seed=10, **ALIKE)
+    told = []
+    model.dedupe(texts, progress=told.append)
+    assert told[0] == "threshold and probabilities rest on all pairs of the 300 validation texts of 'stories'"
+    assert of_pairs(model.folder) == "the validation split of 'stories'"
+    new, other = calibrated(model, texts, truth, tmp_path / "new"), tmp_path / "other"
+    drawn = new.dedupe(texts).summary
+    pairs = json.loads((new.folder / CALIBRATION).read_text())["links"]["pairs"]
+    words = f"200 labelled pairs, drawn from the {pairs:,} pairs of nearest texts among the 300 of 'headlines.csv'"
+    assert drawn.evidence == of_links(new.folder) == of_pairs(new.folder) == words
+    assert not drawn.labelled_pairs
+    assert drawn.covered > 0.9
+    plain = calibrated(model, texts, truth, other, drawn=False)
+    assert plain.dedupe(texts).summary.threshold == model.dedupe(texts).summary.threshold
+    assert of_pairs(plain.folder) == "the 200 labelled pairs of 'other.csv'"
+    assert of_links(plain.folder) == (
+        "all pairs of the 300 validation texts of 'stories', not on the 200 labelled pairs of 'other.csv', which say "
+        "nothing about all pairs of a file"
+    )
+    (plain.folder / layout.PRECISION).unlink()
+    assert plain.dedupe(texts).summary.labelled_pairs
+    assert of_links(plain.folder) == of_pairs(plain.folder)
+
+
+def test_labels_that_were_drawn_with_another_model_give_no_threshold_of_links(model, tmp_path):
+    texts, truth = made(seed=10, **ALIKE)
+    calibrated(model, texts, truth, tmp_path / "new")
+    labels = read_pairs(tmp_path / "new.csv")
+    assert calibrate(model, labels).links is not None
+    other = shutil.copytree(model.folder, tmp_path / "other")
+    recipe = json.loads((other / layout.RECIPE).read_text())
+    write_json(other / layout.RECIPE, recipe | {"as_documents": False})  # counts for the fingerprint
+    assert calibrate(twicetold.load(other), labels).links is None
+
+
+def test_a_draw_of_an_earlier_version_learns_the_number_of_texts_from_the_next_call(model, tmp_path):
+    texts, truth = made(seed=10, **ALIKE)
+    calibrated(model, texts, truth, tmp_path / "new")
+    draw = draw_file(tmp_path / "new.csv")
+    old = {name: value for name, value in json.loads(draw.read_text()).items() if name not in ("file", "texts")}
+    write_json(draw, old)
+    assert calibrate(model, read_pairs(tmp_path / "new.csv")).links is None
+    labelling(tmp_path / "new.csv", model=model.folder, texts=texts, file="headlines.csv")
+    links = calibrate(model, read_pairs(tmp_path / "new.csv")).links
+    assert (links.file, links.texts) == ("headlines.csv", 300)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"pairs": 3}, "expected 'pairs' in calibration.json to be of type dict"),
+        ({"pairs": {"file": "a", "count": "b"}}, "expected 'count' in calibration.json to be of type int"),
+        ({"pairs": {"file": "a", "count": 1}, "links": {"links": []}}, "calibration.json: expected the fields"),
+    ],
+)
+def test_a_damaged_record_is_named(content, message, model):
+    (model.folder / layout.PRECISION).unlink()
+    write_json(model.folder / CALIBRATION, content)
+    with pytest.raises(ValueError, match=rf"cannot load the model in .*: {message}"):
+        model.dedupe(["a text", "another"])
+
+
+def test_a_folder_of_an_earlier_version_is_read(model, tmp_path):
+    """Its record has no thresholds of links."""
+    texts, truth = made(seed=10, **ALIKE)
+    new = calibrated(model, texts, truth, tmp_path / "new")
+    record = json.loads((new.folder / CALIBRATION).read_text())
+    del record["links"]
+    write_json(new.folder / CALIBRATION, record)
+    write_json(new.folder / layout.PRECISION, asdict(model.thresholds))
+    assert new.dedupe(texts).summary.threshold == model.dedupe(texts).summary.threshold
+    assert "not on the 200 labelled pairs of 'new.csv'" in of_links(new.folder)

@@ -1,0 +1,261 @@
+"""Files of rows: what is read, what is refused, and what is written."""
+
+import csv
+import gzip
+import io
+import json
+import random
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from twicetold.tables import reading
+from twicetold.tables.files import choose_pair, choose_text, open_rows, write_rows
+
+ROWS = [
+    ["1", "How do I swim?", "How to swim?"],
+    ["2", 'He said "no",\nthen left', " é, ü "],
+    ["3", "n/a", "NA"],
+]
+HEADER = ["id", "question1", "question2"]
+
+
+def delimited(rows, delimiter=","):
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def written(folder, suffix):
+    path = folder / f"in{suffix}"
+    if suffix == ".parquet":
+        pq.write_table(pa.table(dict(zip(HEADER, zip(*ROWS)))), path)
+        return path
+    if suffix.startswith((".jsonl", ".ndjson")):
+        text = "".join(json.dumps(dict(zip(HEADER, row)), ensure_ascii=False) + "\n" for row in ROWS)
+    else:
+        text = delimited([HEADER, *ROWS], "\t" if suffix.startswith(".tsv") else ",")
+    path.write_bytes(gzip.compress(text.encode()) if suffix.endswith(".gz") else text.encode())
+    return path
+
+
+def rows_of(path, **options):
+    with open_rows(path) as rows:
+        blocks = list(rows.blocks(["question1"], **options))
+    return pa.concat_tables([block.table for block in blocks]).to_pylist(), np.concatenate([b.lines for b in blocks])
+
+
+SUFFIXES = [".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".csv.gz", ".tsv.gz", ".jsonl.gz"]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_rows_are_the_same_in_every_format(suffix, tmp_path):
+    found, _ = rows_of(written(tmp_path, suffix))
+    assert [list(row.values()) for row in found] == ROWS
+    assert list(found[0]) == HEADER
+
+
+@pytest.mark.parametrize("target", SUFFIXES)
+@pytest.mark.parametrize("source", [".csv", ".jsonl", ".parquet"])
+def test_columns_stay_as_they_are_and_new_ones_follow(source, target, tmp_path):
+    out = tmp_path / f"out{target}"
+    with open_rows(written(tmp_path, source)) as rows, write_rows(out) as write:
+        for block in rows.blocks(["question1"]):
+            write(block.with_columns({"score": np.float32([0.1, 1e-7, 2]), "duplicate": [True, False, True]}))
+    found, _ = rows_of(out)
+    assert [list(row.values())[:3] for row in found] == ROWS
+    assert [float(row["score"]) for row in found] == pytest.approx([0.1, 1e-7, 2])
+    assert [str(row["duplicate"]).lower() for row in found] == ["true", "false", "true"]
+    assert list(found[0]) == [*HEADER, "score", "duplicate"]
+
+
+def test_json_lines_keep_their_spelling_and_their_types(tmp_path):
+    path, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    first = '{"text": "\\u00e9", "n": 1.50, "big": 123456789012345678901, "deep": {"a": [1, null]}'
+    path.write_text(first + ' }\n\n{"text":"b"}\n')
+    with open_rows(path) as rows, write_rows(out) as write:
+        for block in rows.blocks(["text"]):
+            write(block.with_columns({"score": np.float32([0.25, 0.5])}))
+    assert out.read_text().splitlines() == [
+        first + ', "score": 0.25}',
+        '{"text":"b", "score": 0.5}',
+    ]
+
+
+def test_parquet_keeps_its_types(tmp_path):
+    path, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    table = pa.table({"text": pa.array(["a", "b"]).dictionary_encode(), "n": [1, None], "list": [[1], None]})
+    pq.write_table(table, path)
+    with open_rows(path) as rows, write_rows(out) as write:
+        for block in rows.blocks(["text"]):
+            write(block.with_columns({"x": [True, False]}))
+    assert pq.read_table(out).drop_columns("x").equals(pq.read_table(path))
+    with open_rows(path) as rows, write_rows(tmp_path / "out.csv") as write:
+        for block in rows.blocks(["text"]):
+            write(block)
+    assert (tmp_path / "out.csv").read_text() == "text,n,list\na,1,[1]\nb,,\n"
+
+
+def test_parquet_in_several_batches(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "ROWS", 3)
+    pq.write_table(pa.table({"question1": [f"t{n}" for n in range(10)]}), tmp_path / "in.parquet")
+    found, lines = rows_of(tmp_path / "in.parquet")
+    assert [row["question1"] for row in found] == [f"t{n}" for n in range(10)]
+    assert lines.tolist() == list(range(1, 11))
+
+
+@pytest.mark.parametrize("size", [1, 7, 50, 1000])
+def test_rows_and_lines_do_not_depend_on_the_size_of_blocks(size, tmp_path, monkeypatch):
+    """Records over several lines, malformed ones and bytes that are no UTF-8, anywhere between blocks."""
+    chance = random.Random(size)
+    whole, expected, line = ["id,question1\n"], [], 2
+    for number in range(300):
+        kind = chance.choice(["plain", "lines", "wide", "quote", "bytes", "bad lines"])
+        text = {
+            "plain": f"{number},one text\n",
+            "lines": f'{number},"a text\nof ""three""\nlines, with comma"\n',
+            "wide": f"{number},too,many\n",
+            "quote": f'{number},"closed" too early\n',
+            "bytes": f"{number},caf\udce9\n",
+            "bad lines": f'{number},"a text\n\nof a caf\udce9\n"\n',
+        }[kind]
+        expected.append((line, kind))
+        expected += [(line + more, kind) for more in (2, 3) if kind == "bad lines"]  # the second one is empty
+        line += text.count("\n")
+        whole.append(text)
+    path = tmp_path / "in.csv"
+    path.write_bytes("".join(whole).encode("utf-8", "surrogateescape"))
+    monkeypatch.setattr(reading, "BLOCK", size)
+    with open_rows(path) as rows:
+        blocks = list(rows.blocks(["question1"], skip_bad=True))
+    assert np.concatenate([b.lines for b in blocks]).tolist() == [
+        at for at, kind in expected if kind in ("plain", "lines")
+    ]
+    bad = [f"line {at}: {reading.MALFORMED[reason]}" for at, kind in expected if (reason := REASONS.get(kind))]
+    assert rows.bad.listed == bad[:10]
+    assert rows.bad.count == len(bad)
+    assert rows.count == sum(kind in ("plain", "lines") for _, kind in expected)
+
+
+NOT_JSON = r"""5 rows.*
+  line 2: expected a JSON object.*
+  line 3: expected a text as 'question1', got .*
+  line 4: expected a text in column 'question1', got None
+  line 5: .*surrogate.*
+  line 6: expected one JSON object"""
+REASONS = {"wide": "wrong_column_count", "quote": "unclosed_quote", "bytes": "not_utf8", "bad lines": "not_utf8"}
+
+
+def test_a_quote_that_is_never_closed_costs_one_line_only(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "BLOCK", 100)
+    path = tmp_path / "in.csv"
+    path.write_text('id,question1\n1,"open\n' + "".join(f"{n},text\n" for n in range(5000)))
+    found, _ = rows_of(path, skip_bad=True)
+    assert len(found) == 5000
+
+
+@pytest.mark.parametrize(
+    ("suffix", "content", "message"),
+    [
+        (".csv", "id,question1\n1,a\n2,\n3,  \n", r"2 rows cannot.*\n  line 3: expected a text in .*\n  line 4"),
+        (".csv", "id,question1\n1,a,b\n", "line 2: has not as many fields as the header"),
+        (".csv", "", "expected a header"),
+        (".csv", "id,title\n1,a\n", "no column 'question1'. Columns there are: 'id', 'title'"),
+        (".csv", "id,question\n1,a\n", "Did you mean 'question'"),
+        (".csv", "question1,question1\n1,a\n", "is there 2 times"),
+        (".csv", b"\xff\xfei\0d\0", "expected UTF-8, got UTF-16"),
+        (".csv", b"id,caf\xe9\n", "line 1 is not UTF-8"),
+        (".csv.gz", b"id,question1\n", "in.csv.gz: .*gzip"),
+        (".csv.gz", gzip.compress(b"id,question1\n" + b"1,a\n" * 99, mtime=0)[:-20], "in.csv.gz: "),
+        (".jsonl", '{"question1": "a"}\n[1]\n{"question1": 3}\n{"b": 1}\n{"question1": "\\ud800"}\n{"', NOT_JSON),
+        (".jsonl", "", "expected JSON objects, got nothing"),
+        (".jsonl", "[" * 100_000 + "\n", "nested too deeply"),
+        (".parquet", "text", "in.parquet: cannot be read as a Parquet file"),
+        (".txt", "text", "the format is not known by the suffix; say --format csv or tsv or jsonl or parquet"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_named(suffix, content, message, tmp_path):
+    path = tmp_path / f"in{suffix}"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ValueError, match=f"(?s){message}"):
+        rows_of(path)
+
+
+def test_a_column_of_numbers_has_no_texts(tmp_path):
+    pq.write_table(pa.table({"question1": [1, 2]}), tmp_path / "in.parquet")
+    with pytest.raises(ValueError, match="expected texts in the column 'question1', got int64"):
+        rows_of(tmp_path / "in.parquet")
+
+
+def test_a_missing_file_is_named_and_a_folder_is_none(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*/none.csv"), open_rows(tmp_path / "none.csv"):
+        pass
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(ValueError, match="is a folder"), open_rows(tmp_path / "folder.csv"):
+        pass
+    with pytest.raises(ValueError, match="is a folder"), write_rows(tmp_path / "folder.csv"):
+        pass
+
+
+def test_a_file_without_rows_gives_a_file_without_rows(tmp_path):
+    (tmp_path / "in.csv").write_text("id,question1\n")
+    with open_rows(tmp_path / "in.csv") as rows, write_rows(tmp_path / "out.csv") as write:
+        for block in rows.blocks(["question1"]):
+            write(block.with_columns({"score": np.empty(0, np.float32)}))
+    assert (tmp_path / "out.csv").read_text() == "id,question1,score\n"
+
+
+def test_an_error_leaves_no_file_and_the_former_one_as_it_was(tmp_path):
+    path = tmp_path / "out.csv"
+    path.write_text("former")
+    with pytest.raises(KeyboardInterrupt), write_rows(path):
+        raise KeyboardInterrupt
+    assert path.read_text() == "former"
+    assert [p.name for p in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_a_column_that_is_there_already_is_an_error(tmp_path):
+    with open_rows(written(tmp_path, ".csv")) as rows, pytest.raises(ValueError, match="a column 'id' already"):
+        next(rows.blocks(["question1"])).with_columns({"id": [1, 2, 3]})
+
+
+def test_a_new_key_in_later_json_lines_has_no_place_in_a_header(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "BLOCK", 10)
+    (tmp_path / "in.jsonl").write_text('{"text": "a", "b": 1}\n{"text": "c"}\n{"text": "d", "e": 2}\n')
+    with (
+        pytest.raises(ValueError, match="line 3: the key 'e' is not among those of the first rows"),
+        open_rows(tmp_path / "in.jsonl") as rows,
+        write_rows(tmp_path / "out.csv") as write,
+    ):
+        for block in rows.blocks(["text"]):
+            write(block)
+
+
+def test_columns_are_chosen_by_usual_names(tmp_path):
+    def opened(*names):
+        (tmp_path / "in.csv").write_text(",".join(names) + "\n")
+        return open_rows(tmp_path / "in.csv")
+
+    with opened("id", "sentence1", "sentence2") as rows:
+        assert choose_pair(rows) == ("sentence1", "sentence2")
+        assert choose_pair(rows, "id", "sentence1") == ("id", "sentence1")
+        with pytest.raises(ValueError, match="name both columns"):
+            choose_pair(rows, "id")
+    with opened("id", "body") as rows:
+        with pytest.raises(ValueError, match=r"which columns have the two texts\? .*'id', 'body'"):
+            choose_pair(rows)
+        with pytest.raises(ValueError, match=r"which column has the texts\? .*'id', 'body'"):
+            choose_text(rows)
+        assert choose_text(rows, "body") == "body"
+        with pytest.raises(ValueError, match=r"no column 'bod'\. Did you mean 'body'"):
+            choose_text(rows, "bod")
+    with opened("title", "text") as rows:
+        assert choose_text(rows) == "text"
+
+
+def test_ten_bad_rows_are_listed_and_the_others_counted(tmp_path):
+    (tmp_path / "in.csv").write_text("id,question1\n" + "1,\n" * 1234)
+    with pytest.raises(ValueError, match=r"(?s)1,234 rows cannot.*line 11: [^\n]*\n  and 1,224 more$"):
+        rows_of(tmp_path / "in.csv")

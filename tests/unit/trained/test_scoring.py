@@ -1,0 +1,85 @@
+"""Scoring with families whose score is not a dot product, and building a model from its saved configuration."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+
+from twicetold.evaluation.decision import Decision
+from twicetold.features.views import Views
+from twicetold.features.word_hashing import WordHashing
+from twicetold.models.dssm_mlp import DssmMlp
+from twicetold.trained.model_folder import construct
+from twicetold.trained.scoring import Scorer, score_pairs, search_matrices
+
+TEXTS = ["good day to you", "good night", "night and day"]
+DECISION = Decision(0.5, 1.0, 0.0)
+HASHING = {"_target_": "twicetold.features.word_hashing.WordHashing", "letters": 3}
+
+
+@pytest.fixture
+def compared():
+    featuriser = WordHashing().fit(TEXTS)
+    torch.manual_seed(0)
+    settings = {"activation": "tanh", "batch_norm": False, "dropout": 0.0, "input_dropout": 0.0}
+    return featuriser, DssmMlp(
+        **featuriser.shape, hidden=[8], embedding=4, own=2, init_std=None, head=[6], scale=5.0, **settings
+    )
+
+
+def test_a_family_with_a_network_is_scored_by_it_on_pairs_and_by_its_vectors_on_documents(compared):
+    featuriser, encoder = compared
+    by_network = Scorer(featuriser, encoder, DECISION).score(TEXTS[:2], TEXTS[1:])
+    by_vectors = Scorer(featuriser, encoder, DECISION, as_documents=True).score(TEXTS[:2], TEXTS[1:])
+    rows = featuriser.transform(TEXTS)
+    np.testing.assert_allclose(score_pairs(encoder, rows, np.array([0, 1]), np.array([1, 2])), by_network, rtol=1e-5)
+    vectors, _ = search_matrices(encoder, rows, np.arange(3))
+    np.testing.assert_allclose((vectors[:2] * vectors[1:]).sum(1), by_vectors, rtol=1e-5)
+    assert not np.allclose(by_network, by_vectors)
+
+
+def test_a_verdict_has_what_the_model_says_of_the_pair(compared):
+    featuriser, encoder = compared
+    scorer = Scorer(featuriser, encoder, DECISION)
+    pairs = list(pairwise(TEXTS))
+    scores = scorer.score(TEXTS[:2], TEXTS[1:])
+    verdicts = scorer.verdicts(pairs)
+    assert [(v.left, v.right) for v in verdicts] == pairs
+    np.testing.assert_allclose([v.score for v in verdicts], scores)
+    np.testing.assert_allclose([v.probability for v in verdicts], DECISION.probability(scores))
+    assert [v.duplicate for v in verdicts] == DECISION.duplicate(scores).tolist()
+    assert scorer.verdicts([]) == []
+
+
+def test_one_text_is_no_list_of_texts_and_no_texts_have_no_scores(compared):
+    scorer = Scorer(*compared, DECISION)
+    for ask in (scorer.embed, lambda text: scorer.score(text, text)):
+        with pytest.raises(TypeError, match=r"expected a list of texts, got one text: put it in a list, \['abc'\]"):
+            ask("abc")
+    assert scorer.score([], []).shape == (0,)
+
+
+def test_a_family_without_vectors_says_where_it_can_be_used():
+    class PairsOnly(torch.nn.Module):
+        pass
+
+    with pytest.raises(TypeError, match="PairsOnly scores pairs only"):
+        search_matrices(PairsOnly(), WordHashing().fit(TEXTS).transform(TEXTS), np.arange(3))
+
+
+def test_parts_of_a_configuration_are_built_with_it():
+    view = {"_target_": "twicetold.features.views.View", "name": "letters", "fields": ["text"], "featuriser": HASHING}
+    config = {"_target_": "twicetold.features.views.Views", "_convert_": "all", "views": [view]}
+    built = construct(config, "features")
+    assert isinstance(built, Views)
+    assert isinstance(built.views[0].featuriser, WordHashing)
+    assert built.fit(TEXTS).shape["bounds"] == [0, len(WordHashing().fit(TEXTS).letter_grams_)]
+
+
+@pytest.mark.parametrize(
+    "where", [lambda bad: bad, lambda bad: {**HASHING, "words": [bad]}, lambda bad: {**HASHING, "x": bad}]
+)
+def test_foreign_code_is_refused_at_any_depth(where):
+    with pytest.raises(ValueError, match=r"class of a featuriser in twicetold\.features as _target_, got 'os\.system'"):
+        construct(where({"_target_": "os.system", "command": "true"}), "features")

@@ -1,0 +1,218 @@
+"""Groups of texts that say the same, by a trained model."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import fcluster, linkage
+from sklearn.metrics import adjusted_rand_score
+
+import twicetold
+from twicetold import layout
+from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
+from twicetold.files import write_json
+from twicetold.neighbours.grouping import RULES
+from twicetold.use import dedupe as module
+from twicetold.use.dedupe import first_equal
+
+TEXTS = ["bank rate cut film", "drug trial phone", "Bank  rate cut FILM", "bank rate cut film star", "vote game chip"]
+CHOSEN = Chosen(
+    group="story",
+    texts=101,
+    duplicates=300,
+    complete=True,
+    auroc=0.9,
+    average_precision=0.6,
+    slope=10.0,
+    intercept=-6.0,
+    f1_threshold=0.4,
+    links=(AimedLinks(0.8, 0.7, 0.81, 0.5), AimedLinks(0.9, None, 0.85, 0.1)),
+    grouping=tuple(GroupingThreshold(rule, 0.3, 0.7) for rule in RULES),
+)
+
+
+@pytest.fixture
+def many(questions):
+    return questions.texts.to_pylist() * 2
+
+
+def similar(model, texts):
+    vectors = model.encode(texts)
+    return np.asarray((vectors @ vectors.T).todense() if hasattr(vectors, "todense") else vectors @ vectors.T)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("family", ["tfidf", "static"])
+def test_groups_are_those_of_all_pairs(family, rule, run, many):
+    """Against scipy's linkage of the dense matrix of all distinct texts."""
+    model = twicetold.load(run(family))
+    first = np.flatnonzero(first_equal(many) == np.arange(len(many)))
+    matrix = similar(model, [many[row] for row in first]).astype(np.float64)
+    left, right = np.triu_indices(len(first), 1)
+    similarity = matrix[left, right]
+    values = np.unique(similarity.round(4))
+    between = values[int(0.9 * len(values)) :][:2].mean()  # so that rounding does not matter
+    threshold = float(model.decision.probability(between))
+    found = model.dedupe(many, rule=rule, threshold=threshold)
+    tree = linkage(2 - similarity, {"components": "single"}.get(rule, rule))
+    codes = fcluster(tree, 2 - found.summary.threshold, "distance")
+    assert 1 < len(np.unique(codes)) < len(first)
+    assert adjusted_rand_score(codes, found.group[first]) == 1
+    np.testing.assert_array_equal(found.group, found.group[found.exact])
+    strong = similarity >= found.summary.threshold
+    linked = {*zip(found.links.left.tolist(), found.links.right.tolist())}
+    assert linked == {*zip(first[left[strong]].tolist(), first[right[strong]].tolist())}
+
+
+def test_every_text_has_a_group_a_representative_and_a_probability(run, many):
+    model = twicetold.load(run())
+    found = model.dedupe(many, threshold=0.6)
+    assert (found.group[found.representative] == found.group).all()
+    other = np.flatnonzero(found.exact != found.exact[found.representative])
+    left, right = [many[row] for row in other], [many[row] for row in found.representative[other]]
+    np.testing.assert_allclose(found.probability[other], model.predict_proba(left, right), atol=1e-6)
+    assert (np.delete(found.probability, other) == 1).all()
+    np.testing.assert_array_equal(np.unique(found.group, return_index=True)[1], found.kept())
+    assert found.summary.groups == len(found.table) == (np.bincount(found.group) > 1).sum()
+    assert found.table.size.tolist() == np.bincount(found.group)[found.table.group].tolist()
+    pairs = model.similarity(*([many[row] for row in side] for side in (found.links.left, found.links.right)))
+    np.testing.assert_allclose(found.links.score, pairs, atol=1e-6)
+
+
+def test_texts_are_equal_but_for_case_white_space_and_compatibility_forms():
+    texts = ["Ａ  b", "a b", "a\u00a0\u2003B ", "a-b", "ﬁne", "FINE", "é", "e\u0301", "a b."]
+    assert first_equal(texts).tolist() == [0, 0, 0, 3, 4, 4, 6, 6, 8]
+
+
+@pytest.mark.parametrize(("keep", "expected"), [("first", 0), ("longest", 3), ("most-central", 1)])
+def test_the_representative_is_the_one_asked_for(keep, expected, run):
+    texts = ["bank rate", "bank rate cut", "bank cut", "bank rate vote game"]
+    found = twicetold.load(run()).dedupe(texts, rule="components", threshold=0.05, keep=keep)
+    assert found.representative.tolist() == [expected] * 4
+
+
+def test_more_neighbours_are_looked_for_where_all_of_them_are_links(run, many):
+    model = twicetold.load(run())
+    wide = model.dedupe(many, threshold=0.6)
+    narrow = model.dedupe(many, threshold=0.6, neighbours=1)
+    np.testing.assert_array_equal(wide.links.left, narrow.links.left)
+    np.testing.assert_array_equal(wide.links.right, narrow.links.right)
+    np.testing.assert_array_equal(wide.group, narrow.group)
+
+
+def test_texts_with_more_links_than_are_looked_for_are_counted(run, many, monkeypatch):
+    monkeypatch.setattr(module, "MOST_NEIGHBOURS", 2)
+    model = twicetold.load(run())
+    assert model.dedupe(many, threshold=0.6, neighbours=2).summary.unfinished > 0
+    assert model.dedupe(many, threshold=0.999999, neighbours=2).summary.unfinished == 0
+
+
+def test_an_approximate_index_finds_the_nearest_of_few_texts(run, many, monkeypatch):
+    model = twicetold.load(run("static"))
+    exact = model.dedupe(many, threshold=0.6)
+    monkeypatch.setattr(module, "EXACT_UP_TO", 10)
+    monkeypatch.setattr(module, "QUERIES", 7)
+    found = model.dedupe(many, threshold=0.6)
+    assert found.summary.approximate
+    np.testing.assert_array_equal(found.group, exact.group)  # √n cells are fewer than are searched
+
+
+def test_another_model_scores_the_nearest_pairs(run, many):
+    model, other = twicetold.load(run("static")), twicetold.load(run("tfidf"))
+    found = model.dedupe(many, threshold=0.6, rerank=other, neighbours=40, rule="components")
+    alone = other.dedupe(many, threshold=0.6, rule="components")
+    pairs = ([many[row] for row in side] for side in (found.links.left, found.links.right))
+    np.testing.assert_allclose(found.links.score, other.similarity(*pairs), atol=1e-6)
+    assert (found.links.probability >= 0.6 - 1e-9).all()
+    links = {*zip(found.links.left.tolist(), found.links.right.tolist())}
+    assert links <= {*zip(alone.links.left.tolist(), alone.links.right.tolist())}
+    assert links
+
+
+def test_thresholds_of_all_pairs_come_with_the_model(run):
+    folder = run()
+    model = twicetold.load(folder)
+    write_json(model.folder / layout.PRECISION, CHOSEN.to_json())
+    assert model.thresholds == CHOSEN
+    found = model.dedupe(TEXTS, precision=0.8)
+    assert found.summary.threshold == 0.7
+    assert found.summary.probability == pytest.approx(1 / (1 + np.exp(-1)))
+    assert found.summary.precision == 0.81
+    assert found.summary.expected_precision == pytest.approx(0.81 / (0.81 + 0.19 * 3 / 100))
+    assert model.dedupe(TEXTS).summary.threshold == 0.3
+    with pytest.raises(ValueError, match=r"no threshold gives links with precision 0\.9 .* the highest one is 0\.850"):
+        model.dedupe(TEXTS, precision=0.9)
+    with pytest.raises(ValueError, match=r"thresholds for a precision of 0\.8, 0\.9, and none for 0\.5"):
+        model.dedupe(TEXTS, precision=0.5)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"slope": "steep"}, "expected a finite number as 'slope'"),
+        ({"texts": None}, "expected 'texts' in thresholds to be of type int"),
+        ({"links": 3}, "expected a list of objects as 'links'"),
+        ({"grouping": []}, "expected a threshold for each of"),
+        ({"more": 1}, "expected the fields"),
+    ],
+)
+def test_a_damaged_file_of_thresholds_is_named(change, message, run):
+    model = twicetold.load(run())
+    (model.folder / layout.PRECISION).write_text(json.dumps(CHOSEN.to_json() | change))
+    with pytest.raises(ValueError, match=rf"cannot load the model in .*: {layout.PRECISION}: {message}"):
+        model.dedupe(TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("texts", "options", "error", "message"),
+    [
+        ("one text", {}, TypeError, "expected a list of texts"),
+        ([], {}, ValueError, "there are no texts"),
+        (["a", " \n"], {}, ValueError, r"1 of 2 texts are empty, the first is texts\[1\]"),
+        (TEXTS, {"precision": 0.9}, ValueError, "holds no thresholds for a precision: there is no precision.json"),
+        (TEXTS, {"precision": 0.9, "threshold": 0.9}, ValueError, "not both"),
+        (TEXTS, {"threshold": 0.0}, ValueError, "threshold is between 0 and 1, got 0"),
+        (TEXTS, {"rule": "ward"}, ValueError, "expected one of the rules"),
+        (TEXTS, {"keep": "best"}, ValueError, "to keep, got 'best'"),
+        (TEXTS, {"neighbours": 0}, ValueError, "neighbours is between 1 and 320"),
+    ],
+)
+def test_wrong_calls_are_named(texts, options, error, message, run):
+    with pytest.raises(error, match=message):
+        twicetold.load(run()).dedupe(texts, **options)
+
+
+def test_a_model_that_scores_pairs_only_can_only_re_rank(run, monkeypatch):
+    model = twicetold.load(run())
+    reader = type(model.trained.read(TEXTS))
+    monkeypatch.setattr(reader, "searchable", property(lambda _: False))
+    with pytest.raises(TypeError, match=r"scores pairs only: it has no vector per text .* \(rerank\)"):
+        model.dedupe(TEXTS)
+
+
+def test_a_family_whose_score_is_no_dot_product_scores_the_nearest_pairs(run, many, monkeypatch):
+    model = twicetold.load(run("static"))
+    expected = model.dedupe(many, threshold=0.6, rule="components")
+    reader = type(model.trained.read(TEXTS))
+    monkeypatch.setattr(reader, "score_is_dot_product", property(lambda _: False))
+    found = model.dedupe(many, threshold=0.6, rule="components", neighbours=60)
+    np.testing.assert_array_equal(found.group, expected.group)
+    np.testing.assert_allclose(found.links.score, expected.links.score, atol=1e-6)
+
+
+def test_a_constant_between_score_and_dot_product_changes_no_group(run, many, monkeypatch):
+    """As an ensemble has it: its score is the dot product of its vectors and a constant."""
+    model = twicetold.load(run("static"))
+    expected = model.dedupe(many, threshold=0.6)
+    reader = type(model.trained.read(TEXTS))
+    score, decision = reader.score, model.decision
+    monkeypatch.setattr(reader, "score", lambda self, left, right: score(self, left, right) + 2)
+    monkeypatch.setattr("twicetold.use.dedupe.constant", lambda _: 2.0)
+    model.trained = replace(
+        model.trained, decision=replace(decision, intercept=decision.intercept - 2 * decision.slope)
+    )
+    found = model.dedupe(many, threshold=0.6)
+    np.testing.assert_array_equal(found.group, expected.group)
+    np.testing.assert_allclose(found.links.score, expected.links.score + 2, atol=1e-5)
+    np.testing.assert_allclose(found.probability, expected.probability, atol=1e-5)

@@ -1,0 +1,57 @@
+"""A trained model in use, and as a transformer of scikit-learn."""
+
+import shutil
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+import twicetold
+from twicetold import layout
+from twicetold.trained.model_folder import load_model
+
+
+@pytest.mark.parametrize("family", ["tfidf", "static"])
+def test_a_model_answers_as_the_stored_one_does(family, run, questions):
+    folder = run(family)
+    texts = questions.texts.to_pylist()
+    left, right = texts[:6], texts[6:12]
+    model, stored = twicetold.load(folder), load_model(folder / layout.MODEL)
+    scores = stored.score(left, right)
+    np.testing.assert_array_equal(model.similarity(left, right), scores)
+    np.testing.assert_array_equal(model.predict_proba(left, right), stored.decision.probability(scores))
+    np.testing.assert_array_equal(model.predict(left, right), scores >= model.threshold)
+    vectors = model.encode(left)
+    dots = vectors @ model.encode(right).T
+    dots = dots.toarray() if family == "tfidf" else dots
+    np.testing.assert_allclose(np.diag(dots), scores, atol=1e-6)
+
+
+def test_a_run_folder_and_a_copy_of_its_model_folder_are_the_same_model(run, tmp_path):
+    folder = run()
+    shutil.copytree(folder / layout.MODEL, tmp_path / "elsewhere")
+    pair = ["how do i learn python"], ["how to learn python"]
+    assert twicetold.load(tmp_path / "elsewhere").similarity(*pair) == twicetold.load(str(folder)).similarity(*pair)
+
+
+def test_a_folder_without_a_model_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no trained model in .*nothing: expected recipe.json there"):
+        twicetold.load(tmp_path / "nothing")
+
+
+def test_a_text_encoder_is_a_step_of_a_pipeline(run, questions):
+    texts = questions.texts.to_pylist()
+    labels = [number % 2 for number in range(len(texts))]
+    encoder = clone(twicetold.TextEncoder(run()))
+    pipeline = make_pipeline(encoder, LogisticRegression()).fit(texts, labels)
+    assert pipeline.predict(texts).shape == (len(texts),)
+    np.testing.assert_array_equal(
+        encoder.transform(texts).toarray(), twicetold.load(encoder.model).encode(texts).toarray()
+    )
+
+
+def test_an_unknown_name_of_the_package_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="has no attribute 'lode'"):
+        _ = twicetold.lode
