@@ -18,7 +18,7 @@ from twicetold import layout
 from twicetold.tracking.store import Store
 
 PACKAGE = Path(__file__).parents[1]
-SCRIPT = Path(__file__).with_name("served_model.py")
+SCRIPT = PACKAGE / "serving" / "served_model.py"
 REQUIREMENTS = (
     "mlflow",
     "torch",
