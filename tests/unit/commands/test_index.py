@@ -111,7 +111,7 @@ def test_ids_that_are_there_are_refused_and_nothing_changes(run, twicetold, file
 DRIVER = """
 import json, os, pathlib, random, signal, sys, time
 from twicetold import load
-    from twicetold.index import open_index
+from twicetold.index import open_index
 from twicetold.commands import app
 
 folder, how, count = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
