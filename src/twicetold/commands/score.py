@@ -23,8 +23,8 @@ def score(
     """
     import sys
 
+    from twicetold.trained.unlike import unlike_text
     from twicetold.use.model import load
-    from twicetold.use.unlike import unlike_text
 
     for side, text in (("LEFT", left), ("RIGHT", right)):
         if not text.strip():

@@ -34,10 +34,10 @@ from twicetold.labels.sampling import NEIGHBOURS, Ints
 from twicetold.neighbours.grouping import row_dots
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import choose_pair, open_rows
+from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.model_folder import CALIBRATION, require_model_files
 from twicetold.trained.vectors import search_vectors
 from twicetold.trained.vectors_identity import fingerprint
-from twicetold.use.model import Model
 
 FOLDS = 5
 LEAST_PAIRS, LEAST_OF_EACH = 20, 5
@@ -173,7 +173,7 @@ def read_pairs(
 
 
 def calibrate(
-    model: Model, pairs: LabelledPairs, *, aim: Aim = "accuracy", seed: int = 0, about: str | None = None
+    model: LoadedModel, pairs: LabelledPairs, *, aim: Aim = "accuracy", seed: int = 0, about: str | None = None
 ) -> Calibration:
     """Fit threshold and calibration on labelled pairs.
 
@@ -241,14 +241,14 @@ def _contradicted(probability: Floats, pairs: LabelledPairs) -> bool:
     )
 
 
-def _dots(model: Model, pairs: LabelledPairs) -> Floats:
+def _dots(model: LoadedModel, pairs: LabelledPairs) -> Floats:
     """(P,) dot products of search vectors, which thresholds over all pairs are about."""
     queries, documents = search_vectors(model.trained, [*pairs.left, *pairs.right])
     left, right = np.arange(2 * len(pairs.left)).reshape(2, -1)
     return row_dots(queries, left, documents, right)
 
 
-def _links(model: Model, score: Floats, pairs: LabelledPairs) -> LabelledLinks | None:
+def _links(model: LoadedModel, score: Floats, pairs: LabelledPairs) -> LabelledLinks | None:
     """Thresholds for a dedupe, from pairs that were drawn from the nearest ones by this model."""
     draw = pairs.draw
     if draw is None or not draw.texts or draw.source["model"].split("-")[0] != fingerprint(model.folder):
@@ -323,7 +323,7 @@ def _platt(score: Floats, positive: Floats, negative: Floats) -> tuple[float, fl
 
 
 def save_calibrated(
-    model: Model,
+    model: LoadedModel,
     new: Path,
     calibration: Calibration,
     pairs: LabelledPairs,

@@ -26,9 +26,10 @@ from twicetold.fingerprint import LENGTH, folder_digest
 from twicetold.labels import sampling
 from twicetold.labels.estimates import Estimates, Sample, estimate
 from twicetold.tables.files import open_rows
+from twicetold.tracking.locate import folder_of
+from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.model_folder import read_decisions
 from twicetold.trained.vectors_identity import fingerprint
-from twicetold.use.model import folder_of, load
 
 PAIRS = 100  # drawn unless another number is asked for
 COLUMNS = ("pair", "left", "right", "label", "score", "band", "inclusion_probability")
@@ -285,7 +286,7 @@ def _labels(out: Path, pairs: int) -> dict[int, bool]:
 
 
 def _draw(out: Path, place: Path, texts: Sequence[str], source: dict[str, Any], *, pairs: int) -> Labelling:
-    model = load(place)
+    model = LoadedModel.from_folder(place)
     candidates = sampling.candidate_pairs(model, texts)
     decision = model.decisions.of(source["label"]).stored
     drawn = sampling.draw(candidates, decision, pairs=pairs, seed=source["seed"])

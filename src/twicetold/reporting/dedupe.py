@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from twicetold.evaluation.dedupe import AIMED
-from twicetold.neighbours.grouping import RULES
+from twicetold.neighbours.rules import RULES
 from twicetold.reporting.glossary import describe, magnitude, number
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Metrics, Row, best_rule, or_worst
 from twicetold.runs.records import Peer

@@ -10,11 +10,11 @@ from sklearn.metrics import adjusted_rand_score
 
 import twicetold
 from twicetold import layout
+from twicetold.dedupe import near as module
+from twicetold.dedupe.distinct import first_equal
 from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
 from twicetold.files import write_json
-from twicetold.neighbours.grouping import RULES
-from twicetold.use import dedupe as module
-from twicetold.use.dedupe import first_equal
+from twicetold.neighbours.rules import RULES
 
 TEXTS = ["bank rate cut film", "drug trial phone", "Bank  rate cut FILM", "bank rate cut film star", "vote game chip"]
 CHOSEN = Chosen(
@@ -208,7 +208,7 @@ def test_a_constant_between_score_and_dot_product_changes_no_group(run, many, mo
     reader = type(model.trained.read(TEXTS))
     score, decision = reader.score, model.decision
     monkeypatch.setattr(reader, "score", lambda self, left, right: score(self, left, right) + 2)
-    monkeypatch.setattr("twicetold.use.dedupe.constant", lambda _: 2.0)
+    monkeypatch.setattr("twicetold.dedupe.pairs.constant", lambda _: 2.0)
     model.trained = replace(
         model.trained, decision=replace(decision, intercept=decision.intercept - 2 * decision.slope)
     )
