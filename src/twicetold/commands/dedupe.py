@@ -20,7 +20,7 @@ from twicetold.dedupe.options import DEFAULTS, MOST_NEIGHBOURS, Keep
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
-    from twicetold.dedupe.results import Deduped
+    from twicetold.dedupe.results import TextGroups
 
 COLUMNS = ("group", "representative", "probability_to_representative")
 LOOSEST = 5  # groups that the summary shows
@@ -102,7 +102,7 @@ def dedupe(
         print(f"{out}: {int(kept.sum()) if drop else len(texts):,} rows", file=sys.stderr)
 
 
-def _links(found: "Deduped", texts: list[str]) -> Any:
+def _links(found: "TextGroups", texts: list[str]) -> Any:
     """A row a pair; the score of texts that are equal but for case and white space is empty."""
     import numpy as np
     import pyarrow as pa
@@ -127,7 +127,7 @@ def _links(found: "Deduped", texts: list[str]) -> Any:
     return Block(table, np.arange(1, len(order) + 1))
 
 
-def _summary(found: "Deduped", texts: list[str]) -> dict[str, Any]:
+def _summary(found: "TextGroups", texts: list[str]) -> dict[str, Any]:
     """All numbers, and each group with its weakest link."""
     from dataclasses import asdict
 
@@ -136,7 +136,7 @@ def _summary(found: "Deduped", texts: list[str]) -> dict[str, Any]:
     return {**asdict(found.summary), "each_group": several}
 
 
-def _group(found: "Deduped", texts: list[str], position: int) -> dict[str, Any]:
+def _group(found: "TextGroups", texts: list[str], position: int) -> dict[str, Any]:
     table, links = found.table, found.links
     about: dict[str, Any] = {
         "group": int(table.group[position]),
@@ -158,7 +158,7 @@ def _group(found: "Deduped", texts: list[str], position: int) -> dict[str, Any]:
     return about
 
 
-def _told(found: "Deduped", texts: list[str]) -> str:
+def _told(found: "TextGroups", texts: list[str]) -> str:
     """The summary in sentences, with the loosest groups."""
     import numpy as np
 

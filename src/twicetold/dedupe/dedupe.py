@@ -19,7 +19,7 @@ from twicetold.dedupe.near import NearPairs, near_pairs
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.dedupe.pairs import pairs_of
 from twicetold.dedupe.representatives import representatives
-from twicetold.dedupe.results import Deduped, DedupeSummary
+from twicetold.dedupe.results import DedupeSummary, TextGroups
 from twicetold.dedupe.thresholds import LinkThreshold, Thresholds
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.neighbours.rules import Rule
@@ -38,7 +38,7 @@ def dedupe(
     *,
     encoded: Callable[[], Vectors] | None = None,
     progress: Tell | None = None,
-) -> Deduped:
+) -> TextGroups:
     """Group texts that say the same; nothing is dropped.
 
     Args:
@@ -74,7 +74,7 @@ def dedupe(
     links, codes = pairs.group(found, link.score, options.rule)
     kept = representatives(codes, links, options.keep, distinct.texts, pairs.similarities)
     grouped = GroupedTexts(distinct, pairs, links, codes, kept[codes])
-    return Deduped(
+    return TextGroups(
         group=grouped.group,
         representative=grouped.rows_of_representatives(),
         probability=grouped.probability(),

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from twicetold.dedupe.distinct import DistinctTexts
-from twicetold.dedupe.pairs import Pairs
+from twicetold.dedupe.pairs import PairScores
 from twicetold.dedupe.results import GroupsOfTexts, TextLinks
 from twicetold.neighbours.grouping import Floats, Ints, Links, describe
 
@@ -27,7 +27,7 @@ class GroupedTexts:
     """
 
     distinct: DistinctTexts
-    pairs: Pairs
+    pairs: PairScores
     links: Links
     codes: Ints
     representative: Ints

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from twicetold.dedupe.options import MOST_NEIGHBOURS
 from twicetold.neighbours.grouping import Ints, Vectors
 from twicetold.neighbours.joining import pairs_above
-from twicetold.neighbours.nearest import NOBODY, Index, Matrix, Neighbours
+from twicetold.neighbours.nearest import NOBODY, Index, Matrix, NearestTexts
 from twicetold.neighbours.parallel import in_threads
 
 EXACT_UP_TO = 30_000  # texts with dense vectors: twice as many take four times as long
@@ -86,12 +86,12 @@ def _once(
     return keys // count, keys % count, similarity[first]
 
 
-def _search(index: Index, queries: Matrix, k: int, *, approximate: bool) -> Neighbours:
+def _search(index: Index, queries: Matrix, k: int, *, approximate: bool) -> NearestTexts:
     if not approximate:  # it has threads of its own
         return index.search(queries, k=k)
     blocks = math.ceil(queries.shape[0] / QUERIES)
     found = list(in_threads(lambda b: index.search(queries[b * QUERIES : (b + 1) * QUERIES], k=k), blocks))
-    return Neighbours(
+    return NearestTexts(
         np.concatenate([each.index for each in found]), np.concatenate([each.similarity for each in found])
     )
 

@@ -21,7 +21,7 @@ from twicetold.trained.vectors import constant
 PAIRS = 65_536  # pairs that are scored at a time
 
 
-class Pairs(ABC):
+class PairScores(ABC):
     """Pairs of distinct texts, with a calibration of their scores."""
 
     decision: Decision
@@ -53,7 +53,7 @@ class Pairs(ABC):
 
 
 @dataclass(frozen=True)
-class PairsByVectors(Pairs):
+class PairsByVectors(PairScores):
     """Pairs whose score is the dot product of their search vectors, up to a constant.
 
     Args:
@@ -68,23 +68,23 @@ class PairsByVectors(Pairs):
 
     @property
     def similarities(self) -> Vectors:
-        """See `Pairs`."""
+        """See `PairScores`."""
         return self.vectors
 
     def least_dot(self, least: float) -> float:
-        """See `Pairs`."""
+        """See `PairScores`."""
         return least - self.constant
 
     def score(self, left: Ints, right: Ints) -> Floats:
-        """See `Pairs`."""
+        """See `PairScores`."""
         return row_dots(self.vectors[0], left, self.vectors[1], right) + self.constant
 
     def score_near(self, near: NearPairs, tell: Callable[[str], None]) -> Floats:
-        """See `Pairs`; the dot products are there already."""
+        """See `PairScores`; the dot products are there already."""
         return near.dots.astype(np.float64) + self.constant
 
     def group(self, links: Links, least: float, rule: Rule) -> tuple[Links, Ints]:
-        """See `Pairs`."""
+        """See `PairScores`."""
         links = links.at_least(least)
         dots = replace(links, similarity=links.similarity - self.constant)
         floor = self.least_dot(least)
@@ -92,7 +92,7 @@ class PairsByVectors(Pairs):
 
 
 @dataclass(frozen=True)
-class PairsByModel(Pairs):
+class PairsByModel(PairScores):
     """Pairs that a model scores one by one.
 
     In average linkage, similarities are probabilities and a pair that was not scored has probability 0.
@@ -107,15 +107,15 @@ class PairsByModel(Pairs):
 
     @property
     def similarities(self) -> None:
-        """See `Pairs`."""
+        """See `PairScores`."""
         return None
 
     def least_dot(self, least: float) -> None:
-        """See `Pairs`; dot products say which pairs are scored, and no more."""
+        """See `PairScores`; dot products say which pairs are scored, and no more."""
         return None
 
     def score(self, left: Ints, right: Ints) -> Floats:
-        """See `Pairs`."""
+        """See `PairScores`."""
         scores = np.empty(len(left), np.float64)
         read = self.read
         if read.score_is_dot_product and len(left):  # each text is encoded once
@@ -126,12 +126,12 @@ class PairsByModel(Pairs):
         return scores
 
     def score_near(self, near: NearPairs, tell: Callable[[str], None]) -> Floats:
-        """See `Pairs`."""
+        """See `PairScores`."""
         tell(f"scoring {len(near.left):,} pairs")
         return self.score(near.left, near.right)
 
     def group(self, links: Links, least: float, rule: Rule) -> tuple[Links, Ints]:
-        """See `Pairs`."""
+        """See `PairScores`."""
         by_probability = replace(links, similarity=self.probability(links.similarity))
         floor = float(self.probability(np.array([least]))[0])
         return links.at_least(least), merge(by_probability, rule=rule, threshold=floor).cut(floor)
@@ -144,7 +144,7 @@ def pairs_of(
     *,
     measured: Chosen | None,
     rerank: LoadedModel | None,
-) -> Pairs:
+) -> PairScores:
     """The pairs of distinct texts.
 
     Args:

@@ -102,7 +102,7 @@ class DedupeSummary:
 
 
 @dataclass(frozen=True)
-class Deduped:
+class TextGroups:
     """Groups of texts that say the same.
 
     Args:

@@ -60,7 +60,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Manifest:
+class IndexManifest:
     """What an index is made of.
 
     Args:
@@ -114,7 +114,7 @@ class Manifest:
         }
 
     @classmethod
-    def from_json(cls, values: Any) -> "Manifest":
+    def from_json(cls, values: Any) -> "IndexManifest":
         """Check what was read.
 
         Raises:
@@ -146,7 +146,7 @@ class Manifest:
         )
 
 
-def read(folder: Path) -> tuple[Manifest, list[Segment]]:
+def read(folder: Path) -> tuple[IndexManifest, list[Segment]]:
     """The manifest and the parts of an index.
 
     Raises:
@@ -196,7 +196,9 @@ def require_new(folder: Path) -> None:
     require_free(folder, otherwise="add to the index that is there")
 
 
-def save_changes(folder: Path, manifest: Manifest, segments: Sequence[Segment]) -> tuple[Manifest, list[Segment]]:
+def save_changes(
+    folder: Path, manifest: IndexManifest, segments: Sequence[Segment]
+) -> tuple[IndexManifest, list[Segment]]:
     """Write the parts that are not there yet, then the manifest, then delete what it does not name.
 
     The caller holds the lock.
@@ -252,15 +254,15 @@ def _require_index(folder: Path) -> None:
         raise _damaged(folder, error) from error
 
 
-def _manifest(folder: Path) -> Manifest:
+def _manifest(folder: Path) -> IndexManifest:
     _require_index(folder)
     try:
-        return Manifest.from_json(json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
+        return IndexManifest.from_json(json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
     except Exception as error:
         raise _damaged(folder, ValueError(f"{MANIFEST}: {error}")) from error
 
 
-def _segments(folder: Path, manifest: Manifest) -> list[Segment]:
+def _segments(folder: Path, manifest: IndexManifest) -> list[Segment]:
     segments = [
         Segment.load(folder / part.name, texts=part.texts, removed_file=part.removed) for part in manifest.parts
     ]

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.evaluation.decision import Decision
-from twicetold.index.folder import Manifest, locked, new_folder, read, save_changes
-from twicetold.index.groups import Links, Pair, Proposal, join, propose, strongest
+from twicetold.index.folder import IndexManifest, locked, new_folder, read, save_changes
+from twicetold.index.groups import NewLinks, Pair, Proposal, join, propose, strongest
 from twicetold.index.segments import SCHEMA, Hits, Segment, groups_of, numbered
 from twicetold.neighbours.nearest import Matrix
 from twicetold.tracking.locate import folder_of
@@ -79,7 +79,7 @@ class TextIndex:
     """
 
     def __init__(
-        self, model: LoadedModel, manifest: Manifest, segments: Sequence[Segment] = (), folder: Path | None = None
+        self, model: LoadedModel, manifest: IndexManifest, segments: Sequence[Segment] = (), folder: Path | None = None
     ) -> None:
         self.model = model
         self.folder = folder
@@ -127,7 +127,7 @@ class TextIndex:
             codes, decision = found.group, replace(decision, threshold=found.summary.threshold)
         place = str(model.folder.resolve())
         grouped, by_vectors = grouped_by is not None, measured is not None
-        state = Manifest(place, fingerprint="", decision=decision, groups=grouped, by_vectors=by_vectors)
+        state = IndexManifest(place, fingerprint="", decision=decision, groups=grouped, by_vectors=by_vectors)
         index = cls(model, state)
         if len(texts):
             index._insert(names, texts, encoded()[1], codes, [])
@@ -383,7 +383,7 @@ class TextIndex:
         scores = [self.model.similarity(left[at : at + ENCODED], right[at : at + ENCODED].tolist()) for at in step]
         return replace(hits, similarity=np.concatenate([np.empty(0, np.float32), *scores]))
 
-    def _links(self, texts: Sequence[str], queries: Matrix, documents: Matrix) -> Links:
+    def _links(self, texts: Sequence[str], queries: Matrix, documents: Matrix) -> NewLinks:
         """Each new text with the nearest of the texts before it whose score reaches the threshold."""
         found = [Hits.joined([])]
         known = sum(segment.table.num_rows for segment in self._segments)
@@ -398,9 +398,9 @@ class TextIndex:
             hits = hits.at(hits.similarity >= self.decision.threshold)
             found.append(replace(hits, query=hits.query + start))
         hits = Hits.joined(found)
-        return Links(hits.query, hits.row, hits.similarity)
+        return NewLinks(hits.query, hits.row, hits.similarity)
 
-    def _proposals(self, links: Links, groups: NDArray[np.int64], names: Sequence[str]) -> list[Proposal]:
+    def _proposals(self, links: NewLinks, groups: NDArray[np.int64], names: Sequence[str]) -> list[Proposal]:
         known = len(groups) - len(names)
         numbers, pairs = propose(links, groups, known=known)
         earlier = links.earlier[numbers]

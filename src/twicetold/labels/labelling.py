@@ -37,7 +37,7 @@ LABELS = {"1": True, "true": True, "0": False, "false": False}
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnPair:
     """A drawn pair. `band` is its band of scores, from 0."""
 
     left: str
@@ -71,7 +71,7 @@ class Labelling:
     decision: Decision
     thresholds: list[float]
     above: list[list[int]]
-    pairs: list[Drawn]
+    pairs: list[DrawnPair]
     file: str = ""
     texts: int = 0
     labels: dict[int, bool] = field(default_factory=dict)
@@ -242,7 +242,7 @@ def read_labelling(out: Path) -> Labelling:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
         decision = Decision.from_json(content.pop("decision"))
-        pairs = [Drawn(**pair) for pair in content.pop("pairs")]
+        pairs = [DrawnPair(**pair) for pair in content.pop("pairs")]
         content["source"].setdefault("label", DUPLICATE)  # before labels had names
         begun = Labelling(out, decision=decision, pairs=pairs, skipped=set(content.pop("skipped")), **content)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -299,7 +299,7 @@ def _draw(out: Path, place: Path, texts: Sequence[str], source: dict[str, Any], 
         decision,
         drawn.thresholds.tolist(),
         drawn.above.tolist(),
-        [Drawn(texts[left], texts[right], score, band) for left, right, score, band in rows],
+        [DrawnPair(texts[left], texts[right], score, band) for left, right, score, band in rows],
     )
 
 

@@ -59,6 +59,10 @@ class LoadedModel:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.folder)!r})"
 
+    def __sklearn_clone__(self) -> Self:
+        """Itself, for `sklearn.base.clone` of what holds it: it is trained already, and a copy would be as large."""
+        return self
+
     @property
     def decisions(self) -> Decisions:
         """Threshold and calibration for each label, chosen on validation."""

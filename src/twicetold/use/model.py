@@ -13,7 +13,7 @@ from pathlib import Path
 
 from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions, Keep
-from twicetold.dedupe.results import Deduped
+from twicetold.dedupe.results import TextGroups
 from twicetold.index.text_index import TextIndex
 from twicetold.neighbours.rules import Rule
 from twicetold.tracking.locate import folder_of
@@ -52,7 +52,7 @@ class Model(LoadedModel):
         rerank: LoadedModel | None = DEFAULTS.rerank,
         neighbours: int = DEFAULTS.neighbours,
         progress: Callable[[str], None] | None = None,
-    ) -> Deduped:
+    ) -> TextGroups:
         """Group texts that say the same; nothing is dropped.
 
         The options are those of `twicetold.dedupe.options.DedupeOptions`, which says when a pair of texts is a link.
