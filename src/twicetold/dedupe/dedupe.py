@@ -72,7 +72,7 @@ def dedupe(
     tell("grouping")
     found = Links.of(len(distinct), near.left, near.right, score)
     links, codes = pairs.group(found, link.score, options.rule)
-    kept = representatives(codes, links, options.keep, distinct.texts, pairs.similarities)
+    kept = representatives(codes, links, options.keep, distinct.texts, pairs.vectors)
     grouped = GroupedTexts(distinct, pairs, links, codes, kept[codes])
     return TextGroups(
         group=grouped.group,

@@ -15,24 +15,7 @@ MOST_NEIGHBOURS = 320  # that are looked for, where a text has more links
 
 @dataclass(frozen=True)
 class DedupeOptions:
-    """What is a link, and what becomes of links.
-
-    A pair of texts is a link from a threshold on: the one for `precision`, or `threshold`. With neither it is the one
-    whose groups by the rule were best on all pairs of validation texts, if the model folder holds it; after a
-    calibration on pairs that `label` drew from a file, the one with the highest F1 of links on these; else the one of
-    `predict`. That one was chosen on labelled pairs, and links too much where duplicates are rarer.
-
-    Args:
-        precision: share of links that are right, among all pairs of a corpus like the validation texts. The model
-            folder must hold thresholds for it.
-        threshold: the least calibrated probability of a link.
-        rule: `components` joins what a chain of links joins; `average` and `complete` ask for the mean, or for every,
-            pair of two groups to reach the threshold.
-        keep: what represents a group: its `first` text, its `longest`, or the `most-central`, with the highest mean
-            similarity to the others.
-        rerank: another model, which scores the pairs of nearest texts; it may be one that scores pairs only.
-        neighbours: of each text that are compared. With `rerank` all these pairs are scored; without, texts that have
-            more links are searched for more.
+    """What is a link, and what becomes of links; `twicetold.Model.dedupe` describes each option.
 
     Raises:
         ValueError: if a value is out of range, or both a precision and a threshold are given.

@@ -3,9 +3,9 @@
 Shape letters: m distinct texts, C pairs, L links.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -21,39 +21,8 @@ from twicetold.trained.vectors import constant
 PAIRS = 65_536  # pairs that are scored at a time
 
 
-class PairScores(ABC):
-    """Pairs of distinct texts, with a calibration of their scores."""
-
-    decision: Decision
-
-    def probability(self, score: Floats) -> Floats:
-        """That pairs with these scores say the same."""
-        return sigmoid(self.decision.slope * score + self.decision.intercept)
-
-    @property
-    @abstractmethod
-    def similarities(self) -> Vectors | None:
-        """Vectors whose dot products are the scores, up to a constant; None if there are none."""
-
-    @abstractmethod
-    def least_dot(self, least: float) -> float | None:
-        """The dot product of search vectors from which a score reaches `least`; None if they do not say so."""
-
-    @abstractmethod
-    def score(self, left: Ints, right: Ints) -> Floats:
-        """(C,) scores of pairs."""
-
-    @abstractmethod
-    def score_near(self, near: NearPairs, tell: Callable[[str], None]) -> Floats:
-        """(C,) scores of pairs that were found by search vectors."""
-
-    @abstractmethod
-    def group(self, links: Links, least: float, rule: Rule) -> tuple[Links, Ints]:
-        """Links from a score on, and the (m,) group of each distinct text."""
-
-
 @dataclass(frozen=True)
-class PairsByVectors(PairScores):
+class PairsByVectors:
     """Pairs whose score is the dot product of their search vectors, up to a constant.
 
     Args:
@@ -66,25 +35,24 @@ class PairsByVectors(PairScores):
     decision: Decision
     constant: float
 
-    @property
-    def similarities(self) -> Vectors:
-        """See `PairScores`."""
-        return self.vectors
-
     def least_dot(self, least: float) -> float:
-        """See `PairScores`."""
+        """The dot product of search vectors from which a score reaches `least`."""
         return least - self.constant
 
+    def probability(self, score: Floats) -> Floats:
+        """That pairs with these scores say the same."""
+        return sigmoid(self.decision.slope * score + self.decision.intercept)
+
     def score(self, left: Ints, right: Ints) -> Floats:
-        """See `PairScores`."""
+        """(C,) scores of pairs."""
         return row_dots(self.vectors[0], left, self.vectors[1], right) + self.constant
 
     def score_near(self, near: NearPairs, tell: Callable[[str], None]) -> Floats:
-        """See `PairScores`; the dot products are there already."""
+        """(C,) scores of pairs that were found by search vectors: their dot products are there already."""
         return near.dots.astype(np.float64) + self.constant
 
     def group(self, links: Links, least: float, rule: Rule) -> tuple[Links, Ints]:
-        """See `PairScores`."""
+        """Links from a score on, and the (m,) group of each distinct text."""
         links = links.at_least(least)
         dots = replace(links, similarity=links.similarity - self.constant)
         floor = self.least_dot(least)
@@ -92,7 +60,7 @@ class PairsByVectors(PairScores):
 
 
 @dataclass(frozen=True)
-class PairsByModel(PairScores):
+class PairsByModel:
     """Pairs that a model scores one by one.
 
     In average linkage, similarities are probabilities and a pair that was not scored has probability 0.
@@ -104,18 +72,17 @@ class PairsByModel(PairScores):
 
     read: ReadTexts
     decision: Decision
-
-    @property
-    def similarities(self) -> None:
-        """See `PairScores`."""
-        return None
+    vectors: None = None
 
     def least_dot(self, least: float) -> None:
-        """See `PairScores`; dot products say which pairs are scored, and no more."""
-        return None
+        """None: dot products of search vectors say which pairs are scored, and no more."""
+
+    def probability(self, score: Floats) -> Floats:
+        """That pairs with these scores say the same."""
+        return sigmoid(self.decision.slope * score + self.decision.intercept)
 
     def score(self, left: Ints, right: Ints) -> Floats:
-        """See `PairScores`."""
+        """(C,) scores of pairs."""
         scores = np.empty(len(left), np.float64)
         read = self.read
         if read.score_is_dot_product and len(left):  # each text is encoded once
@@ -126,15 +93,18 @@ class PairsByModel(PairScores):
         return scores
 
     def score_near(self, near: NearPairs, tell: Callable[[str], None]) -> Floats:
-        """See `PairScores`."""
+        """(C,) scores of pairs that were found by search vectors."""
         tell(f"scoring {len(near.left):,} pairs")
         return self.score(near.left, near.right)
 
     def group(self, links: Links, least: float, rule: Rule) -> tuple[Links, Ints]:
-        """See `PairScores`."""
+        """Links from a score on, and the (m,) group of each distinct text."""
         by_probability = replace(links, similarity=self.probability(links.similarity))
         floor = float(self.probability(np.array([least]))[0])
         return links.at_least(least), merge(by_probability, rule=rule, threshold=floor).cut(floor)
+
+
+PairScores: TypeAlias = PairsByVectors | PairsByModel
 
 
 def pairs_of(

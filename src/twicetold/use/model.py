@@ -55,16 +55,23 @@ class Model(LoadedModel):
     ) -> TextGroups:
         """Group texts that say the same; nothing is dropped.
 
-        The options are those of `twicetold.dedupe.options.DedupeOptions`, which says when a pair of texts is a link.
+        A pair of texts is a link from a threshold on: the one for `precision`, or `threshold`. With neither it is the
+        one whose groups by the rule were best on all pairs of validation texts, if the model folder holds it; after a
+        calibration on pairs that `label` drew from a file, the one with the highest F1 of links on these; else the one
+        of `predict`. That one was chosen on labelled pairs, and links too much where duplicates are rarer.
 
         Args:
             texts: n of them, none empty.
-            precision: share of links that are right; the model folder must hold thresholds for it.
+            precision: share of links that are right, among all pairs of a corpus like the validation texts. The model
+                folder must hold thresholds for it.
             threshold: the least calibrated probability of a link.
-            rule: how links make groups: `components`, `average` or `complete`.
-            keep: what represents a group: its `first` text, its `longest`, or the `most-central`.
-            rerank: another model, which scores the pairs of nearest texts.
-            neighbours: of each text that are compared.
+            rule: `components` joins what a chain of links joins; `average` and `complete` ask for the mean, or for
+                every, pair of two groups to reach the threshold.
+            keep: what represents a group: its `first` text, its `longest`, or the `most-central`, with the highest mean
+                similarity to the others.
+            rerank: another model, which scores the pairs of nearest texts; it may be one that scores pairs only.
+            neighbours: of each text that are compared. With `rerank` all these pairs are scored; without, texts that
+                have more links are searched for more.
             progress: is called with a description of each step.
 
         Raises:
