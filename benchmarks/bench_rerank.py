@@ -31,6 +31,7 @@ import torch
 import twicetold
 from twicetold import layout
 from twicetold.data.corpus import Corpus
+from twicetold.dedupe.pairs import PairsByModel
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.inputs import group_sizes
 from twicetold.evaluation.ranking import ScoreCounts, at_least
@@ -39,7 +40,6 @@ from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.neighbours.nearest import NOBODY, Index
 from twicetold.trained.scoring import duplicate_groups
 from twicetold.use import Model
-from twicetold.use.dedupe import PairsByModel
 
 THREADS = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 REACHES = (1, 5, 10, 25, 50, 100)

@@ -137,7 +137,7 @@ def save(trained: Trained, out: Path, config: dict[str, Any], corpus: Corpus) ->
     )
 
 
-def observe(trained: Trained, out: Path, run: tracking.Run, further: dict[str, Any]) -> None:
+def observe(trained: Trained, out: Path, run: tracking.TrackedRun, further: dict[str, Any]) -> None:
     """Write training time, throughput and where it ran; no stage depends on them."""
     seen = {"train_seconds": trained.seconds, "texts_per_second": trained.texts_per_second}
     write_json(out / layout.OBSERVED, seen | further)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from twicetold.use import TextEncoder as TextEncoder
     from twicetold.use import load as load
 
+    __version__: str
+
 __all__ = ["Model", "TextEncoder", "load"]
 
 # Must be set before torch loads. Idle OpenMP threads otherwise spin: on shared cores that makes a training of small
@@ -24,4 +26,13 @@ def __getattr__(name: str) -> Any:
     """Import `twicetold.use` when it is used: it needs torch, which takes a second."""
     if name in __all__:
         return getattr(importlib.import_module("twicetold.use"), name)
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("twicetold")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """What there is, also what is not imported yet."""
+    return sorted({*globals(), *__all__, "__version__"})

@@ -1,8 +1,9 @@
-"""Error messages without a traceback for expected errors."""
+"""Expected errors, and their messages without a traceback."""
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from twicetold.printable import printable, without_passwords
 
@@ -12,6 +13,12 @@ EXPECTED = (ValueError, TypeError, OSError)
 
 class Pruned(Exception):
     """A search stops a training early, because others are better at its epoch."""
+
+
+def require(holds: Any, message: str) -> None:
+    """Raise ValueError with a message unless something holds."""
+    if not holds:
+        raise ValueError(message)
 
 
 @contextmanager

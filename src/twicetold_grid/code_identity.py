@@ -23,6 +23,7 @@ OBSERVERS = (
     "twicetold.printable",
     "twicetold.runs.environment",
     "twicetold.use",
+    "twicetold.dedupe",
     "twicetold.index",
     "twicetold.labels",
     "twicetold.export",

@@ -89,7 +89,7 @@ def test_a_store_that_cannot_be_opened_keeps_its_password(caplog, tmp_path, monk
 def test_a_failed_run_keeps_no_password(tmp_path):
     from types import SimpleNamespace
 
-    from twicetold.tracking.run import Run
+    from twicetold.tracking.run import TrackedRun
 
     tags, texts = {}, {}
     client = SimpleNamespace(
@@ -97,7 +97,7 @@ def test_a_failed_run_keeps_no_password(tmp_path):
         set_terminated=lambda *_: None,
         log_text=lambda _, text, file: texts.update({file: text}),
     )
-    run = Run(SimpleNamespace(client=client, experiment_id="1"), "id", name="a")
+    run = TrackedRun(SimpleNamespace(client=client, experiment_id="1"), "id", name="a")
     with pytest.raises(OSError, match="db"), run.ending():
         run.log_text("tracking:\n  uri: postgresql://u:s3cret@db/x\n", "config.yaml")
         raise OSError("no postgresql://u:s3cret@db/x")

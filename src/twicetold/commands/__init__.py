@@ -1,8 +1,9 @@
 """The command `twicetold`: trained models in use, from a terminal.
 
 Each command is a module of this package, named in `COMMANDS`, with a function of the same name, or a `typer.Typer` of
-the same name where it has commands of its own. Modules of commands import at the top only the standard library, typer
-and rich, and all else inside functions, so that `--help` is quick. Data go to stdout, everything else to stderr.
+the same name where it has commands of its own. Modules of commands import at the top only the standard library, typer,
+rich and modules of ours that need no more, and all else inside functions, so that `--help` is quick. Data go to stdout,
+everything else to stderr.
 """
 
 import twicetold.command_line  # noqa: F401 (for its effects)

@@ -1,10 +1,11 @@
 """Arguments and options that several commands have, and what they say of bad rows."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from twicetold.neighbours import rules
 from twicetold.printable import print
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ Precision = Annotated[
     typer.Option("--precision", help="Share of links that are right, if the model has thresholds for it."),
 ]
 Threshold = Annotated[float | None, typer.Option("--threshold", help="Least probability of a link.")]
-Rule = Annotated[Literal["components", "average", "complete"], typer.Option("--rule", help="How links make groups.")]
+Rule = Annotated[rules.Rule, typer.Option("--rule", help="How links make groups.")]
 Format = Annotated[
     str | None,
     typer.Option(

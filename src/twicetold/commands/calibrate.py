@@ -11,7 +11,7 @@ from twicetold.commands._options import About, Left, Model, Right, SkipBad
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
-    from twicetold.labels.calibration import Calibration, LabelledPairs, Number
+    from twicetold.labels.calibration import Calibration, CalibrationPairs, Number
 
 NO_BETTER = 3
 """Exit code: the pairs do not show that the new decision is better, so it was not written."""
@@ -100,7 +100,7 @@ def _promise(precision: float, threshold: float | None) -> str:
     return f"{precision:g} {'is not reached' if threshold is None else f'from score {threshold:.4g} on'}"
 
 
-def _show(console: Console, found: "Calibration", pairs: "LabelledPairs", end: str) -> None:
+def _show(console: Console, found: "Calibration", pairs: "CalibrationPairs", end: str) -> None:
     how = ", with the weights of the draw" if pairs.weighted else ""
     console.print(f"{len(pairs.label):,} pairs, of which {int(pairs.label.sum()):,} say the same{how}")
     table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0))

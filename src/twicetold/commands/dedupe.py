@@ -1,6 +1,6 @@
 """`twicetold dedupe`: groups of rows whose texts say the same."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,10 +16,11 @@ from twicetold.commands._options import (
     Threshold,
     tell_left_out,
 )
+from twicetold.dedupe.options import DEFAULTS, MOST_NEIGHBOURS, Keep
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
-    from twicetold.use.dedupe import Groups
+    from twicetold.dedupe.results import TextGroups
 
 COLUMNS = ("group", "representative", "probability_to_representative")
 LOOSEST = 5  # groups that the summary shows
@@ -30,14 +31,14 @@ def dedupe(
     file: File,
     out: OutFile = "-",
     text: Text = None,
-    precision: Precision = None,
-    threshold: Threshold = None,
-    rule: Rule = "average",
-    keep: Annotated[
-        Literal["first", "longest", "most-central"], typer.Option(help="The text that represents a group.")
-    ] = "first",
+    precision: Precision = DEFAULTS.precision,
+    threshold: Threshold = DEFAULTS.threshold,
+    rule: Rule = DEFAULTS.rule,
+    keep: Annotated[Keep, typer.Option(help="The text that represents a group.")] = DEFAULTS.keep,
     rerank: Annotated[str | None, typer.Option(metavar="MODEL", help="Model that scores the nearest pairs.")] = None,
-    neighbours: Annotated[int, typer.Option(help="Nearest texts that are compared.", min=1, max=320)] = 20,
+    neighbours: Annotated[
+        int, typer.Option(help="Nearest texts that are compared.", min=1, max=MOST_NEIGHBOURS)
+    ] = DEFAULTS.neighbours,
     links: Annotated[str | None, typer.Option(metavar="FILE", help="File to write all linked pairs to.")] = None,
     drop: Annotated[bool, typer.Option("--drop", help="Write representatives alone.")] = False,
     format: Format = None,
@@ -101,7 +102,7 @@ def dedupe(
         print(f"{out}: {int(kept.sum()) if drop else len(texts):,} rows", file=sys.stderr)
 
 
-def _links(found: "Groups", texts: list[str]) -> Any:
+def _links(found: "TextGroups", texts: list[str]) -> Any:
     """A row a pair; the score of texts that are equal but for case and white space is empty."""
     import numpy as np
     import pyarrow as pa
@@ -126,7 +127,7 @@ def _links(found: "Groups", texts: list[str]) -> Any:
     return Block(table, np.arange(1, len(order) + 1))
 
 
-def _summary(found: "Groups", texts: list[str]) -> dict[str, Any]:
+def _summary(found: "TextGroups", texts: list[str]) -> dict[str, Any]:
     """All numbers, and each group with its weakest link."""
     from dataclasses import asdict
 
@@ -135,7 +136,7 @@ def _summary(found: "Groups", texts: list[str]) -> dict[str, Any]:
     return {**asdict(found.summary), "each_group": several}
 
 
-def _group(found: "Groups", texts: list[str], position: int) -> dict[str, Any]:
+def _group(found: "TextGroups", texts: list[str], position: int) -> dict[str, Any]:
     table, links = found.table, found.links
     about: dict[str, Any] = {
         "group": int(table.group[position]),
@@ -157,7 +158,7 @@ def _group(found: "Groups", texts: list[str], position: int) -> dict[str, Any]:
     return about
 
 
-def _told(found: "Groups", texts: list[str]) -> str:
+def _told(found: "TextGroups", texts: list[str]) -> str:
     """The summary in sentences, with the loosest groups."""
     import numpy as np
 

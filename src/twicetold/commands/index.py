@@ -19,6 +19,7 @@ from twicetold.commands._options import (
     Threshold,
     tell_left_out,
 )
+from twicetold.dedupe.options import DEFAULTS
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
@@ -40,9 +41,9 @@ def build(
     output: Annotated[str, typer.Option("--out", "-o", metavar="INDEX", help="New folder for the index.")],
     text: Text = None,
     id_column: Id = None,
-    precision: Precision = None,
-    threshold: Threshold = None,
-    rule: Rule = "average",
+    precision: Precision = DEFAULTS.precision,
+    threshold: Threshold = DEFAULTS.threshold,
+    rule: Rule = DEFAULTS.rule,
     no_groups: Annotated[bool, typer.Option("--no-groups", help="Do not group texts that say the same.")] = False,
     format: Format = None,
     skip_bad: SkipBad = False,

@@ -15,7 +15,7 @@ from twicetold.commands._options import About, Model, SkipBad, Text, tell_left_o
 from twicetold.printable import json_text, print, printable
 
 if TYPE_CHECKING:
-    from twicetold.labels.estimates import Estimate, Estimates
+    from twicetold.labels.estimates import Estimates, SampleEstimate
     from twicetold.labels.labelling import Labelling
 
 SAME, DIFFERENT, SKIP, BACK, QUIT = "ynsbq"
@@ -155,7 +155,7 @@ def _show(console: Console, state: "Labelling", estimates: "Estimates") -> None:
         )
 
 
-def _shown(estimate: "Estimate", form: str) -> str:
+def _shown(estimate: "SampleEstimate", form: str) -> str:
     value = "–" if estimate.value is None else form.format(estimate.value)
     return f"{value} ({form.format(estimate.low)}, {form.format(estimate.high)})"
 

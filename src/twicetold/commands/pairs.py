@@ -34,7 +34,7 @@ def pairs(
 
     from twicetold.commands._console import Console
     from twicetold.tables.files import STANDARD, choose_pair, open_rows, write_rows
-    from twicetold.use.evidence import of_pairs
+    from twicetold.trained.evidence import of_pairs
     from twicetold.use.model import load
     from twicetold.use.pairs import score_file
 

@@ -1,11 +1,29 @@
 """`twicetold score`: one pair of texts."""
 
-from typing import Annotated
+import sys
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from twicetold.commands._options import About, Json, Model
 from twicetold.printable import json_text, print
+
+if TYPE_CHECKING:
+    from twicetold.interpretation.contributions import Explanation
+    from twicetold.trained.loaded import LoadedModel
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a model says of a pair; without a verdict it says why."""
+
+    score: float
+    about: str
+    threshold: float | None
+    probability: float | None
+    duplicate: bool | None
+    no_verdict: str | None
 
 
 def score(
@@ -21,52 +39,69 @@ def score(
 
     A model that cannot tell gives the score alone, and says why. Write -- before a text that begins with a dash.
     """
-    import sys
-
     from twicetold.use.model import load
-    from twicetold.use.unlike import unlike_text
 
-    for side, text in (("LEFT", left), ("RIGHT", right)):
-        if not text.strip():
-            raise ValueError(f"{side} is empty: expected a text")
+    _require_texts(left, right)
     loaded = load(model)
-    for side, text in (("LEFT", left), ("RIGHT", right)):
-        if unknown := unlike_text(loaded, text):
-            print(f"warning: of {side}, the model does not know {unknown}", file=sys.stderr)
-    verdicts = loaded.decisions.of(about)
-    score = loaded.similarity([left], [right])
-    probability = duplicate = threshold = None
-    if not verdicts.no_verdict:
-        decision = verdicts.usable
-        threshold = decision.threshold
-        probability, duplicate = float(decision.probability(score)[0]), bool(decision.duplicate(score)[0])
-    explanation = None
-    if why:
-        from twicetold.interpretation.contributions import explain
-        from twicetold.trained.scoring import Scorer
-
-        if not isinstance(loaded.trained, Scorer):
-            raise TypeError("--why needs a single model, and this is an ensemble: name the folder of one member")
-        explanation = explain(loaded.trained, left, right)
+    _tell_unlike(loaded, left, right)
+    answer = _answer(loaded, left, right, about)
+    explanation = _explanation(loaded, left, right) if why else None
     if as_json:
-        found: dict[str, object] = {
-            "score": float(score[0]),
-            "about": verdicts.label,
-            "threshold": threshold,
-            "probability": probability,
-            "duplicate": duplicate,
-            "no_verdict": verdicts.no_verdict,
-        }
-        if explanation is not None:
-            names = ("left", "right", "contribution")
-            found["contributions"] = [dict(zip(names, row, strict=True)) for row in explanation.largest(top)]
-        print(json_text(found))
+        print(json_text(asdict(answer) | ({} if explanation is None else _contributions(explanation, top))))
         return
-    print(f"score        {score[0]:.4f}" + ("" if threshold is None else f" (threshold {threshold:.4f})"))
-    print(f"probability  {'none' if probability is None else f'{probability:.4f}'}")
-    said = f"none, as {verdicts.no_verdict}" if verdicts.no_verdict else "the same" if duplicate else "not the same"
-    print(f"verdict      {said} (about {verdicts.label})")
+    print(_told(answer))
     if explanation is not None:
         from twicetold.interpretation.tables import explanation_text
 
         print(f"\n{explanation_text(explanation, most=top)}", end="")
+
+
+def _require_texts(left: str, right: str) -> None:
+    for side, text in (("LEFT", left), ("RIGHT", right)):
+        if not text.strip():
+            raise ValueError(f"{side} is empty: expected a text")
+
+
+def _tell_unlike(loaded: "LoadedModel", left: str, right: str) -> None:
+    from twicetold.trained.unlike import unlike_text
+
+    for side, text in (("LEFT", left), ("RIGHT", right)):
+        if unknown := unlike_text(loaded, text):
+            print(f"warning: of {side}, the model does not know {unknown}", file=sys.stderr)
+
+
+def _answer(loaded: "LoadedModel", left: str, right: str, about: str | None) -> Answer:
+    verdicts = loaded.decisions.of(about)
+    score = loaded.similarity([left], [right])
+    if verdicts.no_verdict:
+        return Answer(float(score[0]), verdicts.label, None, None, None, verdicts.no_verdict)
+    decision = verdicts.usable
+    probability, duplicate = decision.probability(score)[0], decision.duplicate(score)[0]
+    return Answer(float(score[0]), verdicts.label, decision.threshold, float(probability), bool(duplicate), None)
+
+
+def _explanation(loaded: "LoadedModel", left: str, right: str) -> "Explanation":
+    from twicetold.interpretation.contributions import explain
+    from twicetold.trained.scoring import Scorer
+
+    if not isinstance(loaded.trained, Scorer):
+        raise TypeError("--why needs a single model, and this is an ensemble: name the folder of one member")
+    return explain(loaded.trained, left, right)
+
+
+def _contributions(explanation: "Explanation", top: int) -> dict[str, object]:
+    names = ("left", "right", "contribution")
+    return {"contributions": [dict(zip(names, row, strict=True)) for row in explanation.largest(top)]}
+
+
+def _told(answer: Answer) -> str:
+    if answer.threshold is None or answer.probability is None:
+        threshold, probability, verdict = "", "none", f"none, as {answer.no_verdict}"
+    else:
+        threshold, probability = f" (threshold {answer.threshold:.4f})", f"{answer.probability:.4f}"
+        verdict = "the same" if answer.duplicate else "not the same"
+    return (
+        f"score        {answer.score:.4f}{threshold}\n"
+        f"probability  {probability}\n"
+        f"verdict      {verdict} (about {answer.about})"
+    )

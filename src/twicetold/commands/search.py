@@ -1,12 +1,16 @@
 """`twicetold search`: the texts of an index that are most alike."""
 
-from collections.abc import Iterator
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from twicetold.commands._options import Format, IndexModel, SkipBad, Text, tell_left_out
 from twicetold.printable import json_text, print
+
+if TYPE_CHECKING:
+    from twicetold.index.text_index import Match
 
 
 def search(
@@ -29,38 +33,40 @@ def search(
 
     Columns: similarity, probability that both say the same, group, id, text.
     """
-    from dataclasses import asdict
-
     from twicetold.index.text_index import open_index
-    from twicetold.tables.files import choose_text, open_rows
 
     if bool(texts) == (file is not None):
         raise typer.BadParameter("give texts, or a file with texts (-f)")
     if texts and (empty := [number for number, each in enumerate(texts, 1) if not each.strip()]):
         raise ValueError(f"text {empty[0]} is empty: expected a text to search for")
     opened = open_index(folder, model)
-
-    def queries() -> Iterator[list[str]]:
-        if file is None:
-            yield texts or []
-            return
-        with open_rows(file, format=format) as rows:
-            column = choose_text(rows, text)
-            for block in rows.blocks([column], skip_bad=skip_bad):
-                yield block.texts(column)
-            tell_left_out(rows.bad)
-
-    several = file is not None or len(texts or []) > 1
-    for asked in queries():
+    blocks = iter([texts or []]) if file is None else _blocks(file, text, format=format, skip_bad=skip_bad)
+    named = file is not None or len(texts or []) > 1
+    for asked in blocks:
         for query, found in zip(asked, opened.search(asked, k, exact=exact), strict=True):
-            if as_json:
-                print(json_text({"query": query, "matches": [asdict(each) for each in found]}, indent=None))
-                continue
-            if several:
-                print(_line(query))
-            for each in found:
-                columns = f"{each.similarity:.4f}", f"{each.probability:.4f}", str(each.group), each.id, each.text
-                print("\t".join(_line(column) for column in columns))
+            _print(query, found, named=named, as_json=as_json)
+
+
+def _blocks(file: str, text: str | None, *, format: str | None, skip_bad: bool) -> Iterator[list[str]]:
+    """The texts of a file, a block at a time."""
+    from twicetold.tables.files import choose_text, open_rows
+
+    with open_rows(file, format=format) as rows:
+        column = choose_text(rows, text)
+        for block in rows.blocks([column], skip_bad=skip_bad):
+            yield block.texts(column)
+        tell_left_out(rows.bad)
+
+
+def _print(query: str, found: Sequence["Match"], *, named: bool, as_json: bool) -> None:
+    if as_json:
+        print(json_text({"query": query, "matches": [asdict(each) for each in found]}, indent=None))
+        return
+    if named:
+        print(_line(query))
+    for each in found:
+        columns = f"{each.similarity:.4f}", f"{each.probability:.4f}", str(each.group), each.id, each.text
+        print("\t".join(_line(column) for column in columns))
 
 
 def _line(text: str) -> str:

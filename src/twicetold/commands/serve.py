@@ -25,10 +25,11 @@ def serve(
     with text gives vectors.
     """
     from twicetold.serving.server import serve as answer
-    from twicetold.use.model import folder_of, load
+    from twicetold.tracking.locate import folder_of
+    from twicetold.trained.loaded import LoadedModel
 
     folder = folder_of(model)
-    verdicts = load(folder).decisions.of(about)  # its errors are clearer than the server's
+    verdicts = LoadedModel.from_folder(folder).decisions.of(about)  # its errors are clearer than the server's
     reason = f"; none, as {verdicts.no_verdict}" if verdicts.no_verdict else ""
     print(f"verdicts are about {verdicts.label}{reason}", file=sys.stderr)
 

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from twicetold import layout
+from twicetold.errors import require
 from twicetold.files import csv_text, unchanged, write_folder, write_text
 
 Kind = Literal["documents", "labelled_pairs", "graded_pairs"]
@@ -77,30 +78,30 @@ class Corpus:
     left_out: Sequence[tuple[str, int, str]] = ()
 
     def __post_init__(self) -> None:
-        _require(self.kind in KINDS, f"kind must be one of {KINDS}, got {self.kind!r}")
+        require(self.kind in KINDS, f"kind must be one of {KINDS}, got {self.kind!r}")
         count = len(self.texts)
         for what, column in {"ids": self.ids, **self.groups, **self.fields}.items():
-            _require(len(column) == count, f"{what} has {len(column)} rows, but there are {count} texts")
-        _require(set(self.members) == set(SPLITS), f"members must have the splits {SPLITS}, got {sorted(self.members)}")
+            require(len(column) == count, f"{what} has {len(column)} rows, but there are {count} texts")
+        require(set(self.members) == set(SPLITS), f"members must have the splits {SPLITS}, got {sorted(self.members)}")
         for split, indices in self.members.items():
-            _require(
+            require(
                 len(indices) > 0,
                 f"split {split!r} is empty: use more rows, other fractions, or a split column that has it",
             )
-            _require(bool(np.all(np.diff(indices) > 0)), f"members of {split!r} must be sorted and unique")
-            _require(indices[0] >= 0 and indices[-1] < count, f"members of {split!r} point outside the {count} texts")
+            require(bool(np.all(np.diff(indices) > 0)), f"members of {split!r} must be sorted and unique")
+            require(indices[0] >= 0 and indices[-1] < count, f"members of {split!r} point outside the {count} texts")
         if self.kind == "documents":
-            _require(bool(self.groups), "documents need at least one group (category, story)")
-            _require(not self.pairs, "documents carry no pairs: their groups say which texts belong together")
+            require(bool(self.groups), "documents need at least one group (category, story)")
+            require(not self.pairs, "documents carry no pairs: their groups say which texts belong together")
         else:
-            _require(set(self.pairs) == set(SPLITS), f"pairs must have the splits {SPLITS}, got {sorted(self.pairs)}")
+            require(set(self.pairs) == set(SPLITS), f"pairs must have the splits {SPLITS}, got {sorted(self.pairs)}")
             for split, pairs in self.pairs.items():
-                _require(
+                require(
                     len(pairs) > 0,
                     f"split {split!r} has no pairs: use more rows, other fractions, or a split column that has it",
                 )
                 ends = np.concatenate([pairs.left, pairs.right])
-                _require(
+                require(
                     bool(np.isin(ends, self.members[split]).all()),
                     f"pairs of {split!r} use texts that are not its members",
                 )
@@ -211,11 +212,6 @@ class Corpus:
 def pair_keys(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
     """(P,) one number for each unordered pair of codes below `MOST_TEXTS`; they sort by smaller, then larger code."""
     return np.minimum(left, right) * MOST_TEXTS + np.maximum(left, right)
-
-
-def _require(holds: bool, message: str) -> None:
-    if not holds:
-        raise ValueError(message)
 
 
 def _names(table: pa.Table, prefix: str) -> list[str]:

@@ -23,7 +23,7 @@ from scipy import sparse
 from twicetold.evaluation.inputs import Vectors, group_sizes
 from twicetold.evaluation.intervals import Interval, clustered_mean_interval
 from twicetold.evaluation.ranking import Floats
-from twicetold.neighbours.nearest import NOBODY, Index, Neighbours
+from twicetold.neighbours.nearest import NOBODY, Index, NearestTexts
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class CorpusSearch:
                 intervals[split] = {name: clustered_mean_interval(value, units) for name, value in values.items()}
         return Found(metrics, intervals)
 
-    def _measures(self, asked: Asked, found: Neighbours) -> dict[str, Floats]:
+    def _measures(self, asked: Asked, found: NearestTexts) -> dict[str, Floats]:
         return {
             **{f"retrieval_recall_at_{k}": recall(asked, found, k=k) for k in self.at},
             f"retrieval_mrr_at_{self.rank}": reciprocal_rank(asked, found, k=self.rank),
@@ -131,7 +131,7 @@ class CorpusSearch:
         }
 
 
-def search_for(asked: Asked, index: Index, queries: Vectors, *, k: int) -> Neighbours:
+def search_for(asked: Asked, index: Index, queries: Vectors, *, k: int) -> NearestTexts:
     """The k most similar texts of each query, without itself and the known ones."""
     # Known texts are removed after the search, so it has to return as many more.
     deeper = int(group_sizes(asked.known)[asked.queries].max(initial=1))
@@ -141,30 +141,30 @@ def search_for(asked: Asked, index: Index, queries: Vectors, *, k: int) -> Neigh
     return found.keeping(~struck & (found.index != asked.queries[:, None]), k=k)
 
 
-def recall(asked: Asked, found: Neighbours, *, k: int) -> Floats:
+def recall(asked: Asked, found: NearestTexts, *, k: int) -> Floats:
     """(Q,) share of the relevant texts among the first k."""
     return np.asarray(_right(asked, found, k).sum(axis=1) / asked.answers())
 
 
-def reciprocal_rank(asked: Asked, found: Neighbours, *, k: int) -> Floats:
+def reciprocal_rank(asked: Asked, found: NearestTexts, *, k: int) -> Floats:
     """(Q,) 1 / rank of the first relevant text among the first k, 0 where there is none."""
     return np.asarray((_right(asked, found, k) / np.arange(1, k + 1)).max(axis=1))
 
 
-def discounted_gain(asked: Asked, found: Neighbours, *, k: int) -> Floats:
+def discounted_gain(asked: Asked, found: NearestTexts, *, k: int) -> Floats:
     """(Q,) normalised discounted cumulative gain of the first k (Järvelin and Kekäläinen 2002), relevance 0 or 1."""
     gain = 1 / np.log2(np.arange(2, k + 2))
     best = gain.cumsum()[np.minimum(asked.answers(), k) - 1]
     return np.asarray(_right(asked, found, k) @ gain / best)
 
 
-def agreement(exact: Neighbours, other: Neighbours, *, k: int) -> Floats:
+def agreement(exact: NearestTexts, other: NearestTexts, *, k: int) -> Floats:
     """(Q,) share of the first k of the exact search that are among the first k of the other."""
     same = exact.index[:, :k, None] == other.index[:, None, :k]
     return np.asarray(same.any(axis=2).mean(axis=1))
 
 
-def _right(asked: Asked, found: Neighbours, k: int) -> NDArray[np.bool_]:
+def _right(asked: Asked, found: NearestTexts, k: int) -> NDArray[np.bool_]:
     """(Q, k) whether each of the first k is relevant."""
     first = found.index[:, :k]
     return np.asarray((asked.relevant[first] == asked.relevant[asked.queries, None]) & (first != NOBODY))

@@ -35,9 +35,10 @@ from twicetold.evaluation.influence import all_pairs_intervals
 from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors, described, is_number
 from twicetold.evaluation.intervals import Interval, Statistic, bootstrap_interval
 from twicetold.evaluation.ranking import Floats, at_least
-from twicetold.neighbours.grouping import RULES, Links, Rule, merge
+from twicetold.neighbours.grouping import Links, merge
 from twicetold.neighbours.nearest import BLOCK, similarities
 from twicetold.neighbours.parallel import in_parallel
+from twicetold.neighbours.rules import RULES, Rule
 
 AIMED = (0.8, 0.9, 0.95)
 FEWEST_LINKS = 100  # a precision of fewer links is not taken for one that can be kept

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from twicetold.evaluation.inputs import DocumentVectors, group_sizes
 from twicetold.evaluation.ranking import Floats
-from twicetold.neighbours.nearest import NOBODY, Index, Neighbours
+from twicetold.neighbours.nearest import NOBODY, Index, NearestTexts
 
 VOTES = 4_000_000  # comparisons of two votes in memory at a time
 
 
-def nearest(vectors: DocumentVectors, *, k: int) -> Neighbours:
+def nearest(vectors: DocumentVectors, *, k: int) -> NearestTexts:
     """The k nearest neighbours of each of the M documents among the others.
 
     Raises:
@@ -28,13 +28,15 @@ def nearest(vectors: DocumentVectors, *, k: int) -> Neighbours:
     return found.keeping(found.index != np.arange(documents)[:, None], k=k)
 
 
-def hits(neighbours: Neighbours, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+def hits(neighbours: NearestTexts, codes: NDArray[np.int64]) -> NDArray[np.int64]:
     """(M,) number of each document's neighbours that share its code."""
     shared = (codes[neighbours.index] == codes[:, None]) & (neighbours.index != NOBODY)
     return np.asarray(shared.sum(axis=1))
 
 
-def precision_and_recall(neighbours: Neighbours, codes: NDArray[np.int64]) -> tuple[Floats, Floats, NDArray[np.int64]]:
+def precision_and_recall(
+    neighbours: NearestTexts, codes: NDArray[np.int64]
+) -> tuple[Floats, Floats, NDArray[np.int64]]:
     """Precision and recall at k of each document that has a relative, another document of its code.
 
     Precision divides by k, even where a document has fewer than k relatives; recall divides by the number
@@ -54,7 +56,7 @@ def precision_and_recall(neighbours: Neighbours, codes: NDArray[np.int64]) -> tu
     return found / neighbours.index.shape[1], found / relatives[queries], queries
 
 
-def knn_right(neighbours: Neighbours, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+def knn_right(neighbours: NearestTexts, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
     """(M,) whether k-NN classification gives each document's own code.
 
     The majority of the neighbours decides; ties are broken by the larger summed similarity, then by the nearest

@@ -16,9 +16,10 @@ from twicetold.export.onnx_export import ENCODER, SCORE, save_onnx
 from twicetold.files import require_free, write_text
 from twicetold.reporting.glossary import describe, size
 from twicetold.reporting.model_card import model_card, read_about
+from twicetold.tracking.locate import folder_of
+from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import SAMPLE, TrainedModel, evaluation_inputs
 from twicetold.trained.static_table import Bits, save_table
-from twicetold.use.model import folder_of, load
 
 CARD = "README.md"
 
@@ -119,7 +120,8 @@ def _measured(model: Path, out: Path, processed: Path) -> dict[str, tuple[float,
     corpus = Corpus.load(place)
     if corpus.train_digest() != about.digest:
         return {}
-    before, after = (_on_validation(load(folder).trained, corpus, about.primary) for folder in (model, out))
+    models = (LoadedModel.from_folder(folder).trained for folder in (model, out))
+    before, after = (_on_validation(each, corpus, about.primary) for each in models)
     return {name: (value, after[name]) for name, value in before.items()}
 
 

@@ -22,7 +22,7 @@ BEYOND = 0xFFFD  # stands for every one of them, so that a letter takes 16 bits
 
 
 @dataclass(frozen=True)
-class Words:
+class SplitWords:
     """The words of some consecutive texts."""
 
     offsets: NDArray[np.int64]
@@ -37,7 +37,7 @@ class Words:
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
 
-def split(texts: Sequence[str]) -> Iterator[Words]:
+def split(texts: Sequence[str]) -> Iterator[SplitWords]:
     """Words of all texts, in chunks of about `CHUNK` characters."""
     chunk = np.cumsum(_lengths(texts)) // CHUNK
     for start, end in pairwise([0, *(np.flatnonzero(np.diff(chunk)) + 1), len(texts)]):
@@ -45,7 +45,7 @@ def split(texts: Sequence[str]) -> Iterator[Words]:
 
 
 def encoded(words: Sequence[str]) -> pa.BinaryArray:
-    """Words in the form of `Words.distinct`."""
+    """Words in the form of `SplitWords.distinct`."""
     return pa.array([LONG.sub(chr(BEYOND), word).encode("utf-16-le") for word in words], pa.binary())
 
 
@@ -60,7 +60,7 @@ def runs(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.in
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
 
 
-def _split(texts: Sequence[str]) -> Words:
+def _split(texts: Sequence[str]) -> SplitWords:
     joined = "\0".join(texts).encode("utf-32-le", "surrogatepass")
     letters = _folded()[np.frombuffer(joined, "<u4")]
     inside = np.zeros(len(letters) + 2, bool)
@@ -73,7 +73,7 @@ def _split(texts: Sequence[str]) -> Words:
     words = pa.Array.from_buffers(pa.binary(), len(starts), buffers).dictionary_encode()
     text_ends = np.cumsum(_lengths(texts) + 1)  # one separator each
     offsets = np.concatenate([[0], np.searchsorted(starts, text_ends)])
-    return Words(offsets, words.indices.to_numpy(), words.dictionary)
+    return SplitWords(offsets, words.indices.to_numpy(), words.dictionary)
 
 
 def _lengths(texts: Sequence[str]) -> NDArray[np.int64]:

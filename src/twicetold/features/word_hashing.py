@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from twicetold.features.distinct_words import Words, decoded, encoded, runs, split
+from twicetold.features.distinct_words import SplitWords, decoded, encoded, runs, split
 from twicetold.features.hashing_card import card
 from twicetold.features.letter_grams import as_numbers, as_strings, colliding, find, letter_grams
 from twicetold.features.rows import CsrRows
@@ -99,7 +99,7 @@ class WordHashing(BaseEstimator):
         return CsrRows(np.concatenate([[0], np.cumsum(lengths)]), columns, counts, width)
 
     def _columns(
-        self, chunk: Words, grams: NDArray[np.uint64], words: pa.BinaryArray
+        self, chunk: SplitWords, grams: NDArray[np.uint64], words: pa.BinaryArray
     ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Text and column of each entry, with repetitions, by kind."""
         text, found = chunk.text(), []

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from twicetold.errors import require
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.inputs import is_number
 from twicetold.files import (
@@ -60,7 +61,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Manifest:
+class IndexManifest:
     """What an index is made of.
 
     Args:
@@ -114,24 +115,24 @@ class Manifest:
         }
 
     @classmethod
-    def from_json(cls, values: Any) -> "Manifest":
+    def from_json(cls, values: Any) -> "IndexManifest":
         """Check what was read.
 
         Raises:
             ValueError: if it is not what `to_json` gives.
         """
-        _require(isinstance(values, dict), f"expected an object, got {values!r:.80}")
-        _require(values.get("format") == FORMAT, f"expected format {FORMAT}, got {values.get('format')!r:.80}")
+        require(isinstance(values, dict), f"expected an object, got {values!r:.80}")
+        require(values.get("format") == FORMAT, f"expected format {FORMAT}, got {values.get('format')!r:.80}")
         numbers = {name: _count(values, name) for name in ("saved", "added", "next_part", "next_group")}
         below = numbers["next_group"]
         model = _value(values, "model", dict)
         place = _value(model, "folder", str)
-        _require(Path(place).is_absolute(), f"expected the whole path of a folder as the model, got {place!r:.80}")
+        require(Path(place).is_absolute(), f"expected the whole path of a folder as the model, got {place!r:.80}")
         decision = _value(values, "decision", dict)
         known = all(map(is_number, decision.values()))
-        _require(known, f"expected finite numbers as 'decision', got {decision!r:.80}")
+        require(known, f"expected finite numbers as 'decision', got {decision!r:.80}")
         merged = dict(_pair(pair, below) for pair in _value(values, "merged", list))
-        _require(all(now not in merged for now in merged.values()), "a merged group leads to another merged group")
+        require(all(now not in merged for now in merged.values()), "a merged group leads to another merged group")
         return cls(
             model=place,
             fingerprint=_value(model, "fingerprint", str),
@@ -146,7 +147,7 @@ class Manifest:
         )
 
 
-def read(folder: Path) -> tuple[Manifest, list[Segment]]:
+def read(folder: Path) -> tuple[IndexManifest, list[Segment]]:
     """The manifest and the parts of an index.
 
     Raises:
@@ -196,7 +197,9 @@ def require_new(folder: Path) -> None:
     require_free(folder, otherwise="add to the index that is there")
 
 
-def save_changes(folder: Path, manifest: Manifest, segments: Sequence[Segment]) -> tuple[Manifest, list[Segment]]:
+def save_changes(
+    folder: Path, manifest: IndexManifest, segments: Sequence[Segment]
+) -> tuple[IndexManifest, list[Segment]]:
     """Write the parts that are not there yet, then the manifest, then delete what it does not name.
 
     The caller holds the lock.
@@ -252,23 +255,23 @@ def _require_index(folder: Path) -> None:
         raise _damaged(folder, error) from error
 
 
-def _manifest(folder: Path) -> Manifest:
+def _manifest(folder: Path) -> IndexManifest:
     _require_index(folder)
     try:
-        return Manifest.from_json(json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
+        return IndexManifest.from_json(json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
     except Exception as error:
         raise _damaged(folder, ValueError(f"{MANIFEST}: {error}")) from error
 
 
-def _segments(folder: Path, manifest: Manifest) -> list[Segment]:
+def _segments(folder: Path, manifest: IndexManifest) -> list[Segment]:
     segments = [
         Segment.load(folder / part.name, texts=part.texts, removed_file=part.removed) for part in manifest.parts
     ]
     for part, segment in zip(manifest.parts, segments, strict=True):
         fit = segment.vectors.shape[1] == segments[0].vectors.shape[1]
-        _require(fit and type(segment.vectors) is type(segments[0].vectors), "the parts have vectors of two kinds")
+        require(fit and type(segment.vectors) is type(segments[0].vectors), "the parts have vectors of two kinds")
         groups = segment.groups
-        _require(((groups >= 0) & (groups < manifest.next_group)).all(), f"a group in {part.name} is out of range")
+        require(((groups >= 0) & (groups < manifest.next_group)).all(), f"a group in {part.name} is out of range")
     return segments
 
 
@@ -282,42 +285,37 @@ def _damaged(folder: Path, error: Exception) -> ValueError:
 
 
 def _part(values: Any) -> Part:
-    _require(isinstance(values, dict), f"expected an object as a part, got {values!r:.80}")
+    require(isinstance(values, dict), f"expected an object as a part, got {values!r:.80}")
     name, removed = _value(values, "name", str), values.get("removed")
-    _require(PART.fullmatch(name), f"expected eight digits as the name of a part, got {name!r:.80}")
+    require(PART.fullmatch(name), f"expected eight digits as the name of a part, got {name!r:.80}")
     known = removed is None or (isinstance(removed, str) and REMOVED.fullmatch(removed))
-    _require(known, f"expected the name of a file of removed rows, got {removed!r:.80}")
+    require(known, f"expected the name of a file of removed rows, got {removed!r:.80}")
     texts = _count(values, "texts")
-    _require(texts > 0, f"part {name} has no texts")
+    require(texts > 0, f"part {name} has no texts")
     return Part(name, texts, removed)
 
 
 def _proposal(values: Any, below: int) -> Proposal:
-    _require(isinstance(values, dict), f"expected an object as a proposal, got {values!r:.80}")
+    require(isinstance(values, dict), f"expected an object as a proposal, got {values!r:.80}")
     ids, score = _value(values, "ids", list), values.get("similarity")
-    _require(len(ids) == 2 and all(isinstance(each, str) for each in ids), f"expected two ids, got {ids!r:.80}")
-    _require(is_number(score), f"expected a similarity, got {score!r:.80}")
+    require(len(ids) == 2 and all(isinstance(each, str) for each in ids), f"expected two ids, got {ids!r:.80}")
+    require(is_number(score), f"expected a similarity, got {score!r:.80}")
     return Proposal(_pair(values.get("groups"), below), (ids[0], ids[1]), float(score))
 
 
 def _pair(values: Any, below: int) -> Pair:
     fit = isinstance(values, list) and len(values) == 2 and all(type(v) is int and 0 <= v < below for v in values)
-    _require(fit, f"expected two numbers of groups, got {values!r:.80}")
+    require(fit, f"expected two numbers of groups, got {values!r:.80}")
     return values[0], values[1]
 
 
 def _count(values: Mapping[str, Any], name: str) -> int:
     number: int = _value(values, name, int)
-    _require(type(number) is int and 0 <= number < 1 << 62, f"expected a number of 0 or more as {name!r}")
+    require(type(number) is int and 0 <= number < 1 << 62, f"expected a number of 0 or more as {name!r}")
     return number
 
 
 def _value(values: Mapping[str, Any], name: str, kind: type) -> Any:
     found = values.get(name)
-    _require(isinstance(found, kind), f"expected {name!r} to be of type {kind.__name__}, got {found!r:.80}")
+    require(isinstance(found, kind), f"expected {name!r} to be of type {kind.__name__}, got {found!r:.80}")
     return found
-
-
-def _require(holds: Any, message: str) -> None:
-    if not holds:
-        raise ValueError(message)

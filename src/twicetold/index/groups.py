@@ -18,7 +18,7 @@ Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Links:
+class NewLinks:
     """Pairs of texts whose score reaches the threshold.
 
     Texts are numbered through: those of the index first, then the new ones.
@@ -43,7 +43,7 @@ class Proposal:
     """Of these two texts, the highest that was found between the groups."""
 
 
-def join(count: int, links: Links, known: NDArray[np.int64], *, next_group: int) -> NDArray[np.int64]:
+def join(count: int, links: NewLinks, known: NDArray[np.int64], *, next_group: int) -> NDArray[np.int64]:
     """The group of each new text.
 
     Args:
@@ -70,7 +70,7 @@ def join(count: int, links: Links, known: NDArray[np.int64], *, next_group: int)
         parent = further
 
 
-def propose(links: Links, groups: NDArray[np.int64], *, known: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def propose(links: NewLinks, groups: NDArray[np.int64], *, known: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Links between two groups, the strongest of each pair of groups.
 
     Args:

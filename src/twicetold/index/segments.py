@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 from scipy import sparse
 
+from twicetold.errors import require
 from twicetold.neighbours.nearest import BLOCK, PER_CENTRE, PROBES, ROUNDS, Matrix
 
 CELLS_FROM = 100_000  # texts of a dense part: below, the exact search takes milliseconds
@@ -232,17 +233,17 @@ class Segment:
             ValueError: if the files do not fit each other.
         """
         table = pq.ParquetFile(folder / TEXTS, memory_map=True, page_checksum_verification=True).read()
-        _require(table.schema.equals(SCHEMA), f"{TEXTS} has other columns: {table.schema.names}")
-        _require(table.num_rows == texts, f"{TEXTS} has {table.num_rows} rows, expected {texts}")
-        _require(not any(column.null_count for column in table.columns), f"a value is missing in {TEXTS}")
+        require(table.schema.equals(SCHEMA), f"{TEXTS} has other columns: {table.schema.names}")
+        require(table.num_rows == texts, f"{TEXTS} has {table.num_rows} rows, expected {texts}")
+        require(not any(column.null_count for column in table.columns), f"a value is missing in {TEXTS}")
         vectors = _read_sparse(folder / SPARSE) if (folder / SPARSE).exists() else _read_dense(folder / DENSE)
-        _require(vectors.shape[0] == texts, f"there are {vectors.shape[0]} vectors, expected {texts}")
+        require(vectors.shape[0] == texts, f"there are {vectors.shape[0]} vectors, expected {texts}")
         cells = _read_cells(folder / CELLS, vectors) if (folder / CELLS).exists() else None
         alive = np.ones(texts, bool)
         if removed_file is not None:
             removed = np.load(folder / removed_file, allow_pickle=False)
-            _require(removed.dtype == np.int64 and removed.ndim == 1, f"{removed_file} has no row numbers")
-            _require(((removed >= 0) & (removed < texts)).all(), f"{removed_file} names rows that are not there")
+            require(removed.dtype == np.int64 and removed.ndim == 1, f"{removed_file} has no row numbers")
+            require(((removed >= 0) & (removed < texts)).all(), f"{removed_file} names rows that are not there")
             alive[removed] = False
         return cls(vectors, table, alive, cells, folder.name, removed_file)
 
@@ -290,17 +291,17 @@ def groups_of(segments: Sequence[Segment], merged: Mapping[int, int]) -> NDArray
 
 def _read_dense(file: Path) -> NDArray[np.float32]:
     vectors: NDArray[np.float32] = np.load(file, mmap_mode="r", allow_pickle=False)
-    _require(vectors.dtype == np.float32 and vectors.ndim == 2, f"{file.name} has no rows of 32-bit numbers")
+    require(vectors.dtype == np.float32 and vectors.ndim == 2, f"{file.name} has no rows of 32-bit numbers")
     return vectors
 
 
 def _read_sparse(file: Path) -> Any:
     arrays = load_file(file)
     wanted = {"data", "indices", "indptr", "shape"}
-    _require(set(arrays) == wanted, f"{file.name} has other arrays: {sorted(arrays)}")
+    require(set(arrays) == wanted, f"{file.name} has other arrays: {sorted(arrays)}")
     kinds = {name: array.dtype.kind for name, array in arrays.items()}
-    _require(kinds == {"data": "f", "indices": "i", "indptr": "i", "shape": "i"}, f"{file.name} has other numbers")
-    _require(all(array.ndim == 1 for array in arrays.values()) and len(arrays["shape"]) == 2, f"{file.name} is no CSR")
+    require(kinds == {"data": "f", "indices": "i", "indptr": "i", "shape": "i"}, f"{file.name} has other numbers")
+    require(all(array.ndim == 1 for array in arrays.values()) and len(arrays["shape"]) == 2, f"{file.name} is no CSR")
     shape = tuple(int(size) for size in arrays["shape"])
     vectors = sparse.csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
     vectors.check_format(full_check=True)  # SciPy's products read outside an array that is wrong
@@ -309,15 +310,10 @@ def _read_sparse(file: Path) -> Any:
 
 def _read_cells(file: Path, vectors: Matrix) -> Cells:
     arrays = load_file(file)
-    _require(set(arrays) == {"centres", "starts"}, f"{file.name} has other arrays: {sorted(arrays)}")
+    require(set(arrays) == {"centres", "starts"}, f"{file.name} has other arrays: {sorted(arrays)}")
     centres, starts = arrays["centres"], arrays["starts"]
     fit = centres.dtype == np.float32 and centres.ndim == 2 and centres.shape[1] == vectors.shape[1]
     fit = fit and starts.dtype == np.int64 and starts.shape == (len(centres) + 1,) and len(centres) > 0
     fit = fit and starts[0] == 0 and starts[-1] == vectors.shape[0] and bool((np.diff(starts) >= 0).all())
-    _require(fit and not sparse.issparse(vectors), f"the cells of {file.name} are not those of the vectors")
+    require(fit and not sparse.issparse(vectors), f"the cells of {file.name} are not those of the vectors")
     return Cells(centres, starts)
-
-
-def _require(holds: Any, message: str) -> None:
-    if not holds:
-        raise ValueError(message)

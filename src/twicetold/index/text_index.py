@@ -23,17 +23,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from twicetold.dedupe.dedupe import dedupe
+from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.evaluation.decision import Decision
-from twicetold.index.folder import Manifest, locked, new_folder, read, save_changes
-from twicetold.index.groups import Links, Pair, Proposal, join, propose, strongest
+from twicetold.index.folder import IndexManifest, locked, new_folder, read, save_changes
+from twicetold.index.groups import NewLinks, Pair, Proposal, join, propose, strongest
 from twicetold.index.segments import SCHEMA, Hits, Segment, groups_of, numbered
-from twicetold.neighbours.grouping import Rule
 from twicetold.neighbours.nearest import Matrix
+from twicetold.tracking.locate import folder_of
+from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import several
 from twicetold.trained.vectors import ENCODED, constant, search_vectors
 from twicetold.trained.vectors_identity import fingerprint
-from twicetold.use.dedupe import dedupe
-from twicetold.use.model import Model, load
 
 CHUNK = 4096  # texts that are compared with each other at once
 LINKS = 10  # nearest texts that a new text may join
@@ -78,7 +79,7 @@ class TextIndex:
     """
 
     def __init__(
-        self, model: Model, manifest: Manifest, segments: Sequence[Segment] = (), folder: Path | None = None
+        self, model: LoadedModel, manifest: IndexManifest, segments: Sequence[Segment] = (), folder: Path | None = None
     ) -> None:
         self.model = model
         self.folder = folder
@@ -90,17 +91,26 @@ class TextIndex:
     @classmethod
     def build(
         cls,
-        model: Model,
+        model: LoadedModel,
         texts: Sequence[str],
         ids: Sequence[str] | None = None,
         *,
-        groups: bool = True,
-        precision: float | None = None,
-        threshold: float | None = None,
-        rule: Rule = "average",
+        grouped_by: DedupeOptions | None = DEFAULTS,
         progress: Callable[[str], None] | None = None,
     ) -> "TextIndex":
-        """A new index in memory; see `Model.index`."""
+        """A new index in memory.
+
+        Args:
+            model: that makes the vectors.
+            texts: N of them, none empty.
+            ids: (N,) distinct names; None: numbers from 0.
+            grouped_by: which texts say the same; None: each text has a group of its own.
+            progress: is called with a description of each step.
+
+        Raises:
+            ValueError: if an id is given twice; and as `dedupe` does.
+            TypeError: as `dedupe` does.
+        """
         measured = model.thresholds
         decision = model.decision if measured is None else measured.decision
         codes = np.arange(len(texts))
@@ -112,19 +122,12 @@ class TextIndex:
                 progress(f"encoding {len(texts):,} texts")
             return search_vectors(model.trained, texts)
 
-        if groups:
-            found = dedupe(
-                model,
-                texts,
-                precision=precision,
-                threshold=threshold,
-                rule=rule,
-                encoded=encoded,
-                progress=progress,
-            )
+        if grouped_by is not None:
+            found = dedupe(model, texts, grouped_by, encoded=encoded, progress=progress)
             codes, decision = found.group, replace(decision, threshold=found.summary.threshold)
         place = str(model.folder.resolve())
-        state = Manifest(place, fingerprint="", decision=decision, groups=groups, by_vectors=measured is not None)
+        grouped, by_vectors = grouped_by is not None, measured is not None
+        state = IndexManifest(place, fingerprint="", decision=decision, groups=grouped, by_vectors=by_vectors)
         index = cls(model, state)
         if len(texts):
             index._insert(names, texts, encoded()[1], codes, [])
@@ -380,7 +383,7 @@ class TextIndex:
         scores = [self.model.similarity(left[at : at + ENCODED], right[at : at + ENCODED].tolist()) for at in step]
         return replace(hits, similarity=np.concatenate([np.empty(0, np.float32), *scores]))
 
-    def _links(self, texts: Sequence[str], queries: Matrix, documents: Matrix) -> Links:
+    def _links(self, texts: Sequence[str], queries: Matrix, documents: Matrix) -> NewLinks:
         """Each new text with the nearest of the texts before it whose score reaches the threshold."""
         found = [Hits.joined([])]
         known = sum(segment.table.num_rows for segment in self._segments)
@@ -395,9 +398,9 @@ class TextIndex:
             hits = hits.at(hits.similarity >= self.decision.threshold)
             found.append(replace(hits, query=hits.query + start))
         hits = Hits.joined(found)
-        return Links(hits.query, hits.row, hits.similarity)
+        return NewLinks(hits.query, hits.row, hits.similarity)
 
-    def _proposals(self, links: Links, groups: NDArray[np.int64], names: Sequence[str]) -> list[Proposal]:
+    def _proposals(self, links: NewLinks, groups: NDArray[np.int64], names: Sequence[str]) -> list[Proposal]:
         known = len(groups) - len(names)
         numbers, pairs = propose(links, groups, known=known)
         earlier = links.earlier[numbers]
@@ -409,7 +412,7 @@ class TextIndex:
         return [Proposal((low, high), (names[text], name), value) for (low, high), text, name, value in found]
 
 
-def open_index(folder: str | Path, model: Model | str | Path | None = None) -> TextIndex:
+def open_index(folder: str | Path, model: LoadedModel | str | Path | None = None) -> TextIndex:
     """Read an index that was saved. Dense vectors are memory-mapped.
 
     Args:
@@ -422,9 +425,9 @@ def open_index(folder: str | Path, model: Model | str | Path | None = None) -> T
     """
     folder = Path(folder)
     manifest, segments = read(folder)
-    if not isinstance(model, Model):
+    if not isinstance(model, LoadedModel):
         try:
-            model = load(model or manifest.model)
+            model = LoadedModel.from_folder(folder_of(model or manifest.model))
         except FileNotFoundError as error:
             raise FileNotFoundError(
                 f"the index {folder} needs the model that made it. {error}; if the model is "
@@ -440,7 +443,7 @@ def open_index(folder: str | Path, model: Model | str | Path | None = None) -> T
 
 
 @contextmanager
-def changing(folder: str | Path, model: Model | str | Path | None = None) -> Iterator[TextIndex]:
+def changing(folder: str | Path, model: LoadedModel | str | Path | None = None) -> Iterator[TextIndex]:
     """Read an index, and save it at the end of the block; no other process can change it meanwhile.
 
     Errors: `open_index`, and BlockingIOError if another process changes the index. After an error in the block

@@ -34,10 +34,10 @@ from twicetold.labels.sampling import NEIGHBOURS, Ints
 from twicetold.neighbours.grouping import row_dots
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import choose_pair, open_rows
+from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.model_folder import CALIBRATION, require_model_files
 from twicetold.trained.vectors import search_vectors
 from twicetold.trained.vectors_identity import fingerprint
-from twicetold.use.model import Model
 
 FOLDS = 5
 LEAST_PAIRS, LEAST_OF_EACH = 20, 5
@@ -49,7 +49,7 @@ _Decided: TypeAlias = tuple[NDArray[np.bool_], Floats]
 
 
 @dataclass(frozen=True)
-class LabelledPairs:
+class CalibrationPairs:
     """Pairs of texts with labels.
 
     Args:
@@ -129,7 +129,7 @@ class Calibration:
 
 def read_pairs(
     file: Path, *, left: str | None = None, right: str | None = None, label: str = "label", skip_bad: bool = False
-) -> LabelledPairs:
+) -> CalibrationPairs:
     """Read labelled pairs, with their weights where `label` wrote them.
 
     Args:
@@ -147,7 +147,7 @@ def read_pairs(
         columns = choose_pair(rows, left, right)
         rows.require(label)
         drawn = {PROBABILITY, BAND} <= set(rows.columns)
-        read = LabelledPairs([], [], np.empty(0, bool), np.empty(0), np.empty(0, np.int64))
+        read = CalibrationPairs([], [], np.empty(0, bool), np.empty(0), np.empty(0, np.int64))
         for block in rows.blocks(columns, skip_bad=skip_bad):
             lines = block.lines.tolist()
             try:
@@ -162,7 +162,7 @@ def read_pairs(
                 band = _numbers(block, BAND) if drawn else np.zeros(len(block))
             except ValueError as error:
                 raise ValueError(f"{file}, {error}") from error
-            read = LabelledPairs(
+            read = CalibrationPairs(
                 read.left + block.texts(columns[0]),
                 read.right + block.texts(columns[1]),
                 np.append(read.label, labels).astype(bool),
@@ -173,7 +173,7 @@ def read_pairs(
 
 
 def calibrate(
-    model: Model, pairs: LabelledPairs, *, aim: Aim = "accuracy", seed: int = 0, about: str | None = None
+    model: LoadedModel, pairs: CalibrationPairs, *, aim: Aim = "accuracy", seed: int = 0, about: str | None = None
 ) -> Calibration:
     """Fit threshold and calibration on labelled pairs.
 
@@ -211,7 +211,7 @@ def calibrate(
     return Calibration(before, after, *numbers, about=label, links=links, contradicted=contradicted)
 
 
-def _cross_fitted(score: Floats, pairs: LabelledPairs, aim: Aim, *, seed: int) -> _Decided:
+def _cross_fitted(score: Floats, pairs: CalibrationPairs, aim: Aim, *, seed: int) -> _Decided:
     """Each fold decided by what the others give."""
     from sklearn.model_selection import StratifiedKFold
 
@@ -226,7 +226,7 @@ def _decided(decision: Decision, score: Floats) -> _Decided:
     return decision.duplicate(score), decision.probability(score)
 
 
-def _contradicted(probability: Floats, pairs: LabelledPairs) -> bool:
+def _contradicted(probability: Floats, pairs: CalibrationPairs) -> bool:
     """Whether probabilities have both a higher Brier score and a higher log loss than the share of duplicates alone.
 
     A lower bar than to be as good as what is fitted to these pairs: that is better among the nearest pairs, which it is
@@ -241,14 +241,14 @@ def _contradicted(probability: Floats, pairs: LabelledPairs) -> bool:
     )
 
 
-def _dots(model: Model, pairs: LabelledPairs) -> Floats:
+def _dots(model: LoadedModel, pairs: CalibrationPairs) -> Floats:
     """(P,) dot products of search vectors, which thresholds over all pairs are about."""
     queries, documents = search_vectors(model.trained, [*pairs.left, *pairs.right])
     left, right = np.arange(2 * len(pairs.left)).reshape(2, -1)
     return row_dots(queries, left, documents, right)
 
 
-def _links(model: Model, score: Floats, pairs: LabelledPairs) -> LabelledLinks | None:
+def _links(model: LoadedModel, score: Floats, pairs: CalibrationPairs) -> LabelledLinks | None:
     """Thresholds for a dedupe, from pairs that were drawn from the nearest ones by this model."""
     draw = pairs.draw
     if draw is None or not draw.texts or draw.source["model"].split("-")[0] != fingerprint(model.folder):
@@ -323,10 +323,10 @@ def _platt(score: Floats, positive: Floats, negative: Floats) -> tuple[float, fl
 
 
 def save_calibrated(
-    model: Model,
+    model: LoadedModel,
     new: Path,
     calibration: Calibration,
-    pairs: LabelledPairs,
+    pairs: CalibrationPairs,
     *,
     file: Path,
     aim: Aim,
@@ -400,7 +400,7 @@ def _metrics(sums: Floats) -> Floats:
 
 
 def _numbers_of(
-    stored: _Decided, fitted: _Decided, pairs: LabelledPairs, *, seed: int, resamples: int = 2000
+    stored: _Decided, fitted: _Decided, pairs: CalibrationPairs, *, seed: int, resamples: int = 2000
 ) -> tuple[dict[str, Number], dict[str, Number], dict[str, Number]]:
     """Metrics by both decisions and their difference, with percentile intervals over the same resamples."""
     rng = np.random.default_rng(seed)

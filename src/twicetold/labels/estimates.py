@@ -69,7 +69,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class SampleEstimate:
     """An estimate with its 95 % interval; None where no labelled pair tells anything."""
 
     value: float | None
@@ -84,15 +84,15 @@ class AtThreshold:
     threshold: float
     candidates: int
     """Number of candidates at or above the threshold; known, not estimated."""
-    precision: Estimate
-    recall: Estimate
+    precision: SampleEstimate
+    recall: SampleEstimate
 
 
 @dataclass(frozen=True)
 class Estimates:
     """Precision and recall at each threshold, and the number of duplicates among the candidates."""
 
-    duplicates: Estimate
+    duplicates: SampleEstimate
     at: list[AtThreshold]
 
 
@@ -167,10 +167,12 @@ def _ratio(part: float, whole: float) -> float | None:
     return float(part / whole) if whole else None
 
 
-def _with_interval(value: float | None, part: Floats, whole: Floats) -> Estimate:
+def _with_interval(value: float | None, part: Floats, whole: Floats) -> SampleEstimate:
     """The interval always holds the estimate, as Jeffreys' does at 0 and 1."""
     low, high = _interval(part, whole)
-    return Estimate(value, low, high) if value is None else Estimate(value, min(low, value), max(high, value))
+    return (
+        SampleEstimate(value, low, high) if value is None else SampleEstimate(value, min(low, value), max(high, value))
+    )
 
 
 def _interval(part: Floats, whole: Floats) -> Interval:

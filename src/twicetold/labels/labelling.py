@@ -26,9 +26,10 @@ from twicetold.fingerprint import LENGTH, folder_digest
 from twicetold.labels import sampling
 from twicetold.labels.estimates import Estimates, Sample, estimate
 from twicetold.tables.files import open_rows
+from twicetold.tracking.locate import folder_of
+from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.model_folder import read_decisions
 from twicetold.trained.vectors_identity import fingerprint
-from twicetold.use.model import folder_of, load
 
 PAIRS = 100  # drawn unless another number is asked for
 COLUMNS = ("pair", "left", "right", "label", "score", "band", "inclusion_probability")
@@ -36,7 +37,7 @@ LABELS = {"1": True, "true": True, "0": False, "false": False}
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnPair:
     """A drawn pair. `band` is its band of scores, from 0."""
 
     left: str
@@ -70,7 +71,7 @@ class Labelling:
     decision: Decision
     thresholds: list[float]
     above: list[list[int]]
-    pairs: list[Drawn]
+    pairs: list[DrawnPair]
     file: str = ""
     texts: int = 0
     labels: dict[int, bool] = field(default_factory=dict)
@@ -241,7 +242,7 @@ def read_labelling(out: Path) -> Labelling:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
         decision = Decision.from_json(content.pop("decision"))
-        pairs = [Drawn(**pair) for pair in content.pop("pairs")]
+        pairs = [DrawnPair(**pair) for pair in content.pop("pairs")]
         content["source"].setdefault("label", DUPLICATE)  # before labels had names
         begun = Labelling(out, decision=decision, pairs=pairs, skipped=set(content.pop("skipped")), **content)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -285,7 +286,7 @@ def _labels(out: Path, pairs: int) -> dict[int, bool]:
 
 
 def _draw(out: Path, place: Path, texts: Sequence[str], source: dict[str, Any], *, pairs: int) -> Labelling:
-    model = load(place)
+    model = LoadedModel.from_folder(place)
     candidates = sampling.candidate_pairs(model, texts)
     decision = model.decisions.of(source["label"]).stored
     drawn = sampling.draw(candidates, decision, pairs=pairs, seed=source["seed"])
@@ -298,7 +299,7 @@ def _draw(out: Path, place: Path, texts: Sequence[str], source: dict[str, Any], 
         decision,
         drawn.thresholds.tolist(),
         drawn.above.tolist(),
-        [Drawn(texts[left], texts[right], score, band) for left, right, score, band in rows],
+        [DrawnPair(texts[left], texts[right], score, band) for left, right, score, band in rows],
     )
 
 

@@ -24,7 +24,7 @@ from scipy import sparse
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.ranking import Floats
 from twicetold.neighbours.nearest import NOBODY, Index
-from twicetold.use.model import Model
+from twicetold.trained.loaded import LoadedModel
 
 Ints = NDArray[np.int64]
 
@@ -41,7 +41,7 @@ BLOCK = 50_000  # pairs scored at a time
 
 
 @dataclass(frozen=True)
-class Candidates:
+class CandidatePairs:
     """Pairs of texts that may say the same.
 
     Args:
@@ -78,7 +78,7 @@ class Draw:
     above: Ints
 
 
-def candidate_pairs(model: Model, texts: Sequence[str], *, neighbours: int = NEIGHBOURS) -> Candidates:
+def candidate_pairs(model: LoadedModel, texts: Sequence[str], *, neighbours: int = NEIGHBOURS) -> CandidatePairs:
     """Each text's nearest neighbours, every pair once.
 
     The search is exact up to 50,000 texts and for sparse vectors, and otherwise by an approximate index.
@@ -113,10 +113,10 @@ def candidate_pairs(model: Model, texts: Sequence[str], *, neighbours: int = NEI
     left, right = np.divmod(keys, len(texts))
     blocks = [slice(start, start + BLOCK) for start in range(0, len(keys), BLOCK)]
     score = np.concatenate([read.score(left[block], right[block]) for block in blocks])
-    return Candidates(left, right, score.astype(np.float64))
+    return CandidatePairs(left, right, score.astype(np.float64))
 
 
-def draw(candidates: Candidates, decision: Decision, *, pairs: int, seed: int = 0) -> Draw:
+def draw(candidates: CandidatePairs, decision: Decision, *, pairs: int, seed: int = 0) -> Draw:
     """Draw `pairs` candidates, or all if there are fewer.
 
     With the same seed, a larger draw begins with the pairs of a smaller one.

@@ -20,7 +20,7 @@ from twicetold.mining.draws import draw
 from twicetold.mining.groups import Positions, rank_window
 from twicetold.mining.teacher import Teacher
 from twicetold.mining.triplets import Triplets
-from twicetold.neighbours.nearest import NOBODY, Index, Neighbours
+from twicetold.neighbours.nearest import NOBODY, Index, NearestTexts
 
 ANCHORS = 1 << 14  # searched for at a time, which bounds the neighbours held
 
@@ -65,7 +65,7 @@ def mine(
         batch = slice(start, start + ANCHORS)
         chunk = anchors[batch]
         found = index.search(queries[chunk], k=last, apart=(groups.code[chunk], groups.code))
-        window = Neighbours(found.index[:, first - 1 :], found.similarity[:, first - 1 :])
+        window = NearestTexts(found.index[:, first - 1 :], found.similarity[:, first - 1 :])
         repeated = groups.texts[np.repeat(chunk, per_anchor)]
         positive = teacher.similarity(repeated, groups.texts[draws.positives[batch].ravel()])
         most = positive.reshape(-1, per_anchor) - np.float32(margin)
@@ -88,7 +88,7 @@ def mine(
     )
 
 
-def _draw(window: Neighbours, most: NDArray[np.float32], rng: np.random.Generator) -> tuple[Positions, int]:
+def _draw(window: NearestTexts, most: NDArray[np.float32], rng: np.random.Generator) -> tuple[Positions, int]:
     """Draw a negative for each triplet, different ones for one anchor.
 
     Args:

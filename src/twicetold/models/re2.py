@@ -49,7 +49,7 @@ KNUTH = 0x9E3779B97F4A7C15 - (1 << 64)  # 2^64 over the golden ratio, as a signe
 
 
 @dataclass(frozen=True)
-class Words(Extra):
+class WordRows(Extra):
     """The words of a batch of texts, one text after another."""
 
     vectors: Float[Tensor, "W E"]
@@ -136,14 +136,14 @@ class Re2(nn.Module):
         vectors = product(entries, self.table, but=UNKNOWN_TOKEN)  # sparse (W, V) -> (W, E)
         given = embedding(entries.indices[entries.offsets[:-1]], self.given)  # (W,) -> (W, G)
         mean = self.mean(vectors, offsets)  # (W, E) -> (B, E)
-        words = Words(vectors, given, _identity(entries), offsets, mean, with_known_token(features))
+        words = WordRows(vectors, given, _identity(entries), offsets, mean, with_known_token(features))
         return Encoding(mean.detach(), words)
 
     def score(self, left: Encoding, right: Encoding) -> Float[Tensor, " B"]:
         """(B,) log-odds that each pair is a duplicate; 0 where a text has no known word."""
         one, other = left.extra, right.extra
-        assert isinstance(one, Words)
-        assert isinstance(other, Words)
+        assert isinstance(one, WordRows)
+        assert isinstance(other, WordRows)
         facing = Facing.of(offsets := torch.cat([one.offsets, one.offsets[-1] + other.offsets[1:]]))
         marked = torch.cat([one.vectors, other.vectors]) + _shared(one, other)[:, None] * self.mark  # (W, E)
         embedded = torch.cat([marked, torch.cat([one.given, other.given])], 1)  # (W, E + G)
@@ -247,10 +247,10 @@ def _identity(words: SparseRows) -> Int64[Tensor, " W"]:
     return torch.zeros(len(words), dtype=torch.int64, device=number.device).index_add_(0, words.rows(), number)
 
 
-def _shared(left: Words, right: Words) -> Float[Tensor, " W"]:
+def _shared(left: WordRows, right: WordRows) -> Float[Tensor, " W"]:
     """(W,) for each word of all left and then all right texts: 1 if the other text of the pair has it, else 0."""
 
-    def within_pair(side: Words) -> Tensor:
+    def within_pair(side: WordRows) -> Tensor:
         pair = torch.repeat_interleave(side.offsets.diff(), output_size=len(side.identity))
         return side.identity + (pair + 1) * KNUTH
 

@@ -24,15 +24,15 @@ Shape letters: n texts, L links, G groups, E pairs of groups, D columns of the v
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-Rule: TypeAlias = Literal["components", "average", "complete"]
-RULES: tuple[Rule, ...] = get_args(Rule)
+from twicetold.neighbours.rules import RULES, Rule
+
 NO_LINK = -1  # weakest link of a group without links
 BLOCK = 1 << 22  # numbers of vectors that are gathered at a time for each side (16 MB)
 Ints: TypeAlias = NDArray[np.int64]

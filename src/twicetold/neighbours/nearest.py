@@ -42,7 +42,7 @@ Apart: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class NearestTexts:
     """The k most similar texts of each query, nearest first."""
 
     index: NDArray[np.int64]
@@ -50,7 +50,7 @@ class Neighbours:
     similarity: NDArray[np.float32]
     """(Q, k), 0 for a missing neighbour."""
 
-    def keeping(self, keep: NDArray[np.bool_], *, k: int) -> "Neighbours":
+    def keeping(self, keep: NDArray[np.bool_], *, k: int) -> "NearestTexts":
         """The first `k` neighbours of each row that are kept, in the same order.
 
         Args:
@@ -61,7 +61,7 @@ class Neighbours:
         there = np.take_along_axis(keep, order, axis=1)
         index = np.where(there, np.take_along_axis(self.index, order, axis=1), NOBODY)
         there &= index != NOBODY
-        return Neighbours(index, np.where(there, np.take_along_axis(self.similarity, order, axis=1), 0))
+        return NearestTexts(index, np.where(there, np.take_along_axis(self.similarity, order, axis=1), 0))
 
 
 class Index:
@@ -85,7 +85,7 @@ class Index:
     def __len__(self) -> int:
         return int(self.texts.shape[0])
 
-    def search(self, queries: Matrix, *, k: int, apart: Apart | None = None) -> Neighbours:
+    def search(self, queries: Matrix, *, k: int, apart: Apart | None = None) -> NearestTexts:
         """The `k` most similar texts of each of the (Q, d) queries.
 
         Args:
@@ -100,7 +100,7 @@ class Index:
             if apart is not None:
                 raise ValueError("an approximate index finds texts of every code: leave some out in an exact search")
             similarity, index = self._cells.search(np.ascontiguousarray(queries, np.float32), k)
-            return Neighbours(index, np.where(index == NOBODY, 0, similarity))
+            return NearestTexts(index, np.where(index == NOBODY, 0, similarity))
         index = np.full((queries.shape[0], k), NOBODY, dtype=np.int64)
         similarity = np.zeros((queries.shape[0], k), dtype=np.float32)
         similar = similarities(queries, self.texts)
@@ -116,7 +116,7 @@ class Index:
 
         for _ in in_parallel(search, math.ceil(len(index) / step)):
             pass
-        return Neighbours(index, similarity)
+        return NearestTexts(index, similarity)
 
 
 def similarities(queries: Matrix, texts: Matrix) -> Callable[[Rows], Tensor]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from twicetold.evaluation.dedupe import AIMED
-from twicetold.neighbours.grouping import RULES
+from twicetold.neighbours.rules import RULES
 from twicetold.reporting.glossary import describe, magnitude, number
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Metrics, Row, best_rule, or_worst
 from twicetold.runs.records import Peer
@@ -48,7 +48,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Table:
+class DedupeTable:
     """A table of models and peers."""
 
     columns: tuple[Shown, ...]
@@ -63,9 +63,9 @@ class Deduped:
 
     caveat: str
     """What holds on this dataset besides `HOW_TO_READ`; may be empty."""
-    table: Table
-    other_aims: Table
-    rules: Table
+    table: DedupeTable
+    other_aims: DedupeTable
+    rules: DedupeTable
     notes: tuple[str, ...]
     """Paragraphs below the tables."""
     metrics: tuple[str, ...]
@@ -116,7 +116,7 @@ def _metrics_of(peer: Peer) -> Metrics:
     return {"val": {}, "test": {n: Estimate(value, None, peer.intervals.get(n)) for n, value in peer.metrics.items()}}
 
 
-def _main_table(named: Sequence[tuple[Shown, Metrics]], group: str | None) -> Table:
+def _main_table(named: Sequence[tuple[Shown, Metrics]], group: str | None) -> DedupeTable:
     auroc, average = f"auroc_{group}", f"average_precision_{group}"
     ranked = any(auroc in metrics["test"] for _, metrics in named)  # of labelled pairs it may not be known
     columns = (
@@ -132,17 +132,17 @@ def _main_table(named: Sequence[tuple[Shown, Metrics]], group: str | None) -> Ta
         cells = [*([_shown(test.get(auroc))] if ranked else []), _shown(test.get(average), with_interval=True)]
         cells += [*_aim_cells(metrics, AIM), Shown(rule or NOTHING, value=None), *_group_cells(test, rule)]
         rows.append((name, tuple(cells)))
-    return Table(columns, tuple(rows))
+    return DedupeTable(columns, tuple(rows))
 
 
-def _aims_table(named: Sequence[tuple[Shown, Metrics]]) -> Table:
+def _aims_table(named: Sequence[tuple[Shown, Metrics]]) -> DedupeTable:
     others = [aim for aim in AIMED if aim != AIM]
     columns = tuple(column for aim in others for column in _aim_columns(aim))
     rows = ((name, tuple(cell for aim in others for cell in _aim_cells(metrics, aim))) for name, metrics in named)
-    return Table(columns, tuple(row for row in rows if _says_something(row[1])))
+    return DedupeTable(columns, tuple(row for row in rows if _says_something(row[1])))
 
 
-def _rules_table(named: Sequence[tuple[Shown, Metrics]]) -> Table:
+def _rules_table(named: Sequence[tuple[Shown, Metrics]]) -> DedupeTable:
     columns, rows = [], []
     for rule in RULES:
         columns += [Shown("ARI", f"{rule}, validation → test")]
@@ -153,7 +153,7 @@ def _rules_table(named: Sequence[tuple[Shown, Metrics]]) -> Table:
             ari, *others = _group_cells(metrics["test"], rule)
             cells += [_promised_and(metrics["val"].get(f"ari_{rule}"), ari), *others]
         rows.append((name, tuple(cells)))
-    return Table(tuple(columns), tuple(row for row in rows if _says_something(row[1])))
+    return DedupeTable(tuple(columns), tuple(row for row in rows if _says_something(row[1])))
 
 
 def _says_something(cells: Sequence[Shown]) -> bool:

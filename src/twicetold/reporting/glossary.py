@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from twicetold.neighbours.grouping import RULES
+from twicetold.neighbours.rules import RULES
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from twicetold.files import csv_text
-from twicetold.neighbours.grouping import RULES
+from twicetold.neighbours.rules import RULES
 from twicetold.reporting.glossary import describe, ordered
 from twicetold.runs.records import Run
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from twicetold.evaluation.decision import Verdict
 from twicetold.reporting import false_negatives, provenance, samples, word_hashing
-from twicetold.reporting.dedupe import HOW_TO_READ, Deduped, Shown, Table, deduped
+from twicetold.reporting.dedupe import HOW_TO_READ, Deduped, DedupeTable, Shown, deduped
 from twicetold.reporting.glossary import count, describe, magnitude, number, share, split_of
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row, rank
 from twicetold.reporting.samples import decision_in_words, sample_table
@@ -99,7 +99,7 @@ def _dedupe(found: Deduped | None, *, in_full: bool) -> list[str]:
     return ["### Dedupe\n", *(f"{text}\n" for text in above), _shown_table(found.table), *below]
 
 
-def _shown_table(found: Table) -> str:
+def _shown_table(found: DedupeTable) -> str:
     heads = ["model", *(f"{column.text}, {column.note}" for column in found.columns)]
     return table(heads, ([_shown(name), *map(_shown, cells)] for name, cells in found.rows))
 

@@ -12,7 +12,7 @@ from twicetold.reporting.leaderboard import Leaderboard
 
 
 @dataclass(frozen=True)
-class Result:
+class PublishedResult:
     """The result of one model."""
 
     model: str
@@ -28,14 +28,16 @@ class Published:
 
     metric: str
     """Name of our metric that it is beside."""
-    results: tuple[Result, ...]
+    results: tuple[PublishedResult, ...]
     remark: str
 
 
 def _read(file: Path) -> dict[str, Published]:
     found = tomllib.loads(file.read_text(encoding="utf-8"))
     return {
-        data: Published(table["metric"], tuple(Result(*result) for result in table["results"]), table["remark"])
+        data: Published(
+            table["metric"], tuple(PublishedResult(*result) for result in table["results"]), table["remark"]
+        )
         for data, table in found.items()
     }
 
@@ -44,8 +46,8 @@ PUBLISHED: Mapping[str, Published] = _read(Path(__file__).with_name("published.t
 """Dataset -> what papers report."""
 
 
-def beside(papers: Published, board: Leaderboard) -> list[Result]:
+def beside(papers: Published, board: Leaderboard) -> list[PublishedResult]:
     """Our results and the published ones, by value."""
     ours = [(row.model, row.metrics["test"].get(papers.metric)) for row in board.rows]
-    results = [*(Result(model, 100 * found.mean) for model, found in ours if found), *papers.results]
+    results = [*(PublishedResult(model, 100 * found.mean) for model, found in ours if found), *papers.results]
     return sorted(results, key=lambda result: (-result.value, result.model))

@@ -16,14 +16,14 @@ from twicetold import layout
 from twicetold.reporting.comparison import paired
 from twicetold.reporting.model_card import About, model_card, read_about
 from twicetold.runs.records import read_scores
+from twicetold.tracking.locate import SCHEME, folder_of, model_folder
 from twicetold.tracking.registry import Version, register
-from twicetold.use.model import ADDRESS, folder_of, model_folder
 
 CARDS = Path("data/cards")
 
 
 @dataclass(frozen=True)
-class Candidate:
+class FinishedRun:
     """A finished run of the dataset."""
 
     folder: Path
@@ -44,8 +44,8 @@ class Candidate:
 class Choice:
     """The chosen run, and all there were, the best on validation first."""
 
-    chosen: Candidate
-    candidates: tuple[Candidate, ...]
+    chosen: FinishedRun
+    candidates: tuple[FinishedRun, ...]
 
 
 def choose(data: str, runs: Path) -> Choice:
@@ -128,7 +128,7 @@ def card(model: str, *, cards: Path) -> str:
         FileNotFoundError: if there is no trained model.
         ValueError: if a file of it holds something else than it should.
     """
-    place = folder_of(model) if model.startswith(ADDRESS) else Path(model)
+    place = folder_of(model) if model.startswith(SCHEME) else Path(model)
     return model_card(read_about(place), cards=cards, use=model)
 
 
@@ -140,14 +140,14 @@ def _is_finished(place: Path) -> bool:
     return (place / layout.METRICS).is_file() and (place / layout.MODEL / layout.RECIPE).is_file()
 
 
-def _candidate(place: Path, about: About) -> Candidate:
+def _candidate(place: Path, about: About) -> FinishedRun:
     primary = about.primary or ""
     value = about.metrics.get("val", {}).get(primary, float("nan"))
     speed = about.observed.get("texts_per_second")
-    return Candidate(place, primary, value, None if speed is None else float(speed))
+    return FinishedRun(place, primary, value, None if speed is None else float(speed))
 
 
-def _behind(best: Candidate, other: Candidate) -> tuple[float, float] | None:
+def _behind(best: FinishedRun, other: FinishedRun) -> tuple[float, float] | None:
     if other is best:
         return 0.0, 0.0
     one, two = read_scores(best.folder, "val"), read_scores(other.folder, "val")

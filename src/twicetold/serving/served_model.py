@@ -28,9 +28,9 @@ class ServedModel(PythonModel):  # type: ignore[misc]
     def load_context(self, context: Any) -> None:
         """Load the model from the model folder, by the code that was logged with it."""
         sys.path.insert(0, context.artifacts["code"])
-        from twicetold.use.model import load
+        from twicetold.trained.loaded import LoadedModel
 
-        self._model = load(Path(context.artifacts["model"])).trained
+        self._model = LoadedModel.from_folder(Path(context.artifacts["model"])).trained
 
     def predict(self, context: Any, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:
         """Embed or score each row.

@@ -16,13 +16,13 @@ from typing import Any
 
 from twicetold.tracking.pages import PARENT, runs_page, sweep_page
 from twicetold.tracking.repository import ask_git
-from twicetold.tracking.run import ERROR, MAX_TAG, Run, shorten
+from twicetold.tracking.run import ERROR, MAX_TAG, TrackedRun, shorten
 from twicetold.tracking.store import Settings, Store, existing, insist, open_store, warn_untracked
 from twicetold.tracking.sweep import describe_sweep, report_to_sweep, sweep_parent
 
 __all__ = [
-    "Run",
     "Settings",
+    "TrackedRun",
     "address_of_sweep",
     "addresses",
     "describe_sweep",
@@ -43,7 +43,7 @@ def start(
     params: Mapping[str, Any],
     parent: str | None = None,
     resumed: bool = False,
-) -> Iterator[Run]:
+) -> Iterator[TrackedRun]:
     """Start a run, which is closed when the block ends: FINISHED, FAILED after an error, KILLED after Ctrl-C.
 
     Args:
@@ -64,7 +64,7 @@ def start(
 @contextmanager
 def reopen(
     settings: Settings, *, experiment: str, name: str, tags: Mapping[str, str], params: Mapping[str, Any]
-) -> Iterator[Run]:
+) -> Iterator[TrackedRun]:
     """The run with the same fingerprint, or a new one if the store has none (it was deleted, or off in training).
 
     Of several, those of the pipeline are preferred, then finished ones, then the newest. The status of a run that is
@@ -82,7 +82,7 @@ def reopen(
     """
     if "fingerprint" not in tags:
         raise ValueError(f"a run is found again by its tag `fingerprint`, but only {sorted(tags)} are given")
-    found = _find(settings, experiment, tags["fingerprint"]) if settings.enabled else Run(None, None, name=name)
+    found = _find(settings, experiment, tags["fingerprint"]) if settings.enabled else TrackedRun(None, None, name=name)
     if found is not None:
         yield found
         return
@@ -130,9 +130,9 @@ def _create(
     tags: Mapping[str, str],
     params: Mapping[str, Any],
     parent: str | None,
-) -> Run:
+) -> TrackedRun:
     if not settings.enabled:
-        return Run(None, None, name=name)
+        return TrackedRun(None, None, name=name)
     every = {"origin": settings.origin, **_provenance(), **tags}
     if parent is not None:
         every[PARENT] = parent
@@ -142,25 +142,25 @@ def _create(
         made = insist(lambda: store.client.create_run(store.experiment_id, tags=every, run_name=name))
     except Exception as error:
         warn_untracked(f"start the run {name}", error)
-        return Run(None, None, name=name)
-    run = Run(store, made.info.run_id, name=name)
+        return TrackedRun(None, None, name=name)
+    run = TrackedRun(store, made.info.run_id, name=name)
     run.log_params(params)
     return run
 
 
-def _find(settings: Settings, experiment: str, fingerprint: str) -> Run | None:
+def _find(settings: Settings, experiment: str, fingerprint: str) -> TrackedRun | None:
     """The run to reopen; an untracked one if the store fails; None if the store has no such run."""
     try:
         store, runs = _runs_of(settings, experiment, fingerprint)
     except Exception as error:
         warn_untracked(f"find the run with fingerprint {fingerprint}", error)
-        return Run(None, None)
+        return TrackedRun(None, None)
     if not runs:
         return None
     # min() keeps the first of equals, and the newest come first
     best = min(runs, key=lambda run: (run.data.tags.get("origin") != "dvc", run.info.status != "FINISHED"))
     models = best.outputs.model_outputs if best.outputs else []
-    return Run(
+    return TrackedRun(
         store,
         best.info.run_id,
         name=best.info.run_name,
@@ -169,7 +169,7 @@ def _find(settings: Settings, experiment: str, fingerprint: str) -> Run | None:
     )
 
 
-def _unfinished(settings: Settings, experiment: str, fingerprint: str, parent: str | None) -> Run | None:
+def _unfinished(settings: Settings, experiment: str, fingerprint: str, parent: str | None) -> TrackedRun | None:
     """The newest unfinished run of a training, set to running, as a child of this sweep; None if there is none."""
     try:
         store, runs = _runs_of(settings, experiment, fingerprint)
@@ -183,8 +183,8 @@ def _unfinished(settings: Settings, experiment: str, fingerprint: str, parent: s
             store.client.set_tag(cut[0].info.run_id, PARENT, parent)
     except Exception as error:
         warn_untracked(f"go on with the run with fingerprint {fingerprint}", error)
-        return Run(None, None)
-    return Run(
+        return TrackedRun(None, None)
+    return TrackedRun(
         store,
         cut[0].info.run_id,
         name=cut[0].info.run_name,

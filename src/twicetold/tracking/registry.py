@@ -21,11 +21,11 @@ from twicetold import layout
 from twicetold.files import write_folder
 from twicetold.fingerprint import folder_digest
 from twicetold.tracking import logged_model
+from twicetold.tracking.locate import SCHEME
 from twicetold.tracking.reading import download
 from twicetold.tracking.run import shorten
 from twicetold.tracking.store import Settings, Store, address, existing, open_store, readable
 
-SCHEME = "models:/"
 PREFIX = "twicetold-"
 MAX_DESCRIPTION = 5000  # characters; these two are the limits of MLflow's database schema
 MAX_VERSION_TAG = 5000

@@ -1,7 +1,7 @@
 """One run in the tracking store: parameters, metrics, datasets, files and the model.
 
-A `Run` only writes; no stage reads from the store. If a write fails, there is one warning, and every later call does
-nothing, so that a server that is down is waited for only once.
+A `TrackedRun` only writes; no stage reads from the store. If a write fails, there is one warning, and every later call
+does nothing, so that a server that is down is waited for only once.
 """
 
 import json
@@ -32,7 +32,7 @@ ERROR = "error"  # tag: why a run failed
 NOT_FINITE = "not_finite"  # tag: metrics that were NaN or infinite and are not in the store
 
 
-class Run:
+class TrackedRun:
     """A run that is written to; does nothing if tracking is off.
 
     Args:
@@ -222,7 +222,7 @@ class Run:
         return self._write("log the model", write)
 
     @contextmanager
-    def ending(self) -> Iterator["Run"]:
+    def ending(self) -> Iterator["TrackedRun"]:
         """Close the run when the block ends: FINISHED, FAILED after an error, KILLED after Ctrl-C or pruning.
 
         The tag `error` of a run that did not finish says why. A run of a minute and more has system metrics.

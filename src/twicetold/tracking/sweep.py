@@ -13,7 +13,7 @@ from pathlib import Path
 
 from twicetold.files import one_at_a_time
 from twicetold.printable import without_passwords
-from twicetold.tracking.run import Run
+from twicetold.tracking.run import TrackedRun
 from twicetold.tracking.store import Settings, Store, insist, open_store, warn_untracked
 
 
@@ -41,7 +41,7 @@ def sweep_parent(settings: Settings, *, experiment: str, sweep_id: str, name: st
 
 
 def report_to_sweep(
-    settings: Settings, parent: str | None, *, experiment: str, child: Run, primary: str, value: float
+    settings: Settings, parent: str | None, *, experiment: str, child: TrackedRun, primary: str, value: float
 ) -> None:
     """Log a job's result in the sweep's parent run, which shows the best value so far and its run.
 

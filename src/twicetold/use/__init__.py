@@ -1,7 +1,7 @@
 """Trained models in use, in the manner of scikit-learn and sentence-transformers."""
 
-from twicetold.use.dedupe import Groups
+from twicetold.dedupe.results import TextGroups
 from twicetold.use.encoder import TextEncoder
 from twicetold.use.model import Model, load
 
-__all__ = ["Groups", "Model", "TextEncoder", "load"]
+__all__ = ["Model", "TextEncoder", "TextGroups", "load"]

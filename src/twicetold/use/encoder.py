@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from twicetold.neighbours.nearest import Matrix
+from twicetold.trained.loaded import LoadedModel
 from twicetold.use.model import load
 
 
@@ -14,15 +15,15 @@ class TextEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Texts to vectors, for a `Pipeline`: `make_pipeline(TextEncoder("runs/..."), LogisticRegression())`.
 
     Args:
-        model: what `load` takes.
+        model: what `load` takes, or what it gives; clones share a loaded model.
     """
 
-    def __init__(self, model: str | Path) -> None:
+    def __init__(self, model: str | Path | LoadedModel) -> None:
         self.model = model
 
     def fit(self, X: Sequence[str], y: Any = None) -> "TextEncoder":
         """Load the model; texts and labels are not used, as it is trained already."""
-        self.model_ = load(self.model)
+        self.model_ = self.model if isinstance(self.model, LoadedModel) else load(self.model)
         return self
 
     def transform(self, X: Sequence[str]) -> Matrix:
@@ -32,7 +33,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             TypeError: if the family scores pairs only.
         """
         if not hasattr(self, "model_"):
-            self.model_ = load(self.model)
+            self.fit(X)
         return self.model_.encode(list(X))
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -17,8 +17,8 @@ from twicetold.models.protocol import Linear
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import Rows, Write
 from twicetold.trained.scoring import Scorer
+from twicetold.trained.unlike import Likeness
 from twicetold.use.model import Model
-from twicetold.use.unlike import Comparison
 
 COLUMNS = ("score", "probability", "duplicate")
 PIECE = 2048  # pairs that a family which is not linear scores at once
@@ -70,10 +70,10 @@ def score_file(
     if taken := [name for name in COLUMNS if name in rows.columns]:
         raise ValueError(f"{rows.name} has a column {taken[0]!r} already, as would be added: rename it or leave it out")
     duplicates = 0
-    comparison = Comparison(model)
+    likeness = Likeness(model)
     for block, scores in _scored(model, rows.blocks(pair, skip_bad=skip_bad), pair, progress or (lambda count: None)):
-        comparison.add(block.texts(pair[0]), scores)
-        comparison.add(block.texts(pair[1]))
+        likeness.add(block.texts(pair[0]), scores)
+        likeness.add(block.texts(pair[1]))
         if decision is None:
             nothing = (pa.nulls(len(scores), kind) for kind in (pa.float32(), pa.bool_()))
             write(block.with_columns(dict(zip(COLUMNS, (scores, *nothing), strict=True))))
@@ -86,7 +86,7 @@ def score_file(
         rows.count,
         None if decision is None else duplicates,
         rows.bad.count,
-        tuple(comparison.warnings()),
+        tuple(likeness.warnings()),
         verdicts.label,
         verdicts.no_verdict,
     )

@@ -13,7 +13,7 @@ from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
 from twicetold.export.exporting import export_table
 from twicetold.export.onnx_export import read_featuriser
 from twicetold.files import write_json
-from twicetold.labels.calibration import Calibration, LabelledPairs, save_calibrated
+from twicetold.labels.calibration import Calibration, CalibrationPairs, save_calibrated
 from twicetold.neighbours.grouping import RULES
 from twicetold.serving.champion import card, register_run
 from twicetold.trained.model_folder import JSON_LIMIT, LEVELS, STATE_LIMIT, load_model, read_thresholds
@@ -133,7 +133,7 @@ def test_neither_calibrate_nor_export_nor_register_copies_what_a_link_leads_to(m
             loaded,
             tmp_path / "out",
             Calibration(loaded.decision, loaded.decision, {}, {}, {}),
-            LabelledPairs(["a"], ["b"], np.ones(1, bool), np.ones(1), np.zeros(1, np.int64)),
+            CalibrationPairs(["a"], ["b"], np.ones(1, bool), np.ones(1), np.zeros(1, np.int64)),
             file=tmp_path / "pairs.csv",
             aim="f1",
             force=False,

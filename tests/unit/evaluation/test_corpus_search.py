@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.metrics import ndcg_score
 
 from twicetold.evaluation.corpus_search import Asked, CorpusSearch, agreement, search_for
-from twicetold.neighbours.nearest import Index, Neighbours
+from twicetold.neighbours.nearest import Index, NearestTexts
 
 TEXTS = 80
 
@@ -83,7 +83,7 @@ def test_a_large_dense_corpus_is_searched_with_the_index_too_and_a_sparse_one_is
 
 
 def test_agreement_counts_what_both_lists_hold_in_whatever_order():
-    one, other = (Neighbours(np.array([rows]), np.zeros((1, 3))) for rows in ([1, 2, 3], [3, 9, 1]))
+    one, other = (NearestTexts(np.array([rows]), np.zeros((1, 3))) for rows in ([1, 2, 3], [3, 9, 1]))
     assert agreement(one, other, k=3).tolist() == [pytest.approx(2 / 3)]
 
 

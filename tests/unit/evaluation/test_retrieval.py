@@ -9,7 +9,7 @@ from scipy import sparse
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.retrieval import hits, knn_right, nearest, precision_and_recall
 from twicetold.neighbours import nearest as search
-from twicetold.neighbours.nearest import NOBODY, Neighbours
+from twicetold.neighbours.nearest import NOBODY, NearestTexts
 
 
 def integers(seed, count, *, sparse_side=False):
@@ -47,7 +47,7 @@ def test_more_neighbours_than_documents_are_refused(k):
 
 def test_precision_divides_by_k_and_recall_by_the_relatives_of_those_that_have_one():
     codes = np.array([7, 7, 7, 3, 5, 5])
-    found = Neighbours(
+    found = NearestTexts(
         np.array([[1, 3], [0, 2], [3, 4], [0, 1], [5, NOBODY], [0, 1]]), np.ones((6, 2), dtype=np.float32)
     )
     assert hits(found, codes).tolist() == [1, 2, 0, 0, 1, 0]
@@ -58,13 +58,13 @@ def test_precision_divides_by_k_and_recall_by_the_relatives_of_those_that_have_o
 
 
 def test_retrieval_without_any_relatives_is_an_error():
-    found = Neighbours(np.array([[1], [0]]), np.ones((2, 1), dtype=np.float32))
+    found = NearestTexts(np.array([[1], [0]]), np.ones((2, 1), dtype=np.float32))
     with pytest.raises(ValueError, match="no document has another of its group"):
         precision_and_recall(found, np.array([0, 1]))
 
 
 def test_nobody_is_not_the_last_document():
-    found = Neighbours(np.array([[NOBODY], [NOBODY]]), np.zeros((2, 1), dtype=np.float32))
+    found = NearestTexts(np.array([[NOBODY], [NOBODY]]), np.zeros((2, 1), dtype=np.float32))
     assert hits(found, np.array([4, 4])).tolist() == [0, 0]
     assert knn_right(found, np.array([4, 4])).tolist() == [False, False]
 
@@ -81,6 +81,6 @@ def test_nobody_is_not_the_last_document():
 def test_the_vote_goes_to_the_majority_then_the_larger_sum_then_the_nearest(votes, similarity, winner):
     for own in (1, 2, 3):
         codes = np.array([own, 1, 2, 3])
-        found = Neighbours(np.array([votes]), np.array([similarity], dtype=np.float32))
-        one = Neighbours(np.repeat(found.index, 4, axis=0), np.repeat(found.similarity, 4, axis=0))
+        found = NearestTexts(np.array([votes]), np.array([similarity], dtype=np.float32))
+        one = NearestTexts(np.repeat(found.index, 4, axis=0), np.repeat(found.similarity, 4, axis=0))
         assert knn_right(one, codes).tolist()[0] is (own == winner)

@@ -18,7 +18,7 @@ from twicetold.evaluation.ranking import ScoreCounts
 from twicetold.files import write_json
 from twicetold.labels.calibration import (
     Calibration,
-    LabelledPairs,
+    CalibrationPairs,
     Number,
     calibrate,
     decide_weighted,
@@ -83,7 +83,7 @@ def pairs_of(scores, labels, weight=None, stratum=None):
     count = len(scores)
     weight = np.ones(count) if weight is None else weight
     stratum = np.zeros(count, np.int64) if stratum is None else stratum
-    return LabelledPairs([repr(float(s)) for s in scores], ["-"] * count, np.asarray(labels), weight, stratum)
+    return CalibrationPairs([repr(float(s)) for s in scores], ["-"] * count, np.asarray(labels), weight, stratum)
 
 
 STORED = decide_counts(ScoreCounts.of([0.0, 1.0], [0, 1]), aim="accuracy")

@@ -6,7 +6,7 @@ from sklearn.metrics import precision_score, recall_score
 
 from twicetold.evaluation.decision import Decision, sigmoid
 from twicetold.labels.estimates import Sample, estimate
-from twicetold.labels.sampling import Candidates, draw
+from twicetold.labels.sampling import CandidatePairs, draw
 
 DECISION = Decision(threshold=0.6, slope=12.0, intercept=-7.2)
 STORED = 6  # place of the stored threshold among those of a draw
@@ -17,7 +17,7 @@ def population(count=12_000, seed=1, shift=-0.5):
     rng = np.random.default_rng(seed)
     score = rng.beta(2, 5, count)
     label = rng.random(count) < sigmoid(9.0 * (score - DECISION.threshold) + shift)
-    return Candidates(np.zeros(count, np.int64), np.arange(1, count + 1), score), label
+    return CandidatePairs(np.zeros(count, np.int64), np.arange(1, count + 1), score), label
 
 
 def labelled(candidates, label, *, pairs, seed, answered=None):
@@ -92,7 +92,7 @@ def test_a_band_without_a_labelled_duplicate_is_not_sure_to_hold_none():
     score = np.concatenate([np.full(10_000, 0.1), np.full(20, 0.9)])
     label = score > 0.5
     found = estimate(
-        labelled(Candidates(np.zeros(10_020, np.int64), np.arange(10_020), score), label, pairs=40, seed=0)
+        labelled(CandidatePairs(np.zeros(10_020, np.int64), np.arange(10_020), score), label, pairs=40, seed=0)
     )
     row = found.at[STORED]
     assert (row.recall.value, row.recall.high) == (1.0, 1.0)

@@ -16,11 +16,11 @@ from twicetold.features.tfidf import TfIdf
 from twicetold.files import write_json
 from twicetold.labels.calibration import calibrate, read_pairs, save_calibrated
 from twicetold.labels.labelling import draw_file, labelling
+from twicetold.trained.evidence import of_links, of_pairs
 from twicetold.trained.model_folder import CALIBRATION, construct
 from twicetold.trained.scoring import Scorer
 from twicetold.training.cell import Trained
 from twicetold.training.schedule import Fitted
-from twicetold.use.evidence import of_links, of_pairs
 
 TFIDF = {"_target_": "twicetold.models.tfidf.TfIdfCosine"}
 WORDS = [f"word{number:03d}" for number in range(300)]

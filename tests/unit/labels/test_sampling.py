@@ -7,7 +7,7 @@ import pytest
 
 import twicetold
 from twicetold.evaluation.decision import Decision
-from twicetold.labels.sampling import EDGES, LEAST, Candidates, candidate_pairs, dealt, draw
+from twicetold.labels.sampling import EDGES, LEAST, CandidatePairs, candidate_pairs, dealt, draw
 from twicetold.trained.scoring import EncodedTexts
 
 DECISION = Decision(threshold=0.6, slope=12.0, intercept=-7.2)
@@ -16,7 +16,7 @@ DECISION = Decision(threshold=0.6, slope=12.0, intercept=-7.2)
 def made(count=20_000, seed=0):
     """Candidates most of which score low, as in a file with few duplicates."""
     score = np.random.default_rng(seed).beta(2, 5, count)
-    return Candidates(np.zeros(count, np.int64), np.arange(1, count + 1), score)
+    return CandidatePairs(np.zeros(count, np.int64), np.arange(1, count + 1), score)
 
 
 @pytest.mark.parametrize("family", ["tfidf", "static"])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from twicetold.neighbours import nearest as search
-from twicetold.neighbours.nearest import NOBODY, Index, Neighbours
+from twicetold.neighbours.nearest import NOBODY, Index, NearestTexts
 
 
 def clustered(seed, count, dimensions=32, centres=60):
@@ -92,7 +92,7 @@ def test_an_approximate_index_that_is_to_leave_texts_out_is_refused():
 
 
 def test_what_is_not_kept_is_dropped_and_the_others_move_up_in_order():
-    found = Neighbours(np.array([[4, 2, 9, 7], [1, 5, NOBODY, NOBODY]]), np.array([[4, 3, 2, 1], [2, 1, 0, 0.0]]))
+    found = NearestTexts(np.array([[4, 2, 9, 7], [1, 5, NOBODY, NOBODY]]), np.array([[4, 3, 2, 1], [2, 1, 0, 0.0]]))
     kept = found.keeping(np.array([[True, False, True, True], [False, True, True, True]]), k=3)
     assert kept.index.tolist() == [[4, 9, 7], [5, NOBODY, NOBODY]]
     assert kept.similarity.tolist() == [[4, 2, 1], [1, 0, 0]]

@@ -42,7 +42,7 @@ def scoring(monkeypatch):
     """A module that loads models with which a text's embedding is (its length, 1.5), and equal texts score 1."""
     module = types.ModuleType("fake")
     exec(FAKE_MODELS, module.__dict__)
-    monkeypatch.setattr("twicetold.use.model.load", module.load)
+    monkeypatch.setattr("twicetold.trained.loaded.LoadedModel.from_folder", module.load)
     monkeypatch.setattr(sys, "path", list(sys.path))  # loading a model prepends its code
     return module
 

@@ -1,11 +1,13 @@
 """A trained model in use, and as a transformer of scikit-learn."""
 
 import shutil
+from importlib.metadata import version
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import twicetold
@@ -50,6 +52,39 @@ def test_a_text_encoder_is_a_step_of_a_pipeline(run, questions):
     np.testing.assert_array_equal(
         encoder.transform(texts).toarray(), twicetold.load(encoder.model).encode(texts).toarray()
     )
+
+
+def test_a_text_encoder_takes_a_loaded_model(run, questions):
+    texts = questions.texts.to_pylist()
+    model = twicetold.load(run())
+    encoder = twicetold.TextEncoder(model)
+    np.testing.assert_array_equal(encoder.transform(texts).toarray(), model.encode(texts).toarray())
+    assert repr(encoder) == f"TextEncoder(model={model!r})"
+
+
+def test_clones_of_a_text_encoder_share_its_model(run, questions):
+    texts = questions.texts.to_pylist()
+    labels = [number % 2 for number in range(len(texts))]
+    model = twicetold.load(run())
+    copy = clone(twicetold.TextEncoder(model))
+    assert copy.get_params() == {"model": model}
+    search = GridSearchCV(make_pipeline(copy, LogisticRegression()), {"logisticregression__C": [0.1, 1.0]}, cv=2)
+    best = search.fit(texts, labels).best_estimator_
+    assert best["textencoder"].model_ is model
+
+
+def test_a_text_encoder_reads_the_model_that_its_parameter_names(run, questions):
+    texts, encoder = questions.texts.to_pylist(), twicetold.TextEncoder("nowhere")
+    model = twicetold.load(run("static"))
+    encoder.set_params(model=model)
+    np.testing.assert_array_equal(encoder.fit_transform(texts), model.encode(texts))
+
+
+def test_what_the_package_offers_is_listed():
+    assert {"Model", "TextEncoder", "load", "__version__"} <= set(dir(twicetold))
+    assert twicetold.__version__ == version("twicetold")
+    for name in dir(twicetold):
+        getattr(twicetold, name)
 
 
 def test_an_unknown_name_of_the_package_is_an_attribute_error():

@@ -44,7 +44,7 @@ from twicetold.objectives.triplet import Triplet
 from twicetold.training.solvers.protocol import Solver, Steps, TrainingData
 from twicetold.training.solvers.stiefel import Descent, Matrix, descend, drift, orthonormal
 from twicetold.training.solvers.svd import truncated_svd
-from twicetold.training.solvers.triplets import Similarity, Triplets
+from twicetold.training.solvers.triplets import RowTriplets, Similarity
 
 SETTLING = 10  # fixed-point iterations for s at the start, and their tolerance: FLRML, init_K
 SETTLED = 1e-2
@@ -86,7 +86,7 @@ class Film(Solver):
         directions, sigma = truncated_svd(rows[data.texts], rank=self.rank, rounds=self.svd_rounds, seed=seed)
         inverse = directions * sigma**-self.whitening
         coordinates = rows[texts] @ inverse
-        triplets = Triplets(anchor=anchor, positive=positive, negative=negative, similarity=hinge.similarity)
+        triplets = RowTriplets(anchor=anchor, positive=positive, negative=negative, similarity=hinge.similarity)
         return FilmSteps(self, triplets, coordinates, inverse, margin=hinge.margin, columns=weight.shape[1], seed=seed)
 
 
@@ -113,7 +113,7 @@ class FilmSteps(Steps):
     def __init__(
         self,
         settings: Film,
-        triplets: Triplets,
+        triplets: RowTriplets,
         coordinates: NDArray[np.float32],
         inverse: NDArray[np.float32],
         *,

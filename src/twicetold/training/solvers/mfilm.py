@@ -29,7 +29,7 @@ from twicetold.training.solvers.film import Surrogate, hinge_of, linear, triplet
 from twicetold.training.solvers.protocol import Solver, Steps, TrainingData
 from twicetold.training.solvers.stiefel import drift, orthonormal, riemannian
 from twicetold.training.solvers.svd import SMALLEST
-from twicetold.training.solvers.triplets import Similarity, Triplets
+from twicetold.training.solvers.triplets import RowTriplets, Similarity
 
 
 @dataclass(frozen=True)
@@ -130,13 +130,13 @@ class MiniBatchSteps(Steps):
         }
         return {name: torch.tensor(value) for name, value in seen.items()}
 
-    def _among(self, texts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Triplets]:
+    def _among(self, texts: NDArray[np.int64]) -> tuple[NDArray[np.int64], RowTriplets]:
         """The texts, and all triplets within them, as indices into them."""
         place = np.full(self.matrix.shape[0], -1)
         place[texts] = np.arange(len(texts))
         inside = place[self.sides]
         anchor, positive, negative = inside[:, (inside >= 0).all(axis=0)]
-        return texts, Triplets(anchor=anchor, positive=positive, negative=negative, similarity=self.similarity)
+        return texts, RowTriplets(anchor=anchor, positive=positive, negative=negative, similarity=self.similarity)
 
 
 def _decompose(rows: sp.csr_matrix) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

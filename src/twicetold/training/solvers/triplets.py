@@ -40,7 +40,7 @@ class Pull:
     """tr Λ, number of anchors within the margin."""
 
 
-class Triplets:
+class RowTriplets:
     """Triplets (i, j, k) of rows of V.
 
     Args:

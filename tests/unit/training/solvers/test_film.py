@@ -21,7 +21,7 @@ from twicetold.training.solvers.film import Film, Surrogate
 from twicetold.training.solvers.mfilm import MiniBatchFilm
 from twicetold.training.solvers.protocol import Solver, Steps, TrainingData
 from twicetold.training.solvers.stiefel import orthonormal
-from twicetold.training.solvers.triplets import Triplets
+from twicetold.training.solvers.triplets import RowTriplets
 
 PAPER = {
     "rank": 20,
@@ -107,7 +107,7 @@ def test_a_rotation_of_v_changes_no_embedding():
     generator = np.random.default_rng(0)
     coordinates = generator.standard_normal((20, 6))
     rotation = orthonormal(generator.standard_normal((6, 6)))
-    triplets = Triplets(anchor=np.arange(9), positive=np.arange(1, 10), negative=np.arange(10, 19), similarity="dot")
+    triplets = RowTriplets(anchor=np.arange(9), positive=np.arange(1, 10), negative=np.arange(10, 19), similarity="dot")
     root = generator.standard_normal((6, 3))
     pull, turned = (
         triplets.pull(v, v @ w, margin=0.5)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from twicetold.training.solvers import triplets as module
-from twicetold.training.solvers.triplets import Triplets
+from twicetold.training.solvers.triplets import RowTriplets
 
 RANDOM = np.random.default_rng(0)
 N, R, D = 15, 6, 3
@@ -15,7 +15,7 @@ V = RANDOM.standard_normal((N, R))
 
 
 def problem(similarity):
-    return Triplets(anchor=ANCHOR, positive=POSITIVE, negative=NEGATIVE, similarity=similarity)
+    return RowTriplets(anchor=ANCHOR, positive=POSITIVE, negative=NEGATIVE, similarity=similarity)
 
 
 def loss(metric, similarity, margin):

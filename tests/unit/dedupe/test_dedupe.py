@@ -1,7 +1,8 @@
 """Groups of texts that say the same, by a trained model."""
 
+import inspect
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -10,11 +11,14 @@ from sklearn.metrics import adjusted_rand_score
 
 import twicetold
 from twicetold import layout
+from twicetold.commands import dedupe as dedupe_command
+from twicetold.commands import index as index_command
+from twicetold.dedupe import near as module
+from twicetold.dedupe.distinct import first_equal
+from twicetold.dedupe.options import DedupeOptions
 from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
 from twicetold.files import write_json
-from twicetold.neighbours.grouping import RULES
-from twicetold.use import dedupe as module
-from twicetold.use.dedupe import first_equal
+from twicetold.neighbours.rules import RULES
 
 TEXTS = ["bank rate cut film", "drug trial phone", "Bank  rate cut FILM", "bank rate cut film star", "vote game chip"]
 CHOSEN = Chosen(
@@ -183,6 +187,21 @@ def test_wrong_calls_are_named(texts, options, error, message, run):
         twicetold.load(run()).dedupe(texts, **options)
 
 
+@pytest.mark.parametrize(
+    ("function", "names"),
+    [
+        (twicetold.Model.dedupe, [field.name for field in fields(DedupeOptions)]),
+        (dedupe_command.dedupe, [field.name for field in fields(DedupeOptions)]),
+        (twicetold.Model.index, ["precision", "threshold", "rule"]),
+        (index_command.build, ["precision", "threshold", "rule"]),
+    ],
+)
+def test_library_index_and_commands_have_the_same_options_and_defaults(function, names):
+    found = inspect.signature(function).parameters
+    defaults = {field.name: field.default for field in fields(DedupeOptions)}
+    assert {name: found[name].default for name in names} == {name: defaults[name] for name in names}
+
+
 def test_a_model_that_scores_pairs_only_can_only_re_rank(run, monkeypatch):
     model = twicetold.load(run())
     reader = type(model.trained.read(TEXTS))
@@ -208,7 +227,7 @@ def test_a_constant_between_score_and_dot_product_changes_no_group(run, many, mo
     reader = type(model.trained.read(TEXTS))
     score, decision = reader.score, model.decision
     monkeypatch.setattr(reader, "score", lambda self, left, right: score(self, left, right) + 2)
-    monkeypatch.setattr("twicetold.use.dedupe.constant", lambda _: 2.0)
+    monkeypatch.setattr("twicetold.dedupe.pairs.constant", lambda _: 2.0)
     model.trained = replace(
         model.trained, decision=replace(decision, intercept=decision.intercept - 2 * decision.slope)
     )

@@ -19,7 +19,6 @@ scores of validation; with these, limits could be the model's own.
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -28,10 +27,8 @@ from numpy.typing import NDArray
 from twicetold import layout
 from twicetold.neighbours.nearest import Matrix
 from twicetold.trained.ensemble import Ensemble
+from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import Scorer, TrainedModel
-
-if TYPE_CHECKING:
-    from twicetold.use.model import Model
 
 UNKNOWN_WORDS = 0.15  # share from which a file is unlike training
 DISTANCE = 0.1  # of distributions, from which scores are unlike validation's
@@ -44,14 +41,14 @@ SHOWN = 5  # unknown words that are named
 WORD = re.compile(r"[^\W_]{2,}")
 
 
-class Comparison:
+class Likeness:
     """Collects what texts and scores are like.
 
     Args:
         model: a trained model.
     """
 
-    def __init__(self, model: "Model") -> None:
+    def __init__(self, model: LoadedModel) -> None:
         self.known = _known(model)
         """The words that the model (of an ensemble: the member with most) knows."""
         self.words = self.unknown = 0
@@ -96,7 +93,7 @@ class Comparison:
             )
 
 
-def unlike_text(model: "Model", text: str) -> str | None:
+def unlike_text(model: LoadedModel, text: str) -> str | None:
     """What the model does not know of a single text, if that is most of it."""
     known, words = _known(model), _content(text)
     unknown = [] if known is None else [word for word in words if word not in known]
@@ -121,7 +118,7 @@ def _content(text: str) -> list[str]:
     return [word for word in WORD.findall(text.lower()) if word not in ENGLISH_STOP_WORDS]
 
 
-def _known(model: "Model") -> frozenset[str] | None:
+def _known(model: LoadedModel) -> frozenset[str] | None:
     """Words that a model knows; None if its features have no vocabulary of words."""
     found = [words for featuriser in _featurisers(model.trained) if (words := _words(featuriser))]
     return max(found, key=len, default=None)
@@ -142,7 +139,7 @@ def _words(featuriser: object) -> frozenset[str]:
     return words if any(len(word) > 1 for word in words) else frozenset()  # else single characters
 
 
-def _validation(model: "Model") -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+def _validation(model: LoadedModel) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
     """Edges of bins, and for other pairs and duplicates of validation, the share of the scores below each edge."""
     nothing = np.empty(0, np.float32), np.empty((2, 0))
     file = model.folder.parent / layout.SCORES

@@ -1,0 +1,57 @@
+"""Texts that are equal but for case, white space and Unicode compatibility forms (NFKC), each once.
+
+Shape letters: n texts, m distinct texts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from twicetold.neighbours.grouping import Ints
+
+
+@dataclass(frozen=True)
+class DistinctTexts:
+    """The distinct ones of some texts.
+
+    Args:
+        texts: m distinct texts.
+        rows: (m,) row of each.
+        exact: (n,) row of the first text that is equal.
+        place: (n,) number of the distinct text.
+    """
+
+    texts: list[str]
+    rows: Ints
+    exact: Ints
+    place: Ints
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> "DistinctTexts":
+        """Errors: `first_equal`."""
+        exact = first_equal(texts)
+        rows, place = np.unique(exact, return_inverse=True)
+        return cls([texts[row] for row in rows.tolist()], rows, exact, place)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+def first_equal(texts: Sequence[str]) -> Ints:
+    """(n,) row of the first text that is equal but for case, white space and Unicode compatibility forms (NFKC).
+
+    Raises:
+        ValueError: if a text holds nothing but white space.
+    """
+    column = pc.utf8_lower(pc.utf8_normalize(pa.array(texts, pa.large_string()), form="NFKC"))
+    column = pc.utf8_trim_whitespace(pc.replace_substring_regex(column, r"[\s\p{Z}]+", " "))
+    blank = np.flatnonzero(pc.equal(column, "").to_numpy(zero_copy_only=False))
+    if len(blank):
+        raise ValueError(
+            f"{len(blank)} of {len(texts)} texts are empty, the first is texts[{blank[0]}]: leave them out"
+        )
+    codes = column.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return np.asarray(np.unique(codes, return_index=True)[1][codes])

@@ -1,0 +1,100 @@
+"""Pairs of texts whose search vectors are near each other: those that may be links.
+
+Each text is compared with its nearest ones: exactly up to `EXACT_UP_TO` texts or with sparse vectors, of which all
+pairs from the threshold on are found (`joining`); else with an approximate index.
+
+Shape letters: m distinct texts, C pairs.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twicetold.dedupe.options import MOST_NEIGHBOURS
+from twicetold.neighbours.grouping import Ints, Vectors
+from twicetold.neighbours.joining import pairs_above
+from twicetold.neighbours.nearest import NOBODY, Index, Matrix, NearestTexts
+from twicetold.neighbours.parallel import in_threads
+
+EXACT_UP_TO = 30_000  # texts with dense vectors: twice as many take four times as long
+MOST_PAIRS = 30_000_000  # pairs that are held
+QUERIES = 8192  # texts that are searched for at a time in an approximate index
+
+
+@dataclass(frozen=True)
+class NearPairs:
+    """Pairs of distinct texts that are near each other, each once.
+
+    Args:
+        left: (C,) the earlier text.
+        right: (C,) the later one.
+        dots: (C,) dot products of their vectors.
+        unfinished: number of texts that may have more links.
+        approximate: whether an approximate index was searched, which may miss pairs.
+    """
+
+    left: Ints
+    right: Ints
+    dots: NDArray[Any]
+    unfinished: int
+    approximate: bool
+
+
+def near_pairs(vectors: Vectors, least: float | None, *, neighbours: int) -> NearPairs:
+    """Find pairs of texts that are near each other.
+
+    Args:
+        vectors: of the distinct texts, as queries and as documents.
+        least: dot product of a link: a text whose nearest ones are all linked is searched again for more; None: not.
+        neighbours: of each text.
+    """
+    queries, documents = vectors
+    if least is not None and least > 0 and _is_sparse(queries) and documents is queries:
+        joined = pairs_above(queries, least, most=MOST_PAIRS)
+        if joined is not None:
+            return NearPairs(*joined, unfinished=0, approximate=False)
+    approximate = not _is_sparse(documents) and documents.shape[0] > EXACT_UP_TO
+    index = Index(documents, approximate=approximate)
+    todo, reach = np.arange(len(index)), neighbours
+    found: list[tuple[Ints, Ints, NDArray[np.float32]]] = []
+    while True:
+        near = _search(index, queries if len(todo) == len(index) else queries[todo], reach + 1, approximate=approximate)
+        there = (near.index != NOBODY) & (near.index != todo[:, None])
+        if least is not None:
+            there &= near.similarity >= least
+        full = there.sum(axis=1) >= reach
+        deeper = min(4 * reach, MOST_NEIGHBOURS)
+        held = sum(len(pairs[0]) for pairs in found)
+        last = least is None or deeper == reach or not full.any() or held + full.sum() * deeper > MOST_PAIRS
+        row, column = np.nonzero(there if last else there & ~full[:, None])
+        found.append((todo[row], near.index[row, column], near.similarity[row, column]))
+        if last:
+            left, right, similarity = (np.concatenate(part) for part in zip(*found, strict=True))
+            unfinished = 0 if least is None else int(full.sum())
+            return NearPairs(*_once(len(index), left, right, similarity), unfinished, approximate)
+        todo, reach = todo[full], deeper
+
+
+def _once(
+    count: int, left: Ints, right: Ints, similarity: NDArray[np.float32]
+) -> tuple[Ints, Ints, NDArray[np.float32]]:
+    """Each pair once, whichever of its texts found the other."""
+    keys, first = np.unique(np.minimum(left, right) * count + np.maximum(left, right), return_index=True)
+    return keys // count, keys % count, similarity[first]
+
+
+def _search(index: Index, queries: Matrix, k: int, *, approximate: bool) -> NearestTexts:
+    if not approximate:  # it has threads of its own
+        return index.search(queries, k=k)
+    blocks = math.ceil(queries.shape[0] / QUERIES)
+    found = list(in_threads(lambda b: index.search(queries[b * QUERIES : (b + 1) * QUERIES], k=k), blocks))
+    return NearestTexts(
+        np.concatenate([each.index for each in found]), np.concatenate([each.similarity for each in found])
+    )
+
+
+def _is_sparse(matrix: Any) -> bool:
+    return not isinstance(matrix, np.ndarray)

@@ -1,0 +1,45 @@
+"""What can be chosen of a dedupe: the same for the library, for indexes and on the command line."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+from twicetold.neighbours.rules import RULES, Rule
+
+if TYPE_CHECKING:
+    from twicetold.trained.loaded import LoadedModel  # with it come torch and much more
+
+Keep: TypeAlias = Literal["first", "longest", "most-central"]
+KEEP: tuple[Keep, ...] = get_args(Keep)
+MOST_NEIGHBOURS = 320  # that are looked for, where a text has more links
+
+
+@dataclass(frozen=True)
+class DedupeOptions:
+    """What is a link, and what becomes of links; `twicetold.Model.dedupe` describes each option.
+
+    Raises:
+        ValueError: if a value is out of range, or both a precision and a threshold are given.
+    """
+
+    precision: float | None = None
+    threshold: float | None = None
+    rule: Rule = "average"
+    keep: Keep = "first"
+    rerank: "LoadedModel | None" = None
+    neighbours: int = 20
+
+    def __post_init__(self) -> None:
+        if self.precision is not None and self.threshold is not None:
+            raise ValueError("give a precision or a threshold, not both")
+        for name, value in (("precision", self.precision), ("threshold", self.threshold)):
+            if value is not None and not 0 < value < 1:
+                raise ValueError(f"{name} is between 0 and 1, got {value:g}")
+        if self.rule not in RULES:
+            raise ValueError(f"expected one of the rules {RULES}, got {self.rule!r}")
+        if self.keep not in KEEP:
+            raise ValueError(f"expected one of {KEEP} to keep, got {self.keep!r}")
+        if not 1 <= self.neighbours <= MOST_NEIGHBOURS:
+            raise ValueError(f"neighbours is between 1 and {MOST_NEIGHBOURS}, got {self.neighbours}")
+
+
+DEFAULTS = DedupeOptions()

@@ -1,0 +1,133 @@
+"""Scores of pairs of distinct texts: dot products of their vectors, or what a model says of each pair.
+
+Shape letters: m distinct texts, C pairs, L links.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from twicetold.dedupe.near import NearPairs
+from twicetold.evaluation.decision import Decision, sigmoid
+from twicetold.evaluation.dedupe import Chosen
+from twicetold.neighbours.grouping import Floats, Ints, Links, Vectors, merge, row_dots
+from twicetold.neighbours.rules import Rule
+from twicetold.trained.loaded import LoadedModel
+from twicetold.trained.scoring import ReadTexts
+from twicetold.trained.vectors import constant
+
+PAIRS = 65_536  # pairs that are scored at a time
+
+
+@dataclass(frozen=True)
+class PairsByVectors:
+    """Pairs whose score is the dot product of their search vectors, up to a constant.
+
+    Args:
+        vectors: of the distinct texts, as queries and as documents.
+        decision: calibration of the score.
+        constant: score minus dot product.
+    """
+
+    vectors: Vectors
+    decision: Decision
+    constant: float
+
+    def least_dot(self, least: float) -> float:
+        """The dot product of search vectors from which a score reaches `least`."""
+        return least - self.constant
+
+    def probability(self, score: Floats) -> Floats:
+        """That pairs with these scores say the same."""
+        return sigmoid(self.decision.slope * score + self.decision.intercept)
+
+    def score(self, left: Ints, right: Ints) -> Floats:
+        """(C,) scores of pairs."""
+        return row_dots(self.vectors[0], left, self.vectors[1], right) + self.constant
+
+    def score_near(self, near: NearPairs, tell: Callable[[str], None]) -> Floats:
+        """(C,) scores of pairs that were found by search vectors: their dot products are there already."""
+        return near.dots.astype(np.float64) + self.constant
+
+    def group(self, links: Links, least: float, rule: Rule) -> tuple[Links, Ints]:
+        """Links from a score on, and the (m,) group of each distinct text."""
+        links = links.at_least(least)
+        dots = replace(links, similarity=links.similarity - self.constant)
+        floor = self.least_dot(least)
+        return links, merge(dots, rule=rule, threshold=floor, vectors=self.vectors).cut(floor)
+
+
+@dataclass(frozen=True)
+class PairsByModel:
+    """Pairs that a model scores one by one.
+
+    In average linkage, similarities are probabilities and a pair that was not scored has probability 0.
+
+    Args:
+        read: the distinct texts.
+        decision: calibration of the score.
+    """
+
+    read: ReadTexts
+    decision: Decision
+    vectors: None = None
+
+    def least_dot(self, least: float) -> None:
+        """None: dot products of search vectors say which pairs are scored, and no more."""
+
+    def probability(self, score: Floats) -> Floats:
+        """That pairs with these scores say the same."""
+        return sigmoid(self.decision.slope * score + self.decision.intercept)
+
+    def score(self, left: Ints, right: Ints) -> Floats:
+        """(C,) scores of pairs."""
+        scores = np.empty(len(left), np.float64)
+        read = self.read
+        if read.score_is_dot_product and len(left):  # each text is encoded once
+            read = read.keeping(np.union1d(left, right))
+        for start in range(0, len(left), PAIRS):
+            part = slice(start, start + PAIRS)
+            scores[part] = read.score(left[part], right[part])
+        return scores
+
+    def score_near(self, near: NearPairs, tell: Callable[[str], None]) -> Floats:
+        """(C,) scores of pairs that were found by search vectors."""
+        tell(f"scoring {len(near.left):,} pairs")
+        return self.score(near.left, near.right)
+
+    def group(self, links: Links, least: float, rule: Rule) -> tuple[Links, Ints]:
+        """Links from a score on, and the (m,) group of each distinct text."""
+        by_probability = replace(links, similarity=self.probability(links.similarity))
+        floor = float(self.probability(np.array([least]))[0])
+        return links.at_least(least), merge(by_probability, rule=rule, threshold=floor).cut(floor)
+
+
+PairScores: TypeAlias = PairsByVectors | PairsByModel
+
+
+def pairs_of(
+    model: LoadedModel,
+    texts: Sequence[str],
+    vectors: Vectors,
+    *,
+    measured: Chosen | None,
+    rerank: LoadedModel | None,
+) -> PairScores:
+    """The pairs of distinct texts.
+
+    Args:
+        model: that made the vectors.
+        texts: m distinct texts.
+        vectors: their search vectors.
+        measured: thresholds and calibration of dot products, if the model has them.
+        rerank: the model that scores the pairs in its place.
+    """
+    if rerank is not None:
+        return PairsByModel(rerank.trained.read(texts), rerank.decision)
+    if measured is not None:
+        return PairsByVectors(vectors, measured.decision, 0.0)
+    if model.trained.read(texts[:1]).score_is_dot_product:
+        return PairsByVectors(vectors, model.decision, constant(model.trained))
+    return PairsByModel(model.trained.read(texts), model.decision)

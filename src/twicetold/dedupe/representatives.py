@@ -1,0 +1,44 @@
+"""The text that stands for a group.
+
+Shape letters: m distinct texts.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+
+from twicetold.dedupe.options import Keep
+from twicetold.neighbours.grouping import Floats, Ints, Links, Vectors, row_dots
+
+
+def representatives(codes: Ints, links: Links, keep: Keep, texts: Sequence[str], vectors: Vectors | None) -> Ints:
+    """(groups,) the distinct text that stands for each group; of several as good the first one."""
+    first = np.unique(codes, return_index=True)[1]
+    if keep == "first":
+        return first
+    if keep == "longest":
+        worth = np.array([len(text) for text in texts], np.float64)
+    else:
+        worth = _centrality(codes, links, vectors)
+    order = np.lexsort((np.arange(len(codes)), -worth, codes))
+    return order[np.searchsorted(codes[order], np.arange(len(first)))]
+
+
+def _centrality(codes: Ints, links: Links, vectors: Vectors | None) -> Floats:
+    """(m,) sum of the similarities of a text to the others of its group; without vectors, of its links in the group."""
+    inside = codes[links.left] == codes[links.right]
+    if vectors is None:
+        ends = np.concatenate([links.left[inside], links.right[inside]])
+        weights = np.tile(links.similarity[inside], 2)
+        return np.bincount(ends, weights=weights, minlength=len(codes)).astype(np.float64)
+    several = np.flatnonzero(np.bincount(codes)[codes] > 2)  # of two texts, both are as central
+    worth = np.zeros(len(codes))
+    if len(several):
+        groups, place = np.unique(codes[several], return_inverse=True)
+        shape = (len(groups), len(several))
+        belongs = sparse.csr_matrix((np.ones(len(several), np.float32), (place, np.arange(len(several)))), shape=shape)
+        mine, others = vectors[0][several], vectors[1][several]
+        rows = np.arange(len(several))
+        worth[several] = row_dots(mine, rows, belongs @ others, place) - row_dots(mine, rows, others, rows)
+    return worth

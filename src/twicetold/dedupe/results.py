@@ -1,0 +1,128 @@
+"""What a dedupe finds.
+
+Shape letters: n texts, m distinct texts, L links, G groups of two or more texts.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from twicetold.neighbours.grouping import Floats, Ints
+from twicetold.neighbours.rules import Rule
+
+
+@dataclass(frozen=True)
+class TextLinks:
+    """Pairs of distinct texts whose similarity reaches the threshold.
+
+    Args:
+        left: (L,) row of the first text like the one.
+        right: (L,) row of the first text like the other, which comes later.
+        score: (L,) of the model, or of the one that re-ranked.
+        probability: (L,) that both say the same.
+    """
+
+    left: Ints
+    right: Ints
+    score: Floats
+    probability: Floats
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+
+@dataclass(frozen=True)
+class GroupsOfTexts:
+    """Groups of two or more texts.
+
+    Args:
+        group: (G,) number, ascending.
+        size: (G,) texts.
+        distinct: (G,) distinct texts.
+        density: (G,) share of the pairs of distinct texts that are links; 1 for a single one.
+        weakest: (G,) position in the links of the one without which the group, held by its strongest links, falls
+            apart; `NO_LINK` for a single distinct text.
+    """
+
+    group: Ints
+    size: Ints
+    distinct: Ints
+    density: Floats
+    weakest: Ints
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+
+@dataclass(frozen=True)
+class DedupeSummary:
+    """What was done, in numbers.
+
+    Args:
+        texts: n.
+        distinct: m.
+        links: pairs of distinct texts that reach the threshold.
+        groups: of two or more texts.
+        grouped: texts in them.
+        largest: texts in the largest one.
+        rule: how links make groups.
+        threshold: score from which a pair is a link.
+        probability: the same as a probability.
+        unfinished: distinct texts that may have more links than were looked for.
+        approximate: whether an approximate index was searched, which may miss links.
+        evidence: what the threshold and the probabilities rest on, in words.
+        labelled_pairs: whether they come from labelled pairs, among which duplicates are more frequent than among all
+            pairs of a file.
+        warnings: ways in which the texts are unlike those that the model was trained on.
+        covered: where they come from pairs that were drawn from the nearest ones of a file, the share of links that
+            are among as many nearest ones of a text; the labels say nothing about the others. Else None.
+        precision: of links at the threshold, on this evidence; None if not measured.
+        expected_precision: the same, carried over to this number of texts, see `evaluation.dedupe.carried_over`.
+        lower_bound: whether these precisions are lower bounds, because not every duplicate of validation is labelled.
+    """
+
+    texts: int
+    distinct: int
+    links: int
+    groups: int
+    grouped: int
+    largest: int
+    rule: Rule
+    threshold: float
+    probability: float
+    unfinished: int
+    approximate: bool
+    evidence: str = ""
+    labelled_pairs: bool = True
+    warnings: tuple[str, ...] = ()
+    covered: float | None = None
+    precision: float | None = None
+    expected_precision: float | None = None
+    lower_bound: bool = False
+
+
+@dataclass(frozen=True)
+class TextGroups:
+    """Groups of texts that say the same.
+
+    Args:
+        group: (n,) group of each text, numbered by its first one; a text without duplicates is a group of its own.
+        representative: (n,) row of the text that stands for the group.
+        probability: (n,) that a text says the same as its representative; 1 for itself and its exact duplicates.
+        exact: (n,) row of the first text that is equal but for case, white space and compatibility forms.
+        links: between distinct texts.
+        table: of the groups of two or more texts.
+        summary: in numbers.
+    """
+
+    group: Ints
+    representative: Ints
+    probability: Floats
+    exact: Ints
+    links: TextLinks
+    table: GroupsOfTexts
+    summary: DedupeSummary
+
+    def kept(self) -> Ints:
+        """(groups,) rows of the representatives, ascending: the texts that are left when duplicates are dropped."""
+        return np.flatnonzero(self.representative == np.arange(len(self.representative)))

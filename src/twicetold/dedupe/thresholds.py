@@ -1,0 +1,121 @@
+"""The score from which a pair of texts is a link, and what it rests on.
+
+A calibration on labelled pairs, of which a third are duplicates, does not hold among all pairs of a corpus, of which
+one in thousands is. So where the model folder holds thresholds that were measured over all pairs of its validation
+texts (`precision.json`, which training writes), these and their calibration are used, and similarities are the
+dot products that they were measured on. A model that was calibrated on pairs drawn from a file of texts
+(`calibration.json`) has thresholds estimated from these in their place. A model without either has its threshold and
+calibration for labelled pairs.
+"""
+
+import math
+from dataclasses import dataclass
+
+from twicetold import layout
+from twicetold.dedupe.options import DedupeOptions
+from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.dedupe import Chosen
+from twicetold.evaluation.labelled_links import LabelledLinks, covered
+from twicetold.neighbours.grouping import Links
+from twicetold.trained.evidence import of_links, of_pairs
+from twicetold.trained.loaded import LoadedModel
+from twicetold.trained.model_folder import read_calibrated
+
+
+@dataclass(frozen=True)
+class LinkThreshold:
+    """The score from which a pair is a link.
+
+    Args:
+        score: the least of a link.
+        precision: that was measured there; None if none was.
+    """
+
+    score: float
+    precision: float | None = None
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """What is known of links; without either, the threshold and the calibration are those of labelled pairs.
+
+    Args:
+        evidence: what thresholds and probabilities rest on, in words.
+        measured: over all pairs of validation texts.
+        labelled: on pairs that were drawn from a file.
+    """
+
+    evidence: str
+    measured: Chosen | None = None
+    labelled: LabelledLinks | None = None
+
+    @classmethod
+    def of(cls, model: LoadedModel, options: DedupeOptions) -> "Thresholds":
+        """What the folder of a model says.
+
+        Raises:
+            ValueError: if the folder is damaged, or knows nothing of precisions and one is asked for.
+        """
+        if options.rerank is not None:
+            found = cls(of_pairs(options.rerank.folder))
+            missing = " of re-ranked pairs"
+        else:
+            measured = model.thresholds
+            calibrated = read_calibrated(model.folder) if measured is None else None
+            found = cls(of_links(model.folder), measured, None if calibrated is None else calibrated.links)
+            missing = f": there is no {layout.PRECISION}"
+        if options.precision is not None and found.known is None:
+            raise ValueError(
+                f"{model.folder} holds no thresholds for a precision{missing}. Give a threshold, a probability, in its "
+                "place; a threshold for a precision has to be measured on texts whose duplicates are known, or on "
+                "pairs that label draws"
+            )
+        return found
+
+    @property
+    def known(self) -> Chosen | LabelledLinks | None:
+        """What says which precision a threshold has."""
+        return self.labelled if self.measured is None else self.measured
+
+    def link(self, decision: Decision, options: DedupeOptions) -> LinkThreshold:
+        """The threshold for these options.
+
+        Args:
+            decision: calibration of the scores, with the threshold of labelled pairs.
+            options: with a precision only if there is `known`.
+
+        Raises:
+            ValueError: if no threshold is known for the precision, or no probability is usable.
+        """
+        if options.precision is not None and self.known is not None:
+            aimed = self.known.aimed_at(options.precision)
+            assert aimed.threshold is not None
+            return LinkThreshold(aimed.threshold, aimed.precision)
+        if options.threshold is not None:
+            return LinkThreshold(_score_at(options.threshold, decision))
+        if self.measured is not None:
+            return LinkThreshold(self.measured.rule(options.rule).threshold)
+        return LinkThreshold(decision.threshold if self.labelled is None else self.labelled.f1_threshold)
+
+    def expected_precision(self, link: LinkThreshold, texts: int) -> float | None:
+        """The precision at a threshold, carried over to so many texts; None if it was not measured."""
+        if link.precision is None or self.known is None:
+            return None
+        return self.known.expected_precision(link.precision, texts)
+
+    def is_lower_bound(self, link: LinkThreshold) -> bool:
+        """Whether that precision is a lower bound, because not every duplicate of validation is labelled."""
+        return link.precision is not None and self.measured is not None and not self.measured.complete
+
+    def covered(self, links: Links) -> float | None:
+        """Share of links that the labels say something about, see `DedupeSummary`."""
+        if self.labelled is None:
+            return None
+        return covered(links.left, links.right, links.similarity, nearest=self.labelled.nearest)
+
+
+def _score_at(probability: float, decision: Decision) -> float:
+    """The score with this calibrated probability."""
+    if decision.slope <= 0:
+        raise ValueError("on validation, a higher score of this model is not more alike: no probability is usable")
+    return (math.log(probability / (1 - probability)) - decision.intercept) / decision.slope

@@ -1,0 +1,144 @@
+"""A trained model that was loaded: what it says of texts and pairs.
+
+What two texts that "say the same" share is the model's label, `LoadedModel.about`: of labelled pairs `duplicate`, of
+documents the finest label that they had, such as `story`. `predict(left, right, about="category")` asks about another.
+
+Shape letters: n texts or pairs, D columns of the vectors.
+"""
+
+import warnings
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.dedupe import Chosen
+from twicetold.evaluation.labels import Decisions
+from twicetold.neighbours.nearest import Matrix
+from twicetold.trained.model_folder import load_model, read_thresholds
+from twicetold.trained.scoring import TrainedModel
+from twicetold.trained.static_table import is_table, load_table
+
+
+class OlderFolder(UserWarning):
+    """A model folder of an older form does not say all that is asked of it now."""
+
+
+class LoadedModel:
+    """A trained model: one encoder, or an ensemble.
+
+    Args:
+        trained: the model.
+        folder: where it was loaded from.
+    """
+
+    def __init__(self, trained: TrainedModel, folder: Path) -> None:
+        self.trained = trained
+        self.folder = folder
+
+    @classmethod
+    def from_folder(cls, folder: Path) -> Self:
+        """Load the model of a model folder.
+
+        Raises:
+            FileNotFoundError: if there is no trained model.
+            ValueError: if the folder is damaged, or asks for anything that a model does not need.
+
+        Warns:
+            OlderFolder: if the folder does not say which label its decision is about.
+        """
+        loaded = cls(load_table(folder) if is_table(folder) else load_model(folder), folder)
+        if loaded.decisions.unknown:
+            warnings.warn(loaded.decisions.unknown, OlderFolder, stacklevel=3)
+        return loaded
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.folder)!r})"
+
+    def __sklearn_clone__(self) -> Self:
+        """Itself, for `sklearn.base.clone` of what holds it: it is trained already, and a copy would be as large."""
+        return self
+
+    @property
+    def decisions(self) -> Decisions:
+        """Threshold and calibration for each label, chosen on validation."""
+        return self.trained.decisions
+
+    @property
+    def about(self) -> str:
+        """The label that verdicts are about unless another is asked for: texts that are the same share it."""
+        return self.decisions.finest
+
+    @property
+    def decision(self) -> Decision:
+        """Threshold and calibration about that label, also where they cannot give a verdict.
+
+        Raises:
+            NoVerdict: if validation had no pair to choose them on.
+        """
+        return self.decisions.of().stored
+
+    @property
+    def threshold(self) -> float:
+        """The score from which `predict` calls two texts the same. Errors: `decision`."""
+        return self.decision.threshold
+
+    @property
+    def thresholds(self) -> Chosen | None:
+        """Thresholds and calibration over all pairs of the validation texts; None if the folder has none.
+
+        Raises:
+            ValueError: if the file with them is damaged.
+        """
+        return read_thresholds(self.folder)
+
+    def encode(self, texts: Sequence[str]) -> Matrix:
+        """(n, D) vectors whose dot products are similarities (of an ensemble: up to a constant); CSR if lexical.
+
+        Raises:
+            TypeError: if the family scores pairs only, or one text is given in place of several.
+        """
+        return self.trained.embed(texts)
+
+    def similarity(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float32]:
+        """(n,) score of each pair; higher means more alike. A text that occurs several times is read once.
+
+        Raises:
+            ValueError: if the two sides differ in length.
+            TypeError: if one text is given in place of several.
+        """
+        if isinstance(left, str) or isinstance(right, str) or len(left) != len(right) or not len(left):
+            return self.trained.score(left, right)  # says what is wrong, or has nothing to do
+        number: dict[str, int] = {}
+        numbers = (number.setdefault(text, len(number)) for text in chain(left, right))
+        places = np.fromiter(numbers, np.int64, 2 * len(left))
+        return self.trained.read(list(number)).score(places[: len(left)], places[len(left) :])
+
+    def predict_proba(
+        self, left: Sequence[str], right: Sequence[str], *, about: str | None = None
+    ) -> NDArray[np.float64]:
+        """(n,) probability that each pair says the same, calibrated on validation.
+
+        It holds for pairs like those of validation: among other pairs, duplicates may be rarer. Documents are
+        calibrated over all their pairs. Arguments and errors: `predict`.
+        """
+        return self.decisions.of(about).usable.probability(self.similarity(left, right))
+
+    def predict(self, left: Sequence[str], right: Sequence[str], *, about: str | None = None) -> NDArray[np.bool_]:
+        """(n,) whether each pair says the same, by the threshold chosen on validation.
+
+        Args:
+            left: n texts.
+            right: n texts.
+            about: the label that two texts which say the same share; None: `about`.
+
+        Raises:
+            NoVerdict: a `ValueError`, if the model cannot answer about this label; says why.
+            ValueError: if the two sides differ in length, or the model knows no such label.
+            TypeError: if one text is given in place of several.
+        """
+        return self.decisions.of(about).usable.duplicate(self.similarity(left, right))
