@@ -29,7 +29,7 @@ from twicetold.index.groups import Links, Pair, Proposal, join, propose, stronge
 from twicetold.index.segments import SCHEMA, Hits, Segment, groups_of, numbered
 from twicetold.neighbours.grouping import Rule
 from twicetold.neighbours.nearest import Matrix
-from twicetold.trained.scoring import several
+from twicetold.tables.texts import texts_of
 from twicetold.trained.vectors import ENCODED, constant, search_vectors
 from twicetold.trained.vectors_identity import fingerprint
 from twicetold.use.dedupe import dedupe
@@ -103,6 +103,7 @@ class TextIndex:
         """A new index in memory; see `Model.index`."""
         measured = model.thresholds
         decision = model.decision if measured is None else measured.decision
+        texts = texts_of(texts)
         codes = np.arange(len(texts))
         names = _names(texts, ids, first=0)
 
@@ -184,6 +185,7 @@ class TextIndex:
         """
         if k < 1:
             raise ValueError(f"expected k, the number of texts to find, to be at least 1, got {k}")
+        texts = texts_of(texts)
         if not len(texts) or not self._segments:
             return [[] for _ in texts]
         hits = self._scored(texts, self._nearest(search_vectors(self.model.trained, texts)[0], k, exact=exact)).nearest(
@@ -209,6 +211,7 @@ class TextIndex:
             ValueError: if an id is there already or given twice, or the numbers of ids and texts differ.
             TypeError: if the family scores pairs only, or one text is given in place of several.
         """
+        texts = texts_of(texts)
         names = self._new_ids(texts, ids)
         if not len(texts):
             return Added([], np.empty(0, np.int64), 0, [])
@@ -455,7 +458,7 @@ def changing(folder: str | Path, model: Model | str | Path | None = None) -> Ite
 def _names(texts: Sequence[str], ids: Sequence[str] | None, *, first: int) -> list[str]:
     """The ids of new texts: those given, or numbers from `first` on."""
     if ids is None:
-        return [str(first + number) for number in range(len(several(texts)))]
+        return [str(first + number) for number in range(len(texts))]
     if len(ids) != len(texts):
         raise ValueError(f"expected as many ids as texts, got {len(ids)} and {len(texts)}")
     return _distinct(ids)

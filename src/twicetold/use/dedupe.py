@@ -36,8 +36,9 @@ from twicetold.neighbours.grouping import RULES, Floats, Ints, Links, Rule, Vect
 from twicetold.neighbours.joining import pairs_above
 from twicetold.neighbours.nearest import NOBODY, Index, Matrix, Neighbours
 from twicetold.neighbours.parallel import in_threads
+from twicetold.tables.texts import texts_of
 from twicetold.trained.model_folder import read_calibrated, read_thresholds
-from twicetold.trained.scoring import ReadTexts, several
+from twicetold.trained.scoring import ReadTexts
 from twicetold.trained.vectors import constant, search_vectors
 from twicetold.use.evidence import of_links, of_pairs
 from twicetold.use.unlike import BLANK, Comparison, blank
@@ -190,6 +191,7 @@ def dedupe(
     With `encoded`, which gives the search vectors of all texts, no text is encoded here.
     """
     tell = progress or (lambda _: None)
+    texts = texts_of(texts)
     _check(texts, precision=precision, threshold=threshold, rule=rule, keep=keep, neighbours=neighbours)
     measured = None if rerank else read_thresholds(model.folder)
     calibrated = None if rerank or measured else read_calibrated(model.folder)
@@ -389,7 +391,7 @@ Pairs: TypeAlias = PairsByVectors | PairsByModel
 def _check(
     texts: Sequence[str], *, precision: float | None, threshold: float | None, rule: str, keep: str, neighbours: int
 ) -> None:
-    if not len(several(texts)):
+    if not texts:
         raise ValueError("there are no texts to group")
     if precision is not None and threshold is not None:
         raise ValueError("give a precision or a threshold, not both")
