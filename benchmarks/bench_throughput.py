@@ -36,10 +36,10 @@ from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from threadpoolctl import threadpool_limits
 
+from twicetold.data.sources.public_table import read_quoted
 from twicetold.data.sources.quora import COLUMNS, FILE
 from twicetold.features.rows import Featuriser
 from twicetold.models.protocol import Encoder
-from twicetold.tables.delimited import read_quoted
 from twicetold.trained.scoring import search_matrices
 
 FAMILIES = ("static", "dssm", "siamese_lstm", "minilm")

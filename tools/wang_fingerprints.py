@@ -15,8 +15,8 @@ import numpy as np
 
 from twicetold.data.hashed_pairs import FingerprintedPairs, fingerprints
 from twicetold.data.sources import quora
+from twicetold.data.sources.public_table import read_unquoted
 from twicetold.data.splits import TEST, VAL
-from twicetold.tables.delimited import read_unquoted
 
 FILES = {VAL: "dev.tsv", TEST: "test.tsv"}
 COLUMNS = ("label", "q1", "q2", "id")

@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 
 from twicetold.data.corpus import Corpus
 from twicetold.data.sources import first_of_each, pair_corpus
+from twicetold.data.sources.public_table import MAX_BAD_ROWS, read_quoted
 from twicetold.data.splits import by_component
-from twicetold.tables.delimited import MAX_BAD_ROWS, read_quoted
 
 FILE = "nli_for_simcse.csv"
 COLUMNS = ("sent0", "sent1", "hard_neg")  # premise, entailed, contradicting

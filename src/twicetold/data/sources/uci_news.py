@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from twicetold.data.corpus import Corpus
 from twicetold.data.sources import document_corpus, encode
+from twicetold.data.sources.public_table import MAX_BAD_ROWS, read_unquoted
 from twicetold.data.splits import by_group, by_order
-from twicetold.tables.delimited import MAX_BAD_ROWS, read_unquoted
 
 FILE = "newsCorpora.csv"
 COLUMNS = ("id", "title", "url", "publisher", "category", "story", "hostname", "timestamp")

@@ -9,33 +9,38 @@ Shape letters: R rows of the file.
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from twicetold.data.sources.public_table import MAX_BAD_ROWS, card_of, trimmed
 from twicetold.data.splits import TEST, TRAIN, VAL, Side
-from twicetold.tables.delimited import LISTED, MAX_BAD_ROWS, one_piece, trimmed
-from twicetold.tables.user_file import SUFFIXES, TO_SKIP, BadRow, OnBadRow, read_columns, shown, unit
+from twicetold.tables.bad_rows import BadRow, BadRows, shown
+from twicetold.tables.blocks import as_text, one_piece
+from twicetold.tables.files import open_rows
+from twicetold.tables.streams import format_of
 
 LARGEST_GRADE = 1e6  # 32-bit floats, which grades become, tell numbers up to here apart by less than 0.1
 SIDE_NAMES = {"train": TRAIN, "val": VAL, "valid": VAL, "validation": VAL, "dev": VAL, "test": TEST}
+
+OnBadRow = Literal["error", "skip"]
 
 
 class BadRowsError(ValueError):
     """Rows that fail a check.
 
     Args:
-        message: about the first of them.
         rows: (R,) whether each row fails.
         bad: one entry for each row that fails, in their order.
     """
 
-    def __init__(self, message: str, rows: NDArray[np.bool_], bad: Sequence[BadRow]) -> None:
-        super().__init__(message)
+    def __init__(self, rows: NDArray[np.bool_], bad: Sequence[BadRow]) -> None:
+        super().__init__(bad[0].why)
         self.rows, self.bad = rows, bad
 
 
@@ -47,33 +52,43 @@ class UserTable:
     table: pa.Table
     places: NDArray[np.int64]
     """(R,) line on which each row begins; in a Parquet file the number of the row. From 1."""
+    unit: str
+    """What places count, `line` or `row`."""
     bad: tuple[BadRow, ...] = ()
     """Rows that are left out, in the order in which they were found."""
     several: int = 0
     """Of CSV and TSV: rows that go on over further lines."""
 
     @classmethod
-    def read(cls, path: Path, columns: Sequence[str], *, bad_rows: OnBadRow = "error") -> "UserTable":
+    def read(cls, path: Path, columns: Sequence[str], *, texts: Sequence[str] = ()) -> "UserTable":
         """Read the given columns as text.
 
         Args:
             path: the file.
             columns: by name.
-            bad_rows: `skip` leaves rows out that cannot be read; `error`: such a row is an error.
+            texts: those of them that must be texts, in every row.
 
         Raises:
             FileNotFoundError: if there is no such file.
             ValueError: if the suffix is unknown, a column is missing, the file has no rows or cannot be read.
         """
-        suffix = path.suffix.lower()
-        if suffix not in SUFFIXES:
-            raise ValueError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}; got {suffix!r}")
+        format_of(path)
         if not path.is_file():
             raise FileNotFoundError(f"there is no file {path.absolute()}: check data.source.path")
-        rows = read_columns(path, list(dict.fromkeys(columns)), bad_rows)
-        if not rows.table.num_rows and not rows.bad:
+        names = list(dict.fromkeys(columns))
+        with open_rows(path) as rows:
+            parts = [(block.table.select(names), block.lines, bad) for block, bad in rows.sound(texts, columns=names)]
+            unit, several = rows.unit, rows.reader.several
+        tables, places, bad = zip(*parts, strict=True)
+        table = pa.concat_tables(tables)
+        found = tuple(chain.from_iterable(bad))
+        if not table.num_rows and not found:
             raise ValueError(f"{path} has no rows: expected at least one for each of train, val and test")
-        return cls(path, trimmed(rows.table), rows.places, rows.bad, rows.several)
+        try:
+            table = trimmed(pa.table({name: as_text(table[name]) for name in names}))
+        except pa.ArrowException as error:
+            raise ValueError(f"{path}: expected columns of texts or numbers; {error}") from error
+        return cls(path, table.combine_chunks(), np.concatenate(places), unit, found, several)
 
     def sound(
         self,
@@ -85,7 +100,7 @@ class UserTable:
 
         Args:
             checks: readings of columns, such as `lambda table: table.labels("same")`.
-            bad_rows: `skip` leaves the rows out that fail; `error`: such a row is an error.
+            bad_rows: `skip` leaves the rows out that fail, or could not be read; `error`: such a row is an error.
             max_bad_rows: share of the rows of the file that may be left out.
 
         Raises:
@@ -95,15 +110,20 @@ class UserTable:
             raise ValueError(f"data.source.max_bad_rows is a share from 0 to 1; got {max_bad_rows}")
         table = self
         for check in checks:
-            table = table._passing(check, bad_rows)
+            table = table._passing(check)
+        if table.bad and bad_rows == "error":
+            found = BadRows(self.unit)
+            found.add(sorted(table.bad))
+            raise found.error(str(self.path), "data.source.bad_rows=skip")
         bad, rows = len(table.bad), len(table.places) + len(table.bad)
         if bad > max_bad_rows * rows or bad == rows:
             first = min(table.bad)
             ways = "" if bad == rows else ", or leave more out with data.source.max_bad_rows=<share>"
+            reasons = Counter(row.reason for row in table.bad)
             raise ValueError(
                 f"{self.path}: {bad:,} of {rows:,} rows are bad "
-                f"({', '.join(f'{reason} {count:,}' for reason, count in table._reasons().items())}), and at most "
-                f"{max_bad_rows:.1%} are left out. The first one is {unit(self.path)} {first.place}: {first.why}. "
+                f"({', '.join(f'{reason} {count:,}' for reason, count in reasons.items())}), and at most "
+                f"{max_bad_rows:.1%} are left out. The first one is {self.unit} {first.place}: {first.why}. "
                 f"Check that the file is whole and its columns are the right ones{ways}"
             )
         return table
@@ -111,23 +131,24 @@ class UserTable:
     @property
     def card(self) -> dict[str, Any]:
         """For the card: `rows` of the file, those left out by reason and the first lines of each."""
-        reasons = self._reasons()
-        first = {reason: sorted(row.place for row in self.bad if row.reason == reason)[:LISTED] for reason in reasons}
-        card: dict[str, Any] = {"rows": len(self.places) + len(self.bad), "malformed": reasons}
-        if reasons:
-            card["malformed_lines"] = first
-        if self.several:
-            card["rows_over_several_lines"] = self.several
-        return card
+        places: dict[str, list[int]] = {row.reason: [] for row in self.bad}
+        for row in sorted(self.bad):
+            places[row.reason].append(row.place)
+        card = card_of(len(self.places), places)
+        return {**card, "rows_over_several_lines": self.several} if self.several else card
 
     @property
     def left_out(self) -> tuple[tuple[str, int, str], ...]:
         """File, line and what is wrong, of each row that is left out, in the order of the file."""
         return tuple((self.path.name, row.place, row.why) for row in sorted(self.bad))
 
+    def column(self, name: str) -> pa.StringArray:
+        """(R,) one column."""
+        return one_piece(self.table[name])
+
     def filled(self, column: str, expected: str = "a text", *, reason: str = "empty") -> pa.StringArray:
         """(R,) a column in which no row may be empty."""
-        values = one_piece(self.table[column])
+        values = self.column(column)
         good = pc.not_equal(values, "").fill_null(False)
         self._check(column, good, expected=f"{expected}, not an empty one", reason=reason)
         return values
@@ -143,7 +164,7 @@ class UserTable:
 
     def or_null(self, column: str) -> pa.StringArray:
         """(R,) a column in which an empty value means that it is not known."""
-        values = one_piece(self.table[column])
+        values = self.column(column)
         values = pc.if_else(pc.equal(values, ""), pa.scalar(None, pa.string()), values)
         if values.null_count == len(values):
             raise ValueError(f"{self.path}: column {column!r} is empty in every row")
@@ -181,30 +202,21 @@ class UserTable:
             return
         got = self.table[column].take(pa.array(rows)).to_pylist()
         bad = [
-            BadRow(int(place), reason, f"column {column!r}: expected {expected}; got {shown(value)}")
+            BadRow(int(place), reason, f"expected {expected}; got {shown(value)}", column)
             for place, value in zip(self.places[rows], got, strict=True)
         ]
-        more = f" ({len(bad):,} rows are like this)" if len(bad) > 1 else ""
-        where = f"{self.path}, {unit(self.path)} {bad[0].place}"
-        raise BadRowsError(f"{where}, {bad[0].why}{more}. Correct it; {TO_SKIP}", wrong, bad)
+        raise BadRowsError(wrong, bad)
 
-    def _passing(self, check: Callable[["UserTable"], object], bad_rows: OnBadRow) -> "UserTable":
+    def _passing(self, check: Callable[["UserTable"], object]) -> "UserTable":
         """The table without the rows that fail a check; a reading checks one thing after another."""
         table = self
         while len(table.places):
             try:
                 check(table)
             except BadRowsError as error:
-                if bad_rows == "error":
-                    raise
-                table = table._without(error.rows, error.bad)
+                kept = ~error.rows
+                filtered = table.table.filter(pa.array(kept))
+                table = replace(table, table=filtered, places=table.places[kept], bad=(*table.bad, *error.bad))
             else:
                 break
         return table
-
-    def _without(self, rows: NDArray[np.bool_], bad: Sequence[BadRow]) -> "UserTable":
-        kept = self.table.filter(pa.array(~rows))
-        return replace(self, table=kept, places=self.places[~rows], bad=(*self.bad, *bad))
-
-    def _reasons(self) -> dict[str, int]:
-        return dict(Counter(row.reason for row in self.bad))
