@@ -86,9 +86,7 @@ class Rows:
         if self.bad.count and not skip_bad:
             raise self.bad.error(self.name, "--skip-bad")
 
-    def sound(
-        self, texts: Sequence[str], *, columns: Sequence[str] | None = None
-    ) -> Iterator[tuple[Block, list[BadRow]]]:
+    def sound(self, texts: Sequence[str], *, columns: Sequence[str] | None = None) -> reading.Blocks:
         """The rows that can be used and those that cannot, block by block, each row once.
 
         Args:

@@ -11,7 +11,7 @@ import io
 import json
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import IO, Any, Protocol
+from typing import IO, Any, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,8 @@ BLOCK = 1 << 21  # characters that are read at once
 ROWS = 1 << 14  # rows of Parquet that are read at once
 LONGEST_RECORD = 1000  # lines of a malformed record that are looked at to say what is wrong
 
+Blocks: TypeAlias = Iterator[tuple[Block, list[BadRow]]]
+
 
 class Reader(Protocol):
     """A file that is open."""
@@ -34,9 +36,7 @@ class Reader(Protocol):
     several: int
     """Rows so far that go on over further lines."""
 
-    def blocks(
-        self, texts: Sequence[str] = (), *, columns: Sequence[str] | None = None
-    ) -> Iterator[tuple[Block, list[BadRow]]]:
+    def blocks(self, texts: Sequence[str] = (), *, columns: Sequence[str] | None = None) -> Blocks:
         """All rows in order, once; at least one block. Texts may be null or empty.
 
         Args:
@@ -71,9 +71,7 @@ class Delimited:
         self.header = reader.line_num
         del self.lines[: self.header]
 
-    def blocks(
-        self, texts: Sequence[str] = (), *, columns: Sequence[str] | None = None
-    ) -> Iterator[tuple[Block, list[BadRow]]]:
+    def blocks(self, texts: Sequence[str] = (), *, columns: Sequence[str] | None = None) -> Blocks:
         """See `Reader`."""
         places = range(len(self.columns)) if columns is None else [self.columns.index(name) for name in columns]
         names = [self.columns[place] for place in places]
@@ -135,9 +133,7 @@ class JsonLines:
             raise ValueError(bad[0].at("line"))
         self.columns = list(dict.fromkeys(key for row, _ in objects.values() for key in row))
 
-    def blocks(
-        self, texts: Sequence[str] = (), *, columns: Sequence[str] | None = None
-    ) -> Iterator[tuple[Block, list[BadRow]]]:
+    def blocks(self, texts: Sequence[str] = (), *, columns: Sequence[str] | None = None) -> Blocks:
         """See `Reader`."""
         done = 0
         while self.lines:
@@ -226,9 +222,7 @@ class Parquet:
             raise ValueError(f"cannot be read as a Parquet file: {error}") from error
         self.columns: list[str] = self.schema.names
 
-    def blocks(
-        self, texts: Sequence[str] = (), *, columns: Sequence[str] | None = None
-    ) -> Iterator[tuple[Block, list[BadRow]]]:
+    def blocks(self, texts: Sequence[str] = (), *, columns: Sequence[str] | None = None) -> Blocks:
         """See `Reader`."""
         for column in texts:
             if not is_text(kind := self.schema.field(column).type):
