@@ -36,8 +36,8 @@ from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from threadpoolctl import threadpool_limits
 
-from twicetold.data.sources.public_table import read_quoted
 from twicetold.data.sources.quora import COLUMNS, FILE
+from twicetold.data.sources.source_table import read_quoted
 from twicetold.features.rows import Featuriser
 from twicetold.models.protocol import Encoder
 from twicetold.trained.scoring import search_matrices

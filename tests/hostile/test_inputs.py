@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twicetold.data.sources import documents, nli, pairs, quora, stsb, uci_news
-from twicetold.data.sources.public_table import left_out, read_quoted, read_unquoted
+from twicetold.data.sources.source_table import left_out, read_quoted, read_unquoted
 from twicetold.data.sources.user_table import UserTable
 from twicetold.tables.delimited import records
 
@@ -111,7 +111,7 @@ def test_of_100_000_rows_with_damage_each_line_is_read_or_counted_and_no_sound_r
     path.write_bytes(data)
     rows = rows_of(source, path)
 
-    accounted = np.concatenate([rows.lines, *rows.malformed.values()])
+    accounted = np.array([*rows.lines.tolist(), *(row.place for row in rows.bad)])
     assert len(np.unique(accounted)) == len(accounted), "no line is counted twice"
     if source in HEADERS:
         lines = lines_of(data.decode("utf-8-sig", errors="surrogateescape"))
@@ -125,7 +125,7 @@ def test_of_100_000_rows_with_damage_each_line_is_read_or_counted_and_no_sound_r
     place = {"stsb": "index", "nli": "sent0", "tsv": "key", "csv": "key"}.get(source, "id")
     found = {value.strip("in ,x") for value in rows.column(place).to_pylist()}
     assert {str(number) for number in sound.tolist()} <= found
-    assert sum(len(lines) for lines in rows.malformed.values()) < 600 * 1.5, "damage costs its own line"
+    assert len(rows.bad) < 600 * 1.5, "damage costs its own line"
 
 
 def test_the_counts_of_a_damaged_file_are_on_the_card_and_printed(tmp_path):
@@ -137,7 +137,7 @@ def test_the_counts_of_a_damaged_file_are_on_the_card_and_printed(tmp_path):
     assert printed.startswith(f"{card['rows']:,} rows, left out: not_utf8 {card['malformed']['not_utf8']}")
     for reason, lines in card["malformed_lines"].items():
         assert f"{reason} {card['malformed'][reason]} (line {lines[0]}" in printed
-    with pytest.raises(ValueError, match=r"newsCorpora.csv has more malformed rows than 0.1%: \d+ of 100,"):
+    with pytest.raises(ValueError, match=r"newsCorpora.csv: \d+ of 100,.* rows are bad .* at most 0.1%"):
         uci_news.read(tmp_path, name="x", max_bad_rows=0.001)
 
 
@@ -269,20 +269,21 @@ def test_with_bad_rows_left_out_each_line_of_100_000_is_read_or_listed_once(sour
     data, sound = fuzzed(source)
     (tmp_path / f"m.{source}").write_bytes(data)
     read = UserTable.read(tmp_path / f"m.{source}", ["key", "text", "more"])
-    table = read.sound(lambda rows: rows.filled("text"), lambda rows: rows.unique("key"), bad_rows="skip")
+    table = read.passing(lambda rows: rows.filled("text"), lambda rows: rows.unique("key"))
+    card = table.account(bad_rows="skip")
 
     listed = [line for _, line, _ in table.left_out]
     assert listed == sorted(set(listed)), "in the order of the file, no line twice"
-    accounted = {*table.places.tolist(), *listed}
-    assert len(accounted) == len(table.places) + len(listed) == table.card["rows"]
-    assert sum(table.card["malformed"].values()) == len(listed)
+    accounted = {*table.lines.tolist(), *listed}
+    assert len(accounted) == len(table) + len(listed) == card["rows"]
+    assert sum(card["malformed"].values()) == len(listed)
     full = {n for n, line in enumerate(lines_of(data.decode("utf-8-sig", "surrogateescape")), 1) if line.strip("\r\n")}
     ends = [pc.sum(pc.count_substring(column, end)).as_py() for column in read.table.columns for end in "\r\n"]
     assert accounted <= full - {1}
     assert len(full) - 1 - len(accounted) == sum(ends), "what does not begin a row goes on with a quoted text"
     assert {str(number) for number in sound.tolist()} <= set(table.filled("key").to_pylist())
-    assert table.card["malformed"]["empty"] > 0
-    assert table.card["malformed"]["not_utf8"] > 0
+    assert card["malformed"]["empty"] > 0
+    assert card["malformed"]["not_utf8"] > 0
     assert len(listed) < 600 * 1.5, "damage costs its own line"
 
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from twicetold.data.corpus import Corpus
 from twicetold.data.sources import document_corpus, encode
-from twicetold.data.sources.public_table import MAX_BAD_ROWS
-from twicetold.data.sources.user_table import OnBadRow, UserTable
+from twicetold.data.sources.source_table import MAX_BAD_ROWS, OnBadRow
+from twicetold.data.sources.user_table import UserTable
 from twicetold.data.splits import by_group, by_rows
 
 
@@ -58,12 +58,11 @@ def read(
             "or both"
         )
     columns = [text, *groups.values(), *(c for c in (id, split_column) if c is not None)]
-    table = UserTable.read(Path(path), columns, texts=[text]).sound(
+    table = UserTable.read(Path(path), columns, texts=[text]).passing(
         lambda rows: None if split_column is None else rows.sides(split_column),
         lambda rows: None if id is None else rows.unique(id),
-        bad_rows=bad_rows,
-        max_bad_rows=max_bad_rows,
     )
+    counts = table.account(bad_rows=bad_rows, max_bad_rows=max_bad_rows)
     texts = table.column(text)
     ids = pa.array([str(row) for row in range(len(texts))]) if id is None else table.unique(id)
     values = {group: table.or_null(column) for group, column in groups.items()}
@@ -84,7 +83,7 @@ def read(
         limit=limit,
         card={
             "split": how,
-            **table.card,
+            **counts,
             "unlabelled": {group: column.null_count for group, column in values.items()},
         },
     )
