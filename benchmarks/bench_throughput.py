@@ -37,9 +37,9 @@ from hydra.utils import instantiate
 from threadpoolctl import threadpool_limits
 
 from twicetold.data.sources.quora import COLUMNS, FILE
+from twicetold.data.sources.source_table import read_quoted
 from twicetold.features.rows import Featuriser
 from twicetold.models.protocol import Encoder
-from twicetold.tables.delimited import read_quoted
 from twicetold.trained.scoring import search_matrices
 
 FAMILIES = ("static", "dssm", "siamese_lstm", "minilm")

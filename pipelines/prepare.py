@@ -14,9 +14,9 @@ from omegaconf import DictConfig, OmegaConf
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.data.freshness import own_file_digest
+from twicetold.data.sources.source_table import left_out
 from twicetold.errors import readable_errors
 from twicetold.printable import print
-from twicetold.tables.delimited import left_out
 from twicetold_grid.code_identity import code_now
 from twicetold_grid.settings import check_settings, run_script
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from twicetold.data.hashed_pairs import FingerprintedPairs, fingerprints
 from twicetold.data.sources import quora
+from twicetold.data.sources.source_table import read_unquoted
 from twicetold.data.splits import TEST, VAL
-from twicetold.tables.delimited import read_unquoted
 
 FILES = {VAL: "dev.tsv", TEST: "test.tsv"}
 COLUMNS = ("label", "q1", "q2", "id")
@@ -34,10 +34,10 @@ def of_partition(folder: Path) -> FingerprintedPairs:
     for side, name in FILES.items():
         rows = read_unquoted(folder / name, COLUMNS)
         label = rows.column("label").to_pylist()
-        if len(rows) != PAIRS or label.count("0") != PAIRS // 2 or label.count("1") != PAIRS // 2 or rows.malformed:
+        if len(rows) != PAIRS or label.count("0") != PAIRS // 2 or label.count("1") != PAIRS // 2 or rows.bad:
             raise ValueError(
                 f"{name}: expected {PAIRS} pairs, half of them duplicates, got {len(rows)} with {label.count('1')} "
-                f"duplicates; malformed: {dict(rows.malformed)}"
+                f"duplicates; malformed: {len(rows.bad)}"
             )
         left, right = (quora.normal_form(rows.column(column)).to_pylist() for column in ("q1", "q2"))
         found.append(fingerprints(left, right))

@@ -104,7 +104,8 @@ def test_bad_rows_and_missing_groups_of_ones_own_file_are_answered_with_the_sett
         ("mine", *own, "data.label=story"),
     )
     assert refused[0] == 1
-    assert "mine.csv, line 62, column 'text': expected a text, not an empty one; got ''. Correct it; to" in refused[1]
+    assert "mine.csv: 1 row cannot be used" in refused[1]
+    assert "line 62, column 'text': expected a text, not an empty one; got ''" in refused[1]
     assert "data.source.bad_rows=skip" in refused[1]
     assert prepared[0] == 0, prepared[1]
     listed = "data/processed/documents/left_out.csv"

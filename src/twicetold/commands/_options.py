@@ -9,7 +9,7 @@ from twicetold.neighbours import rules
 from twicetold.printable import print
 
 if TYPE_CHECKING:
-    from twicetold.tables.files import BadRows
+    from twicetold.tables.bad_rows import BadRows
 
 Model = Annotated[str, typer.Argument(help="Run folder, model folder or models:/ address.", show_default=False)]
 File = Annotated[str, typer.Argument(help="CSV, TSV, JSON lines or Parquet; - for stdin.", show_default=False)]

@@ -53,7 +53,8 @@ def dedupe(
 
     import numpy as np
 
-    from twicetold.tables.files import STANDARD, choose_text, is_one_file, open_rows, write_rows
+    from twicetold.tables.files import choose_text, open_rows, write_rows
+    from twicetold.tables.streams import STANDARD, is_one_file
     from twicetold.use.model import load
 
     if as_json and STANDARD in (out, links):

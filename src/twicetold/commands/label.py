@@ -45,7 +45,8 @@ def label(
     """
     from twicetold.files import lock_beside, only_process
     from twicetold.labels.labelling import labelling, read_labelling
-    from twicetold.tables.files import STANDARD, choose_text, open_rows
+    from twicetold.tables.files import choose_text, open_rows
+    from twicetold.tables.streams import STANDARD
 
     console = Console(stderr=True)
     if report:

@@ -116,32 +116,12 @@ def _download_rest(
             answered = True
             total, validator = _total(answer.headers, answer.status), _validator(answer.headers)
             resumed = answer.status == 206
-            if resumed and not (
-                before
-                and "Range" in headers
-                and total == before["total"]
-                and answer.headers.get("Content-Range", "").startswith(f"bytes {start}-")
-            ):
+            if resumed and not ("Range" in headers and _goes_on(answer, start, before, total)):
                 raise _changed(part)
-            if total is not None and total > max_bytes:
-                raise AddressError(f"{total} bytes are announced, more than the {max_bytes} allowed")
-            if not checked:
-                _require_a_length(answer)
+            _check_length(answer, total, max_bytes, checked=checked)
             write_text(notes, json.dumps({"url": url, "total": total, "validator": validator}) + "\n")
-            length = start if resumed else 0
-            advance(length, total)
-            with part.open("r+b" if resumed else "wb") as out:
-                out.seek(length)
-                here = out.read() if resumed else b""  # what is asked for again
-                for chunk in _chunks(answer, patience):
-                    length += len(chunk)
-                    if length > max_bytes:
-                        raise AddressError(f"longer than the {max_bytes} bytes allowed")
-                    again, here = here[: len(chunk)], here[len(chunk) :]
-                    if chunk[: len(again)] != again:
-                        raise _changed(part)
-                    out.write(chunk[len(again) :])
-                    advance(length, total)
+            for length in _written(_chunks(answer, patience), part, start if resumed else 0, max_bytes):
+                advance(length, total)
     except urllib.error.HTTPError as error:
         if error.code == 416:
             raise _changed(part) from error
@@ -153,6 +133,33 @@ def _download_rest(
         raise AddressError(f"the connection was cut after {length} of {total} bytes", again=True)
     if not length:
         raise AddressError("the file is empty")
+
+
+def _goes_on(answer: HTTPResponse, start: int, before: dict[str, Any] | None, total: int | None) -> bool:
+    """Whether an answer is the rest of the file of a partial download."""
+    given = answer.headers.get("Content-Range", "")
+    return before is not None and total == before["total"] and given.startswith(f"bytes {start}-")
+
+
+def _written(chunks: Iterator[bytes], part: Path, start: int, max_bytes: int) -> Iterator[int]:
+    """Write chunks from a position on, and compare what is there already; yields the lengths of the file meanwhile.
+
+    Raises:
+        AddressError: if something else is there, or the file becomes too long.
+    """
+    yield (length := start)
+    with part.open("r+b" if start else "wb") as out:
+        out.seek(start)
+        here = out.read() if start else b""  # what is asked for again
+        for chunk in chunks:
+            length += len(chunk)
+            if length > max_bytes:
+                raise AddressError(f"longer than the {max_bytes} bytes allowed")
+            again, here = here[: len(chunk)], here[len(chunk) :]
+            if chunk[: len(again)] != again:
+                raise _changed(part)
+            out.write(chunk[len(again) :])
+            yield length
 
 
 def _open(url: str, headers: dict[str, str], patience: Patience) -> HTTPResponse:
@@ -195,6 +202,13 @@ def _chunks(answer: HTTPResponse, patience: Patience) -> Iterator[bytes]:
 def _is_packed(url: str) -> bool:
     """Whether the file itself is a .gz: some servers take that for an encoding of another file."""
     return urllib.parse.urlsplit(url).path.endswith((".gz", ".tgz"))
+
+
+def _check_length(answer: HTTPResponse, total: int | None, max_bytes: int, *, checked: bool) -> None:
+    if total is not None and total > max_bytes:
+        raise AddressError(f"{total} bytes are announced, more than the {max_bytes} allowed")
+    if not checked:
+        _require_a_length(answer)
 
 
 def _require_a_length(answer: HTTPResponse) -> None:

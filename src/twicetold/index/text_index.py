@@ -30,9 +30,9 @@ from twicetold.index.folder import IndexManifest, locked, new_folder, read, save
 from twicetold.index.groups import NewLinks, Pair, Proposal, join, propose, strongest
 from twicetold.index.segments import SCHEMA, Hits, Segment, groups_of, numbered
 from twicetold.neighbours.nearest import Matrix
+from twicetold.tables.texts import texts_of
 from twicetold.tracking.locate import folder_of
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.scoring import several
 from twicetold.trained.vectors import ENCODED, constant, search_vectors
 from twicetold.trained.vectors_identity import fingerprint
 
@@ -113,6 +113,7 @@ class TextIndex:
         """
         measured = model.thresholds
         decision = model.decision if measured is None else measured.decision
+        texts = texts_of(texts)
         codes = np.arange(len(texts))
         names = _names(texts, ids, first=0)
 
@@ -187,6 +188,7 @@ class TextIndex:
         """
         if k < 1:
             raise ValueError(f"expected k, the number of texts to find, to be at least 1, got {k}")
+        texts = texts_of(texts)
         if not len(texts) or not self._segments:
             return [[] for _ in texts]
         hits = self._scored(texts, self._nearest(search_vectors(self.model.trained, texts)[0], k, exact=exact)).nearest(
@@ -212,6 +214,7 @@ class TextIndex:
             ValueError: if an id is there already or given twice, or the numbers of ids and texts differ.
             TypeError: if the family scores pairs only, or one text is given in place of several.
         """
+        texts = texts_of(texts)
         names = self._new_ids(texts, ids)
         if not len(texts):
             return Added([], np.empty(0, np.int64), 0, [])
@@ -458,7 +461,7 @@ def changing(folder: str | Path, model: LoadedModel | str | Path | None = None) 
 def _names(texts: Sequence[str], ids: Sequence[str] | None, *, first: int) -> list[str]:
     """The ids of new texts: those given, or numbers from `first` on."""
     if ids is None:
-        return [str(first + number) for number in range(len(several(texts)))]
+        return [str(first + number) for number in range(len(texts))]
     if len(ids) != len(texts):
         raise ValueError(f"expected as many ids as texts, got {len(ids)} and {len(texts)}")
     return _distinct(ids)

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
-
-from twicetold.tables.delimited import one_piece
 
 
 @dataclass(frozen=True)
@@ -55,3 +54,42 @@ class Block:
         mask = pa.array(kept)
         objects = None if self.objects is None else self.objects.filter(mask)
         return replace(self, table=self.table.filter(mask), lines=self.lines[kept], objects=objects)
+
+
+def one_piece(column: pa.ChunkedArray) -> pa.Array:
+    """A column of a table as one array."""
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """(R,) values as text; null and NaN are missing values.
+
+    Raises:
+        ArrowException: if values are lists or the like.
+    """
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    return pc.cast(column, pa.string())
+
+
+def is_utf8(values: pa.StringArray) -> NDArray[np.bool_]:
+    """(R,) whether each value is valid UTF-8. Rows are looked at one by one only when some row is not."""
+    try:
+        values.validate(full=True)
+    except pa.ArrowInvalid:
+        return np.array([_decodes(value) for value in values.view(pa.binary()).to_pylist()])
+    return np.ones(len(values), bool)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether values of a type are texts, also if they are numbered (a dictionary, a category)."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
+
+
+def _decodes(value: bytes | None) -> bool:
+    try:
+        (value or b"").decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,7 +1,7 @@
 """Readers of the formats: blocks of rows, and the rows that are none.
 
 A record of CSV or TSV may go on over several lines, so it may not be whole at the end of a block. Then it is read again
-with the next block. `data.sources.delimited` says what makes a line malformed.
+with the next block. `tables.delimited` says what makes a line malformed.
 
 Shape letters: R rows of a block.
 """
@@ -9,7 +9,6 @@ Shape letters: R rows of a block.
 import csv
 import io
 import json
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import IO, Any, Protocol, TypeAlias
@@ -19,37 +18,30 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from twicetold.tables.blocks import Block
-from twicetold.tables.delimited import is_utf8, one_piece, records
+from twicetold.tables.bad_rows import INVALID, BadRow, invalid_lines, not_utf8, shown
+from twicetold.tables.blocks import Block, is_text, is_utf8, one_piece
+from twicetold.tables.delimited import fault, records
 
 BLOCK = 1 << 21  # characters that are read at once
 ROWS = 1 << 14  # rows of Parquet that are read at once
-NOT_UTF8 = "is not UTF-8; if the file is of another encoding, convert it, say with `iconv -f WINDOWS-1252 -t UTF-8`"
-MALFORMED = {
-    "not_utf8": f"this or another line of its row {NOT_UTF8}",
-    "wrong_column_count": "has not as many fields as the header; a field that holds the separator, a quote or a line "
-    'end must be in double quotes, and its own quotes doubled ("")',
-    "field_too_long": f"has a field of more than {csv.field_size_limit():,} characters; keep such texts in .jsonl or "
-    ".parquet",
-    "unclosed_quote": "has a field that begins with a quote which is not closed before a separator or line end; a "
-    'field that holds a quote must be in double quotes, and its own quotes doubled ("")',
-}
-_INVALID = re.compile("[\udc80-\udcff]")  # what errors="surrogateescape" makes of bytes that are no UTF-8
+LONGEST_RECORD = 1000  # lines of a malformed record that are looked at to say what is wrong
 
-Bad: TypeAlias = list[tuple[int, str]]
-"""Line (or row of Parquet) and what is wrong with it."""
+Blocks: TypeAlias = Iterator[tuple[Block, list[BadRow]]]
 
 
 class Reader(Protocol):
     """A file that is open."""
 
     columns: list[str]
+    several: int
+    """Rows so far that go on over further lines."""
 
-    def blocks(self, texts: Sequence[str]) -> Iterator[tuple[Block, Bad]]:
+    def blocks(self, texts: Sequence[str] = (), *, columns: Sequence[str] | None = None) -> Blocks:
         """All rows in order, once; at least one block. Texts may be null or empty.
 
         Args:
             texts: columns that must be texts.
+            columns: those that are needed; None: all.
         """
         ...
 
@@ -64,38 +56,46 @@ class Delimited:
     def __init__(self, stream: IO[bytes], delimiter: str) -> None:
         self.stream = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
         self.delimiter = delimiter
+        self.several = 0
         self.lines = self.stream.readlines(BLOCK)
-        _refuse_utf16(self.lines)
+        _check_start(self.lines, expected="a header with the names of the columns, and rows")
         reader = self._records(0)
         try:
-            self.columns: list[str] = next(reader, [])
+            self.columns: list[str] = next(reader)
         except csv.Error as error:
             raise ValueError(f"line 1: expected a header with the names of the columns; {error}") from error
         if not self.columns:
-            raise ValueError("expected a header with the names of the columns in line 1, got nothing")
-        if any(_INVALID.search(name) for name in self.columns):
-            raise ValueError(f"line 1 {NOT_UTF8}")
+            raise ValueError("line 1: expected a header with the names of the columns, got nothing")
+        if invalid := [name for name in self.columns if INVALID.search(name)]:
+            raise ValueError(f"line 1: {not_utf8(invalid[0])}")
         self.header = reader.line_num
         del self.lines[: self.header]
 
-    def blocks(self, texts: Sequence[str]) -> Iterator[tuple[Block, Bad]]:
+    def blocks(self, texts: Sequence[str] = (), *, columns: Sequence[str] | None = None) -> Blocks:
         """See `Reader`."""
-        done, more, width = self.header, self.stream.readlines(BLOCK), len(self.columns)
+        places = range(len(self.columns)) if columns is None else [self.columns.index(name) for name in columns]
+        names = [self.columns[place] for place in places]
+        done, more = self.header, self.stream.readlines(BLOCK)
         while True:
-            invalid = _invalid(self.lines)
-            found = records(self.lines, delimiter=self.delimiter, width=width, start=0, invalid=invalid)
+            invalid = invalid_lines(self.lines)
+            found = records(self.lines, delimiter=self.delimiter, width=len(self.columns), invalid=invalid)
             end = self._whole(found.malformed) if more else len(self.lines)
             rows = bisect_right(found.lines, end)
-            values = found.values[: rows * width]
-            arrays = [pa.array(values[place::width], pa.string()) for place in range(width)]
-            bad = [(done + line, MALFORMED[reason]) for line, reason in found.malformed if line <= end]
-            lines = done + np.array(found.lines[:rows], np.int64)
-            yield Block(pa.Table.from_arrays(arrays, names=self.columns), lines), bad
+            self.several += bisect_right(found.several, end)
+            arrays = [found.column(place, rows) for place in places]
+            bad = [self._bad(line, reason, done) for line, reason in found.malformed if line <= end]
+            yield Block(pa.Table.from_arrays(arrays, names=names), done + np.array(found.lines[:rows], np.int64)), bad
             if not more:
                 return
             done += end
             self.lines = self.lines[end:] + more
             more = self.stream.readlines(BLOCK)
+
+    def _bad(self, line: int, reason: str, done: int) -> BadRow:
+        if reason == "not_utf8":
+            return BadRow(done + line, reason, not_utf8(self.lines[line - 1]))
+        lines = self.lines[line - 1 : line - 1 + LONGEST_RECORD]
+        return BadRow(done + line, reason, fault(reason, lines, delimiter=self.delimiter, header=self.columns))
 
     def _whole(self, malformed: Sequence[tuple[int, str]]) -> int:
         """How many of the lines hold whole records: the last one may go on after them."""
@@ -117,70 +117,93 @@ class Delimited:
 class JsonLines:
     """One JSON object a line; empty lines are none. The columns are the keys of the first block.
 
+    A row without a key, or with null or NaN, has no value there.
+
     Raises:
         ValueError: if no line of the first block is an object.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.stream = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="\n")
+        self.several = 0
         self.lines = self.stream.readlines(BLOCK)
-        _refuse_utf16(self.lines)
-        rows, bad = _objects(self.lines, 0)
-        if not rows:
-            raise ValueError(f"line {bad[0][0]} {bad[0][1]}" if bad else "expected JSON objects, got nothing")
-        self.columns = list(dict.fromkeys(key for row, _ in rows.values() for key in row))
+        _check_start(self.lines, expected="JSON objects, one a line")
+        objects, bad = _objects(self.lines, 0)
+        if not objects:
+            raise ValueError(bad[0].at("line"))
+        self.columns = list(dict.fromkeys(key for row, _ in objects.values() for key in row))
 
-    def blocks(self, texts: Sequence[str]) -> Iterator[tuple[Block, Bad]]:
+    def blocks(self, texts: Sequence[str] = (), *, columns: Sequence[str] | None = None) -> Blocks:
         """See `Reader`."""
         done = 0
-        while True:
-            rows, bad = _objects(self.lines, done)
-            for line, (row, _) in list(rows.items()):
+        while self.lines:
+            objects, bad = _objects(self.lines, done)
+            for line, (row, _) in list(objects.items()):
                 for column in texts:
-                    if not isinstance(row.get(column), str | None):
-                        bad.append((line, f"expected a text as {column!r}, got {rows[line][1]:.60}"))
-                        del rows[line]
+                    value = row.get(column)
+                    if not (isinstance(value, str) or _is_missing(value)):
+                        bad.append(BadRow(line, "no_text", f"expected a text, got {_as_text(value):.60}", column))
+                        del objects[line]
                         break
-            keys = dict.fromkeys([*self.columns, *(key for row, _ in rows.values() for key in row)])
-            table = {key: pa.array([_as_text(row.get(key)) for row, _ in rows.values()], pa.string()) for key in keys}
-            objects = pa.array([text for _, text in rows.values()], pa.string())
-            yield Block(pa.table(table), np.fromiter(rows, np.int64, len(rows)), objects), sorted(bad)
+            rows = [row for row, _ in objects.values()]
+            keys = dict.fromkeys([*self.columns, *(key for row in rows for key in row)] if columns is None else columns)
+            table = {key: pa.array([_as_text(row.get(key)) for row in rows], pa.string()) for key in keys}
+            spelt = pa.array([text for _, text in objects.values()], pa.string())
+            yield Block(pa.table(table), np.fromiter(objects, np.int64, len(objects)), spelt), bad
             done += len(self.lines)
             self.lines = self.stream.readlines(BLOCK)
-            if not self.lines:
-                return
 
 
-def _objects(lines: Sequence[str], done: int) -> tuple[dict[int, tuple[dict[str, Any], str]], Bad]:
+def _objects(lines: Sequence[str], done: int) -> tuple[dict[int, tuple[dict[str, Any], str]], list[BadRow]]:
     """The object of each line and its spelling, by line, and the lines that hold none."""
-    rows, bad = {}, []
+    objects, bad = {}, []
     for number, line in enumerate(lines, done + 1):
         text = line.strip()
         if not text:
             continue
+        if not line.isascii() and INVALID.search(line):
+            bad.append(BadRow(number, "not_utf8", not_utf8(line)))
+            continue
         try:
-            if not line.isascii() and _INVALID.search(line):
-                raise ValueError(NOT_UTF8)
-            row = json.loads(text)
-            if not isinstance(row, dict):
-                raise ValueError(f"expected a JSON object such as {{...}}, got {text:.60}")
-            if "\\u" in line:
-                json.dumps(row, ensure_ascii=False).encode()
-        except json.JSONDecodeError as error:
-            bad.append((number, f"expected one JSON object; {error.msg} at {error.colno}"))
-        except UnicodeEncodeError:
-            bad.append((number, "expected text, got half of a surrogate pair (\\ud800 to \\udfff)"))
-        except RecursionError:
-            bad.append((number, "the JSON object is nested too deeply"))
-        except ValueError as error:  # also a number of thousands of digits
-            bad.append((number, str(error)))
-        else:
-            rows[number] = row, text
-    return rows, bad
+            objects[number] = _object(text), text
+        except ValueError as error:
+            bad.append(BadRow(number, "bad_json", str(error)))
+    return objects, bad
+
+
+def _object(text: str) -> dict[str, Any]:
+    """The object that a line holds.
+
+    Raises:
+        ValueError: if it holds none; the message says why.
+    """
+    try:
+        row = json.loads(text)
+        if "\\u" in text:
+            json.dumps(row, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        raise ValueError(f"expected one JSON object; {error.msg} at {error.colno}") from error
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            "expected text, got half of a surrogate pair (\\ud800 to \\udfff). Correct or remove it"
+        ) from error
+    except RecursionError as error:
+        raise ValueError("the JSON object is nested too deeply") from error
+    except ValueError as error:  # a number of thousands of digits
+        raise ValueError(f"expected a JSON object such as {{...}}; {error}") from error
+    if not isinstance(row, dict):
+        raise ValueError(f"expected a JSON object such as {{...}}; got {shown(text)}")
+    return row
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value  # NaN, which writers of JSON leave for a missing value
 
 
 def _as_text(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return value
+    return None if _is_missing(value) else json.dumps(value, ensure_ascii=False)
 
 
 class Parquet:
@@ -191,46 +214,47 @@ class Parquet:
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
+        self.several = 0
         try:
             self.file = pq.ParquetFile(stream)
+            self.schema = self.file.schema_arrow
         except (pa.ArrowException, OSError) as error:
             raise ValueError(f"cannot be read as a Parquet file: {error}") from error
-        self.columns: list[str] = self.file.schema_arrow.names
+        self.columns: list[str] = self.schema.names
 
-    def blocks(self, texts: Sequence[str]) -> Iterator[tuple[Block, Bad]]:
+    def blocks(self, texts: Sequence[str] = (), *, columns: Sequence[str] | None = None) -> Blocks:
         """See `Reader`."""
-        schema = self.file.schema_arrow
         for column in texts:
-            kind = schema.field(column).type
-            kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-            if not any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)):
+            if not is_text(kind := self.schema.field(column).type):
                 raise ValueError(f"expected texts in the column {column!r}, got {kind}")
         done = 0
-        for table in self._tables():
-            lines = np.arange(done + 1, done + 1 + table.num_rows)
-            valid = np.ones(len(lines), bool)
-            for column in texts:
-                valid &= is_utf8(one_piece(pc.cast(table[column], pa.string())))
-            bad = [(int(line), "is not UTF-8") for line in lines[~valid]]
-            yield Block(table.filter(pa.array(valid)), lines[valid]), bad
-            done += len(lines)
+        for table in self._tables(columns):
+            rows = np.arange(done + 1, done + 1 + table.num_rows)
+            bad: dict[int, BadRow] = {}
+            for column in table.column_names:
+                if is_text(table[column].type):
+                    valid = is_utf8(one_piece(pc.cast(table[column], pa.string())))
+                    for row in np.flatnonzero(~valid).tolist():
+                        bad.setdefault(row, BadRow(done + 1 + row, "not_utf8", "expected UTF-8", column))
+            sound = np.ones(len(rows), bool)
+            sound[list(bad)] = False
+            yield Block(table.filter(pa.array(sound)) if bad else table, rows[sound]), list(bad.values())
+            done += len(rows)
 
-    def _tables(self) -> Iterator[pa.Table]:
+    def _tables(self, columns: Sequence[str] | None) -> Iterator[pa.Table]:
         if not self.file.metadata.num_rows:
-            yield self.file.schema_arrow.empty_table()
+            yield self.schema.empty_table()
             return
         try:
-            for batch in self.file.iter_batches(batch_size=ROWS):
+            for batch in self.file.iter_batches(batch_size=ROWS, columns=columns):
                 yield pa.Table.from_batches([batch])
         except (pa.ArrowException, OSError) as error:
             raise ValueError(f"cannot be read as a Parquet file: {error}") from error
 
 
-def _refuse_utf16(lines: Sequence[str]) -> None:
-    if lines and lines[0].startswith(("\udcff\udcfe", "\udcfe\udcff")):
-        raise ValueError("expected UTF-8, got UTF-16: convert it with `iconv -f UTF-16 -t UTF-8`")
-
-
-def _invalid(lines: Sequence[str]) -> set[int]:
-    """Lines, from 1, with bytes that are no UTF-8."""
-    return {number for number, line in enumerate(lines, 1) if not line.isascii() and _INVALID.search(line)}
+def _check_start(lines: Sequence[str], *, expected: str) -> None:
+    """Refuse an empty file, and UTF-16."""
+    if not any(map(str.strip, lines)):
+        raise ValueError(f"is empty: expected {expected}")
+    if lines[0].startswith(("\udcff\udcfe", "\udcfe\udcff")):
+        raise ValueError("line 1: expected UTF-8, got UTF-16: convert it with `iconv -f UTF-16 -t UTF-8`")

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from twicetold.tables.blocks import Block
+from twicetold.tables.blocks import Block, as_text, is_text
 
 
 class Writer(Protocol):
@@ -115,10 +115,10 @@ def _as_texts(column: pa.ChunkedArray) -> list[str | None]:
     """(R,) values for a delimited file."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if _is_text(column.type):
+    if is_text(column.type):
         return column.to_pylist()  # type: ignore[no-any-return]
     if _is_plain(column.type) or pa.types.is_temporal(column.type):
-        return column.cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
+        return as_text(column).to_pylist()  # type: ignore[no-any-return]
     return [None if value is None else _dumped(value) for value in column.to_pylist()]
 
 
@@ -133,10 +133,6 @@ def _as_json(column: pa.ChunkedArray) -> list[str]:
 
 def _dumped(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _is_plain(kind: pa.DataType) -> bool:

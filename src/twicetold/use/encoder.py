@@ -34,7 +34,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         if not hasattr(self, "model_"):
             self.fit(X)
-        return self.model_.encode(list(X))
+        return self.model_.encode(X)
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

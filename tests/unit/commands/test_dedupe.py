@@ -82,7 +82,7 @@ def test_a_row_without_text_is_named_and_may_be_left_out(run, twicetold, questio
     questions_file.write_text(questions_file.read_text() + 'q5," "\n')
     done = twicetold("dedupe", run(), questions_file, "-o", "out.csv")
     assert done.returncode == 1
-    assert "line 7: expected a text in column 'question'" in done.stderr
+    assert "line 7, column 'question': expected a text, not an empty one" in done.stderr
     assert not (tmp_path / "out.csv").exists()
     done = twicetold("dedupe", run(), questions_file, "-o", "out.csv", "--skip-bad")
     assert done.returncode == 0

@@ -139,7 +139,7 @@ def test_what_cannot_be_used_is_named_and_nothing_is_written(run, texts, tmp_pat
     (tmp_path / "other.csv").write_text("id,name\n1,bank\n")
     for arguments, said in (
         ((model, "nowhere.csv"), "there is no file"),
-        ((model, "faulty.csv"), "line 3: expected a text in column 'text'"),
+        ((model, "faulty.csv"), "line 3, column 'text': expected a text"),
         ((model, "other.csv"), "which column has the texts? Name it with --text"),
         ((model, "one.csv"), "at least two different texts"),
         ((model, "-"), "standard input is for the answers"),

@@ -100,13 +100,13 @@ def test_bad_rows_end_it_before_anything_is_written(file, run, tmp_path):
         assert done.exit_code == 1
         assert done.stdout == ""
         assert "2 rows cannot be used" in done.stderr
-        assert "line 5: expected a text in column 'question1'" in done.stderr
-        assert "line 6: has not as many fields" in done.stderr
+        assert "line 5, column 'question1': expected a text, not an empty one" in done.stderr
+        assert "line 6: expected 3 fields" in done.stderr
     assert not (tmp_path / "out.csv").exists()
     done = call(run(), file, "-o", "-", "--skip-bad")
     assert done.exit_code == 0
     assert [row["id"] for row in csv.DictReader(io.StringIO(done.stdout))] == ["0", "1", "2"]
-    assert "bad rows left out: 2\n  line 5: " in done.stderr
+    assert "bad rows left out: 2\n  line 5, " in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,18 @@ import csv
 import gzip
 import io
 import json
+import os
 import random
+import threading
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from twicetold.tables import reading
+from twicetold.data.sources import documents
+from twicetold.data.sources.user_table import UserTable
+from twicetold.tables import reading, streams
 from twicetold.tables.files import choose_pair, choose_text, open_rows, write_rows
 
 ROWS = [
@@ -28,16 +32,22 @@ def delimited(rows, delimiter=","):
     return text.getvalue()
 
 
+def packed(data, suffix):
+    if suffix.endswith(".gz"):
+        return gzip.compress(data)
+    return pa.compress(data, "zstd", asbytes=True) if suffix.endswith(".zst") else data
+
+
 def written(folder, suffix):
     path = folder / f"in{suffix}"
-    if suffix == ".parquet":
-        pq.write_table(pa.table(dict(zip(HEADER, zip(*ROWS)))), path)
-        return path
-    if suffix.startswith((".jsonl", ".ndjson")):
-        text = "".join(json.dumps(dict(zip(HEADER, row)), ensure_ascii=False) + "\n" for row in ROWS)
+    if suffix.startswith(".parquet"):
+        pq.write_table(pa.table(dict(zip(HEADER, zip(*ROWS)))), stream := io.BytesIO())
+        data = stream.getvalue()
+    elif suffix.startswith((".jsonl", ".ndjson")):
+        data = "".join(json.dumps(dict(zip(HEADER, row)), ensure_ascii=False) + "\n" for row in ROWS).encode()
     else:
-        text = delimited([HEADER, *ROWS], "\t" if suffix.startswith(".tsv") else ",")
-    path.write_bytes(gzip.compress(text.encode()) if suffix.endswith(".gz") else text.encode())
+        data = delimited([HEADER, *ROWS], "\t" if suffix.startswith(".tsv") else ",").encode()
+    path.write_bytes(packed(data, suffix))
     return path
 
 
@@ -47,7 +57,7 @@ def rows_of(path, **options):
     return pa.concat_tables([block.table for block in blocks]).to_pylist(), np.concatenate([b.lines for b in blocks])
 
 
-SUFFIXES = [".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".csv.gz", ".tsv.gz", ".jsonl.gz"]
+SUFFIXES = [f"{suffix}{packing}" for suffix in streams.SUFFIXES for packing in ("", *streams.COMPRESSIONS)]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -133,19 +143,24 @@ def test_rows_and_lines_do_not_depend_on_the_size_of_blocks(size, tmp_path, monk
     assert np.concatenate([b.lines for b in blocks]).tolist() == [
         at for at, kind in expected if kind in ("plain", "lines")
     ]
-    bad = [f"line {at}: {reading.MALFORMED[reason]}" for at, kind in expected if (reason := REASONS.get(kind))]
-    assert rows.bad.listed == bad[:10]
+    bad = [f"line {at}: {fault}" for at, kind in expected if (fault := FAULTS.get(kind))]
+    assert all(said.startswith(start) for said, start in zip(rows.bad.listed, bad[:10], strict=True))
     assert rows.bad.count == len(bad)
     assert rows.count == sum(kind in ("plain", "lines") for _, kind in expected)
 
 
 NOT_JSON = r"""5 rows.*
   line 2: expected a JSON object.*
-  line 3: expected a text as 'question1', got .*
-  line 4: expected a text in column 'question1', got None
+  line 3, column 'question1': expected a text, got 3
+  line 4, column 'question1': expected a text, not an empty one; got None
   line 5: .*surrogate.*
   line 6: expected one JSON object"""
-REASONS = {"wide": "wrong_column_count", "quote": "unclosed_quote", "bytes": "not_utf8", "bad lines": "not_utf8"}
+FAULTS = {
+    "wide": "expected 2 fields (id, question1), got 3",
+    "quote": "a field begins with a quote",
+    "bytes": "expected UTF-8, got the byte 0xe9",
+    "bad lines": "expected UTF-8, ",
+}
 
 
 def test_a_quote_that_is_never_closed_costs_one_line_only(tmp_path, monkeypatch):
@@ -159,18 +174,20 @@ def test_a_quote_that_is_never_closed_costs_one_line_only(tmp_path, monkeypatch)
 @pytest.mark.parametrize(
     ("suffix", "content", "message"),
     [
-        (".csv", "id,question1\n1,a\n2,\n3,  \n", r"2 rows cannot.*\n  line 3: expected a text in .*\n  line 4"),
-        (".csv", "id,question1\n1,a,b\n", "line 2: has not as many fields as the header"),
+        (".csv", "id,question1\n1,a\n2,\n3,  \n", r"2 rows cannot.*\n  line 3, .*: expected a text.*\n  line 4"),
+        (".csv", "id,question1\n1,a,b\n", r"line 2: expected 2 fields \(id, question1\), got 3"),
         (".csv", "", "expected a header"),
         (".csv", "id,title\n1,a\n", "no column 'question1'. Columns there are: 'id', 'title'"),
         (".csv", "id,question\n1,a\n", "Did you mean 'question'"),
         (".csv", "question1,question1\n1,a\n", "is there 2 times"),
         (".csv", b"\xff\xfei\0d\0", "expected UTF-8, got UTF-16"),
-        (".csv", b"id,caf\xe9\n", "line 1 is not UTF-8"),
+        (".csv", b"id,caf\xe9\n", "line 1: expected UTF-8, got the byte 0xe9"),
         (".csv.gz", b"id,question1\n", "in.csv.gz: .*gzip"),
-        (".csv.gz", gzip.compress(b"id,question1\n" + b"1,a\n" * 99, mtime=0)[:-20], "in.csv.gz: "),
+        (".csv.gz", gzip.compress(b"id,question1\n" + b"1,a\n" * 99)[:-20], "in.csv.gz: cannot be unpacked as gzip"),
+        (".parquet.zst", b"id,question1\n", "in.parquet.zst: cannot be unpacked as zstd"),
+        (".csv.zst", packed(b"question1\n" + b"a\n" * 99, ".zst")[:-5], "in.csv.zst: cannot be unpacked as zstd"),
         (".jsonl", '{"question1": "a"}\n[1]\n{"question1": 3}\n{"b": 1}\n{"question1": "\\ud800"}\n{"', NOT_JSON),
-        (".jsonl", "", "expected JSON objects, got nothing"),
+        (".jsonl", "", "is empty: expected JSON objects"),
         (".jsonl", "[" * 100_000 + "\n", "nested too deeply"),
         (".parquet", "text", "in.parquet: cannot be read as a Parquet file"),
         (".txt", "text", "the format is not known by the suffix; say --format csv or tsv or jsonl or parquet"),
@@ -181,6 +198,62 @@ def test_what_cannot_be_read_is_named(suffix, content, message, tmp_path):
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(ValueError, match=f"(?s){message}"):
         rows_of(path)
+
+
+FAULTY = {
+    ".csv": "text,topic\na,x\nb,y,z\n,x\nc,\n",
+    ".tsv": 'text\ttopic\na\tx\n"b\ty\n\tx\n',
+    ".jsonl": '{"text": "a", "topic": "x"}\n{"text": 3}\n{"topic": "x"}\n{"text": NaN, "topic": "x"}\n{"text"\n[]\n"',
+}
+
+
+@pytest.mark.parametrize("suffix", FAULTY)
+def test_a_bad_file_gets_the_same_text_for_training_and_for_use(suffix, tmp_path):
+    path = tmp_path / f"in{suffix}"
+    path.write_text(FAULTY[suffix])
+    with pytest.raises(ValueError, match=r"(?s)rows cannot be used.*\n  line") as training:
+        documents.read(tmp_path, name="mine", path=path, text="text", category="topic")
+    with pytest.raises(ValueError, match=r"(?s)rows cannot be used.*\n  line") as use, open_rows(path) as rows:
+        list(rows.blocks(["text"]))
+    assert str(training.value).replace("data.source.bad_rows=skip", "--skip-bad") == str(use.value)
+
+
+def test_a_value_that_is_missing_is_missing_in_every_format(tmp_path):
+    (tmp_path / "in.csv").write_text("text,n\na,1\nb,\nc,\n")
+    (tmp_path / "in.jsonl").write_text('{"text": "a", "n": 1}\n{"text": "b", "n": NaN}\n{"text": "c"}\n')
+    pq.write_table(pa.table({"text": ["a", "b", "c"], "n": [1.0, float("nan"), None]}), tmp_path / "in.parquet")
+    for suffix in (".csv", ".jsonl", ".parquet"):
+        with open_rows(tmp_path / f"in{suffix}") as rows, write_rows(tmp_path / "out.csv.gz") as write:
+            for block in rows.blocks(["text"]):
+                write(block)
+        assert gzip.decompress((tmp_path / "out.csv.gz").read_bytes()) == b"text,n\na,1\nb,\nc,\n"
+        table = UserTable.read(tmp_path / f"in{suffix}", ["n"])
+        assert table.or_null("n").to_pylist() == ["1", None, None]
+
+
+def test_packed_files_are_the_same_bytes_each_time_and_go_through_pipes(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv.gz")
+    found = []
+    reading_pipe = threading.Thread(target=lambda: found.append((tmp_path / "pipe.csv.gz").read_bytes()))
+    reading_pipe.start()
+    for name in ("one.csv.gz", "other.csv.gz", "pipe.csv.gz"):
+        with open_rows(written(tmp_path, ".csv")) as rows, write_rows(tmp_path / name) as write:
+            for block in rows.blocks(["question1"]):
+                write(block)
+    reading_pipe.join(10)
+    assert [(tmp_path / "one.csv.gz").read_bytes()] == [(tmp_path / "other.csv.gz").read_bytes()] == found
+    assert gzip.decompress(found[0]) == (tmp_path / "in.csv").read_bytes()
+
+
+def test_a_full_disk_is_an_error_also_of_a_packed_file(tmp_path):
+    (tmp_path / "out.csv.gz").symlink_to("/dev/full")
+    with (
+        pytest.raises(OSError, match="No space left"),
+        open_rows(written(tmp_path, ".csv")) as rows,
+        write_rows(tmp_path / "out.csv.gz", at_once=False) as write,
+    ):
+        for block in rows.blocks(["question1"]):
+            write(block)
 
 
 def test_a_column_of_numbers_has_no_texts(tmp_path):
@@ -257,5 +330,5 @@ def test_columns_are_chosen_by_usual_names(tmp_path):
 
 def test_ten_bad_rows_are_listed_and_the_others_counted(tmp_path):
     (tmp_path / "in.csv").write_text("id,question1\n" + "1,\n" * 1234)
-    with pytest.raises(ValueError, match=r"(?s)1,234 rows cannot.*line 11: [^\n]*\n  and 1,224 more$"):
+    with pytest.raises(ValueError, match=r"(?s)1,234 rows cannot.*line 11, [^\n]*\n  and 1,224 more$"):
         rows_of(tmp_path / "in.csv")

@@ -4,6 +4,8 @@ import shutil
 from importlib.metadata import version
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -85,6 +87,29 @@ def test_what_the_package_offers_is_listed():
     assert twicetold.__version__ == version("twicetold")
     for name in dir(twicetold):
         getattr(twicetold, name)
+@pytest.mark.parametrize("column", [pd.Series, pa.array, lambda texts: pa.chunked_array([texts])])
+def test_columns_of_data_frames_are_taken_for_lists_of_texts(column, run, questions):
+    model, texts = twicetold.load(run()), questions.texts.to_pylist()
+    np.testing.assert_array_equal(model.encode(column(texts)).toarray(), model.encode(texts).toarray())
+    one, other = texts[:6], texts[6:12]
+    np.testing.assert_array_equal(model.similarity(column(one), column(other)), model.similarity(one, other))
+    np.testing.assert_array_equal(model.predict(column(one), other), model.predict(one, other))
+    np.testing.assert_array_equal(model.dedupe(column(texts)).group, model.dedupe(texts).group)
+    index = model.index(column(texts[:9]))
+    assert index.add(column(texts[9:])).ids == [str(row) for row in range(9, len(texts))]
+    assert index.search(column(one), k=2) == index.search(one, k=2)
+    encoder = twicetold.TextEncoder(model.folder)
+    np.testing.assert_array_equal(encoder.transform(column(texts)).toarray(), model.encode(texts).toarray())
+
+
+def test_a_missing_text_is_named_with_its_row(run):
+    model, holey = twicetold.load(run()), pd.Series(["a", None, "b"])
+    index = model.index(["a", "b"])
+    for use in (model.encode, model.dedupe, model.index, index.search, index.add):
+        with pytest.raises(TypeError, match=r"expected texts; row 1 \(from 0\) is"):
+            use(holey)
+    with pytest.raises(TypeError, match=r"expected texts; row 1 \(from 0\) is"):
+        model.similarity(["a", "b", "c"], holey)
 
 
 def test_an_unknown_name_of_the_package_is_an_attribute_error():

@@ -1,7 +1,7 @@
 """Sources: one module per dataset, each with one function `read` from a raw folder to a `Corpus`.
 
-This module has what they share: building a corpus from rows whose side of the split is known. `delimited` reads
-tables and accounts for every line.
+This module has what they share: building a corpus from rows whose side of the split is known. `source_table` and
+`user_table` read tables and account for every line.
 
 Shape letters: R rows of a file, N texts.
 """

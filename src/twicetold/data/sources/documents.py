@@ -8,10 +8,9 @@ import pyarrow as pa
 
 from twicetold.data.corpus import Corpus
 from twicetold.data.sources import document_corpus, encode
+from twicetold.data.sources.source_table import MAX_BAD_ROWS, OnBadRow
 from twicetold.data.sources.user_table import UserTable
 from twicetold.data.splits import by_group, by_rows
-from twicetold.tables.delimited import MAX_BAD_ROWS
-from twicetold.tables.user_file import OnBadRow
 
 
 def read(
@@ -35,7 +34,7 @@ def read(
     Args:
         raw: not used; the file is where `path` says.
         name: of the dataset.
-        path: the file, with the suffix .csv, .tsv, .jsonl or .parquet.
+        path: the file, of any format of `twicetold.tables.files`.
         text: column with the texts.
         category: column with the topic of each text. At least one of `category` and `story` is needed.
         story: column with the story of each text: two texts of one story are duplicates.
@@ -59,14 +58,12 @@ def read(
             "or both"
         )
     columns = [text, *groups.values(), *(c for c in (id, split_column) if c is not None)]
-    table = UserTable.read(Path(path), columns, bad_rows=bad_rows).sound(
-        lambda rows: rows.filled(text),
+    table = UserTable.read(Path(path), columns, texts=[text]).passing(
         lambda rows: None if split_column is None else rows.sides(split_column),
         lambda rows: None if id is None else rows.unique(id),
-        bad_rows=bad_rows,
-        max_bad_rows=max_bad_rows,
     )
-    texts = table.filled(text)
+    counts = table.account(bad_rows=bad_rows, max_bad_rows=max_bad_rows)
+    texts = table.column(text)
     ids = pa.array([str(row) for row in range(len(texts))]) if id is None else table.unique(id)
     values = {group: table.or_null(column) for group, column in groups.items()}
     if split_column is not None:
@@ -86,7 +83,7 @@ def read(
         limit=limit,
         card={
             "split": how,
-            **table.card,
+            **counts,
             "unlabelled": {group: column.null_count for group, column in values.items()},
         },
     )

@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 
 from twicetold.data.corpus import Corpus
 from twicetold.data.sources import first_of_each, pair_corpus
+from twicetold.data.sources.source_table import MAX_BAD_ROWS, read_quoted
 from twicetold.data.splits import by_component
-from twicetold.tables.delimited import MAX_BAD_ROWS, read_quoted
 
 FILE = "nli_for_simcse.csv"
 COLUMNS = ("sent0", "sent1", "hard_neg")  # premise, entailed, contradicting
@@ -55,7 +55,7 @@ def read(
     rows = rows.without(np.logical_or.reduce(empty), "empty_sentence")
     equal = [np.asarray(pc.equal(rows.table[one], rows.table[other])) for one, other in combinations(COLUMNS, 2)]
     rows = rows.without(np.logical_or.reduce(equal), "equal_sentences")
-    counts = rows.account(FILE, max_bad_rows=max_bad_rows)
+    counts = rows.account(max_bad_rows=max_bad_rows)
     sentences = pa.concat_arrays([rows.column(column) for column in COLUMNS]).dictionary_encode()
     texts = np.asarray(sentences.indices).astype(np.int64).reshape(3, -1)
     left, right = np.tile(texts[0], 2), texts[1:].ravel()

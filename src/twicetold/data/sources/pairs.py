@@ -11,10 +11,9 @@ import pyarrow as pa
 
 from twicetold.data.corpus import Corpus
 from twicetold.data.sources import first_of_each, pair_corpus
+from twicetold.data.sources.source_table import MAX_BAD_ROWS, OnBadRow
 from twicetold.data.sources.user_table import UserTable
 from twicetold.data.splits import UNUSED, by_component, by_rows
-from twicetold.tables.delimited import MAX_BAD_ROWS
-from twicetold.tables.user_file import OnBadRow
 
 
 def read(
@@ -40,7 +39,7 @@ def read(
     Args:
         raw: not used; the file is where `path` says.
         name: of the dataset.
-        path: the file, with the suffix .csv, .tsv, .jsonl or .parquet.
+        path: the file, of any format of `twicetold.tables.files`.
         left: column with one text.
         right: column with the other.
         label: column that says whether they say the same: 1 or 0, true or false; or a grade.
@@ -68,15 +67,12 @@ def read(
     if positive_grade is not None and not (isinstance(positive_grade, int | float) and math.isfinite(positive_grade)):
         raise ValueError(f"data.source.positive_grade is a number; got {positive_grade!r}")
     columns = [left, right, label] + ([split_column] if split_column is not None else [])
-    table = UserTable.read(Path(path), columns, bad_rows=bad_rows).sound(
-        lambda rows: rows.filled(left),
-        lambda rows: rows.filled(right),
+    table = UserTable.read(Path(path), columns, texts=[left, right]).passing(
         lambda rows: rows.grades(label) if graded else rows.labels(label),
         lambda rows: None if split_column is None else rows.sides(split_column),
-        bad_rows=bad_rows,
-        max_bad_rows=max_bad_rows,
     )
-    texts = pa.concat_arrays([table.filled(left), table.filled(right)]).dictionary_encode()
+    counts = table.account(bad_rows=bad_rows, max_bad_rows=max_bad_rows)
+    texts = pa.concat_arrays([table.column(left), table.column(right)]).dictionary_encode()
     one, other = np.asarray(texts.indices).astype(np.int64).reshape(2, -1)
     labels = table.grades(label) if graded else table.labels(label)
     if graded and positive_grade is not None and not float(labels.min()) < positive_grade <= float(labels.max()):
@@ -109,7 +105,7 @@ def read(
         limit=limit,
         card={
             "split": "column" if split_column is not None else split,
-            **table.card,
+            **counts,
             **repeated,
             **({"positive_grade": positive_grade} if graded else {}),
         },

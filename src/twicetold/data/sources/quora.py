@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from twicetold.data.corpus import Corpus, pair_keys
 from twicetold.data.hashed_pairs import FingerprintedPairs, fingerprints
 from twicetold.data.sources import first_of_each, pair_corpus
+from twicetold.data.sources.source_table import MAX_BAD_ROWS, SourceTable, read_quoted
 from twicetold.data.splits import TEST, TRAIN, UNUSED, VAL, Side, balanced, by_component
-from twicetold.tables.delimited import MAX_BAD_ROWS, Rows, one_piece, read_quoted
+from twicetold.tables.blocks import one_piece
 
 FILE = "quora_duplicate_questions.tsv"
 COLUMNS = ("id", "qid1", "qid2", "question1", "question2", "is_duplicate")
@@ -77,7 +78,7 @@ def read(
     if split not in ("pairs", "wang", "disjoint"):
         raise ValueError(f"quora is split by 'pairs', 'wang' or 'disjoint', got {split!r}")
     rows = _read_pairs(raw / FILE)
-    counts = rows.account(FILE, max_bad_rows=max_bad_rows)
+    counts = rows.account(max_bad_rows=max_bad_rows)
     questions = _questions(rows)
     spellings = one_piece(_both(rows, "question1", "question2")).unique()
     card: dict[str, Any] = {
@@ -117,7 +118,7 @@ def read(
     )
 
 
-def _read_pairs(path: Path) -> Rows:
+def _read_pairs(path: Path) -> SourceTable:
     rows = read_quoted(path, COLUMNS)
     no_id = pc.or_(pc.equal(rows.table["qid1"], ""), pc.equal(rows.table["qid2"], ""))
     rows = rows.without(no_id, "missing_qid")
@@ -126,7 +127,7 @@ def _read_pairs(path: Path) -> Rows:
     return rows.without(pc.invert(pc.is_in(rows.column("is_duplicate"), pa.array(["0", "1"]))), "bad_label")
 
 
-def _questions(rows: Rows) -> _Questions:
+def _questions(rows: SourceTable) -> _Questions:
     """One text per qid: the spelling it has first."""
     qids = one_piece(_both(rows, "qid1", "qid2")).dictionary_encode()
     codes = np.asarray(qids.indices).astype(np.int64)
@@ -211,5 +212,5 @@ def normal_form(texts: pa.StringArray) -> pa.StringArray:
     return pc.if_else(pc.equal(bare, ""), folded, bare)
 
 
-def _both(rows: Rows, one: str, other: str) -> pa.ChunkedArray:
+def _both(rows: SourceTable, one: str, other: str) -> pa.ChunkedArray:
     return pa.chunked_array([rows.column(one), rows.column(other)])

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from twicetold.data.corpus import SPLITS, Corpus
 from twicetold.data.sources import pair_corpus
-from twicetold.tables.delimited import MAX_BAD_ROWS, Rows, read_unquoted
+from twicetold.data.sources.source_table import MAX_BAD_ROWS, SourceTable, read_unquoted
 
 FILES = {"train": "sts-train.csv", "val": "sts-dev.csv", "test": "sts-test.csv"}
 COLUMNS = ("genre", "file", "year", "index", "grade", "left", "right")
@@ -23,7 +23,7 @@ COPY_COLUMNS = ("split", "genre", "dataset", "year", "sid", "score", "sentence1"
 COPY_SPLITS = {"train": "train", "val": "dev", "test": "test"}
 HIGHEST = 5.0
 
-_Parts = tuple[dict[str, pa.Table], dict[str, Rows]]
+_Parts = tuple[dict[str, pa.Table], dict[str, SourceTable]]
 """The sound rows of each split, and those of each file."""
 
 
@@ -53,7 +53,7 @@ def read(
     if not 0 < positive_grade <= HIGHEST:
         raise ValueError(f"positive_grade is a grade above 0 and at most {HIGHEST}, got {positive_grade}")
     tables, files = _read_copy(raw / COPY) if _has_the_copy_alone(raw) else _read_official(raw)
-    counts = {file: rows.account(file, max_bad_rows=max_bad_rows) for file, rows in files.items()}
+    counts = {file: rows.account(max_bad_rows=max_bad_rows) for file, rows in files.items()}
     lines = {file: found["malformed_lines"] for file, found in counts.items() if found["malformed"]}
     sizes = [len(tables[split]) for split in SPLITS]
     table = pa.concat_tables([tables[split] for split in SPLITS])
@@ -106,7 +106,7 @@ def _read_copy(path: Path) -> _Parts:
     return tables, {path.name: rows}
 
 
-def _sound(rows: Rows) -> Rows:
+def _sound(rows: SourceTable) -> SourceTable:
     graded = pc.match_substring_regex(rows.table["grade"], r"^([0-4](\.[0-9]+)?|5(\.0+)?)$")
     rows = rows.without(pc.invert(graded), "bad_grade")
     empty = pc.or_(pc.equal(rows.table["left"], ""), pc.equal(rows.table["right"], ""))

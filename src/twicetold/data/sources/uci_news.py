@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from twicetold.data.corpus import Corpus
 from twicetold.data.sources import document_corpus, encode
+from twicetold.data.sources.source_table import MAX_BAD_ROWS, read_unquoted
 from twicetold.data.splits import by_group, by_order
-from twicetold.tables.delimited import MAX_BAD_ROWS, read_unquoted
 
 FILE = "newsCorpora.csv"
 COLUMNS = ("id", "title", "url", "publisher", "category", "story", "hostname", "timestamp")
@@ -69,7 +69,7 @@ def read(
     repeated = np.ones(len(rows), bool)
     repeated[np.unique(number, return_index=True)[1]] = False
     rows, number = rows.without(repeated, "repeated_id"), number[~repeated]
-    counts = rows.account(FILE, max_bad_rows=max_bad_rows)
+    counts = rows.account(max_bad_rows=max_bad_rows)
     story, _ = encode(rows.column("story"))
     if split == "story":
         side = by_group(story, splits=splits, seed=seed)

@@ -6,128 +6,89 @@ counted, and listed with its line and what is wrong with it.
 Shape letters: R rows of the file.
 """
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from twicetold.data.sources.source_table import SourceTable
 from twicetold.data.splits import TEST, TRAIN, VAL, Side
-from twicetold.tables.delimited import LISTED, MAX_BAD_ROWS, one_piece, trimmed
-from twicetold.tables.user_file import SUFFIXES, TO_SKIP, BadRow, OnBadRow, read_columns, shown, unit
+from twicetold.tables.files import open_rows
+from twicetold.tables.streams import format_of
 
 LARGEST_GRADE = 1e6  # 32-bit floats, which grades become, tell numbers up to here apart by less than 0.1
 SIDE_NAMES = {"train": TRAIN, "val": VAL, "valid": VAL, "validation": VAL, "dev": VAL, "test": TEST}
+NUMBER = r"^[+-]?([0-9]{1,30}\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?$"
 
 
 class BadRowsError(ValueError):
     """Rows that fail a check.
 
     Args:
-        message: about the first of them.
         rows: (R,) whether each row fails.
-        bad: one entry for each row that fails, in their order.
+        fault: its `reason`, the `column` and what was `expected` there.
     """
 
-    def __init__(self, message: str, rows: NDArray[np.bool_], bad: Sequence[BadRow]) -> None:
-        super().__init__(message)
-        self.rows, self.bad = rows, bad
+    def __init__(self, rows: NDArray[np.bool_], **fault: str) -> None:
+        super().__init__(f"column {fault['column']!r}: expected {fault['expected']}")
+        self.rows, self.fault = rows, fault
 
 
 @dataclass(frozen=True)
-class UserTable:
+class UserTable(SourceTable):
     """Columns of text from a user's own file, with checks that name the bad row."""
 
-    path: Path
-    table: pa.Table
-    places: NDArray[np.int64]
-    """(R,) line on which each row begins; in a Parquet file the number of the row. From 1."""
-    bad: tuple[BadRow, ...] = ()
-    """Rows that are left out, in the order in which they were found."""
-    several: int = 0
-    """Of CSV and TSV: rows that go on over further lines."""
-
     @classmethod
-    def read(cls, path: Path, columns: Sequence[str], *, bad_rows: OnBadRow = "error") -> "UserTable":
+    def read(cls, path: Path, columns: Sequence[str], *, texts: Sequence[str] = ()) -> Self:
         """Read the given columns as text.
 
         Args:
             path: the file.
             columns: by name.
-            bad_rows: `skip` leaves rows out that cannot be read; `error`: such a row is an error.
+            texts: those of them that must be texts, in every row.
 
         Raises:
             FileNotFoundError: if there is no such file.
             ValueError: if the suffix is unknown, a column is missing, the file has no rows or cannot be read.
         """
-        suffix = path.suffix.lower()
-        if suffix not in SUFFIXES:
-            raise ValueError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}; got {suffix!r}")
+        format_of(path)
         if not path.is_file():
             raise FileNotFoundError(f"there is no file {path.absolute()}: check data.source.path")
-        rows = read_columns(path, list(dict.fromkeys(columns)), bad_rows)
-        if not rows.table.num_rows and not rows.bad:
+        names = list(dict.fromkeys(columns))
+        with open_rows(path) as rows:
+            try:
+                table = cls.of(path, rows.sound(texts, columns=names), names)
+            except pa.ArrowException as error:
+                raise ValueError(f"{path}: expected columns of texts or numbers; {error}") from error
+            table = replace(table, unit=rows.unit, several=rows.reader.several)
+        if not len(table) and not table.bad:
             raise ValueError(f"{path} has no rows: expected at least one for each of train, val and test")
-        return cls(path, trimmed(rows.table), rows.places, rows.bad, rows.several)
+        return table
 
-    def sound(
-        self,
-        *checks: Callable[["UserTable"], object],
-        bad_rows: OnBadRow = "error",
-        max_bad_rows: float = MAX_BAD_ROWS,
-    ) -> "UserTable":
-        """The table without the rows that fail a check, if they may be left out.
+    def passing(self, *checks: Callable[[Self], object]) -> Self:
+        """The table without the rows that fail a check.
 
         Args:
             checks: readings of columns, such as `lambda table: table.labels("same")`.
-            bad_rows: `skip` leaves the rows out that fail; `error`: such a row is an error.
-            max_bad_rows: share of the rows of the file that may be left out.
-
-        Raises:
-            ValueError: if a row fails and none may be left out, or more than may be, or all.
         """
-        if not 0 <= max_bad_rows <= 1:
-            raise ValueError(f"data.source.max_bad_rows is a share from 0 to 1; got {max_bad_rows}")
         table = self
         for check in checks:
-            table = table._passing(check, bad_rows)
-        bad, rows = len(table.bad), len(table.places) + len(table.bad)
-        if bad > max_bad_rows * rows or bad == rows:
-            first = min(table.bad)
-            ways = "" if bad == rows else ", or leave more out with data.source.max_bad_rows=<share>"
-            raise ValueError(
-                f"{self.path}: {bad:,} of {rows:,} rows are bad "
-                f"({', '.join(f'{reason} {count:,}' for reason, count in table._reasons().items())}), and at most "
-                f"{max_bad_rows:.1%} are left out. The first one is {unit(self.path)} {first.place}: {first.why}. "
-                f"Check that the file is whole and its columns are the right ones{ways}"
-            )
+            while len(table):  # a reading checks one thing after another
+                try:
+                    check(table)
+                    break
+                except BadRowsError as error:
+                    table = table.without(error.rows, **error.fault)
         return table
-
-    @property
-    def card(self) -> dict[str, Any]:
-        """For the card: `rows` of the file, those left out by reason and the first lines of each."""
-        reasons = self._reasons()
-        first = {reason: sorted(row.place for row in self.bad if row.reason == reason)[:LISTED] for reason in reasons}
-        card: dict[str, Any] = {"rows": len(self.places) + len(self.bad), "malformed": reasons}
-        if reasons:
-            card["malformed_lines"] = first
-        if self.several:
-            card["rows_over_several_lines"] = self.several
-        return card
-
-    @property
-    def left_out(self) -> tuple[tuple[str, int, str], ...]:
-        """File, line and what is wrong, of each row that is left out, in the order of the file."""
-        return tuple((self.path.name, row.place, row.why) for row in sorted(self.bad))
 
     def filled(self, column: str, expected: str = "a text", *, reason: str = "empty") -> pa.StringArray:
         """(R,) a column in which no row may be empty."""
-        values = one_piece(self.table[column])
+        values = self.column(column)
         good = pc.not_equal(values, "").fill_null(False)
         self._check(column, good, expected=f"{expected}, not an empty one", reason=reason)
         return values
@@ -143,7 +104,7 @@ class UserTable:
 
     def or_null(self, column: str) -> pa.StringArray:
         """(R,) a column in which an empty value means that it is not known."""
-        values = one_piece(self.table[column])
+        values = self.column(column)
         values = pc.if_else(pc.equal(values, ""), pa.scalar(None, pa.string()), values)
         if values.null_count == len(values):
             raise ValueError(f"{self.path}: column {column!r} is empty in every row")
@@ -168,43 +129,13 @@ class UserTable:
         """(R,) numbers, none larger than `LARGEST_GRADE` in either direction."""
         expected = f"a number from {-LARGEST_GRADE:,.0f} to {LARGEST_GRADE:,.0f}"
         values = self.filled(column, expected, reason="bad_grade")
-        number = pc.match_substring_regex(values, r"^[+-]?([0-9]{1,30}\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?$")
+        number = pc.match_substring_regex(values, NUMBER)
         self._check(column, number, expected=expected, reason="bad_grade")
         grades = np.asarray(pc.cast(pc.utf8_ltrim(values, "+"), pa.float64()))
         self._check(column, pa.array(np.abs(grades) <= LARGEST_GRADE), expected=expected, reason="bad_grade")
         return grades.astype(np.float32)
 
     def _check(self, column: str, good: pa.BooleanArray, *, expected: str, reason: str) -> None:
-        wrong = ~np.asarray(good)
-        rows = np.flatnonzero(wrong)
-        if not len(rows):
-            return
-        got = self.table[column].take(pa.array(rows)).to_pylist()
-        bad = [
-            BadRow(int(place), reason, f"column {column!r}: expected {expected}; got {shown(value)}")
-            for place, value in zip(self.places[rows], got, strict=True)
-        ]
-        more = f" ({len(bad):,} rows are like this)" if len(bad) > 1 else ""
-        where = f"{self.path}, {unit(self.path)} {bad[0].place}"
-        raise BadRowsError(f"{where}, {bad[0].why}{more}. Correct it; {TO_SKIP}", wrong, bad)
-
-    def _passing(self, check: Callable[["UserTable"], object], bad_rows: OnBadRow) -> "UserTable":
-        """The table without the rows that fail a check; a reading checks one thing after another."""
-        table = self
-        while len(table.places):
-            try:
-                check(table)
-            except BadRowsError as error:
-                if bad_rows == "error":
-                    raise
-                table = table._without(error.rows, error.bad)
-            else:
-                break
-        return table
-
-    def _without(self, rows: NDArray[np.bool_], bad: Sequence[BadRow]) -> "UserTable":
-        kept = self.table.filter(pa.array(~rows))
-        return replace(self, table=kept, places=self.places[~rows], bad=(*self.bad, *bad))
-
-    def _reasons(self) -> dict[str, int]:
-        return dict(Counter(row.reason for row in self.bad))
+        bad = ~np.asarray(good)
+        if bad.any():
+            raise BadRowsError(bad, reason=reason, column=column, expected=expected)

@@ -1,0 +1,81 @@
+"""Rows of a file that cannot be used: where they are, and what is wrong with them."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+LISTED = 10  # bad rows that are named
+INVALID = re.compile("[\udc80-\udcff]")  # what errors="surrogateescape" makes of bytes that are no UTF-8
+CONVERT = "If the file is of another encoding, convert it, say with `iconv -f WINDOWS-1252 -t UTF-8`"
+
+
+class BadRow(NamedTuple):
+    """A row that cannot be used."""
+
+    place: int
+    """Line on which it begins; in a Parquet file the number of the row. From 1."""
+    reason: str
+    """Of the kind that is counted: `bad_label`."""
+    what: str
+    """What was expected and what came: `expected 0, 1, true or false; got 'maybe'`."""
+    column: str | None = None
+    """Where one column alone is at fault."""
+
+    @property
+    def why(self) -> str:
+        """The column, if it is one, and what is wrong."""
+        return self.what if self.column is None else f"column {self.column!r}: {self.what}"
+
+    def at(self, unit: str) -> str:
+        """The same with the place, which is a `line` or a `row`."""
+        return f"{unit} {self.place}{': ' if self.column is None else ', '}{self.why}"
+
+
+@dataclass
+class BadRows:
+    """The bad rows of a file: the first ones, and how many there are.
+
+    Args:
+        unit: what places count, `line` or `row`.
+    """
+
+    unit: str = "line"
+    count: int = 0
+    listed: list[str] = field(default_factory=list)
+
+    def add(self, found: Sequence[BadRow]) -> None:
+        """Note rows, in the order of the file."""
+        self.count += len(found)
+        self.listed += [row.at(self.unit) for row in found[: LISTED - len(self.listed)]]
+
+    def __str__(self) -> str:
+        more = [f"and {self.count - len(self.listed):,} more"] if self.count > len(self.listed) else []
+        return "\n".join(f"  {line}" for line in [*self.listed, *more])
+
+    def error(self, file: str, way: str) -> ValueError:
+        """The error that names them.
+
+        Args:
+            file: its name.
+            way: how they are left out.
+        """
+        rows, them = ("1 row", "it") if self.count == 1 else (f"{self.count:,} rows", "them")
+        return ValueError(f"{file}: {rows} cannot be used. Correct {them}, or leave {them} out with {way}:\n{self}")
+
+
+def shown(value: str | None) -> str:
+    """A value for a message, cut where it is long."""
+    return repr(value) if value is None or len(value) <= 60 else f"{value[:60]!r}…"
+
+
+def not_utf8(text: str) -> str:
+    """What is wrong with a line that was read with `surrogateescape`, or with another line of its record."""
+    found = INVALID.search(text)
+    byte = f"got the byte 0x{ord(found[0]) - 0xDC00:02x}" if found else "which another line of this row is not"
+    return f"expected UTF-8, {byte}. {CONVERT}"
+
+
+def invalid_lines(lines: Sequence[str]) -> set[int]:
+    """Numbers, from 1, of the lines with bytes that are no UTF-8."""
+    return {number for number, line in enumerate(lines, 1) if not line.isascii() and INVALID.search(line)}
