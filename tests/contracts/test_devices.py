@@ -1,4 +1,4 @@
-"""Every recipe trains on a device that is not the CPU, with the same losses and with no needless copies.
+"""Every family trains on a device that is not the CPU, with the same losses and with no needless copies.
 
 What the device can show, and what only a GPU can, is in docs/devices.md.
 """
@@ -6,7 +6,6 @@ What the device can show, and what only a GPU can, is in docs/devices.md.
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +14,7 @@ import torch
 from omegaconf import OmegaConf
 
 from pretended_device import ITEM, TO_DEVICE, TO_HOST
+from recipes import FAMILIES
 from twicetold.encoding import SparseRows
 from twicetold.examples.batches import Batch
 from twicetold.mining import random
@@ -24,7 +24,6 @@ from twicetold.training.learner import Learner
 from twicetold.training.parts import Places
 from twicetold.training.schedule import Runtime
 
-MODELS = sorted(p.stem for p in (Path(__file__).parents[2] / "conf/model").glob("*.yaml"))
 ON_CPU = Runtime(accelerator="cpu", workers=0, progress=False)
 SETTINGS = ("data=toy_questions", "trainer.epochs=2", "trainer.batch_size=12", "trainer.precision=32-true")
 CHANGES = {
@@ -108,7 +107,7 @@ def tensors(part):
     return 2 + (part.values is not None) if isinstance(part, SparseRows) else int(isinstance(part, torch.Tensor))
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", FAMILIES)
 def test_a_family_learns_on_a_device_what_it_learns_on_the_cpu(model, recipe, train, pretended, tmp_path):
     cfg = recipe(model)
     if cfg.objective._target_ is None:
