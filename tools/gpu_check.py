@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
         print("no GPU here: nothing was checked (--accelerator cpu compares bf16 with 32 bits on the CPU)")
         return NO_GPU
     prepare(asked.data)
-    names = asked.model or sorted(path.stem for path in (TOP / "conf/model").glob("*.yaml"))
+    names = asked.model or sorted(path.stem for path in (TOP / "conf/sweep").glob("*.yaml"))
     recipes = {name: recipe(asked.data, name) for name in names}
     if asked.model is None and asked.data != LONG_TEXTS:
         recipes = {name: cfg for name, cfg in recipes.items() if "masking_rate" not in (cfg.examples or {})}

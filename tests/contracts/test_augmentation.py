@@ -3,24 +3,22 @@
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 import torch
 
+from recipes import FAMILIES
 from twicetold.features.cache import fields_like, inputs_of, with_extra_texts
 from twicetold.mining import random
 from twicetold.models.protocol import Searchable
 
-CONF = Path(__file__).parents[2] / "conf"
-MODELS = sorted(p.stem for p in (CONF / "model").glob("*.yaml"))
 SETTINGS = {"augmentation": ["augmentation.share=0.5"], "consistency": ["consistency.weight=10"]}
 SETTINGS["both"] = [*SETTINGS["augmentation"], *SETTINGS["consistency"]]
 
 
-@pytest.mark.parametrize(("model", "feature"), list(product(MODELS, SETTINGS)))
+@pytest.mark.parametrize(("model", "feature"), list(product(FAMILIES, SETTINGS)))
 def test_a_family_trains_with_it_or_says_why_not(model, feature, composed, news, parts_of, tmp_path):
     from twicetold.examples.batches import EpochBatches, GatheredExamples
     from twicetold.training.learner import Learner

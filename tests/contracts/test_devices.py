@@ -1,4 +1,4 @@
-"""Every recipe trains on a device that is not the CPU, with the same losses and with no needless copies.
+"""Every family trains on a device that is not the CPU, with the same losses and with no needless copies.
 
 What the device can show, and what only a GPU can, is in docs/devices.md.
 """
@@ -6,7 +6,6 @@ What the device can show, and what only a GPU can, is in docs/devices.md.
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +14,7 @@ import torch
 from omegaconf import OmegaConf
 
 from pretended_device import ITEM, TO_DEVICE, TO_HOST
+from recipes import FAMILIES
 from twicetold.encoding import SparseRows
 from twicetold.examples.batches import Batch
 from twicetold.mining import random
@@ -24,7 +24,6 @@ from twicetold.training.learner import Learner
 from twicetold.training.parts import Places
 from twicetold.training.schedule import Runtime
 
-MODELS = sorted(p.stem for p in (Path(__file__).parents[2] / "conf/model").glob("*.yaml"))
 ON_CPU = Runtime(accelerator="cpu", workers=0, progress=False)
 SETTINGS = ("data=toy_questions", "trainer.epochs=2", "trainer.batch_size=12", "trainer.precision=32-true")
 CHANGES = {
@@ -34,13 +33,13 @@ CHANGES = {
     "re2": ["encoder.dropout=0.0", "encoder.hidden=40"],  # on a CPU it draws its masks in a way of its own
 }
 WAITS = {
-    "dae": (1, 0),  # all triplets of a batch: the range of its dots and the size of its classes
+    "denoising_triplet": (1, 0),  # all triplets of a batch: the range of its dots and the size of its classes
     "lstm_dssm": (2, 0),  # words of each text, for each side
     "minilm": (0, 2),  # transformers asks whether any token is padding, for each side
     "minilm_cross": (0, 1),
     "re2": (1, 0),  # words of each text
 }
-"""Copies to Python in a step, and numbers that it asks for; of all other families, none."""
+"""Copies to Python in a step, and numbers that it asks for, of an objective or a family; of all others, none."""
 SOLVERS = {"film": (1, 0), "mfilm": (3, 1)}
 """Copies in a step to the device and back: solvers compute on the CPU and write the map that they learn."""
 
@@ -108,7 +107,7 @@ def tensors(part):
     return 2 + (part.values is not None) if isinstance(part, SparseRows) else int(isinstance(part, torch.Tensor))
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", FAMILIES)
 def test_a_family_learns_on_a_device_what_it_learns_on_the_cpu(model, recipe, train, pretended, tmp_path):
     cfg = recipe(model)
     if cfg.objective._target_ is None:
@@ -119,10 +118,11 @@ def test_a_family_learns_on_a_device_what_it_learns_on_the_cpu(model, recipe, tr
     np.testing.assert_allclose(found.losses, expected.losses, rtol=1e-4)
     assert on_device.fitted.best_value == pytest.approx(on_cpu.fitted.best_value, abs=1e-4)
     assert found.steps
+    objective = cfg.objective._target_.split(".")[2]
+    copies, numbers = (sum(WAITS.get(name, (0, 0))[kind] for name in (objective, model)) for kind in (0, 1))
     for step in found.steps:  # no more than its batch to the device
-        to_device, to_host = SOLVERS.get(model, (found.batch, WAITS.get(model, (0, 0))[0]))
-        assert (step[TO_DEVICE], step[TO_HOST]) == (to_device, to_host)
-        assert step[ITEM] == WAITS.get(model, (0, 0))[1]
+        assert (step[TO_DEVICE], step[TO_HOST]) == SOLVERS.get(model, (found.batch, copies))
+        assert step[ITEM] == numbers
     settings = {name: OmegaConf.to_container(cfg[name], resolve=True) for name in ("features", "encoder")}
     on_device.save(tmp_path / "model", **settings, data={"name": cfg.data.name, "train": "0"})
     sides = ["bank rate. Story1", "film star. Story2"], ["bank cut. Story1", "drug trial. Story3"]

@@ -95,6 +95,19 @@ def test_the_citation_is_of_this_version():
     assert cited["authors"] == project["authors"]
 
 
+def test_a_commit_runs_the_checks_that_a_person_runs_and_fetches_nothing():
+    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert repository["repo"] == "local"
+    assert [(hook["entry"], hook["language"]) for hook in repository["hooks"]] == [("make check", "system")]
+
+
+def test_the_workflow_runs_every_python_that_the_package_names():
+    named = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
+    versions = [entry.rpartition(" ")[2] for entry in named if re.search(r":: 3\.\d+$", entry)]
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yaml").read_text())
+    assert workflow["jobs"]["checks-and-tests"]["strategy"]["matrix"]["python"] == versions
+
+
 def test_the_workflow_runs_what_a_person_runs():
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yaml").read_text())
     steps = [step for job in workflow["jobs"].values() for step in job["steps"]]

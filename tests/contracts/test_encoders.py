@@ -1,7 +1,6 @@
-"""Every recipe in conf/model/ builds an encoder that keeps the contract."""
+"""The encoder of every family keeps the contract."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -10,14 +9,13 @@ import torch
 from hydra.utils import instantiate
 from safetensors.torch import load, save
 
+from recipes import FAMILIES
 from twicetold.encoding import Encoding, SparseRows
 from twicetold.features.cache import inputs_of, with_extra_texts
 from twicetold.features.rows import CsrRows
 from twicetold.mining import random
 from twicetold.models.protocol import Linear, OnFrozen, Searchable
 from twicetold.trained.scoring import score_pairs
-
-MODELS = sorted(p.stem for p in (Path(__file__).parents[2] / "conf/model").glob("*.yaml"))
 
 
 class RowsOn(CsrRows):
@@ -39,7 +37,7 @@ def fitted():
     return {}
 
 
-@pytest.fixture(params=MODELS)
+@pytest.fixture(params=FAMILIES)
 def built(request, composed, news, device, fitted):
     """Encoder, featuriser and feature rows of a family on the tiny corpus, with its config."""
     if request.param not in fitted:

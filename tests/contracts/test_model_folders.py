@@ -10,10 +10,10 @@ import torch
 import yaml
 
 import twicetold
+from recipes import RECIPES
 from twicetold.trained.model_folder import _buildable, construct
 
 CONF = Path(__file__).parents[2] / "conf"
-MODELS = sorted(path.stem for path in (CONF / "model").glob("*.yaml"))
 
 
 def targets(value):
@@ -28,7 +28,7 @@ def targets(value):
 
 def named(group, block=None):
     found = [yaml.safe_load(path.read_text()) for path in (CONF / group).glob("*.yaml")]
-    return {target for each in found for target in targets(each if block is None else each[block])}
+    return {target for each in found for target in targets(each if block is None else each.get(block))}
 
 
 def public_names():
@@ -62,7 +62,7 @@ def test_the_constructor_of_a_featuriser_only_keeps_its_arguments(name):
     assert made(**arguments).get_params(deep=False) == arguments
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", RECIPES)
 def test_the_encoder_of_a_recipe_has_numbers_texts_and_lists_for_settings(model, composed):
     """A setting that is a mapping could say where to fetch pretrained weights, so a model folder cannot have one."""
     from omegaconf import OmegaConf

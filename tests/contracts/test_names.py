@@ -7,11 +7,12 @@ import pytest
 import yaml
 from hydra.utils import get_object
 
+from recipes import FAMILIES, RECIPES, family_of
 from twicetold import layout
 from twicetold.runs.identity import LEARNING_KEYS
 
 ROOT = Path(__file__).parents[2]
-MODELS = sorted(p.stem for p in (ROOT / "conf/model").glob("*.yaml"))
+GROUPS = {folder.name for folder in (ROOT / "conf").iterdir() if folder.is_dir()}
 DATA = sorted(p.stem for p in (ROOT / "conf/data").glob("*.yaml"))
 PAIRS_ONLY = ("minilm_cross", "re2")
 WITH_MODEL = ("hard_negatives", "pseudo_labels")  # strategies of mine_with_model
@@ -31,12 +32,23 @@ def composed_data(composed, name):
     return required.get(name, [])
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_a_recipe_its_module_and_its_name_agree(model, composed):
+@pytest.mark.parametrize("model", FAMILIES)
+def test_a_family_its_module_and_its_name_agree(model, composed):
     cfg = composed("train", "data=toy_news", f"model={model}")
     assert cfg.name == model
     assert cfg.encoder._target_.split(".")[:3] == ["twicetold", "models", model]
     assert (ROOT / f"src/twicetold/models/{model}.py").is_file()
+
+
+@pytest.mark.parametrize("model", sorted({*RECIPES} - {*FAMILIES}))
+def test_settings_of_a_family_have_its_encoder_and_a_name_that_begins_as_its_own(model, composed):
+    family = family_of(model)
+    own, encoder = (composed("train", "data=toy_news", f"model={name}") for name in (model, family))
+    assert own.name == model
+    assert own.encoder._target_ == encoder.encoder._target_
+    assert model.startswith(f"{family}_")
+    assert family in FAMILIES
+    assert not (ROOT / f"src/twicetold/models/{model}.py").exists()
 
 
 @pytest.mark.parametrize("data", DATA)
@@ -52,20 +64,21 @@ def test_a_grid_names_only_what_there_is(file):
     assert all(row["data"] == name for name, row in grid["data"].items())
     for key, row in grid["cells"].items():
         assert set(row) - {"profile", "overrides"} == {"data", "model", "seed", "mined"}, key
-        assert row["model"] in MODELS
+        assert row["model"] in RECIPES
         assert row["data"] in grid["data"]
         assert isinstance(row["seed"], int)
+        assert {override.partition("=")[0] for override in row.get("overrides", [])} <= GROUPS, f"values of {key}"
         own = set(row) & {"overrides", "profile"} or row["mined"] != grid["data"][row["data"]]["mined"]
         named = layout.cell(row["data"], row["model"], row["seed"])
         assert key == named or (own and key.startswith(f"{row['data']}-{row['model']}_")), key
 
 
-def test_every_family_has_a_row_in_the_published_grid():
+def test_every_recipe_has_a_row_in_the_published_grid():
     rows = yaml.safe_load((ROOT / "params.yaml").read_text())["cells"].values()
-    assert set(MODELS) == {row["model"] for row in rows}
+    assert set(RECIPES) == {row["model"] for row in rows}
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", RECIPES)
 def test_every_family_that_is_not_for_pairs_alone_embeds_texts(model, composed):
     family = get_object(composed("train", "data=toy_news", f"model={model}").encoder._target_)
     needed = ("search_vectors", "score_is_dot_product")  # of models.protocol.Searchable
@@ -90,7 +103,7 @@ def test_mining_with_a_model_is_called_as_its_file_and_as_the_examples_that_read
 
 @pytest.mark.parametrize("leaf", sorted((ROOT / "conf/tuned").glob("*.yaml")), ids=lambda p: p.stem)
 def test_a_tuned_leaf_belongs_to_a_dataset_and_a_family(leaf):
-    assert leaf.stem in {f"{data}-{model}" for data in DATA for model in MODELS}
+    assert leaf.stem in {f"{data}-{model}" for data in DATA for model in RECIPES}
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -1,23 +1,21 @@
 """Every family trains, and is the same model when it is saved and loaded."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from omegaconf import OmegaConf
 
+from recipes import FAMILIES
 from twicetold.mining import random
 from twicetold.trained.model_folder import load_scorer
 from twicetold.training.cell import train_cell
 from twicetold.training.parts import Places
 from twicetold.training.schedule import Runtime
 
-MODELS = sorted(p.stem for p in (Path(__file__).parents[2] / "conf/model").glob("*.yaml"))
 
-
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", FAMILIES)
 def test_a_family_trains_and_a_saved_model_gives_the_same_scores(model, composed, questions, parts_of, tmp_path):
     cfg = composed("train", "data=toy_questions", f"model={model}", "trainer.epochs=1")
     sentences = [text.replace(" story", ". Story") for text in questions.texts.to_pylist()]  # as inverse cloze needs

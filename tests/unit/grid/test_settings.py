@@ -10,6 +10,7 @@ import yaml
 from hydra import initialize_config_dir
 from omegaconf import OmegaConf
 
+from recipes import RECIPES
 from twicetold_grid.recipe import READ_BY
 from twicetold_grid.settings import check_added, check_settings, check_used, check_whole, no_such, readable_refusals
 from twicetold_grid.study import Sweep
@@ -17,7 +18,6 @@ from twicetold_grid.trials import ranges, values_now
 
 ROOT = Path(__file__).parents[3]
 TOY = ("data=toy_questions", "profile=smoke")
-MODELS = sorted(path.stem for path in (ROOT / "conf/model").glob("*.yaml"))
 
 
 class Part:
@@ -94,8 +94,8 @@ def test_a_setting_that_a_part_does_not_have_is_named_with_those_it_has():
         check(nunber=3)
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_the_settings_of_every_family_pass(composed, model):
+@pytest.mark.parametrize("model", RECIPES)
+def test_the_settings_of_every_recipe_pass(composed, model):
     for data in ("toy_questions", "toy_news"):
         check_settings(composed("train", f"data={data}", f"model={model}"), **READ_BY)
 

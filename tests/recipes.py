@@ -1,0 +1,19 @@
+"""The recipes of `conf/model`: families, which have an encoder of their own, and settings of a family."""
+
+from pathlib import Path
+
+import yaml
+
+FOLDER = Path(__file__).parents[1] / "conf" / "model"
+
+
+def family_of(recipe: str) -> str:
+    """The family that a recipe names in its defaults, whose encoder it takes; itself if it names none."""
+    defaults = yaml.safe_load((FOLDER / f"{recipe}.yaml").read_text())["defaults"]
+    named = [entry for entry in defaults if isinstance(entry, str) and entry != "_self_"]
+    (family,) = named or [recipe]
+    return family
+
+
+RECIPES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
+FAMILIES = [recipe for recipe in RECIPES if family_of(recipe) == recipe]
