@@ -23,7 +23,7 @@ from scipy.stats import ttest_rel
 from twicetold.errors import readable_errors
 from twicetold.files import write_text
 from twicetold.printable import print
-from twicetold_grid.multirun import code_of
+from twicetold_grid.jobs import code_of
 from twicetold_grid.recipe import composed
 from twicetold_grid.settings import CONF
 from twicetold_grid.study import (

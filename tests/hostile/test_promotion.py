@@ -11,7 +11,7 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
 from lab import Lab
-from twicetold_grid.multirun import code_of
+from twicetold_grid.jobs import code_of
 from twicetold_grid.recipe import composed
 
 CHOICES = ("data=toy_questions", "model=dae")
