@@ -203,7 +203,7 @@ def log(training: Training, trained: Trained, out: Path, run: tracking.Run) -> R
 def tell(training: Training, trained: Trained, result: Result, out: Path, run: tracking.Run) -> None:
     """Say on the terminal what came out and where it is."""
     who = training.who
-    for view, card in by_view(getattr(trained.scorer.featuriser, "card_", None)).items():
+    for view, card in by_view(trained.scorer.featuriser.card_).items():
         print(f"{who.data} {who.run_name}: word hashing{view and f' of {view}'}: {in_words(card)}")
     print(f"{who.data} {training.name}: val {result.metric} {result.value:.4f} after {result.epochs} epochs")
     if training.cfg.origin == "dvc":

@@ -98,10 +98,11 @@ class Learner(pl.LightningModule):
         sides = (batch.anchor, batch.positive, batch.negative, batch.copy)
         anchor, positive, negative, copy = (None if side is None else self._encode(side) for side in sides)
         assert anchor is not None
-        needs_score = getattr(self.objective, "needs_score", False)
-        if not needs_score:
+        if not self.objective.needs_score:
             self._check_vectors(anchor)
-        score = self.encoder.score(anchor, positive) if needs_score and positive is not None else None
+        score = None
+        if self.objective.needs_score and positive is not None:
+            score = self.encoder.score(anchor, positive)
         if batch.sizes is not None:
             here: dict[str, Any] = {"sizes": batch.sizes, "process": self.global_rank}
             encoded = (anchor, positive, negative, copy)
