@@ -239,6 +239,8 @@ def _fit(
         validate=validate,
         seed=seed,
         micro_batch=parts.schedule.micro_batch,
+        lr_scheduler=parts.schedule.lr_scheduler,
+        lr_scheduler_interval=parts.schedule.lr_scheduler_interval,
     )
     return fit(
         learner,
