@@ -81,7 +81,9 @@ class Multirun(Callback):
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         """Say what came out."""
         with _ending():
-            end(Sweep.read(Path(config.hydra.sweep.dir)), trials=config.get("trials"))
+            sweep = Sweep.read(Path(config.hydra.sweep.dir))
+            end_lost(sweep, config)
+            end(sweep, trials=config.get("trials"))
 
 
 def begin(config: DictConfig) -> None:
@@ -118,7 +120,7 @@ def begin(config: DictConfig) -> None:
     names = "+".join(dict.fromkeys(cfg.name for cfg in configs))
     parents = {
         data: tracking.sweep_parent(
-            tracking.Settings(**cfg.tracking, root=Path.cwd(), origin="sweep"),
+            _settings(cfg),
             experiment=data,
             sweep_id=folder.name,
             name=f"sweep {names} {', '.join(key.rpartition('.')[2] for key in swept)}",
@@ -127,12 +129,23 @@ def begin(config: DictConfig) -> None:
     }
     sweep = Sweep(folder, fixed, swept, [] if searching else jobs, parents)
     sweep.save()
+    end_lost(sweep, config)  # of an earlier call
     if searching:
         open_search(sweep, configs[0])
         return
     forget_others(sweep, configs)
     if there := sum("value" in read_result(sweep.model(number)) for number in range(len(jobs))):
         print(f"{folder}: {there} of {len(jobs)} jobs are there and will not be repeated")
+
+
+def end_lost(sweep: Sweep, config: DictConfig) -> None:
+    """End the runs in MLflow of jobs whose processes were killed; called while none is at work."""
+    for data, parent in sweep.parents.items():
+        tracking.end_lost_runs(_settings(config), parent, experiment=data)
+
+
+def _settings(cfg: DictConfig) -> tracking.Settings:
+    return tracking.Settings(**cfg.tracking, root=Path.cwd(), origin="sweep")
 
 
 def end(sweep: Sweep, *, trials: int | None = None) -> None:
@@ -156,7 +169,7 @@ def end(sweep: Sweep, *, trials: int | None = None) -> None:
         choices = [*sweep.overrides, *overrides_of(done[0].params)]
         best = loader.load_configuration("train", choices, RunMode.RUN)
         config_of_best = OmegaConf.to_yaml(OmegaConf.masked_copy(best, [k for k in best if k != "hydra"]), resolve=True)
-        settings = tracking.Settings(**best.tracking, root=Path.cwd(), origin="sweep")
+        settings = _settings(best)
         tracking.describe_sweep(
             settings,
             parent,
