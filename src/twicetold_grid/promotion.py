@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 PIPELINES = Path(__file__).resolve().parents[2] / "pipelines"
 LEFT_OUT = ("data=", "model=", "seed=", "profile=", "origin=", "hydra", "tracking.", "runtime.", "paths.")
 """Beginnings of overrides that say where and how, and so are no tuned values."""
+BUDGET = ("trainer.epochs", "trainer.patience")
+"""How long a training may take; values are compared at the same budget only."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,12 @@ def promote(
     metric = trials[0].user_attrs.get(METRIC, "primary metric")
     seeds, best_of = int(settings["seeds"]), int(settings["best"])
     ranked = candidates(sweep, trials, best_of)
+    told_of_budget = _other_budget(ranked[0])
+    if told_of_budget and not seeds:
+        raise ValueError(
+            f"the best of {sweep.folder} was trained with {told_of_budget}, so their values cannot be compared: "
+            "promote with seeds=3, which trains what conf/ has as long as the best, or sweep without these settings"
+        )
     if seeds:
         chosen = _with_now(ranked, best_of)
         ranked = sorted(_on_seeds(chosen, seeds, settings["workers"]), key=lambda each: -each.mean)
@@ -77,6 +85,8 @@ def promote(
         )
     print(f"{data}, val {metric}" + _of_seeds(ranked[0], ", mean of {} seeds") + ":")
     print("\n".join(each.line() for each in ranked[: best_of + 1]))
+    if told_of_budget:
+        print(f"What conf/ has was trained as long as the best of the sweep: with {told_of_budget}.")
     best, others = ranked[0], [each for each in ranked[1:] if each is ranked[1] or each.now]
     compared = [f"The winner and {each.label} differ by {difference(best, each)}." for each in others]
     for line in compared:
@@ -156,11 +166,25 @@ def write_leaf(overrides: Sequence[str], origin: Sequence[str]) -> Path:
 
 
 def _with_now(ranked: Sequence[Candidate], best_of: int) -> list[Candidate]:
-    """The best, and what conf/ has now if it is not among them."""
-    best = list(ranked[:best_of])
+    """The best, and what conf/ has now, with the budget of the first, if it is not among them."""
+    budget = _budget(ranked[0])
+    best = [each for each in ranked[:best_of] if not each.now or _budget(each) == budget]
     if any(each.now for each in best):
         return best
-    return [*best, Candidate(_without(best[0].overrides, _keys(best[0].overrides)), "what conf/ has", now=True)]
+    now = [*_without(best[0].overrides, _keys(best[0].overrides)), *budget]
+    return [*best, Candidate(now, "what conf/ has", now=True)]
+
+
+def _budget(candidate: Candidate) -> list[str]:
+    """The overrides that say how long its trainings may take."""
+    return [override for override in candidate.overrides if override.partition("=")[0] in BUDGET]
+
+
+def _other_budget(best: Candidate) -> str:
+    """The budget of the best where it is another one than conf/ has, `trainer.epochs=1 (conf/ has 200)`; or nothing."""
+    then, now = composed(list(best.overrides)), _now(best.overrides)
+    found = {key: (OmegaConf.select(then, key), OmegaConf.select(now, key)) for key in BUDGET}
+    return " and ".join(f"{key}={own} (conf/ has {other})" for key, (own, other) in found.items() if own != other)
 
 
 def _on_seeds(chosen: Sequence[Candidate], seeds: int, workers: str) -> list[Candidate]:
@@ -221,7 +245,13 @@ def _same(one: DictConfig, other: DictConfig, keys: Sequence[str]) -> bool:
 
 
 def _choice(overrides: Sequence[str], group: str) -> str:
-    return dict(override.partition("=")[::2] for override in overrides)[group]
+    chosen = dict(override.partition("=")[::2] for override in overrides)
+    if group not in chosen:
+        raise ValueError(
+            f"the sweep names no {group}=..., so there is no file of conf/tuned/ for it: call the sweep with "
+            f"{group}=..., also where +experiment=... chooses it"
+        )
+    return chosen[group]
 
 
 def _of_seeds(candidate: Candidate, words: str) -> str:
