@@ -21,7 +21,7 @@ from twicetold.tracking.store import SQLITE, Settings, address
 from twicetold_grid.cell_job import LOG, RESULT
 from twicetold_grid.stages import IN_GIT, all_before
 
-ON_THIS_MACHINE = ("BasicLauncher", "JoblibLauncher", "LocalLauncher")
+ON_THIS_MACHINE = ("BasicLauncher", "JoblibLauncher", "LocalLauncher", "ProcessesLauncher")
 
 
 def committed() -> str:

@@ -25,6 +25,7 @@ OF_ALL = ("profile", "overrides")
 SAID_ELSEWHERE = {
     "data": "the key `data` of a row chooses data, and other data are another file in conf/data/",
     "model": "`model` is a key of the row",
+    "experiment": "it may choose data and model; say its choices in the row itself",
     "seed": "`seed` is a key of the row",
     "name": "it is the middle of the row's name, <data>-<name>-<seed>",
     "profile": "`profile` is a key of params.yaml and of a row",

@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import signal
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
+from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from twicetold import layout, tracking
@@ -110,13 +113,14 @@ def finished_earlier(training: Training, out: Path) -> Result | None:
 
 @contextmanager
 def tracked(training: Training) -> Iterator[tracking.Run]:
-    """Its run in MLflow; no other process trains the same meanwhile.
+    """Its run in MLflow, which SIGTERM ends as Ctrl-C does; no other process trains the same meanwhile.
 
     Raises:
         BlockingIOError: if another process does.
     """
     who, corpus = training.who, training.corpus
     with (
+        _sigterm_as_ctrl_c(),
         only_process(training.checkpoints.with_suffix(".lock"), f"the training of {who.run_name} on {who.data}"),
         tracking.start(
             training.tracking,
@@ -134,17 +138,36 @@ def tracked(training: Training) -> Iterator[tracking.Run]:
         yield run
 
 
+@contextmanager
+def _sigterm_as_ctrl_c() -> Iterator[None]:
+    """Raise KeyboardInterrupt on SIGTERM in the block, so that what is open is closed."""
+    if threading.current_thread() is not threading.main_thread():  # no other may set handlers
+        yield
+        return
+    former = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)
+
+
 def fit(training: Training, run: tracking.Run) -> Trained:
     """Train, and choose the decision on validation. A training that a search stops early leaves no checkpoints."""
     cfg, who, job = training.cfg, training.who, training.job
+    loggers = own_loggers(cfg)
+    for logger in loggers:
+        logger.log_hyperparams(dict(who.learning))
 
     def on_epoch(metrics: dict[str, float], epoch: int) -> None:
         run.log_metrics(metrics, step=epoch)
+        for logger in loggers:
+            logger.log_metrics(metrics, step=epoch)
         if job is not None:
             job.on_epoch(metrics, epoch)
 
+    ended = "failed"
     try:
-        return train_cell(
+        trained = train_cell(
             training.corpus,
             training.parts,
             examples=training.examples,
@@ -154,9 +177,33 @@ def fit(training: Training, run: tracking.Run) -> Trained:
             runtime=Runtime(**cfg.runtime),
             on_epoch=on_epoch,
         )
+        ended = "success"
+        return trained
     except Pruned:
         shutil.rmtree(training.checkpoints, ignore_errors=True)
         raise
+    finally:
+        for logger in loggers:
+            logger.finalize(ended)
+
+
+def own_loggers(cfg: DictConfig) -> list[Any]:
+    """Lightning's loggers that the settings name, beside MLflow.
+
+    Raises:
+        ValueError: if one is no logger.
+    """
+    named = instantiate(cfg.tracking.loggers, _convert_="all")
+    if not named:
+        return []
+    from pytorch_lightning.loggers import Logger  # takes seconds
+
+    for name, logger in named.items():
+        if not isinstance(logger, Logger):
+            raise ValueError(
+                f"tracking.loggers.{name} must name a logger of Lightning by `_target_`; got {type(logger).__name__}"
+            )
+    return list(named.values())
 
 
 def save(training: Training, trained: Trained, out: Path) -> None:
