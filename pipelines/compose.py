@@ -11,18 +11,28 @@ import os
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from sys import argv
 from typing import Any
 
-import yaml
-from hydra import compose, initialize
-from hydra.errors import HydraException
+from hydra import initialize
 from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
 from twicetold_grid.code_identity import SCORING, Config, code_identity, learnt_from
+from twicetold_grid.rendering import (
+    cell,
+    composed,
+    data_of,
+    digest_of,
+    for_cell,
+    for_data,
+    name_of,
+    of_data,
+    scoring,
+    tracked,
+    write,
+)
 from twicetold_grid.rows import check_cell, check_data, check_grid, run_of
 
 
@@ -82,7 +92,12 @@ def render(job: Job, *, grid: Config, out: Path) -> None:
         parts = [config["mining"], scoring(grid, run_of(row, row["teacher"]))]
         config["code"] = {"mine_with_model": code_identity("pipelines/mine_with_model.py", parts)}
     elif "members" in row:
-        names = [f"data={row['data']}", f"name={name_of(job)}", f"seed={row['seed']}", f"members={row['members']}"]
+        names = [
+            f"data={row['data']}",
+            f"name={name_of(job.key, job.row)}",
+            f"seed={row['seed']}",
+            f"members={row['members']}",
+        ]
         names += [f"stacking={row['stacking']}"] if "stacking" in row else []
         config = composed("ensemble", *names, *tracked(grid))
         parts = [scoring(grid, run_of(row, member)) for member in row["members"]]
@@ -101,94 +116,6 @@ def render(job: Job, *, grid: Config, out: Path) -> None:
             "evaluate": code_identity("pipelines/evaluate.py", scored),
         }
     write(out / job.kind / f"{job.key}.yaml", config)
-
-
-def cell(key: str, row: Mapping[str, Any], grid: Config) -> Config:
-    """The config of a training."""
-    # tracking compares with the defaults of the family
-    return composed("train", *for_cell(key, row, grid)) | {"family": row["model"]}
-
-
-def for_cell(key: str, row: Mapping[str, Any], grid: Config) -> list[str]:
-    """The overrides of a training."""
-    names = [f"data={row['data']}", f"model={row['model']}", f"seed={row['seed']}"]
-    profile = f"profile={row.get('profile', grid['profile'])}"
-    name = f"name={name_of(Job('train', key, row))}"
-    return [*names, profile, *grid["overrides"], *row.get("overrides", []), name]
-
-
-def for_data(key: str, grid: Config) -> list[str]:
-    """The overrides of the data stages."""
-    return [f"data={key}", f"profile={grid['profile']}", *of_data(grid)]
-
-
-@cache
-def data_of(*overrides: str) -> Config:
-    """The settings of a dataset with which the data stages run."""
-    return dict(composed("prepare", *overrides)["data"])
-
-
-def digest_of(source: Mapping[str, Any]) -> str | None:
-    """Digest of the file of one's own that a dataset is read from, with which DVC notices that it has changed."""
-    if "path" not in source:
-        return None
-    from twicetold.data.freshness import own_file_digest  # imports pyarrow, which public data do not need here
-
-    return own_file_digest(source)
-
-
-def scoring(grid: Config, key: str) -> Config:
-    """The parts of a cell's config that are built to score with its trained model."""
-    config = cell(key, grid["cells"][key], grid)
-    return {key: config[key] for key in SCORING}
-
-
-def name_of(job: Job) -> str:
-    """The middle of <data>-<name>-<seed>."""
-    return job.key.removeprefix(f"{job.row['data']}-").removesuffix(f"-{job.row['seed']}")
-
-
-def of_data(grid: Config) -> list[str]:
-    """The grid's overrides that concern data and mining."""
-    return [o for o in grid["overrides"] if o.lstrip("+~").startswith(("data.", "data@", "mining."))]
-
-
-def tracked(grid: Config) -> list[str]:
-    """The grid's overrides of tracking."""
-    return [o for o in grid["overrides"] if o.startswith("tracking")]
-
-
-def composed(primary: str, *overrides: str) -> Config:
-    """A resolved config.
-
-    Raises:
-        ValueError: if Hydra refuses. Not SystemExit: a process of a pool that exits makes the pool wait for ever.
-    """
-    try:
-        config = OmegaConf.to_container(compose(primary, overrides=list(overrides)), resolve=True)
-    except (HydraException, OmegaConfBaseException) as error:
-        raise ValueError(f"cannot compose {primary} from {' '.join(overrides)}:\n{error}") from error
-    assert isinstance(config, dict)
-    return config
-
-
-class Dumper(yaml.CSafeDumper):
-    """Writes what `OmegaConf.to_yaml` writes, ten times as fast."""
-
-    def text(self, value: str) -> yaml.ScalarNode:
-        """A string, in quotes if OmegaConf would read it as a number: 1e5 is none in YAML 1.1."""
-        try:
-            float(value)
-        except ValueError:
-            return self.represent_scalar("tag:yaml.org,2002:str", value)
-        return self.represent_scalar("tag:yaml.org,2002:str", value, style="'")
-
-
-Dumper.add_representer(str, Dumper.text)
-
-
-def write(target: Path, config: Config) -> None:
-    target.write_text(yaml.dump(config, Dumper=Dumper, allow_unicode=True), encoding="utf-8")
 
 
 if __name__ == "__main__":

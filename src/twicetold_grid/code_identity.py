@@ -30,9 +30,11 @@ OBSERVERS = (
     "twicetold.serving",
     "twicetold.commands",
     "twicetold_grid.code_identity",
+    "twicetold_grid.jobs",
     "twicetold_grid.multirun",
     "twicetold_grid.settings",
     "twicetold_grid.study",
+    "twicetold_grid.trials",
 )
 """Modules that are left out, because no stage's output depends on them: they only affect MLflow or the terminal, refuse
 settings or foreign code, name checkpoints, or are for people who use a trained model."""

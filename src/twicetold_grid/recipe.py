@@ -19,7 +19,7 @@ from twicetold.tracking import Settings
 from twicetold.tracking.parameters import telling
 from twicetold.training.parts import Parts
 from twicetold.training.schedule import Runtime, Schedule
-from twicetold_grid.settings import CONF, check_settings
+from twicetold_grid.settings import CONF, check_names, check_settings
 
 READ_BY = {
     "runtime": (Runtime,),
@@ -47,10 +47,20 @@ def parts_of(cfg: DictConfig) -> Parts:
         examples=built("examples"),
         objective=built("objective"),
         make_optimizer=built("optimizer"),
-        schedule=Schedule(**cfg.trainer),
+        schedule=schedule_of(cfg),
         selection=selection_of(cfg),
         augmentation=Augmentation.of(cfg.augmentation, weight=cfg.consistency.weight),
     )
+
+
+def schedule_of(cfg: DictConfig) -> Schedule:
+    """The settings of the trainer, with what they name by `_target_` built.
+
+    Raises:
+        ValueError: for a setting that it does not have, or an invalid value.
+    """
+    check_names("trainer", cfg.trainer, Schedule)
+    return Schedule(**instantiate(cfg.trainer, _convert_="all"))
 
 
 def selection_of(cfg: DictConfig) -> Selection:

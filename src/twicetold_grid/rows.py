@@ -25,6 +25,7 @@ OF_ALL = ("profile", "overrides")
 SAID_ELSEWHERE = {
     "data": "the key `data` of a row chooses data, and other data are another file in conf/data/",
     "model": "`model` is a key of the row",
+    "experiment": "it may choose data and model; say its choices in the row itself",
     "seed": "`seed` is a key of the row",
     "name": "it is the middle of the row's name, <data>-<name>-<seed>",
     "profile": "`profile` is a key of params.yaml and of a row",
@@ -46,29 +47,13 @@ def check_grid(grid: Config) -> None:
     """
     _check_keys("params.yaml", grid, (*SECTIONS, *OF_ALL))
     _check_choices("params.yaml", grid, of_all=True)
-    for section, (name, needed, optional) in SECTIONS.items():
+    for section in SECTIONS:
         if not isinstance(grid[section], dict):
             raise ValueError(f"params.yaml: {section} must be a mapping of rows, {{}} if none; got {grid[section]!r}")
         for key, row in grid[section].items():
-            where = f"params.yaml: {section}: {key}"
-            if not isinstance(row, dict):
-                raise ValueError(f"{where} must be a row with the keys {', '.join(needed)}; got {row!r}")
-            _check_keys(where, row, needed, optional)
-            _check_choices(where, row)
-            if row["data"] not in grid["data"]:
-                raise ValueError(f"{where}: {no_such('data=' + str(row['data']), str(row['data']), grid['data'])}")
-            if not _is_named(key, name, row):
-                raise ValueError(f"{where} is not named {name} after its row, {row}")
+            _check_row(section, key, row, grid["data"])
     for key, row in grid["ensembles"].items():
-        if not isinstance(row["members"], list):
-            raise ValueError(f"params.yaml: ensembles: {key}: members must be a list; got {row['members']!r}")
-        if not 2 <= len(row["members"]) <= MOST_MEMBERS:
-            raise ValueError(
-                f"params.yaml: the ensemble {key} has {len(row['members'])} members, and dvc.yaml lists two to "
-                f"{MOST_MEMBERS} of them: make it by hand, with pipelines/ensemble.py"
-            )
-        if missing := {run_of(row, member) for member in row["members"]} - set(grid["cells"]):
-            raise ValueError(f"params.yaml: the ensemble {key} has members that are no cells: {sorted(missing)}")
+        _check_members(key, row, grid["cells"])
     for key, row in grid["self_training"].items():
         if run_of(row, row["teacher"]) not in grid["cells"]:
             raise ValueError(f"params.yaml: the teacher of {key} is no cell: {run_of(row, row['teacher'])}")
@@ -125,6 +110,33 @@ def check_cell(key: str, row: Config, config: Config, *, data: Config, overrides
 def run_of(row: Config, model: str) -> str:
     """The cell of another model on the same data with the same seed."""
     return f"{row['data']}-{model}-{row['seed']}"
+
+
+def _check_row(section: str, key: str, row: Any, data: Config) -> None:
+    """Check a row by itself, and that its data is among those of the grid."""
+    where = f"params.yaml: {section}: {key}"
+    name, needed, optional = SECTIONS[section]
+    if not isinstance(row, dict):
+        raise ValueError(f"{where} must be a row with the keys {', '.join(needed)}; got {row!r}")
+    _check_keys(where, row, needed, optional)
+    _check_choices(where, row)
+    if row["data"] not in data:
+        raise ValueError(f"{where}: {no_such('data=' + str(row['data']), str(row['data']), data)}")
+    if not _is_named(key, name, row):
+        raise ValueError(f"{where} is not named {name} after its row, {row}")
+
+
+def _check_members(key: str, row: Config, cells: Config) -> None:
+    """Check that the members of an ensemble are cells, and as many as dvc.yaml has room for."""
+    if not isinstance(row["members"], list):
+        raise ValueError(f"params.yaml: ensembles: {key}: members must be a list; got {row['members']!r}")
+    if not 2 <= len(row["members"]) <= MOST_MEMBERS:
+        raise ValueError(
+            f"params.yaml: the ensemble {key} has {len(row['members'])} members, and dvc.yaml lists two to "
+            f"{MOST_MEMBERS} of them: make it by hand, with pipelines/ensemble.py"
+        )
+    if missing := {run_of(row, member) for member in row["members"]} - set(cells):
+        raise ValueError(f"params.yaml: the ensemble {key} has members that are no cells: {sorted(missing)}")
 
 
 def _check_keys(where: str, row: Config, needed: Collection[str], optional: Collection[str] = ()) -> None:

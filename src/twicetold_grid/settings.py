@@ -29,6 +29,8 @@ IN_WORDS |= {NoneType: "null", list: "a list", dict: "a mapping"}
 MISSING = "???"  # Hydra's mark of a value that the command has to give
 OF_TRAINING = ("examples", "objective", "optimizer", "trainer", "augmentation", "consistency", "implied", "teacher")
 """Parts of a configuration that only a training reads."""
+APPENDED = "experiment"
+"""The group that no primary config has: a command adds one of its recipes of choices, `+experiment=static_ema`."""
 
 
 def run_script(main: Callable[[], Any]) -> None:
@@ -64,7 +66,7 @@ def _in_words(error: Exception) -> str | None:
     """What is wrong, if a key or a choice does not exist; None for other errors."""
     if isinstance(error, MissingConfigException) and error.options:
         group, _, choice = (error.missing_cfg_file or "").rpartition("/")
-        return no_such(f"{group}={choice}", choice, error.options, before=f"{group}=")
+        return no_such(f"{group}={choice}", choice, error.options, before=f"{'+' * (group == APPENDED)}{group}=")
     unknown = error.__cause__ or error
     if not isinstance(unknown, ConfigKeyError | ConfigAttributeError) or unknown.parent_node is None:
         return None
@@ -116,16 +118,30 @@ def check_settings(cfg: DictConfig, **read_by: tuple[type, ...]) -> None:
     for key, classes in read_by.items():
         if not isinstance(config.get(key, {}), dict):
             raise ValueError(f"{key} has settings of its own ({key}.<name>=...); got {config[key]!r}")
+        check_names(key, config.get(key, {}), *classes)
         hints = {name: hint for one in classes for name, hint in get_type_hints(one).items()}
         for name, value in _settings(config.get(key, {})):
             _check(f"{key}.{name}", value, hints.get(name, Any))
+
+
+def check_names(key: str, part: Mapping[str, Any], *classes: type) -> None:
+    """Check that one of the classes that a part's settings go to has each of them.
+
+    Raises:
+        ValueError: if none has one.
+    """
+    known = {name for one in classes for name in get_type_hints(one)}
+    for name in part:
+        if name not in known:
+            raise ValueError(no_such(f"{key}.{name}", f"{name}", sorted(known), before=f"{key}."))
 
 
 def check_added(primary: str, overrides: Iterable[str]) -> None:
     """Check that something reads the keys that overrides add (`+key=value`), within a program of Hydra.
 
     Hydra refuses an unknown key without `+`. With it, a part that has a `_target_` may have the key, which
-    `check_settings` knows; everything else has the keys that conf/ gives it.
+    `check_settings` knows, and a mapping of parts or an empty one may have any; everything else has the keys that conf/
+    gives it.
 
     Args:
         primary: name of the primary config.
@@ -135,7 +151,7 @@ def check_added(primary: str, overrides: Iterable[str]) -> None:
         ValueError: if nothing reads a key.
     """
     given = list(overrides)
-    if not (added := [override for override in given if override.startswith("+")]):
+    if not (added := [o for o in given if o.startswith("+") and part_of(o) != APPENDED]):
         return
     loader = GlobalHydra.instance().config_loader()
     with readable_refusals():
@@ -149,7 +165,7 @@ def _check_read(node: Any, key: str) -> None:
     """Check a key that is added somewhere within a config."""
     names = re.split("[./]", key)
     for depth, name in enumerate(names):
-        if not isinstance(node, dict) or "_target_" in node or (node and all(map(_is_part, node.values()))):
+        if not isinstance(node, dict) or "_target_" in node or all(map(_is_part, node.values())):
             return
         if name not in node:
             before = "".join(f"{above}." for above in names[:depth])

@@ -22,7 +22,7 @@ from twicetold.files import one_at_a_time, only_process
 from twicetold.printable import print
 from twicetold.runs.identity import Identity
 from twicetold_grid.code_identity import code_now, learnt_from
-from twicetold_grid.multirun import Job, Result, code_of, end_with_launcher, in_a_line
+from twicetold_grid.jobs import Job, Result, code_of, end_with_launcher, in_a_line
 from twicetold_grid.recipe import composed
 from twicetold_grid.settings import CONF
 from twicetold_grid.study import (

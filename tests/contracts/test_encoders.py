@@ -153,7 +153,7 @@ def test_gradients_reach_every_parameter(built, news, tmp_path, composed, device
     encoder.train()
     sides = {s: encoder.encode(r) for s in ("anchor", "positive", "negative") if (r := getattr(batch, s)) is not None}
     objective = instantiate(cfg.objective).to(device)
-    score = encoder.score(sides["anchor"], sides["positive"]) if getattr(objective, "needs_score", False) else None
+    score = encoder.score(sides["anchor"], sides["positive"]) if objective.needs_score else None
     labels = {name: getattr(batch, name) for name in ("label", "group", "positive_group", "negative_group")}
     objective(EncodedBatch(**sides, **labels, score=score))["loss"].backward()
     for name, parameter in encoder.named_parameters():

@@ -50,7 +50,7 @@ def test_words_of_the_test_split_never_enter(featuriser, news):
 
 
 def test_columns_are_sorted_within_each_row(featuriser, news):
-    if getattr(featuriser, "ordered", False):
+    if featuriser.ordered:
         pytest.skip("sequences keep the order of the text")
     train, texts = (inputs_of(featuriser, t) for t in (news.texts_of("train"), news.texts.to_pylist()))
     rows = featuriser.fit(train).transform(texts)

@@ -11,7 +11,7 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
 from lab import Lab
-from twicetold_grid.multirun import code_of
+from twicetold_grid.jobs import code_of
 from twicetold_grid.recipe import composed
 
 CHOICES = ("data=toy_questions", "model=dae")
@@ -68,6 +68,15 @@ def test_seeds_of_a_sweep_decide_by_their_mean_and_say_whether_they_explain_the_
     assert "0.8400  0.8500 0.8300 0.8400  alpha=1000" in out
     assert "The winner and alpha=100 differ by +0.0400, which seeds could explain (p = 0.5" in out
     assert yaml.safe_load((by_hand.root / LEAF).read_text())["objective"]["alpha"] == 1000
+
+
+def test_a_winner_of_another_budget_than_conf_has_is_refused_without_seeds(by_hand: Lab):
+    before = by_hand.bytes_of("conf")
+    grid(by_hand, [0.8, 0.9], "trainer.epochs=1", objective__alpha=["100", "1000"])
+    code, out = promoted(by_hand)
+    assert code == 1
+    assert "was trained with trainer.epochs=1 (conf/ has 40), so their values cannot be compared: promote with" in out
+    assert by_hand.bytes_of("conf") == before
 
 
 def test_numbers_of_a_search_are_written_with_three_digits(by_hand: Lab):
@@ -130,5 +139,6 @@ def test_seeds_that_the_sweep_has_not_used_decide_between_the_best_and_what_is_t
     table = dict(re.findall(r"^  0\.\d{4}  (0\.\d{4} 0\.\d{4})  (.+)$", out, re.MULTILINE))
     assert set(table.values()) >= {"alpha=1", "alpha=10", "what conf/ has (as now)"}
     assert len(table) == 3, "each was trained with values of its own"
+    assert "What conf/ has was trained as long as the best of the sweep: with trainer.epochs=1 (conf/ has" in out
     assert "0.99" not in out, "the value that a trial was chosen for is not its mean"
     assert promoted(by_hand, "seeds=2", "best=1")[1].count("training with 2 seeds: ") == 2

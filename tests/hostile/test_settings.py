@@ -27,6 +27,7 @@ def test_settings_that_make_no_sense_are_refused(by_hand: Lab, settings: tuple[s
 
 DAE, TFIDF = (*DATA, "model=dae"), (*DATA, "model=tfidf")
 ALHPA = "error: there is no objective.alhpa: did you mean objective.alpha? There are: alpha, negatives, "
+NO_EXPERIMENT = "error: there is no experiment=foo. There are: static_ema, static_triplets"
 REFUSED = {
     ("train", *DAE, "objective.alpha=abc"): "error: objective.alpha must be a number; got 'abc'",
     ("train", *DAE, "objective.alhpa=3"): ALHPA,
@@ -56,14 +57,17 @@ REFUSED = {
     ),
     # Hydra adds what begins with +, so that it does not refuse an unknown key
     ("train", *DAE, "+optimzer.lr=3"): "error: there is no optimzer: did you mean optimizer? There are: ",
-    ("train", *DAE, "+experiment=foo"): "error: there is no experiment. There are: ",
+    ("train", *DAE, "+experiment=foo"): NO_EXPERIMENT,
+    ("train", *DATA, "+experiment=static_emma"): (
+        "error: there is no experiment=static_emma: did you mean +experiment=static_ema? There are: "
+    ),
     ("train", *DAE, "++trainer.epochs=3", "++tranier.epochs=3"): "error: there is no tranier: did you mean trainer?",
     ("train", *DAE, "+augmentation.shar=1"): "error: there is no augmentation.shar: did you mean augmentation.share?",
     ("train", "-m", *DAE, "seed=0,1", "+optimzer.lr=1,2"): "error: there is no optimzer: did you mean optimizer?",
     ("sweep", *DAE, "+trails=3"): "error: there is no trails: did you mean trials? There are: ",
-    ("evaluate", *DAE, "+experiment=foo"): "error: there is no experiment. There are: ",
+    ("evaluate", *DAE, "+experiment=foo"): NO_EXPERIMENT,
     ("ensemble", *DATA[:1], "members=[tfidf,dae]", "+stackin=mean"): "error: there is no stackin: did you mean",
-    ("download", *DATA[:1], "+experiment=foo"): "error: there is no experiment. There are: ",
+    ("download", *DATA[:1], "+experiment=foo"): NO_EXPERIMENT,
     ("prepare", *DATA[:1], "+data.limit=300"): "error: there is no data.limit. There are: name, label, ",
     ("mine", *DATA[:1], "+minig.seed=1"): "error: there is no minig: did you mean mining? There are: ",
     ("mine_with_model", *DATA[:1], "mining=pseudo_labels", "+techer=dae"): (

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from omegaconf import OmegaConf
 
-from lab import PROJECT, Lab, copy_project
+from lab import Lab, copy_project
 
 FAN_OUT = ("python", "pipelines/fan_out.py", "-m")
 DATA = "toy_questions"
@@ -191,41 +190,6 @@ def test_changes_that_are_not_committed_are_refused_and_named(lab):
     assert code == 1
     assert "jobs run a commit" in out
     assert " M conf/train.yaml\n?? src/twicetold/new.py" in out
-
-
-@pytest.fixture
-def fan_out(monkeypatch):
-    monkeypatch.syspath_prepend(f"{PROJECT / 'pipelines'}")
-    import fan_out
-
-    return fan_out
-
-
-def test_a_job_with_other_versions_is_refused_before_it_clones(fan_out, tmp_path):
-    here = fan_out.environment()
-    assert fan_out.differences(here, fan_out.environment()) == []
-    plan = fan_out.Plan(f"{PROJECT}", "HEAD", here | {"numpy": "1.0", "nowhere": "2"}, {})
-    cfg = OmegaConf.create({"cell": "a", "scratch": f"{tmp_path / 'scratch'}"})
-    with pytest.raises(ValueError, match=r"has other versions.*numpy \S+ \(expected 1.0\), nowhere none"):
-        fan_out.reproduce(cfg, plan, tmp_path / "log.txt")
-    assert not (tmp_path / "scratch").exists()
-
-
-def test_a_cell_that_needs_a_stale_training_of_another_is_left_to_home(fan_out):
-    before = {
-        "prepare@q": set(),
-        "train@teacher": {"prepare@q"},
-        "evaluate@teacher": {"train@teacher"},
-        "mine_with_model@m": {"train@teacher"},
-        "train@student": {"mine_with_model@m"},
-        "evaluate@student": {"train@student"},
-        "evaluate_ensemble@both": {"train@teacher", "train@student"},
-    }
-    everything = set(before)
-    assert fan_out.chosen(None, before, everything) == (["teacher"], {"student": {"train@teacher"}})
-    assert fan_out.chosen(["student"], before, everything) == ([], {"student": {"train@teacher"}})
-    fresh = {"prepare@q", "train@teacher", "evaluate@teacher"}
-    assert fan_out.chosen(None, before, everything - fresh) == (["student"], {})
 
 
 @pytest.mark.slow_hostile

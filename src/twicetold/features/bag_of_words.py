@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
 
-from twicetold.features.rows import CsrRows
+from twicetold.features.rows import CsrRows, Declared
 
 
-class BagOfWords(BaseEstimator):
+class BagOfWords(Declared, BaseEstimator):
     """Binary rows over the most frequent words of the train texts.
 
     Args:

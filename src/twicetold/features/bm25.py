@@ -18,10 +18,10 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
 
 from twicetold.features.bag_of_words import count_words, vocabulary_of
-from twicetold.features.rows import CsrRows
+from twicetold.features.rows import CsrRows, Declared
 
 
-class Bm25Weights(BaseEstimator):
+class Bm25Weights(Declared, BaseEstimator):
     """Query counts and document impacts, with idf and mean length learnt from the train texts.
 
     Args:

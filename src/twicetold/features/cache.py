@@ -45,7 +45,7 @@ def inputs_of(featuriser: Featuriser, corpus: Corpus, rows: NDArray[np.int64]) -
 
     A field that the corpus lacks is empty in every row.
     """
-    fields = getattr(featuriser, "fields", None)
+    fields = featuriser.fields
     chosen = pa.array(rows)
     texts: list[str] = corpus.texts.take(chosen).to_pylist()
     columns = {name: corpus.fields[name].take(chosen).to_pylist() for name in fields or () if name in corpus.fields}
@@ -75,12 +75,12 @@ def fields_like(featuriser: Featuriser, corpus: Corpus, rows: NDArray[np.int64] 
     if rows is None:
         return {}
     chosen = pa.array(rows, mask=rows < 0)
-    names = [name for name in getattr(featuriser, "fields", None) or () if name in corpus.fields]
+    names = [name for name in featuriser.fields or () if name in corpus.fields]
     return {name: corpus.fields[name].take(chosen).fill_null("").to_pylist() for name in names}
 
 
 def _with_fields(featuriser: Featuriser, texts: Sequence[str], columns: Mapping[str, Sequence[str]]) -> Texts:
-    fields = getattr(featuriser, "fields", None)
+    fields = featuriser.fields
     if fields is None:
         return texts
     return {**{name: [""] * len(texts) for name in fields}, **columns, "text": texts}

@@ -19,13 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from twicetold import pretrained
 from twicetold.encoding import UNKNOWN_TOKEN
-from twicetold.features.rows import CsrRows
+from twicetold.features.rows import CsrRows, Declared
 from twicetold.features.tokenizer_parts import loaded
 
 BLOCK = 8192  # texts that are taken apart at once: what the tokenizer hands back is bulky
 
 
-class ModelTokens(BaseEstimator):
+class ModelTokens(Declared, BaseEstimator):
     """Tokens of a pretrained transformer, in order.
 
     Args:
@@ -41,6 +41,7 @@ class ModelTokens(BaseEstimator):
     """
 
     ordered = True
+    _weights: str | None = None
 
     def __init__(self, model: str, pretrained_on: str, max_length: int) -> None:
         self.model = model
@@ -96,7 +97,7 @@ class ModelTokens(BaseEstimator):
             "special": [1 + i for i in self.special_],
             "begins": begins,
             "between": [1 + i for i in between],
-            "weights": getattr(self, "_weights", None),
+            "weights": self._weights,
         }
         return {"width": width, "transformer": transformer}
 

@@ -150,12 +150,33 @@ class CsrRows:
         return cls(mapped("indptr"), mapped("indices"), values, int(mapped("width")))
 
 
+class Declared:
+    """What a featuriser declares of itself, for those that inherit it and say nothing else."""
+
+    ordered: bool = False
+    """Whether rows are sequences, which are then batched by length."""
+
+    card_: Mapping[str, Any] | None = None
+    """The word hashing report, of a fitted featuriser that hashes words (`hashing_card`)."""
+
+    @property
+    def fields(self) -> Sequence[str] | None:
+        """The columns that it reads besides the text; None: it reads texts alone."""
+        return None
+
+
 class Featuriser(Protocol):
     """A scikit-learn transformer from texts to sparse rows.
 
     It is fitted on train texts only. Fitted state is in attributes that end in `_`, as strings, numbers, lists
-    of these or arrays, so that `saved.save_fitted` can write it without pickle.
+    of these or arrays, so that `saved.save_fitted` can write it without pickle. It inherits `Declared`.
     """
+
+    ordered: bool
+    card_: Mapping[str, Any] | None
+
+    @property
+    def fields(self) -> Sequence[str] | None: ...  # noqa: D102
 
     def fit(self, texts: Texts) -> Self:
         """Learn vocabulary and weights from train texts."""
@@ -169,6 +190,3 @@ class Featuriser(Protocol):
     def shape(self) -> Mapping[str, Any]:
         """Constructor arguments of an encoder that describe its features: at least `width`."""
         ...
-
-    # Optional attributes: `ordered = True` where rows are sequences, which are then batched by length;
-    # `fields`, the columns that it reads besides the text.

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from twicetold.encoding import UNKNOWN_TOKEN
-from twicetold.features.rows import CsrRows
+from twicetold.features.rows import CsrRows, Declared
 from twicetold.features.splitting import Tokens, characters, words
 from twicetold.features.tokens import cut_off, vocabulary_of
 
@@ -44,7 +44,7 @@ WRITTEN = {  # by `fit`, besides vocabulary and merges; what is missing here is 
 WRITTEN_MODEL = {"type": "BPE", "unk_token": UNKNOWN_SUBWORD}
 
 
-class Subwords(BaseEstimator):
+class Subwords(Declared, BaseEstimator):
     """Subwords of a text, in order.
 
     Args:

@@ -19,14 +19,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from twicetold.encoding import UNKNOWN_TOKEN
-from twicetold.features.rows import CsrRows
+from twicetold.features.rows import CsrRows, Declared
 from twicetold.features.splitting import Tokens, characters, words
 from twicetold.features.vectors import word_vectors
 
 UNKNOWN_NAME = "(unknown)"
 
 
-class Words(BaseEstimator):
+class Words(Declared, BaseEstimator):
     """Words of a text, in order (see `splitting`).
 
     Args:
@@ -46,6 +46,7 @@ class Words(BaseEstimator):
     """
 
     ordered = True
+    _vectors: NDArray[np.float32] | None = None
 
     def __init__(
         self,
@@ -95,8 +96,8 @@ class Words(BaseEstimator):
         A word without a pretrained vector has a row of zeros there. `counts`, (width,), if `counted`.
         """
         shape: dict[str, Any] = {"width": len(self.vocabulary_) + 1}
-        if (found := getattr(self, "_vectors", None)) is not None:
-            shape["vectors"] = np.pad(found, ((1, 0), (0, 0)))
+        if self._vectors is not None:
+            shape["vectors"] = np.pad(self._vectors, ((1, 0), (0, 0)))
         if self.counted:
             require_counts(self.counts_, shape["width"])
             shape["counts"] = self.counts_

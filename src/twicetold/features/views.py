@@ -14,7 +14,7 @@ from typing import Any, Self
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from twicetold.features.rows import CsrRows, Featuriser, Texts
+from twicetold.features.rows import CsrRows, Declared, Featuriser, Texts
 
 
 class View(BaseEstimator):
@@ -38,7 +38,7 @@ class View(BaseEstimator):
         return list(map(" ".join, zip(*(columns.get(field, empty) for field in self.fields), strict=True)))
 
 
-class Views(BaseEstimator):
+class Views(Declared, BaseEstimator):
     """Columns of the first view, then of the second, and so on.
 
     Args:
@@ -75,8 +75,8 @@ class Views(BaseEstimator):
                 )
             fitted = clone(view.featuriser).fit(column)
             widths.append(fitted.shape["width"])
-            if card := getattr(fitted, "card_", None):
-                self.card_[view.name] = card
+            if fitted.card_:
+                self.card_[view.name] = fitted.card_
             for attribute, value in vars(fitted).items():
                 if attribute.endswith("_") and attribute != "card_":
                     setattr(self, f"{view.name}__{attribute}", value)

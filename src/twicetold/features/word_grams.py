@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from twicetold.encoding import UNKNOWN_TOKEN
 from twicetold.features.distinct_words import encoded, runs
 from twicetold.features.letter_grams import as_numbers, as_strings, letter_grams
-from twicetold.features.rows import CsrRows
+from twicetold.features.rows import CsrRows, Declared
 from twicetold.features.splitting import words
 from twicetold.features.tokens import UNKNOWN_NAME, occurrences, require_counts, smooth_weights, vocabulary_of
 from twicetold.features.vectors import alike, first_words, word_vectors
@@ -37,7 +37,7 @@ from twicetold.features.word_hashing import known_grams
 SIZES = (3, 4)  # n
 
 
-class WordGrams(BaseEstimator):
+class WordGrams(Declared, BaseEstimator):
     """Words and their letter n-grams; a word that is unknown and has no known n-gram is left out.
 
     Args:
@@ -56,6 +56,7 @@ class WordGrams(BaseEstimator):
     """
 
     ordered = True
+    _vectors: NDArray[np.float32] | None = None
 
     def __init__(
         self,
@@ -137,8 +138,8 @@ class WordGrams(BaseEstimator):
         shape = {"width": 1 + len(self.vocabulary_) + len(self.grams_), "counts": self.counts_}
         if self.given_:
             shape["given"] = self.given_
-        if (found := getattr(self, "_vectors", None)) is not None:
-            shape["vectors"] = np.pad(found, ((1, 0), (0, 0)))
+        if self._vectors is not None:
+            shape["vectors"] = np.pad(self._vectors, ((1, 0), (0, 0)))
         return shape
 
     def get_feature_names_out(self) -> NDArray[np.object_]:

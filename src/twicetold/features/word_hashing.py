@@ -19,10 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 from twicetold.features.distinct_words import SplitWords, decoded, encoded, runs, split
 from twicetold.features.hashing_card import card
 from twicetold.features.letter_grams import as_numbers, as_strings, colliding, find, letter_grams
-from twicetold.features.rows import CsrRows
+from twicetold.features.rows import CsrRows, Declared
 
 
-class WordHashing(BaseEstimator):
+class WordHashing(Declared, BaseEstimator):
     """Counts over letter n-grams, then frequent words, then frequent pairs of neighbouring words, of the train texts.
 
     Args:

@@ -17,14 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from twicetold.features.distinct_words import runs, split
 from twicetold.features.letter_grams import as_numbers
-from twicetold.features.rows import CsrRows
+from twicetold.features.rows import CsrRows, Declared
 from twicetold.features.word_hashing import WordHashing, known_grams
 
 TRIGRAM = 3
 ENTRIES = np.int32
 
 
-class WordTrigrams(BaseEstimator):
+class WordTrigrams(Declared, BaseEstimator):
     """Letter trigrams of each word, words in order; a word without a known trigram is left out.
 
     Args:

@@ -10,9 +10,10 @@ from torch import Tensor, nn
 
 from twicetold.encoding import EncodedBatch
 from twicetold.objectives.in_batch import unit
+from twicetold.objectives.protocol import Objective
 
 
-class Agreement(nn.Module):
+class Agreement(nn.Module, Objective):
     """Part of an objective; on its own it is minimal if all texts have the same embedding.
 
     Rows in which the text or its copy has a zero embedding (no known word) are ignored.

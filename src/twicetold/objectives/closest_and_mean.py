@@ -27,9 +27,10 @@ from torch import Tensor, nn
 
 from twicetold.encoding import EncodedBatch
 from twicetold.objectives.in_batch import candidates
+from twicetold.objectives.protocol import Objective
 
 
-class ClosestAndMean(nn.Module):
+class ClosestAndMean(nn.Module, Objective):
     """The two hinges.
 
     Args:

@@ -14,12 +14,13 @@ from torch import Tensor, nn
 
 from twicetold.encoding import EncodedBatch
 from twicetold.objectives.in_batch import candidates, distances
+from twicetold.objectives.protocol import Objective
 from twicetold.objectives.row_blocks import sum_over_rows
 
 Negatives = Literal["given", "in_batch"]
 
 
-class Contrastive(nn.Module):
+class Contrastive(nn.Module, Objective):
     """The contrastive loss of pairs.
 
     Args:

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from twicetold.encoding import EncodedBatch, Encoding, Reconstruction
 from twicetold.objectives import reconstruction
 from twicetold.objectives.in_batch import dense
+from twicetold.objectives.protocol import Objective
 from twicetold.objectives.triplet import Triplet
 
 Negatives = Literal["all", "batch_hard", "given"]
@@ -29,7 +30,7 @@ _RECONSTRUCTIONS: dict[ReconstructionLoss, Callable[..., Tensor]] = {
 }
 
 
-class DenoisingTriplet(nn.Module):
+class DenoisingTriplet(nn.Module, Objective):
     """The objective of the denoising autoencoder.
 
     Every encoding has a `Reconstruction`: the decoder's (B, V) output before its sigmoid, and the uncorrupted input.

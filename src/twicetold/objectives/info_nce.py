@@ -31,12 +31,13 @@ from torch.nn.functional import softplus
 
 from twicetold.encoding import EncodedBatch
 from twicetold.objectives.in_batch import Candidates, candidates, views
+from twicetold.objectives.protocol import Objective
 from twicetold.objectives.row_blocks import sum_over_rows
 
 Similarity = Literal["cosine", "dot"]
 
 
-class InfoNce(nn.Module):
+class InfoNce(nn.Module, Objective):
     """In-batch softmax: the negative log-likelihood of the positive.
 
     For an encoder with several views the loss is the sum over views.

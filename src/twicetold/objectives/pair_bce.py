@@ -18,9 +18,10 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from twicetold.encoding import EncodedBatch
+from twicetold.objectives.protocol import Objective
 
 
-class PairBce(nn.Module):
+class PairBce(nn.Module, Objective):
     """Binary cross-entropy on the encoder's own score.
 
     Args:

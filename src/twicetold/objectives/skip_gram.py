@@ -18,11 +18,12 @@ from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
 from twicetold.encoding import UNKNOWN_TOKEN, EncodedBatch, WordsInContext
+from twicetold.objectives.protocol import Objective
 
 POWER = 0.75  # of counts, for noise words
 
 
-class SkipGram(nn.Module):
+class SkipGram(nn.Module, Objective):
     """Skip-gram with negative sampling over the anchors' words.
 
     Args:

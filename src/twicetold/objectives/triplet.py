@@ -45,6 +45,7 @@ from twicetold.encoding import EncodedBatch, unit_vectors
 from twicetold.objectives import all_pairs, class_triplets
 from twicetold.objectives.class_triplets import TripletLoss
 from twicetold.objectives.in_batch import candidates, classes, dense, distances, in_roles, unit
+from twicetold.objectives.protocol import Objective
 from twicetold.objectives.row_blocks import sum_over_rows
 
 Similarity = Literal["dot", "cosine", "euclidean"]
@@ -57,7 +58,7 @@ Average = Literal["all", "nonzero"]
 CUTOFF, FARTHEST = 0.5, 1.4
 
 
-class Triplet(nn.Module):
+class Triplet(nn.Module, Objective):
     """The triplet loss.
 
     Args:

@@ -24,10 +24,11 @@ from torch.nn.functional import softplus
 
 from twicetold.encoding import EncodedBatch, unit_vectors
 from twicetold.objectives.in_batch import UNKNOWN, classes, unit
+from twicetold.objectives.protocol import Objective
 from twicetold.objectives.row_blocks import sum_over_rows
 
 
-class TwoLevels(nn.Module):
+class TwoLevels(nn.Module, Objective):
     """Ordinal regression of cosines with two boundaries.
 
     Args:

@@ -10,7 +10,7 @@ from twicetold.encoding import EncodedBatch
 from twicetold.objectives.protocol import Objective
 
 
-class WeightedSum(nn.Module):
+class WeightedSum(nn.Module, Objective):
     """Σ weight · loss.
 
     Args:
@@ -28,8 +28,8 @@ class WeightedSum(nn.Module):
         computed = {name: part for name, part in parts.items() if weights[name]}
         self.parts = nn.ModuleDict(cast("dict[str, Any]", computed))  # registers the parameters of the parts
         self.weights = dict(weights)
-        self.needs_score = any(getattr(part, "needs_score", False) for part in self.parts.values())
-        self.in_batch = any(getattr(part, "in_batch", False) for part in self.parts.values())
+        self.needs_score = any(part.needs_score for part in computed.values())
+        self.in_batch = any(part.in_batch for part in computed.values())
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
         """`loss`, and the loss of each part under its name."""

@@ -18,7 +18,7 @@ from twicetold.tracking.pages import PARENT, runs_page, sweep_page
 from twicetold.tracking.repository import ask_git
 from twicetold.tracking.run import ERROR, MAX_TAG, TrackedRun, shorten
 from twicetold.tracking.store import Settings, Store, existing, insist, open_store, warn_untracked
-from twicetold.tracking.sweep import describe_sweep, report_to_sweep, sweep_parent
+from twicetold.tracking.sweep import describe_sweep, end_lost_runs, report_to_sweep, sweep_parent
 
 __all__ = [
     "Settings",
@@ -26,6 +26,7 @@ __all__ = [
     "address_of_sweep",
     "addresses",
     "describe_sweep",
+    "end_lost_runs",
     "reopen",
     "report_to_sweep",
     "start",

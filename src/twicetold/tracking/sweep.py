@@ -13,7 +13,8 @@ from pathlib import Path
 
 from twicetold.files import one_at_a_time
 from twicetold.printable import without_passwords
-from twicetold.tracking.run import TrackedRun
+from twicetold.tracking.pages import PARENT
+from twicetold.tracking.run import ERROR, TrackedRun
 from twicetold.tracking.store import Settings, Store, insist, open_store, warn_untracked
 
 
@@ -64,6 +65,26 @@ def report_to_sweep(
             insist(lambda: _report(store, parent, name, child.id, value))
     except Exception as error:
         warn_untracked(f"report to the sweep's parent run {parent}", error)
+
+
+def end_lost_runs(settings: Settings, parent: str | None, *, experiment: str) -> None:
+    """End the runs of a sweep that no process works on any more, as KILLED: their processes were.
+
+    Args:
+        settings: whether and where.
+        parent: what `sweep_parent` returned.
+        experiment: the dataset's name.
+    """
+    if not settings.enabled or parent is None:
+        return
+    try:
+        store = open_store(settings, experiment)
+        of_sweep = f"tags.`{PARENT}` = '{parent}' AND attributes.status = 'RUNNING'"
+        for run in store.client.search_runs([store.experiment_id], of_sweep):
+            store.client.set_tag(run.info.run_id, ERROR, "its process was killed")
+            store.client.set_terminated(run.info.run_id, "KILLED")
+    except Exception as error:
+        warn_untracked(f"end the lost runs of the sweep {parent}", error)
 
 
 def describe_sweep(

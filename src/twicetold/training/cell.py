@@ -154,7 +154,8 @@ def train_cell(
 
 def _check_batch_size(parts: Parts, examples: ExampleIndex) -> None:
     """Refuse batches of one example for an objective that takes its negatives from the other examples of a batch."""
-    if parts.schedule.batch_size == 1 and examples.negative is None and getattr(parts.objective, "in_batch", False):
+    in_batch = parts.objective is not None and parts.objective.in_batch
+    if parts.schedule.batch_size == 1 and examples.negative is None and in_batch:
         raise ValueError(
             f"trainer.batch_size=1 leaves {type(parts.objective).__name__} nothing to compare an example with, because "
             "it takes negatives from the rest of the batch: choose trainer.batch_size=2 or more, or examples=triplets"
@@ -221,7 +222,7 @@ def _fit(
         return parts.selection.primary_value(corpus.kind, inputs)
 
     objective: Any = parts.objective
-    lengths = lengths_of(data.examples, data.rows) if getattr(parts.featuriser, "ordered", False) else None
+    lengths = lengths_of(data.examples, data.rows) if parts.featuriser.ordered else None
     batches = EpochBatches(data.examples, batch_size=parts.schedule.batch_size, seed=seed, lengths=lengths)
     optimizer: MakeOptimizer | Steps
     loader: Iterable[Any]
@@ -238,6 +239,8 @@ def _fit(
         validate=validate,
         seed=seed,
         micro_batch=parts.schedule.micro_batch,
+        lr_scheduler=parts.schedule.lr_scheduler,
+        lr_scheduler_interval=parts.schedule.lr_scheduler_interval,
     )
     return fit(
         learner,

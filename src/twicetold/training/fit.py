@@ -10,7 +10,7 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from pytorch_lightning.callbacks import Checkpoint, EarlyStopping
+from pytorch_lightning.callbacks import Checkpoint, EarlyStopping, WeightAveraging
 from safetensors.torch import load_file, save_file
 
 from twicetold.files import write_file
@@ -58,14 +58,18 @@ class Keep(Checkpoint):
                 raise ValueError(f"{BEST} holds the weights of another encoder")
         self.begun = True
 
-    def on_train_epoch_end(self, trainer: pl.Trainer, learner: pl.LightningModule) -> None:
-        """Write both files and call `on_epoch`."""
+    def on_validation_epoch_end(self, trainer: pl.Trainer, learner: pl.LightningModule) -> None:
+        """Write the weights that were validated, if they are the best ones."""
         assert isinstance(learner, Learner)
         if learner.primary > self.best_value:
             self.best_value, self.best_epoch = learner.primary, trainer.current_epoch
             if trainer.is_global_zero:
                 with write_file(self.folder / BEST) as path:
                     save_file({n: t.detach().cpu().contiguous() for n, t in learner.encoder.state_dict().items()}, path)
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, learner: pl.LightningModule) -> None:
+        """Write what there is to resume from, and call `on_epoch`."""
+        assert isinstance(learner, Learner)
         last = self.folder / LAST
         with write_file(last) if trainer.is_global_zero else nullcontext(last) as path:
             trainer.save_checkpoint(path, weights_only=False)  # all processes wait there, and the first one writes
@@ -139,6 +143,7 @@ def fit(
         callbacks.append(LearningRate(schedule))
     if schedule.patience is not None:
         callbacks.append(StopEarly("val/primary", mode="max", patience=schedule.patience, min_delta=0.0))
+    callbacks += _own_callbacks(learner, schedule)
     solver = learner.make_optimizer if isinstance(learner.make_optimizer, Steps) else None
     last = checkpoints / LAST
     uses_all = check_shareable(learner, loader, runtime.devices)
@@ -153,6 +158,7 @@ def fit(
                 use_distributed_sampler=False,
                 precision=precision,
                 limit_train_batches=None if solver is None else solver.per_epoch,
+                accumulate_grad_batches=schedule.accumulate_grad_batches or 1,
                 gradient_clip_val=schedule.gradient_clip if solver is None else None,
                 deterministic="warn",
                 logger=False,
@@ -183,3 +189,24 @@ def fit(
             optimizer.let_go()
     learner.encoder.load_state_dict(load_file(checkpoints / BEST))
     return Fitted(trainer.current_epoch, keep.best_epoch, keep.best_value, precision)
+
+
+def _own_callbacks(learner: Learner, schedule: Schedule) -> list[pl.Callback]:
+    """The callbacks that the settings name.
+
+    Raises:
+        ValueError: if one is no callback of Lightning, or averages weights that are not all there after each step.
+    """
+    for name, callback in schedule.callbacks.items():
+        if not isinstance(callback, pl.Callback):
+            raise ValueError(
+                f"trainer.callbacks.{name} must name a callback of Lightning by `_target_`; got "
+                f"{type(callback).__name__}"
+            )
+        optimizer = getattr(learner.make_optimizer, "func", learner.make_optimizer)
+        if isinstance(callback, WeightAveraging) and (optimizer is AdamByRows or isinstance(optimizer, Steps)):
+            raise ValueError(
+                f"trainer.callbacks.{name} averages weights after each step, and this optimizer does not keep all of "
+                "them up to date: choose optimizer=adam"
+            )
+    return list(schedule.callbacks.values())

@@ -2,6 +2,7 @@
 
 import math
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
 from twicetold.encoding import EncodedBatch, Encoding, SparseRows
 from twicetold.examples.batches import Batch
@@ -38,6 +40,8 @@ class Learner(pl.LightningModule):
         seed: of the run; each epoch's random state depends only on it and on the epoch's number, so that a resumed
             training gives the same result as an uninterrupted one.
         micro_batch: encode at most so many texts at a time, twice, to save memory (`gradient_caching`); None: all.
+        lr_scheduler: from the optimizer to PyTorch's schedule of its learning rate; None: there is none.
+        lr_scheduler_interval: `epoch` or `step`, after which it goes on.
     """
 
     def __init__(
@@ -49,6 +53,8 @@ class Learner(pl.LightningModule):
         validate: Validate,
         seed: int,
         micro_batch: int | None = None,
+        lr_scheduler: Callable[[Optimizer], LRScheduler] | None = None,
+        lr_scheduler_interval: str = "epoch",
     ) -> None:
         super().__init__()
         self.encoder = encoder
@@ -58,19 +64,36 @@ class Learner(pl.LightningModule):
         self.validate = validate
         self.seed = seed
         self.micro_batch = micro_batch
+        self.lr_scheduler = lr_scheduler
+        self.lr_scheduler_interval = lr_scheduler_interval
         self.curves: dict[str, float] = {}
         """Metrics of the last finished epoch: `train/<loss>` (means over steps) and `val/<primary>`."""
         self.primary = float("nan")
         """Primary metric after the last finished epoch."""
 
-    def configure_optimizers(self) -> Optimizer | None:
-        """The optimizer over all parameters of encoder and objective; None with a solver."""
+    def configure_optimizers(self) -> Any:
+        """The optimizer over all parameters of encoder and objective, with its schedule; None with a solver.
+
+        Raises:
+            ValueError: for a schedule that reads a metric.
+        """
         if isinstance(self.make_optimizer, Steps):
             return None
         optimizer = self.make_optimizer(p for p in self.parameters() if p.requires_grad)
         if isinstance(optimizer, AdamByRows) and self.trainer.world_size > 1:
             optimizer.let_go()  # DDP adds up dense gradients only; with these it is Adam
-        return optimizer
+        if self.lr_scheduler is None:
+            return optimizer
+        scheduler = self.lr_scheduler(optimizer)
+        if isinstance(scheduler, ReduceLROnPlateau):
+            raise ValueError(
+                "trainer.lr_scheduler: ReduceLROnPlateau reads a metric, which a training that resumes would not have: "
+                "choose a schedule by steps or epochs, such as torch.optim.lr_scheduler.CosineAnnealingLR"
+            )
+        return {
+            "optimizer": optimizer,
+            "lr_scheduler": {"scheduler": scheduler, "interval": self.lr_scheduler_interval},
+        }
 
     def training_step(self, batch: Batch | NDArray[np.int64], batch_idx: int) -> Tensor | None:
         """The total loss of one batch; with a solver, take a step."""
@@ -98,10 +121,11 @@ class Learner(pl.LightningModule):
         sides = (batch.anchor, batch.positive, batch.negative, batch.copy)
         anchor, positive, negative, copy = (None if side is None else self._encode(side) for side in sides)
         assert anchor is not None
-        needs_score = getattr(self.objective, "needs_score", False)
-        if not needs_score:
+        if not self.objective.needs_score:
             self._check_vectors(anchor)
-        score = self.encoder.score(anchor, positive) if needs_score and positive is not None else None
+        score = None
+        if self.objective.needs_score and positive is not None:
+            score = self.encoder.score(anchor, positive)
         if batch.sizes is not None:
             here: dict[str, Any] = {"sizes": batch.sizes, "process": self.global_rank}
             encoded = (anchor, positive, negative, copy)
@@ -162,11 +186,16 @@ class Learner(pl.LightningModule):
         self.curves = {f"train/{n}": float(s) / self._steps for n, s in self._sums.items()}
         self._check_finite("train/loss", self.curves["train/loss"])
         self._check_finite("the length of the weights", _length(self.encoder))
+        callbacks: list[pl.Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
+        for callback in callbacks:  # those that average weights put them in place here
+            callback.on_validation_epoch_start(self.trainer, self)
         measured = self.validate(self.encoder) if self.trainer.is_global_zero else ("", math.nan)
         name, self.primary = self.trainer.strategy.broadcast(measured)
         self._check_finite(f"val/{name}", self.primary)
         self.curves[f"val/{name}"] = self.primary
         self.log("val/primary", self.primary, prog_bar=True, batch_size=1)
+        for callback in reversed(callbacks):  # `Keep`, the last, keeps the weights that were validated
+            callback.on_validation_epoch_end(self.trainer, self)
 
     def _check_finite(self, what: str, value: float) -> None:
         if not math.isfinite(value):

@@ -14,7 +14,14 @@ from twicetold.objectives.protocol import Objective
 from twicetold.training.schedule import MakeOptimizer, Schedule
 from twicetold.training.solvers.protocol import Solver
 
-OF_GRADIENTS = ("warmup_steps", "decay", "gradient_clip", "micro_batch")
+OF_GRADIENTS = (
+    "warmup_steps",
+    "decay",
+    "gradient_clip",
+    "micro_batch",
+    "accumulate_grad_batches",
+    "lr_scheduler",
+)
 """Settings of the schedule that only gradient descent uses."""
 
 

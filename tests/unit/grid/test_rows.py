@@ -8,7 +8,7 @@ import pytest
 import yaml
 from hydra import initialize_config_dir
 
-from compose import composed, data_of, for_cell, for_data
+from twicetold_grid.rendering import composed, data_of, for_cell, for_data
 from twicetold_grid.rows import check_cell, check_data, check_grid
 
 ROOT = Path(__file__).parents[3]

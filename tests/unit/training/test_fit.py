@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from pytorch_lightning import Callback
+from pytorch_lightning.callbacks import EMAWeightAveraging
 from safetensors.torch import load_file
 
 from twicetold.examples.batches import EpochBatches, train_loader
@@ -81,9 +83,11 @@ def run(
     on_epoch=lambda metrics, epoch: None,
     optimizer=None,
     lr=0.01,
+    **more,
 ):
     learner, loader = learner_of(corpus, values) if optimizer is None else table_learner(corpus, optimizer, lr)
-    schedule = Schedule(epochs=epochs, batch_size=7, patience=patience, gradient_clip=1.0, precision="32-true")
+    schedule = Schedule(epochs=epochs, batch_size=7, patience=patience, gradient_clip=1.0, precision="32-true", **more)
+    learner.lr_scheduler = schedule.lr_scheduler
     fitted = fit(learner, loader, schedule=schedule, runtime=RUNTIME, checkpoints=folder, on_epoch=on_epoch)
     return fitted, {n: t.clone() for n, t in learner.encoder.state_dict().items()}
 
@@ -107,13 +111,72 @@ def test_the_best_epochs_weights_are_kept_and_training_stops_when_patience_is_ou
     assert equal(weights, load_file(tmp_path / "a" / BEST))
 
 
+def test_averages_of_the_weights_are_what_is_validated_and_kept(news, tmp_path):
+    seen = []
+
+    class Weights(Callback):
+        def on_train_batch_end(self, trainer, learner, *_):
+            seen.append(learner.encoder.weight.detach().clone())
+
+    callbacks = {"seen": Weights(), "average": EMAWeightAveraging(decay=0.5)}
+    fitted, weights = run(news, tmp_path, epochs=1, callbacks=callbacks)
+    average = seen[0]
+    for step in seen[1:]:
+        average = average + 0.5 * (step - average)
+    torch.testing.assert_close(weights["weight"], average)
+    assert fitted.best_value == pytest.approx(float(average.std()))
+    assert not torch.allclose(weights["weight"], seen[-1])
+
+
+def test_a_schedule_of_pytorch_sets_the_learning_rate_of_each_epoch(news, tmp_path):
+    rates = []
+
+    class Rates(Callback):
+        def on_train_epoch_start(self, trainer, learner):
+            rates.append(trainer.optimizers[0].param_groups[0]["lr"])
+
+    run(news, tmp_path, epochs=3, callbacks={"rates": Rates()}, lr_scheduler=cosine)
+    assert rates == pytest.approx([0.005 * (1 + np.cos(np.pi * epoch / 6)) for epoch in range(3)])
+
+
+def test_rows_that_move_lazily_add_up_gradients_as_those_of_adam_do(questions, tmp_path):
+    kinds = {AdamByRows: tmp_path / "rows", torch.optim.Adam: tmp_path / "adam"}
+    by_rows, plain = (
+        run(questions, folder, epochs=3, optimizer=kind, accumulate_grad_batches=2)[1] for kind, folder in kinds.items()
+    )
+    for name, weight in plain.items():
+        torch.testing.assert_close(by_rows[name], weight, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("callback", "answer"),
+    [(EMAWeightAveraging(), "choose optimizer=adam"), ({"decay": 1}, "must name a callback of Lightning")],
+)
+def test_a_callback_that_cannot_do_its_work_is_refused(questions, tmp_path, callback, answer):
+    with pytest.raises(ValueError, match=answer):
+        run(questions, tmp_path, optimizer=AdamByRows, callbacks={"mine": callback})
+
+
 class Cut(Exception):
     """Stands for a kill: nothing after it runs."""
 
 
+def cosine(optimizer):
+    return torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=6)
+
+
+FURTHER = {
+    "nothing further": dict,
+    "averaged weights": lambda: {"callbacks": {"ema": EMAWeightAveraging(decay=0.9)}},
+    "a schedule": lambda: {"lr_scheduler": cosine},
+    "accumulation": lambda: {"accumulate_grad_batches": 2},
+}
+
+
+@pytest.mark.parametrize("further", FURTHER.values(), ids=FURTHER)
 @pytest.mark.parametrize("cut", [0, 1, 4])
-def test_a_training_cut_after_any_epoch_resumes_to_the_very_same_weights(news, tmp_path, cut):
-    undisturbed, expected = run(news, tmp_path / "whole", patience=3)
+def test_a_training_cut_after_any_epoch_resumes_to_the_very_same_weights(news, tmp_path, cut, further):
+    undisturbed, expected = run(news, tmp_path / "whole", patience=3, **further())
     seen = []
 
     def stop(metrics, epoch):
@@ -122,8 +185,8 @@ def test_a_training_cut_after_any_epoch_resumes_to_the_very_same_weights(news, t
             raise Cut
 
     with pytest.raises(Cut):
-        run(news, tmp_path / "cut", patience=3, on_epoch=stop)
-    resumed, weights = run(news, tmp_path / "cut", patience=3, on_epoch=stop)
+        run(news, tmp_path / "cut", patience=3, on_epoch=stop, **further())
+    resumed, weights = run(news, tmp_path / "cut", patience=3, on_epoch=stop, **further())
     assert equal(expected, weights)
     assert resumed == undisturbed
     assert seen == list(range(undisturbed.epochs))

@@ -1,0 +1,122 @@
+"""The commands of docs/power-users.md: experiments, callbacks, averages, schedules, accumulation, loggers.
+
+The tests of one lab; each command trains for two epochs on generated questions.
+"""
+
+import csv
+import re
+
+import pytest
+
+from lab import PROJECT, Lab, copy_project
+
+DOCS = PROJECT / "docs/power-users.md"
+QUICK = ("data=toy_questions", "profile=smoke", "tracking.enabled=false")
+MODULE = """
+from hydra.experimental.callback import Callback as OfHydra
+from pytorch_lightning import Callback
+
+
+class Epochs(Callback):
+    def __init__(self, file):
+        self.file = file
+
+    def on_train_epoch_end(self, trainer, learner):
+        with open(self.file, "a") as out:
+            print(trainer.current_epoch, file=out)
+
+
+class Jobs(OfHydra):
+    def on_job_end(self, config, job_return, **_):
+        with open("jobs.txt", "a") as out:
+            print(job_return.overrides, file=out)
+"""
+
+
+def commands():
+    """The settings after `train.py` of every command of the page that trains by itself."""
+    text = re.sub(r" \\\n\s*", " ", DOCS.read_text())
+    found = re.findall(r"^python pipelines/train\.py ((?!-m ).*?)(?: +# .*)?$", text, re.MULTILINE)
+    return [tuple(setting.strip("'") for setting in one.split()) for one in found]
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    lab = Lab(tmp_path_factory.mktemp("power") / "lab")
+    copy_project(lab)
+    (lab.root / "src/my_module.py").write_text(MODULE)
+    for code, out in lab.scripts(*((stage, *QUICK[:2]) for stage in ("download", "prepare", "mine"))):
+        assert code == 0, out
+    return lab
+
+
+@pytest.fixture(scope="module")
+def trained(lab):
+    """How each command of the page ended."""
+    calls = [("train", *one, *QUICK, f"hydra.run.dir=runs/{n}") for n, one in enumerate(commands())]
+    return dict(zip(commands(), lab.scripts(*calls), strict=True))
+
+
+def of(trained, word):
+    ((code, out),) = (ended for command, ended in trained.items() if any(word in setting for setting in command))
+    assert code == 0, out
+    return out
+
+
+def test_every_command_of_the_page_trains(trained):
+    assert len(trained) >= 7
+    for command, (code, out) in trained.items():
+        assert code == 0, (command, out)
+        assert re.search(r"toy_questions \w+-0: val auroc 0\.\d+ after 2 epochs", out), (command, out)
+
+
+def test_an_experiment_chooses_the_family(trained):
+    assert "toy_questions static-0: val" in of(trained, "experiment=static_ema")
+
+
+def test_a_callback_of_ones_own_is_called_after_each_epoch_and_one_of_hydra_after_the_job(lab, trained):
+    of(trained, "my_module.Epochs"), of(trained, "my_module.Jobs")
+    assert (lab.root / "epochs.txt").read_text().split() == ["0", "1"]
+    assert "model=dae" in (lab.root / "jobs.txt").read_text()
+
+
+def test_a_logger_of_ones_own_gets_what_mlflow_would_get(lab, trained):
+    of(trained, "CSVLogger")
+    (file,) = (lab.root / "logs").rglob("metrics.csv")
+    rows = list(csv.DictReader(file.open()))
+    assert [row["step"] for row in rows] == ["0", "1"]
+    assert all(0 < float(row["val/auroc"]) < 1 and float(row["train/loss"]) > 0 for row in rows)
+
+
+def test_experiments_are_among_the_groups_of_help(lab):
+    ((code, out),) = lab.scripts(("train", "--help"))
+    assert code == 0
+    assert "experiment: static_ema, static_triplets" in out
+
+
+@pytest.mark.parametrize(
+    ("settings", "answer"),
+    [
+        (
+            ("+trainer.callbacks.mine.decay=1",),
+            "trainer.callbacks.mine must name a callback of Lightning",
+        ),
+        (("+trainer.callback._target_=a.B",), "there is no trainer.callback: did you mean trainer.callbacks?"),
+        (("+tracking.loggers.csv.save_dir=logs",), "tracking.loggers.csv must name a logger of Lightning"),
+        (("trainer.lr_scheduler=cosine",), "trainer.lr_scheduler must name a class of torch.optim.lr_scheduler by"),
+        (("trainer.accumulate_grad_batches=0",), "trainer.accumulate_grad_batches must be a whole number from 1 on"),
+    ],
+)
+def test_settings_that_make_no_sense_are_answered_in_a_line(lab, settings, answer):
+    ((code, out),) = lab.scripts(("train", "model=dae", *QUICK, *settings, "hydra.run.dir=runs/refused"))
+    assert code == 1
+    assert answer in out
+    assert "Traceback" not in out
+    assert not (lab.root / "runs/refused/model").exists()
+
+
+def test_a_setting_that_a_recipe_of_ones_own_misspells_is_named(lab):
+    (lab.root / "conf/experiment/mine.yaml").write_text("# @package _global_\ntrainer:\n  epoch: 3\n")
+    ((code, out),) = lab.scripts(("train", "model=dae", "+experiment=mine", *QUICK))
+    assert code == 1
+    assert "there is no trainer.epoch: did you mean trainer.epochs?" in out
