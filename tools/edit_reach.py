@@ -34,10 +34,13 @@ def closures(rendered: Path) -> dict[str, list[tuple[str, ...]]]:
 
 
 def main() -> None:
+    """Print a row for each file, and what an edit reaches on average."""
     found = closures(Path("build/conf/train"))
     cells = len(found["train"])
     reach = {stage: Counter(file for files in found[stage] for file in files) for stage in STAGES}
-    lines = {str(file): len(file.read_text(encoding="utf-8").splitlines()) for file in sorted(Path("src").rglob("*.py"))}
+    lines = {
+        str(file): len(file.read_text(encoding="utf-8").splitlines()) for file in sorted(Path("src").rglob("*.py"))
+    }
     for file in sorted(lines, key=lambda file: (-reach["train"][file], -reach["evaluate"][file], file)):
         print(f"{reach['train'][file]:5} {reach['evaluate'][file]:5} {lines[file]:5} {file}")
     for stage in STAGES:

@@ -28,13 +28,14 @@ OBSERVERS = (
     "twicetold.export",
     "twicetold.serving",
     "twicetold.commands",
+    "twicetold_grid.by_hand",
     "twicetold_grid.code_identity",
     "twicetold_grid.multirun",
     "twicetold_grid.settings",
     "twicetold_grid.study",
 )
 """Modules that are left out, because no stage's output depends on them: they only affect MLflow or the terminal, refuse
-settings or foreign code, name checkpoints, or are for people who use a trained model."""
+settings or foreign code, name checkpoints, run other stages, or are for people who use a trained model."""
 NOT_LEARNT_FROM = ("data", "paths", "runtime", "tracking", "evaluator")
 """Keys of a training's config whose code does not affect the trained model; of the evaluator, a training reads three
 values and builds `Selection`, which its script imports."""

@@ -39,6 +39,19 @@ def pretrained_on_of(model: Path) -> list[str]:
     return found
 
 
+def pretrained_files(config: Mapping[str, Any]) -> list[str]:
+    """Pretrained vectors and models that a training reads: files, folders, and names of models at a hub."""
+    of_features = (found for name in ("vectors", "model") for found in named(name, config["features"]))
+    return [*of_features, *synonyms_from(config)]
+
+
+def synonyms_from(config: Mapping[str, Any]) -> list[str]:
+    """The file of vectors from which a training takes synonyms, if it does."""
+    augmentation = config["augmentation"]
+    on = augmentation["share"] or config["consistency"]["weight"]
+    return [augmentation["vectors"]] if on and augmentation["synonym"] and augmentation["vectors"] else []
+
+
 def named(name: str, settings: Mapping[str, Any]) -> Iterator[str]:
     """Values of all settings of this name, at any depth; empty ones are left out."""
     for key, value in settings.items():
