@@ -28,11 +28,10 @@ from twicetold.runs.identity import Identity, with_versions
 from twicetold.trained.provenance import pretrained_on
 from twicetold.training.cell import Trained, train_cell
 from twicetold.training.parts import Places
-from twicetold.training.schedule import Runtime
 from twicetold_grid.by_hand import check_data, prepare_data
 from twicetold_grid.code_identity import code_now, learnt_from
 from twicetold_grid.multirun import Job, Result, as_job, earlier, name_folder, record
-from twicetold_grid.recipe import params_of, parts_of
+from twicetold_grid.recipe import params_of, parts_of, runtime_of
 from twicetold_grid.settings import check_used, run_script
 
 
@@ -94,7 +93,7 @@ def train(cfg: DictConfig, out: Path, job: Job | None = None) -> Result:
                 seed=who.seed,
                 feature_key=who.feature_key,
                 places=Places(triplets, Path(cfg.paths.features), checkpoints),
-                runtime=Runtime(**cfg.runtime),
+                runtime=runtime_of(cfg),
                 on_epoch=on_epoch,
             )
         except Pruned:

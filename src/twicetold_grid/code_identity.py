@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from twicetold.trained.provenance import alters_texts
+
 Config = dict[str, Any]
 HOME = Path(__file__).resolve().parents[2]  # the checkout that this file lies in, whatever the current folder
 ROOTS = ("src", "pipelines")  # where our modules are; a script imports its neighbours in pipelines/
@@ -61,7 +63,8 @@ def code_identity(script: str, config: Any) -> str:
 
 def learnt_from(config: Config) -> Config:
     """The part of a training's config whose code affects the trained model."""
-    return {key: value for key, value in config.items() if key not in NOT_LEARNT_FROM}
+    unused = NOT_LEARNT_FROM if alters_texts(config) else (*NOT_LEARNT_FROM, "augmentation")
+    return {key: value for key, value in config.items() if key not in unused}
 
 
 def code_now(stage: str, config: Config, parts: Any) -> str:

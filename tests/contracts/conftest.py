@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hydra.utils import instantiate
 
-from twicetold.augmentation.augment import Augmentation
+from twicetold.trained.provenance import alters_texts
 from twicetold.training.parts import Parts
 from twicetold.training.schedule import Schedule
 
@@ -25,7 +25,7 @@ def parts_of():
             make_optimizer=built(cfg.optimizer),
             schedule=Schedule(**cfg.trainer),
             selection=built(cfg.evaluator).selection,
-            augmentation=Augmentation.of(cfg.augmentation, weight=cfg.consistency.weight),
+            augmentation=built(cfg.augmentation, weight=cfg.consistency.weight) if alters_texts(cfg) else None,
         )
 
     return _parts_of

@@ -47,9 +47,15 @@ def pretrained_files(config: Mapping[str, Any]) -> list[str]:
 
 def synonyms_from(config: Mapping[str, Any]) -> list[str]:
     """The file of vectors from which a training takes synonyms, if it does."""
+    if not alters_texts(config):
+        return []
     augmentation = config["augmentation"]
-    on = augmentation["share"] or config["consistency"]["weight"]
-    return [augmentation["vectors"]] if on and augmentation["synonym"] and augmentation["vectors"] else []
+    return [augmentation["vectors"]] if augmentation.get("synonym") and augmentation.get("vectors") else []
+
+
+def alters_texts(config: Mapping[str, Any]) -> bool:
+    """Whether a training makes altered copies of texts, for augmentation or consistency."""
+    return bool(config["augmentation"].get("share", 1) or config["consistency"]["weight"])
 
 
 def named(name: str, settings: Mapping[str, Any]) -> Iterator[str]:

@@ -238,6 +238,7 @@ def _fit(
         validate=validate,
         seed=seed,
         micro_batch=parts.schedule.micro_batch,
+        sharing=runtime.sharing,
     )
     return fit(
         learner,

@@ -18,7 +18,7 @@ from twicetold.objectives.protocol import Objective
 from twicetold.training.adam_by_rows import AdamByRows, clip_gradients
 from twicetold.training.gradient_caching import encode_in_chunks
 from twicetold.training.schedule import MakeOptimizer, Validate
-from twicetold.training.several_devices import all_encodings, all_rows
+from twicetold.training.sharing import Sharing
 from twicetold.training.solvers.protocol import Steps
 
 
@@ -38,6 +38,7 @@ class Learner(pl.LightningModule):
         seed: of the run; each epoch's random state depends only on it and on the epoch's number, so that a resumed
             training gives the same result as an uninterrupted one.
         micro_batch: encode at most so many texts at a time, twice, to save memory (`gradient_caching`); None: all.
+        sharing: how several devices share the training; None: there is one.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Learner(pl.LightningModule):
         validate: Validate,
         seed: int,
         micro_batch: int | None = None,
+        sharing: Sharing | None = None,
     ) -> None:
         super().__init__()
         self.encoder = encoder
@@ -58,6 +60,7 @@ class Learner(pl.LightningModule):
         self.validate = validate
         self.seed = seed
         self.micro_batch = micro_batch
+        self.sharing = sharing
         self.curves: dict[str, float] = {}
         """Metrics of the last finished epoch: `train/<loss>` (means over steps) and `val/<primary>`."""
         self.primary = float("nan")
@@ -103,11 +106,14 @@ class Learner(pl.LightningModule):
             self._check_vectors(anchor)
         score = self.encoder.score(anchor, positive) if needs_score and positive is not None else None
         if batch.sizes is not None:
+            assert self.sharing is not None
             here: dict[str, Any] = {"sizes": batch.sizes, "process": self.global_rank}
             encoded = (anchor, positive, negative, copy)
-            anchor, positive, negative, copy = (None if s is None else all_encodings(s, **here) for s in encoded)
+            anchor, positive, negative, copy = (
+                None if s is None else self.sharing.all_encodings(s, **here) for s in encoded
+            )
             assert anchor is not None
-            score = None if score is None else all_rows(score, **here)
+            score = None if score is None else self.sharing.all_rows(score, **here)
         return EncodedBatch(
             anchor=anchor,
             positive=positive,

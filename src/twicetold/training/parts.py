@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from twicetold.augmentation.augment import Augmentation
+from twicetold.data.corpus import Corpus
 from twicetold.evaluation.selection import Selection
-from twicetold.examples.batches import Examples
+from twicetold.examples.batches import ExampleIndex, Examples
 from twicetold.features.rows import Featuriser
 from twicetold.models.protocol import Encoder
 from twicetold.objectives.protocol import Objective
@@ -16,6 +16,18 @@ from twicetold.training.solvers.protocol import Solver
 
 OF_GRADIENTS = ("warmup_steps", "decay", "gradient_clip", "micro_batch")
 """Settings of the schedule that only gradient descent uses."""
+
+
+class Augmentation(Protocol):
+    """Training on further texts that are made of those of the examples."""
+
+    def examples(self, index: ExampleIndex, corpus: Corpus, *, seed: int) -> ExampleIndex:
+        """The examples with the texts that are made, which depend on the run's seed."""
+        ...
+
+    def objective(self, own: Objective, encoder: Encoder) -> Objective:
+        """The objective with what is asked of those texts, which the encoder must be able to do."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from torch import nn
 from torch.optim import Optimizer
 
 from twicetold.models.protocol import Encoder
+from twicetold.training.sharing import Sharing
 
 OnEpoch = Callable[[dict[str, float], int], None]
 """Called with the metrics and the number of each finished epoch."""
@@ -115,6 +116,7 @@ class Runtime:
         progress: show a progress bar; `auto`: if standard error is a terminal.
         devices: how many GPUs, or processes on the CPU, share one training by gradient descent (`several_devices`).
         strategy: how they share it.
+        sharing: what does that; None with one device.
 
     Raises:
         ValueError: for a GPU on a machine without one, more GPUs than there are, or an unknown strategy.
@@ -125,6 +127,7 @@ class Runtime:
     progress: bool | Literal["auto"]
     devices: int = 1
     strategy: Literal["ddp"] = "ddp"
+    sharing: Sharing | None = None
 
     def __post_init__(self) -> None:
         if not (whole(self.devices) and self.devices >= 1):

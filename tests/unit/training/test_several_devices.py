@@ -31,6 +31,7 @@ from twicetold.objectives.pair_bce import PairBce
 from twicetold.objectives.triplet import Triplet
 from twicetold.objectives.two_levels import TwoLevels
 from twicetold.objectives.weighted_sum import WeightedSum
+from twicetold.training import several_devices
 from twicetold.training.adam_by_rows import AdamByRows, clip_gradients
 from twicetold.training.cell import train_cell
 from twicetold.training.fit import LAST, fit
@@ -117,6 +118,7 @@ def train(folder, encoder, objective, examples, devices, *, optimizer=None, epoc
         validate=changes.pop("validate", lambda encoder: ("auroc", next(values))),
         seed=3,
         micro_batch=changes.pop("micro_batch", None),
+        sharing=several_devices if devices > 1 else None,
     )
     loader = train_loader(examples, rows(), EpochBatches(examples, batch_size=BATCH, seed=3), workers=0)
     curves = []
