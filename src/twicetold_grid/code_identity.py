@@ -41,6 +41,7 @@ settings or foreign code, name checkpoints, run other stages, or are for people 
 NOT_LEARNT_FROM = ("data", "paths", "runtime", "tracking", "evaluator")
 """Keys of a training's config whose code does not affect the trained model; of the evaluator, a training reads three
 values and builds `Selection`, which its script imports."""
+DESCENT = "twicetold.training.descent.descend"  # code of every training that has something to learn
 SCORING = ("features", "encoder")  # built by every stage that loads a trained model
 
 
@@ -64,7 +65,8 @@ def code_identity(script: str, config: Any) -> str:
 def learnt_from(config: Config) -> Config:
     """The part of a training's config whose code affects the trained model."""
     unused = NOT_LEARNT_FROM if alters_texts(config) else (*NOT_LEARNT_FROM, "augmentation")
-    return {key: value for key, value in config.items() if key not in unused}
+    descent = {} if config["objective"]["_target_"] is None else {"descend": {"_target_": DESCENT}}
+    return {key: value for key, value in config.items() if key not in unused} | descent
 
 
 def code_now(stage: str, config: Config, parts: Any) -> str:

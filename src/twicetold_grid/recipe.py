@@ -19,7 +19,8 @@ from twicetold.tracking.parameters import telling
 from twicetold.trained.provenance import alters_texts
 from twicetold.training.parts import Parts
 from twicetold.training.schedule import Runtime, Schedule
-from twicetold_grid.settings import CONF, check_settings
+from twicetold_grid.code_identity import DESCENT
+from twicetold_grid.settings import CONF, check_settings, is_trained
 
 
 class Consistency(TypedDict):
@@ -58,6 +59,7 @@ def parts_of(cfg: DictConfig) -> Parts:
         make_optimizer=built("optimizer"),
         schedule=Schedule(**cfg.trainer),
         selection=selection_of(cfg),
+        descend=get_object(DESCENT) if is_trained(cfg) else None,
         augmentation=built("augmentation", weight=cfg.consistency.weight) if alters_texts(cfg) else None,
     )
 

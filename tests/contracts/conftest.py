@@ -5,6 +5,7 @@ import pytest
 from hydra.utils import instantiate
 
 from twicetold.trained.provenance import alters_texts
+from twicetold.training.descent import descend
 from twicetold.training.parts import Parts
 from twicetold.training.schedule import Schedule
 
@@ -25,6 +26,7 @@ def parts_of():
             make_optimizer=built(cfg.optimizer),
             schedule=Schedule(**cfg.trainer),
             selection=built(cfg.evaluator).selection,
+            descend=None if cfg.objective._target_ is None else descend,
             augmentation=built(cfg.augmentation, weight=cfg.consistency.weight) if alters_texts(cfg) else None,
         )
 

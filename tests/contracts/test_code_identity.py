@@ -95,7 +95,7 @@ STATEMENT = "\nEDITED = True\n"
         ("src/twicetold/layers/hashing.py", both("dssm")),
         ("src/twicetold/layers/two_tower.py", both("dae", "dssm")),
         ("src/twicetold/objectives/denoising_triplet.py", {"train dae"}),
-        ("src/twicetold/training/learner.py", {f"train {family}" for family in FAMILIES}),
+        ("src/twicetold/training/learner.py", {"train dae", "train dssm"}),  # nothing of tfidf is learnt
         ("src/twicetold/trained/corpus_search.py", {f"evaluate {family}" for family in FAMILIES}),
         ("src/twicetold/encoding.py", both(*FAMILIES)),
         ("src/twicetold/features/__init__.py", both(*FAMILIES)),

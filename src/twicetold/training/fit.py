@@ -14,11 +14,11 @@ from pytorch_lightning.callbacks import Checkpoint, EarlyStopping
 from safetensors.torch import load_file, save_file
 
 from twicetold.files import write_file
-from twicetold.training.adam_by_rows import AdamByRows
 from twicetold.training.learner import Diverged, Learner
 from twicetold.training.memory import keep_freed_memory
 from twicetold.training.schedule import STOPPED, Fitted, OnEpoch, Runtime, Schedule
 from twicetold.training.solvers.protocol import Steps
+from twicetold.training.sparse_gradients import Lazy
 
 for package in ("pytorch_lightning", "lightning_fabric"):
     logging.getLogger(package).setLevel(logging.WARNING)  # tips at every start
@@ -178,7 +178,7 @@ def fit(
             f"this training: delete the folder {checkpoints} to train from the start"
         ) from error
     for optimizer in trainer.optimizers:
-        if isinstance(optimizer, AdamByRows):
+        if isinstance(optimizer, Lazy):
             optimizer.let_go()
     learner.encoder.load_state_dict(load_file(checkpoints / BEST))
     return Fitted(trainer.current_epoch, keep.best_epoch, keep.best_value, precision)

@@ -15,11 +15,11 @@ from twicetold.encoding import EncodedBatch, Encoding, SparseRows
 from twicetold.examples.batches import Batch
 from twicetold.models.protocol import Encoder
 from twicetold.objectives.protocol import Objective
-from twicetold.training.adam_by_rows import AdamByRows, clip_gradients
 from twicetold.training.gradient_caching import encode_in_chunks
 from twicetold.training.schedule import MakeOptimizer, Validate
 from twicetold.training.sharing import Sharing
 from twicetold.training.solvers.protocol import Steps
+from twicetold.training.sparse_gradients import Lazy, clip_gradients
 
 
 class Diverged(ValueError):
@@ -71,7 +71,7 @@ class Learner(pl.LightningModule):
         if isinstance(self.make_optimizer, Steps):
             return None
         optimizer = self.make_optimizer(p for p in self.parameters() if p.requires_grad)
-        if isinstance(optimizer, AdamByRows) and self.trainer.world_size > 1:
+        if isinstance(optimizer, Lazy) and self.trainer.world_size > 1:
             optimizer.let_go()  # DDP adds up dense gradients only; with these it is Adam
         return optimizer
 
@@ -163,7 +163,7 @@ class Learner(pl.LightningModule):
             Diverged: if one of them is not a finite number.
         """
         for optimizer in self.trainer.optimizers:
-            if isinstance(optimizer, AdamByRows):
+            if isinstance(optimizer, Lazy):
                 optimizer.catch_up()
         self.curves = {f"train/{n}": float(s) / self._steps for n, s in self._sums.items()}
         self._check_finite("train/loss", self.curves["train/loss"])

@@ -11,7 +11,7 @@ from twicetold.examples.batches import ExampleIndex, Examples
 from twicetold.features.rows import Featuriser
 from twicetold.models.protocol import Encoder
 from twicetold.objectives.protocol import Objective
-from twicetold.training.schedule import MakeOptimizer, Schedule
+from twicetold.training.schedule import Fitted, MakeOptimizer, Schedule
 from twicetold.training.solvers.protocol import Solver
 
 OF_GRADIENTS = ("warmup_steps", "decay", "gradient_clip", "micro_batch")
@@ -48,6 +48,8 @@ class Parts:
     make_optimizer: MakeOptimizer | Solver
     schedule: Schedule
     selection: Selection
+    descend: Callable[..., Fitted] | None = None
+    """`descent.descend`; None if nothing is trained: it takes seconds to import, and the baselines do not need it."""
     augmentation: Augmentation | None = None
     """Altered copies of texts, for augmentation or consistency; None: the examples as they are."""
 
@@ -58,6 +60,8 @@ class Parts:
                 f"{given} is chosen and {missing}=none, so nothing would be trained: choose {missing} as well, or set "
                 f"{given}=none"
             )
+        if self.objective is not None and self.descend is None:
+            raise ValueError("expected how to train as `descend`, because there is an objective; got nothing")
         if isinstance(self.make_optimizer, Solver):
             idle = [name for name in OF_GRADIENTS if getattr(self.schedule, name) is not None]
             if idle:
