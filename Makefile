@@ -63,7 +63,7 @@ check: .venv/ready ## ruff, mypy, import-linter
 	@lint-imports
 
 clean: ## remove what the pipeline makes; .venv, mlruns, downloads and DVC's cache stay
-	@git clean -qfdX -- build runs reports outputs multirun data/raw data/processed data/triplets data/self_training
+	@git clean -qfdX -- build runs reports outputs multirun data/raw data/pretrained data/processed data/triplets data/self_training
 
 lock: .venv/ready ## write constraints.txt from what is installed
 	@{ echo "# Versions that are tested together; made by make lock."; pip freeze --exclude-editable | sed -E 's/\+cpu$$//'; } > constraints.txt

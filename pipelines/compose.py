@@ -40,7 +40,7 @@ from twicetold_grid.rows import check_cell, check_data, check_grid, run_of
 class Job:
     """One file to render."""
 
-    kind: str  # its folder: prepare, train, self_training
+    kind: str  # its folder: prepare, pretrained, train, self_training
     key: str
     row: Mapping[str, Any]  # of params.yaml
 
@@ -55,6 +55,7 @@ def main() -> None:
     except ValueError as error:
         raise SystemExit(str(error)) from None
     jobs = [Job("prepare", key, row) for key, row in grid["data"].items()]
+    jobs += [Job("pretrained", key, {}) for key in grid["pretrained"]]
     jobs += [Job("train", key, row) for key, row in (grid["cells"] | grid["ensembles"]).items()]
     jobs += [Job("self_training", key, row) for key, row in grid["self_training"].items()]
     for kind in {job.kind for job in jobs}:
@@ -86,6 +87,9 @@ def render(job: Job, *, grid: Config, out: Path) -> None:
             "prepare": code_identity("pipelines/prepare.py", config["data"]),
             "mine": code_identity("pipelines/mine.py", config["mining"]),
         }
+    elif job.kind == "pretrained":
+        config = composed("download_pretrained", f"pretrained={job.key}")
+        config["code"] = {"download_pretrained": code_identity("pipelines/download_pretrained.py", {})}
     elif job.kind == "self_training":
         names = [f"{name}={row[name]}" for name in ("data", "mining", "teacher", "seed")]
         config = composed("mine_with_model", *names, *of_data(grid))

@@ -194,7 +194,8 @@ class Lab:
         rows = now["cells"].values()
         chosen = {name: list(dict.fromkeys(row[name] for row in rows)) for name in ("data", "model", "seed")}
         chosen |= {"profile": now["profile"], "overrides": now["overrides"]} | changed
-        shared = {data: {"data": data, "mined": f"data/triplets/{data}"} for data in chosen["data"]}
+        none = {"pretrained": "data/pretrained/none"}
+        shared = {data: {"data": data, "mined": f"data/triplets/{data}"} | none for data in chosen["data"]}
         cells = {
             f"{data}-{model}-{seed}": shared[data] | {"model": model, "seed": seed}
             for data, model, seed in product(chosen["data"], chosen["model"], chosen["seed"])
@@ -205,11 +206,11 @@ class Lab:
         for key, (data, way) in mined.items():
             chosen_by = {"overrides": [f"examples={way}", f"teacher={teacher}"]}
             row = {"data": data, "model": "static", "seed": 0, "mined": f"data/self_training/{key}"}
-            cells[f"{data}-static_{way}-0"] = row | chosen_by
+            cells[f"{data}-static_{way}-0"] = row | none | chosen_by
         self_training = {
             key: shared[data] | {"mining": way, "teacher": teacher, "seed": 0} for key, (data, way) in mined.items()
         }
-        kept = {name: chosen[name] for name in ("profile", "overrides")}
+        kept = {name: chosen[name] for name in ("profile", "overrides")} | {"pretrained": ["none"]}
         grid = {"data": shared, "cells": cells, "self_training": self_training, "ensembles": {}} | kept
         path.write_text(yaml.safe_dump(grid, sort_keys=False))
 
@@ -331,7 +332,8 @@ def set_up(lab: Lab) -> None:
 def finish(lab: Lab) -> None:
     """Run every stage once."""
     data, cells = GRID["data"], product(GRID["data"], GRID["model"])
-    expected = [f"{stage}@{name}" for stage in ("download", "prepare", "mine") for name in data]
+    expected = ["download_pretrained@none"]
+    expected += [f"{stage}@{name}" for stage in ("download", "prepare", "mine") for name in data]
     expected += [f"{stage}@{d}-{m}-0" for d, m in cells for stage in ("train", "evaluate")]
     out = lab.run("python", f"{PROJECT / 'tools' / 'run_grid.py'}", "--jobs", "2")
     found = re.findall(r"^[\d:]+ +\d+/\d+  (\S+) ", out, flags=re.MULTILINE)

@@ -25,6 +25,7 @@ from twicetold.errors import readable_errors
 from twicetold.training.cell import Trained, train_cell
 from twicetold.training.parts import Places
 from twicetold.training.schedule import Runtime
+from twicetold_grid.by_hand import prepare_pretrained
 from twicetold_grid.recipe import parts_of
 
 TOP = Path(__file__).resolve().parents[1]
@@ -56,6 +57,8 @@ def main(arguments: list[str]) -> int:
         settings = [("cpu", "32-true"), ("cpu", "bf16-mixed")]
     print(f"{asked.data}: validation after one epoch")
     print("".join(["family".ljust(14), *(" ".join(s).rjust(16) for s in settings), "largest difference".rjust(20)]))
+    for cfg in learnt.values():
+        prepare_pretrained(cfg)
     failed = []
     for name, cfg in learnt.items():
         values = [validation(cfg, *setting) for setting in settings]

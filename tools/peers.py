@@ -40,13 +40,14 @@ from scipy import sparse
 import twicetold
 from twicetold import layout
 from twicetold.data.corpus import Corpus
-from twicetold.evaluation.dedupe import AIMED, Chosen, choose, link_statistics, links_above, report
+from twicetold.evaluation.dedupe import AIMED, Chosen, choose, links_above
+from twicetold.evaluation.dedupe_report import link_statistics, report
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors
 from twicetold.evaluation.intervals import Interval, bootstrap_interval
 from twicetold.files import write_json
 from twicetold.neighbours.grouping import Ints, Links, components
-from twicetold.trained.scoring import duplicate_groups
+from twicetold.trained.duplicates import duplicate_groups
 from twicetold.use import Model
 
 THREADS = {"OMP_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}

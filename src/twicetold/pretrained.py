@@ -1,8 +1,8 @@
 """Locate and load pretrained transformers.
 
 A name is a local folder, else a folder `models/<name>` of the mirror that `TWICETOLD_MIRROR` names, else a model of the
-Hugging Face hub, which `transformers` fetches and keeps by itself. Nothing that is read can run code: weights come from
-safetensors files alone, and a model's own Python files are never loaded.
+Hugging Face hub that is in its cache, where `fetch` puts it; nothing else here fetches. Nothing that is read can run
+code: weights come from safetensors files alone, and a model's own Python files are never loaded.
 """
 
 import json
@@ -56,6 +56,21 @@ def located(model: str) -> str:
     return model
 
 
+def fetch(model: str) -> None:
+    """Have the cache of the Hugging Face hub hold a model that neither is a folder nor in the mirror.
+
+    Raises:
+        ModelUnavailable: if the hub does not give it.
+    """
+    if Path(model := located(model)).is_dir():
+        return
+    transformers()
+    from huggingface_hub import snapshot_download
+
+    with _readable(model):
+        snapshot_download(model, allow_patterns=["*.json", "*.txt", "*.model", "*.safetensors"])
+
+
 def transformers() -> ModuleType:
     """The package, imported when it is needed: it takes seconds.
 
@@ -84,8 +99,9 @@ def read(model: str) -> tuple[Any, Any]:
     """
     package = transformers()
     with _readable(model):
-        config = package.AutoConfig.from_pretrained(model, trust_remote_code=False)
-        return package.AutoTokenizer.from_pretrained(model, trust_remote_code=False), config
+        config = package.AutoConfig.from_pretrained(model, trust_remote_code=False, local_files_only=True)
+        tokenizer = package.AutoTokenizer.from_pretrained(model, trust_remote_code=False, local_files_only=True)
+        return tokenizer, config
 
 
 def build(architecture: str, weights: str | None) -> Any:
@@ -113,7 +129,12 @@ def build(architecture: str, weights: str | None) -> Any:
     package.utils.logging.disable_progress_bar()
     with _readable(weights):
         return package.AutoModel.from_pretrained(
-            weights, config=config, use_safetensors=True, dtype=torch.float32, trust_remote_code=False
+            weights,
+            config=config,
+            use_safetensors=True,
+            dtype=torch.float32,
+            trust_remote_code=False,
+            local_files_only=True,
         )
 
 

@@ -1,7 +1,9 @@
-"""Data for a script that is run outside the pipeline: runs the data stages if data is missing or not current."""
+"""Data for a script that is run outside the pipeline: runs the stages whose output is missing or not current."""
 
 import subprocess
 import sys
+from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
@@ -9,7 +11,11 @@ from omegaconf import DictConfig, OmegaConf
 
 from twicetold.data.corpus import Corpus
 from twicetold.data.freshness import corpus_is_current, is_made_with, triplets_are_current
-from twicetold.files import TEMPORARY, one_at_a_time
+from twicetold.features.vectors import require
+from twicetold.files import TEMPORARY, make_once, one_at_a_time
+from twicetold.pretrained import fetch
+from twicetold.trained.provenance import named, pretrained_files, synonyms_from
+from twicetold_grid.settings import CONF
 
 PIPELINES = Path(__file__).resolve().parents[2] / "pipelines"
 
@@ -29,9 +35,10 @@ def prepare_data(cfg: DictConfig, hydra: DictConfig | None = None) -> None:
     Raises:
         ValueError: if a stage fails.
     """
+    hydra = hydra or HydraConfig.get()
+    prepare_pretrained(cfg, hydra.overrides.task)
     if not _missing(cfg):
         return
-    hydra = hydra or HydraConfig.get()
     choice, overrides = hydra.runtime.choices.data, hydra.overrides.task
     further = [override for override in overrides if override.lstrip("+~").startswith(OF_DATA)]
     with one_at_a_time(
@@ -39,9 +46,41 @@ def prepare_data(cfg: DictConfig, hydra: DictConfig | None = None) -> None:
         waiting=f"another command prepares {cfg.data.name}: waiting until it has",
     ):
         for stage in _missing(cfg):
-            command = [sys.executable, str(PIPELINES / f"{stage}.py"), f"data={choice}", *further]
-            if subprocess.run(command, check=False).returncode:
-                raise ValueError(f"{stage} of {choice} failed, see above")
+            _run(stage, f"data={choice}", *further)
+
+
+def prepare_pretrained(cfg: DictConfig, overrides: Iterable[str] = ()) -> None:
+    """Fetch the pretrained files that a training reads, by the stage `download_pretrained`, where they are missing.
+
+    Of several commands that need the same file at the same time, one fetches it and the others wait.
+
+    Args:
+        cfg: of the training.
+        overrides: of the command; those of folders are passed on.
+
+    Raises:
+        ValueError: if the stage fails.
+        FileNotFoundError: if a file of one's own is not there.
+        ModelUnavailable: if the hub does not give a model.
+    """
+    published = {path.stem for path in (CONF / "pretrained").glob("*.yaml")}
+    folders = [override for override in overrides if override.startswith("paths.")]
+    config = OmegaConf.to_container(cfg, resolve=True)
+    for file in pretrained_files(config):
+        below = Path(file).parts[len(Path(cfg.paths.pretrained).parts) :]
+        if Path(file).is_relative_to(cfg.paths.pretrained) and below[0] in published:
+            folder = Path(cfg.paths.pretrained, below[0])
+            make_once(folder, partial(_run, "download_pretrained", f"pretrained={below[0]}", *folders))
+    for model in named("model", config["features"]):
+        fetch(model)
+    for vectors in (*named("vectors", config["features"]), *synonyms_from(config)):
+        require(Path(vectors))
+
+
+def _run(stage: str, *overrides: str) -> None:
+    """Run a stage by its script."""
+    if subprocess.run([sys.executable, str(PIPELINES / f"{stage}.py"), *overrides], check=False).returncode:
+        raise ValueError(f"{stage} of {overrides[0].partition('=')[2]} failed, see above")
 
 
 def _missing(cfg: DictConfig) -> list[str]:

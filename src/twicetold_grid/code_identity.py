@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from twicetold.trained.provenance import alters_texts
+
 Config = dict[str, Any]
 HOME = Path(__file__).resolve().parents[2]  # the checkout that this file lies in, whatever the current folder
 ROOTS = ("src", "pipelines")  # where our modules are; a script imports its neighbours in pipelines/
@@ -29,6 +31,7 @@ OBSERVERS = (
     "twicetold.export",
     "twicetold.serving",
     "twicetold.commands",
+    "twicetold_grid.by_hand",
     "twicetold_grid.code_identity",
     "twicetold_grid.jobs",
     "twicetold_grid.multirun",
@@ -37,10 +40,11 @@ OBSERVERS = (
     "twicetold_grid.trials",
 )
 """Modules that are left out, because no stage's output depends on them: they only affect MLflow or the terminal, refuse
-settings or foreign code, name checkpoints, or are for people who use a trained model."""
+settings or foreign code, name checkpoints, run other stages, or are for people who use a trained model."""
 NOT_LEARNT_FROM = ("data", "paths", "runtime", "tracking", "evaluator")
 """Keys of a training's config whose code does not affect the trained model; of the evaluator, a training reads three
 values and builds `Selection`, which its script imports."""
+DESCENT = "twicetold.training.descent.descend"  # code of every training that has something to learn
 SCORING = ("features", "encoder")  # built by every stage that loads a trained model
 
 
@@ -63,7 +67,9 @@ def code_identity(script: str, config: Any) -> str:
 
 def learnt_from(config: Config) -> Config:
     """The part of a training's config whose code affects the trained model."""
-    return {key: value for key, value in config.items() if key not in NOT_LEARNT_FROM}
+    unused = NOT_LEARNT_FROM if alters_texts(config) else (*NOT_LEARNT_FROM, "augmentation")
+    descent = {} if config["objective"]["_target_"] is None else {"descend": {"_target_": DESCENT}}
+    return {key: value for key, value in config.items() if key not in unused} | descent
 
 
 def code_now(stage: str, config: Config, parts: Any) -> str:

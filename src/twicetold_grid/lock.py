@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 RENDERED = "${paths.rendered}/"  # in dvc.yaml, before a file that compose writes
+ROWS = ("${key}", "${item}")  # what dvc.yaml calls the name of a row, by `foreach` over a mapping or a list
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the safe one in C takes a tenth of the time
 
 
@@ -51,7 +52,8 @@ def _reading(stages: Mapping[str, Any], file: Path, config: Mapping[str, Any]) -
     """The stages that read a rendered file, and the keys that they track of it."""
     for stage, about in stages.items():
         (tracked,) = [entry for entry in about.get("do", {}).get("params", []) if isinstance(entry, dict)] or [{}]
-        names = tracked.get(f"{RENDERED}{file.parent.name}/${{key}}.yaml", [])
+        files = [f"{RENDERED}{file.parent.name}/{row}.yaml" for row in ROWS]
+        names: list[str] = next((tracked[name] for name in files if name in tracked), [])
         of_ensembles = "ensemble" in stage
         if names and (file.parent.name != "train" or of_ensembles == ("members" in config)):
             yield stage, file.stem, names

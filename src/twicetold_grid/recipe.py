@@ -1,31 +1,41 @@
 """The parts of a training, and the parameters of its run in MLflow, from a composed configuration."""
 
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypedDict
 
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
-from hydra.utils import instantiate
+from hydra.utils import get_object, instantiate
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from twicetold.augmentation.alterations import Alterations
-from twicetold.augmentation.augment import Augmentation
 from twicetold.evaluation.selection import Selection
 from twicetold.runs.identity import Identity, learning_of
 from twicetold.tracking import Settings
 from twicetold.tracking.parameters import telling
+from twicetold.trained.provenance import alters_texts
 from twicetold.training.parts import Parts
 from twicetold.training.schedule import Runtime, Schedule
-from twicetold_grid.settings import CONF, check_names, check_settings
+from twicetold_grid.code_identity import DESCENT
+from twicetold_grid.settings import CONF, check_names, check_settings, is_trained
 
+
+class Consistency(TypedDict):
+    """Settings of consistency, which is a loss beside the objective."""
+
+    weight: float
+
+
+SHARING = {"ddp": "twicetold.training.several_devices"}
+"""Strategy -> what shares a training among several devices. Like the rest of `runtime`, it is no part of a training's
+code: losses and weights are those of one device up to rounding, and one device may go on where several began."""
 READ_BY = {
     "runtime": (Runtime,),
     "tracking": (Settings,),
-    "augmentation": (Alterations, Augmentation),
-    "consistency": (Augmentation,),
+    "consistency": (Consistency,),
 }
 """Classes that read the settings of parts without a `_target_`; `Schedule` checks those of `trainer` itself."""
 
@@ -49,7 +59,8 @@ def parts_of(cfg: DictConfig) -> Parts:
         make_optimizer=built("optimizer"),
         schedule=schedule_of(cfg),
         selection=selection_of(cfg),
-        augmentation=Augmentation.of(cfg.augmentation, weight=cfg.consistency.weight),
+        descend=get_object(DESCENT) if is_trained(cfg) else None,
+        augmentation=built("augmentation", weight=cfg.consistency.weight) if alters_texts(cfg) else None,
     )
 
 
@@ -61,6 +72,16 @@ def schedule_of(cfg: DictConfig) -> Schedule:
     """
     check_names("trainer", cfg.trainer, Schedule)
     return Schedule(**instantiate(cfg.trainer, _convert_="all"))
+
+
+def runtime_of(cfg: DictConfig) -> Runtime:
+    """Where to compute; several devices are imported where there are several.
+
+    Raises:
+        ValueError: for what this machine does not have.
+    """
+    runtime = Runtime(**cfg.runtime)
+    return runtime if runtime.devices == 1 else replace(runtime, sharing=get_object(SHARING[runtime.strategy]))
 
 
 def selection_of(cfg: DictConfig) -> Selection:

@@ -10,14 +10,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from twicetold.trained.provenance import pretrained_files
 from twicetold_grid.settings import CONF, check_added, check_used, no_such, part_of
 
 Config = Mapping[str, Any]
 SECTIONS = {
-    "data": ("<data>", ("data",), ("seed", "mined")),
-    "cells": ("<data>-<name>-<seed>", ("data", "model", "seed", "mined"), ("profile", "overrides")),
-    "self_training": ("<data>-<mining>-<teacher>-<seed>", ("data", "mining", "teacher", "seed"), ("mined",)),
-    "ensembles": ("<data>-<name>-<seed>", ("data", "members", "seed"), ("mined", "stacking")),
+    "data": ("<data>", ("data",), ("seed", "mined", "pretrained")),
+    "cells": ("<data>-<name>-<seed>", ("data", "model", "seed", "mined", "pretrained"), ("profile", "overrides")),
+    "self_training": (
+        "<data>-<mining>-<teacher>-<seed>",
+        ("data", "mining", "teacher", "seed"),
+        ("mined", "pretrained"),
+    ),
+    "ensembles": ("<data>-<name>-<seed>", ("data", "members", "seed"), ("mined", "pretrained", "stacking")),
 }
 """What params.yaml has rows of: how a row is named, keys that it has, and keys that it may have."""
 OF_ALL = ("profile", "overrides")
@@ -45,13 +50,14 @@ def check_grid(grid: Config) -> None:
     Raises:
         ValueError: for what makes no sense.
     """
-    _check_keys("params.yaml", grid, (*SECTIONS, *OF_ALL))
+    _check_keys("params.yaml", grid, (*SECTIONS, "pretrained", *OF_ALL))
+    _check_pretrained(grid["pretrained"])
     _check_choices("params.yaml", grid, of_all=True)
     for section in SECTIONS:
         if not isinstance(grid[section], dict):
             raise ValueError(f"params.yaml: {section} must be a mapping of rows, {{}} if none; got {grid[section]!r}")
         for key, row in grid[section].items():
-            _check_row(section, key, row, grid["data"])
+            _check_row(section, key, row, grid)
     for key, row in grid["ensembles"].items():
         _check_members(key, row, grid["cells"])
     for key, row in grid["self_training"].items():
@@ -100,6 +106,7 @@ def check_cell(key: str, row: Config, config: Config, *, data: Config, overrides
             f"{where}: its examples are read from {reads}, and its row says `mined: {row['mined']}`, which is what DVC "
             f"depends on: set `mined: {reads}`, or choose other examples in `overrides`"
         )
+    _check_pretrained_of(where, row, config)
     try:
         check_used(config, row.get("overrides", []))
         check_added("train", overrides)
@@ -107,21 +114,52 @@ def check_cell(key: str, row: Config, config: Config, *, data: Config, overrides
         raise ValueError(f"{where}: {error}") from error
 
 
+def _check_pretrained(names: Any) -> None:
+    """Check the list of pretrained files to fetch."""
+    if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise ValueError(f"params.yaml: pretrained must be a list of names in conf/pretrained/; got {names!r}")
+    if unknown := [name for name in names if name not in _published()]:
+        raise ValueError(f"params.yaml: {no_such(f'pretrained: {unknown[0]}', unknown[0], _published())}")
+
+
+def _published() -> list[str]:
+    """Names of pretrained files that can be fetched."""
+    return sorted(path.stem for path in (CONF / "pretrained").glob("*.yaml"))
+
+
+def _check_pretrained_of(where: str, row: Config, config: Config) -> None:
+    """Check that pretrained files are read where DVC sees when they change."""
+    said = Path(row["pretrained"])
+    unseen = [file for file in pretrained_files(config) if not Path(file).is_relative_to(said)]
+    if unseen:
+        below = Path(config["paths"]["pretrained"])
+        file = Path(unseen[0])
+        folder = below / file.relative_to(below).parts[0] if file.is_relative_to(below) else file
+        raise ValueError(
+            f"{where}: it reads {file}, and its row says `pretrained: {said}`, which is what DVC depends on: set "
+            f"`pretrained: {folder}`. What is not in conf/pretrained/ must be in {config['paths']['own']}/"
+        )
+
+
 def run_of(row: Config, model: str) -> str:
     """The cell of another model on the same data with the same seed."""
     return f"{row['data']}-{model}-{row['seed']}"
 
 
-def _check_row(section: str, key: str, row: Any, data: Config) -> None:
-    """Check a row by itself, and that its data is among those of the grid."""
+def _check_row(section: str, key: str, row: Any, grid: Config) -> None:
+    """Check a row by itself, and that its data and pretrained files are among those of the grid."""
     where = f"params.yaml: {section}: {key}"
     name, needed, optional = SECTIONS[section]
     if not isinstance(row, dict):
         raise ValueError(f"{where} must be a row with the keys {', '.join(needed)}; got {row!r}")
     _check_keys(where, row, needed, optional)
     _check_choices(where, row)
-    if row["data"] not in data:
-        raise ValueError(f"{where}: {no_such('data=' + str(row['data']), str(row['data']), data)}")
+    if (files := Path(f"{row.get('pretrained', '')}").name) in set(_published()) - set(grid["pretrained"]):
+        raise ValueError(
+            f"{where}: {row['pretrained']} is no output of a stage: add {files} to `pretrained:` of params.yaml"
+        )
+    if row["data"] not in grid["data"]:
+        raise ValueError(f"{where}: {no_such('data=' + str(row['data']), str(row['data']), grid['data'])}")
     if not _is_named(key, name, row):
         raise ValueError(f"{where} is not named {name} after its row, {row}")
 

@@ -6,14 +6,17 @@ from pathlib import Path
 import pytest
 import yaml
 from hydra.utils import get_object
+from omegaconf import OmegaConf
 
 from recipes import FAMILIES, RECIPES, family_of
 from twicetold import layout
+from twicetold.data.download import RemoteFile
 from twicetold.runs.identity import LEARNING_KEYS
 
 ROOT = Path(__file__).parents[2]
 GROUPS = {folder.name for folder in (ROOT / "conf").iterdir() if folder.is_dir()}
 DATA = sorted(p.stem for p in (ROOT / "conf/data").glob("*.yaml"))
+PRETRAINED = sorted(p.stem for p in (ROOT / "conf/pretrained").glob("*.yaml"))
 PAIRS_ONLY = ("minilm_cross", "re2")
 WITH_MODEL = ("hard_negatives", "pseudo_labels")  # strategies of mine_with_model
 STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
@@ -56,14 +59,23 @@ def test_a_data_leaf_is_called_as_its_file(data, composed):
     assert composed("prepare", f"data={data}", *composed_data(composed, data)).data.name == data
 
 
+@pytest.mark.parametrize("pretrained", PRETRAINED)
+def test_pretrained_files_are_called_as_their_leaf_and_can_be_fetched(pretrained, composed):
+    cfg = composed("download_pretrained", f"pretrained={pretrained}")
+    assert cfg.pretrained.name == pretrained
+    files = [RemoteFile.from_config(about) for about in OmegaConf.to_container(cfg.pretrained.download)]
+    assert all(file.urls and (file.sha256 or file.content) for file in files)
+
+
 @pytest.mark.parametrize("file", [ROOT / "params.yaml", ROOT / "conf/demo.yaml"], ids=lambda p: p.stem)
 def test_a_grid_names_only_what_there_is(file):
     grid = yaml.safe_load(file.read_text())
-    assert set(grid) == {"data", "cells", "self_training", "ensembles", "profile", "overrides"}
+    assert set(grid) == {"data", "pretrained", "cells", "self_training", "ensembles", "profile", "overrides"}
+    assert set(grid["pretrained"]) <= set(PRETRAINED)
     assert set(grid["data"]) <= set(DATA)
     assert all(row["data"] == name for name, row in grid["data"].items())
     for key, row in grid["cells"].items():
-        assert set(row) - {"profile", "overrides"} == {"data", "model", "seed", "mined"}, key
+        assert set(row) - {"profile", "overrides"} == {"data", "model", "seed", "mined", "pretrained"}, key
         assert row["model"] in RECIPES
         assert row["data"] in grid["data"]
         assert isinstance(row["seed"], int)

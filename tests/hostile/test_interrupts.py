@@ -12,6 +12,7 @@ from lab import Lab
 
 SCRIPTS = {
     "download": ("data=toy_questions",),
+    "download_pretrained": ("pretrained=none",),
     "prepare": ("data=toy_questions",),
     "mine": ("data=toy_questions",),
     "mine_with_model": ("data=toy_questions", "mining=pseudo_labels"),

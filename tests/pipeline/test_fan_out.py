@@ -33,6 +33,7 @@ if key.endswith("-9"):
 results = "metrics.json summary.json roc.csv pairwise_knn.csv roc.svg scores.parquet README.md".split()
 for out in {
     "download": [f"data/raw/{key}/raw.csv"],
+    "download_pretrained": [f"data/pretrained/{key}/manifest.json"],
     "prepare": [f"data/processed/{key}/texts.parquet"],
     "mine": [f"data/triplets/{key}/triplets.parquet"],
     "train": [f"runs/{key}/model/encoder.safetensors", f"runs/{key}/observed.json"],
@@ -67,7 +68,7 @@ def prepared(tmp_path_factory):
     """Six cells and their data; the project's folder is committed."""
     lab = Lab(tmp_path_factory.mktemp("fan_out") / "lab")
     copy_project(lab)
-    for stage in ("download", "prepare", "mine", "train", "evaluate", "report"):
+    for stage in ("download", "download_pretrained", "prepare", "mine", "train", "evaluate", "report"):
         (lab.root / f"pipelines/{stage}.py").write_text(STAND_IN)
     lab.run("git", "init", "--quiet")
     lab.run("git", "config", "user.name", "lab")

@@ -25,6 +25,19 @@ def test_a_mirrors_folder_of_the_full_name_comes_first(tmp_path, monkeypatch):
     assert pretrained.located("someone/tiny") == str(tmp_path / "models/someone/tiny")
 
 
+def test_only_fetch_asks_the_hub_and_only_for_what_is_nowhere_else(monkeypatch, tmp_path):
+    hub = pytest.importorskip("huggingface_hub")
+    asked = []
+    monkeypatch.setattr(hub, "snapshot_download", lambda model, allow_patterns: asked.append(model))
+    monkeypatch.setenv("TWICETOLD_MIRROR", str(tmp_path))
+    (tmp_path / "models" / "tiny").mkdir(parents=True)
+    for model in (str(tmp_path), "someone/tiny", "someone/else"):
+        pretrained.fetch(model)
+    with pytest.raises(pretrained.ModelUnavailable, match="else"):
+        pretrained.read("someone/else")
+    assert asked == ["someone/else"]
+
+
 def test_a_model_that_nobody_has_is_one_message_that_says_where_it_was_sought(monkeypatch, tmp_path):
     pytest.importorskip("transformers")
     monkeypatch.setenv("TWICETOLD_MIRROR", str(tmp_path))

@@ -68,7 +68,7 @@ class Alterations:
         if self.synonym and self.vectors is None:
             raise ValueError(
                 f"augmentation.synonym={self.synonym} takes synonyms from pretrained vectors and there are none: name "
-                "a file (augmentation.vectors=data/downloads/glove/glove.6B.50d.txt), or set it to 0"
+                "a file (augmentation.vectors=data/pretrained/glove/glove.6B.50d.txt), or set it to 0"
             )
 
     def copies(self, texts: Sequence[str], count: int, *, seed: int) -> list[str]:

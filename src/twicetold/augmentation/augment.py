@@ -13,7 +13,6 @@ As there, the text itself is the fixed target: no gradient flows through its emb
 Shape letters: T texts that are copied, X examples.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,13 +57,6 @@ class Augmentation:
             raise ValueError(f"augmentation.share must be from 0 to 1; got {self.share}")
         if not self.weight >= 0:
             raise ValueError(f"consistency.weight must be at least 0; got {self.weight}")
-
-    @classmethod
-    def of(cls, settings: Mapping[str, Any], *, weight: float) -> "Augmentation | None":
-        """From the settings of alterations with `copies` and `share`; None where neither feature is in use."""
-        rates = {name: value for name, value in settings.items() if name not in ("share", "copies")}
-        made = cls(Alterations(**rates), settings["copies"], settings["share"], weight)
-        return made if made.share or made.weight else None
 
     def examples(self, index: ExampleIndex, corpus: Corpus, *, seed: int) -> ExampleIndex:
         """The examples in several variants, of which an epoch takes one of each.
@@ -111,6 +103,24 @@ class Augmentation:
         return WeightedSum(
             parts={"own": own, "consistency": Agreement()}, weights={"own": 1, "consistency": self.weight}
         )
+
+
+def altered_copies(
+    *,
+    share: float,
+    copies: int,
+    drop: float,
+    swap: float,
+    typo: float,
+    synonym: float,
+    vectors: str | None,
+    nearest: int,
+    least_cosine: float,
+    weight: float,
+) -> Augmentation:
+    """From plain settings: those of `Augmentation`, and of the `Alterations` of its copies."""
+    alterations = Alterations(drop, swap, typo, synonym, vectors, nearest, least_cosine)
+    return Augmentation(alterations, copies, share, weight)
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation import dedupe, intervals
+from twicetold.evaluation import dedupe_report, intervals
 from twicetold.evaluation.all_pairs import BINS, PairHistogram, named_counts, pair_histograms
 from twicetold.evaluation.corpus_search import CorpusSearch
 from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.influence import all_pairs_intervals
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs, finest_clusters
 from twicetold.evaluation.intervals import Interval
@@ -157,7 +158,7 @@ class Standard:
         curve = ScoreCounts.of(test.score, truth["test"]).roc_curve().thinned()
         return Report(metrics, {"test": found}, {DUPLICATE: curve})
 
-    def dedupe(self, test: DocumentVectors, chosen: dedupe.Chosen, *, ranked: bool) -> dedupe.DedupeReport:
+    def dedupe(self, test: DocumentVectors, chosen: Chosen, *, ranked: bool) -> dedupe_report.DedupeReport:
         """Evaluate a dedupe of the test texts at the thresholds that were chosen on validation.
 
         Args:
@@ -168,7 +169,9 @@ class Standard:
         Raises:
             ValueError: if no pair, or every pair, shares a group.
         """
-        return dedupe.report(test, chosen, ranked=ranked, bins=self.bins, resamples=self.resamples, seed=self.seed)
+        return dedupe_report.report(
+            test, chosen, ranked=ranked, bins=self.bins, resamples=self.resamples, seed=self.seed
+        )
 
     def report(
         self,

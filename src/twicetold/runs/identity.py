@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from twicetold.features.vectors import at_hand
 from twicetold.fingerprint import fingerprint, folder_digest
 from twicetold.runs.environment import versions
-from twicetold.trained.provenance import named
+from twicetold.trained.provenance import named, synonyms_from
 
 ENSEMBLE_KEYS = (
     "name",
@@ -54,8 +53,8 @@ class Identity:
     def of(cls, config: Mapping[str, Any], processed: Path, triplets: Path, *, code: str) -> "Identity":
         """From a resolved config, the folders of the corpus and its triplets, and the hash of the training's code.
 
-        Other files that training reads count as data: pretrained vectors of features and augmentation, and files mined
-        with a trained model (`examples.mined`).
+        Other files that training reads count as data: pretrained vectors of features and augmentation, the folder of a
+        pretrained model, and files mined with a trained model (`examples.mined`).
         """
         learning = learning_of(config)
         examples = config["examples"] or {}
@@ -66,14 +65,12 @@ class Identity:
         if mined and Path(mined).is_dir():
             digest += folder_digest(Path(mined))
         for vectors in named("vectors", config["features"]):
-            file = at_hand(Path(vectors))
-            digest += folder_digest(file.parent, [file.name])
-        read = digest  # the augmentation's file does not concern the features
-        augmentation = config["augmentation"]
-        on = augmentation["share"] or config["consistency"]["weight"]
-        if on and augmentation["synonym"] and augmentation["vectors"]:
-            file = at_hand(Path(augmentation["vectors"]))
-            read += folder_digest(file.parent, [file.name])
+            digest += _digest(Path(vectors))
+        for model in named("model", config["features"]):
+            digest += folder_digest(Path(model)) if Path(model).is_dir() else ""  # or else it is a name at a hub
+        read = digest  # synonyms do not concern the features
+        for vectors in synonyms_from(config):
+            read += _digest(Path(vectors))
         return cls._named(config, learning, digest, fingerprint({**learning, "code": code}, read))
 
     @classmethod
@@ -124,6 +121,10 @@ def with_versions(mark: str) -> str:
 def learning_of(config: Mapping[str, Any]) -> dict[str, Any]:
     """The keys of a resolved training config that change what is learnt."""
     return {key: _at(config, key) for key in LEARNING_KEYS}
+
+
+def _digest(file: Path) -> str:
+    return folder_digest(file.parent, [file.name])
 
 
 def _at(config: Mapping[str, Any], key: str) -> Any:

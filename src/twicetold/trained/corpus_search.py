@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 
 from twicetold.data.corpus import Corpus
 from twicetold.evaluation.corpus_search import Asked, Found
-from twicetold.evaluation.dedupe import Chosen, DedupeReport
+from twicetold.evaluation.dedupe import Chosen
+from twicetold.evaluation.dedupe_report import DedupeReport
 from twicetold.evaluation.evaluators import Standard
 from twicetold.evaluation.inputs import finest_clusters, group_sizes
 from twicetold.evaluation.pairwise_knn import KnnReport, PooledPairs
 from twicetold.neighbours.grouping import components
-from twicetold.trained.scoring import ReadTexts, dedupe_inputs
+from twicetold.trained.duplicates import dedupe_inputs
+from twicetold.trained.scoring import ReadTexts
 
 
 @dataclass(frozen=True)

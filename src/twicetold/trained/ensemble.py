@@ -34,7 +34,8 @@ from twicetold.evaluation.selection import Selection
 from twicetold.evaluation.stacking import Weights, cross_fit, deal, fit_weights, pairs_of_documents
 from twicetold.neighbours.grouping import components
 from twicetold.neighbours.nearest import Matrix
-from twicetold.trained.scoring import ReadTexts, RowsOf, TrainedModel, choose_decisions, evaluation_inputs
+from twicetold.trained.duplicates import choose_decisions
+from twicetold.trained.scoring import ReadTexts, RowsOf, TrainedModel, evaluation_inputs
 
 Stacking: TypeAlias = Literal["mean", "logistic"]
 """How the members' weights are chosen."""

@@ -39,6 +39,25 @@ def pretrained_on_of(model: Path) -> list[str]:
     return found
 
 
+def pretrained_files(config: Mapping[str, Any]) -> list[str]:
+    """Pretrained vectors and models that a training reads: files, folders, and names of models at a hub."""
+    of_features = (found for name in ("vectors", "model") for found in named(name, config["features"]))
+    return [*of_features, *synonyms_from(config)]
+
+
+def synonyms_from(config: Mapping[str, Any]) -> list[str]:
+    """The file of vectors from which a training takes synonyms, if it does."""
+    if not alters_texts(config):
+        return []
+    augmentation = config["augmentation"]
+    return [augmentation["vectors"]] if augmentation.get("synonym") and augmentation.get("vectors") else []
+
+
+def alters_texts(config: Mapping[str, Any]) -> bool:
+    """Whether a training makes altered copies of texts, for augmentation or consistency."""
+    return bool(config["augmentation"].get("share", 1) or config["consistency"]["weight"])
+
+
 def named(name: str, settings: Mapping[str, Any]) -> Iterator[str]:
     """Values of all settings of this name, at any depth; empty ones are left out."""
     for key, value in settings.items():

@@ -210,22 +210,3 @@ class Table:
         """Reset A: all rows are up to date."""
         self.began = self.steps
         self.missed = torch.zeros(1024, dtype=torch.float64, device=self.table.device)
-
-
-def clip_gradients(parameters: Iterable[nn.Parameter], most: float) -> None:
-    """Clip the total norm of all gradients like `torch.nn.utils.clip_grad_norm_`, but also with sparse gradients.
-
-    Args:
-        parameters: whose gradients are clipped in place.
-        most: the largest norm.
-    """
-    gradients: list[Tensor] = []
-    for parameter in parameters:
-        if parameter.grad is None:
-            continue
-        if parameter.grad.is_sparse:
-            parameter.grad = parameter.grad.coalesce()
-        gradients.append(parameter.grad.values() if parameter.grad.is_sparse else parameter.grad)
-    share = (most / (nn.utils.get_total_norm(gradients) + 1e-6)).clamp(max=1.0)
-    for gradient in gradients:
-        gradient.mul_(share)

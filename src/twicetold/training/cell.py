@@ -23,15 +23,8 @@ from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.features.saved import save_fitted
 from twicetold.files import write_folder, write_json
 from twicetold.models.protocol import Encoder, OnFrozen, Settling
-from twicetold.trained.scoring import (
-    BATCH,
-    SAMPLE,
-    EncodedTexts,
-    Scorer,
-    choose_decisions,
-    evaluation_inputs,
-    score_pairs,
-)
+from twicetold.trained.duplicates import choose_decisions
+from twicetold.trained.scoring import BATCH, SAMPLE, EncodedTexts, Scorer, evaluation_inputs, score_pairs
 from twicetold.training.frozen import with_token_vectors
 from twicetold.training.parts import Parts, Places
 from twicetold.training.schedule import Fitted, MakeOptimizer, OnEpoch, Runtime
@@ -212,9 +205,6 @@ def _fit(
     on_epoch: OnEpoch,
 ) -> Fitted:
     """Train on examples, by gradient descent or by a solver."""
-    # Lightning takes seconds to import, and the baselines do not need it.
-    from twicetold.training.fit import fit
-    from twicetold.training.learner import Learner
 
     def validate(encoder: Encoder) -> tuple[str, float]:
         # The decision is chosen on all documents.
@@ -232,20 +222,15 @@ def _fit(
     else:
         optimizer = parts.make_optimizer
         loader = train_loader(data.examples, data.rows, batches, workers=runtime.workers)
-    learner = Learner(
+    assert parts.descend is not None
+    return parts.descend(
         encoder,
         objective if parts.augmentation is None else parts.augmentation.objective(objective, encoder),
-        make_optimizer=optimizer,
-        validate=validate,
-        seed=seed,
-        micro_batch=parts.schedule.micro_batch,
-        lr_scheduler=parts.schedule.lr_scheduler,
-        lr_scheduler_interval=parts.schedule.lr_scheduler_interval,
-    )
-    return fit(
-        learner,
         loader,
+        optimizer=optimizer,
+        validate=validate,
         schedule=parts.schedule,
+        seed=seed,
         runtime=runtime,
         checkpoints=places.checkpoints,
         on_epoch=on_epoch,

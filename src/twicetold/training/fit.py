@@ -4,7 +4,7 @@ import logging
 import shutil
 import warnings
 from collections.abc import Iterable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,11 @@ from pytorch_lightning.callbacks import Checkpoint, EarlyStopping, WeightAveragi
 from safetensors.torch import load_file, save_file
 
 from twicetold.files import write_file
-from twicetold.training.adam_by_rows import AdamByRows
 from twicetold.training.learner import Diverged, Learner
 from twicetold.training.memory import keep_freed_memory
 from twicetold.training.schedule import STOPPED, Fitted, OnEpoch, Runtime, Schedule
-from twicetold.training.several_devices import check_shareable, own_sigterm, processes
 from twicetold.training.solvers.protocol import Steps
+from twicetold.training.sparse_gradients import Lazy
 
 for package in ("pytorch_lightning", "lightning_fabric"):
     logging.getLogger(package).setLevel(logging.WARNING)  # tips at every start
@@ -50,8 +49,8 @@ class Keep(Checkpoint):
     def on_train_start(self, trainer: pl.Trainer, learner: pl.LightningModule) -> None:
         """Check, in a resumed training, that the best weights so far are there and are those of this encoder."""
         assert isinstance(learner, Learner)
-        if trainer.world_size > 1:
-            own_sigterm(first=trainer.is_global_zero)
+        if learner.sharing is not None:
+            learner.sharing.own_sigterm(first=trainer.is_global_zero)
         if self.best_epoch >= 0:
             best = {name: tensor.shape for name, tensor in load_file(self.folder / BEST).items()}
             if best != {name: tensor.shape for name, tensor in learner.encoder.state_dict().items()}:
@@ -146,9 +145,9 @@ def fit(
     callbacks += _own_callbacks(learner, schedule)
     solver = learner.make_optimizer if isinstance(learner.make_optimizer, Steps) else None
     last = checkpoints / LAST
-    uses_all = check_shareable(learner, loader, runtime.devices)
+    shared = _shared(learner, loader, runtime)
     try:
-        with processes(loader, runtime.devices, uses_all=uses_all) as strategy:
+        with shared as strategy:
             precision = schedule.precision_on(runtime.device)
             trainer = pl.Trainer(
                 max_epochs=schedule.epochs,
@@ -185,10 +184,14 @@ def fit(
             f"this training: delete the folder {checkpoints} to train from the start"
         ) from error
     for optimizer in trainer.optimizers:
-        if isinstance(optimizer, AdamByRows):
+        if isinstance(optimizer, Lazy):
             optimizer.let_go()
     learner.encoder.load_state_dict(load_file(checkpoints / BEST))
     return Fitted(trainer.current_epoch, keep.best_epoch, keep.best_value, precision)
+
+
+def _is_lazy(optimizer: Any) -> bool:
+    return isinstance(optimizer, type) and issubclass(optimizer, Lazy)
 
 
 def _own_callbacks(learner: Learner, schedule: Schedule) -> list[pl.Callback]:
@@ -204,9 +207,19 @@ def _own_callbacks(learner: Learner, schedule: Schedule) -> list[pl.Callback]:
                 f"{type(callback).__name__}"
             )
         optimizer = getattr(learner.make_optimizer, "func", learner.make_optimizer)
-        if isinstance(callback, WeightAveraging) and (optimizer is AdamByRows or isinstance(optimizer, Steps)):
+        if isinstance(callback, WeightAveraging) and (_is_lazy(optimizer) or isinstance(optimizer, Steps)):
             raise ValueError(
                 f"trainer.callbacks.{name} averages weights after each step, and this optimizer does not keep all of "
                 "them up to date: choose optimizer=adam"
             )
     return list(schedule.callbacks.values())
+
+
+def _shared(learner: Learner, loader: Any, runtime: Runtime) -> AbstractContextManager[Any]:
+    """In what processes to train; yields Lightning's strategy."""
+    if runtime.devices == 1:
+        return nullcontext("auto")
+    if learner.sharing is None:
+        raise ValueError(f"runtime.devices={runtime.devices}: expected how they share a training, got nothing")
+    uses_all = learner.sharing.check_shareable(learner, loader, runtime.devices)
+    return learner.sharing.processes(loader, runtime.devices, uses_all=uses_all)

@@ -17,11 +17,11 @@ from twicetold.encoding import EncodedBatch, Encoding, SparseRows
 from twicetold.examples.batches import Batch
 from twicetold.models.protocol import Encoder
 from twicetold.objectives.protocol import Objective
-from twicetold.training.adam_by_rows import AdamByRows, clip_gradients
 from twicetold.training.gradient_caching import encode_in_chunks
 from twicetold.training.schedule import MakeOptimizer, Validate
-from twicetold.training.several_devices import all_encodings, all_rows
+from twicetold.training.sharing import Sharing
 from twicetold.training.solvers.protocol import Steps
+from twicetold.training.sparse_gradients import Lazy, clip_gradients
 
 
 class Diverged(ValueError):
@@ -42,6 +42,7 @@ class Learner(pl.LightningModule):
         micro_batch: encode at most so many texts at a time, twice, to save memory (`gradient_caching`); None: all.
         lr_scheduler: from the optimizer to PyTorch's schedule of its learning rate; None: there is none.
         lr_scheduler_interval: `epoch` or `step`, after which it goes on.
+        sharing: how several devices share the training; None: there is one.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Learner(pl.LightningModule):
         micro_batch: int | None = None,
         lr_scheduler: Callable[[Optimizer], LRScheduler] | None = None,
         lr_scheduler_interval: str = "epoch",
+        sharing: Sharing | None = None,
     ) -> None:
         super().__init__()
         self.encoder = encoder
@@ -66,6 +68,7 @@ class Learner(pl.LightningModule):
         self.micro_batch = micro_batch
         self.lr_scheduler = lr_scheduler
         self.lr_scheduler_interval = lr_scheduler_interval
+        self.sharing = sharing
         self.curves: dict[str, float] = {}
         """Metrics of the last finished epoch: `train/<loss>` (means over steps) and `val/<primary>`."""
         self.primary = float("nan")
@@ -80,7 +83,7 @@ class Learner(pl.LightningModule):
         if isinstance(self.make_optimizer, Steps):
             return None
         optimizer = self.make_optimizer(p for p in self.parameters() if p.requires_grad)
-        if isinstance(optimizer, AdamByRows) and self.trainer.world_size > 1:
+        if isinstance(optimizer, Lazy) and self.trainer.world_size > 1:
             optimizer.let_go()  # DDP adds up dense gradients only; with these it is Adam
         if self.lr_scheduler is None:
             return optimizer
@@ -127,11 +130,14 @@ class Learner(pl.LightningModule):
         if self.objective.needs_score and positive is not None:
             score = self.encoder.score(anchor, positive)
         if batch.sizes is not None:
+            assert self.sharing is not None
             here: dict[str, Any] = {"sizes": batch.sizes, "process": self.global_rank}
             encoded = (anchor, positive, negative, copy)
-            anchor, positive, negative, copy = (None if s is None else all_encodings(s, **here) for s in encoded)
+            anchor, positive, negative, copy = (
+                None if s is None else self.sharing.all_encodings(s, **here) for s in encoded
+            )
             assert anchor is not None
-            score = None if score is None else all_rows(score, **here)
+            score = None if score is None else self.sharing.all_rows(score, **here)
         return EncodedBatch(
             anchor=anchor,
             positive=positive,
@@ -181,7 +187,7 @@ class Learner(pl.LightningModule):
             Diverged: if one of them is not a finite number.
         """
         for optimizer in self.trainer.optimizers:
-            if isinstance(optimizer, AdamByRows):
+            if isinstance(optimizer, Lazy):
                 optimizer.catch_up()
         self.curves = {f"train/{n}": float(s) / self._steps for n, s in self._sums.items()}
         self._check_finite("train/loss", self.curves["train/loss"])

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from twicetold.augmentation.augment import Augmentation
+from twicetold.data.corpus import Corpus
 from twicetold.evaluation.selection import Selection
-from twicetold.examples.batches import Examples
+from twicetold.examples.batches import ExampleIndex, Examples
 from twicetold.features.rows import Featuriser
 from twicetold.models.protocol import Encoder
 from twicetold.objectives.protocol import Objective
-from twicetold.training.schedule import MakeOptimizer, Schedule
+from twicetold.training.schedule import Fitted, MakeOptimizer, Schedule
 from twicetold.training.solvers.protocol import Solver
 
 OF_GRADIENTS = (
@@ -23,6 +23,18 @@ OF_GRADIENTS = (
     "lr_scheduler",
 )
 """Settings of the schedule that only gradient descent uses."""
+
+
+class Augmentation(Protocol):
+    """Training on further texts that are made of those of the examples."""
+
+    def examples(self, index: ExampleIndex, corpus: Corpus, *, seed: int) -> ExampleIndex:
+        """The examples with the texts that are made, which depend on the run's seed."""
+        ...
+
+    def objective(self, own: Objective, encoder: Encoder) -> Objective:
+        """The objective with what is asked of those texts, which the encoder must be able to do."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -43,6 +55,8 @@ class Parts:
     make_optimizer: MakeOptimizer | Solver
     schedule: Schedule
     selection: Selection
+    descend: Callable[..., Fitted] | None = None
+    """`descent.descend`; None if nothing is trained: it takes seconds to import, and the baselines do not need it."""
     augmentation: Augmentation | None = None
     """Altered copies of texts, for augmentation or consistency; None: the examples as they are."""
 
@@ -53,6 +67,8 @@ class Parts:
                 f"{given} is chosen and {missing}=none, so nothing would be trained: choose {missing} as well, or set "
                 f"{given}=none"
             )
+        if self.objective is not None and self.descend is None:
+            raise ValueError("expected how to train as `descend`, because there is an objective; got nothing")
         if isinstance(self.make_optimizer, Solver):
             idle = [name for name in OF_GRADIENTS if getattr(self.schedule, name) is not None]
             if idle:

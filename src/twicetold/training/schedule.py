@@ -12,6 +12,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from twicetold.models.protocol import Encoder
+from twicetold.training.sharing import Sharing
 
 OnEpoch = Callable[[dict[str, float], int], None]
 """Called with the metrics and the number of each finished epoch."""
@@ -145,6 +146,7 @@ class Runtime:
         progress: show a progress bar; `auto`: if standard error is a terminal.
         devices: how many GPUs, or processes on the CPU, share one training by gradient descent (`several_devices`).
         strategy: how they share it.
+        sharing: what does that; None with one device.
 
     Raises:
         ValueError: for a GPU on a machine without one, more GPUs than there are, or an unknown strategy.
@@ -155,6 +157,7 @@ class Runtime:
     progress: bool | Literal["auto"]
     devices: int = 1
     strategy: Literal["ddp"] = "ddp"
+    sharing: Sharing | None = None
 
     def __post_init__(self) -> None:
         if not (whole(self.devices) and self.devices >= 1):

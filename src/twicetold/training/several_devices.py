@@ -22,7 +22,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -34,9 +34,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from twicetold.encoding import Encoding
 from twicetold.training.gradient_caching import joined
-
-if TYPE_CHECKING:
-    from twicetold.training.learner import Learner
+from twicetold.training.sharing import Shareable
 
 SAMPLE = 32
 """Examples that are computed once before the processes start."""
@@ -78,7 +76,7 @@ def all_encodings(share: Encoding, *, sizes: Sequence[int], process: int) -> Enc
     return joined([share], [rows], lambda own: all_rows(own[0], sizes=sizes, process=process), remedy=remedy)
 
 
-def check_shareable(learner: "Learner", loader: Any, devices: int) -> bool:
+def check_shareable(learner: Shareable, loader: Any, devices: int) -> bool:
     """Compute the loss of a few examples, to refuse what several devices would not learn as one does.
 
     That is done in a fork: where PyTorch sees a GPU, autograd starts threads for it with the first gradient that a
@@ -87,7 +85,7 @@ def check_shareable(learner: "Learner", loader: Any, devices: int) -> bool:
     Args:
         learner: not trained yet.
         loader: of `examples.batches.train_loader`.
-        devices: how many; with one there is nothing to compute.
+        devices: how many.
 
     Returns:
         Whether the loss depends on all parameters that are trained.
@@ -96,8 +94,6 @@ def check_shareable(learner: "Learner", loader: Any, devices: int) -> bool:
         ValueError: if the encoder draws random numbers, has batch normalisation, or has by-products that cannot be
             gathered; or if CUDA is in use already, or forks cannot compute gradients.
     """
-    if devices == 1:
-        return True
     if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         raise ValueError(
             f"runtime.devices={devices}: this process has used a GPU already, to compute vectors of tokens, and cannot "
@@ -113,7 +109,7 @@ def check_shareable(learner: "Learner", loader: Any, devices: int) -> bool:
     return uses_all
 
 
-def _uses_all(learner: "Learner", loader: Any, devices: int) -> bool:
+def _uses_all(learner: Shareable, loader: Any, devices: int) -> bool:
     """See `check_shareable`."""
     name = type(learner.encoder).__name__
     if any(isinstance(module, _BatchNorm) for module in learner.modules()):
@@ -164,7 +160,7 @@ def _fork() -> int:
 
 
 @contextmanager
-def processes(loader: Any, count: int, *, uses_all: bool) -> Iterator[DDPStrategy | Literal["auto"]]:
+def processes(loader: Any, count: int, *, uses_all: bool) -> Iterator[DDPStrategy]:
     """Run the block in `count` processes, this one and forks of it, which end with the block.
 
     Forks have what this process has loaded without a copy. They write nothing, and leave Ctrl-C to this process. When
@@ -174,7 +170,7 @@ def processes(loader: Any, count: int, *, uses_all: bool) -> Iterator[DDPStrateg
 
     Args:
         loader: of `examples.batches.train_loader`; it is set to give each process its share.
-        count: of processes; 1: the block runs here as it is.
+        count: of processes.
         uses_all: whether the loss depends on all parameters that are trained.
 
     Yields:
@@ -183,9 +179,6 @@ def processes(loader: Any, count: int, *, uses_all: bool) -> Iterator[DDPStrateg
     Raises:
         ChildProcessError: if another process ended before its time.
     """
-    if count == 1:
-        yield "auto"
-        return
     port, threads = find_free_network_port(), torch.get_num_threads()
     torch.set_num_threads(1)
 

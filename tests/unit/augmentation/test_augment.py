@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from twicetold.augmentation.alterations import Alterations
-from twicetold.augmentation.augment import Augmentation
+from twicetold.augmentation.augment import Augmentation, altered_copies
 from twicetold.examples.batches import EpochBatches, ExampleIndex
 from twicetold.examples.labelled import LabelledPairs, LabelledTexts
 from twicetold.features.cache import fields_like
+from twicetold.trained.provenance import alters_texts
 
 SETTINGS = {"swap": 0.0, "typo": 0.0, "synonym": 0.0, "vectors": None, "nearest": 1, "least_cosine": 0.0}
 HALVES = Alterations(drop=0.5, **SETTINGS)
@@ -148,8 +149,8 @@ def test_settings_that_make_no_sense_are_errors(wrong, message):
 
 def test_settings_that_are_off_are_no_augmentation_and_the_objective_stays(questions):
     settings = {"share": 0.0, "copies": 3, "drop": 0.5, **SETTINGS}
-    assert Augmentation.of(settings, weight=0.0) is None
-    on = Augmentation.of({**settings, "share": 0.5}, weight=0.0)
+    assert not alters_texts({"augmentation": settings, "consistency": {"weight": 0.0}})
+    on = altered_copies(**{**settings, "share": 0.5}, weight=0.0)
     assert (on.alterations, on.copies, on.share, on.weight) == (HALVES, 3, 0.5, 0.0)
     own = object()
     assert on.objective(own, encoder=None) is own

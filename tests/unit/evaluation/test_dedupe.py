@@ -9,7 +9,8 @@ from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 from twicetold.evaluation import dedupe
-from twicetold.evaluation.dedupe import Chosen, choose, link_statistics, links_above, report
+from twicetold.evaluation.dedupe import Chosen, choose, links_above
+from twicetold.evaluation.dedupe_report import link_statistics, report
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.neighbours.grouping import RULES, merge

@@ -62,16 +62,15 @@ def test_a_file_without_numbers_is_an_error(tmp_path):
         word_vectors(tmp_path / "words.txt", ["the"])
 
 
-def test_a_published_file_is_fetched_from_the_mirror_into_the_store(tmp_path, monkeypatch):
+def test_a_missing_file_is_not_fetched_and_the_message_names_the_command(tmp_path, monkeypatch):
     mirror = tmp_path / "mirror" / "glove" / "glove.6B.50d.txt"
     mirror.parent.mkdir(parents=True)
     mirror.write_text("the " + " ".join(["1"] * 50) + "\n")
     monkeypatch.setenv("TWICETOLD_MIRROR", str(tmp_path / "mirror"))
-    file = tmp_path / "downloads" / "glove" / "glove.6B.50d.txt"
-    assert word_vectors(file, ["the"]).sum() == 50
-    assert [path.name for path in file.parent.iterdir()] == [file.name]
-    monkeypatch.setenv("TWICETOLD_MIRROR", str(tmp_path / "gone"))
-    assert word_vectors(file, ["the"]).sum() == 50
+    file = tmp_path / "pretrained" / "glove" / "glove.6B.50d.txt"
+    with pytest.raises(FileNotFoundError, match=r"`python pipelines/download_pretrained.py pretrained=glove` fetches"):
+        word_vectors(file, ["the"])
+    assert not file.parent.exists()
 
 
 def test_the_featuriser_hands_them_to_the_encoder_and_saves_no_copy(file):

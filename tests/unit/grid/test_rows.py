@@ -12,11 +12,12 @@ from twicetold_grid.rendering import composed, data_of, for_cell, for_data
 from twicetold_grid.rows import check_cell, check_data, check_grid
 
 ROOT = Path(__file__).parents[3]
-NEWS = {"data": "toy_news", "seed": 0, "mined": "data/triplets/toy_news"}
+NEWS = {"data": "toy_news", "seed": 0, "mined": "data/triplets/toy_news", "pretrained": "data/pretrained/none"}
 LABELLED = "toy_news-pseudo_labels-dae-0"
 GRID = {
     "profile": "full",
     "overrides": [],
+    "pretrained": ["none", "glove"],
     "data": {"toy_news": NEWS},
     "cells": {"toy_news-dae-0": {**NEWS, "model": "dae"}, "toy_news-tfidf-0": {**NEWS, "model": "tfidf"}},
     "self_training": {LABELLED: {**NEWS, "mining": "pseudo_labels", "teacher": "dae"}},
@@ -72,6 +73,12 @@ def test_the_rows_that_are_shipped_pass(file):
             "is not named",
         ),
         ("self_training", LABELLED, {"teacher": "dssm"}, "is not named <data>-<mining>-<teacher>-<seed>"),
+        (
+            "cells",
+            "toy_news-dae-0",
+            {"pretrained": "data/pretrained/minilm"},
+            "data/pretrained/minilm is no output of a stage: add minilm to `pretrained:` of params.yaml",
+        ),
         ("ensembles", "toy_news-both-0", {"stackin": "x"}, "there is no key 'stackin': did you mean stacking?"),
         ("ensembles", "toy_news-both-0", {"members": "dae"}, "members must be a list; got 'dae'"),
     ],
@@ -81,7 +88,10 @@ def test_a_row_with_other_keys_or_another_name_is_refused(section, key, changed,
         check_grid(grid_with(section, key, **changed))
 
 
-@pytest.mark.parametrize("changed", [{"cels": {}}, {"cells": None}, {"cells": {"toy_news-dae-0": None}}, {"data": []}])
+@pytest.mark.parametrize(
+    "changed",
+    [{"cels": {}}, {"cells": None}, {"cells": {"toy_news-dae-0": None}}, {"data": []}, {"pretrained": "glove"}],
+)
 def test_sections_that_are_none_are_refused(changed):
     with pytest.raises(ValueError, match=r"^params.yaml"):
         check_grid(GRID | changed)
@@ -133,6 +143,8 @@ def test_a_row_may_have_a_profile_and_overrides_that_change_its_training():
     check("dae", profile="published")
     check("dae", of_all="smoke", profile="smoke")
     check("static", mined=f"data/self_training/{LABELLED}", overrides=["examples=pseudo_labels", "teacher=dae"])
+    check("glove_mean", pretrained="data/pretrained/glove")
+    check("glove_mean", pretrained="data/own/mine.txt", overrides=["features.vectors=data/own/mine.txt"])
 
 
 @pytest.mark.parametrize(
@@ -146,6 +158,17 @@ def test_a_row_may_have_a_profile_and_overrides_that_change_its_training():
         ),
         ("static", {"mined": f"data/self_training/{LABELLED}"}, "its examples are read from data/triplets/toy_news"),
         ("dae", {"mined": "data/triplets/toy_questions"}, "its examples are read from data/triplets/toy_news"),
+        (
+            "glove_mean",
+            {},
+            "it reads data/pretrained/glove/glove.6B.50d.txt, and its row says `pretrained: data/pretrained/none`, "
+            "which is what DVC depends on: set `pretrained: data/pretrained/glove`",
+        ),
+        (
+            "minilm",
+            {"overrides": ["features.model=someone/tiny"]},
+            "it reads someone/tiny, and its row says `pretrained: data/pretrained/none`",
+        ),
         (
             "tfidf",
             {"overrides": ["optimizer.lr=3"]},

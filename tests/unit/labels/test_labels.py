@@ -25,9 +25,10 @@ from twicetold.files import write_json
 from twicetold.labels.labelling import labelling
 from twicetold.reporting.model_card import model_card, read_about
 from twicetold.tables.files import open_rows, write_rows
+from twicetold.trained.duplicates import choose_decisions
 from twicetold.trained.loaded import OlderFolder
 from twicetold.trained.model_folder import construct, read_decisions, read_thresholds
-from twicetold.trained.scoring import EncodedTexts, Scorer, choose_decisions, evaluation_inputs
+from twicetold.trained.scoring import EncodedTexts, Scorer, evaluation_inputs
 from twicetold.training.cell import Trained
 from twicetold.training.schedule import Fitted
 from twicetold.use.pairs import score_file

@@ -113,6 +113,7 @@ def test_a_model_with_pretrained_vectors_is_loaded_without_their_file(vectors, c
     from omegaconf import OmegaConf
 
     from twicetold.training.cell import train_cell
+    from twicetold.training.descent import descend
     from twicetold.training.parts import Parts, Places
     from twicetold.training.schedule import Runtime, Schedule
 
@@ -132,6 +133,7 @@ def test_a_model_with_pretrained_vectors_is_loaded_without_their_file(vectors, c
         make_optimizer=instantiate(cfg.optimizer),
         schedule=Schedule(**cfg.trainer),
         selection=instantiate(cfg.evaluator).selection,
+        descend=descend,
     )
     trained = train_cell(
         questions,

@@ -11,7 +11,8 @@ from twicetold.evaluation.evaluators import Standard
 from twicetold.features.rows import CsrRows
 from twicetold.models.protocol import Searchable
 from twicetold.trained.corpus_search import asked_of, search_reports, texts_to_search
-from twicetold.trained.scoring import EncodedTexts, dedupe_inputs, evaluation_inputs
+from twicetold.trained.duplicates import dedupe_inputs
+from twicetold.trained.scoring import EncodedTexts, evaluation_inputs
 
 
 def pairs(*rows):

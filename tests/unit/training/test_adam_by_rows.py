@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from twicetold.encoding import SparseRows
 from twicetold.layers.first_layer import product
-from twicetold.training.adam_by_rows import AdamByRows, clip_gradients
+from twicetold.training.adam_by_rows import AdamByRows
+from twicetold.training.sparse_gradients import clip_gradients
 
 LENGTH, SIZE, STEPS = 40, 6, 400
 

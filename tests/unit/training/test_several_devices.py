@@ -31,12 +31,14 @@ from twicetold.objectives.pair_bce import PairBce
 from twicetold.objectives.triplet import Triplet
 from twicetold.objectives.two_levels import TwoLevels
 from twicetold.objectives.weighted_sum import WeightedSum
-from twicetold.training.adam_by_rows import AdamByRows, clip_gradients
+from twicetold.training import several_devices
+from twicetold.training.adam_by_rows import AdamByRows
 from twicetold.training.cell import train_cell
 from twicetold.training.fit import LAST, fit
 from twicetold.training.learner import Diverged, Learner
 from twicetold.training.schedule import Runtime, Schedule
 from twicetold.training.solvers.protocol import Solver
+from twicetold.training.sparse_gradients import clip_gradients
 
 WIDTH, TEXTS, EXAMPLES, BATCH = 40, 90, 21, 8  # batches of 8, 8 and 5 examples
 SCHEDULE = Schedule(epochs=1, batch_size=BATCH, patience=None, gradient_clip=None, precision="32-true")
@@ -117,6 +119,7 @@ def train(folder, encoder, objective, examples, devices, *, optimizer=None, epoc
         validate=changes.pop("validate", lambda encoder: ("auroc", next(values))),
         seed=3,
         micro_batch=changes.pop("micro_batch", None),
+        sharing=several_devices if devices > 1 else None,
     )
     loader = train_loader(examples, rows(), EpochBatches(examples, batch_size=BATCH, seed=3), workers=0)
     curves = []

@@ -1,0 +1,190 @@
+"""How far the links and groups of a dedupe can be trusted, over all pairs of test.
+
+At what `dedupe` chose on validation: average precision; precision and recall of the links, with intervals that resample
+groups; agreement of the groups with the true ones.
+
+The intervals (Efron 1979, percentiles) draw whole groups. A group that is drawn twice is two groups, whose texts are in
+no pair with each other.
+
+Shape letters: M documents, G groups, R resamples.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from twicetold.evaluation.all_pairs import BINS, pair_histograms
+from twicetold.evaluation.dedupe import Chosen, links_above, with_known
+from twicetold.evaluation.group_metrics import GroupScores, group_scores
+from twicetold.evaluation.influence import all_pairs_intervals
+from twicetold.evaluation.inputs import DocumentVectors
+from twicetold.evaluation.intervals import Interval, Statistic, bootstrap_interval
+from twicetold.evaluation.ranking import Floats
+from twicetold.neighbours.grouping import Links, Rule, merge
+
+
+@dataclass(frozen=True)
+class KeptLinks:
+    """Links at the threshold for an aimed precision, on test.
+
+    Args:
+        aimed: the precision.
+        promised: precision on validation.
+        precision: on test, NaN if there are no links.
+        recall: on test.
+        intervals: "precision", "recall" -> 95 % interval.
+        components: agreement of the connected components of these links with the true groups.
+    """
+
+    aimed: float
+    promised: float
+    precision: float
+    recall: float
+    intervals: Mapping[str, Interval]
+    components: GroupScores
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """How well the similarity ranks all pairs of test."""
+
+    auroc: float
+    average_precision: float
+    average_precision_interval: Interval
+
+
+@dataclass(frozen=True)
+class DedupeReport:
+    """Results on test.
+
+    Args:
+        chosen: on validation.
+        ranked: over all pairs; None if it was not asked for.
+        links: for each aimed precision that validation reached.
+        groups: rule -> agreement of its groups, at its threshold, with the true ones.
+    """
+
+    chosen: Chosen
+    ranked: Ranked | None
+    links: tuple[KeptLinks, ...]
+    groups: Mapping[Rule, GroupScores]
+
+    @property
+    def metrics(self) -> dict[str, dict[str, float]]:
+        """Split ("val", "test") -> metric -> value.
+
+        `link_precision_at_90` of val is what the threshold for 0.9 promises, or the highest precision if that is less;
+        of test it is what was kept, and missing where there was no threshold or no link.
+        """
+        chosen, auroc, average = self.chosen, f"auroc_{self.chosen.group}", f"average_precision_{self.chosen.group}"
+        val = {auroc: chosen.auroc, average: chosen.average_precision}
+        for each in chosen.links:
+            val |= {_at("precision", each.aimed): each.precision, _at("recall", each.aimed): each.recall}
+        val |= {f"ari_{each.rule}": each.ari for each in chosen.grouping}
+        test = {auroc: self.ranked.auroc, average: self.ranked.average_precision} if self.ranked else {}
+        for kept in self.links:
+            if kept.intervals:
+                test |= {_at("precision", kept.aimed): kept.precision, _at("recall", kept.aimed): kept.recall}
+            test[_at("ari", kept.aimed)] = kept.components.ari
+        for rule, scores in self.groups.items():
+            test |= {f"ari_{rule}": scores.ari, f"b3_{rule}": scores.b3, f"pair_f1_{rule}": scores.f1}
+        return {"val": val, "test": test}
+
+    @property
+    def intervals(self) -> dict[str, dict[str, Interval]]:
+        """Split, which is "test" alone -> metric -> 95 % interval."""
+        average = f"average_precision_{self.chosen.group}"
+        found = {average: self.ranked.average_precision_interval} if self.ranked else {}
+        for kept in self.links:
+            found |= {_at(name, kept.aimed): ends for name, ends in kept.intervals.items()}
+        return {"test": found}
+
+
+def _at(measure: str, aimed: float) -> str:
+    return f"link_{measure}_at_{100 * aimed:g}"
+
+
+def report(
+    test: DocumentVectors,
+    chosen: Chosen,
+    *,
+    ranked: bool = True,
+    bins: int = BINS,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> DedupeReport:
+    """Evaluate on test what was chosen on validation.
+
+    Args:
+        test: documents of test.
+        chosen: by `choose`.
+        ranked: whether AUROC and average precision over all pairs are asked for.
+        bins: steps of the score range.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+
+    Raises:
+        ValueError: if no pair, or every pair, shares a group.
+    """
+    known = with_known(test, chosen.group)
+    codes = known.groups[chosen.group]
+    reached = [each.threshold for each in chosen.links if each.threshold is not None]
+    floor = min([*reached, *(each.threshold for each in chosen.grouping)])
+    links = links_above(known, floor)
+    kept = []
+    for each in chosen.links:
+        if each.threshold is not None:
+            strong = links.at_least(each.threshold)
+            groups = merge(strong, rule="components", threshold=each.threshold).cut(each.threshold)
+            precision, recall = link_statistics(codes, strong)
+            total = len(np.unique(codes))
+            once = np.ones((1, total))
+            intervals = {
+                name: bootstrap_interval(statistic, total, resamples=resamples, seed=seed)
+                for name, statistic in (("precision", precision), ("recall", recall))
+                if len(strong)
+            }
+            values = float(precision(once)[0]), float(recall(once)[0])
+            kept.append(KeptLinks(each.aimed, each.precision, *values, intervals, group_scores(groups, codes)))
+    scores = {}
+    for cut in chosen.grouping:
+        found = merge(links, rule=cut.rule, threshold=cut.threshold, vectors=(known.left, known.right))
+        scores[cut.rule] = group_scores(found.cut(cut.threshold), codes)
+    return DedupeReport(chosen, _ranked(known, chosen.group, bins) if ranked else None, tuple(kept), scores)
+
+
+def link_statistics(codes: Any, links: Links) -> tuple[Statistic, Statistic]:
+    """Precision and recall of links, from (R, G) counts of each group in each resample; NaN where there are none.
+
+    Args:
+        codes: (M,) group of each document.
+        links: of the documents.
+    """
+    _, place, sizes = np.unique(codes, return_inverse=True, return_counts=True)
+    one, other = place[links.left], place[links.right]
+    right = np.bincount(one[one == other], minlength=len(sizes)).astype(np.float64)
+    across = one != other
+    shape = (len(sizes), len(sizes))
+    wrong = sparse.coo_array((np.ones(int(across.sum())), (one[across], other[across])), shape=shape).tocsr()
+    pairs = sizes * (sizes - 1) / 2
+
+    def precision(weights: Floats) -> Floats:
+        true = weights @ right
+        false = np.asarray((wrong @ weights.T).T * weights).sum(axis=1)
+        return np.asarray(np.divide(true, true + false, out=np.full(len(true), np.nan), where=true + false > 0))
+
+    def recall(weights: Floats) -> Floats:
+        every = weights @ pairs
+        return np.asarray(np.divide(weights @ right, every, out=np.full(len(every), np.nan), where=every > 0))
+
+    return precision, recall
+
+
+def _ranked(vectors: DocumentVectors, group: str, bins: int) -> Ranked:
+    histograms = pair_histograms(vectors, bins=bins)
+    interval = all_pairs_intervals(vectors, histograms, clusters=vectors.groups[group])[group]["average_precision"]
+    counts = histograms[group].counts()
+    return Ranked(counts.auroc(), counts.average_precision(), interval)
