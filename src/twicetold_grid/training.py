@@ -27,11 +27,10 @@ from twicetold.runs.identity import Identity, with_versions
 from twicetold.trained.provenance import pretrained_on
 from twicetold.training.cell import Trained, train_cell
 from twicetold.training.parts import Parts, Places
-from twicetold.training.schedule import Runtime
 from twicetold_grid.by_hand import check_data, prepare_data
 from twicetold_grid.code_identity import code_now, learnt_from
 from twicetold_grid.jobs import Job, Result, earlier, record
-from twicetold_grid.recipe import params_of, parts_of
+from twicetold_grid.recipe import params_of, parts_of, runtime_of
 from twicetold_grid.settings import check_used
 
 
@@ -112,7 +111,7 @@ def finished_earlier(training: Training, out: Path) -> Result | None:
 
 
 @contextmanager
-def tracked(training: Training) -> Iterator[tracking.Run]:
+def tracked(training: Training) -> Iterator[tracking.TrackedRun]:
     """Its run in MLflow, which SIGTERM ends as Ctrl-C does; no other process trains the same meanwhile.
 
     Raises:
@@ -151,7 +150,7 @@ def _sigterm_as_ctrl_c() -> Iterator[None]:
         signal.signal(signal.SIGTERM, former)
 
 
-def fit(training: Training, run: tracking.Run) -> Trained:
+def fit(training: Training, run: tracking.TrackedRun) -> Trained:
     """Train, and choose the decision on validation. A training that a search stops early leaves no checkpoints."""
     cfg, who, job = training.cfg, training.who, training.job
     loggers = own_loggers(cfg)
@@ -174,7 +173,7 @@ def fit(training: Training, run: tracking.Run) -> Trained:
             seed=who.seed,
             feature_key=who.feature_key,
             places=Places(Path(cfg.paths.triplets, cfg.data.name), Path(cfg.paths.features), training.checkpoints),
-            runtime=Runtime(**cfg.runtime),
+            runtime=runtime_of(cfg),
             on_epoch=on_epoch,
         )
         ended = "success"
@@ -223,7 +222,7 @@ def save(training: Training, trained: Trained, out: Path) -> None:
     shutil.rmtree(training.checkpoints, ignore_errors=True)
 
 
-def log(training: Training, trained: Trained, out: Path, run: tracking.Run) -> Result:
+def log(training: Training, trained: Trained, out: Path, run: tracking.TrackedRun) -> Result:
     """Write what was observed, which no stage depends on, and log it with the model; a job tells its sweep."""
     who, corpus, job = training.who, training.corpus, training.job
     seen = {"train_seconds": trained.seconds, "texts_per_second": trained.texts_per_second}
@@ -247,7 +246,7 @@ def log(training: Training, trained: Trained, out: Path, run: tracking.Run) -> R
     return result
 
 
-def tell(training: Training, trained: Trained, result: Result, out: Path, run: tracking.Run) -> None:
+def tell(training: Training, trained: Trained, result: Result, out: Path, run: tracking.TrackedRun) -> None:
     """Say on the terminal what came out and where it is."""
     who = training.who
     for view, card in by_view(trained.scorer.featuriser.card_).items():

@@ -23,8 +23,8 @@ from twicetold.dedupe.results import DedupeSummary, TextGroups
 from twicetold.dedupe.thresholds import LinkThreshold, Thresholds
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.neighbours.rules import Rule
+from twicetold.tables.texts import texts_of
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.scoring import several
 from twicetold.trained.unlike import BLANK, Likeness, blank
 from twicetold.trained.vectors import search_vectors
 
@@ -53,7 +53,8 @@ def dedupe(
         ValueError: if a text is empty, or no threshold is known for the precision.
     """
     tell = progress or (lambda _: None)
-    if not len(several(texts)):
+    texts = texts_of(texts)
+    if not texts:
         raise ValueError("there are no texts to group")
     thresholds = Thresholds.of(model, options)
     tell(f"threshold and probabilities rest on {thresholds.evidence}")

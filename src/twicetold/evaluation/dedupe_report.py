@@ -23,7 +23,8 @@ from twicetold.evaluation.influence import all_pairs_intervals
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.intervals import Interval, Statistic, bootstrap_interval
 from twicetold.evaluation.ranking import Floats
-from twicetold.neighbours.grouping import Links, Rule, merge
+from twicetold.neighbours.grouping import Links, merge
+from twicetold.neighbours.rules import Rule
 
 
 @dataclass(frozen=True)

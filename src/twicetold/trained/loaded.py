@@ -19,6 +19,7 @@ from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.labels import Decisions
 from twicetold.neighbours.nearest import Matrix
+from twicetold.tables.texts import texts_of
 from twicetold.trained.model_folder import load_model, read_thresholds
 from twicetold.trained.scoring import TrainedModel
 from twicetold.trained.static_table import is_table, load_table
@@ -102,7 +103,7 @@ class LoadedModel:
         Raises:
             TypeError: if the family scores pairs only, or one text is given in place of several.
         """
-        return self.trained.embed(texts)
+        return self.trained.embed(texts_of(texts))
 
     def similarity(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float32]:
         """(n,) score of each pair; higher means more alike. A text that occurs several times is read once.
@@ -111,7 +112,8 @@ class LoadedModel:
             ValueError: if the two sides differ in length.
             TypeError: if one text is given in place of several.
         """
-        if isinstance(left, str) or isinstance(right, str) or len(left) != len(right) or not len(left):
+        left, right = texts_of(left), texts_of(right)
+        if len(left) != len(right) or not len(left):
             return self.trained.score(left, right)  # says what is wrong, or has nothing to do
         number: dict[str, int] = {}
         numbers = (number.setdefault(text, len(number)) for text in chain(left, right))

@@ -87,6 +87,8 @@ def test_what_the_package_offers_is_listed():
     assert twicetold.__version__ == version("twicetold")
     for name in dir(twicetold):
         getattr(twicetold, name)
+
+
 @pytest.mark.parametrize("column", [pd.Series, pa.array, lambda texts: pa.chunked_array([texts])])
 def test_columns_of_data_frames_are_taken_for_lists_of_texts(column, run, questions):
     model, texts = twicetold.load(run()), questions.texts.to_pylist()
