@@ -53,7 +53,7 @@ def _reading(stages: Mapping[str, Any], file: Path, config: Mapping[str, Any]) -
     for stage, about in stages.items():
         (tracked,) = [entry for entry in about.get("do", {}).get("params", []) if isinstance(entry, dict)] or [{}]
         files = [f"{RENDERED}{file.parent.name}/{row}.yaml" for row in ROWS]
-        names = next((tracked[name] for name in files if name in tracked), [])
+        names: list[str] = next((tracked[name] for name in files if name in tracked), [])
         of_ensembles = "ensemble" in stage
         if names and (file.parent.name != "train" or of_ensembles == ("members" in config)):
             yield stage, file.stem, names

@@ -1,5 +1,8 @@
 """What leaves of conf/ expect beside the repository."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hydra.utils import instantiate
@@ -35,10 +38,12 @@ def parts_of():
 
 @pytest.fixture(autouse=True)
 def pretrained_vectors(news, tmp_path, monkeypatch):
-    """The vectors file that `glove_mean` names, with a vector for every word of the tiny corpus."""
+    """The vectors that `glove_mean` names, with one for every word of the tiny corpus, and the MiniLM of the mirror."""
     words = sorted({word for text in news.texts.to_pylist() for word in text.split()})
     file = tmp_path / "data" / "pretrained" / "glove" / "glove.6B.50d.txt"
     file.parent.mkdir(parents=True)
     vectors = np.random.default_rng(0).normal(size=(len(words), 50))
     file.write_text("".join(f"{w} {' '.join(f'{n:.4f}' for n in v)}\n" for w, v in zip(words, vectors)))
+    if mirror := os.environ.get("TWICETOLD_MIRROR"):
+        file.parents[1].joinpath("minilm").symlink_to(Path(mirror, "models", "all-MiniLM-L6-v2"))
     monkeypatch.chdir(tmp_path)

@@ -2,11 +2,13 @@
 
 import importlib.util
 import shutil
+import subprocess
 import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
+import yaml
 from omegaconf import OmegaConf
 
 import twicetold
@@ -29,10 +31,14 @@ def configs():
 @pytest.fixture
 def code(tmp_path, monkeypatch, configs):
     """A copy of the code to edit, the current folder; `changed()` says whose identity is another than at first."""
+    return copied(tmp_path, monkeypatch, configs)
+
+
+def copied(root, monkeypatch, configs):
     for folder in ("src", "pipelines"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(module(), "HOME", tmp_path)
-    return Code(tmp_path, configs)
+        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(module(), "HOME", root)
+    return Code(root, configs)
 
 
 class Code:
@@ -41,12 +47,11 @@ class Code:
         self.first = self.identities()
 
     def identities(self):
-        identity = fresh().code_identity
-        found = {}
+        found, code = {}, fresh()
         for family, config in self.configs.items():
-            found[f"train {family}"] = identity("pipelines/train.py", fresh().learnt_from(config))
+            found[f"train {family}"] = code.code_identity("pipelines/train.py", code.learnt_from(config))
             scored = {k: config[k] for k in ("features", "encoder", "evaluator")}
-            found[f"evaluate {family}"] = identity("pipelines/evaluate.py", scored)
+            found[f"evaluate {family}"] = code.code_identity("pipelines/evaluate.py", scored)
         return found
 
     def changed(self):
@@ -118,6 +123,53 @@ STATEMENT = "\nEDITED = True\n"
 def test_an_edit_changes_the_stages_that_run_the_file_and_no_other(code, file, changed):
     code.append(file, STATEMENT)
     assert code.changed() == changed
+
+
+REACH = {
+    "data/transfer": (0, 0),  # fetching: what it fetches is an output that trainings depend on
+    "data/archives": (0, 0),
+    "data/download": (0, 0),
+    "augmentation/augment": (0, 0),  # no cell alters texts
+    "training/several_devices": (0, 0),
+    "interpretation/contributions": (0, 0),
+    "reporting/page": (0, 0),
+    "tracking/run": (0, 0),
+    "use/dedupe": (0, 0),
+    "evaluation/intervals": (0, 73),
+    "evaluation/dedupe_report": (0, 73),
+    "features/vectors": (17, 17),
+    "models/dae": (3, 3),
+    "models/static": (9, 9),
+    "training/adam_by_rows": (6, 0),
+    "training/learner": (52, 0),
+    "training/cell": (73, 0),
+}
+"""Module of the library -> how many of the 73 trainings and of the 73 evaluations of params.yaml its edit makes stale.
+
+A new row of the grid changes some of these numbers. A number that grows without one is an import to look at.
+"""
+
+
+def test_an_edit_reaches_so_many_trainings_and_evaluations_of_the_published_grid(tmp_path, monkeypatch):
+    rendered = tmp_path / "rendered"
+    subprocess.run([sys.executable, str(ROOT / "pipelines/compose.py"), str(rendered)], cwd=ROOT, check=True)
+    found = {file.stem: read_yaml(file) for file in (rendered / "train").glob("*.yaml")}
+    configs = {cell: config for cell, config in found.items() if "members" not in config}
+    assert len(configs) == 73
+    code = copied(tmp_path / "code", monkeypatch, configs)
+    reached = {}
+    for name in REACH:
+        path = code.root / f"src/twicetold/{name}.py"
+        before = path.read_text()
+        code.append(path, STATEMENT)
+        changed = [which.partition(" ")[0] for which in code.changed()]
+        path.write_text(before)
+        reached[name] = tuple(changed.count(stage) for stage in STAGES)
+    assert reached == REACH
+
+
+def read_yaml(file):
+    return yaml.load(file.read_text(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def test_comments_docstrings_and_formatting_do_not_count(code):
@@ -258,13 +310,16 @@ def test_targets_are_found_at_every_depth_and_foreign_ones_add_nothing(code):
 def test_nothing_is_imported_by_a_name_that_no_syntax_tree_shows():
     """Imports by string escape the closure: each is known, and what it loads is a `_target_` of the cell.
 
-    But for those that load what no output depends on: the package itself loads `twicetold.use`.
+    But for those that load what no output depends on: the package itself loads `twicetold.use`, and `recipe` what
+    shares a training among devices. `recipe` loads as well what `learnt_from` adds to a cell that learns.
     """
     known = {
         f"src/twicetold/{file}.py" for file in ("__init__", "trained/model_folder", "interpretation/contributions")
     }
+    known.add("src/twicetold_grid/recipe.py")
     observers = [f"src/{observer.replace('.', '/')}" for observer in fresh().OBSERVERS]
     files = [path for folder in ("src", "pipelines") for path in (ROOT / folder).rglob("*.py")]
-    found = {str(path.relative_to(ROOT)) for path in files if "import_module" in path.read_text()}
+    ways = ("import_module", "get_object")
+    found = {str(path.relative_to(ROOT)) for path in files if any(way in path.read_text() for way in ways)}
     assert {file for file in found if not file.startswith(tuple(observers))} <= known
     assert set(twicetold.__all__) <= set(twicetold.use.__all__)
