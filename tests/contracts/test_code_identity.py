@@ -47,12 +47,11 @@ class Code:
         self.first = self.identities()
 
     def identities(self):
-        identity = fresh().code_identity
-        found = {}
+        found, code = {}, fresh()
         for family, config in self.configs.items():
-            found[f"train {family}"] = identity("pipelines/train.py", fresh().learnt_from(config))
+            found[f"train {family}"] = code.code_identity("pipelines/train.py", code.learnt_from(config))
             scored = {k: config[k] for k in ("features", "encoder", "evaluator")}
-            found[f"evaluate {family}"] = identity("pipelines/evaluate.py", scored)
+            found[f"evaluate {family}"] = code.code_identity("pipelines/evaluate.py", scored)
         return found
 
     def changed(self):
