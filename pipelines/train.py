@@ -17,7 +17,8 @@ from twicetold.errors import readable_errors
 from twicetold_grid.jobs import Job, Result, as_job
 from twicetold_grid.multirun import name_folder
 from twicetold_grid.settings import run_script
-from twicetold_grid.training import begin, finished_earlier, fit, log, save, tell, tracked
+from twicetold_grid.training import begin, finished_earlier, fit, save
+from twicetold_grid.watching import epochs_logged, log, tell, tracked
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="train")
@@ -33,7 +34,8 @@ def train(cfg: DictConfig, out: Path, job: Job | None = None) -> Result:
     if (there := finished_earlier(training, out)) is not None:
         return there
     with tracked(training) as run:
-        trained = fit(training, run)
+        with epochs_logged(training, run) as on_epoch:
+            trained = fit(training, on_epoch)
         save(training, trained, out)
         result = log(training, trained, out, run)
     tell(training, trained, result, out, run)

@@ -38,6 +38,7 @@ OBSERVERS = (
     "twicetold_grid.settings",
     "twicetold_grid.study",
     "twicetold_grid.trials",
+    "twicetold_grid.watching",
 )
 """Modules that are left out, because no stage's output depends on them: they only affect MLflow or the terminal, refuse
 settings or foreign code, name checkpoints, run other stages, or are for people who use a trained model."""

@@ -134,7 +134,7 @@ REACH = {
     "interpretation/contributions": (0, 0),
     "reporting/page": (0, 0),
     "tracking/run": (0, 0),
-    "use/dedupe": (0, 0),
+    "dedupe/dedupe": (0, 0),
     "evaluation/intervals": (0, 73),
     "evaluation/dedupe_report": (0, 73),
     "features/vectors": (17, 17),
