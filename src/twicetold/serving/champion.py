@@ -16,7 +16,7 @@ from twicetold import layout
 from twicetold.reporting.comparison import paired
 from twicetold.reporting.model_card import About, model_card, read_about
 from twicetold.runs.records import read_scores
-from twicetold.tracking.locate import SCHEME, folder_of, model_folder
+from twicetold.tracking.locate import folder_of, model_folder
 from twicetold.tracking.registry import Version, register
 
 CARDS = Path("data/cards")
@@ -128,7 +128,7 @@ def card(model: str, *, cards: Path) -> str:
         FileNotFoundError: if there is no trained model.
         ValueError: if a file of it holds something else than it should.
     """
-    place = folder_of(model) if model.startswith(SCHEME) else Path(model)
+    place = folder_of(model) if model.startswith(layout.REGISTRY) else Path(model)
     return model_card(read_about(place), cards=cards, use=model)
 
 

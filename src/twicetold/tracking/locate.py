@@ -4,8 +4,6 @@ from pathlib import Path
 
 from twicetold import layout
 
-SCHEME = "models:/"
-
 
 def folder_of(model: str | Path) -> Path:
     """The model folder of what `twicetold.load` takes, downloaded if it is an address.
@@ -14,7 +12,7 @@ def folder_of(model: str | Path) -> Path:
         FileNotFoundError: if there is no store.
         ValueError: if the registry has no such model.
     """
-    if str(model).startswith(SCHEME):
+    if str(model).startswith(layout.REGISTRY):
         from twicetold.tracking.registry import fetch
 
         return fetch(str(model), root=Path.cwd())

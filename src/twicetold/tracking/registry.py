@@ -21,7 +21,6 @@ from twicetold import layout
 from twicetold.files import write_folder
 from twicetold.fingerprint import folder_digest
 from twicetold.tracking import logged_model
-from twicetold.tracking.locate import SCHEME
 from twicetold.tracking.reading import download
 from twicetold.tracking.run import shorten
 from twicetold.tracking.store import Settings, Store, address, existing, open_store, readable
@@ -50,7 +49,7 @@ class Version:
     @property
     def address(self) -> str:
         """What `twicetold.load` takes."""
-        return f"{SCHEME}{self.name}/{self.version}"
+        return f"{layout.REGISTRY}{self.name}/{self.version}"
 
 
 def register(
