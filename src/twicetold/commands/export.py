@@ -12,7 +12,6 @@ from twicetold.printable import json_text, print
 def export(
     model: Model,
     out: Annotated[Path, typer.Option("-o", "--out", help="The new folder.", show_default=False)],
-    onnx: Annotated[bool, typer.Option("--onnx", help="ONNX graphs; needs the extra \\[export].")] = False,
     static: Annotated[bool, typer.Option("--static", help="A small copy of a static model.")] = False,
     numbers: Annotated[Literal["int8", "float16"], typer.Option(help="Of the table, with --static.")] = "int8",
     processed: Annotated[
@@ -21,36 +20,23 @@ def export(
     cards: Annotated[Path, typer.Option(help="Folder of the cards of datasets.")] = Path("data/cards"),
     as_json: Json = False,
 ) -> None:
-    """Export a model: as ONNX graphs, or as a small copy whose table is read from disk; with a model card."""
+    """Export a model, as a small copy whose table is read from disk, with a model card."""
     import sys
 
+    if not static:
+        raise typer.BadParameter("name what to export the model as: --static")
+    from twicetold.export.exporting import export_table
     from twicetold.reporting.glossary import describe, size
 
-    if onnx == static:
-        raise typer.BadParameter("name either --onnx or --static")
-    if onnx:
-        from twicetold.export.onnx_export import needed
-
-        try:
-            needed()
-        except ModuleNotFoundError as error:
-            raise ValueError(str(error)) from error
-    from twicetold.export.exporting import export_onnx, export_table
-
-    if onnx:
-        made = export_onnx(model, out, cards=cards)
-    else:
-        made = export_table(model, out, bits=numbers, processed=processed, cards=cards)
+    made = export_table(model, out, bits=numbers, processed=processed, cards=cards)
     if as_json:
         found = {"folder": str(out), "bytes_before": made.before, "bytes_after": made.after}
-        found |= {"on_validation": made.on_validation, "largest_difference": made.difference}
+        found |= {"on_validation": made.on_validation}
         print(json_text(found))
         return
     print(out)
     print(f"{size(made.before)} before, {size(made.after)} after", file=sys.stderr)
     for name, (before, after) in made.on_validation.items():
         print(f"{describe(name).label} on validation: {before:.4f} before, {after:.4f} after", file=sys.stderr)
-    if static and not made.on_validation:
+    if not made.on_validation:
         print(f"the loss was not measured: the data of the training are not in {processed}", file=sys.stderr)
-    if made.difference is not None:
-        print(f"largest difference of scores from the model: {made.difference:.1e}", file=sys.stderr)

@@ -1,7 +1,7 @@
-"""Models exported for use elsewhere, each with a model card that says what the export changed.
+"""Small copies of `static`, each with a model card that says what the export changed.
 
-`static_table` makes small copies of `static`, `onnx_export` graphs of other families. What a small copy loses is
-measured on validation, if the data of the training are there; test is never read.
+`static_table` makes them. What one loses is measured on validation, if the data of the training are there; test is
+never read.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,6 @@ import numpy as np
 from twicetold.data.corpus import Corpus
 from twicetold.evaluation.inputs import ScoredPairs
 from twicetold.evaluation.selection import PRIMARY, Selection
-from twicetold.export.onnx_export import ENCODER, SCORE, save_onnx
 from twicetold.files import require_free, write_text
 from twicetold.reporting.glossary import describe, size
 from twicetold.reporting.model_card import model_card, read_about
@@ -33,14 +32,12 @@ class Exported:
         before: bytes of the model folder.
         after: bytes of the new one.
         on_validation: metric -> value before and after; empty if it was not measured.
-        difference: largest difference of scores of ONNX from those of the model; None for a table.
     """
 
     folder: Path
     before: int
     after: int
     on_validation: dict[str, tuple[float, float]]
-    difference: float | None = None
 
 
 def export_table(model: str, out: Path, *, bits: Bits, processed: Path, cards: Path) -> Exported:
@@ -63,48 +60,22 @@ def export_table(model: str, out: Path, *, bits: Bits, processed: Path, cards: P
     save_table(folder, out, bits=bits)
     measured = _measured(folder, out, processed)
     made = Exported(out, _bytes(folder), _bytes(out), measured)
-    write_text(out / CARD, _card(model, made, cards, f"The table of vectors is stored as {bits}: {_sizes(made)}."))
+    write_text(out / CARD, _card(model, made, bits, cards))
     return made
 
 
-def export_onnx(model: str, out: Path, *, cards: Path) -> Exported:
-    """Write ONNX graphs of a model of dense layers, with the files of its featuriser.
-
-    Raises:
-        FileExistsError: if `out` holds other files than an exported model.
-        FileNotFoundError: if there is no trained model.
-        ModuleNotFoundError: without the packages of the extra `export`.
-        ValueError: if the family cannot be exported, or `out` is the model itself.
-    """
-    folder = folder_of(model)
-    require_free(out, apart_from=folder, replaces=CARD)
-    difference = save_onnx(folder, out)
-    made = Exported(out, _bytes(folder), _bytes(out), {}, difference)
-    note = (
-        f"`{ENCODER}` computes vectors from feature rows, `{SCORE}` score and probability from the vectors of two "
-        f"texts. On some texts the scores of onnxruntime differed from the model's by at most {difference:.1e}. "
-        f"The files of the featuriser are beside them: {_sizes(made)}."
-    )
-    write_text(out / CARD, _card(model, made, cards, note))
-    return made
-
-
-def _card(model: str, made: Exported, cards: Path, note: str) -> str:
+def _card(model: str, made: Exported, bits: Bits, cards: Path) -> str:
     about = read_about(Path(model) if Path(model).is_dir() else folder_of(model))
-    lines = [note + "\n"]
+    sizes = f"{size(made.after)} in all, {size(made.before)} before"
+    lines = [f"The table of vectors is stored as {bits}: {sizes}.\n"]
     for name, (before, after) in made.on_validation.items():
         metric = describe(name)
         change = f"{100 * (after - before):+.2f} points"
         lines.append(f"- {metric.label} on validation: {before:.4f} before, {after:.4f} after ({change})")
-    if made.difference is None and not made.on_validation:
+    if not made.on_validation:
         lines.append("What this changed was not measured: the data of the training were not there.")
     lines.append("\nThe numbers under Quality were measured before the export.\n")
-    use = str(made.folder) if made.difference is None else model  # graphs are not for `twicetold.load`
-    return model_card(about, cards=cards, use=use, exported="\n".join(lines))
-
-
-def _sizes(made: Exported) -> str:
-    return f"{size(made.after)} in all, {size(made.before)} before"
+    return model_card(about, cards=cards, use=str(made.folder), exported="\n".join(lines))
 
 
 def _bytes(folder: Path) -> int:

@@ -85,7 +85,7 @@ def save_table(model: Path, folder: Path, *, bits: Bits) -> None:
     if type(scorer.encoder) is not Static:
         raise ValueError(
             f"expected a model of the family static, whose vectors are a table; {model} is "
-            f"{type(scorer.encoder).__name__}: use --onnx"
+            f"{type(scorer.encoder).__name__}: use its folder as it is"
         )
     weight = scorer.encoder.weight.detach().numpy()
     if bits == "float16" and not np.abs(weight).max(initial=0) < np.finfo(np.float16).max:

@@ -11,7 +11,6 @@ import pytest
 from twicetold import layout
 from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
 from twicetold.export.exporting import export_table
-from twicetold.export.onnx_export import read_featuriser
 from twicetold.files import write_json
 from twicetold.labels.calibration import Calibration, CalibrationPairs, save_calibrated
 from twicetold.neighbours.grouping import RULES
@@ -96,12 +95,10 @@ def test_an_entry_that_is_no_regular_file_is_refused_and_nothing_of_it_is_told(m
 
 
 @pytest.mark.parametrize("instead", ["link to a secret", "pipe"])
-def test_thresholds_and_the_featuriser_of_an_export_are_not_read_through_links(model, instead):
+def test_thresholds_are_not_read_through_links(model, instead):
     said = replaced(model, layout.PRECISION, instead)
     with pytest.raises(ValueError, match=f"precision.json is {said}"):
         read_thresholds(model)
-    with pytest.raises(ValueError, match=f"in an exported model, precision.json is {said}"):
-        read_featuriser(model)
 
 
 def test_a_folder_that_is_reached_through_a_link_is_read(model, tmp_path):
