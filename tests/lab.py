@@ -5,7 +5,6 @@ The lab's own `src` is what its stages import, so that an edit there is an edit 
 """
 
 import fcntl
-import json
 import os
 import re
 import shutil
@@ -15,12 +14,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
 import pytest
 import yaml
+
+from fork_server import Batch, Request, forks
 
 PROJECT = Path(__file__).parents[1]
 COPIED = (
@@ -42,58 +43,6 @@ GRID = {
     "overrides": ["tracking.enabled=false"],
 }
 LIMIT = 300  # seconds until a command counts as hung
-IN_FORKS = """
-import hashlib, importlib, json, os, pathlib, runpy, signal, sys, tempfile, time
-import hydra, numpy, pyarrow.compute, pyarrow.parquet, sklearn.feature_extraction.text, torch
-
-def start(script, arguments):
-    printed = tempfile.TemporaryFile()
-    if not (child := os.fork()):
-        os.dup2(printed.fileno(), 1), os.dup2(printed.fileno(), 2)
-        sys.argv, sys.path[0] = [script, *arguments], os.path.dirname(script)
-        runpy.run_path(script, run_name="__main__")
-        sys.exit()
-    return child, printed
-
-def digest(folder):
-    found, files = hashlib.sha256(), sorted(path for path in pathlib.Path(folder).rglob("*") if path.is_file())
-    files = [path for path in files if ".tmp-" not in str(path)]  # what kills left behind
-    for path in files:
-        found.update(str(path.relative_to(folder)).encode() + path.read_bytes())
-    return found.hexdigest() if files else None
-
-modules, batches = json.loads(sys.argv[1])
-for module in modules:
-    importlib.import_module(module)
-whole = 0.0
-for commands, share, folder in batches:
-    began, ended = time.monotonic(), []
-    running = [start(script, arguments) for script, *arguments in commands]
-    if share is not None:
-        time.sleep(share * whole)
-        for child, _ in running:
-            os.kill(child, signal.SIGKILL)
-    for child, printed in running:
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        printed.seek(0)
-        ended.append([code, printed.read().decode()])
-    if share is None:
-        whole = time.monotonic() - began
-    print(json.dumps([ended, folder and digest(folder)]), flush=True)
-"""
-"""Runs scripts in forks of one process that has imported the large packages: batch by batch, those of a batch at the
-same time, and killed if the batch says so."""
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Scripts that run at the same time: stages with arguments, `("train", "data=quora")`."""
-
-    commands: tuple[tuple[str, ...], ...]
-    killed_after: float | None = None
-    """Share of the time of the last batch that ran to its end; None: this one does."""
-    folder: str | None = None
-    """Of whose files to take the digest afterwards."""
 
 
 @dataclass(frozen=True)
@@ -158,13 +107,13 @@ class Lab:
         """Run stages with arguments, one after another; for each its exit code, and all it printed."""
         return [batch.ends[0] for batch in self.batches(*(Batch((command,)) for command in commands))]
 
-    def batches(self, *batches: Batch, modules: tuple[str, ...] = ()) -> list[Ended]:
-        """Run batches of scripts, one batch after another, in forks that have imported `modules`."""
-        scripts = [[(f"pipelines/{stage}.py", *rest) for stage, *rest in batch.commands] for batch in batches]
-        jobs = [(commands, batch.killed_after, batch.folder) for commands, batch in zip(scripts, batches, strict=True)]
-        out = self.run("python", "-c", IN_FORKS, json.dumps([modules, jobs]), limit=LIMIT * len(batches))
-        ended = map(json.loads, out.splitlines())
-        return [Ended([(code, out) for code, out in ends], digest) for ends, digest in ended]
+    def batches(self, *batches: Batch) -> list[Ended]:
+        """Run batches of stages with arguments, `("train", "data=quora")`, one batch after another, in forks."""
+        scripts = [tuple((f"pipelines/{stage}.py", *rest) for stage, *rest in batch.programs) for batch in batches]
+        batches = tuple(replace(batch, programs=found) for batch, found in zip(batches, scripts, strict=True))
+        request = Request(batches, f"{self.root}", self.environment, together=True)
+        answers = forks().run(request, LIMIT * len(batches))
+        return [Ended([(end.code, end.stdout.decode()) for end in one.ends], one.digest) for one in answers]
 
     def ran(self, *arguments: str) -> list[str]:
         """The stages that `dvc repro` ran, in their order; those taken from the run cache did not run."""

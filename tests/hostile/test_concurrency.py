@@ -65,7 +65,7 @@ def test_of_many_trainings_of_one_cell_at_once_one_trains_and_the_others_are_ref
     alone = by_hand.copy(by_hand.root.with_name("alone"))
     ((code, out),) = alone.scripts(training)
     assert code == 0, out
-    (ended,) = by_hand.batches(Batch((training,) * 8), modules=("pytorch_lightning",))
+    (ended,) = by_hand.batches(Batch((training,) * 8))
     refused = [out for code, out in ended.ends if code]
     assert 1 <= len(refused) < 8
     for out in refused:

@@ -51,7 +51,7 @@ def test_a_killed_data_stage_leaves_the_former_folder_or_none_or_a_whole_one(by_
 def test_a_killed_training_ends_in_the_same_bytes_however_often_it_is_killed(by_hand: Lab, seed: int):
     training = Batch((TRAINING,), folder="runs/one/model")
     kills = (replace(training, killed_after=at) for at in moments(f"training {seed}", 6))
-    whole, *ended, last = by_hand.batches(training, *kills, training, modules=("pytorch_lightning",))
+    whole, *ended, last = by_hand.batches(training, *kills, training)
     assert (whole.ends[0][0], last.ends[0][0]) == (0, 0), whole.ends + last.ends
     assert {batch.digest for batch in ended} <= {whole.digest, None}
     assert last.digest == whole.digest is not None

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from fork_server import Batch, Request, forks
+
 SOURCE = Path(__file__).parents[3] / "src"
 
 
@@ -18,12 +20,25 @@ def environment():
 
 
 @pytest.fixture
-def twicetold(environment, tmp_path):
-    """Runs the command in an empty folder."""
+def process(environment, tmp_path):
+    """Runs the command in an empty folder, in a process of its own."""
 
-    def _twicetold(*arguments, text=True, **options):
+    def _process(*arguments, text=True, **options):
         line = [sys.executable, "-m", "twicetold.commands", *map(str, arguments)]
         options = {"env": environment, "cwd": tmp_path, "capture_output": True, "timeout": 120, **options}
         return subprocess.run(line, text=text, check=False, **options)
+
+    return _process
+
+
+@pytest.fixture
+def twicetold(environment, tmp_path):
+    """Runs the command in an empty folder, in a fork that need not import PyTorch."""
+
+    def _twicetold(*arguments, input="", timeout=120):
+        program = ("-m", "twicetold.commands", *map(str, arguments))
+        request = Request((Batch((program,)),), f"{tmp_path}", environment, input=input.encode())
+        ((end,),) = (answer.ends for answer in forks().run(request, timeout))
+        return subprocess.CompletedProcess(program, end.code, end.stdout.decode(), end.stderr.decode())
 
     return _twicetold

@@ -18,11 +18,11 @@ from twicetold import commands
 ROOT = Path(__file__).parents[3]
 
 
-def test_help_answers_in_under_half_a_second(twicetold):
+def test_help_answers_in_under_half_a_second(process):
     spent = []
     for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = twicetold("--help")
+        done = process("--help")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         assert done.returncode == 0
         assert all(name in done.stdout for name in commands.COMMANDS)
@@ -49,29 +49,29 @@ def test_every_module_is_a_command():
     assert set(typer.main.get_command(commands.app).commands) == modules
 
 
-def test_the_version_is_that_of_the_package(twicetold):
-    assert twicetold("--version").stdout == f"twicetold {version('twicetold')}\n"
+def test_the_version_is_that_of_the_package(process):
+    assert process("--version").stdout == f"twicetold {version('twicetold')}\n"
 
 
-def test_wrong_usage_is_exit_code_2_and_a_typo_has_a_proposal(twicetold):
-    done = twicetold("scor", "a", "b")
+def test_wrong_usage_is_exit_code_2_and_a_typo_has_a_proposal(process):
+    done = process("scor", "a", "b")
     assert done.returncode == 2
     assert "Did you mean 'score'?" in done.stderr
-    assert twicetold("score", "a").returncode == 2
-    done = twicetold("score", "a", "b", "c", "--jsn")
+    assert process("score", "a").returncode == 2
+    done = process("score", "a", "b", "c", "--jsn")
     assert done.returncode == 2
     assert "--json" in done.stderr
 
 
-def test_an_expected_error_is_one_message_and_exit_code_1(twicetold, environment):
-    done = twicetold("score", "nowhere", "a", "b")
+def test_an_expected_error_is_one_message_and_exit_code_1(process, environment):
+    done = process("score", "nowhere", "a", "b")
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.startswith(
         "error: no trained model in nowhere: expected recipe.json there; there is no such folder"
     )
     assert "Traceback" not in done.stderr
-    traced = twicetold("score", "nowhere", "a", "b", env={**environment, "TWICETOLD_TRACEBACK": "1"})
+    traced = process("score", "nowhere", "a", "b", env={**environment, "TWICETOLD_TRACEBACK": "1"})
     assert traced.returncode == 1
     assert "Traceback" in traced.stderr
 
@@ -87,18 +87,18 @@ def test_exit_codes(raised, code, environment):
 
 
 @pytest.mark.parametrize("arguments", ["", "--help", "dedupe --help", "index", "index add --help", "--version", "scor"])
-def test_a_reader_that_has_gone_ends_a_command_in_silence(arguments, twicetold):
+def test_a_reader_that_has_gone_ends_a_command_in_silence(arguments, process):
     """As `twicetold --help | head -1` does, where the reader goes before all of it is written."""
     read, write = os.pipe()
     os.close(read)
     gone, other = ("stderr", "stdout") if arguments == "scor" else ("stdout", "stderr")
-    done = twicetold(*arguments.split(), capture_output=False, **{gone: write, other: subprocess.PIPE})
+    done = process(*arguments.split(), capture_output=False, **{gone: write, other: subprocess.PIPE})
     os.close(write)
     assert done.returncode == 141
     assert not getattr(done, other)
 
 
-def test_a_reader_that_has_gone_ends_rows_in_silence(twicetold, environment, run, tmp_path):
+def test_a_reader_that_has_gone_ends_rows_in_silence(process, environment, run, tmp_path):
     rows = "".join(f'q{n},"bank {n} rate {n % 7} film {"x" * 200}"\n' for n in range(1500))  # a pipe holds 64 kB
     (tmp_path / "rows.csv").write_text("id,question\n" + rows)
     for more in ({}, {"PYTHONUNBUFFERED": "1"}):

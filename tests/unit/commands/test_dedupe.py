@@ -138,9 +138,9 @@ def test_rows_and_links_in_one_file_are_refused_before_any_work(questions_file, 
     assert not (tmp_path / "new.csv").exists()
 
 
-def test_standard_output_in_a_file_is_not_that_of_the_links(twicetold, questions_file, tmp_path):
+def test_standard_output_in_a_file_is_not_that_of_the_links(process, questions_file, tmp_path):
     with (tmp_path / "out.csv").open("w") as out:
-        done = twicetold(
+        done = process(
             *("dedupe", "no model", questions_file, "--format", "csv", "--links", "out.csv"),
             capture_output=False,
             stdout=out,
