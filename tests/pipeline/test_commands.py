@@ -101,6 +101,6 @@ def test_every_stage_answers_a_call_for_help_that_is_about_what_was_chosen(lab):
 
 
 def test_composing_wants_a_folder(lab):
-    code, out = lab.attempt("python", "pipelines/compose.py", "--help")
+    ((code, out),) = lab.scripts(("compose", "--help"))
     assert code != 0
     assert "expected one folder to write to" in out

@@ -61,7 +61,7 @@ def test_an_evaluation_reports_the_threshold_that_is_stored_with_the_model(lab):
     stored.write_text(json.dumps(decision | {"threshold": 0.123}))
     choice = (f"data={QUESTIONS}", "model=tfidf", "tracking.enabled=false", f"hydra.run.dir={run}")
     try:
-        lab.run("python", "pipelines/evaluate.py", *choice)
+        succeed(lab, ("evaluate", *choice))
     finally:
         stored.write_text(json.dumps(decision))
     metrics = json.loads((lab.root / run / "metrics.json").read_text())
@@ -103,7 +103,7 @@ def test_an_ensemble_of_two_to_four_members_depends_on_each_of_them(lab, stages)
         grid["ensembles"][f"{QUESTIONS}-of{count}-0"] = {**shared, "members": list(FAMILIES[-count:])}
     grid["ensembles"][f"{QUESTIONS}-of4-0"]["stacking"] = "logistic"
     file.write_text(yaml.safe_dump(grid, sort_keys=False))
-    lab.run("python", "pipelines/compose.py", "build/conf")
+    succeed(lab, ("compose", "build/conf"))
     for count, stacking in ((2, "mean"), (4, "logistic")):
         config = yaml.safe_load((lab.root / f"build/conf/train/{QUESTIONS}-of{count}-0.yaml").read_text())
         assert config["stacking"] == stacking
@@ -116,6 +116,6 @@ def test_an_ensemble_of_two_to_four_members_depends_on_each_of_them(lab, stages)
 
     grid["ensembles"][f"{QUESTIONS}-of2-0"]["members"] = list(FAMILIES)
     file.write_text(yaml.safe_dump(grid, sort_keys=False))
-    code, out = lab.attempt("python", "pipelines/compose.py", "build/conf")
+    ((code, out),) = lab.scripts(("compose", "build/conf"))
     assert code != 0
     assert f"the ensemble {QUESTIONS}-of2-0 has 5 members, and dvc.yaml lists two to 4 of them" in out

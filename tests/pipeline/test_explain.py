@@ -34,7 +34,7 @@ def test_other_arguments_are_left_alone(as_text):
 def test_the_table_is_printed_and_table_and_figure_are_written_into_the_run_folder(finished, tmp_path):
     lab = finished.copy(tmp_path / "lab")
     texts = ("left=How do I learn to swim?", "right=How can I learn swimming, isn't it?")
-    code, out = lab.attempt("python", "pipelines/explain.py", "run=runs/toy_questions-tfidf-0", *texts)
+    ((code, out),) = lab.scripts(("explain", "run=runs/toy_questions-tfidf-0", *texts))
     assert code == 0, out
     assert "learn" in out
     assert "score" in out

@@ -47,10 +47,9 @@ def test_switching_tracking_on_retrains_nothing_and_a_training_of_the_pipeline_i
 def test_a_sweep_is_one_parent_with_a_child_per_job_and_leaves_everything_as_it_was(lab):
     before = outputs(lab)
     job = "hydra.experimental.callbacks.LogJobReturnCallback"
-    out = lab.run(
-        *("python", "pipelines/train.py", "-m", "data=toy_news", "model=dae", "profile=smoke"),
-        *("objective.alpha=10,100", "trainer.epochs=1", f"+hydra.callbacks.returned._target_={job}"),
-    )
+    sweep = ("train", "-m", "data=toy_news", "model=dae", "profile=smoke", "objective.alpha=10,100", "trainer.epochs=1")
+    ((code, out),) = lab.scripts((*sweep, f"+hydra.callbacks.returned._target_={job}"))
+    assert code == 0, out
     assert before == outputs(lab)
     assert lab.run("git", "status", "--porcelain") == ""
     assert UP_TO_DATE in lab.run("dvc", "status")
@@ -79,10 +78,10 @@ def test_a_persons_run_prepares_data_that_was_never_prepared(lab, tmp_path):
     (tmp_path / "news.csv").write_text("headline,topic\n" + "\n".join(rows) + "\n")
     columns = ("data.source.text=headline", "data.source.category=topic")
     before = outputs(lab)
-    out = lab.run(
-        *("python", "pipelines/train.py", "data=documents", f"data.source.path={tmp_path / 'news.csv'}", *columns),
-        "model=tfidf",
+    ((code, out),) = lab.scripts(
+        ("train", "data=documents", f"data.source.path={tmp_path / 'news.csv'}", *columns, "model=tfidf")
     )
+    assert code == 0, out
     assert "documents tfidf-0: val auroc_category" in out
     (run,) = of_origin(lab, "run")
     assert run.tags["data"] == "documents"
