@@ -121,7 +121,10 @@ class Forks:
 
     def end(self) -> None:
         self.process.stdin.close()
-        self.process.wait()
+        try:
+            self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:  # another process still has the pipe
+            os.killpg(self.process.pid, signal.SIGKILL)
 
     @staticmethod
     def _answer(told: dict, place: Path) -> Answer:
