@@ -65,7 +65,8 @@ def prepare_pretrained(cfg: DictConfig, overrides: Iterable[str] = ()) -> None:
     """
     published = {path.stem for path in (CONF / "pretrained").glob("*.yaml")}
     folders = [override for override in overrides if override.startswith("paths.")]
-    config = OmegaConf.to_container(cfg, resolve=True)
+    own = [key for key in cfg if key != "hydra"]  # whose values are not all there before a job of a sweep begins
+    config = OmegaConf.to_container(OmegaConf.masked_copy(cfg, own), resolve=True)
     for file in pretrained_files(config):
         below = Path(file).parts[len(Path(cfg.paths.pretrained).parts) :]
         if Path(file).is_relative_to(cfg.paths.pretrained) and below[0] in published:
