@@ -75,7 +75,7 @@ def prepared(tmp_path_factory):
     lab.run("git", "config", "user.email", "lab@example.org")
     lab.run("dvc", "init", "--quiet")
     lab.grid(data=[DATA], model=["tfidf"], seed=range(6), profile="smoke", overrides=[])
-    lab.run("dvc", "repro", "mine")
+    lab.run("dvc", "repro", "mine", "download_pretrained")
     lab.commit()
     return lab
 
