@@ -34,5 +34,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What there is, also what is not imported yet."""
-    return sorted({*globals(), *__all__, "__version__"})
+    """What the package offers, also what is not imported yet."""
+    return sorted({*__all__, "__version__", *(name for name in globals() if name.startswith("__"))})
