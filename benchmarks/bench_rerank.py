@@ -38,7 +38,7 @@ from twicetold.evaluation.ranking import ScoreCounts, at_least
 from twicetold.files import write_json
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.neighbours.nearest import NOBODY, Index
-from twicetold.trained.scoring import duplicate_groups
+from twicetold.trained.duplicates import duplicate_groups
 from twicetold.use import Model
 
 THREADS = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}

@@ -49,11 +49,12 @@ from twicetold.models.dae import DenoisingAutoencoder
 from twicetold.objectives.class_triplets import batch_all
 from twicetold.objectives.denoising_triplet import DenoisingTriplet
 from twicetold.objectives.reconstruction import weighted_mean
-from twicetold.training.adam_by_rows import AdamByRows, clip_gradients
+from twicetold.training.adam_by_rows import AdamByRows
 from twicetold.training.fit import fit
 from twicetold.training.learner import Learner
 from twicetold.training.memory import keep_freed_memory
 from twicetold.training.schedule import Runtime, Schedule
+from twicetold.training.sparse_gradients import clip_gradients
 
 HEADLINES, WORDS, CLASSES, BATCH, HIDDEN, MASKED, ALPHA = 10_000, 8, 4, 256, 50, 0.3, 10.0
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from twicetold.data.sources import pairs as own_pairs
-from twicetold.labels import labelling as module
 from twicetold.labels.calibration import read_pairs
 from twicetold.labels.labelling import draw_file, labelling, read_labelling
+from twicetold.trained.loaded import LoadedModel
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_a_model_may_be_named_by_its_address(begin, run, monkeypatch):
 
 def test_going_on_needs_no_model(begin, monkeypatch):
     answer(begin(pairs=20), 3)
-    monkeypatch.setattr(module, "load", lambda _: pytest.fail("the model was loaded"))
+    monkeypatch.setattr(LoadedModel, "from_folder", lambda *_: pytest.fail("the model was loaded"))
     assert begin(pairs=20).next == 3
 
 

@@ -34,6 +34,9 @@ class Model:
 def load(folder):
     assert (folder / "recipe.json").read_text() == "{}"
     return Model()
+
+class LoadedModel:
+    from_folder = staticmethod(load)
 """
 
 
@@ -153,10 +156,10 @@ def test_a_saved_model_holds_no_pickle_and_pins_what_scoring_needs(saved):
 
 def test_a_saved_model_works_in_another_process_from_another_place_with_its_own_code(folder, tmp_path, monkeypatch):
     package = tmp_path / "package" / "twicetold"
-    (package / "api").mkdir(parents=True)
-    for name in ("__init__.py", "use/__init__.py"):
+    (package / "trained").mkdir(parents=True)
+    for name in ("__init__.py", "trained/__init__.py"):
         (package / name).write_text("")
-    (package / "api" / "model.py").write_text(FAKE_MODELS)
+    (package / "trained" / "loaded.py").write_text(FAKE_MODELS)
     monkeypatch.setattr(logged_model, "PACKAGE", package)
     logged_model.save(folder, tmp_path / "saved", input_example={"text": ["a"]})
     moved = tmp_path / "moved"

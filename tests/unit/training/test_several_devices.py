@@ -14,6 +14,7 @@ import pytest
 import torch
 from torch import distributed, nn
 
+from fork_server import forks
 from twicetold.examples.batches import EpochBatches, ExampleIndex, train_loader
 from twicetold.features.rows import CsrRows
 from twicetold.models.dae import DenoisingAutoencoder
@@ -147,6 +148,14 @@ def agree(one, other, tolerance=1e-5):
         torch.testing.assert_close(weights[name], weight, rtol=tolerance, atol=tolerance)
     for curve, expected_curve in zip(curves, expected_curves, strict=True):
         assert curve == pytest.approx(expected_curve, rel=tolerance, abs=tolerance)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_server():
+    """Ends the server of forks that other tests may have started; they start another one."""
+    if forks.cache_info().currsize:
+        forks().end()
+        forks.cache_clear()
 
 
 @pytest.fixture(autouse=True)
