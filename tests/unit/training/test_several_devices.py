@@ -14,7 +14,6 @@ import pytest
 import torch
 from torch import distributed, nn
 
-from fork_server import forks
 from twicetold.examples.batches import EpochBatches, ExampleIndex, train_loader
 from twicetold.features.rows import CsrRows
 from twicetold.models.dae import DenoisingAutoencoder
@@ -153,6 +152,8 @@ def agree(one, other, tolerance=1e-5):
 @pytest.fixture(scope="module", autouse=True)
 def no_server():
     """Ends the server of forks that other tests may have started; they start another one."""
+    from fork_server import forks  # here: programs of these tests run this file, and do not have it
+
     if forks.cache_info().currsize:
         forks().end()
         forks.cache_clear()
