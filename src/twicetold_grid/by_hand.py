@@ -15,7 +15,7 @@ from twicetold.features.vectors import require
 from twicetold.files import TEMPORARY, make_once, one_at_a_time
 from twicetold.pretrained import fetch
 from twicetold.trained.provenance import named, pretrained_files, synonyms_from
-from twicetold_grid.settings import CONF
+from twicetold_grid.settings import CONF, without_hydra
 
 PIPELINES = Path(__file__).resolve().parents[2] / "pipelines"
 
@@ -65,8 +65,7 @@ def prepare_pretrained(cfg: DictConfig, overrides: Iterable[str] = ()) -> None:
     """
     published = {path.stem for path in (CONF / "pretrained").glob("*.yaml")}
     folders = [override for override in overrides if override.startswith("paths.")]
-    own = [key for key in cfg if key != "hydra"]  # whose values are not all there before a job of a sweep begins
-    config = OmegaConf.to_container(OmegaConf.masked_copy(cfg, own), resolve=True)
+    config = OmegaConf.to_container(without_hydra(cfg), resolve=True)
     for file in pretrained_files(config):
         below = Path(file).parts[len(Path(cfg.paths.pretrained).parts) :]
         if Path(file).is_relative_to(cfg.paths.pretrained) and below[0] in published:

@@ -20,6 +20,7 @@ from twicetold.printable import print
 from twicetold.runs.identity import Identity, with_versions
 from twicetold.training.schedule import OnEpoch
 from twicetold_grid.code_identity import code_now, learnt_from
+from twicetold_grid.settings import without_hydra
 from twicetold_grid.study import CODE, EPOCHS, ERROR, METRIC, RESULT, Sweep, read_result
 
 
@@ -86,7 +87,7 @@ def record(out: Path, outcome: str, result: Result) -> None:
 
 def code_of(cfg: DictConfig) -> str:
     """Hash of the code and the library versions that a composed training would run with now."""
-    config = OmegaConf.to_container(OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"]), resolve=True)
+    config = OmegaConf.to_container(without_hydra(cfg), resolve=True)
     return with_versions(code_now("train", config, learnt_from(config)))
 
 

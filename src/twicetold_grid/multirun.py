@@ -26,7 +26,7 @@ from twicetold.printable import print
 from twicetold_grid.by_hand import prepare_data
 from twicetold_grid.jobs import code_of
 from twicetold_grid.recipe import parts_of
-from twicetold_grid.settings import check_used, check_whole, is_trained, readable_refusals
+from twicetold_grid.settings import check_used, check_whole, is_trained, readable_refusals, without_hydra
 from twicetold_grid.study import (
     CODE,
     METRIC,
@@ -168,7 +168,7 @@ def end(sweep: Sweep, *, trials: int | None = None) -> None:
             continue
         choices = [*sweep.overrides, *overrides_of(done[0].params)]
         best = loader.load_configuration("train", choices, RunMode.RUN)
-        config_of_best = OmegaConf.to_yaml(OmegaConf.masked_copy(best, [k for k in best if k != "hydra"]), resolve=True)
+        config_of_best = OmegaConf.to_yaml(without_hydra(best), resolve=True)
         settings = _settings(best)
         tracking.describe_sweep(
             settings,

@@ -33,6 +33,11 @@ APPENDED = "experiment"
 """The group that no primary config has: a command adds one of its recipes of choices, `+experiment=static_ema`."""
 
 
+def without_hydra(cfg: DictConfig) -> DictConfig:
+    """The settings without Hydra's own, which are not all there before a job of a sweep begins."""
+    return OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"])
+
+
 def run_script(main: Callable[[], Any]) -> None:
     """Run a script of Hydra. What Hydra refuses before the script begins ends like the script's own expected errors."""
     hydra._internal.utils.run_and_report = _run_and_report
@@ -103,7 +108,7 @@ def check_settings(cfg: DictConfig, **read_by: tuple[type, ...]) -> None:
     """
     if hydra := cfg.get("hydra") or (HydraConfig.get() if HydraConfig.initialized() else None):
         check_added(hydra.job.config_name, hydra.overrides.task)
-    config = OmegaConf.to_container(OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"]), resolve=True)
+    config = OmegaConf.to_container(without_hydra(cfg), resolve=True)
     for key, part in _parts(config):
         accepted = _accepted(get_object(part["_target_"]))
         for name, value in _settings(part):
@@ -156,7 +161,7 @@ def check_added(primary: str, overrides: Iterable[str]) -> None:
     loader = GlobalHydra.instance().config_loader()
     with readable_refusals():
         cfg = loader.load_configuration(primary, [o for o in given if o not in added], RunMode.RUN)
-    known = OmegaConf.to_container(OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"]))
+    known = OmegaConf.to_container(without_hydra(cfg))
     for override in added:
         _check_read(known, override.lstrip("+").partition("=")[0].rpartition("@")[2])
 

@@ -24,7 +24,7 @@ from twicetold.runs.identity import Identity
 from twicetold_grid.code_identity import code_now, learnt_from
 from twicetold_grid.jobs import Job, Result, code_of, end_with_launcher, in_a_line
 from twicetold_grid.recipe import composed
-from twicetold_grid.settings import CONF
+from twicetold_grid.settings import CONF, without_hydra
 from twicetold_grid.study import (
     ATTEMPT,
     ATTEMPTS,
@@ -106,7 +106,7 @@ def open_search(sweep: Sweep, cfg: DictConfig) -> None:
     """
     study, space = study_of(sweep, cfg, seed=0), ranges(sweep)
     processed, triplets = (Path(root, cfg.data.name) for root in (cfg.paths.processed, cfg.paths.triplets))
-    config = OmegaConf.to_container(OmegaConf.masked_copy(cfg, [k for k in cfg if k != "hydra"]), resolve=True)
+    config = OmegaConf.to_container(without_hydra(cfg), resolve=True)
     code = code_now("train", config, learnt_from(config))
     made_with = Identity.of(config, processed, triplets, code=code).outcome
     if study.user_attrs.setdefault("made_with", made_with) != made_with or of_other_code(sweep, study):
