@@ -18,7 +18,7 @@ from twicetold.tracking import Settings
 from twicetold.tracking.parameters import telling
 from twicetold.trained.provenance import alters_texts
 from twicetold.training.parts import Parts
-from twicetold.training.schedule import Runtime, Schedule
+from twicetold.training.schedule import Fitted, Runtime, Schedule
 from twicetold_grid.code_identity import DESCENT
 from twicetold_grid.settings import CONF, check_names, check_settings, is_trained
 
@@ -59,9 +59,15 @@ def parts_of(cfg: DictConfig) -> Parts:
         make_optimizer=built("optimizer"),
         schedule=schedule_of(cfg),
         selection=selection_of(cfg),
-        descend=get_object(DESCENT) if is_trained(cfg) else None,
+        descend=_descend if is_trained(cfg) else None,
         augmentation=built("augmentation", weight=cfg.consistency.weight) if alters_texts(cfg) else None,
     )
+
+
+def _descend(*args: Any, **kwargs: Any) -> Fitted:
+    """What trains, imported when it is called: Lightning takes seconds, and settings may yet be refused."""
+    trained: Fitted = get_object(DESCENT)(*args, **kwargs)
+    return trained
 
 
 def schedule_of(cfg: DictConfig) -> Schedule:

@@ -27,6 +27,14 @@ def imported_by(program):
             "import twicetold.trained.scoring, twicetold.trained.corpus_search",
             FRAMEWORKS | {"matplotlib", "faiss", "transformers", "rich"},
         ),
+        (
+            "import checkout\n"
+            "from hydra import compose, initialize_config_dir as conf\n"
+            "from twicetold_grid.recipe import parts_of\n"
+            "with conf(f'{checkout.HOME}/conf', version_base='1.3'):\n"
+            "    parts_of(compose('train', ['data=toy_news', 'model=static']))",
+            FRAMEWORKS - {"hydra"} | {"matplotlib", "transformers", "rich"},
+        ),
         ("import train", FRAMEWORKS - {"hydra"} | {"matplotlib", "transformers", "rich"}),
         ("import evaluate", FRAMEWORKS - {"hydra"} | {"matplotlib", "transformers", "rich"}),
         ("import twicetold", FRAMEWORKS | {"torch", "numpy", "sklearn"}),
