@@ -2,6 +2,10 @@
 
 It reads a line of JSON per request and answers a line per batch: programs that run at the same time, killed if the
 batch says so. `Forks` is what tests use of it. The project's own code is not imported here, but in the forks.
+
+Commands that start Python themselves, as DVC does for each stage, find it first on `PATH` in the folder `Forks.python`,
+whose `python` asks a second process, a fork of the first, for a fork with its own arguments, folder, environment and
+streams.
 """
 
 import atexit
@@ -12,7 +16,10 @@ import json
 import os
 import random
 import runpy
+import select
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -23,7 +30,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import NoReturn
 
 IMPORTED = (
@@ -42,6 +49,29 @@ IMPORTED = (
     "torch",
     "typer",
 )
+SOCKET = "socket"  # beside `python`
+ASKING = """#!{python} -IS
+import json, os, socket, sys, time
+if len(sys.argv) < 2 or (sys.argv[1].startswith("-") and sys.argv[1] != "-m"):
+    os.execv({python!r}, [{python!r}, *sys.argv[1:]])
+asked = socket.socket(socket.AF_UNIX)
+end = time.monotonic() + 60
+while True:
+    try:
+        asked.connect({address!r})
+        break
+    except OSError:  # the server is still importing
+        if time.monotonic() > end:
+            raise
+        time.sleep(0.02)
+told = json.dumps({{"program": sys.argv[1:], "cwd": os.getcwd(), "environment": dict(os.environ)}}).encode()
+socket.send_fds(asked, [len(told).to_bytes(4, "big")], [0, 1, 2])
+asked.sendall(told)
+code = int(asked.recv(16) or 1)
+if code < 0:
+    os.kill(os.getpid(), -code)
+sys.exit(code)
+"""
 OF_PYTHON = ("PYTHONPATH", "PYTHONWARNINGS")  # which Python reads when it starts, and a fork does not
 
 
@@ -92,9 +122,13 @@ class Forks:
     """The process that has imported the packages."""
 
     def __init__(self) -> None:
+        self.python = Path(mkdtemp())
+        address, script = f"{self.python / SOCKET}", self.python / "python"
+        script.write_text(ASKING.format(python=sys.executable, address=address))
+        script.chmod(0o755)
         kept = {name: value for name, value in os.environ.items() if name not in OF_PYTHON}
         self.process = subprocess.Popen(
-            [sys.executable, __file__],
+            [sys.executable, __file__, address],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -120,6 +154,7 @@ class Forks:
             return [self._answer(json.loads(line), Path(place)) for line in lines]
 
     def end(self) -> None:
+        shutil.rmtree(self.python, ignore_errors=True)
         self.process.stdin.close()
         try:
             self.process.wait(timeout=10)
@@ -158,12 +193,17 @@ def digest(folder: str) -> str | None:
 
 def become(told: dict, name: str, program: list[str]) -> None:
     """In a fork: run a program as if this process had been started for it."""
-    place, environment = told["place"], told["environment"]
+    place = told["place"]
     for number, (file, how) in enumerate(((f"{place}/in", os.O_RDONLY), (f"{place}/{name}.out", os.O_WRONLY))):
         os.dup2(os.open(file, how | os.O_CREAT), number)
-    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     os.dup2(1 if told["together"] else os.open(f"{place}/{name}.err", os.O_WRONLY | os.O_CREAT), 2)
-    os.chdir(told["cwd"])
+    run(program, told["cwd"], told["environment"])
+
+
+def run(program: list[str], cwd: str, environment: dict[str, str]) -> None:
+    """In a fork with streams of its own: run a program."""
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environment)
     if environment.get("PYTHONWARNINGS") == "ignore":
@@ -171,7 +211,7 @@ def become(told: dict, name: str, program: list[str]) -> None:
     random.seed()
     sys.path[:1] = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path]
     if program[0] == "-m":
-        sys.path.insert(0, told["cwd"])
+        sys.path.insert(0, cwd)
         sys.argv = program[1:]
         runpy.run_module(program[1], run_name="__main__", alter_sys=True)
     else:
@@ -204,11 +244,60 @@ def end(code: int) -> NoReturn:
     os._exit(code)
 
 
+def serve_python(address: str) -> NoReturn:
+    """Answer whoever runs `python`, until the process that this is a fork of ends."""
+    server = os.getppid()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that answer
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen()
+        listener.settimeout(1)
+        while os.getppid() == server:
+            try:
+                asked, _ = listener.accept()
+            except TimeoutError:
+                continue
+            with asked:
+                if not os.fork():
+                    listener.close()
+                    answer(asked)
+    os._exit(0)
+
+
+def answer(asked: socket.socket) -> NoReturn:
+    """Run one program for a `python`, which dies with it, and the other way round."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    size, streams, *_ = socket.recv_fds(asked, 4, 3)
+    told = b""
+    while len(told) < int.from_bytes(size, "big"):
+        told += asked.recv(1 << 16)
+    if not (child := os.fork()):
+        asked.close()
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+            os.close(stream)
+        end(exit_code(partial(run, **json.loads(told))))
+    for stream in streams:
+        os.close(stream)
+    for number in range(3):  # or a reader of the program's output would wait for this process too
+        os.close(number)
+    ready, *_ = select.select([ended := os.pidfd_open(child), asked], [], [])
+    if ended not in ready:
+        os.kill(child, signal.SIGKILL)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    try:
+        asked.sendall(f"{code}".encode())
+    finally:
+        os._exit(0)
+
+
 def serve() -> None:
     """Answer requests until the tests end."""
     for name in IMPORTED:
         importlib.import_module(name)
     gc.freeze()  # or the collector of each fork would copy all that is imported
+    if not os.fork():
+        serve_python(sys.argv[1])
     while line := sys.stdin.readline():
         told, whole = json.loads(line), 0.0
         os.chdir(told["cwd"])

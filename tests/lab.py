@@ -88,8 +88,9 @@ class Lab:
         )
 
     def attempt(self, *command: str, limit: float = LIMIT, **options) -> tuple[int, str]:
-        """Run a command in the lab; its exit code, and all it printed."""
-        process = self.start(*command, **options)
+        """Run a command in the lab; its exit code, and all it printed. The Python that it starts is a fork."""
+        path = f"{forks().python}{os.pathsep}{self.environment['PATH']}"
+        process = self.start(*command, **options | {"env": {"PATH": path} | options.get("env", {})})
         try:
             out, _ = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
