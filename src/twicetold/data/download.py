@@ -350,7 +350,9 @@ def _fault(file: RemoteFile, path: Path) -> str | None:
         for what, expected, actual in (("size", file.size, size), ("sha256", file.sha256, sha256))
         if expected is not None and expected != actual
     ]
-    return faults[0] if faults else file.content and file.content.fault(path)
+    if faults or file.content is None:
+        return faults[0] if faults else None
+    return file.content.fault(path)
 
 
 def _listed(sums: str, where: str) -> str | None:

@@ -181,7 +181,6 @@ def _table(file: Path) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]
 def _unknown(described: str) -> int | None:
     """The id of a tokenizer's unknown token."""
     model = json.loads(described)["model"]
-    if model.get("type") == "Unigram":
-        return model.get("unk_id")
     token = model.get("unk_token")
-    return None if token is None else model["vocab"][token]
+    unknown: int | None = model.get("unk_id") if token is None else model["vocab"][token]
+    return unknown
