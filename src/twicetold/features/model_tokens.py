@@ -29,6 +29,7 @@ class ModelTokens(Declared, BaseEstimator):
         model: folder, or name in the mirror or at the Hugging Face hub.
         pretrained_on: description of its training data; the report shows it beside every result.
         max_length: tokens of a text that are read, special ones included.
+        seen: sources of our data among these, such as `quora`; None where nobody knows.
 
     Attributes:
         tokenizer_: as JSON of the `tokenizers` library.
@@ -40,10 +41,11 @@ class ModelTokens(Declared, BaseEstimator):
     ordered = True
     _weights: str | None = None
 
-    def __init__(self, model: str, pretrained_on: str, max_length: int) -> None:
+    def __init__(self, model: str, pretrained_on: str, max_length: int, seen: Sequence[str] | None = None) -> None:
         self.model = model
         self.pretrained_on = pretrained_on
         self.max_length = max_length
+        self.seen = seen
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Look the model up.

@@ -43,6 +43,7 @@ class StaticTokens(Declared, BaseEstimator):
         weighting: of tokens, beside the weights that the folder may have. `sif`: smooth inverse frequency in the train
             texts; `zipf`: by the place in the vocabulary (`token_weights`).
         sif_a: a of `sif`.
+        seen: sources of our data among the training data, such as `quora`; None where nobody knows.
 
     Attributes:
         tokenizer_: as JSON of the `tokenizers` library.
@@ -62,12 +63,14 @@ class StaticTokens(Declared, BaseEstimator):
         max_length: int | None = None,
         weighting: Weighting = "none",
         sif_a: float = 0.001,
+        seen: Sequence[str] | None = None,
     ) -> None:
         self.model = model
         self.pretrained_on = pretrained_on
         self.max_length = max_length
         self.weighting = weighting
         self.sif_a = sif_a
+        self.seen = seen
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Read the folder; with `sif`, count the tokens of the train texts.
