@@ -36,7 +36,7 @@ class StaticTokens(Declared, BaseEstimator):
     """Tokens of pretrained static vectors, in order.
 
     Args:
-        model: folder with tokenizer.json and model.safetensors, or its name in the mirror.
+        model: folder with tokenizer.json and model.safetensors, or its name in the mirror or at the Hugging Face hub.
         pretrained_on: description of the vectors' training data; the report shows it beside every result.
         max_length: tokens of a text that are read; None for all. As in model2vec, a text is first cut to so many times
             the characters of a token of median length.
@@ -76,7 +76,7 @@ class StaticTokens(Declared, BaseEstimator):
         """Read the folder; with `sif`, count the tokens of the train texts.
 
         Raises:
-            ModelUnavailable: if there is no such folder.
+            ModelUnavailable: if it cannot be had.
             ValueError: if its files are of another kind, or `weighting` is none of the above.
         """
         folder = _folder(self.model)
@@ -149,14 +149,13 @@ class StaticTokens(Declared, BaseEstimator):
 
 def _folder(model: str) -> Path:
     """Where a model's files are, which must be there."""
-    found = Path(pretrained.located(model))
+    found = pretrained.folder_of(pretrained.located(model))
     for folder in (found, found / SUBFOLDER):
         if (folder / "tokenizer.json").is_file() and (folder / "model.safetensors").is_file():
             return folder
     raise pretrained.ModelUnavailable(
-        f"expected a folder with tokenizer.json and model.safetensors as features.model, got {model!r}"
-        f"{'' if found.is_dir() else ', and there is no such folder'}: python pipelines/download_pretrained.py "
-        "pretrained=wordllama fetches one; docs/ready-made-vectors.md names others"
+        f"expected a folder with tokenizer.json and model.safetensors as features.model, got {model!r}: "
+        "python pipelines/download_pretrained.py pretrained=wordllama makes one, docs/ready-made-vectors.md names others"
     )
 
 
