@@ -37,6 +37,7 @@ def main() -> None:
     paths = {name: Path(path) for name, path in OmegaConf.load("conf/paths.yaml").paths.items()}
     grid = grid_of(Path("params.yaml"))
     cells = [cell_of(key, row) for key, row in (grid["cells"] | grid["ensembles"]).items()]
+    abroad = [cell_of(key, row) for key, row in grid["elsewhere"].items()]
     folders = {name: paths[name] for name in ("processed", "raw", "triplets")}
     with readable_errors():
         if "--show" in argv:
@@ -50,7 +51,7 @@ def main() -> None:
             for folder in sorted({place.parent for place in paths["runs"].glob(f"*/{layout.METRICS}")}):
                 if (folder / layout.MODEL / layout.RECIPE).is_file():  # a run that DVC restored has none yet
                     write_text(folder / layout.MODEL_CARD, card(f"{folder}", cards=paths["cards"]))
-            reporting.build(cells, runs=paths["runs"], target=paths["reports"], **folders)
+            reporting.build(cells, runs=paths["runs"], target=paths["reports"], elsewhere=abroad, **folders)
             print(f"report: {paths['reports'] / layout.REPORT}")
 
 
@@ -65,6 +66,7 @@ def results(grid: dict[str, Any], *, runs: Path, cards: Path, earlier: bool) -> 
     """
     rows = grid["cells"] | grid["ensembles"]
     commands = {cell_of(key, row): command_of(key, row, grid) for key, row in rows.items()}
+    abroad = [cell_of(key, row) for key, row in grid["elsewhere"].items()]
     observed = json.loads((runs / layout.LAST_RUN).read_text(encoding="utf-8"))
     made = (
         f"{len(rows)} cells of the grid in params.yaml, profile `{grid['profile']}`, made by `make results` of commit "
@@ -75,7 +77,7 @@ def results(grid: dict[str, Any], *, runs: Path, cards: Path, earlier: bool) -> 
         made += f"\n{len(ran['stages'])} of its stages ran on {in_words(ran['environment'])}.\n"
     title, _, preface = PREFACE.read_text(encoding="utf-8").partition("\n\n")
     head = "\n\n".join([title, *([EARLIER] if earlier else []), preface])
-    return f"{head}\n{made}\n{reporting.markdown(commands, runs=runs, cards=cards)}"
+    return f"{head}\n{made}\n{reporting.markdown(commands, runs=runs, cards=cards, elsewhere=abroad)}"
 
 
 def grid_of(file: Path) -> dict[str, Any]:

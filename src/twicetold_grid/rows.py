@@ -23,6 +23,7 @@ SECTIONS = {
         ("mined", "pretrained"),
     ),
     "ensembles": ("<data>-<name>-<seed>", ("data", "members", "seed"), ("mined", "pretrained", "stacking")),
+    "elsewhere": ("<data>-<name>-<seed>", ("data", "others", "seed"), ("mined", "pretrained")),
 }
 """What params.yaml has rows of: how a row is named, keys that it has, and keys that it may have."""
 OF_ALL = ("profile", "overrides")
@@ -42,6 +43,7 @@ SAID_ELSEWHERE = {
 OF_DATA = ("data.", "data@")
 """Beginnings of overrides that may stand for all rows, since the data stages get them as well."""
 MOST_MEMBERS = 4  # of an ensemble, whose stage in dvc.yaml depends on so many
+OTHERS = (2, 3)  # datasets that a model is evaluated on beside its own: the stage in dvc.yaml depends on so many
 
 
 def check_grid(grid: Config) -> None:
@@ -60,6 +62,8 @@ def check_grid(grid: Config) -> None:
             _check_row(section, key, row, grid)
     for key, row in grid["ensembles"].items():
         _check_members(key, row, grid["cells"])
+    for key, row in grid["elsewhere"].items():
+        _check_others(key, row, grid)
     for key, row in grid["self_training"].items():
         if run_of(row, row["teacher"]) not in grid["cells"]:
             raise ValueError(f"params.yaml: the teacher of {key} is no cell: {run_of(row, row['teacher'])}")
@@ -146,6 +150,12 @@ def run_of(row: Config, model: str) -> str:
     return f"{row['data']}-{model}-{row['seed']}"
 
 
+def members_of(grid: Config, key: str) -> list[str]:
+    """The cells of an ensemble; a cell alone is its own."""
+    row = grid["ensembles"].get(key)
+    return [key] if row is None else [run_of(row, member) for member in row["members"]]
+
+
 def _check_row(section: str, key: str, row: Any, grid: Config) -> None:
     """Check a row by itself, and that its data and pretrained files are among those of the grid."""
     where = f"params.yaml: {section}: {key}"
@@ -175,6 +185,16 @@ def _check_members(key: str, row: Config, cells: Config) -> None:
         )
     if missing := {run_of(row, member) for member in row["members"]} - set(cells):
         raise ValueError(f"params.yaml: the ensemble {key} has members that are no cells: {sorted(missing)}")
+
+
+def _check_others(key: str, row: Config, grid: Config) -> None:
+    """Check that a row of `elsewhere` is a cell or an ensemble, and names other datasets of the grid."""
+    where, others = f"params.yaml: elsewhere: {key}", row["others"]
+    if key not in {**grid["cells"], **grid["ensembles"]}:
+        raise ValueError(f"{where} is no cell and no ensemble: name one of them")
+    there = [name for name in grid["data"] if name != row["data"]]
+    if not isinstance(others, list) or not OTHERS[0] <= len(others) <= OTHERS[1] or not {*others} <= {*there}:
+        raise ValueError(f"{where}: others must be a list of {OTHERS[0]} or {OTHERS[1]} of {there}; got {others!r}")
 
 
 def _check_keys(where: str, row: Config, needed: Collection[str], optional: Collection[str] = ()) -> None:

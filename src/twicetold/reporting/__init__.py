@@ -9,16 +9,26 @@ from pathlib import Path
 
 from twicetold import layout
 from twicetold.files import write_text
+from twicetold.reporting.elsewhere import matrices
 from twicetold.reporting.leaderboard import leaderboard_csv, rank
 from twicetold.reporting.markdown import markdown
 from twicetold.reporting.page import Section, page
 from twicetold.reporting.terminal import leaderboard_text
-from twicetold.runs.records import Cell, read_peers, read_provenance, read_runs, write_card
+from twicetold.runs.records import Cell, read_elsewhere, read_peers, read_provenance, read_runs, write_card
 
 __all__ = ["Cell", "build", "leaderboard_text", "markdown", "write_cards"]
 
 
-def build(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path, triplets: Path, target: Path) -> None:
+def build(
+    cells: Sequence[Cell],
+    *,
+    runs: Path,
+    processed: Path,
+    raw: Path,
+    triplets: Path,
+    target: Path,
+    elsewhere: Sequence[Cell] = (),
+) -> None:
     """Write the leaderboard and the HTML report of all cells to `target`.
 
     Args:
@@ -28,6 +38,7 @@ def build(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path, trip
         raw: the folder of raw folders.
         triplets: the folder of folders of mined triplets.
         target: where `leaderboard.csv` and `index.html` go.
+        elsewhere: the runs that were evaluated on other data as well.
 
     Raises:
         ValueError: if there are no cells, or models of one dataset were scored on different pairs.
@@ -43,7 +54,7 @@ def build(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path, trip
         for data, by_data in found.items()
     ]
     table = leaderboard_csv(run for by_data in found.values() for run in by_data)
-    html = page(sections)
+    html = page(sections, matrices(read_elsewhere(elsewhere, runs)))
     write_text(target / layout.LEADERBOARD, table)
     write_text(target / layout.REPORT, html)
 

@@ -10,22 +10,25 @@ from pathlib import Path
 from twicetold.evaluation.decision import Verdict
 from twicetold.reporting import false_negatives, provenance, samples, word_hashing
 from twicetold.reporting.dedupe import HOW_TO_READ, Deduped, DedupeTable, Shown, deduped
+from twicetold.reporting.elsewhere import HOW_TO_READ as HOW_TO_READ_MATRICES
+from twicetold.reporting.elsewhere import TITLE, Matrices, matrices
 from twicetold.reporting.glossary import count, describe, magnitude, number, share, split_of
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row, rank
 from twicetold.reporting.samples import decision_in_words, sample_table
-from twicetold.runs.records import Cell, Provenance, read_card, read_peers, read_runs
+from twicetold.runs.records import Cell, Provenance, read_card, read_elsewhere, read_peers, read_runs
 
 _LINE_ENDS = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")  # and other characters without a shape
 _BLOCK = re.compile(r"^(\s*\d*)(?=[#>=~]|[+-](?:[\s-]|$)|(?<=\d)[.)](?:\s|$))")  # where a heading or a list begins
 
 
-def markdown(commands: Mapping[Cell, str], *, runs: Path, cards: Path) -> str:
+def markdown(commands: Mapping[Cell, str], *, runs: Path, cards: Path, elsewhere: Sequence[Cell] = ()) -> str:
     """The leaderboard of each dataset, its counts, its leakage audit and the checksums of its files.
 
     Args:
         commands: the runs to report, and the command that trains each.
         runs: the folder of run folders.
         cards: the folder of the cards of datasets.
+        elsewhere: the runs that were evaluated on other data as well.
 
     Raises:
         FileNotFoundError: if a file is missing; says which stage writes it.
@@ -40,6 +43,7 @@ def markdown(commands: Mapping[Cell, str], *, runs: Path, cards: Path) -> str:
         parts += _commands(board, commands) + _dedupe(section, in_full=not explained)
         parts += _samples(board) + _word_hashing(board) + _data(about)
         explained = explained or section is not None
+    parts += _elsewhere(matrices(read_elsewhere(elsewhere, runs)))
     return "\n".join(parts)
 
 
@@ -100,12 +104,20 @@ def _dedupe(found: Deduped | None, *, in_full: bool) -> list[str]:
 
 
 def _shown_table(found: DedupeTable) -> str:
-    heads = ["model", *(f"{column.text}, {column.note}" for column in found.columns)]
+    heads = ["model", *(", ".join(filter(None, (column.text, column.note))) for column in found.columns)]
     return table(heads, ([_shown(name), *map(_shown, cells)] for name, cells in found.rows))
 
 
 def _shown(cell: Shown) -> str:
     return escaped(cell.text) + (f" ({escaped(cell.note)})" if cell.note else "")
+
+
+def _elsewhere(found: Matrices | None) -> list[str]:
+    if found is None:
+        return []
+    parts = [f"## {TITLE}\n", *(f"{escaped(text)}\n" for text in HOW_TO_READ_MATRICES)]
+    parts += ["### Ranking\n", _shown_table(found.ranking), "### Decisions\n", _shown_table(found.decisions)]
+    return parts + [f"{escaped(note)}\n" for note in found.notes]
 
 
 def _samples(board: Leaderboard) -> list[str]:

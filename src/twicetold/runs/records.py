@@ -65,6 +65,23 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Abroad:
+    """Results of one model on the test texts of several datasets, its own among them."""
+
+    cell: Cell
+    pretrained_on: str | None
+    """As of a `Run`."""
+    is_baseline: bool
+    """As of a `Run`."""
+    metrics: Mapping[str, Mapping[str, float]]
+    """Dataset -> metric -> value."""
+    intervals: Mapping[str, Mapping[str, tuple[float, float]]]
+    """Dataset -> metric -> ends of its 95 % interval."""
+    shared: Mapping[str, int]
+    """Dataset -> how many of its test texts are known from the model's own."""
+
+
+@dataclass(frozen=True)
 class KnnCurves:
     """Rates of the pairwise k-NN rule on one split for each k, each (K,)."""
 
@@ -138,6 +155,29 @@ def read_runs(cells: Sequence[Cell], runs: Path) -> dict[str, list[Run]]:
     for cell in sorted(cells):
         by_data[cell.data].append(_read_run(cell, runs / cell.name))
     return by_data
+
+
+def read_elsewhere(cells: Sequence[Cell], runs: Path) -> list[Abroad]:
+    """The results of some models on other datasets, in the order of the cells.
+
+    Raises:
+        FileNotFoundError: if a model was not evaluated there; says which stage to run.
+    """
+    found = []
+    for cell in cells:
+        content = _read_json(runs / cell.name / layout.ELSEWHERE, stage=f"evaluate_elsewhere@{cell.name}")
+        about = _read_json(runs / cell.name / layout.SUMMARY, stage=f"evaluate@{cell.name}")
+        found.append(
+            Abroad(
+                cell,
+                " and ".join(about["pretrained_on"]) or None,
+                not about["parameters"],
+                {data: each["metrics"] for data, each in content.items()},
+                {data: intervals_of(each) for data, each in content.items()},
+                {data: each["shared_texts"] for data, each in content.items()},
+            )
+        )
+    return found
 
 
 def read_peers(runs: Path) -> dict[str, list[Peer]]:
