@@ -9,7 +9,6 @@ Shape letters: N texts, K tokens.
 
 import json
 from collections.abc import Sequence
-from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -20,9 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from twicetold import pretrained
 from twicetold.encoding import UNKNOWN_TOKEN
 from twicetold.features.rows import CsrRows, Declared
-from twicetold.features.tokenizer_parts import loaded
-
-BLOCK = 8192  # texts that are taken apart at once: what the tokenizer hands back is bulky
+from twicetold.features.tokenizer_parts import loaded, token_ids
 
 
 class ModelTokens(Declared, BaseEstimator):
@@ -32,6 +29,7 @@ class ModelTokens(Declared, BaseEstimator):
         model: folder, or name in the mirror or at the Hugging Face hub.
         pretrained_on: description of its training data; the report shows it beside every result.
         max_length: tokens of a text that are read, special ones included.
+        seen: sources of our data among these, such as `quora`; None where nobody knows.
 
     Attributes:
         tokenizer_: as JSON of the `tokenizers` library.
@@ -43,10 +41,11 @@ class ModelTokens(Declared, BaseEstimator):
     ordered = True
     _weights: str | None = None
 
-    def __init__(self, model: str, pretrained_on: str, max_length: int) -> None:
+    def __init__(self, model: str, pretrained_on: str, max_length: int, seen: Sequence[str] | None = None) -> None:
         self.model = model
         self.pretrained_on = pretrained_on
         self.max_length = max_length
+        self.seen = seen
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Look the model up.
@@ -68,15 +67,8 @@ class ModelTokens(Declared, BaseEstimator):
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """One sequence of numbers per text."""
         check_is_fitted(self)
-        tokenizer, listed = loaded(self.tokenizer_, self.max_length), list(texts)
-        blocks = [
-            [encoding.ids for encoding in tokenizer.encode_batch_fast(listed[start : start + BLOCK])]
-            for start in range(0, len(listed), BLOCK)
-        ]
-        sequences = list(chain.from_iterable(blocks))
-        indptr = np.zeros(len(sequences) + 1, np.int64)
-        np.cumsum(np.fromiter(map(len, sequences), np.int64, len(sequences)), out=indptr[1:])
-        numbers = self._numbers(np.fromiter(chain.from_iterable(sequences), np.int64, indptr[-1]))
+        indptr, ids = token_ids(self.tokenizer_, texts, max_length=self.max_length, special=True)
+        numbers = self._numbers(ids)
         return CsrRows(indptr, numbers.astype(np.int32), None, self._width())
 
     @property
