@@ -11,13 +11,15 @@ from twicetold.reporting.dedupe import DedupeTable, Shown
 from twicetold.reporting.glossary import count, describe, number
 from twicetold.reporting.leaderboard import MARK
 from twicetold.runs.records import Abroad
+from twicetold.trained.provenance import may_have_seen
 
 TITLE = "Across domains"
 HOW_TO_READ = (
     "Each model is used on test texts of data that it did not learn from, as by a person who has no labels. The column "
     '"learnt on" names the data of its training and of its threshold; "nothing" is written where both vectors and '
     "weights came ready-made, so that only the threshold is of the data named beside it. Values on a model's own data "
-    "are marked as own. In brackets are 95 % intervals of the test data.",
+    "are marked as own. In brackets are 95 % intervals of the test data; "
+    f"{MARK} stands where texts of these data may have been among those that a model was pretrained on.",
     "Ranking: average precision over all pairs of texts, of graded pairs Pearson's correlation; a threshold plays no "
     "part.",
     "Decisions: the threshold that was chosen on validation of a model's own data, about its finest label, on the "
@@ -46,7 +48,7 @@ def matrices(found: Sequence[Abroad]) -> Matrices | None:
         return None
     data = list(dict.fromkeys(name for one in found for name in one.metrics))
     # a ready-made model ranks alike wherever its threshold comes from: once is enough
-    alike = {(one.cell.model if _learnt_on(one) == NOTHING else one.cell.name): one for one in reversed(found)}
+    alike = {(one.run.cell.model if _learnt_on(one) == NOTHING else one.run.cell.name): one for one in reversed(found)}
     once = [one for one in found if one in alike.values()]
     ranking = _table(once, data, _RANKING)
     decisions = _table(found, data, _DECISIONS)
@@ -55,7 +57,7 @@ def matrices(found: Sequence[Abroad]) -> Matrices | None:
 
 
 def _learnt_on(one: Abroad) -> str:
-    return NOTHING if one.is_baseline and one.pretrained_on else one.cell.data
+    return NOTHING if one.run.is_baseline and one.run.pretrained_on else one.run.cell.data
 
 
 def _table(found: Sequence[Abroad], data: Sequence[str], stems: Sequence[str]) -> DedupeTable:
@@ -66,7 +68,7 @@ def _table(found: Sequence[Abroad], data: Sequence[str], stems: Sequence[str]) -
         heads,
         tuple(
             (
-                Shown(f"{one.cell.model}{f' {MARK}' if one.pretrained_on else ''}"),
+                Shown(one.run.cell.model),
                 (_source(one, stems), *(_value(one, *column) for column in columns)),
             )
             for one in ordered
@@ -75,7 +77,7 @@ def _table(found: Sequence[Abroad], data: Sequence[str], stems: Sequence[str]) -
 
 
 def _source(one: Abroad, stems: Sequence[str]) -> Shown:
-    note = f"threshold: {one.cell.data}" if stems is _DECISIONS and _learnt_on(one) == NOTHING else ""
+    note = f"threshold: {one.run.cell.data}" if stems is _DECISIONS and _learnt_on(one) == NOTHING else ""
     return Shown(_learnt_on(one), note, None)
 
 
@@ -90,9 +92,10 @@ def _value(one: Abroad, name: str, metric: str) -> Shown:
     if (value := one.metrics.get(name, {}).get(metric)) is None:
         return Shown("–")
     ends = one.intervals.get(name, {}).get(metric)
-    own = "own" if name == one.cell.data and _learnt_on(one) != NOTHING else ""
+    own = "own" if name == one.run.cell.data and _learnt_on(one) != NOTHING else ""
+    seen = MARK if one.run.pretrained_on and may_have_seen(one.run.seen, name) else ""
     spread = f"{number(ends[0])} to {number(ends[1])}" if ends else ""
-    return Shown(number(value), ", ".join(filter(None, (spread, own))), value)
+    return Shown(number(value), ", ".join(filter(None, (spread, own, seen))), value)
 
 
 def _every_pair(found: Sequence[Abroad], data: Sequence[str]) -> tuple[Shown, tuple[Shown, ...]]:
@@ -107,14 +110,12 @@ def _every_pair(found: Sequence[Abroad], data: Sequence[str]) -> tuple[Shown, tu
 
 def _notes(found: Sequence[Abroad], once: Sequence[Abroad], data: Sequence[str]) -> list[str]:
     notes = [note for name in data for note in _finding(once, name)]
-    shared = {f"{one.cell.data} and {name}": n for one in found for name, n in one.shared.items() if n}
+    shared = {f"{one.run.cell.data} and {name}": n for one in found for name, n in one.shared.items() if n}
     if shared:
         counts = ", ".join(f"{both} {count(texts)}" for both, texts in shared.items())
         notes.append(f"Test texts of the second that train or validation of the first has: {counts}.")
-    seen = dict.fromkeys(one.pretrained_on for one in found if one.pretrained_on)
-    models = {what: dict.fromkeys(one.cell.model for one in found if one.pretrained_on == what) for what in seen}
-    notes += [f"{MARK} {', '.join(models[what])}: pretrained on {what}." for what in seen]
-    return notes
+    pretrained = {one.run.cell.model: one.run.pretrained_on for one in found if one.run.pretrained_on}
+    return notes + [f"{model} had been pretrained on {what}." for model, what in pretrained.items()]
 
 
 def _finding(found: Sequence[Abroad], name: str) -> list[str]:
@@ -122,13 +123,13 @@ def _finding(found: Sequence[Abroad], name: str) -> list[str]:
     if not (metrics := _metrics(found, name, _RANKING)):
         return []
     valued = [one for one in found if metrics[0] in one.metrics.get(name, {})]
-    strange = [one for one in valued if one.cell.data != name or _learnt_on(one) == NOTHING]
+    strange = [one for one in valued if one.run.cell.data != name or _learnt_on(one) == NOTHING]
     own = [one for one in valued if one not in strange]
     best = [max(each, key=lambda one: one.metrics[name][metrics[0]]) for each in (strange, own) if each]
     if len(best) < 2:
         return []
-    said = [f"{one.cell.model} ({number(one.metrics[name][metrics[0]])})" for one in best]
-    of = "ready-made" if _learnt_on(best[0]) == NOTHING else f"learnt on {best[0].cell.data}"
+    said = [f"{one.run.cell.model} ({number(one.metrics[name][metrics[0]])})" for one in best]
+    of = "ready-made" if _learnt_on(best[0]) == NOTHING else f"learnt on {best[0].run.cell.data}"
     return [
         f"{name}: of the models that did not learn on it {said[0]}, {of}, ranks best on test; of the others {said[1]}."
     ]

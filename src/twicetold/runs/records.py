@@ -76,11 +76,7 @@ class Run:
 class Abroad:
     """Results of one model on the test texts of several datasets, its own among them."""
 
-    cell: Cell
-    pretrained_on: str | None
-    """As of a `Run`."""
-    is_baseline: bool
-    """As of a `Run`."""
+    run: Run
     metrics: Mapping[str, Mapping[str, float]]
     """Dataset -> metric -> value."""
     intervals: Mapping[str, Mapping[str, tuple[float, float]]]
@@ -174,12 +170,9 @@ def read_elsewhere(cells: Sequence[Cell], runs: Path) -> list[Abroad]:
     found = []
     for cell in cells:
         content = _read_json(runs / cell.name / layout.ELSEWHERE, stage=f"evaluate_elsewhere@{cell.name}")
-        about = _read_json(runs / cell.name / layout.SUMMARY, stage=f"evaluate@{cell.name}")
         found.append(
             Abroad(
-                cell,
-                " and ".join(about["pretrained_on"]) or None,
-                not about["parameters"],
+                _read_run(cell, runs / cell.name),
                 {data: each["metrics"] for data, each in content.items()},
                 {data: intervals_of(each) for data, each in content.items()},
                 {data: each["shared_texts"] for data, each in content.items()},

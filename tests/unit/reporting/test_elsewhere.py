@@ -49,7 +49,7 @@ def test_each_model_is_shown_by_where_it_learnt_and_ready_made_ones_rank_once(ab
     found = matrices(read_elsewhere(rows, project.root / "runs"))
     assert [column.text for column in found.ranking.columns] == ["Learnt on", "news", "questions", "graded"]
     assert cells_of(found.ranking) == {
-        ("vectors (p)", "nothing", ""): ["0.600", "0.400", "0.300"],
+        ("vectors", "nothing", ""): ["0.600", "0.400", "0.300"],
         ("story", "news", ""): ["0.700", "0.200", "0.300"],
         ("pairs", "questions", ""): ["–", "0.500", "0.300"],
     }
@@ -63,7 +63,7 @@ def test_decisions_are_shown_for_each_threshold_and_beside_calling_every_pair_th
     heads = [f"{column.text} {column.note}".strip() for column in table.columns]
     assert heads == ["Learnt on", "news F1", "questions Accuracy", "questions F1", "graded Accuracy", "graded F1"]
     shown = cells_of(table)
-    assert shown["vectors (p)", "nothing", "threshold: graded"] == shown["vectors (p)", "nothing", "threshold: news"]
+    assert shown["vectors", "nothing", "threshold: graded"] == shown["vectors", "nothing", "threshold: news"]
     assert shown["pairs", "questions", ""] == ["–", "0.600", "–", "0.400", "–"]
     (name, cells) = table.rows[-1]
     assert name.text == "every pair the same"
@@ -75,7 +75,7 @@ def test_a_sentence_says_who_ranks_best_with_and_without_having_learnt_there(abr
     notes = matrices(read_elsewhere(rows, project.root / "runs")).notes
     said = "news: of the models that did not learn on it vectors (0.600), ready-made, ranks best on test"
     assert f"{said}; of the others story (0.700)." in notes
-    assert "(p) vectors: pretrained on a web of texts." in notes
+    assert "vectors had been pretrained on a web of texts." in notes
     assert any("news and graded 7" in note for note in notes)
 
 
@@ -93,7 +93,7 @@ def test_results_and_page_have_the_section(abroad):
     runs, cards = folders.pop("runs"), project.root / "cards"
     reporting.write_cards({cell.data for cell in cells}, cards=cards, **folders)
     text = reporting.markdown(dict.fromkeys(cells, "train"), runs=runs, cards=cards, elsewhere=rows)
-    assert "| vectors (p) | nothing | 0.600 (0.590 to 0.610)" in text
+    assert "| vectors | nothing | 0.600 (0.590 to 0.610, (p))" in text
     reporting.build(cells, runs=runs, target=project.root / "reports", elsewhere=rows, **folders)
     html = (project.root / "reports" / layout.REPORT).read_text(encoding="utf-8")
     assert '<section id="elsewhere">' in html
