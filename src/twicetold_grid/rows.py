@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from twicetold.trained.provenance import pretrained_files
-from twicetold_grid.settings import CONF, check_added, check_used, no_such, part_of
+from twicetold_grid.settings import APPENDED, CONF, check_added, check_used, no_such, part_of
 
 Config = Mapping[str, Any]
 SECTIONS = {
@@ -31,7 +31,6 @@ OF_ALL = ("profile", "overrides")
 SAID_ELSEWHERE = {
     "data": "the key `data` of a row chooses data, and other data are another file in conf/data/",
     "model": "`model` is a key of the row",
-    "experiment": "it may choose data and model; say its choices in the row itself",
     "seed": "`seed` is a key of the row",
     "name": "it is the middle of the row's name, <data>-<name>-<seed>",
     "profile": "`profile` is a key of params.yaml and of a row",
@@ -218,9 +217,23 @@ def _check_choices(where: str, row: Config, *, of_all: bool = False) -> None:
     if not (isinstance(overrides, list) and all(isinstance(override, str) for override in overrides)):
         raise ValueError(f"{where}: overrides must be a list such as [optimizer.lr=0.01]; got {overrides!r}")
     for override in overrides:
+        if part_of(override) == APPENDED:
+            _check_experiment(where, override)
         elsewhere = SAID_ELSEWHERE.get(part_of(override))
         if elsewhere and not (of_all and override.lstrip("+~").startswith(OF_DATA)):
             raise ValueError(f"{where}: overrides must not set {override}: {elsewhere}")
+
+
+def _check_experiment(where: str, override: str) -> None:
+    """Check that an experiment chooses neither data nor model, which are keys of the row."""
+    name = override.partition("=")[2]
+    there = {path.stem: path for path in (CONF / APPENDED).glob("*.yaml")}
+    if name not in there:
+        raise ValueError(f"{where}: {no_such(f'{APPENDED}={name}', name, sorted(there))}")
+    if found := re.search(r"override /(data|model):", there[name].read_text(encoding="utf-8")):
+        raise ValueError(
+            f"{where}: {override} chooses {found[1]}, which is a key of the row: choose another experiment"
+        )
 
 
 def _is_named(key: str, name: str, row: Config) -> bool:

@@ -80,7 +80,9 @@ def test_a_grid_names_only_what_there_is(file):
         assert row["model"] in RECIPES
         assert row["data"] in grid["data"]
         assert isinstance(row["seed"], int)
-        assert {override.partition("=")[0] for override in row.get("overrides", [])} <= GROUPS, f"values of {key}"
+        assert {override.lstrip("+").partition("=")[0] for override in row.get("overrides", [])} <= GROUPS, (
+            f"values of {key}"
+        )
         own = set(row) & {"overrides", "profile"} or row["mined"] != grid["data"][row["data"]]["mined"]
         named = layout.cell(row["data"], row["model"], row["seed"])
         assert key == named or (own and key.startswith(f"{row['data']}-{row['model']}_")), key

@@ -11,6 +11,7 @@ from twicetold.reporting import (
     comparison,
     dedupe,
     elsewhere,
+    fair,
     false_negatives,
     panels,
     provenance,
@@ -24,7 +25,7 @@ from twicetold.reporting.rendering import render
 from twicetold.runs.records import KnnCurves, Peer, Provenance, read_knn_curves
 
 _SEARCH = ("retrieval_recall_at", "retrieval_mrr_at", "retrieval_ndcg_at", "index_recall_at", "index_agreement_at")
-_PARTS = (dedupe, elsewhere, false_negatives, panels, provenance, published, samples, word_hashing)
+_PARTS = (dedupe, elsewhere, fair, false_negatives, panels, provenance, published, samples, word_hashing)
 """Modules whose functions and texts the templates use, by their names."""
 
 
@@ -35,6 +36,7 @@ class Section:
     about: Provenance
     board: Leaderboard
     peers: Sequence[Peer] = ()
+    on_terms: Sequence[fair.FairTable] = ()
 
     @property
     def anchor(self) -> str:

@@ -58,6 +58,8 @@ class Run:
     """What its weights were pretrained on, in words; None if they were not."""
     seen: tuple[str, ...] | None = None
     """Sources of data that these texts are known to have; None where nobody knows."""
+    tuned_how: str | None = None
+    """Where its settings come from, in words; None where an older summary does not say it."""
     word_hashing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Word hashing statistics of each view of its features; empty if it hashes no words."""
 
@@ -376,6 +378,7 @@ def _read_run(cell: Cell, folder: Path) -> Run:
         texts_per_second=observed.get("texts_per_second"),
         pretrained_on=" and ".join(about["pretrained_on"]) or None,
         seen=None if about.get("seen") is None else tuple(about["seen"]),
+        tuned_how=about.get("tuned_how"),
         word_hashing=about["word_hashing"],
     )
 

@@ -131,6 +131,14 @@ def test_an_override_does_not_set_what_dvc_reads_elsewhere(override):
             check_grid(everywhere)
 
 
+def test_a_row_may_choose_an_experiment_that_chooses_neither_data_nor_model():
+    check_grid(grid_with("cells", "toy_news-dae-0", overrides=["+experiment=fair_story"]))
+    with pytest.raises(ValueError, match="experiment=static_ema chooses model, which is a key of the row"):
+        check_grid(grid_with("cells", "toy_news-dae-0", overrides=["+experiment=static_ema"]))
+    with pytest.raises(ValueError, match="there is no experiment=fairest: did you mean fair"):
+        check_grid(grid_with("cells", "toy_news-dae-0", overrides=["+experiment=fairest"]))
+
+
 def check(model, *, of_all="full", **changed):
     """Compose a cell and check it, as compose.py does; `of_all` is the profile of the whole grid."""
     row, grid = {**NEWS, "model": model, **changed}, GRID | {"profile": of_all}
