@@ -33,14 +33,14 @@ from twicetold_grid.rendering import (
     tracked,
     write,
 )
-from twicetold_grid.rows import check_cell, check_data, check_grid, run_of
+from twicetold_grid.rows import check_cell, check_data, check_grid, members_of, run_of
 
 
 @dataclass(frozen=True)
 class Job:
     """One file to render."""
 
-    kind: str  # its folder: prepare, pretrained, train, self_training
+    kind: str  # its folder: prepare, pretrained, train, self_training, elsewhere
     key: str
     row: Mapping[str, Any]  # of params.yaml
 
@@ -58,6 +58,7 @@ def main() -> None:
     jobs += [Job("pretrained", key, {}) for key in grid["pretrained"]]
     jobs += [Job("train", key, row) for key, row in (grid["cells"] | grid["ensembles"]).items()]
     jobs += [Job("self_training", key, row) for key, row in grid["self_training"].items()]
+    jobs += [Job("elsewhere", key, row) for key, row in grid["elsewhere"].items()]
     for kind in {job.kind for job in jobs}:
         (out / kind).mkdir(parents=True, exist_ok=True)
     gc.disable()  # a third of the time otherwise: each composition leaves many cycles, and all of them fit in memory
@@ -95,6 +96,13 @@ def render(job: Job, *, grid: Config, out: Path) -> None:
         config = composed("mine_with_model", *names, *of_data(grid))
         parts = [config["mining"], scoring(grid, run_of(row, row["teacher"]))]
         config["code"] = {"mine_with_model": code_identity("pipelines/mine_with_model.py", parts)}
+    elif job.kind == "elsewhere":
+        config = composed(
+            "evaluate_elsewhere", f"run=${{paths.runs}}/{job.key}", f"others={row['others']}", *tracked(grid)
+        )
+        parts = [scoring(grid, member) for member in members_of(grid, job.key)]
+        code = code_identity("pipelines/evaluate_elsewhere.py", [*parts, config["evaluator"]])
+        config["code"] = {"evaluate_elsewhere": code}
     elif "members" in row:
         names = [
             f"data={row['data']}",
@@ -104,7 +112,7 @@ def render(job: Job, *, grid: Config, out: Path) -> None:
         ]
         names += [f"stacking={row['stacking']}"] if "stacking" in row else []
         config = composed("ensemble", *names, *tracked(grid))
-        parts = [scoring(grid, run_of(row, member)) for member in row["members"]]
+        parts = [scoring(grid, member) for member in members_of(grid, job.key)]
         config["code"] = {
             "ensemble": code_identity("pipelines/ensemble.py", parts),
             "evaluate": code_identity("pipelines/evaluate.py", [*parts, config["evaluator"]]),

@@ -35,7 +35,14 @@ from twicetold.runs.identity import Identity
 from twicetold.runs.summary import summary
 from twicetold.serving.champion import card
 from twicetold.trained.corpus_search import Searched, search_reports, texts_to_search
-from twicetold.trained.model_folder import load_model, names_of, other_parts, read_thresholds, recipes, trained_on
+from twicetold.trained.model_folder import (
+    load_model,
+    names_of,
+    other_parts,
+    read_thresholds,
+    recipes,
+    require_trained_on,
+)
 from twicetold.trained.scoring import evaluation_inputs
 from twicetold_grid.code_identity import SCORING, code_now, learnt_from
 from twicetold_grid.recipe import READ_BY, params_of
@@ -76,7 +83,8 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     write(report, inputs, out)
     save_rates(out / layout.PAIRWISE_KNN, searched.knn.rates if searched and searched.knn else {})
     samples = [] if corpus.kind == "documents" else model.verdicts(evaluator.sample_pairs)
-    about = summary(out / layout.MODEL, intervals=report.intervals.get("test", {}), samples=samples)
+    intervals = report.intervals.get("test", {})
+    about = summary(out / layout.MODEL, intervals=intervals, samples=samples, tuned_how=cfg.tuned_how)
     write_json(out / layout.SUMMARY, about)
     write_text(out / layout.MODEL_CARD, card(os.path.relpath(out), cards=Path(cfg.paths.cards)))
     settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin=cfg.origin)
@@ -113,12 +121,7 @@ def check(model: Path, config: Any, corpus: Corpus) -> None:
             f"{model} was trained with other {' and '.join(other)} than this command has: repeat all settings of the "
             "training's command, or train again"
         )
-    data = trained_on(model)
-    if data["train"] != corpus.train_digest():
-        raise ValueError(
-            f"{model} was trained on other train texts ({data['name']}) than {corpus.name} has now, so what is test "
-            "here may have been train there: prepare the data as they were, or train again"
-        )
+    require_trained_on(model, corpus)
 
 
 def with_searched(report: Report, searched: Searched | None) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from twicetold_grid.lock import stale_stages
 
 PREFACE = Path("docs/results-preface.md")
 RESULTS = Path("RESULTS.md")
+EXPERIMENT = "+experiment="
 EARLIER = (
     "**These results are of earlier code than the files beside them.** Settings or code that `dvc.lock` records have "
     "changed since, so a model may come out otherwise when it is trained again."
@@ -37,10 +38,12 @@ def main() -> None:
     paths = {name: Path(path) for name, path in OmegaConf.load("conf/paths.yaml").paths.items()}
     grid = grid_of(Path("params.yaml"))
     cells = [cell_of(key, row) for key, row in (grid["cells"] | grid["ensembles"]).items()]
+    further: dict[str, Any] = further_of(grid, paths["runs"])
+    own = [cell for cell in cells if cell not in {each.cell for each in further["fair"]}]
     folders = {name: paths[name] for name in ("processed", "raw", "triplets")}
     with readable_errors():
         if "--show" in argv:
-            print(reporting.leaderboard_text(cells, paths["runs"]))
+            print(reporting.leaderboard_text(own, paths["runs"]))
         elif "--results" in argv:
             reporting.write_cards(grid["data"], cards=paths["cards"], **folders)
             earlier = bool(stale_stages(Path(__file__).resolve().parents[1]))
@@ -50,7 +53,7 @@ def main() -> None:
             for folder in sorted({place.parent for place in paths["runs"].glob(f"*/{layout.METRICS}")}):
                 if (folder / layout.MODEL / layout.RECIPE).is_file():  # a run that DVC restored has none yet
                     write_text(folder / layout.MODEL_CARD, card(f"{folder}", cards=paths["cards"]))
-            reporting.build(cells, runs=paths["runs"], target=paths["reports"], **folders)
+            reporting.build(own, runs=paths["runs"], target=paths["reports"], **further, **folders)
             print(f"report: {paths['reports'] / layout.REPORT}")
 
 
@@ -75,7 +78,7 @@ def results(grid: dict[str, Any], *, runs: Path, cards: Path, earlier: bool) -> 
         made += f"\n{len(ran['stages'])} of its stages ran on {in_words(ran['environment'])}.\n"
     title, _, preface = PREFACE.read_text(encoding="utf-8").partition("\n\n")
     head = "\n\n".join([title, *([EARLIER] if earlier else []), preface])
-    return f"{head}\n{made}\n{reporting.markdown(commands, runs=runs, cards=cards)}"
+    return f"{head}\n{made}\n{reporting.markdown(commands, runs=runs, cards=cards, **further_of(grid, runs))}"
 
 
 def grid_of(file: Path) -> dict[str, Any]:
@@ -89,6 +92,26 @@ def cell_of(key: str, row: dict[str, Any]) -> reporting.Cell:
     """A row of params.yaml as a cell, whose model is the middle of <data>-<name>-<seed>."""
     data, seed = row["data"], row["seed"]
     return reporting.Cell(data, key.removeprefix(f"{data}-").removesuffix(f"-{seed}"), seed)
+
+
+def further_of(grid: dict[str, Any], runs: Path) -> dict[str, Any]:
+    """What is reported beside each model's own row: on other data, and on the same terms with their seconds."""
+    fair = [
+        reporting.FairCell(cell_of(key, row), row["model"], terms)
+        for key, row in grid["cells"].items()
+        if (terms := terms_of(row))
+    ]
+    file = runs / layout.LAST_RUN
+    took = json.loads(file.read_text(encoding="utf-8"))["stages"] if file.is_file() else {}
+    seconds = {stage.removeprefix("train@"): s for stage, s in took.items() if stage.startswith("train@")}
+    elsewhere = [cell_of(key, row) for key, row in grid["elsewhere"].items()]
+    return {"elsewhere": elsewhere, "fair": fair, "seconds": seconds}
+
+
+def terms_of(row: dict[str, Any]) -> str | None:
+    """The experiment of a row whose terms several families share; None for a family's own row."""
+    chosen = (override.removeprefix(EXPERIMENT) for override in row.get("overrides", []) if EXPERIMENT in override)
+    return next((name for name in chosen if name.partition("_")[0] == "fair"), None)
 
 
 def command_of(key: str, row: dict[str, Any], grid: dict[str, Any]) -> str:

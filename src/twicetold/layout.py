@@ -31,6 +31,7 @@ TRAINING = "training.json"  # in MODEL: epochs run, best epoch, best validation 
 METRICS = "metrics.json"  # {"val": {metric: value}, "test": {metric: value}}
 # test intervals, sample pairs, parameters, epochs: what RESULTS.md says besides the metrics (`twicetold.runs.summary`)
 SUMMARY = "summary.json"
+ELSEWHERE = "elsewhere.json"  # {dataset: metrics, intervals on its test, and how many of its texts were known}
 ROC = "roc.csv"  # label, false_positive_rate, true_positive_rate (DVC plot)
 ROC_FIGURE = "roc.svg"
 SCORES = "scores.parquet"  # split, label, score in the corpus's order of pairs; no rows for documents

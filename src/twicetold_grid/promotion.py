@@ -101,7 +101,7 @@ def promote(
         f"on validation of {data}, {date.today()}. {metric} {best.mean:.4f}{_of_seeds(best, ', mean of {} seeds')}.",
         *compared,
     ]
-    file = write_leaf(best.overrides, origin)
+    file = write_leaf(best.overrides, origin, how=f"searched, {told}")
     print(f"wrote {file.relative_to(CONF.parent)}; review it with `git diff {file.relative_to(CONF.parent)}`")
 
 
@@ -142,8 +142,13 @@ def difference(one: Candidate, other: Candidate) -> str:
     return f"{gap}, {'which seeds could explain' if not p < 0.05 else 'more than seeds explain'} (p = {p:.2g})"
 
 
-def write_leaf(overrides: Sequence[str], origin: Sequence[str]) -> Path:
+def write_leaf(overrides: Sequence[str], origin: Sequence[str], *, how: str) -> Path:
     """Write what the overrides set to the tuned values of their dataset and family, beside what is there.
+
+    Args:
+        overrides: of the winner.
+        origin: the comment of the file.
+        how: the winner was found, for the results.
 
     Raises:
         ValueError: if tuned values cannot hold it, or would not be used.
@@ -154,6 +159,7 @@ def write_leaf(overrides: Sequence[str], origin: Sequence[str]) -> Path:
     values = OmegaConf.create(former or {})
     for key in keys:
         OmegaConf.update(values, key, OmegaConf.select(cfg, key), force_add=True)
+    values.tuned_how = how
     comment = "".join(f"# {line}\n" for told in origin for line in wrap(told, 118, break_on_hyphens=False))
     write_text(file, f"# @package _global_\n{comment}{OmegaConf.to_yaml(values)}")
     if not _same(_now(overrides), cfg, keys):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from twicetold.trained.provenance import pretrained_files
-from twicetold_grid.settings import CONF, check_added, check_used, no_such, part_of
+from twicetold_grid.settings import APPENDED, CONF, check_added, check_used, no_such, part_of
 
 Config = Mapping[str, Any]
 SECTIONS = {
@@ -23,6 +23,7 @@ SECTIONS = {
         ("mined", "pretrained"),
     ),
     "ensembles": ("<data>-<name>-<seed>", ("data", "members", "seed"), ("mined", "pretrained", "stacking")),
+    "elsewhere": ("<data>-<name>-<seed>", ("data", "others", "seed"), ("mined", "pretrained")),
 }
 """What params.yaml has rows of: how a row is named, keys that it has, and keys that it may have."""
 OF_ALL = ("profile", "overrides")
@@ -30,7 +31,6 @@ OF_ALL = ("profile", "overrides")
 SAID_ELSEWHERE = {
     "data": "the key `data` of a row chooses data, and other data are another file in conf/data/",
     "model": "`model` is a key of the row",
-    "experiment": "it may choose data and model; say its choices in the row itself",
     "seed": "`seed` is a key of the row",
     "name": "it is the middle of the row's name, <data>-<name>-<seed>",
     "profile": "`profile` is a key of params.yaml and of a row",
@@ -42,6 +42,7 @@ SAID_ELSEWHERE = {
 OF_DATA = ("data.", "data@")
 """Beginnings of overrides that may stand for all rows, since the data stages get them as well."""
 MOST_MEMBERS = 4  # of an ensemble, whose stage in dvc.yaml depends on so many
+OTHERS = (2, 3)  # datasets that a model is evaluated on beside its own: the stage in dvc.yaml depends on so many
 
 
 def check_grid(grid: Config) -> None:
@@ -60,6 +61,8 @@ def check_grid(grid: Config) -> None:
             _check_row(section, key, row, grid)
     for key, row in grid["ensembles"].items():
         _check_members(key, row, grid["cells"])
+    for key, row in grid["elsewhere"].items():
+        _check_others(key, row, grid)
     for key, row in grid["self_training"].items():
         if run_of(row, row["teacher"]) not in grid["cells"]:
             raise ValueError(f"params.yaml: the teacher of {key} is no cell: {run_of(row, row['teacher'])}")
@@ -146,6 +149,12 @@ def run_of(row: Config, model: str) -> str:
     return f"{row['data']}-{model}-{row['seed']}"
 
 
+def members_of(grid: Config, key: str) -> list[str]:
+    """The cells of an ensemble; a cell alone is its own."""
+    row = grid["ensembles"].get(key)
+    return [key] if row is None else [run_of(row, member) for member in row["members"]]
+
+
 def _check_row(section: str, key: str, row: Any, grid: Config) -> None:
     """Check a row by itself, and that its data and pretrained files are among those of the grid."""
     where = f"params.yaml: {section}: {key}"
@@ -177,6 +186,16 @@ def _check_members(key: str, row: Config, cells: Config) -> None:
         raise ValueError(f"params.yaml: the ensemble {key} has members that are no cells: {sorted(missing)}")
 
 
+def _check_others(key: str, row: Config, grid: Config) -> None:
+    """Check that a row of `elsewhere` is a cell or an ensemble, and names other datasets of the grid."""
+    where, others = f"params.yaml: elsewhere: {key}", row["others"]
+    if key not in {**grid["cells"], **grid["ensembles"]}:
+        raise ValueError(f"{where} is no cell and no ensemble: name one of them")
+    there = [name for name in grid["data"] if name != row["data"]]
+    if not isinstance(others, list) or not OTHERS[0] <= len(others) <= OTHERS[1] or not {*others} <= {*there}:
+        raise ValueError(f"{where}: others must be a list of {OTHERS[0]} or {OTHERS[1]} of {there}; got {others!r}")
+
+
 def _check_keys(where: str, row: Config, needed: Collection[str], optional: Collection[str] = ()) -> None:
     there = [*needed, *optional]
     if unknown := [name for name in row if name not in there]:
@@ -198,9 +217,23 @@ def _check_choices(where: str, row: Config, *, of_all: bool = False) -> None:
     if not (isinstance(overrides, list) and all(isinstance(override, str) for override in overrides)):
         raise ValueError(f"{where}: overrides must be a list such as [optimizer.lr=0.01]; got {overrides!r}")
     for override in overrides:
+        if part_of(override) == APPENDED:
+            _check_experiment(where, override)
         elsewhere = SAID_ELSEWHERE.get(part_of(override))
         if elsewhere and not (of_all and override.lstrip("+~").startswith(OF_DATA)):
             raise ValueError(f"{where}: overrides must not set {override}: {elsewhere}")
+
+
+def _check_experiment(where: str, override: str) -> None:
+    """Check that an experiment chooses neither data nor model, which are keys of the row."""
+    name = override.partition("=")[2]
+    there = {path.stem: path for path in (CONF / APPENDED).glob("*.yaml")}
+    if name not in there:
+        raise ValueError(f"{where}: {no_such(f'{APPENDED}={name}', name, sorted(there))}")
+    if found := re.search(r"override /(data|model):", there[name].read_text(encoding="utf-8")):
+        raise ValueError(
+            f"{where}: {override} chooses {found[1]}, which is a key of the row: choose another experiment"
+        )
 
 
 def _is_named(key: str, name: str, row: Config) -> bool:

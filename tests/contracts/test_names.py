@@ -70,7 +70,8 @@ def test_pretrained_files_are_called_as_their_leaf_and_can_be_fetched(pretrained
 @pytest.mark.parametrize("file", [ROOT / "params.yaml", ROOT / "conf/demo.yaml"], ids=lambda p: p.stem)
 def test_a_grid_names_only_what_there_is(file):
     grid = yaml.safe_load(file.read_text())
-    assert set(grid) == {"data", "pretrained", "cells", "self_training", "ensembles", "profile", "overrides"}
+    rows = {"data", "cells", "self_training", "ensembles", "elsewhere"}
+    assert set(grid) == rows | {"pretrained", "profile", "overrides"}
     assert set(grid["pretrained"]) <= set(PRETRAINED)
     assert set(grid["data"]) <= set(DATA)
     assert all(row["data"] == name for name, row in grid["data"].items())
@@ -79,7 +80,9 @@ def test_a_grid_names_only_what_there_is(file):
         assert row["model"] in RECIPES
         assert row["data"] in grid["data"]
         assert isinstance(row["seed"], int)
-        assert {override.partition("=")[0] for override in row.get("overrides", [])} <= GROUPS, f"values of {key}"
+        assert {override.lstrip("+").partition("=")[0] for override in row.get("overrides", [])} <= GROUPS, (
+            f"values of {key}"
+        )
         own = set(row) & {"overrides", "profile"} or row["mined"] != grid["data"][row["data"]]["mined"]
         named = layout.cell(row["data"], row["model"], row["seed"])
         assert key == named or (own and key.startswith(f"{row['data']}-{row['model']}_")), key
@@ -149,6 +152,10 @@ def test_metrics_and_summaries_are_kept_in_git():
     for file in (layout.METRICS, layout.SUMMARY):
         assert {f"${{paths.runs}}/${{key}}/{file}": {"cache": False}} in evaluate["metrics"]
         assert f"!/runs/*/{file}" in ignored
+    assert {f"${{paths.runs}}/${{key}}/{layout.ELSEWHERE}": {"cache": False}} in part_of("evaluate_elsewhere")[
+        "metrics"
+    ]
+    assert f"!/runs/*/{layout.ELSEWHERE}" in ignored
 
 
 def test_dvc_yaml_holds_no_numbers():

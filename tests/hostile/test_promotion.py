@@ -51,6 +51,7 @@ def test_the_best_is_written_beside_what_is_there_and_then_it_is_what_is_there(b
     text = (by_hand.root / LEAF).read_text()
     assert text.startswith("# @package _global_\n# Promoted from a sweep (toy_questions-dae-1; 4 finished) over ")
     former["objective"]["alpha"], former["optimizer"]["lr"] = 100, 0.05
+    former["tuned_how"] = "searched, 4 finished"
     assert yaml.safe_load(text) == former
     code, again = promoted(by_hand, "sweep=toy_questions-dae-1")
     assert code == 0

@@ -154,7 +154,7 @@ def report(
     for cut in chosen.grouping:
         found = merge(links, rule=cut.rule, threshold=cut.threshold, vectors=(known.left, known.right))
         scores[cut.rule] = group_scores(found.cut(cut.threshold), codes)
-    return DedupeReport(chosen, _ranked(known, chosen.group, bins) if ranked else None, tuple(kept), scores)
+    return DedupeReport(chosen, rank_pairs(known, chosen.group, bins) if ranked else None, tuple(kept), scores)
 
 
 def link_statistics(codes: Any, links: Links) -> tuple[Statistic, Statistic]:
@@ -184,7 +184,8 @@ def link_statistics(codes: Any, links: Links) -> tuple[Statistic, Statistic]:
     return precision, recall
 
 
-def _ranked(vectors: DocumentVectors, group: str, bins: int) -> Ranked:
+def rank_pairs(vectors: DocumentVectors, group: str, bins: int = BINS) -> Ranked:
+    """How well the similarity ranks all pairs, those of one group being duplicates."""
     histograms = pair_histograms(vectors, bins=bins)
     interval = all_pairs_intervals(vectors, histograms, clusters=vectors.groups[group])[group]["average_precision"]
     counts = histograms[group].counts()

@@ -4,21 +4,34 @@ It reads the files of the other stages (names in `layout`). The same files give 
 seconds, which the page shows.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from twicetold import layout
 from twicetold.files import write_text
+from twicetold.reporting.elsewhere import matrices
+from twicetold.reporting.fair import FairCell, fair_runs, fair_tables
 from twicetold.reporting.leaderboard import leaderboard_csv, rank
 from twicetold.reporting.markdown import markdown
 from twicetold.reporting.page import Section, page
 from twicetold.reporting.terminal import leaderboard_text
-from twicetold.runs.records import Cell, read_peers, read_provenance, read_runs, write_card
+from twicetold.runs.records import Cell, read_elsewhere, read_peers, read_provenance, read_runs, write_card
 
-__all__ = ["Cell", "build", "leaderboard_text", "markdown", "write_cards"]
+__all__ = ["Cell", "FairCell", "build", "leaderboard_text", "markdown", "write_cards"]
 
 
-def build(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path, triplets: Path, target: Path) -> None:
+def build(
+    cells: Sequence[Cell],
+    *,
+    runs: Path,
+    processed: Path,
+    raw: Path,
+    triplets: Path,
+    target: Path,
+    elsewhere: Sequence[Cell] = (),
+    fair: Sequence[FairCell] = (),
+    seconds: Mapping[str, float] | None = None,
+) -> None:
     """Write the leaderboard and the HTML report of all cells to `target`.
 
     Args:
@@ -28,22 +41,26 @@ def build(cells: Sequence[Cell], *, runs: Path, processed: Path, raw: Path, trip
         raw: the folder of raw folders.
         triplets: the folder of folders of mined triplets.
         target: where `leaderboard.csv` and `index.html` go.
+        elsewhere: the runs that were evaluated on other data as well.
+        fair: the runs of families on the same terms, beside `cells`.
+        seconds: that a cell's training took, by the cell's name.
 
     Raises:
         ValueError: if there are no cells, or models of one dataset were scored on different pairs.
         FileNotFoundError: if a stage has not been run; says which.
     """
-    found, peers = read_runs(cells, runs), read_peers(runs)
+    found, peers, on_terms = read_runs(cells, runs), read_peers(runs), fair_runs(fair, runs)
     sections = [
         Section(
             read_provenance(data, processed=processed, raw=raw, triplets=triplets),
-            rank(data, by_data),
+            board := rank(data, by_data),
             peers.get(data, ()),
+            fair_tables(board, fair, on_terms.get(data, []), seconds or {}),
         )
         for data, by_data in found.items()
     ]
-    table = leaderboard_csv(run for by_data in found.values() for run in by_data)
-    html = page(sections)
+    table = leaderboard_csv(run for by_data in (*found.values(), *on_terms.values()) for run in by_data)
+    html = page(sections, matrices(read_elsewhere(elsewhere, runs)))
     write_text(target / layout.LEADERBOARD, table)
     write_text(target / layout.REPORT, html)
 

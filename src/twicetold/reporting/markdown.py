@@ -10,36 +10,56 @@ from pathlib import Path
 from twicetold.evaluation.decision import Verdict
 from twicetold.reporting import false_negatives, provenance, samples, word_hashing
 from twicetold.reporting.dedupe import HOW_TO_READ, Deduped, DedupeTable, Shown, deduped
+from twicetold.reporting.elsewhere import HOW_TO_READ as HOW_TO_READ_MATRICES
+from twicetold.reporting.elsewhere import TITLE, Matrices, matrices
+from twicetold.reporting.fair import TITLE as TITLE_OF_FAIR
+from twicetold.reporting.fair import FairCell, fair_runs, fair_tables
 from twicetold.reporting.glossary import count, describe, magnitude, number, share, split_of
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row, rank
 from twicetold.reporting.samples import decision_in_words, sample_table
-from twicetold.runs.records import Cell, Provenance, read_card, read_peers, read_runs
+from twicetold.runs.records import Cell, Provenance, read_card, read_elsewhere, read_peers, read_runs
 
 _LINE_ENDS = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")  # and other characters without a shape
 _BLOCK = re.compile(r"^(\s*\d*)(?=[#>=~]|[+-](?:[\s-]|$)|(?<=\d)[.)](?:\s|$))")  # where a heading or a list begins
 
 
-def markdown(commands: Mapping[Cell, str], *, runs: Path, cards: Path) -> str:
+def markdown(
+    commands: Mapping[Cell, str],
+    *,
+    runs: Path,
+    cards: Path,
+    elsewhere: Sequence[Cell] = (),
+    fair: Sequence[FairCell] = (),
+    seconds: Mapping[str, float] | None = None,
+) -> str:
     """The leaderboard of each dataset, its counts, its leakage audit and the checksums of its files.
 
     Args:
-        commands: the runs to report, and the command that trains each.
+        commands: the runs to report, those of `fair` among them, and the command that trains each.
         runs: the folder of run folders.
         cards: the folder of the cards of datasets.
+        elsewhere: the runs that were evaluated on other data as well.
+        fair: the runs of families on the same terms, which have tables of their own.
+        seconds: that a cell's training took, by the cell's name.
 
     Raises:
         FileNotFoundError: if a file is missing; says which stage writes it.
     """
     parts: list[str] = []
     peers, explained = read_peers(runs), False
-    for data, found in read_runs(list(commands), runs).items():
+    on_terms = fair_runs(fair, runs)
+    own = [cell for cell in commands if cell not in {each.cell for each in fair}]
+    for data, found in read_runs(own, runs).items():
         about = read_card(data, cards)
         board = rank(data, found)
         section = deduped(board, about.kind, peers.get(data, []))
         parts += [f"## {escaped(data)}\n", f"{provenance.KINDS[about.kind]}\n", _leaderboard(board)]
         parts += _commands(board, commands) + _dedupe(section, in_full=not explained)
+        for each in fair_tables(board, fair, on_terms.get(data, []), seconds or {}):
+            parts += [f"### {TITLE_OF_FAIR}: {escaped(each.terms)}\n", f"{each.said}\n", _shown_table(each.table)]
         parts += _samples(board) + _word_hashing(board) + _data(about)
         explained = explained or section is not None
+    parts += _elsewhere(matrices(read_elsewhere(elsewhere, runs)))
     return "\n".join(parts)
 
 
@@ -47,7 +67,11 @@ def _leaderboard(board: Leaderboard) -> str:
     shown = board.leading
     primary = escaped(describe(board.primary).label)
     heads = ["model", f"{primary}, test", "95 % interval", f"{primary}, validation"]
-    heads += [f"{escaped(describe(name).label)}, {split_of(name)}" for name in shown] + ["parameters", "epochs"]
+    heads += [f"{escaped(describe(name).label)}, {split_of(name)}" for name in shown] + [
+        "parameters",
+        "epochs",
+        "tuned",
+    ]
     notes = "".join(f"\n{escaped(note)}\n" for note in board.pretraining)
     return table(heads, (_row(row, board, shown) for row in board.rows)) + notes
 
@@ -64,6 +88,7 @@ def _row(row: Row, board: Leaderboard, shown: Sequence[str]) -> list[str]:
         *(estimate(name, test.get(name), top=board.top(name)) for name in shown),
         count(row.first.parameters) if row.first.parameters else "–",
         f"{row.epochs:g}" if row.epochs else "–",
+        escaped(row.first.tuned_how or "–"),
     ]
 
 
@@ -100,12 +125,20 @@ def _dedupe(found: Deduped | None, *, in_full: bool) -> list[str]:
 
 
 def _shown_table(found: DedupeTable) -> str:
-    heads = ["model", *(f"{column.text}, {column.note}" for column in found.columns)]
+    heads = ["model", *(", ".join(filter(None, (column.text, column.note))) for column in found.columns)]
     return table(heads, ([_shown(name), *map(_shown, cells)] for name, cells in found.rows))
 
 
 def _shown(cell: Shown) -> str:
     return escaped(cell.text) + (f" ({escaped(cell.note)})" if cell.note else "")
+
+
+def _elsewhere(found: Matrices | None) -> list[str]:
+    if found is None:
+        return []
+    parts = [f"## {TITLE}\n", *(f"{escaped(text)}\n" for text in HOW_TO_READ_MATRICES)]
+    parts += ["### Ranking\n", _shown_table(found.ranking), "### Decisions\n", _shown_table(found.decisions)]
+    return parts + [f"{escaped(note)}\n" for note in found.notes]
 
 
 def _samples(board: Leaderboard) -> list[str]:

@@ -10,6 +10,8 @@ from functools import cached_property
 from twicetold.reporting import (
     comparison,
     dedupe,
+    elsewhere,
+    fair,
     false_negatives,
     panels,
     provenance,
@@ -23,7 +25,7 @@ from twicetold.reporting.rendering import render
 from twicetold.runs.records import KnnCurves, Peer, Provenance, read_knn_curves
 
 _SEARCH = ("retrieval_recall_at", "retrieval_mrr_at", "retrieval_ndcg_at", "index_recall_at", "index_agreement_at")
-_PARTS = (dedupe, false_negatives, panels, provenance, published, samples, word_hashing)
+_PARTS = (dedupe, elsewhere, fair, false_negatives, panels, provenance, published, samples, word_hashing)
 """Modules whose functions and texts the templates use, by their names."""
 
 
@@ -34,6 +36,7 @@ class Section:
     about: Provenance
     board: Leaderboard
     peers: Sequence[Peer] = ()
+    on_terms: Sequence[fair.FairTable] = ()
 
     @property
     def anchor(self) -> str:
@@ -73,8 +76,13 @@ class Section:
         return [(row, curves["val"]) for row, curves in found if "val" in curves]
 
 
-def page(sections: Sequence[Section]) -> str:
-    """The whole report."""
+def page(sections: Sequence[Section], matrices: elsewhere.Matrices | None = None) -> str:
+    """The whole report.
+
+    Args:
+        sections: of the datasets.
+        matrices: of models on other data.
+    """
     rows = [row for section in sections for row in section.board.rows]
     models = _by_role(rows)
     names = [name for section in sections for name in section.board.metrics]
@@ -84,6 +92,7 @@ def page(sections: Sequence[Section]) -> str:
     return render(
         "page.html.j2",
         sections=sections,
+        matrices=matrices,
         models=models,
         runs=sum(len(row.runs) for row in rows),
         colours={model: colour for colour, model in enumerate(models)},

@@ -58,6 +58,8 @@ class Run:
     """What its weights were pretrained on, in words; None if they were not."""
     seen: tuple[str, ...] | None = None
     """Sources of data that these texts are known to have; None where nobody knows."""
+    tuned_how: str | None = None
+    """Where its settings come from, in words; None where an older summary does not say it."""
     word_hashing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Word hashing statistics of each view of its features; empty if it hashes no words."""
 
@@ -70,6 +72,19 @@ class Run:
     def is_baseline(self) -> bool:
         """Whether no parameter was trained: the lexical baselines."""
         return self.parameters == 0
+
+
+@dataclass(frozen=True)
+class Abroad:
+    """Results of one model on the test texts of several datasets, its own among them."""
+
+    run: Run
+    metrics: Mapping[str, Mapping[str, float]]
+    """Dataset -> metric -> value."""
+    intervals: Mapping[str, Mapping[str, tuple[float, float]]]
+    """Dataset -> metric -> ends of its 95 % interval."""
+    shared: Mapping[str, int]
+    """Dataset -> how many of its test texts are known from the model's own."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +161,26 @@ def read_runs(cells: Sequence[Cell], runs: Path) -> dict[str, list[Run]]:
     for cell in sorted(cells):
         by_data[cell.data].append(_read_run(cell, runs / cell.name))
     return by_data
+
+
+def read_elsewhere(cells: Sequence[Cell], runs: Path) -> list[Abroad]:
+    """The results of some models on other datasets, in the order of the cells.
+
+    Raises:
+        FileNotFoundError: if a model was not evaluated there; says which stage to run.
+    """
+    found = []
+    for cell in cells:
+        content = _read_json(runs / cell.name / layout.ELSEWHERE, stage=f"evaluate_elsewhere@{cell.name}")
+        found.append(
+            Abroad(
+                _read_run(cell, runs / cell.name),
+                {data: each["metrics"] for data, each in content.items()},
+                {data: intervals_of(each) for data, each in content.items()},
+                {data: each["shared_texts"] for data, each in content.items()},
+            )
+        )
+    return found
 
 
 def read_peers(runs: Path) -> dict[str, list[Peer]]:
@@ -343,6 +378,7 @@ def _read_run(cell: Cell, folder: Path) -> Run:
         texts_per_second=observed.get("texts_per_second"),
         pretrained_on=" and ".join(about["pretrained_on"]) or None,
         seen=None if about.get("seen") is None else tuple(about["seen"]),
+        tuned_how=about.get("tuned_how"),
         word_hashing=about["word_hashing"],
     )
 

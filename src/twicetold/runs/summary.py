@@ -13,7 +13,7 @@ from twicetold.trained.provenance import pretrained_on_of, seen_of
 
 
 def summary(
-    model: Path, *, intervals: Mapping[str, tuple[float, float]], samples: Sequence[Verdict]
+    model: Path, *, intervals: Mapping[str, tuple[float, float]], samples: Sequence[Verdict], tuned_how: str
 ) -> Mapping[str, Any]:
     """The content of `layout.SUMMARY`.
 
@@ -21,6 +21,7 @@ def summary(
         model: the trained model's folder.
         intervals: test metric -> ends of its 95 % interval.
         samples: scores and decisions of the evaluator's sample pairs.
+        tuned_how: where the model's settings come from, in words.
 
     Returns:
         Plain containers. `word_hashing` is by view of the features, empty if they hash no words.
@@ -35,5 +36,6 @@ def summary(
         "primary": training["metric"],
         "samples": [asdict(verdict) for verdict in samples],
         "seen": seen_of(model),
+        "tuned_how": tuned_how,
         "word_hashing": by_view(json.loads(state.read_text(encoding="utf-8")).get("card_")) if state.exists() else {},
     }

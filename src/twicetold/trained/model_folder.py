@@ -229,6 +229,20 @@ def trained_on(folder: Path) -> dict[str, str]:
         return {name: _field(data, name, str) for name in ("name", "train")}
 
 
+def require_trained_on(folder: Path, corpus: Corpus) -> None:
+    """Check that the model was trained on the train split that the corpus has now, so that test is new to it.
+
+    Raises:
+        ValueError: if it was not.
+    """
+    data = trained_on(folder)
+    if data["train"] != corpus.train_digest():
+        raise ValueError(
+            f"{folder} was trained on other train texts ({data['name']}) than {corpus.name} has now, so what is test "
+            "here may have been train there: prepare the data as they were, or train again"
+        )
+
+
 def read_decisions(folder: Path) -> Decisions:
     """Thresholds and calibrations that were stored with the model, by label.
 

@@ -18,10 +18,11 @@ GRID = {
     "profile": "full",
     "overrides": [],
     "pretrained": ["none", "glove"],
-    "data": {"toy_news": NEWS},
+    "data": {name: {**NEWS, "data": name} for name in ("toy_news", "toy_articles", "toy_questions")},
     "cells": {"toy_news-dae-0": {**NEWS, "model": "dae"}, "toy_news-tfidf-0": {**NEWS, "model": "tfidf"}},
     "self_training": {LABELLED: {**NEWS, "mining": "pseudo_labels", "teacher": "dae"}},
     "ensembles": {"toy_news-both-0": {**NEWS, "members": ["dae", "tfidf"]}},
+    "elsewhere": {"toy_news-both-0": {**NEWS, "others": ["toy_articles", "toy_questions"]}},
 }
 
 
@@ -81,6 +82,10 @@ def test_the_rows_that_are_shipped_pass(file):
         ),
         ("ensembles", "toy_news-both-0", {"stackin": "x"}, "there is no key 'stackin': did you mean stacking?"),
         ("ensembles", "toy_news-both-0", {"members": "dae"}, "members must be a list; got 'dae'"),
+        ("elsewhere", "toy_news-bm25-0", {**NEWS, "others": []}, "toy_news-bm25-0 is no cell and no ensemble"),
+        ("elsewhere", "toy_news-both-0", {"others": ["toy_articles"]}, "others must be a list of 2 or 3 of ['toy_art"),
+        ("elsewhere", "toy_news-both-0", {"others": ["toy_news", "toy_articles"]}, "['toy_articles', 'toy_questions']"),
+        ("elsewhere", "toy_news-both-0", {"others": "stsb"}, "others must be a list of 2 or 3"),
     ],
 )
 def test_a_row_with_other_keys_or_another_name_is_refused(section, key, changed, message):
@@ -124,6 +129,14 @@ def test_an_override_does_not_set_what_dvc_reads_elsewhere(override):
     else:
         with pytest.raises(ValueError, match=f"^params.yaml: {words}"):
             check_grid(everywhere)
+
+
+def test_a_row_may_choose_an_experiment_that_chooses_neither_data_nor_model():
+    check_grid(grid_with("cells", "toy_news-dae-0", overrides=["+experiment=fair_story"]))
+    with pytest.raises(ValueError, match="experiment=static_ema chooses model, which is a key of the row"):
+        check_grid(grid_with("cells", "toy_news-dae-0", overrides=["+experiment=static_ema"]))
+    with pytest.raises(ValueError, match="there is no experiment=fairest: did you mean fair"):
+        check_grid(grid_with("cells", "toy_news-dae-0", overrides=["+experiment=fairest"]))
 
 
 def check(model, *, of_all="full", **changed):

@@ -1,0 +1,51 @@
+"""Evaluate a trained model on test texts of other datasets, at the threshold it brings, and on those of its own.
+
+After a training: `evaluate_elsewhere.py run=runs/toy_news-tfidf-0 others=[toy_questions]`. The other datasets must be
+prepared, and of another kind: their texts must not be what the model learnt from.
+"""
+
+import checkout  # noqa: F401 (for its effects)
+from twicetold.command_line import help_for
+
+from dataclasses import asdict
+from pathlib import Path
+
+import hydra
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf
+
+from twicetold import layout
+from twicetold.data.corpus import Corpus
+from twicetold.errors import readable_errors
+from twicetold.files import write_json
+from twicetold.printable import print
+from twicetold.trained.elsewhere import evaluate_elsewhere, shared_texts
+from twicetold.trained.model_folder import load_model, recipes, require_trained_on, trained_on
+from twicetold_grid.code_identity import code_now
+from twicetold_grid.recipe import READ_BY
+from twicetold_grid.settings import check_settings, run_script
+
+
+@hydra.main(version_base="1.3", config_path="../conf", config_name="evaluate_elsewhere")
+def main(cfg: DictConfig) -> None:
+    with readable_errors():
+        check_settings(cfg, **READ_BY)
+        config = OmegaConf.to_container(cfg, resolve=True)
+        run, processed = Path(cfg.run), Path(cfg.paths.processed)
+        source = Corpus.load(processed / trained_on(run / layout.MODEL)["name"])
+        require_trained_on(run / layout.MODEL, source)
+        code_now("evaluate_elsewhere", config, [recipes(run / layout.MODEL), config["evaluator"]])
+        model, evaluator = load_model(run / layout.MODEL), instantiate(cfg.evaluator)
+        content = {}
+        for name in (source.name, *cfg.others):
+            corpus = source if name == source.name else Corpus.load(processed / name)
+            shared = 0 if corpus is source else shared_texts(source, corpus)
+            content[name] = asdict(evaluate_elsewhere(model, corpus, evaluator)) | {"shared_texts": shared}
+            found = ", ".join(f"{metric} {value:.4f}" for metric, value in content[name]["metrics"].items())
+            print(f"{run.name} on {name}: {found}; {shared} test texts are known to {source.name}")
+        write_json(run / layout.ELSEWHERE, content)
+
+
+if __name__ == "__main__":
+    help_for("run=runs/toy_news-tfidf-0", "others=[toy_questions]")
+    run_script(main)

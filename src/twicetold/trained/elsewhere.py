@@ -1,0 +1,164 @@
+"""A trained model on the test texts of another dataset: how well it ranks them, and how good its threshold is there.
+
+Nothing is chosen on the other data. The threshold is the one that the model brings, about its finest label.
+
+| test data | metrics |
+|---|---|
+| labelled pairs | `average_precision_cluster` over all pairs of texts, `accuracy` and `f1` of the labelled pairs |
+| graded pairs | `pearson`; `accuracy` and `f1` at the positive grade |
+| documents | `average_precision_<finest group>` and `f1` over all pairs of texts |
+
+`same_share` is the share of the decided pairs that are the same. What a model cannot say is left out: average precision
+without a vector for each text; decisions of a model that gives no verdict.
+
+Shape letters: M texts of test, P pairs.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twicetold.data.corpus import Corpus
+from twicetold.evaluation import intervals
+from twicetold.evaluation.dedupe import links_above, with_known
+from twicetold.evaluation.dedupe_report import link_statistics, rank_pairs
+from twicetold.evaluation.evaluators import Standard
+from twicetold.evaluation.inputs import DocumentVectors
+from twicetold.evaluation.intervals import Interval
+from twicetold.evaluation.labels import NoVerdict
+from twicetold.evaluation.pair_metrics import Confusion, pearson
+from twicetold.evaluation.ranking import Floats
+from twicetold.trained.duplicates import duplicate_groups
+from twicetold.trained.scoring import ReadTexts, TrainedModel
+
+MOST_SHARED = 0.01
+"""Share of test texts from which on two datasets count as of one kind, as both partitions of Quora's questions do."""
+Statistic = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """Results on the test split of one dataset.
+
+    Args:
+        metrics: name -> value.
+        intervals: name -> 95 % interval.
+    """
+
+    metrics: dict[str, float] = field(default_factory=dict)
+    intervals: dict[str, Interval] = field(default_factory=dict)
+
+    def __or__(self, other: "Elsewhere") -> "Elsewhere":
+        return Elsewhere(self.metrics | other.metrics, self.intervals | other.intervals)
+
+
+def evaluate_elsewhere(model: TrainedModel, corpus: Corpus, evaluator: Standard) -> Elsewhere:
+    """Evaluate a model on the test texts of a dataset that it may never have seen.
+
+    Args:
+        model: with the threshold that it brings.
+        corpus: the dataset.
+        evaluator: its classes, bins and resamples are used.
+    """
+    members = corpus.members["test"]
+    read: ReadTexts = model.read(corpus.texts_of("test")).keeping(np.arange(len(members)))
+    found = _ranked(read, corpus, evaluator)
+    try:
+        threshold = model.decisions.of().usable.threshold
+    except NoVerdict:
+        threshold = None
+    if corpus.kind == "documents":
+        return found | _links(read, corpus, evaluator, threshold)
+    pairs = corpus.pairs["test"]
+    score = read.score(*(np.searchsorted(members, side) for side in (pairs.left, pairs.right)))
+    if corpus.kind == "graded_pairs":
+        spread = intervals.bootstrap_interval(
+            intervals.pearson_statistic(score, pairs.label),
+            len(pairs),
+            resamples=evaluator.resamples,
+            seed=evaluator.seed,
+        )
+        found |= Elsewhere({"pearson": pearson(score, pairs.label)}, {"pearson": spread})
+    truth = pairs.label >= corpus.positive_label
+    found |= Elsewhere({"same_share": float(truth.mean())})
+    return found if threshold is None else found | _decided(score >= threshold, truth, evaluator)
+
+
+def shared_texts(source: Corpus, other: Corpus) -> int:
+    """How many test texts of another dataset are, word for word, among those that were learnt from or chosen on.
+
+    Raises:
+        ValueError: if they are more than `MOST_SHARED` of them.
+    """
+    known = {*source.texts_of("train"), *source.texts_of("val")}
+    texts = other.texts_of("test")
+    shared = sum(text in known for text in texts)
+    if shared > MOST_SHARED * len(texts):
+        raise ValueError(
+            f"{shared} of the {len(texts)} test texts of {other.name} are texts of train or validation of "
+            f"{source.name}, so a model of {source.name} knows them: expected data of another kind"
+        )
+    return shared
+
+
+def _ranked(read: ReadTexts, corpus: Corpus, evaluator: Standard) -> Elsewhere:
+    """Average precision over all pairs of texts; nothing without vectors or without groups of texts."""
+    if (vectors := _vectors(read, corpus, evaluator)) is None:
+        return Elsewhere()
+    (group,) = vectors.groups
+    ranked, name = rank_pairs(vectors, group, evaluator.bins), f"average_precision_{group}"
+    return Elsewhere({name: ranked.average_precision}, {name: ranked.average_precision_interval})
+
+
+def _vectors(read: ReadTexts, corpus: Corpus, evaluator: Standard) -> DocumentVectors | None:
+    """The vectors of the test texts whose group is known, with that group alone."""
+    groups = duplicate_groups(corpus, "test", classes=evaluator.classes)
+    if groups is None or not read.searchable:
+        return None
+    name, codes = groups
+    return with_known(DocumentVectors(*read.search_matrices(np.arange(len(codes))), {name: codes}), name)
+
+
+def _links(read: ReadTexts, corpus: Corpus, evaluator: Standard, threshold: float | None) -> Elsewhere:
+    """F1 of the links at a threshold of scores, over all pairs of documents, with an interval that resamples groups."""
+    if (vectors := _vectors(read, corpus, evaluator)) is None:
+        return Elsewhere()
+    (codes,) = vectors.groups.values()
+    _, sizes = np.unique(codes, return_counts=True)
+    found = Elsewhere({"same_share": float((sizes * (sizes - 1)).sum() / (len(codes) * (len(codes) - 1)))})
+    if threshold is None or not read.score_is_dot_product:
+        return found
+    links = links_above(vectors, threshold - _constant(read))
+    f1 = _f1_statistic(*link_statistics(codes, links))
+    interval = intervals.bootstrap_interval(f1, len(sizes), resamples=evaluator.resamples, seed=evaluator.seed)
+    return found | Elsewhere({"f1": float(f1(np.ones((1, len(sizes))))[0])}, {"f1": interval})
+
+
+def _constant(read: ReadTexts) -> float:
+    """What scores have beyond the dot product of search vectors, which is the same for all pairs (see `Ensemble`)."""
+    one = np.arange(1)
+    query, document = read.search_matrices(one)
+    product = np.vdot(query, document) if isinstance(query, np.ndarray) else query.multiply(document).sum()
+    return float(read.score(one, one)[0] - product)
+
+
+def _f1_statistic(precision: Statistic, recall: Statistic) -> Statistic:
+    def f1(weights: Floats) -> Floats:
+        one, other = np.nan_to_num(precision(weights)), recall(weights)
+        both = one + other
+        return np.asarray(np.divide(2 * one * other, both, out=np.zeros_like(both), where=both > 0))
+
+    return f1
+
+
+def _decided(said: NDArray[np.bool_], truth: NDArray[np.bool_], evaluator: Standard) -> Elsewhere:
+    """Accuracy and F1 of decisions about pairs."""
+    confusion = Confusion.of(said, truth)
+    right = confusion.true_positive + confusion.true_negative
+    of_counts = intervals.confusion_intervals(confusion, resamples=evaluator.resamples, seed=evaluator.seed)
+    return Elsewhere(
+        {"accuracy": confusion.accuracy, "f1": confusion.f1},
+        {"accuracy": intervals.accuracy_interval(right, len(truth)), "f1": of_counts["f1"]},
+    )
