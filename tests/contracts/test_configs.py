@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 CONF = ROOT / "conf"
 PROFILES = sorted(p.stem for p in (CONF / "profile").glob("*.yaml"))
 SHARED = ("features", "examples", "objective", "optimizer", "trainer")
-GROUPS = {"data", "model", "tuned", *SHARED, "mining", "augmentation", "consistency", "pretrained"}
+GROUPS = {"data", "model", "tuned", "published", *SHARED, "mining", "augmentation", "consistency", "pretrained"}
 GROUPS |= {"profile", "sweep", "experiment"}
 SAME_TUNED = {"quora": "quora_wang", "quora_disjoint": "quora_wang", "uci_news_time": "uci_news"}
 
@@ -134,7 +134,7 @@ def test_leaves_do_not_interpolate_so_that_dvc_can_set_them():
 
 def test_conf_has_these_groups_and_no_more_leaves_than_it_needs():
     assert {folder.name for folder in CONF.iterdir() if folder.is_dir()} == GROUPS
-    assert sum(len(list((CONF / group).rglob("*.yaml"))) for group in GROUPS - {"sweep"}) <= 135
+    assert sum(len(list((CONF / group).rglob("*.yaml"))) for group in GROUPS - {"sweep"}) <= 139
 
 
 def named(leaf: Path, texts: dict[Path, str]) -> bool:
