@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from twicetold.evaluation.decision import Verdict
-from twicetold.reporting import false_negatives, provenance, samples, word_hashing
+from twicetold.reporting import false_negatives, provenance, samples, train_and_test, word_hashing
 from twicetold.reporting.dedupe import HOW_TO_READ, Deduped, DedupeTable, Shown, deduped
 from twicetold.reporting.glossary import count, describe, magnitude, number, share, split_of
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row, rank
@@ -37,7 +37,7 @@ def markdown(commands: Mapping[Cell, str], *, runs: Path, cards: Path) -> str:
         board = rank(data, found)
         section = deduped(board, about.kind, peers.get(data, []))
         parts += [f"## {escaped(data)}\n", f"{provenance.KINDS[about.kind]}\n", _leaderboard(board)]
-        parts += _commands(board, commands) + _dedupe(section, in_full=not explained)
+        parts += _commands(board, commands) + _train_and_test(board) + _dedupe(section, in_full=not explained)
         parts += _samples(board) + _word_hashing(board) + _data(about)
         explained = explained or section is not None
     return "\n".join(parts)
@@ -87,6 +87,19 @@ def interval(found: Estimate | None) -> str:
 def _commands(board: Leaderboard, commands: Mapping[Cell, str]) -> list[str]:
     lines = [f"- {escaped(row.model)}: {code(commands[row.first.cell])}" for row in board.rows]
     return ["\n".join(["<details><summary>How each is trained</summary>\n", *lines, "\n</details>\n"])]
+
+
+def _train_and_test(board: Leaderboard) -> list[str]:
+    columns = train_and_test.columns(board)
+    if not columns:
+        return []
+    heads = ["model", *(f"{escaped(describe(name).label)}, {split}" for name, split in columns)]
+    rows = (
+        [escaped(row.model), *(estimate(name, row.metrics[split].get(name)) for name, split in columns)]
+        for row in board.rows
+        if "train" in row.metrics
+    )
+    return ["### Train and test\n", f"{train_and_test.EXPLANATION}\n", table(heads, rows)]
 
 
 def _dedupe(found: Deduped | None, *, in_full: bool) -> list[str]:

@@ -1,5 +1,7 @@
 """Which texts ask and which answer, on corpora small enough to see."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -102,6 +104,8 @@ def test_a_large_corpus_is_searched_in_part_with_all_of_validation_and_test():
     assert texts[asked.queries].tolist() == [0, 3, 4]
     assert texts_to_search(corpus, at_most(3)).tolist() == [0, 3, 4, 5, 7, 8, 9]
     assert texts_to_search(corpus, at_most(10)).tolist() == list(range(10))
+    measured = replace(at_most(3), splits=["val", "test", "train"])
+    assert texts_to_search(corpus, measured).tolist() == sorted({n for each in corpus.members.values() for n in each})
 
 
 class Lookup(torch.nn.Module):
