@@ -99,7 +99,7 @@ def equation_5(batch: EncodedBatch, gamma: float, count: int) -> float:
         lots = torch.rand(len(queries), len(documents))
         for i, query in enumerate(queries[:, view]):
             unclicked = [j for j in range(len(documents)) if j != i and batch.positive_group[j] != batch.group[i]]
-            drawn = sorted(unclicked, key=lambda j: lots[i, j])[:count]  # noqa: B023 (called at once)
+            drawn = sorted(unclicked, key=lambda j: lots[i, j])[:count]
             assert len(drawn) == count
             compared = documents[[i, *drawn], view]
             weights = (gamma * cosine_similarity(query[None], compared, dim=1)).double().exp()

@@ -11,9 +11,9 @@ that are special cases:
 
 The negatives n are:
 
-- The right texts of other rows: of all, of the J rows that follow in the batch, by rotation, or of J rows drawn at random
-  for each anchor. In a shuffled batch the last two have the same expected loss. In one of sequences, which are sorted by
-  length, the rows that follow are of the anchor's length, and those drawn are not.
+- The right texts of other rows: of all, of the J rows that follow in the batch, by rotation, or of J rows drawn at
+  random for each anchor. In a shuffled batch the last two have the same expected loss. A batch of sequences is sorted
+  by length: there the rows that follow have the anchor's length, and those drawn have any of the batch's.
 - Mined ("hard") negatives: those of all rows if n runs over the whole batch, else the row's own.
 - Never a text of the anchor's own cluster (see `in_batch`).
 - Every pair labelled 0, by its own score, exp(s_kk / τ). It adds no term to the mean, but is in the sum of every row: a
@@ -153,7 +153,7 @@ def _within_reach(compared: Candidates, rows: slice, reach: int) -> Tensor:
 
 
 def _drawn(negative: Tensor, compared: Candidates, rows: slice, count: int) -> Tensor:
-    """(b, C) bool: `count` of each anchor's negatives in other rows, or all if there are fewer, and its own mined one."""
+    """(b, C) bool: of each anchor's negatives its own mined one, and `count` of those in other rows, or all of fewer."""
     size = len(compared.anchor)
     order = torch.rand(len(negative), size, device=negative.device).masked_fill(~negative[:, :size], 2)
     drawn = torch.zeros_like(order, dtype=torch.bool)

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from twicetold.evaluation.decision import Verdict
-from twicetold.reporting import false_negatives, provenance, samples, train_and_test, word_hashing
+from twicetold.reporting import false_negatives, provenance, samples, search_vectors, train_and_test, word_hashing
 from twicetold.reporting.dedupe import HOW_TO_READ, Deduped, DedupeTable, Shown, deduped
 from twicetold.reporting.glossary import count, describe, magnitude, number, share, split_of
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row, rank
+from twicetold.reporting.published import PUBLISHED
 from twicetold.reporting.samples import decision_in_words, sample_table
 from twicetold.runs.records import Cell, Provenance, read_card, read_peers, read_runs
 
@@ -38,6 +39,7 @@ def markdown(commands: Mapping[Cell, str], *, runs: Path, cards: Path) -> str:
         section = deduped(board, about.kind, peers.get(data, []))
         parts += [f"## {escaped(data)}\n", f"{provenance.KINDS[about.kind]}\n", _leaderboard(board)]
         parts += _commands(board, commands) + _train_and_test(board) + _dedupe(section, in_full=not explained)
+        parts += _search(board, about.kind) + (_pairwise_knn(board) if about.kind == "labelled_pairs" else [])
         parts += _samples(board) + _word_hashing(board) + _data(about)
         explained = explained or section is not None
     return "\n".join(parts)
@@ -119,6 +121,36 @@ def _shown_table(found: DedupeTable) -> str:
 
 def _shown(cell: Shown) -> str:
     return escaped(cell.text) + (f" ({escaped(cell.note)})" if cell.note else "")
+
+
+def _search(board: Leaderboard, kind: str) -> list[str]:
+    tops = search_vectors.searched(board)
+    if not tops:
+        return []
+    heads = ["model", *(escaped(search_vectors.heading(name)) for name in tops)]
+    rows = (
+        [escaped(row.model), *(estimate(name, row.metrics["test"].get(name), top=top) for name, top in tops.items())]
+        for row in board.rows
+        if row.has_any(tops)
+    )
+    return ["### Search in the whole corpus\n", f"{search_vectors.explanation(kind, tops)}\n", table(heads, rows)]
+
+
+def _pairwise_knn(board: Leaderboard) -> list[str]:
+    names = search_vectors.OF_THE_RULE
+    measured = [row for row in board.rows if row.has_any(names[:1])]
+    if not measured:
+        return []
+    of_test = [(escaped(row.model), row.metrics["test"]) for row in measured]
+    rows = [[model, *(estimate(name, metrics.get(name)) for name in names)] for model, metrics in of_test]
+    papers = PUBLISHED.get(board.data)
+    rule = papers.pairwise_knn if papers else None
+    if rule is not None:
+        shown = (describe(name).show(rule.metrics[name]) if name in rule.metrics else "–" for name in names)
+        rows.append([escaped(rule.model), *shown])
+    heads = ["model", *(f"{text}, {note}" for text, note in search_vectors.HEADS_OF_THE_RULE)]
+    below = [f"{escaped(rule.remark)}\n"] if rule else []
+    return ["### The pairwise k-NN rule\n", f"{search_vectors.THE_RULE}\n", table(heads, rows), *below]
 
 
 def _samples(board: Leaderboard) -> list[str]:

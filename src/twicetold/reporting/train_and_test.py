@@ -4,8 +4,8 @@ from twicetold.reporting.glossary import describe
 from twicetold.reporting.leaderboard import Leaderboard
 
 EXPLANATION = (
-    "Over all pairs of the train texts, and of the test texts. Nothing was chosen by train. Its pairs are others than those "
-    "of test, easier or harder for any model: compare models within a column."
+    "Over all pairs of the train texts, and of the test texts. Nothing was chosen by train. Its pairs are others than "
+    "those of test, easier or harder for any model: compare models within a column."
 )
 
 

@@ -368,7 +368,8 @@ def test_where_train_was_measured_it_stands_beside_test_in_the_markdown_and_has_
     (folder / layout.ROC).write_text(roc + "".join(f"category (train),{x},{x}\n" for x in (0.0, 1.0)))
     (section,) = project.markdown(cells).split("### Train and test")[1:]
     table = section.split("\n\n")[2].splitlines()
-    assert table[0] == "| model | AUROC category, train | AUROC category, test | AUROC story, train | AUROC story, test |"
+    columns = [f"AUROC {group}, {split}" for group in ("category", "story") for split in ("train", "test")]
+    assert table[0] == f"| model | {' | '.join(columns)} |"
     assert table[2:] == ["| dae | 0.840 | 0.750 | 0.950 | 0.900 |"]
     html = build(project, cells)
     assert "ROC, same category (train)" in html

@@ -136,7 +136,7 @@ def test_a_family_that_puts_duplicates_side_by_side_finds_them_all():
     angle = np.array([0, 0.1, 0.05, 0.02, 0.03, 2, 2, 4, 5, 2.01])
     family = Lookup(np.stack([np.cos(angle), np.sin(angle)], axis=1).astype(np.float32))
     assert isinstance(family, Searchable)
-    evaluator = Standard(corpus_search=CorpusSearch(at=(1, 2), rank=2))
+    evaluator = Standard(corpus_search=CorpusSearch(at=(1, 2), ndcg_at=(2,), rank=2))
     found = search_reports(EncodedTexts(family, numbered_rows(10)), corpus_of_pairs(), evaluator, None)
     assert found.found.metrics["test"]["retrieval_recall_at_2"] == 1
     assert found.found.metrics["test"]["retrieval_ndcg_at_2"] == pytest.approx(1)
