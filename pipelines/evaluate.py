@@ -75,8 +75,8 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     who = as_trained(who, out, config["origin"])
     evaluator, grade = instantiate(cfg.evaluator), corpus.card.get("positive_grade")
     read = model.read_corpus(cached_rows(corpus, Path(cfg.paths.features), key=who.feature_key))
-    read = read.keeping(texts_to_search(corpus, evaluator))  # those of validation and test among them
-    inputs = {split: evaluation_inputs(read, corpus, split) for split in ("val", "test")}
+    read = read.keeping(texts_to_search(corpus, evaluator))  # those of every split that is measured among them
+    inputs = {split: evaluation_inputs(read, corpus, split) for split in evaluator.splits}
     report = evaluator.report(corpus.kind, **inputs, decision=model.decision, positive_grade=grade)
     searched = search_reports(read, corpus, evaluator, read_thresholds(out / layout.MODEL))
     report = replace(report, **with_searched(report, searched))
@@ -137,7 +137,8 @@ def with_searched(report: Report, searched: Searched | None) -> dict[str, Any]:
 def write(report: Report, inputs: dict[str, ScoredPairs | DocumentVectors], out: Path) -> None:
     write_json(out / layout.METRICS, report.metrics)
     save_roc_csv(out / layout.ROC, report.curves)
-    save_roc_figure(out / layout.ROC_FIGURE, report.curves, title="ROC on test")
+    title = "ROC on test and train" if "train" in inputs else "ROC on test"
+    save_roc_figure(out / layout.ROC_FIGURE, report.curves, title=title)
     scored = {split: pairs for split, pairs in inputs.items() if isinstance(pairs, ScoredPairs)}
     columns = {
         "split": np.repeat(list(scored), [len(pairs) for pairs in scored.values()]).astype(str),  # documents: no rows

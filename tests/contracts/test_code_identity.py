@@ -138,7 +138,7 @@ REACH = {
     "evaluation/intervals": (0, 85),
     "evaluation/dedupe_report": (0, 85),
     "features/vectors": (17, 17),
-    "models/dae": (3, 3),
+    "models/dae": (4, 4),
     "models/static": (9, 9),
     "training/adam_by_rows": (7, 0),
     "training/learner": (53, 0),

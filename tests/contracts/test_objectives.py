@@ -37,6 +37,7 @@ CHOICES = [
     "objective=closest_and_mean objective.weights.softmax=1",
     "objective=contrastive objective.negatives=in_batch",
     "objective=info_nce_dssm objective.negatives=null",
+    "objective=info_nce_dssm objective.drawn=true",
 ]
 
 

@@ -5,9 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+import torch
 from omegaconf import OmegaConf
+from torch.nn.functional import cosine_similarity
 
 from recipes import FAMILIES
+from twicetold.encoding import EncodedBatch, Encoding, Roles
 from twicetold.mining import random
 from twicetold.trained.model_folder import load_scorer
 from twicetold.training.cell import train_cell
@@ -66,6 +69,67 @@ def test_epochs_are_validated_on_a_sample_of_many_documents_and_the_result_on_al
     sampled = train()
     assert epochs[2:] != epochs[:2]
     assert sampled.fitted.best_value in epochs[:2]
+
+
+class Recorded(torch.nn.Module):
+    """An objective that notes its batches, its losses and the random state before each."""
+
+    needs_score = False
+
+    def __init__(self, objective):
+        super().__init__()
+        self.objective, self.in_batch, self.steps = objective, objective.in_batch, []
+
+    def forward(self, batch):
+        state = torch.get_rng_state()
+        losses = self.objective(batch)
+        self.steps.append((batch, state, losses["loss"].item()))
+        return losses
+
+
+def equation_5(batch: EncodedBatch, gamma: float, count: int) -> float:
+    """Mean over clicked pairs of −log P(D⁺|Q), summed over views, with a loop for everything: Huang et al. 2013."""
+
+    def vectors(side: Encoding, role):
+        return side.embedding[:, None] if side.extra is None else getattr(side.extra, role)
+
+    total = 0.0
+    queries, documents = vectors(batch.anchor, "query"), vectors(batch.positive, "document")
+    for view in range(queries.shape[1]):
+        lots = torch.rand(len(queries), len(documents))
+        for i, query in enumerate(queries[:, view]):
+            unclicked = [j for j in range(len(documents)) if j != i and batch.positive_group[j] != batch.group[i]]
+            drawn = sorted(unclicked, key=lambda j: lots[i, j])[:count]
+            assert len(drawn) == count
+            compared = documents[[i, *drawn], view]
+            weights = (gamma * cosine_similarity(query[None], compared, dim=1)).double().exp()
+            total -= (weights[0] / weights.sum()).log().item() / len(queries)
+    return total
+
+
+@pytest.mark.parametrize("model", ["dssm", "cdssm", "lstm_dssm", "mv_dssm"])
+def test_the_published_dssm_has_the_loss_of_equation_5_on_every_batch_that_it_makes(
+    model, composed, questions, parts_of, tmp_path
+):
+    cfg = composed("train", "data=toy_questions", f"model={model}", "profile=published", "trainer.epochs=2")
+    parts = parts_of(cfg)
+    recorded = Recorded(parts.objective)
+    train_cell(
+        questions,
+        replace(parts, objective=recorded),
+        seed=0,
+        feature_key="key",
+        places=Places(*(tmp_path / name for name in ("triplets", "features", "checkpoints"))),
+        runtime=Runtime(accelerator="cpu", workers=0, progress=False),
+        on_epoch=lambda metrics, epoch: None,
+    )
+    pairs = questions.pairs["train"]
+    assert len(recorded.steps) == 2
+    for batch, state, loss in recorded.steps:
+        assert isinstance(batch.anchor.extra, Roles) == (model == "mv_dssm")
+        assert len(batch.label) == (pairs.label == 1).sum() < len(pairs.label)
+        torch.set_rng_state(state)
+        assert loss == pytest.approx(equation_5(batch, gamma=20, count=4), rel=1e-5)
 
 
 @pytest.mark.parametrize("setting", ["gradient_clip=1.0", "warmup_steps=10", "decay=linear", "micro_batch=8"])

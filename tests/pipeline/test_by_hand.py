@@ -32,13 +32,18 @@ def cards(lab):
 
 def test_a_model_is_evaluated_where_it_is_and_with_the_settings_that_it_was_trained_with(lab):
     trained, evaluated, elsewhere = lab.scripts(
-        command("train"), command("evaluate"), command("evaluate", "hydra.run.dir=runs/another")
+        command("train"),
+        command("evaluate", "evaluator.splits=[val,test,train]"),
+        command("evaluate", "hydra.run.dir=runs/another"),
     )
     assert trained[0] == evaluated[0] == 0
     assert "the model is in runs/mine/model" in trained[1]
     assert elsewhere[0] != 0
     assert "hydra.run.dir=<folder>" in elsewhere[1]
-    assert (lab.root / "runs/mine/metrics.json").exists()
+    metrics = json.loads((lab.root / "runs/mine/metrics.json").read_text())
+    over_all_pairs = {f"{name}_{group}" for name in ("auroc", "average_precision") for group in ("category", "story")}
+    assert set(metrics["train"]) == over_all_pairs <= set(metrics["test"])
+    assert "story (train)" in (lab.root / "runs/mine/roc.csv").read_text()
 
     retrained, otherwise = lab.scripts(command("train", "features.max_features=3"), command("evaluate"))
     assert retrained[0] == 0

@@ -77,7 +77,8 @@ class CorpusSearch:
 
     Args:
         at: ranks k of recall.
-        rank: rank k of MRR, nDCG and the metrics of the index.
+        ndcg_at: ranks k of nDCG.
+        rank: rank k of MRR and the metrics of the index.
         max_queries: a split with more queries is evaluated on a sample of this size.
         max_texts: of a larger corpus, the texts of validation and test and a sample of the others are searched.
         index_from: smallest number of texts for which an approximate index is evaluated as well.
@@ -85,6 +86,7 @@ class CorpusSearch:
     """
 
     at: Sequence[int] = (1, 5, 10, 100)
+    ndcg_at: Sequence[int] = (1, 3, 10)
     rank: int = 10
     max_queries: int = 2000
     max_texts: int = 200_000
@@ -108,7 +110,7 @@ class CorpusSearch:
         metrics: dict[str, dict[str, float]] = {}
         intervals: dict[str, dict[str, Interval]] = {}
         for split, each in asked.items():
-            depth = max(*self.at, self.rank)
+            depth = max(*self.at, *self.ndcg_at, self.rank)
             found = search_for(each, exact, queries, k=depth)
             values = self._measures(each, found)
             if index is not None:
@@ -127,7 +129,7 @@ class CorpusSearch:
         return {
             **{f"retrieval_recall_at_{k}": recall(asked, found, k=k) for k in self.at},
             f"retrieval_mrr_at_{self.rank}": reciprocal_rank(asked, found, k=self.rank),
-            f"retrieval_ndcg_at_{self.rank}": discounted_gain(asked, found, k=self.rank),
+            **{f"retrieval_ndcg_at_{k}": discounted_gain(asked, found, k=k) for k in self.ndcg_at},
         }
 
 

@@ -8,8 +8,8 @@
 | | `precision_at_<k>_<group>, recall_at_<k>_<group>` of all other groups; `f1_<primary group>, threshold` |
 
 Nothing is chosen here: `selection` does that, in training. If a source publishes a threshold, labelled pairs have
-`published_threshold` as well, with its accuracy and F1. Search vectors are evaluated in `corpus_search` and
-`pairwise_knn`.
+`published_threshold` as well, with its accuracy and F1. If train is asked for, its documents have the metrics over all
+pairs. Search vectors are evaluated in `corpus_search` and `pairwise_knn`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.evaluation import dedupe_report, intervals
-from twicetold.evaluation.all_pairs import BINS, PairHistogram, named_counts, pair_histograms
+from twicetold.evaluation.all_pairs import BINS, PairHistogram, named_counts, pair_counts, pair_histograms
 from twicetold.evaluation.corpus_search import CorpusSearch
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.dedupe import Chosen
@@ -30,11 +30,12 @@ from twicetold.evaluation.intervals import Interval
 from twicetold.evaluation.labels import DUPLICATE
 from twicetold.evaluation.pair_metrics import Confusion, log_losses, pearson, spearman, squared_errors
 from twicetold.evaluation.pairwise_knn import PairwiseKnn
-from twicetold.evaluation.ranking import RocCurve, ScoreCounts
+from twicetold.evaluation.ranking import ON_TRAIN, RocCurve, ScoreCounts
 from twicetold.evaluation.retrieval import knn_right, nearest, precision_and_recall
 from twicetold.evaluation.selection import PRIMARY, Selection, misfit
 
 AT_PUBLISHED = ("accuracy", "f1")  # metrics that are also computed at a published threshold
+SPLITS, WITH_TRAIN = ("val", "test"), ("val", "test", "train")
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ class Report:
     """Results of an evaluation.
 
     Args:
-        metrics: split ("val", "test") -> metric -> value.
+        metrics: split ("val", "test", and "train" where it is asked for) -> metric -> value.
         intervals: "test" -> metric -> 95 % interval, for the metrics that have one.
-        curves: label ("duplicate", or the group) -> ROC curve on test, thinned.
+        curves: label ("duplicate", or the group) -> ROC curve on test, thinned; with `ON_TRAIN` behind it on train.
     """
 
     metrics: dict[str, dict[str, float]]
@@ -70,6 +71,7 @@ class Standard:
         neighbours: k of precision at k, recall at k and k-NN accuracy.
         primary: kind of data -> primary metric, see `Selection`; F1 of documents is for its group.
         classes: groups that are classes to predict; every other group is a cluster to retrieve.
+        splits: val and test; with train, also AUROC and average precision over all pairs of the train documents.
         resamples: of the bootstrap.
         seed: of the bootstrap.
         published_threshold: accuracy and F1 of labelled pairs are reported at this threshold as well, unless None.
@@ -82,6 +84,7 @@ class Standard:
     neighbours: int = 10
     primary: Mapping[str, str] = field(default_factory=lambda: dict(PRIMARY))
     classes: Sequence[str] = ("category",)
+    splits: Sequence[str] = SPLITS
     resamples: int = 1000
     seed: int = 0
     published_threshold: float | None = None
@@ -93,6 +96,8 @@ class Standard:
         for pair in self.sample_pairs:
             if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
                 raise ValueError(f"evaluator.sample_pairs holds pairs of texts, [left, right], got {pair!r}")
+        if tuple(self.splits) not in (SPLITS, WITH_TRAIN):
+            raise ValueError(f"evaluator.splits is {[*SPLITS]} or {[*WITH_TRAIN]}, got {[*self.splits]}")
         Selection(self.primary, self.bins, self.classes)  # raises where `primary` names another metric
 
     @property
@@ -100,8 +105,15 @@ class Standard:
         """The primary metric and the bins of selection."""
         return Selection(self.primary, self.bins, self.classes)
 
-    def documents(self, val: DocumentVectors, test: DocumentVectors, *, decision: Decision) -> Report:
-        """Evaluate labelled documents over all their pairs.
+    def documents(
+        self,
+        val: DocumentVectors,
+        test: DocumentVectors,
+        *,
+        decision: Decision,
+        train: DocumentVectors | None = None,
+    ) -> Report:
+        """Evaluate labelled documents over all their pairs; those of train by AUROC and average precision alone.
 
         Raises:
             ValueError: if a group has no positive or no negative pair, or val and test have different groups.
@@ -114,12 +126,15 @@ class Standard:
         retrieved = {"val": self._retrieval(val), "test": self._retrieval(test)}
         metrics = {}
         for split in ("val", "test"):
-            values = {f"auroc_{name}": count.auroc() for name, count in counts[split].items()}
-            values |= {f"average_precision_{name}": count.average_precision() for name, count in counts[split].items()}
+            values = _over_all_pairs(counts[split])
             values |= {name: float(one.values.mean()) for name, one in retrieved[split].items()}
             values[f"f1_{group}"] = _confusion_at(counts[split][group], decision.threshold).f1
             metrics[split] = values | {"threshold": decision.threshold}
         curves = {name: count.roc_curve().thinned() for name, count in counts["test"].items()}
+        if train is not None:
+            counted = pair_counts(train, bins=self.bins)
+            metrics["train"] = _over_all_pairs(counted)
+            curves |= {f"{name}{ON_TRAIN}": count.roc_curve().thinned() for name, count in counted.items()}
         found = self._document_intervals(test, histograms["test"], retrieved["test"])
         return Report(metrics, {"test": found}, curves)
 
@@ -181,6 +196,7 @@ class Standard:
         test: DocumentVectors | ScoredPairs,
         decision: Decision,
         positive_grade: float | None = None,
+        train: DocumentVectors | ScoredPairs | None = None,
     ) -> Report:
         """Evaluate data of any kind.
 
@@ -190,13 +206,16 @@ class Standard:
             test: the test split.
             decision: threshold and calibration that are stored with the model.
             positive_grade: of graded pairs; those of at least this grade are duplicates.
+            train: the train split, of documents alone; None if it is not asked for.
 
         Raises:
             ValueError: if `kind` is unknown or does not fit the inputs, or the data is degenerate.
         """
+        if isinstance(train, ScoredPairs):
+            raise ValueError(f"train is measured of documents alone: leave evaluator.splits at {[*SPLITS]}")
         match kind, val, test:
             case "documents", DocumentVectors(), DocumentVectors():
-                return self.documents(val, test, decision=decision)
+                return self.documents(val, test, decision=decision, train=train)
             case "labelled_pairs", ScoredPairs(), ScoredPairs():
                 return self.labelled_pairs(val, test, decision=decision)
             case "graded_pairs", ScoredPairs(), ScoredPairs() if positive_grade is not None:
@@ -263,6 +282,11 @@ class Standard:
 
     def _bootstrap(self, statistic: intervals.Statistic, pairs: int) -> Interval:
         return intervals.bootstrap_interval(statistic, pairs, resamples=self.resamples, seed=self.seed)
+
+
+def _over_all_pairs(counts: Mapping[str, ScoreCounts]) -> dict[str, float]:
+    values = {f"auroc_{name}": count.auroc() for name, count in counts.items()}
+    return values | {f"average_precision_{name}": count.average_precision() for name, count in counts.items()}
 
 
 def _pair_metrics(pairs: ScoredPairs, decision: Decision) -> dict[str, float]:

@@ -16,6 +16,7 @@ from twicetold.evaluation.inputs import binary, finite
 
 Floats = NDArray[np.float64]
 CURVE_POINTS = 1000
+ON_TRAIN = " (train)"  # follows the label of a curve that is not of test
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,17 @@
 InfoNCE (van den Oord et al., arXiv:1807.03748), also called NT-Xent or multiple negatives ranking. Published losses
 that are special cases:
 
-    DSSM       cosine, τ = 1/γ, J right texts of other rows (Huang et al., CIKM 2013, equations 4 and 5); summed over
-               the views of multi-view DSSM (Elkahky, Song and He, WWW 2015)
+    DSSM       cosine, τ = 1/γ, J right texts of other rows, drawn at random, on duplicates alone (Huang et al., CIKM
+               2013, equations 4 and 5); summed over the views of multi-view DSSM (Elkahky, Song and He, WWW 2015)
     DPR        dot, τ = 1, the whole batch with all mined negatives (Karpukhin et al., EMNLP 2020, equation 2)
     N-pair-mc  dot, τ = 1, the whole batch, and a penalty on length (Sohn, NIPS 2016, equations 6 and 8). Dots, unlike
                cosines, grow with the length of embeddings; λ/4 (mean ‖a‖² + mean ‖p‖²) keeps it small (section 3.2.2)
 
 The negatives n are:
 
-- The right texts of other rows, of all or of the J rows that follow in the batch, by rotation.
+- The right texts of other rows: of all, of the J rows that follow in the batch, by rotation, or of J rows drawn at
+  random for each anchor. In a shuffled batch the last two have the same expected loss. A batch of sequences is sorted
+  by length: there the rows that follow have the anchor's length, and those drawn have any of the batch's.
 - Mined ("hard") negatives: those of all rows if n runs over the whole batch, else the row's own.
 - Never a text of the anchor's own cluster (see `in_batch`).
 - Every pair labelled 0, by its own score, exp(s_kk / τ). It adds no term to the mean, but is in the sum of every row: a
@@ -50,6 +52,7 @@ class InfoNce(nn.Module, Objective):
         several_positives: texts of the anchor's cluster in other rows are positives, each with its own term; false:
             they are ignored. Always true for texts with class codes, which have no pairs.
         length_penalty: λ, of squared lengths; 0 for none, and with cosines.
+        drawn: J rows are drawn at random for each anchor, rather than those that follow; only with `negatives`.
 
     Raises:
         ValueError: if a setting is out of range.
@@ -66,6 +69,7 @@ class InfoNce(nn.Module, Objective):
         symmetric: bool,
         several_positives: bool,
         length_penalty: float,
+        drawn: bool = False,
     ) -> None:
         super().__init__()
         if not temperature > 0:
@@ -87,6 +91,7 @@ class InfoNce(nn.Module, Objective):
         self.symmetric = symmetric
         self.several_positives = several_positives
         self.length_penalty = length_penalty
+        self.drawn = drawn
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
         """`loss`; with a penalty also `length`, the mean squared length of embeddings."""
@@ -116,7 +121,12 @@ class InfoNce(nn.Module, Objective):
         def value_of(scores: Tensor, rows: slice, different: Tensor) -> tuple[Tensor, Tensor]:
             logits = scores / self.temperature
             positive, negative = compared.masks(rows)
-            if self.negatives is not None:
+            if compared.duplicate is not None:  # a pair labelled 0 is in `different`
+                here = torch.arange(len(logits), device=logits.device)
+                negative[here, here + rows.start] = False
+            if self.negatives is not None and self.drawn:
+                negative = _drawn(negative, compared, rows, self.negatives)
+            elif self.negatives is not None:
                 negative &= _within_reach(compared, rows, -self.negatives if turned else self.negatives)
             if compared.duplicate is None or self.several_positives:
                 chosen = positive & filled[rows, None] & others_filled
@@ -125,9 +135,6 @@ class InfoNce(nn.Module, Objective):
                 chosen = (compared.duplicate & filled & others_filled[: len(filled)])[rows]
                 anchor = chosen.nonzero().squeeze(1)
                 other = anchor + rows.start
-            if compared.duplicate is not None:  # a pair labelled 0 is in `different`
-                here = torch.arange(len(logits), device=logits.device)
-                negative[here, here + rows.start] = False
             against = torch.logaddexp(logits.masked_fill(~negative, lowest).logsumexp(1), different)
             losses = softplus(against[anchor] - logits[anchor, other], threshold=40)
             return losses.sum(), torch.full((1,), len(losses), device=losses.device)
@@ -143,3 +150,15 @@ def _within_reach(compared: Candidates, rows: slice, reach: int) -> Tensor:
     ahead = row - row[rows, None]
     near = (ahead if reach > 0 else -ahead) % max(size, 1) <= abs(reach)  # (b, R)
     return torch.cat([near, ahead == 0], 1) if len(compared.other) > size else near
+
+
+def _drawn(negative: Tensor, compared: Candidates, rows: slice, count: int) -> Tensor:
+    """(b, C) bool: of each anchor its own mined negative and `count` of those in other rows, or all if fewer."""
+    size = len(compared.anchor)
+    order = torch.rand(len(negative), size, device=negative.device).masked_fill(~negative[:, :size], 2)
+    drawn = torch.zeros_like(order, dtype=torch.bool)
+    drawn.scatter_(1, order.topk(min(count, size), largest=False).indices, True)
+    if len(compared.other) > size:
+        row = torch.arange(size, device=negative.device)
+        drawn = torch.cat([drawn, row == row[rows, None]], 1)
+    return drawn & negative

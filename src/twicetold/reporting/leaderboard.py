@@ -30,7 +30,7 @@ class Estimate:
 
 
 Metrics: TypeAlias = Mapping[str, Mapping[str, Estimate]]
-"""Split ("val", "test") -> metric -> estimate."""
+"""Split ("val", "test", where it was measured "train") -> metric -> estimate."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,8 @@ def _row(model: str, runs: list[Run]) -> Row:
             for name in runs[0].metrics[split]
             if all(name in run.metrics[split] for run in runs)
         }
-        for split in ("val", "test")
+        for split in runs[0].metrics
+        if all(split in run.metrics for run in runs)
     }
     if rule := best_rule(splits):
         for metrics in splits.values():

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from twicetold.evaluation.decision import Verdict
-from twicetold.reporting import false_negatives, provenance, samples, word_hashing
+from twicetold.reporting import false_negatives, provenance, samples, search_vectors, train_and_test, word_hashing
 from twicetold.reporting.dedupe import HOW_TO_READ, Deduped, DedupeTable, Shown, deduped
 from twicetold.reporting.elsewhere import HOW_TO_READ as HOW_TO_READ_MATRICES
 from twicetold.reporting.elsewhere import TITLE, Matrices, matrices
@@ -16,6 +16,7 @@ from twicetold.reporting.fair import TITLE as TITLE_OF_FAIR
 from twicetold.reporting.fair import FairCell, fair_runs, fair_tables
 from twicetold.reporting.glossary import count, describe, magnitude, number, share, split_of
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row, rank
+from twicetold.reporting.published import PUBLISHED
 from twicetold.reporting.samples import decision_in_words, sample_table
 from twicetold.runs.records import Cell, Provenance, read_card, read_elsewhere, read_peers, read_runs
 
@@ -54,9 +55,10 @@ def markdown(
         board = rank(data, found)
         section = deduped(board, about.kind, peers.get(data, []))
         parts += [f"## {escaped(data)}\n", f"{provenance.KINDS[about.kind]}\n", _leaderboard(board)]
-        parts += _commands(board, commands) + _dedupe(section, in_full=not explained)
+        parts += _commands(board, commands) + _train_and_test(board) + _dedupe(section, in_full=not explained)
         for each in fair_tables(board, fair, on_terms.get(data, []), seconds or {}):
             parts += [f"### {TITLE_OF_FAIR}: {escaped(each.terms)}\n", f"{each.said}\n", _shown_table(each.table)]
+        parts += _search(board, about.kind) + (_pairwise_knn(board) if about.kind == "labelled_pairs" else [])
         parts += _samples(board) + _word_hashing(board) + _data(about)
         explained = explained or section is not None
     parts += _elsewhere(matrices(read_elsewhere(elsewhere, runs)))
@@ -114,6 +116,19 @@ def _commands(board: Leaderboard, commands: Mapping[Cell, str]) -> list[str]:
     return ["\n".join(["<details><summary>How each is trained</summary>\n", *lines, "\n</details>\n"])]
 
 
+def _train_and_test(board: Leaderboard) -> list[str]:
+    columns = train_and_test.columns(board)
+    if not columns:
+        return []
+    heads = ["model", *(f"{escaped(describe(name).label)}, {split}" for name, split in columns)]
+    rows = (
+        [escaped(row.model), *(estimate(name, row.metrics[split].get(name)) for name, split in columns)]
+        for row in board.rows
+        if "train" in row.metrics
+    )
+    return ["### Train and test\n", f"{train_and_test.EXPLANATION}\n", table(heads, rows)]
+
+
 def _dedupe(found: Deduped | None, *, in_full: bool) -> list[str]:
     """The section on a dedupe; only the first one of the page is explained in full."""
     if found is None:
@@ -139,6 +154,36 @@ def _elsewhere(found: Matrices | None) -> list[str]:
     parts = [f"## {TITLE}\n", *(f"{escaped(text)}\n" for text in HOW_TO_READ_MATRICES)]
     parts += ["### Ranking\n", _shown_table(found.ranking), "### Decisions\n", _shown_table(found.decisions)]
     return parts + [f"{escaped(note)}\n" for note in found.notes]
+
+
+def _search(board: Leaderboard, kind: str) -> list[str]:
+    tops = search_vectors.searched(board)
+    if not tops:
+        return []
+    heads = ["model", *(escaped(search_vectors.heading(name)) for name in tops)]
+    rows = (
+        [escaped(row.model), *(estimate(name, row.metrics["test"].get(name), top=top) for name, top in tops.items())]
+        for row in board.rows
+        if row.has_any(tops)
+    )
+    return ["### Search in the whole corpus\n", f"{search_vectors.explanation(kind, tops)}\n", table(heads, rows)]
+
+
+def _pairwise_knn(board: Leaderboard) -> list[str]:
+    names = search_vectors.OF_THE_RULE
+    measured = [row for row in board.rows if row.has_any(names[:1])]
+    if not measured:
+        return []
+    of_test = [(escaped(row.model), row.metrics["test"]) for row in measured]
+    rows = [[model, *(estimate(name, metrics.get(name)) for name in names)] for model, metrics in of_test]
+    papers = PUBLISHED.get(board.data)
+    rule = papers.pairwise_knn if papers else None
+    if rule is not None:
+        shown = (describe(name).show(rule.metrics[name]) if name in rule.metrics else "–" for name in names)
+        rows.append([escaped(rule.model), *shown])
+    heads = ["model", *(f"{text}, {note}" for text, note in search_vectors.HEADS_OF_THE_RULE)]
+    below = [f"{escaped(rule.remark)}\n"] if rule else []
+    return ["### The pairwise k-NN rule\n", f"{search_vectors.THE_RULE}\n", table(heads, rows), *below]
 
 
 def _samples(board: Leaderboard) -> list[str]:

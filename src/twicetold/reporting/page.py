@@ -17,6 +17,7 @@ from twicetold.reporting import (
     provenance,
     published,
     samples,
+    search_vectors,
     word_hashing,
 )
 from twicetold.reporting.glossary import describe
@@ -24,8 +25,18 @@ from twicetold.reporting.leaderboard import Leaderboard, Row
 from twicetold.reporting.rendering import render
 from twicetold.runs.records import KnnCurves, Peer, Provenance, read_knn_curves
 
-_SEARCH = ("retrieval_recall_at", "retrieval_mrr_at", "retrieval_ndcg_at", "index_recall_at", "index_agreement_at")
-_PARTS = (dedupe, elsewhere, fair, false_negatives, panels, provenance, published, samples, word_hashing)
+_PARTS = (
+    dedupe,
+    elsewhere,
+    fair,
+    false_negatives,
+    panels,
+    provenance,
+    published,
+    samples,
+    search_vectors,
+    word_hashing,
+)
 """Modules whose functions and texts the templates use, by their names."""
 
 
@@ -60,14 +71,8 @@ class Section:
 
     @property
     def searched(self) -> dict[str, float | None]:
-        """Metric of search in the whole corpus -> its highest value, by kind of metric and rank."""
-        names = sorted(self.board.metrics, key=_rank)
-        return {name: self.board.top(name) for stem in _SEARCH for name in names if describe(name).stem == stem}
-
-    @property
-    def has_index(self) -> bool:
-        """Whether an approximate index was measured."""
-        return any(describe(name).stem == "index_recall_at" for name in self.searched)
+        """Metric of search in the whole corpus -> its highest value."""
+        return search_vectors.searched(self.board)
 
     @property
     def measured_knn(self) -> list[tuple[Row, KnnCurves]]:
@@ -108,8 +113,3 @@ def _by_role(rows: Sequence[Row]) -> list[str]:
     """All models, the trained ones first, then by name: the order of columns and colours on the page."""
     baselines = {row.model for row in rows if row.first.is_baseline}
     return sorted({row.model for row in rows}, key=lambda model: (model in baselines, model))
-
-
-def _rank(name: str) -> int:
-    rank = name.rpartition("_")[2]
-    return int(rank) if rank.isdigit() else 0

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from twicetold.evaluation.ranking import ON_TRAIN
 from twicetold.reporting.comparison import Reliability
 from twicetold.reporting.figures import Axis, Line, line_figure, reliability_figure, roc_figure, whisker
 from twicetold.reporting.glossary import describe
@@ -93,7 +94,8 @@ def of_primary(found: Estimate | None, board: Leaderboard) -> Markup:
 
 
 def _area(row: Row, label: str) -> str:
-    metrics = row.metrics["test"]
+    metrics = row.metrics.get("train" if label.endswith(ON_TRAIN) else "test", {})
+    label = label.removesuffix(ON_TRAIN)
     found = metrics.get(f"auroc_{label}") or metrics.get("auroc")
     return "–" if found is None else describe("auroc").show(found.mean)
 

@@ -23,6 +23,16 @@ class PublishedResult:
 
 
 @dataclass(frozen=True)
+class PublishedRule:
+    """The result of the pairwise k-NN rule of one model."""
+
+    model: str
+    metrics: Mapping[str, float]
+    """By the names of ours."""
+    remark: str
+
+
+@dataclass(frozen=True)
 class Published:
     """What papers report on the test split of one dataset."""
 
@@ -30,13 +40,17 @@ class Published:
     """Name of our metric that it is beside."""
     results: tuple[PublishedResult, ...]
     remark: str
+    pairwise_knn: PublishedRule | None = None
 
 
 def _read(file: Path) -> dict[str, Published]:
     found = tomllib.loads(file.read_text(encoding="utf-8"))
     return {
         data: Published(
-            table["metric"], tuple(PublishedResult(*result) for result in table["results"]), table["remark"]
+            table["metric"],
+            tuple(PublishedResult(*result) for result in table["results"]),
+            table["remark"],
+            PublishedRule(**table["pairwise_knn"]) if "pairwise_knn" in table else None,
         )
         for data, table in found.items()
     }

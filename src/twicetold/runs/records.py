@@ -328,7 +328,7 @@ def read_metrics(folder: Path) -> dict[str, dict[str, float]]:
         ValueError: if the file holds something else.
     """
     found = read_object(folder / layout.METRICS)
-    splits = {split: found[split] for split in ("val", "test") if isinstance(found.get(split), Mapping)}
+    splits = {split: found[split] for split in ("val", "test", "train") if isinstance(found.get(split), Mapping)}
     return {split: {name: _number(name, value) for name, value in values.items()} for split, values in splits.items()}
 
 

@@ -72,13 +72,13 @@ def search_reports(read: ReadTexts, corpus: Corpus, evaluator: Standard, thresho
 def texts_to_search(corpus: Corpus, evaluator: Standard) -> NDArray[np.int64]:
     """(M,) the texts that `search_reports` searches, ascending.
 
-    All texts of the corpus; of a corpus with more than `max_texts`, those of validation and test and a sample of the
-    others.
+    All texts of the corpus; of a corpus with more than `max_texts`, those of the splits that are measured and a sample
+    of the others.
     """
     settings = evaluator.corpus_search
     if len(corpus) <= settings.max_texts:
         return np.arange(len(corpus))
-    needed = np.union1d(corpus.members["val"], corpus.members["test"])
+    needed = np.unique(np.concatenate([corpus.members[split] for split in evaluator.splits]))
     others = np.setdiff1d(np.arange(len(corpus)), needed)
     count = max(0, min(settings.max_texts - len(needed), len(others)))
     return np.sort(np.concatenate([needed, np.random.default_rng(settings.seed).choice(others, count, replace=False)]))

@@ -25,11 +25,10 @@ def asked(seed):
     return Asked(np.flatnonzero(sizes[place] > 1), relevant, known)
 
 
-def by_definition(scores, one, at, rank):
+def by_definition(scores, one, at, ndcg_at, rank):
     """Each measure of each query, in plain loops."""
-    found = {f"retrieval_recall_at_{k}": [] for k in at} | {
-        f"retrieval_{name}_at_{rank}": [] for name in ("mrr", "ndcg")
-    }
+    found = {f"retrieval_{name}_at_{k}": [] for name, ks in (("recall", at), ("ndcg", ndcg_at)) for k in ks}
+    found[f"retrieval_mrr_at_{rank}"] = []
     for query in one.queries.tolist():
         right = {t for t in range(TEXTS) if one.relevant[t] == one.relevant[query] and t != query}
         struck = {t for t in range(TEXTS) if one.known[t] == one.known[query] and t not in right}
@@ -39,7 +38,8 @@ def by_definition(scores, one, at, rank):
         hits = [place for place, t in enumerate(order[:rank], 1) if t in right]
         found[f"retrieval_mrr_at_{rank}"].append(1 / hits[0] if hits else 0.0)
         truth = np.array([[float(t in right) for t in order]])
-        found[f"retrieval_ndcg_at_{rank}"].append(ndcg_score(truth, -np.arange(len(order))[None], k=rank))
+        for k in ndcg_at:
+            found[f"retrieval_ndcg_at_{k}"].append(ndcg_score(truth, -np.arange(len(order))[None], k=k))
     return {name: np.mean(values) for name, values in found.items()}
 
 
@@ -47,10 +47,10 @@ def by_definition(scores, one, at, rank):
 def test_the_measures_are_those_of_the_definitions_without_the_query_and_what_is_known(two_sided):
     queries = vectors(0)
     texts = vectors(1) if two_sided else queries
-    search = CorpusSearch(at=(1, 3, 10), rank=4)
+    search = CorpusSearch(at=(1, 3, 10), ndcg_at=(1, 2, 15), rank=4)
     report = search.report(queries, texts, val=asked(2), test=asked(3))
     for split, one in (("val", asked(2)), ("test", asked(3))):
-        expected = by_definition(queries @ texts.T, one, (1, 3, 10), 4)
+        expected = by_definition(queries @ texts.T, one, (1, 3, 10), (1, 2, 15), 4)
         assert report.metrics[split] == pytest.approx(expected, abs=1e-9)
     for name, (low, high) in report.intervals["test"].items():
         assert low <= report.metrics["test"][name] <= high

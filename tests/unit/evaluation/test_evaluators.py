@@ -220,10 +220,29 @@ def test_the_evaluator_of_conf_is_the_default_one():
     leaf = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))["evaluator"]
     assert leaf.pop("_target_") == "twicetold.evaluation.evaluators.Standard"
     assert leaf.pop("_convert_") == "all"
-    leaf["classes"] = tuple(leaf["classes"])
+    leaf |= {name: tuple(leaf[name]) for name in ("classes", "splits")}
     assert all(len(pair) == 2 for pair in leaf.pop("sample_pairs"))
-    leaf["corpus_search"]["at"] = tuple(leaf["corpus_search"]["at"])
+    leaf["corpus_search"] |= {name: tuple(leaf["corpus_search"][name]) for name in ("at", "ndcg_at")}
     for name, part in (("corpus_search", CorpusSearch), ("pairwise_knn", PairwiseKnn)):
         assert leaf[name].pop("_target_") == f"{part.__module__}.{part.__name__}"
         leaf[name] = part(**leaf[name])
     assert Standard(**leaf) == Standard()
+
+
+def test_documents_of_train_are_measured_over_all_pairs_as_those_of_test_and_change_nothing_else():
+    val, test = news(1), news(2)
+    decision = decided("documents", val)
+    plain = run("documents", val, test, decision=decision)
+    report = EVALUATOR.report("documents", val=val, test=test, train=test, decision=decision)
+    train = report.metrics.pop("train")
+    assert train == {n: v for n, v in plain.metrics["test"].items() if n.startswith(("auroc", "average_precision"))}
+    assert (report.metrics, report.intervals) == (plain.metrics, plain.intervals)
+    for name in ("category", "story"):
+        assert report.curves[f"{name} (train)"].area == report.curves[name].area == plain.curves[name].area
+
+
+def test_splits_other_than_these_and_a_train_split_of_pairs_are_refused():
+    with pytest.raises(ValueError, match=r"evaluator.splits is .* got \['train', 'test'\]"):
+        Standard(splits=["train", "test"])
+    with pytest.raises(ValueError, match="train is measured of documents alone"):
+        EVALUATOR.report("labelled_pairs", val=pairs(1), test=pairs(2), train=pairs(3), decision=None)

@@ -10,7 +10,8 @@ from torch.nn.functional import cosine_similarity, cross_entropy, normalize
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from twicetold.encoding import EncodedBatch, Encoding, Roles, SparseRows
-from twicetold.objectives.info_nce import InfoNce
+from twicetold.objectives.in_batch import candidates
+from twicetold.objectives.info_nce import InfoNce, _drawn
 
 
 def nce(**changes):
@@ -175,6 +176,30 @@ def test_the_batch_is_never_compared_in_one_piece():
     with Largest():
         nce(symmetric=True, negatives=5)(encoded)["loss"].backward()
     assert largest <= 1 << 19 < size * size
+
+
+@given(size=st.integers(1, 9), seed=st.integers(0, 1000), count=st.integers(1, 9), negative=st.booleans())
+def test_drawn_negatives_are_of_other_clusters_and_as_many_as_asked_for_or_there_are(size, seed, count, negative):
+    encoded = batch(size, seed, labels=False, negative=negative)
+    everything = nce(negatives=None if negative else size)(encoded)["loss"].item()
+    rows = candidates(encoded, unit_length=True)
+    eligible = rows.masks(slice(0, size))[1]
+    drawn = _drawn(eligible, rows, slice(0, size), count)
+    assert not (drawn & ~eligible).any()
+    others = eligible[:, :size].sum(1)
+    assert drawn[:, :size].sum(1).tolist() == others.clamp(max=count).tolist()
+    if negative:
+        assert torch.equal(drawn[:, size:], torch.eye(size, dtype=torch.bool) & eligible[:, size:])
+    elif count >= size:
+        assert nce(negatives=count, drawn=True)(encoded)["loss"].item() == pytest.approx(everything)
+
+
+def test_every_negative_is_drawn_equally_often():
+    encoded = batch(9, 0, labels=False, groups=False)
+    rows, every = candidates(encoded, unit_length=True), slice(0, 9)
+    torch.manual_seed(0)
+    counts = sum(_drawn(rows.masks(every)[1], rows, every, 4).float() for _ in range(1000))
+    assert (counts.fill_diagonal_(500) - 500).abs().max() < 75  # 4.7 standard deviations
 
 
 def test_one_positive_and_one_negative_in_closed_form():

@@ -373,3 +373,21 @@ def test_a_card_says_nothing_of_where_files_came_from(finished):
     project.markdown(cells)
 
     assert "mirror" not in (project.root / "cards" / "questions.json").read_text(encoding="utf-8")
+
+
+def test_where_train_was_measured_it_stands_beside_test_in_the_markdown_and_has_curves_of_its_own(finished):
+    project, cells = finished
+    folder = project.run(Cell("news", "dae", 0))
+    metrics = json.loads((folder / layout.METRICS).read_text())
+    metrics["train"] = {"auroc_category": 0.84, "auroc_story": 0.95, "average_precision_category": 0.5}
+    (folder / layout.METRICS).write_text(json.dumps(metrics))
+    roc = (folder / layout.ROC).read_text()
+    (folder / layout.ROC).write_text(roc + "".join(f"category (train),{x},{x}\n" for x in (0.0, 1.0)))
+    (section,) = project.markdown(cells).split("### Train and test")[1:]
+    table = section.split("\n\n")[2].splitlines()
+    columns = [f"AUROC {group}, {split}" for group in ("category", "story") for split in ("train", "test")]
+    assert table[0] == f"| model | {' | '.join(columns)} |"
+    assert table[2:] == ["| dae | 0.840 | 0.750 | 0.950 | 0.900 |"]
+    html = build(project, cells)
+    assert "ROC, same category (train)" in html
+    assert "AUROC 0.840" in html

@@ -116,3 +116,22 @@ def test_an_axis_holds_its_values_between_few_round_ticks(values):
     axis = Axis.around("loss", values)
     assert axis.low <= min(values) <= max(values) <= axis.high
     assert 2 <= len(axis.ticks) <= 8
+
+
+def test_the_markdown_has_the_search_with_gain_at_every_rank_and_the_rule_beside_its_paper(project):
+    gains = {"retrieval_ndcg_at_1": 0.33, "retrieval_ndcg_at_3": 0.44, "retrieval_ndcg_at_10": 0.55}
+    cells = [
+        add(project, "quora_wang", "film", {**KNN, **SEARCH, **gains, "accuracy": 0.71, "log_loss": 0.55}),
+        add(project, "quora_wang", "re2", {"accuracy": 0.8, "log_loss": 0.4}),
+    ]
+    text = project.markdown(cells)
+    search, rule = (text.split(f"### {head}")[1].split("\n\n")[2] for head in ("Search in the", "The pairwise k-NN"))
+    assert search.splitlines()[0] == "| model | R@1 | R@10 | R@100 | MRR@10 | nDCG@1 | nDCG@3 | nDCG@10 |"
+    assert [line.split(" | ")[0] for line in search.splitlines()[2:]] == ["| film"]
+    assert "| **0.330** | **0.440** | **0.550** |" in search
+    assert rule.splitlines()[2:] == [
+        "| film | 34 | 0.680 | 0.710 | 0.597 | 0.550 |",
+        "| FILM (claimed) | 36 | 0.868 | – | 0.321 | – |",
+    ]
+    html = page(project, cells).split("The pairwise k-NN rule")
+    assert len(html) == 1, "without the rates of each k there is no such table on the page"

@@ -1,5 +1,7 @@
 """Which texts ask and which answer, on corpora small enough to see."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -102,6 +104,8 @@ def test_a_large_corpus_is_searched_in_part_with_all_of_validation_and_test():
     assert texts[asked.queries].tolist() == [0, 3, 4]
     assert texts_to_search(corpus, at_most(3)).tolist() == [0, 3, 4, 5, 7, 8, 9]
     assert texts_to_search(corpus, at_most(10)).tolist() == list(range(10))
+    measured = replace(at_most(3), splits=["val", "test", "train"])
+    assert texts_to_search(corpus, measured).tolist() == sorted({n for each in corpus.members.values() for n in each})
 
 
 class Lookup(torch.nn.Module):
@@ -132,7 +136,7 @@ def test_a_family_that_puts_duplicates_side_by_side_finds_them_all():
     angle = np.array([0, 0.1, 0.05, 0.02, 0.03, 2, 2, 4, 5, 2.01])
     family = Lookup(np.stack([np.cos(angle), np.sin(angle)], axis=1).astype(np.float32))
     assert isinstance(family, Searchable)
-    evaluator = Standard(corpus_search=CorpusSearch(at=(1, 2), rank=2))
+    evaluator = Standard(corpus_search=CorpusSearch(at=(1, 2), ndcg_at=(2,), rank=2))
     found = search_reports(EncodedTexts(family, numbered_rows(10)), corpus_of_pairs(), evaluator, None)
     assert found.found.metrics["test"]["retrieval_recall_at_2"] == 1
     assert found.found.metrics["test"]["retrieval_ndcg_at_2"] == pytest.approx(1)
