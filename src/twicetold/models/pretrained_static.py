@@ -13,7 +13,7 @@ Without an objective the vectors are used as they are. With one, what is `traine
     low_rank:       E = E₀ + A B           A: (V, R), 0 at the start; B: (R, D) (Hu et al., LoRA, ICLR 2022)
     token_weights:  E[t] = exp(w_t) E₀[t]  one number per token, 0 at the start
 
-Shape letters: B texts, V numbers of tokens, D dimensions, R rank.
+Shape letters: B texts, V columns, T of them tokens with a vector, D dimensions, R rank.
 """
 
 from typing import Literal
@@ -38,12 +38,13 @@ class PretrainedStatic(TwoTower):
     Args:
         width: V.
         embedding: D; fewer than the vectors have keeps the first ones, as vectors with the Matryoshka property allow
-            (Kusupati et al., NeurIPS 2022).
+            (Kusupati et al., NeurIPS 2022). More are possible beside columns without a vector, such as letters.
         init: `random` draws the table anew with the standard deviation of the vectors, for comparison.
         trained: what is trained.
         rank: R of `low_rank`.
         input_dropout: share of tokens that are dropped in training.
-        vectors: (V, D or more) from the featuriser; None only where a trained model, which contains them, is loaded.
+        vectors: (T, D or more) of the first T columns, from the featuriser; None only where a trained model, which
+            contains them, is loaded.
 
     Raises:
         ValueError: if the vectors have fewer dimensions, or a setting has another value than the above.
@@ -58,10 +59,10 @@ class PretrainedStatic(TwoTower):
         trained: str,
         rank: int,
         input_dropout: float,
-        vectors: Float[np.ndarray, "V _"] | None = None,
+        vectors: Float[np.ndarray, "T _"] | None = None,
     ) -> None:
         super().__init__()
-        table = torch.zeros(width, embedding) if vectors is None else _start(vectors, embedding, init)
+        table = torch.zeros(width, embedding) if vectors is None else _start(vectors, width, embedding, init)
         self.input_dropout = input_dropout
         match trained:
             case "table":
@@ -99,19 +100,26 @@ class PretrainedStatic(TwoTower):
         return table, table
 
 
-def _start(vectors: Float[np.ndarray, "V _"], embedding: int, init: str) -> Float[Tensor, "V D"]:
-    """The table at the start; the unknown token has no vector."""
-    if vectors.shape[1] < embedding:
+def _start(vectors: Float[np.ndarray, "T _"], width: int, embedding: int, init: str) -> Float[Tensor, "V D"]:
+    """The table at the start; the unknown token has no vector.
+
+    Columns that have no pretrained vector are random directions, of the vectors' mean length. Beside such columns, the
+    vectors may have fewer dimensions than the table: the others are 0.
+    """
+    if vectors.shape[1] < embedding and width == len(vectors):
         raise ValueError(
             f"the pretrained vectors have {vectors.shape[1]} dimensions, and the encoder wants {embedding}: set "
             f"encoder.embedding={vectors.shape[1]} or less"
         )
     table = torch.from_numpy(np.ascontiguousarray(vectors[:, :embedding], np.float32))
+    table = torch.nn.functional.pad(table, (0, embedding - table.shape[1]))
     match init:
         case "pretrained":
-            return table.clone()
+            table = table.clone()
         case "random":
-            drawn = torch.randn_like(table) * table[UNKNOWN_TOKEN + 1 :].std()
-            drawn[UNKNOWN_TOKEN] = 0
-            return drawn
-    raise ValueError(f"expected pretrained or random as encoder.init, got {init!r:.80}")
+            table = torch.randn_like(table) * table[UNKNOWN_TOKEN + 1 :].std()
+            table[UNKNOWN_TOKEN] = 0
+        case _:
+            raise ValueError(f"expected pretrained or random as encoder.init, got {init!r:.80}")
+    length = table[UNKNOWN_TOKEN + 1 :].norm(dim=1).mean()
+    return torch.cat([table, torch.randn(width - len(table), embedding) * length * embedding**-0.5])

@@ -1,0 +1,100 @@
+"""Tokens of pretrained static vectors, and beside them the letters, words and word pairs of the same texts.
+
+A pretrained vector knows that two words mean alike, but not that a rare name is the same one. A TF-IDF row over letter
+n-grams, words and pairs of neighbours knows that alone. In one table of vectors both are one search vector:
+
+    x = [ 1/n Σ_t weight(t) of the n tokens | λ · TF-IDF row of unit length ]
+
+Shape letters: N texts, T tokens of the vocabulary, L columns of letters and words, D dimensions.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from twicetold.features.letter_tfidf import LetterTfIdf
+from twicetold.features.rows import CsrRows
+from twicetold.features.static_tokens import StaticTokens, Weighting
+
+PREFIX = "letters__"
+
+
+class TokensAndLetters(StaticTokens):
+    """Columns of `StaticTokens`, whose mean is taken, then those of `LetterTfIdf`.
+
+    Args:
+        model: as in `StaticTokens`.
+        pretrained_on: as in `StaticTokens`.
+        letters: n of the letter n-grams, 2 to 4.
+        words: 0 for letters alone, 1 for words as well, 2 for words and pairs of neighbours.
+        max_features: how many columns words and pairs get together, most frequent first; None for all.
+        share: λ, the length of the part of letters and words; that of tokens has the mean of their vectors.
+        max_length: as in `StaticTokens`.
+        weighting: of tokens, as in `StaticTokens`.
+        sif_a: as in `StaticTokens`.
+
+    Attributes:
+        (tokens): fitted state as of `StaticTokens`.
+        (letters): fitted state of `LetterTfIdf`, `letters__<attribute>`.
+    """
+
+    ordered = False
+
+    def __init__(
+        self,
+        model: str,
+        pretrained_on: str,
+        letters: int,
+        words: int,
+        max_features: int | None,
+        share: float,
+        max_length: int | None = None,
+        weighting: Weighting = "none",
+        sif_a: float = 0.001,
+    ) -> None:
+        super().__init__(model, pretrained_on, max_length, weighting, sif_a)
+        self.letters = letters
+        self.words = words
+        self.max_features = max_features
+        self.share = share
+
+    def fit(self, texts: Sequence[str], y: None = None) -> Self:
+        """Read the folder; learn the columns of letters and words and their idf from the train texts."""
+        super().fit(texts)
+        fitted = LetterTfIdf(self.letters, self.words, self.max_features).fit(texts)
+        for attribute, value in vars(fitted).items():
+            if attribute.endswith("_") and attribute != "card_":
+                setattr(self, PREFIX + attribute, value)
+        self.card_ = fitted.card_
+        return self
+
+    def transform(self, texts: Sequence[str]) -> CsrRows:
+        """One row per text: its tokens in order, then its letters and words."""
+        check_is_fitted(self)
+        tokens, letters = super().transform(texts), self._lexical().transform(texts)
+        lengths = np.diff(tokens.indptr)
+        weights = np.ones(len(tokens.indices), np.float32) if tokens.values is None else tokens.values
+        mean = weights / np.repeat(lengths, lengths).astype(np.float32)
+        beside = CsrRows.from_scipy(np.float32(self.share) * letters.to_scipy())
+        return CsrRows(tokens.indptr, tokens.indices, mean, tokens.width).beside(beside)
+
+    @property
+    def shape(self) -> dict[str, Any]:
+        """`width`: T + 1 + L; `vectors`, (T + 1, D), where they have just been read."""
+        tokens = super().shape
+        return tokens | {"width": tokens["width"] + self._lexical().shape["width"]}
+
+    def get_feature_names_out(self) -> NDArray[np.object_]:
+        """(width,) tokens, as the tokenizer writes them; n-grams, words and pairs of words."""
+        return np.concatenate([super().get_feature_names_out(), self._lexical().get_feature_names_out()])
+
+    def _lexical(self) -> LetterTfIdf:
+        """The fitted featuriser of letters and words."""
+        fitted = LetterTfIdf(self.letters, self.words, self.max_features)
+        for attribute, value in vars(self).items():
+            if attribute.startswith(PREFIX):
+                setattr(fitted, attribute.removeprefix(PREFIX), value)
+        return fitted
