@@ -83,13 +83,13 @@ def save_table(model: Path, folder: Path, *, bits: Bits) -> None:
         FileNotFoundError: if there is no trained model.
         ValueError: if the model is of another family, or has a number that float16 cannot hold.
     """
-    scorer = load_scorer(model)
-    if type(scorer.encoder) not in FAMILIES:
+    encoder = load_scorer(model).encoder
+    if type(encoder) not in FAMILIES or not isinstance(encoder, Static | PretrainedStatic):
         raise ValueError(
             f"expected a model of the family {' or '.join(FAMILIES.values())}, whose vectors are a table; {model} is "
-            f"{type(scorer.encoder).__name__}: use its folder as it is"
+            f"{type(encoder).__name__}: use its folder as it is"
         )
-    weight = scorer.encoder.linear_maps()[0].detach().numpy()
+    weight = encoder.linear_maps()[0].detach().numpy()
     if bits == "float16" and not np.abs(weight).max(initial=0) < np.finfo(np.float16).max:
         raise ValueError("the table has numbers beyond the range of float16: use int8")
     recipe = {name: value for name, value in read_recipe(model).items() if name != "encoder"}
@@ -105,7 +105,7 @@ def save_table(model: Path, folder: Path, *, bits: Bits) -> None:
                 write(rows)
         if bits == "int8":
             np.save(target / SCALES, scales)
-        write_json(target / layout.RECIPE, {**recipe, KEY: {"family": FAMILIES[type(scorer.encoder)], "bits": bits}})
+        write_json(target / layout.RECIPE, {**recipe, KEY: {"family": FAMILIES[type(encoder)], "bits": bits}})
 
 
 def load_table(folder: Path) -> Scorer:
