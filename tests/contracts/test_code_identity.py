@@ -144,7 +144,7 @@ REACH = {
     "training/learner": (113, 0),
     "training/cell": (145, 0),
 }
-"""Module of the library -> how many of the 145 trainings and of the 145 evaluations of params.yaml its edit makes stale.
+"""Module of the library -> how many of the 145 trainings and evaluations of params.yaml its edit makes stale.
 
 A new row of the grid changes some of these numbers. A number that grows without one is an import to look at.
 """

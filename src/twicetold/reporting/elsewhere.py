@@ -15,10 +15,10 @@ from twicetold.trained.provenance import may_have_seen
 
 TITLE = "Across domains"
 HOW_TO_READ = (
-    "Each model is used on test texts of data that it did not learn from, as by a person who has no labels, and on its own. The column "
-    '"learnt on" names the data of its training and of its threshold; "nothing" is written where both vectors and '
-    "weights came ready-made, so that only the threshold is of the data named beside it. Values on a model's own data "
-    "are marked as own. In brackets are 95 % intervals of the test data; "
+    "Each model is used on test texts of data that it did not learn from, as by a person without labels, and on its "
+    'own. The column "learnt on" names the data of its training and of its threshold; "nothing" is written where both '
+    "vectors and weights came ready-made, so that only the threshold is of the data named beside it. Values on a "
+    "model's own data are marked as own. In brackets are 95 % intervals of the test data; "
     f"{MARK} stands where texts of these data may have been among those that a model was pretrained on.",
     "Ranking: average precision over all pairs of texts, of graded pairs Pearson's correlation; a threshold plays no "
     "part.",

@@ -56,7 +56,11 @@ def markdown(
         parts += [f"## {escaped(data)}\n", f"{provenance.KINDS[about.kind]}\n", _leaderboard(board)]
         parts += _commands(board, commands) + _dedupe(section, in_full=not explained)
         for each in fair_tables(board, fair, on_terms.get(data, []), seconds or {}):
-            parts += [f"### {TITLE_OF_FAIR}: {escaped(each.terms)}\n", f"{each.said}\n", _shown_table(each.table)]
+            parts += [
+                f"### {TITLE_OF_FAIR}: {escaped(each.terms)}\n",
+                f"{escaped(each.said)}\n",
+                _shown_table(each.table),
+            ]
         parts += _samples(board) + _word_hashing(board) + _data(about)
         explained = explained or section is not None
     parts += _elsewhere(matrices(read_elsewhere(elsewhere, runs)))
