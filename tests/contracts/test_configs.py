@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[2]
 CONF = ROOT / "conf"
 PROFILES = sorted(p.stem for p in (CONF / "profile").glob("*.yaml"))
 SHARED = ("features", "examples", "objective", "optimizer", "trainer")
-GROUPS = {"data", "model", "tuned", "published", *SHARED, "mining", "augmentation", "consistency", "pretrained"}
-GROUPS |= {"profile", "sweep", "experiment"}
+GROUPS = {"data", "model", "tuned", "published", *SHARED, "mining", "negatives", "augmentation", "consistency"}
+GROUPS |= {"pretrained", "profile", "sweep", "experiment"}
 SAME_TUNED = {"quora": "quora_wang", "quora_disjoint": "quora_wang", "uci_news_time": "uci_news"}
 
 

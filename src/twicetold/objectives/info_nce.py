@@ -14,7 +14,8 @@ The negatives n are:
 - The right texts of other rows: of all, of the J rows that follow in the batch, by rotation, or of J rows drawn at
   random for each anchor. In a shuffled batch the last two have the same expected loss. A batch of sequences is sorted
   by length: there the rows that follow have the anchor's length, and those drawn have any of the batch's.
-- Mined ("hard") negatives: those of all rows if n runs over the whole batch, else the row's own.
+- Mined ("hard") negatives, any number for each row: those of all rows if n runs over the whole batch, else the row's
+  own.
 - Never a text of the anchor's own cluster (see `in_batch`).
 - Every pair labelled 0, by its own score, exp(s_kk / τ). It adds no term to the mean, but is in the sum of every row: a
   pair labelled as different has to score lower than every duplicate pair, because one threshold is used for all pairs.
@@ -59,6 +60,7 @@ class InfoNce(nn.Module, Objective):
     """
 
     in_batch = True
+    compares_mined = True
 
     def __init__(
         self,
@@ -144,21 +146,24 @@ class InfoNce(nn.Module, Objective):
 
 
 def _within_reach(compared: Candidates, rows: slice, reach: int) -> Tensor:
-    """(b, C) bool: texts of the next `reach` rows (if negative: previous rows), and the row's own mined negative."""
+    """(b, C) bool: texts of the next `reach` rows (if negative: previous rows), and the row's own mined negatives."""
     size = len(compared.anchor)
     row = torch.arange(size, device=compared.anchor.device)
     ahead = row - row[rows, None]
     near = (ahead if reach > 0 else -ahead) % max(size, 1) <= abs(reach)  # (b, R)
-    return torch.cat([near, ahead == 0], 1) if len(compared.other) > size else near
+    return torch.cat([near, _own_mined(compared, ahead == 0)], 1)
 
 
 def _drawn(negative: Tensor, compared: Candidates, rows: slice, count: int) -> Tensor:
-    """(b, C) bool: of each anchor its own mined negative and `count` of those in other rows, or all if fewer."""
+    """(b, C) bool: of each anchor its own mined negatives and `count` of those in other rows, or all if fewer."""
     size = len(compared.anchor)
     order = torch.rand(len(negative), size, device=negative.device).masked_fill(~negative[:, :size], 2)
     drawn = torch.zeros_like(order, dtype=torch.bool)
     drawn.scatter_(1, order.topk(min(count, size), largest=False).indices, True)
-    if len(compared.other) > size:
-        row = torch.arange(size, device=negative.device)
-        drawn = torch.cat([drawn, row == row[rows, None]], 1)
-    return drawn & negative
+    row = torch.arange(size, device=negative.device)
+    return torch.cat([drawn, _own_mined(compared, row == row[rows, None])], 1) & negative
+
+
+def _own_mined(compared: Candidates, own: Tensor) -> Tensor:
+    """(b, C − R) bool: each anchor's own mined negatives, given (b, R) which row is its own."""
+    return own.repeat(1, len(compared.other) // max(len(compared.anchor), 1) - 1)

@@ -15,10 +15,10 @@ from twicetold.trained.provenance import may_have_seen
 
 TITLE = "Across domains"
 HOW_TO_READ = (
-    "Each model is used on test texts of data that it did not learn from, as by a person who has no labels. The column "
-    '"learnt on" names the data of its training and of its threshold; "nothing" is written where both vectors and '
-    "weights came ready-made, so that only the threshold is of the data named beside it. Values on a model's own data "
-    "are marked as own. In brackets are 95 % intervals of the test data; "
+    "Each model is used on test texts of data that it did not learn from, as by a person without labels, and on its "
+    'own. The column "learnt on" names the data of its training and of its threshold; "nothing" is written where both '
+    "vectors and weights came ready-made, so that only the threshold is of the data named beside it. Values on a "
+    "model's own data are marked as own. In brackets are 95 % intervals of the test data; "
     f"{MARK} stands where texts of these data may have been among those that a model was pretrained on.",
     "Ranking: average precision over all pairs of texts, of graded pairs Pearson's correlation; a threshold plays no "
     "part.",
@@ -46,7 +46,9 @@ def matrices(found: Sequence[Abroad]) -> Matrices | None:
     """The tables; None if no model was used on other data."""
     if not found:
         return None
-    data = list(dict.fromkeys(name for one in found for name in one.metrics))
+    data = list(
+        dict.fromkeys([*(one.run.cell.data for one in found), *(name for one in found for name in one.metrics)])
+    )
     # a ready-made model ranks alike wherever its threshold comes from: once is enough
     alike = {(one.run.cell.model if _learnt_on(one) == NOTHING else one.run.cell.name): one for one in reversed(found)}
     once = [one for one in found if one in alike.values()]

@@ -100,7 +100,7 @@ def _said(terms: str, rows: Sequence[Row], label: str) -> str:
     epochs = sorted({int(row.epochs) for row in rows})
     counted = f"{epochs[0]}" if len(epochs) == 1 else f"{epochs[0]} to {epochs[-1]}"
     return (
-        f"`+experiment={terms}`: one objective, one kind of examples and {counted} epochs for all, of which the one "
+        f"+experiment={terms}: one objective, one kind of examples and {counted} epochs for all, of which the one "
         f"with the highest {label[:1].lower() + label[1:]} on validation is kept. Features, encoder, optimizer and "
         "learning rate are those of each family's recipe. Seconds are of one core, with all that a training stage does."
     )

@@ -57,7 +57,11 @@ def markdown(
         parts += [f"## {escaped(data)}\n", f"{provenance.KINDS[about.kind]}\n", _leaderboard(board)]
         parts += _commands(board, commands) + _train_and_test(board) + _dedupe(section, in_full=not explained)
         for each in fair_tables(board, fair, on_terms.get(data, []), seconds or {}):
-            parts += [f"### {TITLE_OF_FAIR}: {escaped(each.terms)}\n", f"{each.said}\n", _shown_table(each.table)]
+            parts += [
+                f"### {TITLE_OF_FAIR}: {escaped(each.terms)}\n",
+                f"{escaped(each.said)}\n",
+                _shown_table(each.table),
+            ]
         parts += _search(board, about.kind) + (_pairwise_knn(board) if about.kind == "labelled_pairs" else [])
         parts += _samples(board) + _word_hashing(board) + _data(about)
         explained = explained or section is not None

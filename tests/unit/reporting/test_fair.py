@@ -47,7 +47,7 @@ def test_each_table_has_one_row_a_family_ordered_by_validation_with_its_own_obje
     assert test.note == "0.600 to 0.640"  # the mean of the seeds' intervals
     assert (own_took.value, took.value) == (10.0, 25.0)
     assert seeds.text == "1, 2"
-    assert "`+experiment=fair_story`" in story.said
+    assert "+experiment=fair_story:" in story.said
     assert "7 epochs" in story.said
 
 
