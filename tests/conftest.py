@@ -153,3 +153,27 @@ def tiny_bert(tmp_path_factory) -> Path:
     config = transformers.BertConfig(vocab_size=len(pieces), max_position_embeddings=40, **shape)
     transformers.BertModel(config).save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_static(tmp_path_factory) -> Path:
+    """Folder of static vectors in the format of model2vec: 256 random numbers for each of a few words and letters."""
+    from safetensors.numpy import save_file
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+    pieces = [
+        "[PAD]",
+        "[UNK]",
+        *WORDS,
+        "story",
+        *"abcdefghij0123456789",
+        *(f"##{letter}" for letter in "abcdes0123456789"),
+    ]
+    tokenizer = Tokenizer(models.WordPiece({piece: i for i, piece in enumerate(pieces)}, unk_token="[UNK]"))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    folder = tmp_path_factory.mktemp("tiny_static")
+    tokenizer.save(str(folder / "tokenizer.json"))
+    vectors = np.random.default_rng(0).normal(size=(len(pieces), 256)).astype(np.float32)
+    save_file({"embeddings": vectors}, folder / "model.safetensors")
+    (folder / "config.json").write_text('{"normalize": true}')
+    return folder

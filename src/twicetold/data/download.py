@@ -1,4 +1,4 @@
-"""Download public files from a mirror or their public addresses, with checks.
+"""Get public files from a mirror, an installed package or their public addresses, with checks.
 
 A download goes to a shared `store` first, where a cut connection resumes and several datasets of one source share
 its files. The dataset's raw folder is written once all files are available, with a manifest of their origins.
@@ -11,6 +11,7 @@ import shutil
 import urllib.parse
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -31,6 +32,21 @@ class DownloadError(OSError):
 
 
 @dataclass(frozen=True)
+class Installed:
+    """A file of an installed package.
+
+    Args:
+        package: name of the package, which is not imported.
+        path: of the file within it.
+        extra: of twicetold, which installs it.
+    """
+
+    package: str
+    path: str
+    extra: str
+
+
+@dataclass(frozen=True)
 class RemoteFile:
     """A file that a source needs, and its addresses.
 
@@ -42,6 +58,7 @@ class RemoteFile:
         sha256: of the file as the public addresses give it.
         content: expected content, where no checksum is known.
         member: the addresses give an archive (.zip, .tar, .tar.gz, .gz), and this member of it is the file.
+        installed: the file is one of a package, which is looked at first.
         instead_of: names of other files that this one replaces, all of them. It is fetched only if one of them is not
             available.
         optional: continue without the file if it is not available.
@@ -58,6 +75,7 @@ class RemoteFile:
     sha256: str | None = None
     content: Content | None = None
     member: str | None = None
+    installed: Installed | None = None
     instead_of: Sequence[str] = ()
     optional: bool = False
     max_bytes: int = GIBIBYTE
@@ -74,8 +92,9 @@ class RemoteFile:
     @classmethod
     def from_config(cls, about: Mapping[str, Any]) -> "RemoteFile":
         """The file that an entry of `download` in `conf/data/` describes."""
-        content = about.get("content")
-        return cls(**{**about, "content": None if content is None else Content(**content)})
+        kinds = {"content": Content, "installed": Installed}
+        parts = {name: kind(**about[name]) for name, kind in kinds.items() if about.get(name) is not None}
+        return cls(**{**about, **parts})
 
 
 @dataclass(frozen=True)
@@ -85,7 +104,7 @@ class FileRecord:
     name: str
     source: str
     origin: str
-    """"mirror", "store" (put there by hand) or the public address."""
+    """"mirror", "store" (put there by hand), the installed package or the public address."""
     size: int
     sha256: str
     lines: int
@@ -139,8 +158,8 @@ def fetch(
 ) -> Manifest:
     """Bring files into `folder`, all of them or none, with a manifest beside them.
 
-    Each file is taken from the mirror, else the store, else the public addresses, in this order. Files from public
-    addresses are checked against the declared size, checksum and content.
+    Each file is taken from an installed package, else the mirror, else the store, else the public addresses, in this
+    order. Files from packages and public addresses are checked against the declared size, checksum and content.
 
     Args:
         files: what is wanted; an empty sequence gives a folder with an empty manifest.
@@ -181,9 +200,11 @@ def fetch(
 
 
 def _find(choices: Sequence[RemoteFile], places: _Places, tried: list[str]) -> _Found | None:
-    """The first available one of several files; mirror and store are tried for all before any public address."""
+    """The first available one of several files; what is at hand is tried for all before any public address."""
     for file in choices:
-        found = _from_mirror(file, places, tried) if places.mirror else None
+        found = _from_package(file, tried) if file.installed else None
+        if places.mirror and found is None:
+            found = _from_mirror(file, places, tried)
         if found := found or _from_store(file, places.store):
             return found
     for place, file in enumerate(choices):
@@ -260,6 +281,26 @@ def _from_store(file: RemoteFile, store: Path) -> _Found | None:
     return _Found(file, path, origin)
 
 
+def _from_package(file: RemoteFile, tried: list[str]) -> _Found | None:
+    """The file of an installed package, checked; None when it is not there."""
+    installed = file.installed
+    assert installed is not None
+    spec = find_spec(installed.package)
+    if spec is None or not spec.submodule_search_locations:
+        tried.append(
+            f"the package {installed.package}, which is not installed: pip install 'twicetold[{installed.extra}]'"
+        )
+        return None
+    path = Path(spec.submodule_search_locations[0], installed.path)
+    if not path.is_file():
+        tried.append(f"the installed package {installed.package}, which has no file {installed.path}")
+        return None
+    if fault := _fault(file, path):
+        tried.append(f"{installed.path} of the installed package {installed.package}: {fault}; install another version")
+        return None
+    return _Found(file, path, f"package {installed.package}")
+
+
 def _from_public(file: RemoteFile, places: _Places, tried: list[str], *, others_follow: bool) -> _Found | None:
     path = places.store / file.source / file.name
     for number, url in enumerate(file.urls, 1):
@@ -297,15 +338,21 @@ def _download(url: str, target: Path, file: RemoteFile, places: _Places, *, last
 
 
 def _check(file: RemoteFile, path: Path) -> None:
+    if fault := _fault(file, path):
+        raise AddressError(f"{fault} (set aside as {set_aside(path).name})")
+
+
+def _fault(file: RemoteFile, path: Path) -> str | None:
+    """How a file differs from the declared size, checksum and content."""
     size, sha256, _ = measure(path)
     faults = [
         f"wrong {what}: expected {expected}, got {actual}"
         for what, expected, actual in (("size", file.size, size), ("sha256", file.sha256, sha256))
         if expected is not None and expected != actual
     ]
-    fault = faults[0] if faults else file.content and file.content.fault(path)
-    if fault:
-        raise AddressError(f"{fault} (set aside as {set_aside(path).name})")
+    if faults or file.content is None:
+        return faults[0] if faults else None
+    return file.content.fault(path)
 
 
 def _listed(sums: str, where: str) -> str | None:

@@ -9,9 +9,13 @@ twice in a sequence. Padding, truncation and decoder are left out: nobody here u
 import base64
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 NORMALIZERS = (
     "BertNormalizer",
@@ -21,6 +25,7 @@ NORMALIZERS = (
     "NFKC",
     "NFKD",
     "Precompiled",
+    "Prepend",
     "Replace",
     "Strip",
     "StripAccents",
@@ -41,6 +46,7 @@ UNUSED = ("decoder", "padding", "truncation")
 LONGEST_PART = 16  # replacements in a sequence, pieces of a template, characters of an affix
 LONGEST_REPLACEMENT = 64  # bytes of a character's in a compiled map; the longest of Unicode's has 33
 LONGEST_WORD = 1000  # letters of a word that is taken apart; 100 in BERT's
+BLOCK = 8192  # texts that are taken apart at once: what the tokenizer hands back is bulky
 LETTERS = 1 << 23  # of the vocabulary, from which a tree of letters is made; 2 million in the largest known
 
 
@@ -68,6 +74,8 @@ def loaded(described: str, max_length: int | None) -> Any:
             _require_no_growth(part)
         if part["type"] == "Precompiled":
             _require_short_replacements(part)
+        if part["type"] == "Prepend" and len(part.get("prepend") or "") > LONGEST_PART:
+            raise ValueError(f"expected a tokenizer to put at most {LONGEST_PART} characters before a text")
     for part in processors:
         if part["type"] == "TemplateProcessing":
             _require_short_templates(part)
@@ -76,6 +84,29 @@ def loaded(described: str, max_length: int | None) -> Any:
     if max_length is not None:
         tokenizer.enable_truncation(max_length)
     return tokenizer
+
+
+def token_ids(
+    described: str, texts: Sequence[str], *, max_length: int | None, special: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The tokens of texts, one sequence per text.
+
+    Args:
+        described: see `loaded`.
+        texts: N of them.
+        max_length: see `loaded`.
+        special: with the special tokens that the tokenizer adds to a text.
+
+    Returns:
+        (N + 1,) where each text's tokens begin, and the ids of all tokens.
+    """
+    tokenizer, listed = loaded(described, max_length), list(texts)
+    blocks = (listed[start : start + BLOCK] for start in range(0, len(listed), BLOCK))
+    encoded = (tokenizer.encode_batch_fast(block, add_special_tokens=special) for block in blocks)
+    sequences = [encoding.ids for encodings in encoded for encoding in encodings]
+    indptr = np.zeros(len(sequences) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, sequences), np.int64, len(sequences)), out=indptr[1:])
+    return indptr, np.fromiter(chain.from_iterable(sequences), np.int64, indptr[-1])
 
 
 def _parts(content: Mapping[str, Any], name: str, inner: str, known: tuple[str, ...]) -> Iterator[Any]:

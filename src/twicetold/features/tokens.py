@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from twicetold.encoding import UNKNOWN_TOKEN
 from twicetold.features.rows import CsrRows, Declared
 from twicetold.features.splitting import Tokens, characters, words
+from twicetold.features.token_weights import smooth_weights
 from twicetold.features.vectors import word_vectors
 
 UNKNOWN_NAME = "(unknown)"
@@ -170,15 +171,6 @@ def require_counts(counts: NDArray[np.int64], width: int) -> None:
     """
     if counts.shape != (width,) or counts.dtype != np.int64 or counts.min(initial=0) < 0:
         raise ValueError(f"expected {width} numbers of 0 or more as counts_, got {counts.shape} of {counts.dtype}")
-
-
-def smooth_weights(counts: NDArray[np.int64], a: float) -> NDArray[np.float32]:
-    """(width,) smooth inverse frequency a / (a + p) of tokens with probability p, which is 1 for those never seen.
-
-    Arora, Liang and Ma, A Simple but Tough-to-Beat Baseline for Sentence Embeddings, ICLR 2017, algorithm 1.
-    """
-    weights: NDArray[np.float32] = (a / (a + counts / max(counts.sum(), 1))).astype(np.float32)
-    return weights
 
 
 def numbered(tokens: Tokens, vocabulary: Sequence[str], *, max_length: int | None) -> CsrRows:

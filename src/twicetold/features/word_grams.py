@@ -30,7 +30,8 @@ from twicetold.features.distinct_words import encoded, runs
 from twicetold.features.letter_grams import as_numbers, as_strings, letter_grams
 from twicetold.features.rows import CsrRows, Declared
 from twicetold.features.splitting import words
-from twicetold.features.tokens import UNKNOWN_NAME, occurrences, require_counts, smooth_weights, vocabulary_of
+from twicetold.features.token_weights import smooth_weights
+from twicetold.features.tokens import UNKNOWN_NAME, occurrences, require_counts, vocabulary_of
 from twicetold.features.vectors import alike, first_words, word_vectors
 from twicetold.features.word_hashing import known_grams
 
@@ -42,7 +43,7 @@ class WordGrams(Declared, BaseEstimator):
 
     Args:
         min_df: words in fewer train texts than this have no column of their own.
-        sif_a: a of `tokens.smooth_weights`, by which words are weighed; None: every word has weight 1.
+        sif_a: a of `token_weights.smooth_weights`, by which words are weighed; None: every word has weight 1.
         vectors: file of pretrained vectors in GloVe's text format, which the encoder gets as `vectors`; fetched if it
             is one of GloVe's own and not there yet. None for none.
         further: number of first words of that file that get a number too if they are not in train. Nothing is learnt

@@ -35,7 +35,7 @@ from twicetold.features.saved import load_fitted, save_fitted
 from twicetold.files import require_regular, write_folder, write_json
 from twicetold.pretrained import ModelUnavailable
 from twicetold.trained.ensemble import Ensemble, Stacking
-from twicetold.trained.provenance import pretrained_on_of
+from twicetold.trained.provenance import joined, pretrained_on_of, seen_of
 from twicetold.trained.scoring import Scorer, TrainedModel
 
 Kind: TypeAlias = Literal["features", "models"]
@@ -159,6 +159,7 @@ def save_scorer(
     data: Mapping[str, str],
     training: Mapping[str, Any],
     pretrained_on: Sequence[str] = (),
+    seen: Sequence[str] | None = (),
     thresholds: Chosen | None = None,
 ) -> None:
     """Write everything that scoring needs to `folder`, atomically.
@@ -171,10 +172,12 @@ def save_scorer(
         data: `name` of the corpus and digest of its `train` texts.
         training: how it went.
         pretrained_on: descriptions of its pretraining data, from `provenance.pretrained_on`.
+        seen: sources of data among these, from `provenance.seen`.
         thresholds: for a dedupe, if there are any.
     """
     recipe = {"features": features, "encoder": encoder, "as_documents": scorer.as_documents}
     recipe |= {"data": dict(data), "pretrained_on": list(pretrained_on)}
+    recipe |= {"seen": None if seen is None else list(seen)}
     weights = scorer.encoder.state_dict()
     with write_folder(folder) as target:
         save_fitted(scorer.featuriser, target)
@@ -207,9 +210,9 @@ def save_ensemble(
         value: its value on validation.
         data: `name` of the corpus and digest of its `train` texts.
     """
-    seen = dict.fromkeys(source for model in models.values() for source in pretrained_on_of(model))
+    sources = dict.fromkeys(source for model in models.values() for source in pretrained_on_of(model))
     recipe = {"members": list(models), "as_documents": ensemble.as_documents, "data": dict(data)}
-    recipe |= {"pretrained_on": list(seen), "stacking": "mean"}
+    recipe |= {"pretrained_on": list(sources), "seen": joined(map(seen_of, models.values())), "stacking": "mean"}
     if ensemble.weights is not None:
         stacked = {"weights": list(ensemble.weights.members), "intercept": ensemble.weights.intercept}
         recipe |= {"stacking": "logistic", **stacked}

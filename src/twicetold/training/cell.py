@@ -49,6 +49,7 @@ class Trained:
         encoder: Mapping[str, Any],
         data: Mapping[str, str],
         pretrained_on: Sequence[str] = (),
+        seen: Sequence[str] | None = (),
     ) -> None:
         """Write everything that scoring needs to `folder`, atomically.
 
@@ -58,6 +59,7 @@ class Trained:
             encoder: configuration that the encoder was built from.
             data: `name` of the corpus and digest of its `train` texts.
             pretrained_on: descriptions of its pretraining data, from `provenance.pretrained_on`.
+            seen: sources of data among these, from `provenance.seen`.
         """
         training = {"parameters": self.parameters, "metric": self.metric, **asdict(self.fitted)}
         save_scorer(
@@ -68,6 +70,7 @@ class Trained:
             data=data,
             training=training,
             pretrained_on=pretrained_on,
+            seen=seen,
             thresholds=self.thresholds,
         )
 

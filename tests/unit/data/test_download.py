@@ -7,7 +7,7 @@ import stat
 import tarfile
 import threading
 import zipfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -15,7 +15,7 @@ import pytest
 from twicetold import layout
 from twicetold.data import transfer
 from twicetold.data.content import Content
-from twicetold.data.download import DownloadError, Manifest, RemoteFile, fetch
+from twicetold.data.download import DownloadError, Installed, Manifest, RemoteFile, fetch
 from twicetold.data.transfer import OVERLAP, Patience
 
 DATA = bytes(range(256)) * 4096  # 1 MiB
@@ -273,6 +273,37 @@ def test_an_address_that_failed_is_not_asked_again_for_another_file_of_its_archi
     urls = [f"{web.address}/x.zip", f"{web.address}/y.zip"]
     fetch([RemoteFile(name, "s", urls, member=name) for name in ("one", "two")], mirror=None, **place)
     assert [path for path, _ in web.asked] == ["/x.zip", "/y.zip"]
+
+
+@pytest.fixture
+def packaged(tmp_path, monkeypatch):
+    """A file of an installed package, which fails when it is imported."""
+    package = tmp_path / "site" / "vectors_in_a_wheel"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise SystemExit")
+    (package / "a.bin").write_bytes(DATA)
+    monkeypatch.syspath_prepend(str(package.parent))
+    installed = Installed("vectors_in_a_wheel", "a.bin", "static")
+    return lambda **changed: RemoteFile("b.bin", "s", sha256=SHA, installed=replace(installed, **changed))
+
+
+def test_a_file_of_an_installed_package_is_copied_under_the_name_that_is_wanted(place, packaged, tmp_path):
+    (record,) = fetch([packaged()], mirror=str(tmp_path), **place).files
+    assert (record.name, record.origin) == ("b.bin", "package vectors_in_a_wheel")
+    assert (place["folder"] / "b.bin").read_bytes() == DATA
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"package": "not_installed_here"}, r"which is not installed: pip install 'twicetold\[static\]'"),
+        ({"path": "gone.bin"}, "the installed package vectors_in_a_wheel, which has no file gone.bin"),
+        ({"path": "__init__.py"}, "wrong sha256: .*; install another version"),
+    ],
+)
+def test_a_package_that_is_missing_or_has_other_files_is_named(place, packaged, changed, reason):
+    with pytest.raises(DownloadError, match=reason):
+        fetch([packaged(**changed)], mirror=None, **place)
 
 
 @pytest.fixture

@@ -1,0 +1,117 @@
+"""Pretrained static vectors: the sum of the vectors of a text's tokens, compared by cosine.
+
+The table comes ready-made: WordLlama (Miller 2024), from the token table of a large language model; model2vec (Tulkens
+and van Dongen 2024), from a sentence transformer; `StaticEmbedding` of sentence-transformers (Aarsen 2025), from random
+numbers. Encoding a text is one sum of rows.
+
+    v = Σ_t x_t E[t]                       x_t: weight of token t, from the featuriser; 1 in a plain mean
+    s(l, r) = cos(v_l, v_r)                the same for the sum and the mean
+
+Without an objective the vectors are used as they are. With one, what is `trained` is
+
+    table:          E                      every number of it
+    low_rank:       E = E₀ + A B           A: (V, R), 0 at the start; B: (R, D) (Hu et al., LoRA, ICLR 2022)
+    token_weights:  E[t] = exp(w_t) E₀[t]  one number per token, 0 at the start
+
+Shape letters: B texts, V numbers of tokens, D dimensions, R rank.
+"""
+
+from typing import Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from twicetold.encoding import UNKNOWN_TOKEN, Encoding, SparseRows
+from twicetold.layers.corruption import corrupt
+from twicetold.layers.first_layer import product
+from twicetold.layers.two_tower import TwoTower
+
+Init = Literal["pretrained", "random"]
+Trained = Literal["table", "low_rank", "token_weights"]
+
+
+class PretrainedStatic(TwoTower):
+    """A table of vectors that is not learnt from nothing.
+
+    Args:
+        width: V.
+        embedding: D; fewer than the vectors have keeps the first ones, as vectors with the Matryoshka property allow
+            (Kusupati et al., NeurIPS 2022).
+        init: `random` draws the table anew with the standard deviation of the vectors, for comparison.
+        trained: what is trained.
+        rank: R of `low_rank`.
+        input_dropout: share of tokens that are dropped in training.
+        vectors: (V, D or more) from the featuriser; None only where a trained model, which contains them, is loaded.
+
+    Raises:
+        ValueError: if the vectors have fewer dimensions, or a setting has another value than the above.
+    """
+
+    def __init__(
+        self,
+        *,
+        width: int,
+        embedding: int,
+        init: str,
+        trained: str,
+        rank: int,
+        input_dropout: float,
+        vectors: Float[np.ndarray, "V _"] | None = None,
+    ) -> None:
+        super().__init__()
+        table = torch.zeros(width, embedding) if vectors is None else _start(vectors, embedding, init)
+        self.input_dropout = input_dropout
+        match trained:
+            case "table":
+                self.table = nn.Parameter(table)
+            case "low_rank":
+                self.register_buffer("table", table)
+                self.change = nn.Parameter(torch.zeros(width, rank))  # A
+                self.directions = nn.Parameter(torch.randn(rank, embedding) * rank**-0.5)  # B
+            case "token_weights":
+                self.register_buffer("table", table)
+                self.log_weight = nn.Parameter(torch.zeros(width))  # w
+            case _:
+                raise ValueError(f"expected table, low_rank or token_weights as encoder.trained, got {trained!r:.80}")
+        self.trained = trained
+
+    def encode(self, features: SparseRows) -> Encoding:
+        """Embed: (B, D); 0 for a text without a known token."""
+        if self.training and self.input_dropout:
+            features = corrupt(features, "masking", self.input_dropout)
+        if self.trained == "token_weights":
+            values = features.values_or_ones() * self.log_weight[features.indices].exp()  # (K,)
+            features = SparseRows(features.indices, features.offsets, values, features.width)
+        summed = product(features, self.table, but=UNKNOWN_TOKEN)  # sparse (B, V) @ (V, D) -> (B, D)
+        if self.trained == "low_rank":
+            summed = summed + product(features, self.change, but=UNKNOWN_TOKEN) @ self.directions
+        return Encoding(summed)
+
+    def linear_maps(self) -> tuple[Float[Tensor, "V D"], Float[Tensor, "V D"]]:
+        """(V, D) contribution of each token to an embedding, the same for queries and documents."""
+        table: Tensor = self.table
+        if self.trained == "low_rank":
+            table = table + self.change @ self.directions
+        elif self.trained == "token_weights":
+            table = table * self.log_weight.exp()[:, None]
+        return table, table
+
+
+def _start(vectors: Float[np.ndarray, "V _"], embedding: int, init: str) -> Float[Tensor, "V D"]:
+    """The table at the start; the unknown token has no vector."""
+    if vectors.shape[1] < embedding:
+        raise ValueError(
+            f"the pretrained vectors have {vectors.shape[1]} dimensions, and the encoder wants {embedding}: set "
+            f"encoder.embedding={vectors.shape[1]} or less"
+        )
+    table = torch.from_numpy(np.ascontiguousarray(vectors[:, :embedding], np.float32))
+    match init:
+        case "pretrained":
+            return table.clone()
+        case "random":
+            drawn = torch.randn_like(table) * table[UNKNOWN_TOKEN + 1 :].std()
+            drawn[UNKNOWN_TOKEN] = 0
+            return drawn
+    raise ValueError(f"expected pretrained or random as encoder.init, got {init!r:.80}")
