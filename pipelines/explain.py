@@ -18,7 +18,7 @@ from twicetold.interpretation.contributions import explain, largest_terms
 from twicetold.interpretation.figures import save_explanation_figure
 from twicetold.interpretation.tables import explanation_text, save_explanation_csv, save_terms_csv
 from twicetold.printable import print
-from twicetold.trained.model_folder import load_scorer
+from twicetold.trained.model_folder import load_model
 from twicetold_grid.settings import check_settings, check_whole, run_script
 
 TEXTS = ("left=", "right=")
@@ -37,16 +37,16 @@ def show(run: Path, left: str, right: str, *, top: int, out: Path) -> None:
     if not run.is_dir():
         there = sorted(p.name for p in run.parent.glob("*/")) or "none"
         raise FileNotFoundError(f"no run folder {run}; in {run.parent} there are: {there}")
-    scorer = load_scorer(run / layout.MODEL)
-    found = explain(scorer, left, right)
+    model = load_model(run / layout.MODEL)
+    found = explain(model, left, right)
     save_explanation_csv(out / layout.EXPLANATION, found)
     save_explanation_figure(out / layout.EXPLANATION_FIGURE, found)
     files = [layout.EXPLANATION, layout.EXPLANATION_FIGURE]
-    if dimensions := largest_terms(scorer, top):
+    if dimensions := largest_terms(model, top):
         save_terms_csv(out / layout.TERMS, dimensions)
         files.append(layout.TERMS)
     print(explanation_text(found, most=top))
-    verdicts = scorer.decisions.of()
+    verdicts = model.decisions.of()
     if verdicts.no_verdict:
         print(f"no verdict about {verdicts.label}: {verdicts.no_verdict}")
     else:

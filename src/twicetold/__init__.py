@@ -2,6 +2,8 @@
 
 model = twicetold.load("runs/quora_wang-static-0")
 model.predict(["How do I learn Python?"], ["What is the best way to learn Python?"])
+
+twicetold.fit(texts).dedupe(texts)  # without a trained model
 """
 
 import importlib
@@ -11,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from twicetold.use import Model as Model
     from twicetold.use import TextEncoder as TextEncoder
+    from twicetold.use import fit as fit
     from twicetold.use import load as load
 
     __version__: str
 
-__all__ = ["Model", "TextEncoder", "load"]
+__all__ = ["Model", "TextEncoder", "fit", "load"]
 
 # Must be set before torch loads. Idle OpenMP threads otherwise spin: on shared cores that makes a training of small
 # steps several times slower. An OMP_WAIT_POLICY of the user's own wins.

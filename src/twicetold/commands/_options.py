@@ -1,10 +1,12 @@
 """Arguments and options that several commands have, and what they say of bad rows."""
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from twicetold import layout
 from twicetold.neighbours import rules
 from twicetold.printable import print
 
@@ -12,6 +14,14 @@ if TYPE_CHECKING:
     from twicetold.tables.bad_rows import BadRows
 
 Model = Annotated[str, typer.Argument(help="Run folder, model folder or models:/ address.", show_default=False)]
+ModelAndFile = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[MODEL] FILE",
+        help="Run folder, model folder or models:/ address, if any; and CSV, TSV, JSON lines or Parquet, - for stdin.",
+        show_default=False,
+    ),
+]
 File = Annotated[str, typer.Argument(help="CSV, TSV, JSON lines or Parquet; - for stdin.", show_default=False)]
 OutFile = Annotated[str, typer.Option("--out", "-o", help="File to write, of any of the formats; - for stdout.")]
 Text = Annotated[str | None, typer.Option("--text", help="Column with the texts.", show_default="by its name")]
@@ -21,7 +31,9 @@ Precision = Annotated[
     float | None,
     typer.Option("--precision", help="Share of links that are right, if the model has thresholds for it."),
 ]
-Threshold = Annotated[float | None, typer.Option("--threshold", help="Least probability of a link.")]
+Threshold = Annotated[
+    float | None, typer.Option("--threshold", help="Least probability of a link; without a model, least similarity.")
+]
 Rule = Annotated[rules.Rule, typer.Option("--rule", help="How links make groups.")]
 Format = Annotated[
     str | None,
@@ -40,6 +52,33 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
 IndexModel = Annotated[
     str | None, typer.Option("--model", help="Where the index's model is now.", show_default="where it was")
 ]
+
+
+def model_and_file(given: list[str], command: str) -> tuple[str | None, str]:
+    """The model, None if there is none, and the file.
+
+    Args:
+        given: arguments of the command line.
+        command: their command.
+
+    Raises:
+        typer.BadParameter: if there are more than two, or there is no file.
+        ValueError: if the model is a file.
+    """
+    if len(given) > 2:
+        raise typer.BadParameter(f"expected [MODEL] FILE, got {len(given)} arguments: {' '.join(given)}")
+    if len(given) == 1:
+        if given[0].startswith(layout.REGISTRY) or Path(given[0]).is_dir():
+            raise typer.BadParameter(
+                f"{given[0]} is a {'folder' if Path(given[0]).is_dir() else 'model'}, and the file is missing: "
+                f"twicetold {command} {given[0]} FILE"
+            )
+        return None, given[0]
+    if Path(given[0]).is_file():
+        raise ValueError(
+            f"expected a model before the file, got the file {given[0]}: name the folder of a model, or one file alone"
+        )
+    return given[0], given[1]
 
 
 def tell_left_out(bad: "BadRows") -> None:

@@ -46,7 +46,7 @@ def calibrate(
 
     The new folder is a copy of the model with another decision. The numbers of the new decision are cross-fitted: a
     fifth of the pairs at a time is decided by what the others give. If by these it is no better than the stored one,
-    nothing is written, and the exit code is 3.
+    nothing is written, and the exit code is 3. A model that was fitted without labels is always calibrated.
     """
     from dataclasses import asdict
 
@@ -58,7 +58,8 @@ def calibrate(
     require_free_of(loaded.folder, out, force=force)
     read = read_pairs(pairs, left=left, right=right, label=label, skip_bad=skip_bad)
     found = fit(loaded, read, aim=aim, seed=seed, about=about)
-    better = found.better(aim) or found.contradicted is True
+    guessed = loaded.decisions.of(found.about).unlabelled  # by a model without labels: any label says more
+    better = guessed or found.better(aim) or found.contradicted is True
     if written := better or anyway:
         save_calibrated(loaded, out, found, read, file=pairs, aim=aim, force=force, anyway=anyway)
     console = Console(stderr=True)

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from twicetold.commands._options import (
-    File,
     Format,
-    Model,
+    ModelAndFile,
     OutFile,
     Precision,
     Rule,
     SkipBad,
     Text,
     Threshold,
+    model_and_file,
     tell_left_out,
 )
 from twicetold.dedupe.options import DEFAULTS, MOST_NEIGHBOURS, Keep
@@ -23,12 +23,16 @@ if TYPE_CHECKING:
     from twicetold.dedupe.results import TextGroups
 
 COLUMNS = ("group", "representative", "probability_to_representative")
+SIMILARITY = "similarity_to_representative"  # of a model without calibration, in place of the probability
+NO_PROMISE = (
+    "no share of right links and no probability is promised, as nobody has labelled texts like these: twicetold label "
+    "FILE -o pairs.csv, then twicetold calibrate pairs.csv.model pairs.csv -o MODEL, is the way to a promise"
+)
 LOOSEST = 5  # groups that the summary shows
 
 
 def dedupe(
-    model: Model,
-    file: File,
+    arguments: ModelAndFile,
     out: OutFile = "-",
     text: Text = None,
     precision: Precision = DEFAULTS.precision,
@@ -47,7 +51,8 @@ def dedupe(
 ) -> None:
     """Group the rows of a file whose texts say the same; nothing is dropped without --drop.
 
-    Columns are added: group, representative (the number of a row, from 1), probability_to_representative.
+    Columns are added: group, representative (the number of a row, from 1), probability_to_representative. Without
+    MODEL the letters and words of the texts are compared, and the last column is similarity_to_representative.
     """
     import sys
 
@@ -55,24 +60,25 @@ def dedupe(
 
     from twicetold.tables.files import choose_text, open_rows, write_rows
     from twicetold.tables.streams import STANDARD, is_one_file
-    from twicetold.use.model import load
+    from twicetold.use.model import fit, load
 
+    model, file = model_and_file(arguments, "dedupe")
     if as_json and STANDARD in (out, links):
         raise typer.BadParameter("--json prints to stdout: write the rows to a file, with -o, and so the links")
     if links is not None and is_one_file(out, links):
         raise typer.BadParameter(f"the rows and the links would both go to {out}: name another file for the links")
     with open_rows(file, format=format) as rows:
         column = choose_text(rows, text)
-        if taken := [name for name in COLUMNS if name in rows.columns]:
+        if taken := [name for name in (*COLUMNS, SIMILARITY) if name in rows.columns]:
             raise ValueError(f"{rows.name}: there is a column {taken[0]!r} already: rename it, or leave it out")
-        loaded, reranker = load(model), None if rerank is None else load(rerank)
+        loaded, reranker = (None if each is None else load(each) for each in (model, rerank))
         blocks = list(rows.blocks([column], skip_bad=skip_bad))
         bad = rows.bad
     tell_left_out(bad)
     texts = [each for block in blocks for each in block.texts(column)]
     if not texts:
         raise ValueError(f"{file}: there are no rows to group")
-    found = loaded.dedupe(
+    found = (fit(texts) if loaded is None else loaded).dedupe(
         texts,
         precision=precision,
         threshold=threshold,
@@ -82,6 +88,7 @@ def dedupe(
         neighbours=neighbours,
         progress=lambda step: print(step, file=sys.stderr),
     )
+    names = COLUMNS if found.summary.calibrated else (*COLUMNS[:-1], SIMILARITY)
     values = (found.group, found.representative + 1, found.probability)
     kept = found.representative == np.arange(len(texts))
     # The smaller file comes first: either is there only once all of it is written.
@@ -92,7 +99,7 @@ def dedupe(
         start = 0
         for block in blocks:
             part = slice(start, start + len(block))
-            added = block.with_columns({name: each[part] for name, each in zip(COLUMNS, values, strict=True)})
+            added = block.with_columns({name: each[part] for name, each in zip(names, values, strict=True)})
             write(added.where(kept[part]) if drop else added)
             start += len(block)
     if as_json:
@@ -114,6 +121,7 @@ def _links(found: "TextGroups", texts: list[str]) -> Any:
     left, right = np.append(found.links.left, found.exact[again]), np.append(found.links.right, again)
     score = np.append(found.links.score, np.full(len(again), np.nan))
     order = np.lexsort((right, left))
+    probability = np.append(found.links.probability, np.ones(len(again)))[order]
     table = pa.table(
         {
             "left": left[order] + 1,
@@ -121,7 +129,7 @@ def _links(found: "TextGroups", texts: list[str]) -> Any:
             "left_text": [texts[row] for row in left[order].tolist()],
             "right_text": [texts[row] for row in right[order].tolist()],
             "score": pa.array(score[order], from_pandas=True),
-            "probability": np.append(found.links.probability, np.ones(len(again)))[order],
+            "probability": probability if found.summary.calibrated else pa.nulls(len(order), pa.float64()),
             "exact": np.append(np.zeros(len(found.links), bool), np.ones(len(again), bool))[order],
         }
     )
@@ -154,7 +162,7 @@ def _group(found: "TextGroups", texts: list[str], position: int) -> dict[str, An
             "right": right + 1,
             "left_text": texts[left],
             "right_text": texts[right],
-            "probability": float(links.probability[link]),
+            "probability" if found.summary.calibrated else "similarity": float(links.probability[link]),
         }
     return about
 
@@ -164,9 +172,11 @@ def _told(found: "TextGroups", texts: list[str]) -> str:
     import numpy as np
 
     summary, table = found.summary, found.table
+    since = f"probability {summary.probability:.3f} on (score {summary.threshold:.4f})"
+    if not summary.calibrated:
+        since = f"similarity {summary.threshold:.3f} on"
     lines = [
-        f"{summary.texts:,} texts, {summary.distinct:,} of them distinct; {summary.links:,} links from probability "
-        f"{summary.probability:.3f} on (score {summary.threshold:.4f})",
+        f"{summary.texts:,} texts, {summary.distinct:,} of them distinct; {summary.links:,} links from {since}",
         f"{summary.groups:,} groups of {summary.grouped:,} texts, the largest of {summary.largest:,}; "
         f"{summary.texts - len(found.kept()):,} texts have another one as representative",
     ]
@@ -181,6 +191,8 @@ def _told(found: "TextGroups", texts: list[str]) -> str:
             f"{summary.covered:.1%} of the links are among the nearest of a text, as the labelled pairs were; the "
             "labels say nothing about the others"
         )
+    if not summary.calibrated:
+        lines.append(NO_PROMISE)
     if summary.labelled_pairs:
         lines.append(
             "warning: calibration and default threshold come from labelled pairs, among which duplicates are frequent; "
@@ -193,11 +205,12 @@ def _told(found: "TextGroups", texts: list[str]) -> str:
     loose = [position for position in np.lexsort((-table.size, table.density)) if table.distinct[position] > 1]
     if loose:
         lines.append("loosest groups (size, share of pairs that are links, weakest link that holds it together):")
+    measure = "probability" if summary.calibrated else "similarity"
     for position in loose[:LOOSEST]:
         about = _group(found, texts, int(position))
         weakest = about["weakest"]
         lines.append(
-            f"  {about['group']}: {about['size']} texts, {about['density']:.2f}, {weakest['probability']:.3f} "
+            f"  {about['group']}: {about['size']} texts, {about['density']:.2f}, {weakest[measure]:.3f} "
             f"{weakest['left_text'][:60]!r} - {weakest['right_text'][:60]!r}"
         )
     return "\n".join(lines)

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text as Styled
 
 from twicetold.commands._console import Console
-from twicetold.commands._options import About, Model, SkipBad, Text, tell_left_out
+from twicetold.commands._options import About, ModelAndFile, SkipBad, Text, model_and_file, tell_left_out
 from twicetold.printable import json_text, print, printable
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ KEYS = "y the same, n different, s skip, b back, q quit"
 
 
 def label(
-    model: Model,
-    file: Annotated[Path, typer.Argument(help="Texts: .csv, .tsv, .jsonl or .parquet.", show_default=False)],
+    arguments: ModelAndFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="The labelled pairs, a .csv file.", show_default=False)],
     pairs: Annotated[
         int | None,
@@ -41,7 +40,8 @@ def label(
     """Label pairs of texts by hand, and estimate precision and recall.
 
     Shows one pair at a time: y if the two texts say the same, n if not, s skip, b back, q quit. The same command goes
-    on where it stopped. Without a terminal, answers are read from standard input, one a line.
+    on where it stopped. Without a terminal, answers are read from standard input, one a line. Without MODEL, letters
+    and words are compared, by a model that is fitted to the texts and kept in the folder OUT.model, for calibrate.
     """
     from twicetold.files import lock_beside, only_process
     from twicetold.labels.labelling import labelling, read_labelling
@@ -49,6 +49,8 @@ def label(
     from twicetold.tables.streams import STANDARD
 
     console = Console(stderr=True)
+    model, name = model_and_file(arguments, "label")
+    file = Path(name)
     if report:
         _report(console, read_labelling(out), as_json=as_json)
         return
@@ -59,11 +61,28 @@ def label(
             column = choose_text(rows, text)
             texts = [found for block in rows.blocks([column], skip_bad=skip_bad) for found in block.texts(column)]
         tell_left_out(rows.bad)
+        if model is None:
+            model = _fitted_beside(console, out, texts, file.name)
         with console.status("drawing pairs"):
             state = labelling(out, model=model, texts=texts, file=file.name, pairs=pairs, seed=seed, about=about)
         console.print(f"the answers are about {state.about}", markup=False)
         _ask(console, state)
         _report(console, state, as_json=as_json)
+
+
+def _fitted_beside(console: Console, out: Path, texts: list[str], name: str) -> str:
+    """The folder of a model that is fitted to the texts; the one that is there, if labelling was begun with it."""
+    from twicetold import layout
+    from twicetold.files import require_free
+    from twicetold.labels.labelling import draw_file
+    from twicetold.use.model import fit
+
+    folder = out.with_name(f"{out.name}.model")
+    if not (draw_file(out).exists() and (folder / layout.RECIPE).exists()):
+        require_free(folder, apart_from=out, replaces=layout.RECIPE, otherwise="choose another file with -o")
+        fit(texts, folder=folder, name=name)
+        console.print(f"the model that compares the texts is in {folder}", markup=False, soft_wrap=True)
+    return str(folder)
 
 
 def _ask(console: Console, state: "Labelling") -> None:

@@ -30,7 +30,9 @@ def score(
     model: Model,
     left: Annotated[str, typer.Argument(help="A text.", show_default=False)],
     right: Annotated[str, typer.Argument(help="The other text.", show_default=False)],
-    why: Annotated[bool, typer.Option("--why", help="Show what pairs of terms add; linear families only.")] = False,
+    why: Annotated[
+        bool, typer.Option("--why", help="Show what pairs of terms add; of linear families and ensembles of them.")
+    ] = False,
     top: Annotated[int, typer.Option(help="Pairs of terms that --why shows.", min=1)] = 10,
     about: About = None,
     as_json: Json = False,
@@ -82,10 +84,7 @@ def _answer(loaded: "LoadedModel", left: str, right: str, about: str | None) -> 
 
 def _explanation(loaded: "LoadedModel", left: str, right: str) -> "Explanation":
     from twicetold.interpretation.contributions import explain
-    from twicetold.trained.scoring import Scorer
 
-    if not isinstance(loaded.trained, Scorer):
-        raise TypeError("--why needs a single model, and this is an ensemble: name the folder of one member")
     return explain(loaded.trained, left, right)
 
 

@@ -57,7 +57,7 @@ def dedupe(
     if not texts:
         raise ValueError("there are no texts to group")
     thresholds = Thresholds.of(model, options)
-    tell(f"threshold and probabilities rest on {thresholds.evidence}")
+    tell(f"{'threshold rests' if thresholds.guessed else 'threshold and probabilities rest'} on {thresholds.evidence}")
     tell("looking for exact duplicates")
     distinct = DistinctTexts.of(texts)
     _require_vectors(model, distinct)
@@ -144,7 +144,8 @@ def _summary(
         unfinished=near.unfinished,
         approximate=near.approximate,
         evidence=thresholds.evidence,
-        labelled_pairs=thresholds.known is None,
+        calibrated=not thresholds.guessed,
+        labelled_pairs=thresholds.known is None and not thresholds.guessed,
         warnings=warnings,
         covered=thresholds.covered(grouped.links),
         precision=link.precision,

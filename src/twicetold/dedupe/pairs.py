@@ -29,11 +29,13 @@ class PairsByVectors:
         vectors: of the distinct texts, as queries and as documents.
         decision: calibration of the score.
         constant: score minus dot product.
+        calibrated: whether there is one; else the score, a similarity, stands in the place of a probability.
     """
 
     vectors: Vectors
     decision: Decision
     constant: float
+    calibrated: bool = True
 
     def least_dot(self, least: float) -> float:
         """The dot product of search vectors from which a score reaches `least`."""
@@ -41,6 +43,8 @@ class PairsByVectors:
 
     def probability(self, score: Floats) -> Floats:
         """That pairs with these scores say the same."""
+        if not self.calibrated:
+            return np.clip(score, 0.0, 1.0)
         return sigmoid(self.decision.slope * score + self.decision.intercept)
 
     def score(self, left: Ints, right: Ints) -> Floats:
@@ -129,5 +133,6 @@ def pairs_of(
     if measured is not None:
         return PairsByVectors(vectors, measured.decision, 0.0)
     if model.trained.read(texts[:1]).score_is_dot_product:
-        return PairsByVectors(vectors, model.decision, constant(model.trained))
+        calibrated = not model.decisions.of().unlabelled
+        return PairsByVectors(vectors, model.decision, constant(model.trained), calibrated)
     return PairsByModel(model.trained.read(texts), model.decision)

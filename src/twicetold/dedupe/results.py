@@ -19,7 +19,7 @@ class TextLinks:
         left: (L,) row of the first text like the one.
         right: (L,) row of the first text like the other, which comes later.
         score: (L,) of the model, or of the one that re-ranked.
-        probability: (L,) that both say the same.
+        probability: (L,) that both say the same; see `DedupeSummary.calibrated`.
     """
 
     left: Ints
@@ -71,6 +71,7 @@ class DedupeSummary:
         unfinished: distinct texts that may have more links than were looked for.
         approximate: whether an approximate index was searched, which may miss links.
         evidence: what the threshold and the probabilities rest on, in words.
+        calibrated: whether probabilities are; of a model that nobody calibrated, similarities stand in their place.
         labelled_pairs: whether they come from labelled pairs, among which duplicates are more frequent than among all
             pairs of a file.
         warnings: ways in which the texts are unlike those that the model was trained on.
@@ -93,6 +94,7 @@ class DedupeSummary:
     unfinished: int
     approximate: bool
     evidence: str = ""
+    calibrated: bool = True
     labelled_pairs: bool = True
     warnings: tuple[str, ...] = ()
     covered: float | None = None
@@ -108,7 +110,8 @@ class TextGroups:
     Args:
         group: (n,) group of each text, numbered by its first one; a text without duplicates is a group of its own.
         representative: (n,) row of the text that stands for the group.
-        probability: (n,) that a text says the same as its representative; 1 for itself and its exact duplicates.
+        probability: (n,) that a text says the same as its representative; 1 for itself and its exact duplicates. See
+            `DedupeSummary.calibrated`.
         exact: (n,) row of the first text that is equal but for case, white space and compatibility forms.
         links: between distinct texts.
         table: of the groups of two or more texts.

@@ -5,7 +5,7 @@ one in thousands is. So where the model folder holds thresholds that were measur
 texts (`precision.json`, which training writes), these and their calibration are used, and similarities are the
 dot products that they were measured on. A model that was calibrated on pairs drawn from a file of texts
 (`calibration.json`) has thresholds estimated from these in their place. A model without either has its threshold and
-calibration for labelled pairs.
+calibration for labelled pairs. A model that was fitted to texts without labels has a guess, and no calibration.
 """
 
 import math
@@ -20,6 +20,12 @@ from twicetold.neighbours.grouping import Links
 from twicetold.trained.evidence import of_links, of_pairs
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.model_folder import read_calibrated
+
+NO_LABELS = "the texts themselves, without a label: it is a guess"
+PROMISE = (
+    "label pairs of the file (twicetold label FILE -o pairs.csv), calibrate on them (twicetold calibrate "
+    "pairs.csv.model pairs.csv -o MODEL), and dedupe with that model"
+)
 
 
 @dataclass(frozen=True)
@@ -43,11 +49,13 @@ class Thresholds:
         evidence: what thresholds and probabilities rest on, in words.
         measured: over all pairs of validation texts.
         labelled: on pairs that were drawn from a file.
+        guessed: whether there are no labels at all, and so no probabilities.
     """
 
     evidence: str
     measured: Chosen | None = None
     labelled: LabelledLinks | None = None
+    guessed: bool = False
 
     @classmethod
     def of(cls, model: LoadedModel, options: DedupeOptions) -> "Thresholds":
@@ -59,6 +67,10 @@ class Thresholds:
         if options.rerank is not None:
             found = cls(of_pairs(options.rerank.folder))
             missing = " of re-ranked pairs"
+        elif model.decisions.of().unlabelled:
+            if options.precision is not None:
+                raise ValueError(f"no precision can be promised without labels: {PROMISE}")
+            return cls(NO_LABELS, guessed=True)
         else:
             measured = model.thresholds
             calibrated = read_calibrated(model.folder) if measured is None else None
@@ -92,7 +104,7 @@ class Thresholds:
             assert aimed.threshold is not None
             return LinkThreshold(aimed.threshold, aimed.precision)
         if options.threshold is not None:
-            return LinkThreshold(_score_at(options.threshold, decision))
+            return LinkThreshold(options.threshold if self.guessed else _score_at(options.threshold, decision))
         if self.measured is not None:
             return LinkThreshold(self.measured.rule(options.rule).threshold)
         return LinkThreshold(decision.threshold if self.labelled is None else self.labelled.f1_threshold)

@@ -29,6 +29,7 @@ LABEL_SOME = (
 )
 TRAIN = "Train with validation texts of which some share one, or ask about another label (about=, --about)"
 SHARES = ("same", "called", "right")
+UNLABELLED = "unlabelled"  # in JSON, only where it is so
 
 
 class NoVerdict(ValueError):
@@ -45,6 +46,7 @@ class LabelDecision:
         same: share of all pairs of validation that share the label; None if not known, as are the two below.
         called: share of them that the decision calls the same.
         right: share of the called ones that share the label; 0 if none is called so.
+        unlabelled: whether nobody has labelled anything: the threshold is a guess from texts alone.
     """
 
     label: str
@@ -52,6 +54,7 @@ class LabelDecision:
     same: float | None = None
     called: float | None = None
     right: float | None = None
+    unlabelled: bool = False
 
     @classmethod
     def of(cls, label: str, decision: Decision, counts: ScoreCounts) -> "LabelDecision":
@@ -66,6 +69,8 @@ class LabelDecision:
         """Why the decision cannot answer, in a sentence; None if it can."""
         if self.decision is None:
             return f"validation had no two texts of one {self.label}, or no others, so no threshold could be chosen"
+        if self.unlabelled:
+            return "it was fitted to texts alone, and nobody has labelled which of them say the same"
         if self.same is None or self.called is None or self.right is None:
             return None
         if self.decision.slope <= 0 or self.called == 1 or not 0 < self.called <= AT_MOST * self.same:
@@ -179,7 +184,12 @@ class Decisions:
             "primary": self.primary,
             "finest": self.finest,
             "labels": {
-                name: each.decision and {**asdict(each.decision), **{share: getattr(each, share) for share in SHARES}}
+                name: each.decision
+                and {
+                    **asdict(each.decision),
+                    **{share: getattr(each, share) for share in SHARES},
+                    **({UNLABELLED: True} if each.unlabelled else {}),
+                }
                 for name, each in self.labels.items()
             },
         }
@@ -214,8 +224,10 @@ def _label_decision(label: str, values: Any) -> LabelDecision:
         return LabelDecision(label, None)
     if not isinstance(values, dict):
         raise ValueError(f"expected the decision about {label!r} to be an object, got {described(values)}")
-    shares = [values.get(name) for name in SHARES]
+    same, called, right = shares = [values.get(name) for name in SHARES]
     if wrong := [share for share in shares if share is not None and not (is_number(share) and 0 <= share <= 1)]:
         raise ValueError(f"expected shares of pairs from 0 to 1, got {described(wrong[0])}")
-    decision = numbers({name: value for name, value in values.items() if name not in SHARES})
-    return LabelDecision(label, decision, *shares)
+    if (unlabelled := values.get(UNLABELLED, False)) not in (True, False):
+        raise ValueError(f"expected true or false as {UNLABELLED!r}, got {described(unlabelled)}")
+    decision = numbers({name: value for name, value in values.items() if name not in (*SHARES, UNLABELLED)})
+    return LabelDecision(label, decision, same, called, right, unlabelled)

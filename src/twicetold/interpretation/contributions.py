@@ -14,7 +14,8 @@ Shape letters: P left and Q right terms, K entries of a text, V feature columns,
 import importlib
 import pkgutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,11 @@ from twicetold import models
 from twicetold.encoding import SparseRows
 from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.models.protocol import Encoder, Linear
-from twicetold.trained.scoring import Scorer, matrix_of
+from twicetold.trained.ensemble import Ensemble
+from twicetold.trained.scoring import Scorer, TrainedModel, matrix_of
+from twicetold.trained.vectors import constant
+
+CONSTANT = "(constant)"  # of an ensemble: what its score has beyond products of terms
 
 
 @dataclass(frozen=True)
@@ -57,57 +62,90 @@ class Explanation:
         return Explanation(left, right, rows @ self.contribution @ columns.T, self.score)
 
 
-def explain(scorer: Scorer, left: str, right: str) -> Explanation:
+def explain(model: TrainedModel, left: str, right: str) -> Explanation:
     """Contributions of the terms of two texts to their score.
 
-    The contributions of a term that occurs several times, or has several columns, are added up.
+    The contributions of a term that occurs several times, or has several columns, are added up. Of an ensemble, the
+    terms are those of its members, each named after its member, and a term of one adds nothing with a term of another.
 
     Args:
-        scorer: a trained model.
+        model: a trained model.
         left: a text.
         right: the other text.
 
     Raises:
-        TypeError: if the family is not linear.
+        TypeError: if the family, or that of a member, is not linear.
         ValueError: if a text is empty, or has no term that the model knows.
     """
-    encoder = linear(scorer.encoder)
     for side, text in (("left", left), ("right", right)):
         if not text.strip():
             raise ValueError(f"the {side} text is empty: there is nothing to explain")
-    rows = scorer.featuriser.transform([left, right])
-    names = names_of(scorer.featuriser)
+    found = _explained(model, left, right)
+    for side, terms in (("left", found.left), ("right", found.right)):
+        if not set(terms) - {CONSTANT}:
+            raise ValueError(f"no term of the {side} text is known to the model, so its score with every text is 0")
+    return replace(found, score=float(model.score([left], [right])[0]))
+
+
+def _explained(model: TrainedModel, left: str, right: str) -> Explanation:
+    """The terms that the model knows and their contributions, without the score."""
+    if isinstance(model, Ensemble):
+        return _of_members(model, left, right)
+    if not isinstance(model, Scorer):
+        raise TypeError(f"expected a model of one encoder or an ensemble, got {type(model).__name__}")
+    encoder = linear(model.encoder)
+    rows = model.featuriser.transform([left, right])
+    names = names_of(model.featuriser)
     with torch.inference_mode():
         query_map, document_map = encoder.linear_maps()
-        encoding = scorer.encoder.encode(rows.gather(np.arange(2)))
+        encoding = model.encoder.encode(rows.gather(np.arange(2)))
         queries, documents = encoder.search_vectors(encoding)
     left_terms, left_vectors = _terms(rows, 0, names, query_map, matrix_of(queries)[[0]])
     right_terms, right_vectors = _terms(rows, 1, names, document_map, matrix_of(documents)[[1]])
-    for side, vectors in (("left", left_vectors), ("right", right_vectors)):
-        if not _length(vectors):
-            raise ValueError(f"no term of the {side} text is known to the model, so its score with every text is 0")
+    sides = ((left_terms, left_vectors), (right_terms, right_vectors))
     products = left_vectors @ right_vectors.T
-    contribution = products.toarray() if sp.issparse(products) else products
-    return Explanation(left_terms, right_terms, contribution, float(scorer.score([left], [right])[0]))
+    contribution = products.toarray() if sp.issparse(products) else np.asarray(products)
+    rows_known, columns_known = (len(terms) * bool(_length(vectors)) for terms, vectors in sides)
+    return Explanation(
+        left_terms[:rows_known], right_terms[:columns_known], contribution[:rows_known, :columns_known], 0.0
+    )
 
 
-def largest_terms(scorer: Scorer, count: int) -> list[list[tuple[str, float]]]:
+def _of_members(model: Ensemble, left: str, right: str) -> Explanation:
+    """What the members say, side by side, each times its weight and its slope; then the constant, if there is one."""
+    parts = []
+    for (name, member), weight in zip(model.members.items(), model.stacked.members, strict=True):
+        if weight:
+            part = _explained(member, left, right)
+            sides = (tuple(f"{name}: {term}" for term in terms) for terms in (part.left, part.right))
+            parts.append((*sides, weight * member.decision.slope * part.contribution))
+    if beyond := constant(model):
+        parts.append(((CONSTANT,), (CONSTANT,), np.array([[beyond]])))
+    lefts, rights, blocks = zip(*parts, strict=True)
+    joined = sp.block_diag(blocks, format="csr").toarray()
+    return Explanation(tuple(chain.from_iterable(lefts)), tuple(chain.from_iterable(rights)), joined, 0.0)
+
+
+def largest_terms(model: TrainedModel, count: int) -> list[list[tuple[str, float]]]:
     """The terms with the largest weights, of either sign, in each of the E dimensions of an embedding.
 
     Args:
-        scorer: a trained model.
+        model: a trained model.
         count: terms for each dimension.
 
     Returns:
-        (E, count) terms and weights, largest first; empty for the lexical families, whose dimensions are terms.
+        (E, count) terms and weights, largest first; empty for the lexical families, whose dimensions are terms, and for
+        ensembles, whose members have them.
 
     Raises:
         TypeError: if the family is not linear.
     """
-    columns, _ = linear(scorer.encoder).linear_maps()
+    if not isinstance(model, Scorer):
+        return []
+    columns, _ = linear(model.encoder).linear_maps()
     if isinstance(columns, SparseRows):
         return []
-    weights, names = matrix_of(columns.detach()), names_of(scorer.featuriser)
+    weights, names = matrix_of(columns.detach()), names_of(model.featuriser)
     count = min(count, len(weights))
     largest = np.argpartition(-np.abs(weights), count - 1, axis=0)[:count]  # (count, E)
     order = np.argsort(-np.abs(np.take_along_axis(weights, largest, 0)), axis=0, kind="stable")

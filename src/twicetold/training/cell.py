@@ -13,19 +13,16 @@ from typing import Any, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import save_file
 
-from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.evaluation.dedupe import Chosen
 from twicetold.examples.batches import Again, EpochBatches, ExampleIndex, GatheredExamples, lengths_of, train_loader
 from twicetold.features.cache import feature_rows, fields_like, inputs_of, with_extra_texts
 from twicetold.features.rows import CsrRows, Featuriser
-from twicetold.features.saved import save_fitted
-from twicetold.files import write_folder, write_json
 from twicetold.models.protocol import Encoder, OnFrozen, Settling
 from twicetold.neighbours.nearest import Matrix
 from twicetold.trained.duplicates import choose_decisions, primary_value
+from twicetold.trained.model_folder import save_scorer
 from twicetold.trained.scoring import BATCH, SAMPLE, EncodedTexts, Scorer, evaluation_inputs, score_pairs
 from twicetold.training.frozen import with_token_vectors
 from twicetold.training.parts import Parts, Places
@@ -66,19 +63,18 @@ class Trained:
             pretrained_on: descriptions of its pretraining data, from `provenance.pretrained_on`.
             seen: sources of data among these, from `provenance.seen`.
         """
-        recipe = {"features": features, "encoder": encoder, "as_documents": self.scorer.as_documents}
-        recipe |= {"data": dict(data), "pretrained_on": list(pretrained_on)}
-        recipe |= {"seen": None if seen is None else list(seen)}
-        weights = self.scorer.encoder.state_dict()
-        with write_folder(folder) as target:
-            save_fitted(self.scorer.featuriser, target)
-            save_file({name: t.contiguous() for name, t in weights.items()}, target / layout.WEIGHTS)
-            write_json(target / layout.RECIPE, recipe)
-            write_json(target / layout.DECISION, self.scorer.decisions.to_json())
-            if self.thresholds is not None:
-                write_json(target / layout.PRECISION, self.thresholds.to_json())
-            training = {"parameters": self.parameters, "metric": self.metric, **asdict(self.fitted)}
-            write_json(target / layout.TRAINING, training)
+        training = {"parameters": self.parameters, "metric": self.metric, **asdict(self.fitted)}
+        save_scorer(
+            folder,
+            self.scorer,
+            features=features,
+            encoder=encoder,
+            data=data,
+            training=training,
+            pretrained_on=pretrained_on,
+            seen=seen,
+            thresholds=self.thresholds,
+        )
 
 
 def train_cell(

@@ -2,6 +2,6 @@
 
 from twicetold.dedupe.results import TextGroups
 from twicetold.use.encoder import TextEncoder
-from twicetold.use.model import Model, load
+from twicetold.use.model import Model, fit, load
 
-__all__ = ["Model", "TextEncoder", "TextGroups", "load"]
+__all__ = ["Model", "TextEncoder", "TextGroups", "fit", "load"]

@@ -6,18 +6,27 @@ model.predict_proba(["a text"], ["another"])   # calibrated probabilities that b
 model.predict(["a text"], ["another"])         # whether they do, by the threshold chosen on validation
 model.dedupe(["a text", "another", "a Text"])  # groups of texts that say the same
 model.index(["a text", "another"])             # an index to search and to grow
+
+Without a trained model:
+
+fit(texts).dedupe(texts)                       # compares letters and words
 """
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from twicetold.dedupe.dedupe import dedupe
+from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions, Keep
 from twicetold.dedupe.results import TextGroups
 from twicetold.index.text_index import TextIndex
 from twicetold.neighbours.rules import Rule
+from twicetold.tables.texts import texts_of
 from twicetold.tracking.locate import folder_of
+from twicetold.trained.fitted import fit_to, save_fitted_to
 from twicetold.trained.loaded import LoadedModel
+
+NOWHERE = Path("(not saved)")  # the folder of a model that is in memory alone
 
 
 def load(model: str | Path) -> "Model":
@@ -36,6 +45,28 @@ def load(model: str | Path) -> "Model":
         OlderFolder: if the folder does not say which label its decision is about.
     """
     return Model.from_folder(folder_of(model))
+
+
+def fit(texts: Sequence[str], *, folder: Path | None = None, name: str = "these texts") -> "Model":
+    """A model that is fitted to texts, without labels and without training: `fit(texts).dedupe(texts)`.
+
+    It compares letters and words (`twicetold.trained.fitted`). Its threshold is a guess, and it gives neither verdicts
+    nor probabilities until it is calibrated on labelled pairs.
+
+    Args:
+        texts: those to compare, none empty; the more they are like each other in kind, the better.
+        folder: where the model is saved, if it is.
+        name: of the texts, in the model folder.
+
+    Raises:
+        TypeError: if one text is given in place of several.
+        ValueError: if there is no text, one is empty, or there is no word in them.
+    """
+    distinct = DistinctTexts.of(texts_of(texts)).texts
+    fitted = fit_to(distinct)
+    if folder is not None:
+        save_fitted_to(folder, fitted, distinct, name=name)
+    return Model(fitted, folder or NOWHERE)
 
 
 class Model(LoadedModel):
@@ -58,13 +89,14 @@ class Model(LoadedModel):
         A pair of texts is a link from a threshold on: the one for `precision`, or `threshold`. With neither it is the
         one whose groups by the rule were best on all pairs of validation texts, if the model folder holds it; after a
         calibration on pairs that `label` drew from a file, the one with the highest F1 of links on these; else the one
-        of `predict`. That one was chosen on labelled pairs, and links too much where duplicates are rarer.
+        of `predict`. That one was chosen on labelled pairs, and links too much where duplicates are rarer. Without
+        labels, of a model from `fit`, it is a guess, and similarities stand in the place of probabilities.
 
         Args:
             texts: n of them, none empty.
             precision: share of links that are right, among all pairs of a corpus like the validation texts. The model
                 folder must hold thresholds for it.
-            threshold: the least calibrated probability of a link.
+            threshold: the least calibrated probability of a link; of a model from `fit`, the least similarity.
             rule: `components` joins what a chain of links joins; `average` and `complete` ask for the mean, or for
                 every, pair of two groups to reach the threshold.
             keep: what represents a group: its `first` text, its `longest`, or the `most-central`, with the highest mean

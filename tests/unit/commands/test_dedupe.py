@@ -169,3 +169,43 @@ def test_it_says_what_the_threshold_rests_on_and_that_texts_are_unlike_those_of_
     assert "warning: 50 of 100 texts (50%) have no term that the model knows" in done.stderr
     if command == "dedupe":
         assert len(json.loads(done.stdout)["warnings"]) == 2
+
+
+def test_a_file_alone_is_grouped_by_its_letters_and_words(twicetold, questions_file, tmp_path):
+    done = twicetold("dedupe", questions_file, "-o", "out.csv", "--links", "links.csv", "--threshold", "0.8", "--json")
+    assert done.returncode == 0, done.stderr
+    written = rows((tmp_path / "out.csv").read_text())
+    found = library.fit(TEXTS).dedupe(TEXTS, threshold=0.8)
+    assert [int(row["group"]) for row in written] == found.group.tolist() == [0, 1, 0, 0, 2]
+    assert float(written[3]["similarity_to_representative"]) == pytest.approx(found.probability[3])
+    summary = json.loads(done.stdout)
+    assert not summary["calibrated"]
+    assert summary["each_group"][0]["weakest"]["similarity"] >= 0.8
+    assert {link["probability"] for link in rows((tmp_path / "links.csv").read_text())} == {""}
+
+
+def test_a_file_alone_gets_no_promise_and_the_way_to_one(twicetold, questions_file):
+    done = twicetold("dedupe", questions_file, "--drop")
+    assert "no share of right links and no probability is promised" in done.stderr
+    assert "twicetold label FILE -o pairs.csv" in done.stderr
+    refused = twicetold("dedupe", questions_file, "--precision", "0.9")
+    assert refused.returncode == 1
+    assert "no precision can be promised without labels" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["folder"], "folder is a folder, and the file is missing: twicetold dedupe folder FILE"),
+        (["models:/one/1"], "the file is missing"),
+        (["nothing.csv"], "there is no file"),
+        (["questions.csv", "questions.csv"], "expected a model before the file, got the file questions.csv"),
+        (["nothing", "questions.csv"], "no trained model in nothing"),
+        (["one", "two", "three"], "expected [MODEL] FILE, got 3 arguments"),
+    ],
+)
+def test_a_missing_model_or_file_is_named(arguments, said, twicetold, questions_file, tmp_path):
+    (tmp_path / "folder").mkdir()
+    done = twicetold("dedupe", *arguments)
+    assert done.returncode in (1, 2)
+    assert said in " ".join(done.stderr.replace("│", " ").split())

@@ -1,5 +1,6 @@
 """What terms add to a score: they sum to it, for every linear family."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,12 +8,14 @@ import pytest
 import torch
 
 from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.stacking import Weights
 from twicetold.features.bag_of_words import BagOfWords
 from twicetold.features.bm25 import Bm25Weights
+from twicetold.features.letter_tfidf import LetterTfIdf
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.tokens import Words
 from twicetold.features.word_grams import WordGrams
-from twicetold.interpretation.contributions import Explanation, explain, largest_terms, linear_families
+from twicetold.interpretation.contributions import CONSTANT, Explanation, explain, largest_terms, linear_families
 from twicetold.interpretation.figures import explanation_figure, save_explanation_figure
 from twicetold.interpretation.tables import explanation_text, save_explanation_csv, save_terms_csv
 from twicetold.models.binary_count import BinaryCountCosine
@@ -23,6 +26,7 @@ from twicetold.models.film import Film
 from twicetold.models.static import Static
 from twicetold.models.tfidf import TfIdfCosine
 from twicetold.models.word2vec import Word2Vec
+from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.scoring import Scorer
 
 TRAIN = ["the cat sat on the mat", "a cat ran to the dog", "the dog sat", "no mat for a dog"]
@@ -124,6 +128,8 @@ def test_a_family_that_is_not_linear_is_answered_with_those_that_are():
         explain(scorer, LEFT, RIGHT)
     with pytest.raises(TypeError, match="not linear"):
         largest_terms(scorer, 3)
+    with pytest.raises(TypeError, match="the scores of DenoisingAutoencoder are not sums over terms"):
+        explain(Ensemble({"tfidf": scorer_of("tfidf"), "dae": scorer}, scorer.decision, False), LEFT, RIGHT)
 
 
 def test_linear_families_are_named_by_their_recipes():
@@ -180,3 +186,43 @@ def test_the_figure_writes_every_number_and_the_score_and_is_the_same_bytes_each
     for name in ("one.svg", "other.svg"):
         save_explanation_figure(tmp_path / name, FOUND)
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "other.svg").read_bytes()
+
+
+def ensemble_of(*names, as_documents=False, weights=(0.7, 1.5)):
+    members = {name: replace(scorer_of(name), as_documents=as_documents) for name in names}
+    members = {n: replace(m, decision=Decision(0.5, 3.0 + i, -1.0)) for i, (n, m) in enumerate(members.items())}
+    return Ensemble(members, Decision(0.0, 1.0, 0.0), as_documents, Weights(weights, -0.3))
+
+
+@pytest.mark.parametrize("as_documents", [False, True])
+@pytest.mark.parametrize("names", [("tfidf", "static"), ("bm25", "word2vec_sif")])
+def test_contributions_of_an_ensemble_sum_to_its_score(names, as_documents):
+    ensemble = ensemble_of(*names, as_documents=as_documents)
+    found = explain(ensemble, LEFT, RIGHT)
+    assert found.score == pytest.approx(ensemble.score([LEFT], [RIGHT])[0])
+    assert found.contribution.sum() == pytest.approx(found.score, abs=1e-4)
+    assert ((CONSTANT, CONSTANT) in {pair[:2] for pair in found.largest(999)}) == (not as_documents)
+
+
+def test_terms_of_an_ensemble_are_named_after_their_member_and_add_nothing_with_those_of_another():
+    found = explain(ensemble_of("tfidf", "static", as_documents=True), LEFT, RIGHT)
+    assert {tuple(side.split(": ")[0] for side in pair[:2]) for pair in found.largest(999)} == {
+        ("tfidf", "tfidf"),
+        ("static", "static"),
+    }
+    alone = explain(scorer_of("tfidf"), LEFT, RIGHT)
+    place = found.left.index("tfidf: dog"), found.right.index("tfidf: dog")
+    expected = alone.contribution[alone.left.index("dog"), alone.right.index("dog")]
+    assert found.contribution[place] == pytest.approx(0.7 * 3 * expected, rel=1e-5)
+
+
+def test_a_member_that_knows_no_term_of_a_text_adds_nothing():
+    featuriser = LetterTfIdf().fit(TRAIN)
+    letters = Scorer(featuriser, TfIdfCosine(**featuriser.shape), Decision(0.0, 1.0, 0.0))
+    members = {"words": scorer_of("tfidf"), "letters": letters}
+    ensemble = Ensemble(members, Decision(0.0, 1.0, 0.0), as_documents=False)
+    found = explain(ensemble, "catt dogg", "cat dog")
+    assert found.contribution.sum() == pytest.approx(ensemble.score(["catt dogg"], ["cat dog"])[0], abs=1e-5)
+    assert {left.split(":")[0] for left in found.left} == {"letters"}
+    with pytest.raises(ValueError, match="no term of the left text is known"):
+        explain(ensemble, "zzz", "cat dog")

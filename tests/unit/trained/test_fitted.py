@@ -1,0 +1,80 @@
+"""A model that is fitted to the texts that it compares."""
+
+import csv
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import twicetold
+from twicetold.evaluation.labels import NoVerdict
+from twicetold.trained.fitted import fit_to
+from twicetold.trained.vectors import search_vectors
+
+PAIRS = [
+    ("Where is my order?", "Where is my oder?"),
+    ("How do I learn to swim?", "How do I lern to swim?"),
+    ("iPhone 13", "iPhone 14"),
+]
+TEXTS = [text for pair in PAIRS for text in pair]
+QUESTIONS = Path(__file__).parents[3] / "examples/questions.csv"
+
+
+@pytest.fixture(scope="module")
+def questions():
+    with QUESTIONS.open() as file:
+        return [row["question"] for row in csv.DictReader(file)]
+
+
+def test_the_score_is_the_dot_product_of_search_vectors_and_1_for_a_text_and_itself():
+    fitted = fit_to(TEXTS)
+    vectors = search_vectors(fitted, TEXTS)[0]
+    left, right = zip(*PAIRS, strict=True)
+    assert fitted.score(left, right) == pytest.approx((vectors @ vectors.T).toarray()[[0, 2, 4], [1, 3, 5]], abs=1e-6)
+    assert fitted.score(TEXTS, TEXTS) == pytest.approx(np.ones(6), abs=1e-5)
+
+
+def test_misspelt_copies_are_found_and_other_numbers_are_not():
+    found = twicetold.fit(TEXTS).dedupe(TEXTS)
+    assert found.group.tolist() == [0, 0, 1, 1, 2, 3]
+    assert not found.summary.calibrated
+    assert found.probability[1] == pytest.approx(found.links.score[0])
+
+
+def test_nothing_is_promised_without_labels():
+    model = twicetold.fit(TEXTS)
+    with pytest.raises(NoVerdict, match="nobody has labelled"):
+        model.predict(["a"], ["b"])
+    with pytest.raises(ValueError, match="no precision can be promised without labels: label pairs"):
+        model.dedupe(TEXTS, precision=0.9)
+
+
+def test_the_threshold_is_a_similarity(questions):
+    model = twicetold.fit(questions)
+    assert model.dedupe(questions, threshold=0.9).links.score.min() >= 0.9
+    assert model.dedupe(questions, threshold=0.9).summary.links < model.dedupe(questions).summary.links
+
+
+def test_a_saved_model_groups_as_the_one_in_memory(questions, tmp_path):
+    model = twicetold.fit(questions, folder=tmp_path / "model", name="questions.csv")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loaded = twicetold.load(tmp_path / "model")
+    assert loaded.decisions == model.decisions
+    assert loaded.dedupe(questions).group.tolist() == model.dedupe(questions).group.tolist()
+
+
+def test_the_same_texts_give_the_same_bytes(tmp_path):
+    for name in "ab":
+        twicetold.fit(TEXTS, folder=tmp_path / name)
+    files = sorted(path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("*.*") if path.is_file())
+    assert len(files) > 6
+    for file in files:
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes(), file
+
+
+@pytest.mark.parametrize(("texts", "said"), [([], "no texts"), (["?", "!"], "no word"), (["a", " "], "are empty")])
+def test_texts_that_say_nothing_are_refused(texts, said):
+    with pytest.raises(ValueError, match=said):
+        twicetold.fit(texts)
