@@ -27,7 +27,8 @@ from twicetold.evaluation.stacking import Weights
 from twicetold.evaluation.unlabelled import guess
 from twicetold.neighbours.nearest import Matrix
 from twicetold.trained.ensemble import Ensemble
-from twicetold.trained.model_folder import construct, save_ensemble, save_scorer
+from twicetold.trained.model_folder import construct, save_ensemble
+from twicetold.trained.saving import save_scorer
 from twicetold.trained.scoring import Scorer
 from twicetold.trained.vectors import search_vectors
 

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import torch
 from safetensors import safe_open
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from sklearn.base import BaseEstimator
 
 from twicetold import layout
@@ -31,7 +31,7 @@ from twicetold.evaluation.labels import DUPLICATE, Decisions, LabelDecision, num
 from twicetold.evaluation.selection import OVER_PAIRS
 from twicetold.evaluation.stacking import Weights
 from twicetold.features.rows import Featuriser
-from twicetold.features.saved import load_fitted, save_fitted
+from twicetold.features.saved import load_fitted
 from twicetold.files import require_regular, write_folder, write_json
 from twicetold.pretrained import ModelUnavailable
 from twicetold.trained.ensemble import Ensemble, Stacking
@@ -148,45 +148,6 @@ def load_members(models: Mapping[str, Path], corpus: Corpus) -> dict[str, Traine
                 f"{corpus.name} that is there now, so validation may not be new to it: train {name} again"
             )
     return {name: load_model(model) for name, model in models.items()}
-
-
-def save_scorer(
-    folder: Path,
-    scorer: Scorer,
-    *,
-    features: Mapping[str, Any],
-    encoder: Mapping[str, Any],
-    data: Mapping[str, str],
-    training: Mapping[str, Any],
-    pretrained_on: Sequence[str] = (),
-    seen: Sequence[str] | None = (),
-    thresholds: Chosen | None = None,
-) -> None:
-    """Write everything that scoring needs to `folder`, atomically.
-
-    Args:
-        folder: the model folder.
-        scorer: the model.
-        features: configuration that the featuriser was built from.
-        encoder: configuration that the encoder was built from.
-        data: `name` of the corpus and digest of its `train` texts.
-        training: how it went.
-        pretrained_on: descriptions of its pretraining data, from `provenance.pretrained_on`.
-        seen: sources of data among these, from `provenance.seen`.
-        thresholds: for a dedupe, if there are any.
-    """
-    recipe = {"features": features, "encoder": encoder, "as_documents": scorer.as_documents}
-    recipe |= {"data": dict(data), "pretrained_on": list(pretrained_on)}
-    recipe |= {"seen": None if seen is None else list(seen)}
-    weights = scorer.encoder.state_dict()
-    with write_folder(folder) as target:
-        save_fitted(scorer.featuriser, target)
-        save_file({name: t.contiguous() for name, t in weights.items()}, target / layout.WEIGHTS)
-        write_json(target / layout.RECIPE, recipe)
-        write_json(target / layout.DECISION, scorer.decisions.to_json())
-        if thresholds is not None:
-            write_json(target / layout.PRECISION, thresholds.to_json())
-        write_json(target / layout.TRAINING, training)
 
 
 def save_ensemble(
