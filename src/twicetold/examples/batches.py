@@ -240,11 +240,22 @@ def lengths_of(examples: ExampleIndex, rows: CsrRows) -> NDArray[np.int64]:
     return longest
 
 
+class FromFirstBatch(DataLoader[Batch]):
+    """Begins with the first batch that is asked for, and not before.
+
+    Lightning makes the first iterator of a training, also of one that resumes, before it sets the epoch, and processes
+    would already load batches of another.
+    """
+
+    def __iter__(self) -> Any:
+        yield from super().__iter__()
+
+
 def train_loader(examples: ExampleIndex, rows: CsrRows, batches: EpochBatches, *, workers: int) -> DataLoader[Batch]:
     """A loader of the batches that `GatheredExamples` gathers."""
     # PyTorch's annotations want lists of ints and of samples; it hands on whatever __iter__ and __getitems__ give.
     batch_sampler, as_is = cast("Any", batches), cast("Any", _as_is)
-    return DataLoader(
+    return FromFirstBatch(
         GatheredExamples(examples, rows), batch_sampler=batch_sampler, collate_fn=as_is, num_workers=workers
     )
 

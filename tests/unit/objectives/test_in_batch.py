@@ -48,7 +48,11 @@ def batch(size, seed, *, groups=True, labels=True, mined=True, ties=False):
         sides = sides.sign()
     group = torch.randint(-1, 3, (3, size), generator=random)
     same = torch.randint(0, 2, (size,), generator=random)
-    a, p, n = (Encoding(side.clone().requires_grad_()) for side in sides)
+    a, p, n = (side.clone() for side in sides)
+    for _ in range(1, int(mined)):  # further mined negatives of every row
+        n = torch.cat([n, torch.randn(size, 4, generator=random, dtype=torch.float64)])
+        group = torch.cat([group, torch.randint(-1, 3, (1, size), generator=random)])
+    a, p, n = (Encoding(side.requires_grad_()) for side in (a, p, n))
     return EncodedBatch(
         anchor=a,
         positive=p,
@@ -56,7 +60,7 @@ def batch(size, seed, *, groups=True, labels=True, mined=True, ties=False):
         label=same.double() if labels else None,
         group=group[0] if groups else None,
         positive_group=group[1] if groups else None,
-        negative_group=group[2] if groups and mined else None,
+        negative_group=group[2:].flatten() if groups and mined else None,
     )
 
 
@@ -66,7 +70,7 @@ BATCHES = st.builds(
     st.integers(0, 500),
     groups=st.booleans(),
     labels=st.booleans(),
-    mined=st.booleans(),
+    mined=st.integers(0, 3),
     ties=st.booleans(),
 )
 
@@ -75,12 +79,13 @@ def roles(encoded):
     """For each anchor the candidates that are its positives and its negatives, by the words of the rule."""
     size = len(encoded.anchor.embedding)
     same = [True] * size if encoded.label is None else (encoded.label > 0).tolist()
-    others = [(j, encoded.positive_group, False) for j in range(size)]
-    others += [(j, encoded.negative_group, True) for j in range(size)] if encoded.negative is not None else []
+    others = [(j, j, encoded.positive_group, False) for j in range(size)]
+    if encoded.negative is not None:
+        others += [(k % size, k, encoded.negative_group, True) for k in range(len(encoded.negative.embedding))]
     for i in range(size):
         positives, negatives = [], []
-        for c, (j, group, mined) in enumerate(others):
-            kin = group is not None and encoded.group[i] != -1 and encoded.group[i] == group[j]
+        for c, (j, k, group, mined) in enumerate(others):
+            kin = group is not None and encoded.group[i] != -1 and encoded.group[i] == group[k]
             positive = (same[i] and not mined) if i == j else kin
             (positives if positive else negatives).append(c)
         yield positives, negatives
@@ -185,11 +190,11 @@ def test_the_n_pair_loss_is_the_in_batch_likelihood_of_dots_plus_a_penalty_on_le
     assert n_pair(0.2)(encoded)["loss"].item() == pytest.approx((likelihood + 0.05 * squares).item())
 
 
-@pytest.mark.parametrize("mined", [False, True])
+@pytest.mark.parametrize("mined", [0, 1, 3])
 def test_the_contrastive_loss_is_the_mean_half_square_of_metric_learnings_pairs(mined):
     encoded = batch(12, 3, mined=mined)
-    one, two = (torch.cat([side.embedding] * (2 if mined else 1)) for side in (encoded.anchor, encoded.positive))
-    same = torch.cat([encoded.label > 0, torch.zeros(12, dtype=torch.bool)]) if mined else encoded.label > 0
+    one, two = (torch.cat([side.embedding] * (1 + mined)) for side in (encoded.anchor, encoded.positive))
+    same = torch.cat([encoded.label > 0, torch.zeros(12 * mined, dtype=torch.bool)]) if mined else encoded.label > 0
     if mined:
         two = torch.cat([two[:12], encoded.negative.embedding])
     row = torch.arange(len(one))
@@ -235,7 +240,7 @@ def naive_triplets(encoded, margin, negatives):
     seed=st.integers(0, 500),
     groups=st.booleans(),
     labels=st.booleans(),
-    mined=st.booleans(),
+    mined=st.integers(0, 3),
 )
 def test_chosen_triplets_are_those_of_naive_loops(negatives, size, seed, groups, labels, mined):
     encoded = batch(size, seed, groups=groups, labels=labels, mined=mined)
@@ -323,6 +328,27 @@ def test_drawn_negatives_are_of_other_clusters_and_within_reach():
     assert 0 < losses["loss"].item() < 2.3
     losses["loss"].backward()
     assert torch.isfinite(encoded.anchor.embedding.grad).all()
+
+
+@pytest.mark.parametrize("negatives", [None, 1, 3])
+def test_with_a_few_rows_as_negatives_an_anchor_has_its_own_mined_ones_alone(negatives):
+    encoded = batch(6, 2, mined=3, groups=False, labels=False)
+    scores = cosines(encoded) / 0.3
+    losses = []
+    for i in range(6):
+        far = [j for j in range(6) if j != i and (negatives is None or (j - i) % 6 <= negatives)]
+        far += [6 + k for k in range(18) if negatives is None or k % 6 == i]
+        losses.append(torch.logsumexp(scores[i, [i, *far]], 0) - scores[i, i])
+    expected = torch.stack(losses).mean().item()
+    assert nce(negatives=negatives)(encoded)["loss"].item() == pytest.approx(expected)
+
+
+def test_given_triplets_are_each_of_the_rows_mined_ones():
+    encoded = batch(5, 0, mined=2)
+    a, p, n = (normalize(s.embedding, dim=1) for s in (encoded.anchor, encoded.positive, encoded.negative))
+    gaps = [(a[k % 5] - p[k % 5]).norm() - (a[k % 5] - n[k]).norm() for k in range(10)]
+    expected = sum(max(0.0, 0.2 + gap.item()) for gap in gaps) / 10
+    assert margin_loss("given", average="all")(encoded)["loss"].item() == pytest.approx(expected, abs=1e-7)
 
 
 def test_given_triplets_are_the_rows_own():
