@@ -40,7 +40,7 @@ def main() -> None:
     cells = [cell_of(key, row) for key, row in (grid["cells"] | grid["ensembles"]).items()]
     further: dict[str, Any] = further_of(grid, paths["runs"])
     own = [cell for cell in cells if cell not in {each.cell for each in further["fair"]}]
-    folders = {name: paths[name] for name in ("processed", "raw", "triplets")}
+    folders: dict[str, Any] = {name: paths[name] for name in ("processed", "raw", "triplets")}
     with readable_errors():
         if "--show" in argv:
             print(reporting.leaderboard_text(own, paths["runs"]))

@@ -18,6 +18,7 @@ CELL = {
     "consistency": {"weight": 0.0},
     "negatives": {"_target_": None},
     "seed": 0,
+    "tuned_how": "by hand",
     "evaluator": {"primary": "auroc", "bins": 8, "classes": ["x"], "resamples": 9},
     "code": {"train": "c0de", "evaluate": "c0ded"},
 }
@@ -49,7 +50,7 @@ def locked(**changed):
     keys = {"train": "name features encoder examples objective optimizer trainer augmentation consistency".split()}
     keys["train"] += ["negatives", "seed"]
     keys["train"] += ["evaluator.primary", "evaluator.bins", "evaluator.classes", "code.train"]
-    keys["evaluate"] = ["evaluator", "code.evaluate"]
+    keys["evaluate"] = ["evaluator", "tuned_how", "code.evaluate"]
     flat = {**CELL, **{f"{part}.{key}": value for part in ("evaluator", "code") for key, value in CELL[part].items()}}
     flat |= changed
     path = "build/conf/train/a-b-0.yaml"
