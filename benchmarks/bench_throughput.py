@@ -7,6 +7,8 @@ From strings to vectors, the cutting of texts into words, n-grams or subwords in
 - `static`, `dssm`, `siamese_lstm`: as `conf/` has them for `quora_wang`; vocabularies are learnt on further texts of
   the same kind, weights are random, as speed does not depend on their values.
 - `minilm`: the pretrained transformer. Only where `transformers` is installed and its weights are in the mirror.
+- `wordllama`, `potion`: the vectors of the two packages below by our own featuriser. Only where
+  `pipelines/download_pretrained.py` has fetched them.
 - `model2vec`: potion-base-8M (https://github.com/MinishLab/model2vec). Where it cannot be fetched, random vectors of
   its size, 256 numbers for each of 30,000 word pieces learnt on the same further texts.
 - `WordLlama`: the 256 numbers for each of 32,000 subwords that come with the package
@@ -42,7 +44,7 @@ from twicetold.features.rows import Featuriser
 from twicetold.models.protocol import Encoder
 from twicetold.trained.scoring import search_matrices
 
-FAMILIES = ("static", "dssm", "siamese_lstm", "minilm")
+FAMILIES = ("static", "dssm", "siamese_lstm", "minilm", "wordllama", "potion")
 POTION, WORD_PIECES, NUMBERS = "minishlab/potion-base-8M", 30_000, 256
 WARM_UP = 256
 SIZES = {"quick": (1_000, 10_000, 3), "full": (10_000, 60_000, 5)}

@@ -20,7 +20,7 @@ from twicetold.errors import readable_errors
 from twicetold.files import write_folder
 from twicetold.printable import print
 from twicetold.trained.model_folder import recipes
-from twicetold.trained.provenance import pretrained_on_of
+from twicetold.trained.provenance import pretrained_on_of, seen_of
 from twicetold.trained.teacher import load_teacher
 from twicetold_grid.code_identity import code_now
 from twicetold_grid.settings import check_settings, run_script
@@ -36,7 +36,8 @@ def main(cfg: DictConfig) -> None:
         config = OmegaConf.to_container(cfg, resolve=True)
         code_now("mine_with_model", config, [config["mining"], recipes(run / layout.MODEL)])
         found = instantiate(cfg.mining.strategy)(corpus, teacher, label=cfg.data.label, seed=cfg.seed)
-        who = {"teacher": run.name, "pretrained_on": pretrained_on_of(run / layout.MODEL)}
+        model = run / layout.MODEL
+        who = {"teacher": run.name, "pretrained_on": pretrained_on_of(model), "seen": seen_of(model)}
         found = replace(found, card={**found.card, **who})
         with write_folder(Path(cfg.mined)) as folder:
             found.save(layout.mined_file(folder, strategy))

@@ -56,6 +56,23 @@ def located(model: str) -> str:
     return model
 
 
+def folder_of(model: str) -> Path:
+    """The folder of a model, which may be in the cache of the Hugging Face hub.
+
+    Args:
+        model: from `located`.
+
+    Raises:
+        ModelUnavailable: if there is no such model.
+    """
+    if Path(model).is_dir():
+        return Path(model)
+    from huggingface_hub import snapshot_download
+
+    with _readable(model):
+        return Path(snapshot_download(model, local_files_only=True))
+
+
 def fetch(model: str) -> None:
     """Have the cache of the Hugging Face hub hold a model that neither is a folder nor in the mirror.
 
@@ -64,7 +81,6 @@ def fetch(model: str) -> None:
     """
     if Path(model := located(model)).is_dir():
         return
-    transformers()
     from huggingface_hub import snapshot_download
 
     with _readable(model):
@@ -102,6 +118,34 @@ def read(model: str) -> tuple[Any, Any]:
         config = package.AutoConfig.from_pretrained(model, trust_remote_code=False, local_files_only=True)
         tokenizer = package.AutoTokenizer.from_pretrained(model, trust_remote_code=False, local_files_only=True)
         return tokenizer, config
+
+
+def pooling(model: str) -> str:
+    """How a model in the format of sentence-transformers makes one vector of a text's states: `mean` or `cls`.
+
+    Args:
+        model: from `located`. `mean` where it does not say.
+
+    Raises:
+        ModelUnavailable: if there is no such model.
+        ValueError: if it does so in another way, or has further layers.
+    """
+    folder = folder_of(model)
+    if not (folder / "modules.json").is_file():
+        return "mean"
+    modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+    kinds = {module["type"].rpartition(".")[2]: module["path"] for module in modules}
+    if further := sorted(set(kinds) - {"Transformer", "Pooling", "Normalize"}):
+        raise ValueError(
+            f"expected a transformer and pooling in {model}, got {further[0]} as well, which is not built here: choose "
+            "another model, or set features.pooling to mean or cls to do without it"
+        )
+    settings = json.loads((folder / kinds.get("Pooling", "") / "config.json").read_text(encoding="utf-8"))
+    ways = [name for name in ("mean", "cls") if settings.get(f"pooling_mode_{name}_token{'s' * (name == 'mean')}")]
+    others = [name for name, value in settings.items() if name.startswith("pooling_mode_") and value is True]
+    if len(others) != 1 or not ways:
+        raise ValueError(f"expected mean or cls as pooling of {model}, got {others}: set features.pooling")
+    return ways[0]
 
 
 def build(architecture: str, weights: str | None) -> Any:

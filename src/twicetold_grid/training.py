@@ -17,7 +17,7 @@ from twicetold.files import unchanged
 from twicetold.printable import print
 from twicetold.runs.environment import observed
 from twicetold.runs.identity import Identity
-from twicetold.trained.provenance import pretrained_on
+from twicetold.trained.provenance import pretrained_on, seen
 from twicetold.training.cell import Trained, train_cell
 from twicetold.training.parts import Parts, Places
 from twicetold.training.schedule import OnEpoch
@@ -136,5 +136,6 @@ def save(training: Training, trained: Trained, out: Path) -> None:
         encoder=config["encoder"],
         data={"name": training.corpus.name, "train": training.corpus.train_digest()},
         pretrained_on=pretrained_on(config),
+        seen=seen(config),
     )
     shutil.rmtree(training.checkpoints, ignore_errors=True)

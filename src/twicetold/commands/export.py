@@ -12,7 +12,7 @@ from twicetold.printable import json_text, print
 def export(
     model: Model,
     out: Annotated[Path, typer.Option("-o", "--out", help="The new folder.", show_default=False)],
-    static: Annotated[bool, typer.Option("--static", help="A small copy of a static model.")] = False,
+    static: Annotated[bool, typer.Option("--static", help="A small copy: static and pretrained_static.")] = False,
     numbers: Annotated[Literal["int8", "float16"], typer.Option(help="Of the table, with --static.")] = "int8",
     processed: Annotated[
         Path, typer.Option(help="Folder of prepared data: --static measures on validation what is lost.")

@@ -1,4 +1,4 @@
-"""Small copies of `static`, each with a model card that says what the export changed.
+"""Small copies of `static` and `pretrained_static`, each with a model card that says what the export changed.
 
 `static_table` makes them. What one loses is measured on validation, if the data of the training are there; test is
 never read.
@@ -41,7 +41,7 @@ class Exported:
 
 
 def export_table(model: str, out: Path, *, bits: Bits, processed: Path, cards: Path) -> Exported:
-    """Write a small copy of a `static` model, which `twicetold.load` reads.
+    """Write a small copy of a `static` or `pretrained_static` model, which `twicetold.load` reads.
 
     Args:
         model: what `twicetold.load` takes.

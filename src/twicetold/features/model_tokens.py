@@ -9,7 +9,7 @@ Shape letters: N texts, K tokens.
 
 import json
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from twicetold.encoding import UNKNOWN_TOKEN
 from twicetold.features.rows import CsrRows, Declared
 from twicetold.features.tokenizer_parts import loaded, token_ids
 
+Pooled = Literal["auto", "mean", "cls"]
+
 
 class ModelTokens(Declared, BaseEstimator):
     """Tokens of a pretrained transformer, in order.
@@ -29,28 +31,48 @@ class ModelTokens(Declared, BaseEstimator):
         model: folder, or name in the mirror or at the Hugging Face hub.
         pretrained_on: description of its training data; the report shows it beside every result.
         max_length: tokens of a text that are read, special ones included.
+        prefix: put before each text that is not empty, such as `query: ` for E5.
+        pooling: of the states of a text, by an encoder that embeds texts alone: `mean`, `cls` for the first token's,
+            or `auto`, as the folder says in the format of sentence-transformers, else `mean`.
+        seen: sources of our data among these, such as `quora`; None where nobody knows.
 
     Attributes:
         tokenizer_: as JSON of the `tokenizers` library.
         architecture_: configuration of the network, as JSON.
         unknown_: the model's id of its unknown token; None if it has none.
         special_: the model's ids of special tokens.
+        pooling_: `mean` or `first`.
     """
 
     ordered = True
+    pooling_ = "mean"  # of a model of an earlier version
     _weights: str | None = None
 
-    def __init__(self, model: str, pretrained_on: str, max_length: int) -> None:
+    def __init__(
+        self,
+        model: str,
+        pretrained_on: str,
+        max_length: int,
+        prefix: str = "",
+        pooling: Pooled = "auto",
+        seen: Sequence[str] | None = None,
+    ) -> None:
         self.model = model
         self.pretrained_on = pretrained_on
         self.max_length = max_length
+        self.prefix = prefix
+        self.pooling = pooling
+        self.seen = seen
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Look the model up.
 
         Raises:
             ModelUnavailable: if it cannot be had, or `transformers` is not installed.
+            ValueError: if `pooling` is none of the above, or the folder asks for another one or for further layers.
         """
+        if self.pooling not in get_args(Pooled):
+            raise ValueError(f"expected one of {', '.join(get_args(Pooled))} as pooling, got {self.pooling!r:.40}")
         where = pretrained.located(self.model)
         tokenizer, config = pretrained.read(where)
         described = config.to_dict()
@@ -59,13 +81,16 @@ class ModelTokens(Declared, BaseEstimator):
         self.tokenizer_: str = tokenizer.backend_tokenizer.to_str()
         self.unknown_: int | None = tokenizer.unk_token_id
         self.special_: list[int] = sorted(set(tokenizer.all_special_ids) - {self.unknown_})
+        pooling = pretrained.pooling(where) if self.pooling == "auto" else self.pooling
+        self.pooling_ = "first" if pooling == "cls" else "mean"
         self._weights = where  # not part of the saved state: the encoder's weights begin with them and are saved
         return self
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """One sequence of numbers per text."""
         check_is_fitted(self)
-        indptr, ids = token_ids(self.tokenizer_, texts, max_length=self.max_length, special=True)
+        read = [self.prefix + text if text else text for text in texts] if self.prefix else texts
+        indptr, ids = token_ids(self.tokenizer_, read, max_length=self.max_length, special=True)
         numbers = self._numbers(ids)
         return CsrRows(indptr, numbers.astype(np.int32), None, self._width())
 
@@ -88,6 +113,7 @@ class ModelTokens(Declared, BaseEstimator):
             "begins": begins,
             "between": [1 + i for i in between],
             "weights": self._weights,
+            "pooling": self.pooling_,
         }
         return {"width": width, "transformer": transformer}
 

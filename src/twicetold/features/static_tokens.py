@@ -36,13 +36,14 @@ class StaticTokens(Declared, BaseEstimator):
     """Tokens of pretrained static vectors, in order.
 
     Args:
-        model: folder with tokenizer.json and model.safetensors, or its name in the mirror.
+        model: folder with tokenizer.json and model.safetensors, or its name in the mirror or at the Hugging Face hub.
         pretrained_on: description of the vectors' training data; the report shows it beside every result.
         max_length: tokens of a text that are read; None for all. As in model2vec, a text is first cut to so many times
             the characters of a token of median length.
         weighting: of tokens, beside the weights that the folder may have. `sif`: smooth inverse frequency in the train
             texts; `zipf`: by the place in the vocabulary (`token_weights`).
         sif_a: a of `sif`.
+        seen: sources of our data among the training data, such as `quora`; None where nobody knows.
 
     Attributes:
         tokenizer_: as JSON of the `tokenizers` library.
@@ -62,18 +63,20 @@ class StaticTokens(Declared, BaseEstimator):
         max_length: int | None = None,
         weighting: Weighting = "none",
         sif_a: float = 0.001,
+        seen: Sequence[str] | None = None,
     ) -> None:
         self.model = model
         self.pretrained_on = pretrained_on
         self.max_length = max_length
         self.weighting = weighting
         self.sif_a = sif_a
+        self.seen = seen
 
     def fit(self, texts: Sequence[str], y: None = None) -> Self:
         """Read the folder; with `sif`, count the tokens of the train texts.
 
         Raises:
-            ModelUnavailable: if there is no such folder.
+            ModelUnavailable: if it cannot be had.
             ValueError: if its files are of another kind, or `weighting` is none of the above.
         """
         folder = _folder(self.model)
@@ -146,14 +149,13 @@ class StaticTokens(Declared, BaseEstimator):
 
 def _folder(model: str) -> Path:
     """Where a model's files are, which must be there."""
-    found = Path(pretrained.located(model))
+    found = pretrained.folder_of(pretrained.located(model))
     for folder in (found, found / SUBFOLDER):
         if (folder / "tokenizer.json").is_file() and (folder / "model.safetensors").is_file():
             return folder
     raise pretrained.ModelUnavailable(
-        f"expected a folder with tokenizer.json and model.safetensors as features.model, got {model!r}"
-        f"{'' if found.is_dir() else ', and there is no such folder'}: python pipelines/download_pretrained.py "
-        "pretrained=wordllama fetches one; docs/ready-made-vectors.md names others"
+        f"expected a folder with tokenizer.json and model.safetensors as features.model, got {model!r}: "
+        "`python pipelines/download_pretrained.py pretrained=wordllama` makes one; docs/ready-made-vectors.md says more"
     )
 
 

@@ -10,14 +10,14 @@ from jaxtyping import Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
-WAYS = ("mean", "max", "last", "attention")
+WAYS = ("first", "mean", "max", "last", "attention")
 
 
 class Pooling(nn.Module):
     """One vector for each text; zeros for a text without tokens.
 
     Args:
-        how: `mean` and `max` over a text's states; `last`: the last state of each direction;
+        how: `mean` and `max` over a text's states; `first`: the first state; `last`: the last state of each direction;
             `attention`: a mean with learnt weights.
         size: H, dimensions of a state.
         bidirectional: the second half of each state is of the backward direction.
@@ -44,17 +44,24 @@ class Pooling(nn.Module):
             case "max":
                 every = torch.arange(len(states), device=states.device)
                 return embedding_bag(every, states, offsets, mode="max", include_last_offset=True)
+            case "first":
+                return _at(states, offsets[:-1], offsets)
             case "last":
                 return self._ends(states, offsets)
         return _sums(states * _softmax(self.attend(states).float(), offsets), offsets)
 
     def _ends(self, states: Float[Tensor, "K H"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "B H"]:
-        first, last = offsets[:-1], offsets[1:] - 1
-        empty = (first > last)[:, None]
-        padded = torch.cat([states, states.new_zeros(1, states.shape[1])])  # at least one row
-        forwards = padded.index_select(0, last.clamp(min=0))[:, : self.backward_from]
-        backwards = padded.index_select(0, first)[:, self.backward_from :]
-        return torch.cat([forwards, backwards], 1).masked_fill(empty, 0)
+        forwards = _at(states, (offsets[1:] - 1).clamp(min=0), offsets)[:, : self.backward_from]
+        backwards = _at(states, offsets[:-1], offsets)[:, self.backward_from :]
+        return torch.cat([forwards, backwards], 1)
+
+
+def _at(
+    states: Float[Tensor, "K H"], places: Int64[Tensor, " B"], offsets: Int64[Tensor, " _"]
+) -> Float[Tensor, "B H"]:
+    """The state at one place of each text; zeros for a text without tokens."""
+    padded = torch.cat([states, states.new_zeros(1, states.shape[1])])  # at least one row
+    return padded.index_select(0, places).masked_fill((offsets.diff() == 0)[:, None], 0)
 
 
 def _sums(states: Float[Tensor, "K H"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "B H"]:

@@ -30,6 +30,7 @@ class Transformer(nn.Module):
         begins: number of special tokens at the start of a text.
         between: ids of the tokens before a second text, in addition to those at the end of the first.
         weights: folder of the pretrained weights; None if saved ones will be loaded.
+        pooling: how its authors make one vector of a text's states: a way of `layers.pooling`.
     """
 
     special: Tensor
@@ -44,8 +45,10 @@ class Transformer(nn.Module):
         begins: int,
         between: Sequence[int],
         weights: str | None,
+        pooling: str = "mean",
     ) -> None:
         super().__init__()
+        self.pooling = pooling
         self.model: Any = pretrained.build(architecture, weights)
         if getattr(self.model, "pooler", None) is not None:
             self.model.pooler = None  # not used here

@@ -2,7 +2,7 @@
 
 Wang et al., MiniLM: Deep Self-Attention Distillation, NeurIPS 2020 (arXiv:2002.10957); as a bi-encoder with the mean
 over tokens: Reimers and Gurevych, Sentence-BERT, EMNLP 2019 (arXiv:1908.10084). features.model can name any other
-encoder in the format of `transformers`.
+encoder in the format of `transformers`, and features.pooling the state of [CLS] in place of the mean.
 
     h_t = Transformer(w)_t                 [CLS] and [SEP] included
     v   = Σ_t h_t / T
@@ -34,7 +34,7 @@ class MiniLm(TwoTower):
         super().__init__()
         self.width = width
         self.transformer = Transformer(**transformer)
-        self.pool = Pooling("mean", self.transformer.size)
+        self.pool = Pooling(self.transformer.pooling, self.transformer.size)
 
     def encode(self, features: SparseRows) -> Encoding:
         """Embed: (B, H), of length 1."""

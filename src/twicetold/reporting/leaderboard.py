@@ -15,7 +15,7 @@ from twicetold.reporting.glossary import describe, ordered
 from twicetold.runs.records import Run
 
 MARK = "(p)"
-"""Added to the name of a model that was pretrained on other data."""
+"""Added to the name of a model that was pretrained on texts which may be those of the dataset."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class Row:
 
     @property
     def mark(self) -> str:
-        """`MARK` if the model was pretrained on other data, else an empty string."""
-        return f" {MARK}" if self.first.pretrained_on else ""
+        """`MARK` if the model may have seen the dataset before, else an empty string."""
+        return "" if self.first.is_clean else f" {MARK}"
 
     @property
     def first(self) -> Run:
@@ -103,16 +103,18 @@ class Leaderboard:
         return next((group for group in groups if f"knn_accuracy_{group}" not in self.metrics), None)
 
     @property
-    def not_clean(self) -> tuple[str, ...]:
+    def pretraining(self) -> tuple[str, ...]:
         """A note for each corpus that models of this table were pretrained on; `Row.mark` refers to them."""
-        seen: dict[str, list[str]] = {}
+        found: dict[tuple[str, bool], list[str]] = {}
         for row in self.rows:
             if row.first.pretrained_on:
-                seen.setdefault(row.first.pretrained_on, []).append(row.model)
+                found.setdefault((row.first.pretrained_on, row.first.is_clean), []).append(row.model)
         return tuple(
-            f"{MARK} not clean: {', '.join(models)} had been pretrained on {what}. "
+            f"{', '.join(models)} had been pretrained on {what}. Texts of this dataset are not known to be among these."
+            if is_clean
+            else f"{MARK} not clean: {', '.join(models)} had been pretrained on {what}. "
             "Texts of this dataset, or texts like them, may have been among these."
-            for what, models in seen.items()
+            for (what, is_clean), models in found.items()
         )
 
     def top(self, metric: str) -> float | None:

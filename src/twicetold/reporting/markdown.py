@@ -48,7 +48,7 @@ def _leaderboard(board: Leaderboard) -> str:
     primary = escaped(describe(board.primary).label)
     heads = ["model", f"{primary}, test", "95 % interval", f"{primary}, validation"]
     heads += [f"{escaped(describe(name).label)}, {split_of(name)}" for name in shown] + ["parameters", "epochs"]
-    notes = "".join(f"\n{escaped(note)}\n" for note in board.not_clean)
+    notes = "".join(f"\n{escaped(note)}\n" for note in board.pretraining)
     return table(heads, (_row(row, board, shown) for row in board.rows)) + notes
 
 

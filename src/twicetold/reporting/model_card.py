@@ -98,7 +98,7 @@ def read_about(place: Path) -> About:
         folder = place
     run = place if folder != place else None
     recipe = read_recipe(folder)
-    seen = recipe.get("pretrained_on")
+    sources = recipe.get("pretrained_on")
     return About(
         name=place.resolve().name,
         run=run,
@@ -108,7 +108,7 @@ def read_about(place: Path) -> About:
         metrics=read_metrics(run) if run else {},
         summary=read_object(run / layout.SUMMARY) if run else {},
         observed=read_object(run / layout.OBSERVED) if run else {},
-        pretrained_on=tuple(map(str, seen)) if isinstance(seen, list) else None,
+        pretrained_on=tuple(map(str, sources)) if isinstance(sources, list) else None,
         thresholds=read_thresholds(folder),
         calibrated=read_calibrated(folder),
     )

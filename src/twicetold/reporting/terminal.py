@@ -51,7 +51,7 @@ def _block(board: Leaderboard, styled: bool) -> str:
     head, *body = aligned(heads, lines)
     if styled:
         title, head, body[0] = f"{_BOLD}{title}{_RESET}", f"{_DIM}{head}{_RESET}", f"{_BOLD}{body[0]}{_RESET}"
-    notes = [line for note in board.not_clean for line in textwrap.wrap(printable(note), WIDTH)]
+    notes = [line for note in board.pretraining for line in textwrap.wrap(printable(note), WIDTH)]
     return "\n".join([title, head, *body, *notes]) + "\n"
 
 

@@ -19,6 +19,7 @@ from twicetold.evaluation.decision import Decision, Verdict
 from twicetold.evaluation.inputs import ScoredPairs, described, is_number
 from twicetold.evaluation.ranking import RocCurve
 from twicetold.files import write_text
+from twicetold.trained.provenance import may_have_seen
 
 
 @dataclass(frozen=True, order=True)
@@ -55,8 +56,15 @@ class Run:
     texts_per_second: float | None
     pretrained_on: str | None = None
     """What its weights were pretrained on, in words; None if they were not."""
+    seen: tuple[str, ...] | None = None
+    """Sources of data that these texts are known to have; None where nobody knows."""
     word_hashing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Word hashing statistics of each view of its features; empty if it hashes no words."""
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether its weights, as far as is known, had never met texts of this dataset before it was trained."""
+        return self.pretrained_on is None or not may_have_seen(self.seen, self.cell.data)
 
     @property
     def is_baseline(self) -> bool:
@@ -334,6 +342,7 @@ def _read_run(cell: Cell, folder: Path) -> Run:
         train_seconds=observed.get("train_seconds"),
         texts_per_second=observed.get("texts_per_second"),
         pretrained_on=" and ".join(about["pretrained_on"]) or None,
+        seen=None if about.get("seen") is None else tuple(about["seen"]),
         word_hashing=about["word_hashing"],
     )
 

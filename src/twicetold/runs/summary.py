@@ -9,7 +9,7 @@ from typing import Any
 from twicetold import layout
 from twicetold.evaluation.decision import Verdict
 from twicetold.features.hashing_card import by_view
-from twicetold.trained.provenance import pretrained_on_of
+from twicetold.trained.provenance import pretrained_on_of, seen_of
 
 
 def summary(
@@ -34,5 +34,6 @@ def summary(
         "pretrained_on": pretrained_on_of(model),
         "primary": training["metric"],
         "samples": [asdict(verdict) for verdict in samples],
+        "seen": seen_of(model),
         "word_hashing": by_view(json.loads(state.read_text(encoding="utf-8")).get("card_")) if state.exists() else {},
     }

@@ -35,7 +35,7 @@ from twicetold.features.saved import load_fitted
 from twicetold.files import require_regular, write_folder, write_json
 from twicetold.pretrained import ModelUnavailable
 from twicetold.trained.ensemble import Ensemble, Stacking
-from twicetold.trained.provenance import pretrained_on_of
+from twicetold.trained.provenance import joined, pretrained_on_of, seen_of
 from twicetold.trained.scoring import Scorer, TrainedModel
 
 Kind: TypeAlias = Literal["features", "models"]
@@ -171,9 +171,9 @@ def save_ensemble(
         value: its value on validation.
         data: `name` of the corpus and digest of its `train` texts.
     """
-    seen = dict.fromkeys(source for model in models.values() for source in pretrained_on_of(model))
+    sources = dict.fromkeys(source for model in models.values() for source in pretrained_on_of(model))
     recipe = {"members": list(models), "as_documents": ensemble.as_documents, "data": dict(data)}
-    recipe |= {"pretrained_on": list(seen), "stacking": "mean"}
+    recipe |= {"pretrained_on": list(sources), "seen": joined(map(seen_of, models.values())), "stacking": "mean"}
     if ensemble.weights is not None:
         stacked = {"weights": list(ensemble.weights.members), "intercept": ensemble.weights.intercept}
         recipe |= {"stacking": "logistic", **stacked}

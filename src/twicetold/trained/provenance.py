@@ -1,11 +1,12 @@
 """Pretraining data of a model, which the report shows beside its results.
 
-The setting `pretrained_on` of a pretrained featuriser declares it. It is saved in the model's recipe, and passed on
-from a teacher to its students and from members to an ensemble.
+The setting `pretrained_on` of a pretrained featuriser declares it in words, and `seen` names the sources of our data
+that are among it, such as `quora` for `quora_wang`. Both are saved in the model's recipe, and passed on from a teacher
+to its students and from members to an ensemble.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,39 @@ def pretrained_on(config: Mapping[str, Any]) -> list[str]:
         config: resolved; the files mined by a teacher must exist.
     """
     found = list(named("pretrained_on", config["features"]))
-    if mined := (config["examples"] or {}).get("mined"):
-        for card in sorted(Path(mined).glob(f"*{layout.TRIPLETS_CARD}")):
-            found += json.loads(card.read_text(encoding="utf-8")).get("pretrained_on", [])
+    for card in _mined(config):
+        found += card.get("pretrained_on", [])
     return list(dict.fromkeys(found))
+
+
+def seen(config: Mapping[str, Any]) -> list[str] | None:
+    """Sources of data among the pretraining data of the features and of the teacher; None where one is not known.
+
+    Args:
+        config: as of `pretrained_on`.
+    """
+    parts = [part.get("seen") for part in _pretrained(config["features"])]
+    return joined([*parts, *(card.get("seen") for card in _mined(config) if card.get("pretrained_on"))])
+
+
+def joined(parts: Iterable[Sequence[str] | None]) -> list[str] | None:
+    """The sources that any of several parts has seen; None where one is not known."""
+    found: dict[str, None] = {}
+    for part in parts:
+        if part is None:
+            return None
+        found |= dict.fromkeys(part)
+    return list(found)
+
+
+def may_have_seen(seen: Sequence[str] | None, data: str) -> bool:
+    """Whether texts of a dataset may be among what was seen: `quora` stands for all data of Quora.
+
+    Args:
+        seen: names of sources, or of single datasets; None where they are not known.
+        data: name of the dataset.
+    """
+    return seen is None or any(data == name or data.startswith(f"{name}_") for name in seen)
 
 
 def pretrained_on_of(model: Path) -> list[str]:
@@ -36,6 +66,19 @@ def pretrained_on_of(model: Path) -> list[str]:
         raise ValueError(
             f"expected 'pretrained_on' in {model / layout.RECIPE} to be a list of texts, got {found!r:.80}"
         )
+    return found
+
+
+def seen_of(model: Path) -> list[str] | None:
+    """Sources of data among the pretraining data of a saved model; None where they are not known.
+
+    Raises:
+        ValueError: if its recipe holds something else.
+    """
+    recipe = json.loads((model / layout.RECIPE).read_text(encoding="utf-8"))
+    found = recipe.get("seen", None if recipe.get("pretrained_on") else [])  # of a model of an earlier version
+    if found is not None and not (isinstance(found, list) and all(isinstance(name, str) for name in found)):
+        raise ValueError(f"expected 'seen' in {model / layout.RECIPE} to be a list of names, got {found!r:.80}")
     return found
 
 
@@ -56,6 +99,22 @@ def synonyms_from(config: Mapping[str, Any]) -> list[str]:
 def alters_texts(config: Mapping[str, Any]) -> bool:
     """Whether a training makes altered copies of texts, for augmentation or consistency."""
     return bool(config["augmentation"].get("share", 1) or config["consistency"]["weight"])
+
+
+def _mined(config: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What a teacher's files of mined examples say of themselves."""
+    mined = (config["examples"] or {}).get("mined")
+    cards = sorted(Path(mined).glob(f"*{layout.TRIPLETS_CARD}")) if mined else []
+    return [json.loads(card.read_text(encoding="utf-8")) for card in cards]
+
+
+def _pretrained(settings: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The parts of the features that are pretrained, at any depth."""
+    if settings.get("pretrained_on"):
+        yield settings
+    for value in settings.values():
+        if isinstance(value, Mapping):
+            yield from _pretrained(value)
 
 
 def named(name: str, settings: Mapping[str, Any]) -> Iterator[str]:

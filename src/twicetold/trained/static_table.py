@@ -1,8 +1,8 @@
-"""A small copy of a `static` model: its table of vectors in 8 or 16 bits, memory-mapped.
+"""A small copy of a `static` or `pretrained_static` model: its table of vectors in 8 or 16 bits, memory-mapped.
 
-The score of `static` is the cosine of two sums of rows, so it needs neither the rows' exact values nor all of them in
-memory. With 8 bits each row has its own scale, the largest absolute value of the row divided by 127, and is rounded to
-whole multiples of it. The 18 million numbers of `quora_wang-static-0` are 18.7 MB instead of 73.6 MB.
+The score of these families is the cosine of two sums of rows, so it needs neither the rows' exact values nor all of
+them in memory. With 8 bits each row has its own scale, the largest absolute value of the row divided by 127, and is
+rounded to whole multiples of it. The 18 million numbers of `quora_wang-static-0` are 18.7 MB instead of 73.6 MB.
 
     E[c] ≈ scale_c q[c]                    q[c]: int8; or float16 without a scale
 
@@ -27,6 +27,7 @@ from twicetold.features.matrix_file import write_matrix
 from twicetold.files import write_folder, write_json
 from twicetold.layers.first_layer import product
 from twicetold.layers.two_tower import TwoTower
+from twicetold.models.pretrained_static import PretrainedStatic
 from twicetold.models.static import Static
 from twicetold.trained.model_folder import CALIBRATION, load_featuriser, load_scorer, read_decisions, read_recipe
 from twicetold.trained.scoring import Scorer
@@ -34,6 +35,7 @@ from twicetold.trained.scoring import Scorer
 Bits = Literal["int8", "float16"]
 TABLE = "table.npy"  # (V, D) int8 or float16
 SCALES = "scales.npy"  # (V,) float32, with int8 only
+FAMILIES = {Static: "static", PretrainedStatic: "pretrained_static"}  # sums of rows of a table
 KEY = "table"  # of the recipe, in place of `encoder`
 ROWS = 8192  # quantised at a time
 
@@ -73,7 +75,7 @@ def save_table(model: Path, folder: Path, *, bits: Bits) -> None:
     Threshold and calibration are those of the model: the scores hardly change.
 
     Args:
-        model: the model folder of a `static` model.
+        model: the model folder of a model of one of `FAMILIES`.
         folder: becomes a model folder that `twicetold.load` reads.
         bits: of each number.
 
@@ -81,13 +83,13 @@ def save_table(model: Path, folder: Path, *, bits: Bits) -> None:
         FileNotFoundError: if there is no trained model.
         ValueError: if the model is of another family, or has a number that float16 cannot hold.
     """
-    scorer = load_scorer(model)
-    if type(scorer.encoder) is not Static:
+    encoder = load_scorer(model).encoder
+    if type(encoder) not in FAMILIES or not isinstance(encoder, Static | PretrainedStatic):
         raise ValueError(
-            f"expected a model of the family static, whose vectors are a table; {model} is "
-            f"{type(scorer.encoder).__name__}: use its folder as it is"
+            f"expected a model of the family {' or '.join(FAMILIES.values())}, whose vectors are a table; {model} is "
+            f"{type(encoder).__name__}: use its folder as it is"
         )
-    weight = scorer.encoder.weight.detach().numpy()
+    weight = encoder.linear_maps()[0].detach().numpy()
     if bits == "float16" and not np.abs(weight).max(initial=0) < np.finfo(np.float16).max:
         raise ValueError("the table has numbers beyond the range of float16: use int8")
     recipe = {name: value for name, value in read_recipe(model).items() if name != "encoder"}
@@ -103,7 +105,7 @@ def save_table(model: Path, folder: Path, *, bits: Bits) -> None:
                 write(rows)
         if bits == "int8":
             np.save(target / SCALES, scales)
-        write_json(target / layout.RECIPE, {**recipe, KEY: {"family": "static", "bits": bits}})
+        write_json(target / layout.RECIPE, {**recipe, KEY: {"family": FAMILIES[type(encoder)], "bits": bits}})
 
 
 def load_table(folder: Path) -> Scorer:

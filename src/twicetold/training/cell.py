@@ -52,6 +52,7 @@ class Trained:
         encoder: Mapping[str, Any],
         data: Mapping[str, str],
         pretrained_on: Sequence[str] = (),
+        seen: Sequence[str] | None = (),
     ) -> None:
         """Write everything that scoring needs to `folder`, atomically.
 
@@ -61,9 +62,11 @@ class Trained:
             encoder: configuration that the encoder was built from.
             data: `name` of the corpus and digest of its `train` texts.
             pretrained_on: descriptions of its pretraining data, from `provenance.pretrained_on`.
+            seen: sources of data among these, from `provenance.seen`.
         """
         recipe = {"features": features, "encoder": encoder, "as_documents": self.scorer.as_documents}
         recipe |= {"data": dict(data), "pretrained_on": list(pretrained_on)}
+        recipe |= {"seen": None if seen is None else list(seen)}
         weights = self.scorer.encoder.state_dict()
         with write_folder(folder) as target:
             save_fitted(self.scorer.featuriser, target)

@@ -4,12 +4,18 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 import twicetold as library
 from twicetold import layout
+from twicetold.evaluation.decision import Decision
 from twicetold.export.exporting import export_table
 from twicetold.files import write_json
+from twicetold.trained.model_folder import construct
+from twicetold.trained.scoring import Scorer
 from twicetold.trained.static_table import SCALES, TABLE, save_table
+from twicetold.training.cell import Trained
+from twicetold.training.schedule import Fitted
 
 TEXTS = ["bank rate cut film story1", "bank rate", "", "zzz", "drug trial phone", "vote game chip story2"]
 
@@ -53,8 +59,26 @@ def test_the_table_is_not_read_into_memory(run, tmp_path):
     assert isinstance(library.load(tmp_path / "small").trained.encoder.table, np.memmap)
 
 
-def test_only_static_has_a_table(run, tmp_path):
-    with pytest.raises(ValueError, match="expected a model of the family static"):
+@pytest.mark.parametrize("trained", ["table", "low_rank", "token_weights"])
+def test_pretrained_vectors_have_a_table_whatever_was_trained(trained, tiny_static, tmp_path):
+    features = {"_target_": "twicetold.features.static_tokens.StaticTokens", "model": str(tiny_static)}
+    features |= {"pretrained_on": "nothing", "weighting": "zipf"}
+    encoder = {"_target_": "twicetold.models.pretrained_static.PretrainedStatic", "embedding": 256, "trained": trained}
+    encoder |= {"init": "pretrained", "rank": 2, "input_dropout": 0.0}
+    featuriser = construct(features, "features").fit([])
+    built = construct(encoder, "models", **featuriser.shape).eval()
+    for parameter in built.parameters():
+        parameter.data[1:] += torch.rand_like(parameter[1:])  # the unknown token has no vector
+    model = Trained(Scorer(featuriser, built, Decision(0.5, 4.0, -2.0)), "auroc", Fitted(0, 0, 0.5), 0, 0.0, 0.0)
+    model.save(tmp_path / "model", features=features, encoder=encoder, data={"name": "none", "train": "0"})
+    save_table(tmp_path / "model", tmp_path / "small", bits="int8")
+    before, after = (library.load(tmp_path / name) for name in ("model", "small"))
+    assert np.abs(before.encode(TEXTS)).max() > 0
+    np.testing.assert_allclose(after.encode(TEXTS), before.encode(TEXTS), atol=0.02)
+
+
+def test_only_static_families_have_a_table(run, tmp_path):
+    with pytest.raises(ValueError, match="expected a model of the family static or pretrained_static"):
         save_table(run("tfidf") / layout.MODEL, tmp_path / "small", bits="int8")
     assert not (tmp_path / "small").exists()
 

@@ -62,3 +62,47 @@ def test_another_tokenizer_under_the_same_name_does_not_meet_cached_rows(tokens,
     tokens.tokenizer_ = json.dumps(described)
     second = feature_rows(tokens, news, tmp_path, key="news-1")
     assert not np.array_equal(first.indices, second.indices)
+
+
+def test_a_prefix_is_put_before_each_text_that_is_not_empty(tokens, tiny_bert):
+    prefixed = ModelTokens(str(tiny_bert), "nothing", 12, prefix="bank: ").fit([])
+    expected = tokens.transform(["bank: rate", ""])
+    np.testing.assert_array_equal(prefixed.transform(["rate", ""]).indices, expected.indices)
+
+
+def sentence_transformer(folder, tiny_bert, *, further=(), **ways):
+    """A folder in the format of sentence-transformers, with a tiny BERT."""
+    for file in tiny_bert.iterdir():
+        (folder / file.name).symlink_to(file)
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"word_embedding_dimension": 32, **ways}))
+    modules = [("Transformer", ""), ("Pooling", "1_Pooling"), *further, ("Normalize", "2_Normalize")]
+    described = [{"type": f"sentence_transformers.models.{kind}", "path": path} for kind, path in modules]
+    (folder / "modules.json").write_text(json.dumps(described))
+    return str(folder)
+
+
+CLS = {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}
+MEAN = {"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}
+
+
+@pytest.mark.parametrize(("ways", "expected"), [(CLS, "first"), (MEAN, "mean")])
+def test_pooling_is_what_the_folder_says(tiny_bert, tmp_path, ways, expected):
+    folder = sentence_transformer(tmp_path, tiny_bert, **ways)
+    assert ModelTokens(folder, "nothing", 12).fit([]).shape["transformer"]["pooling"] == expected
+    assert ModelTokens(folder, "nothing", 12, pooling="cls").fit([]).pooling_ == "first"
+    assert ModelTokens(folder, "nothing", 12, pooling="mean").fit([]).pooling_ == "mean"
+
+
+def test_a_folder_that_asks_for_more_is_refused_and_can_be_overruled(tiny_bert, tmp_path):
+    folder = sentence_transformer(tmp_path, tiny_bert, further=[("Dense", "2_Dense")], **MEAN)
+    with pytest.raises(ValueError, match=r"expected a transformer and pooling in .*, got Dense as well"):
+        ModelTokens(folder, "nothing", 12).fit([])
+    assert ModelTokens(folder, "nothing", 12, pooling="mean").fit([]).pooling_ == "mean"
+    (tmp_path / "modules.json").write_text((tmp_path / "modules.json").read_text().replace("Dense", "Normalize"))
+    for ways in ({**MEAN, **CLS, "pooling_mode_mean_tokens": True}, {"pooling_mode_max_tokens": True}):
+        (tmp_path / "1_Pooling" / "config.json").write_text(json.dumps(ways))
+        with pytest.raises(ValueError, match="expected mean or cls as pooling of"):
+            ModelTokens(folder, "nothing", 12).fit([])
+    with pytest.raises(ValueError, match="expected one of auto, mean, cls as pooling, got 'max'"):
+        ModelTokens(folder, "nothing", 12, pooling="max").fit([])

@@ -14,10 +14,10 @@ def pooled_alone(pool, states, how):
         return states.new_zeros(states.shape[1])
     if how == "attention":
         return (pool.attend(states).softmax(0) * states).sum(0)
-    return {"mean": states.mean(0), "max": states.amax(0), "last": states[-1]}[how]
+    return {"mean": states.mean(0), "max": states.amax(0), "first": states[0], "last": states[-1]}[how]
 
 
-@pytest.mark.parametrize("how", ["mean", "max", "last", "attention"])
+@pytest.mark.parametrize("how", ["first", "mean", "max", "last", "attention"])
 def test_every_text_is_pooled_as_if_it_were_alone(how):
     torch.manual_seed(0)
     pool = Pooling(how, 4)
@@ -35,7 +35,7 @@ def test_the_last_states_of_both_directions_are_at_opposite_ends():
     assert pooled.tolist() == [[8, 9, 2, 3]]
 
 
-@pytest.mark.parametrize("how", ["mean", "max", "last", "attention"])
+@pytest.mark.parametrize("how", ["first", "mean", "max", "last", "attention"])
 def test_texts_without_tokens_give_zeros_that_back_propagate(how):
     states = torch.zeros(0, 4, requires_grad=True)
     pooled = Pooling(how, 4)(states, torch.tensor([0, 0, 0]))

@@ -44,6 +44,14 @@ def test_minilm_is_the_mean_over_all_tokens_as_in_sentence_transformers(tokens, 
     assert not embedding[[3, 5]].any()
 
 
+def test_pooling_by_the_first_token_takes_its_state_alone(tiny_bert):
+    tokens = ModelTokens(str(tiny_bert), "nothing", 24, pooling="cls").fit([])
+    encoder, batch = MiniLm(**tokens.shape).eval(), batch_of(tokens)
+    first = encoder.transformer(batch).index_select(0, batch.offsets[:-1])
+    expected = torch.nn.functional.normalize(first) * encoder.transformer.known(batch)[:, None]
+    torch.testing.assert_close(encoder.encode(batch).embedding, expected)
+
+
 def test_a_cross_encoder_starts_from_the_cosine_of_the_joint_reading(tokens):
     encoder = MiniLmCross(**tokens.shape, scale=5.0).eval()
     rows = tokens.transform(TEXTS)

@@ -54,12 +54,14 @@ class Project:
         seconds: float | None = None,
         samples: Sequence[Mapping[str, Any]] = (),
         pretrained_on: str | None = None,
+        seen: Sequence[str] | None = None,
         word_hashing: Mapping[str, Any] | None = None,
     ) -> Path:
         folder = self.run(cell)
         write(folder / layout.METRICS, {"test": metrics, "val": metrics if val is None else val})
         about = {"parameters": parameters, "epochs": 7 if parameters else 0, "primary": primary}
         about["pretrained_on"] = [] if pretrained_on is None else [pretrained_on]
+        about["seen"] = seen
         about["intervals"] = {primary: [metrics[primary] - 0.02, metrics[primary] + 0.02], **(intervals or {})}
         write(folder / layout.SUMMARY, {**about, "samples": list(samples), "word_hashing": word_hashing or {}})
         decision = {"threshold": 0.5, "slope": 4.0, "intercept": -2.0}

@@ -269,6 +269,23 @@ def test_a_model_that_was_pretrained_is_marked_and_the_note_says_on_what(finishe
     assert "tfidf (p)" not in html
 
 
+def test_a_model_whose_pretraining_data_are_not_those_of_the_dataset_is_not_marked_and_the_note_says_so(finished):
+    project, cells = finished
+    cells = [*cells, Cell("questions", "minilm", 0), Cell("questions", "wordllama", 0)]
+    metrics = {"auroc": 0.9, "accuracy": 0.8, "threshold": 0.5}
+    for cell, seen in zip(cells[-2:], (["news"], ["questions"])):
+        folder = project.add_run(cell, metrics, primary="auroc", parameters=9, pretrained_on="the web", seen=seen)
+        for file in (layout.ROC, layout.SCORES):
+            (folder / file).write_bytes((project.run(cells[0]) / file).read_bytes())
+    html, markdown = build(project, cells), project.markdown(cells)
+    assert html.count('<span class="tag">not clean</span>') == 1
+    assert "minilm (p)" not in html + markdown
+    assert "wordllama (p)" in html
+    said = "minilm had been pretrained on the web. Texts of this dataset are not known to be among these."
+    assert said in html
+    assert said in markdown
+
+
 def test_without_a_pretrained_model_nothing_is_said_about_pretraining(make_page):
     assert "pretrained" not in make_page()
 

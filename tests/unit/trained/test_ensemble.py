@@ -199,6 +199,7 @@ def test_a_saved_ensemble_holds_its_members_and_gives_the_same_scores(saved, que
     recipe = json.loads((folder / layout.RECIPE).read_text())
     assert recipe["members"] == ["one", "two"]
     assert recipe["pretrained_on"] == ["books", "news"]
+    assert recipe["seen"] is None  # members of an earlier version do not say
     assert recipe["data"] == data
     assert json.loads((folder / layout.TRAINING).read_text())["parameters"] == 14
     with pytest.raises(ValueError, match="is an ensemble of one and two: choose the run of one of them"):
