@@ -145,14 +145,15 @@ class EncodedBatch:
     anchor: Encoding
     positive: Encoding | None = None
     negative: Encoding | None = None
+    """Of H mined negatives for each anchor: the first of every anchor, then the second of every anchor, and so on."""
     label: Shaped[Tensor, " B"] | None = None
     """(B,) int64 group code of each anchor (labelled texts), or float of each pair: 0/1, or a probability."""
     group: Int64[Tensor, " B"] | None = None
     """(B,) int64 duplicate cluster of each anchor, -1 where unknown."""
     positive_group: Int64[Tensor, " B"] | None = None
     """(B,) the same of each positive; texts of the anchor's own cluster are never its negatives."""
-    negative_group: Int64[Tensor, " B"] | None = None
-    """(B,) the same of each mined negative; one of another row may be of the anchor's own cluster."""
+    negative_group: Int64[Tensor, " _"] | None = None
+    """(H · B,) the same of each mined negative; one of another row may be of the anchor's own cluster."""
     score: Float[Tensor, " B"] | None = None
     """(B,) the encoder's score of anchor and positive, for objectives with `needs_score`."""
     copy: Encoding | None = None

@@ -61,6 +61,7 @@ def parts_of(cfg: DictConfig) -> Parts:
         selection=selection_of(cfg),
         descend=_descend if is_trained(cfg) else None,
         augmentation=built("augmentation", weight=cfg.consistency.weight) if alters_texts(cfg) else None,
+        negatives=built("negatives"),
     )
 
 

@@ -27,7 +27,17 @@ CONF = Path(__file__).resolve().parents[2] / "conf"
 IN_WORDS = {float: "a number", int: "a whole number", bool: "true or false", str: "a text", Path: "a path"}
 IN_WORDS |= {NoneType: "null", list: "a list", dict: "a mapping"}
 MISSING = "???"  # Hydra's mark of a value that the command has to give
-OF_TRAINING = ("examples", "objective", "optimizer", "trainer", "augmentation", "consistency", "implied", "teacher")
+OF_TRAINING = (
+    "examples",
+    "objective",
+    "optimizer",
+    "trainer",
+    "augmentation",
+    "consistency",
+    "negatives",
+    "implied",
+    "teacher",
+)
 """Parts of a configuration that only a training reads."""
 APPENDED = "experiment"
 """The group that no primary config has: a command adds one of its recipes of choices, `+experiment=static_ema`."""

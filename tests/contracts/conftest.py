@@ -31,6 +31,7 @@ def parts_of():
             selection=built(cfg.evaluator).selection,
             descend=None if cfg.objective._target_ is None else descend,
             augmentation=built(cfg.augmentation, weight=cfg.consistency.weight) if alters_texts(cfg) else None,
+            negatives=built(cfg.negatives),
         )
 
     return _parts_of

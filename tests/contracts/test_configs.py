@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 CONF = ROOT / "conf"
 PROFILES = sorted(p.stem for p in (CONF / "profile").glob("*.yaml"))
 SHARED = ("features", "examples", "objective", "optimizer", "trainer")
-GROUPS = {"data", "model", "tuned", *SHARED, "mining", "augmentation", "consistency", "pretrained"}
+GROUPS = {"data", "model", "tuned", *SHARED, "mining", "augmentation", "consistency", "negatives", "pretrained"}
 GROUPS |= {"profile", "sweep", "experiment"}
 SAME_TUNED = {"quora": "quora_wang", "quora_disjoint": "quora_wang", "uci_news_time": "uci_news"}
 

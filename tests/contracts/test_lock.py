@@ -16,6 +16,7 @@ CELL = {
     **dict.fromkeys(("name", "features", "encoder", "examples", "objective", "optimizer", "augmentation"), "a"),
     "trainer": {"lr": 1e-5},
     "consistency": {"weight": 0.0},
+    "negatives": {"_target_": None},
     "seed": 0,
     "evaluator": {"primary": "auroc", "bins": 8, "classes": ["x"], "resamples": 9},
     "code": {"train": "c0de", "evaluate": "c0ded"},
@@ -45,7 +46,8 @@ def rendered(tmp_path):
 
 
 def locked(**changed):
-    keys = {"train": "name features encoder examples objective optimizer trainer augmentation consistency seed".split()}
+    keys = {"train": "name features encoder examples objective optimizer trainer augmentation consistency".split()}
+    keys["train"] += ["negatives", "seed"]
     keys["train"] += ["evaluator.primary", "evaluator.bins", "evaluator.classes", "code.train"]
     keys["evaluate"] = ["evaluator", "code.evaluate"]
     flat = {**CELL, **{f"{part}.{key}": value for part in ("evaluator", "code") for key, value in CELL[part].items()}}

@@ -16,6 +16,8 @@ from twicetold.evaluation.ranking import ScoreCounts
 
 OVER_PAIRS = ("auroc_", "average_precision_")
 """Primary metrics of documents, before the name of a group."""
+OF_CORPUS = "average_precision_cluster"
+"""Primary metric of labelled pairs over all pairs of their texts, most of which have no label, as in a dedupe."""
 PRIMARY = {"documents": "auroc_category", "labelled_pairs": "auroc", "graded_pairs": "pearson"}
 
 
@@ -37,13 +39,21 @@ class Selection:
     classes: Sequence[str] = ("category",)
 
     def __post_init__(self) -> None:
-        expected = {"documents": OVER_PAIRS, "labelled_pairs": ("auroc",), "graded_pairs": ("pearson", "spearman")}
+        expected = {
+            "documents": OVER_PAIRS,
+            "labelled_pairs": ("auroc", OF_CORPUS),
+            "graded_pairs": ("pearson", "spearman"),
+        }
         for kind, metrics in expected.items():
             name = self.primary.get(kind, "missing")
             if not (name.startswith(metrics) if kind == "documents" else name in metrics):
                 raise ValueError(
                     f"primary.{kind} must be one of {metrics} (of documents, followed by a group's name), got {name!r}"
                 )
+
+    def over_all_pairs(self, kind: str) -> bool:
+        """Whether the primary metric is over all pairs of texts, and so is computed from their vectors."""
+        return kind == "documents" or self.primary[kind] == OF_CORPUS
 
     def primary_value(self, kind: str, val: DocumentVectors | ScoredPairs) -> tuple[str, float]:
         """Name and value of the primary metric, which is computed after every epoch.
@@ -59,7 +69,9 @@ class Selection:
                 if self.primary[kind].startswith("auroc_"):
                     return f"auroc_{group}", counts.auroc()
                 return f"average_precision_{group}", counts.average_precision()
-            case "labelled_pairs", ScoredPairs():
+            case "labelled_pairs", DocumentVectors() if self.over_all_pairs(kind):
+                return OF_CORPUS, pair_counts(val, bins=self.bins)["cluster"].average_precision()
+            case "labelled_pairs", ScoredPairs() if not self.over_all_pairs(kind):
                 return self.primary[kind], ScoreCounts.of(val.score, val.label).auroc()
             case "graded_pairs", ScoredPairs():
                 correlation = {"pearson": pearson, "spearman": spearman}[self.primary[kind]]

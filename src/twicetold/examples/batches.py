@@ -3,10 +3,10 @@
 An `Examples` leaf of `conf/` turns a corpus into index arrays once. After that an epoch is a permutation, and a batch
 is one vectorised gather of feature rows.
 
-Shape letters: X examples, B examples of a batch.
+Shape letters: X examples, B examples of a batch, H mined negatives of an example.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -32,6 +32,7 @@ class ExampleIndex:
     anchor: NDArray[np.int64]
     positive: NDArray[np.int64] | None = None
     negative: NDArray[np.int64] | None = None
+    """(X,), or (X, H) for several mined negatives of each example."""
     label: NDArray[Any] | None = None
     """(X,) int64 group code of each anchor, or float32 of each pair: 0/1, or the probability of 1."""
     group: NDArray[np.int64] | None = None
@@ -40,7 +41,7 @@ class ExampleIndex:
     positive_group: NDArray[np.int64] | None = None
     """(X,) duplicate cluster of each positive."""
     negative_group: NDArray[np.int64] | None = None
-    """(X,) duplicate cluster of each negative."""
+    """(X,) or (X, H) duplicate cluster of each negative."""
     block: NDArray[np.int64] | None = None
     """(X,) examples of one block are kept side by side in an epoch, so that they meet in one batch."""
     extra_texts: Sequence[str] | None = None
@@ -66,7 +67,9 @@ class ExampleIndex:
         if self.variants != 1:
             raise ValueError(f"expected examples that are there once, got {self.variants} variants of each")
         columns = {name: values for name, values in vars(self).items() if isinstance(values, np.ndarray)}
-        repeated = {name: np.tile(values, count) for name, values in columns.items() if name != "extra_sources"}
+        repeated = {
+            name: np.concatenate([values] * count) for name, values in columns.items() if name != "extra_sources"
+        }
         return replace(self, variants=count, **cast("dict[str, Any]", repeated))
 
 
@@ -77,6 +80,7 @@ class Batch:
     anchor: SparseRows
     positive: SparseRows | None = None
     negative: SparseRows | None = None
+    """H · B rows: the first mined negative of every example, then the second of every example, and so on."""
     label: Tensor | None = None
     group: Tensor | None = None
     positive_group: Tensor | None = None
@@ -125,12 +129,12 @@ class GatheredExamples(Dataset[Batch]):
         shares = np.array_split(chosen, processes)
         own = shares[process] if len(shares[process]) else chosen[:1]
         sides = {
-            side: self.rows.gather(texts[own])
+            side: self.rows.gather(texts[own].T.ravel())
             for side in ("anchor", "positive", "negative", "copy")
             if (texts := getattr(examples, side)) is not None
         }
         tensors = {
-            name: torch.from_numpy(values[chosen])
+            name: torch.from_numpy(values[chosen].T.ravel())
             for name in ("label", "group", "positive_group", "negative_group")
             if (values := getattr(examples, name)) is not None
         }
@@ -152,6 +156,7 @@ class EpochBatches:
         lengths: (X,) entries of each example, or None. If given, examples of like length meet in one batch, so that
             sequences are padded little: the shuffled examples are sorted by length within windows of `WINDOW` batches.
         epoch: which epoch's order `__iter__` gives.
+        renew: called with the number of each epoch before its batches are made, to change what is gathered for them.
     """
 
     examples: ExampleIndex
@@ -159,6 +164,7 @@ class EpochBatches:
     seed: int
     lengths: NDArray[np.int64] | None = None
     epoch: int = 0
+    renew: Callable[[int], None] | None = None
 
     def __len__(self) -> int:
         return -(-len(self.examples) // self.batch_size) - self._single_left
@@ -171,6 +177,8 @@ class EpochBatches:
     def set_epoch(self, epoch: int) -> None:
         """Called by Lightning before each epoch, the first one after a resume included."""
         self.epoch = epoch
+        if self.renew is not None:
+            self.renew(epoch)
 
     def __iter__(self) -> Iterator[NDArray[np.int64]]:
         random = np.random.default_rng([self.seed, self.epoch])
@@ -226,7 +234,9 @@ def lengths_of(examples: ExampleIndex, rows: CsrRows) -> NDArray[np.int64]:
     """(X,) entries of the longest text of each example."""
     sides = (examples.anchor, examples.positive, examples.negative, examples.copy)
     entries = np.diff(rows.indptr)
-    longest: NDArray[np.int64] = np.max([entries[side] for side in sides if side is not None], axis=0)
+    longest: NDArray[np.int64] = np.max(
+        [entries[side].reshape(len(side), -1).max(axis=1) for side in sides if side is not None], axis=0
+    )
     return longest
 
 

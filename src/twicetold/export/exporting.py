@@ -16,6 +16,7 @@ from twicetold.files import require_free, write_text
 from twicetold.reporting.glossary import describe, size
 from twicetold.reporting.model_card import model_card, read_about
 from twicetold.tracking.locate import folder_of
+from twicetold.trained.duplicates import primary_value
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import SAMPLE, TrainedModel, evaluation_inputs
 from twicetold.trained.static_table import Bits, save_table
@@ -100,7 +101,7 @@ def _on_validation(trained: TrainedModel, corpus: Corpus, primary: str | None) -
     read = trained.read_corpus(lambda featuriser, _: featuriser.transform(corpus.texts.to_pylist()))
     val = evaluation_inputs(read, corpus, "val", at_most=SAMPLE)
     selection = Selection({**PRIMARY, corpus.kind: primary} if primary else PRIMARY)
-    name, value = selection.primary_value(corpus.kind, val)
+    name, value = primary_value(read, corpus, selection, inputs=val, at_most=SAMPLE)
     found = {name: value}
     if isinstance(val, ScoredPairs) and corpus.kind == "labelled_pairs":
         found["accuracy"] = float(np.mean(trained.decision.duplicate(val.score) == (val.label > 0.5)))

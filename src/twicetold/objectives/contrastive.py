@@ -33,6 +33,8 @@ class Contrastive(nn.Module, Objective):
         ValueError: if the margin is outside (0, 2], or the choice of negatives unknown.
     """
 
+    compares_mined = True
+
     def __init__(self, *, margin: float, negatives: Negatives) -> None:
         super().__init__()
         if not 0 < margin <= 2:

@@ -62,6 +62,7 @@ class DenoisingTriplet(nn.Module, Objective):
         self.reconstruction: ReconstructionLoss = reconstruction
         self.reference_exact = reference_exact
         self.in_batch = self.triplet.in_batch and alpha > 0
+        self.compares_mined = not self.triplet.in_batch
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
         """`loss`, and its parts `reconstruction` and `triplet` and the `active` share of triplets."""

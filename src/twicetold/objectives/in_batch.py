@@ -6,13 +6,14 @@ negative.** In full, for an anchor and a text:
 
     own pair, label 1          positive
     own pair, label 0          negative, usually a hard one
-    own mined negative         negative
+    own mined negatives        negative
     another row, same cluster  positive if the objective has several positives, else neither
     anything else              negative, also if a cluster is unknown
 
 Texts with class codes (no pairs) follow the same rule; those of unknown class are ignored.
 
-Shape letters: B rows of the batch, R anchors, C candidates, b some of the anchors, E embedding dimensions, M views.
+Shape letters: B rows of the batch, H mined negatives of a row, R anchors, C candidates, b some of the anchors,
+E embedding dimensions, M views.
 """
 
 from dataclasses import dataclass, replace
@@ -32,7 +33,8 @@ class Candidates:
     anchor: Tensor
     """(R, E)"""
     other: Tensor
-    """(C, E): of pairs, the right texts of all rows and then, if there are any, the mined negatives of all rows."""
+    """(C, E): of pairs, the right texts of all rows and then, if there are any, the mined negatives of all rows, the
+    first of every row before the second of every row."""
     group: Tensor
     """(R,) int64 cluster of each anchor, -1 where unknown."""
     other_group: Tensor
@@ -50,9 +52,13 @@ class Candidates:
             same[here, own] = False
             return same, negative
         same[here, own] = self.duplicate[rows]
-        if len(self.other) > len(self.anchor):
-            same[here, own + len(self.anchor)] = False
+        same[here[:, None], own[:, None] + self._mined()] = False
         return same, ~same
+
+    def _mined(self) -> Tensor:
+        """(H,) how far the mined negatives of an anchor are from its right text."""
+        size = len(self.anchor)
+        return torch.arange(size, len(self.other), max(size, 1), device=self.anchor.device)
 
     def turned(self) -> "Candidates":
         """The same pairs with sides exchanged: right texts as anchors, left texts as candidates, no mined negatives."""

@@ -12,7 +12,8 @@ that are special cases:
 The negatives n are:
 
 - The right texts of other rows, of all or of the J rows that follow in the batch, by rotation.
-- Mined ("hard") negatives: those of all rows if n runs over the whole batch, else the row's own.
+- Mined ("hard") negatives, any number for each row: those of all rows if n runs over the whole batch, else the row's
+  own.
 - Never a text of the anchor's own cluster (see `in_batch`).
 - Every pair labelled 0, by its own score, exp(s_kk / τ). It adds no term to the mean, but is in the sum of every row: a
   pair labelled as different has to score lower than every duplicate pair, because one threshold is used for all pairs.
@@ -56,6 +57,7 @@ class InfoNce(nn.Module, Objective):
     """
 
     in_batch = True
+    compares_mined = True
 
     def __init__(
         self,
@@ -137,9 +139,10 @@ class InfoNce(nn.Module, Objective):
 
 
 def _within_reach(compared: Candidates, rows: slice, reach: int) -> Tensor:
-    """(b, C) bool: texts of the next `reach` rows (if negative: previous rows), and the row's own mined negative."""
+    """(b, C) bool: texts of the next `reach` rows (if negative: previous rows), and the row's own mined negatives."""
     size = len(compared.anchor)
     row = torch.arange(size, device=compared.anchor.device)
     ahead = row - row[rows, None]
     near = (ahead if reach > 0 else -ahead) % max(size, 1) <= abs(reach)  # (b, R)
-    return torch.cat([near, ahead == 0], 1) if len(compared.other) > size else near
+    mined = len(compared.other) // max(size, 1) - 1
+    return torch.cat([near, (ahead == 0).repeat(1, mined)], 1)

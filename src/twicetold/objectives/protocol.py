@@ -14,6 +14,8 @@ class Objective(Protocol):
     """Whether it reads the encoder's score of each pair."""
     in_batch: bool = False
     """Whether other rows of the batch are negatives of an anchor."""
+    compares_mined: bool = False
+    """Whether it compares anchors with mined negatives, where a batch has them."""
 
     def __call__(self, batch: EncodedBatch) -> dict[str, Tensor]:
         """Scalars by name: `loss` is the total to minimise; the others are parts of it, for logging.

@@ -6,7 +6,7 @@ Settings:
 - *φ*: the hinge max(0, m + x) with margin m, or softplus ln(1 + eˣ) without margin.
 - *negatives*, for each positive pair (a, p) of the batch, chosen in every step:
 
-    given              the negative that was mined for the row before training, with the row's own positive
+    given              each negative that was mined for the row before training, with the row's own positive
     all                all of them, without listing the B³ triplets (below)
     hard               the nearest one
     semi_hard          the nearest one that is farther than the positive, if any (FaceNet, 3.2)
@@ -71,6 +71,8 @@ class Triplet(nn.Module, Objective):
     Raises:
         ValueError: if a choice is unknown, or the margin and the choices do not go together.
     """
+
+    compares_mined = True
 
     def __init__(
         self,
@@ -146,7 +148,9 @@ class Triplet(nn.Module, Objective):
                 f"{missing}: choose examples=triplets, or objective.negatives=all"
             )
         anchor, positive, negative = map(dense if self.similarity == "dot" else unit, in_roles(batch))
-        gap = self._distance((anchor * positive).sum(1)) - self._distance((anchor * negative).sum(1))
+        mined = len(negative) // max(len(anchor), 1)
+        to_negative = self._distance((anchor.repeat(mined, 1) * negative).sum(1))
+        gap = self._distance((anchor * positive).sum(1)).repeat(mined) - to_negative
         losses = self._of_gap(gap, self._margin_of(anchor))
         return losses.sum(), _counts(self._active(losses, gap), torch.ones_like(losses, dtype=torch.bool))
 

@@ -30,6 +30,7 @@ class WeightedSum(nn.Module, Objective):
         self.weights = dict(weights)
         self.needs_score = any(part.needs_score for part in computed.values())
         self.in_batch = any(part.in_batch for part in computed.values())
+        self.compares_mined = any(part.compares_mined for part in computed.values())
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
         """`loss`, and the loss of each part under its name."""

@@ -29,6 +29,7 @@ LEARNING_KEYS = (
     "trainer",
     "augmentation",
     "consistency",
+    "negatives",
     "seed",
     "evaluator.primary",  # what early stopping watches
     "evaluator.bins",

@@ -15,7 +15,7 @@ from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors, ScoredPairs, f
 from twicetold.evaluation.labels import Decisions
 from twicetold.evaluation.selection import Selection
 from twicetold.neighbours.grouping import components
-from twicetold.trained.scoring import ReadTexts
+from twicetold.trained.scoring import ReadTexts, evaluation_inputs, sampled
 
 
 def duplicate_groups(corpus: Corpus, split: str, *, classes: Sequence[str]) -> tuple[str, NDArray[np.int64]] | None:
@@ -71,6 +71,49 @@ def dedupe_inputs(
         return None
     name, codes = found
     return name, DocumentVectors(*texts.search_matrices(corpus.members[split]), {name: codes})
+
+
+def primary_value(
+    texts: ReadTexts,
+    corpus: Corpus,
+    selection: Selection,
+    *,
+    inputs: ScoredPairs | DocumentVectors | None = None,
+    at_most: int | None = None,
+) -> tuple[str, float]:
+    """Name and value of the primary metric on validation.
+
+    Args:
+        texts: the texts of the corpus, read by a model.
+        corpus: the data.
+        selection: says the metric.
+        inputs: `evaluation_inputs` of validation, where they are there already.
+        at_most: of more texts than this that are compared each with each, take a random sample of this size, always the
+            same; None: take all.
+
+    Raises:
+        TypeError: if the metric is over all pairs of texts, and the model has no vectors of single texts.
+        ValueError: if the metric is undefined on validation.
+    """
+    if corpus.kind == "documents" or not selection.over_all_pairs(corpus.kind):
+        inputs = evaluation_inputs(texts, corpus, "val", at_most=at_most) if inputs is None else inputs
+        return selection.primary_value(corpus.kind, inputs)
+    metric = f"evaluator.primary.{corpus.kind}={selection.primary[corpus.kind]}"
+    if not texts.searchable:
+        raise TypeError(
+            f"{metric} is over all pairs of texts, and this model scores pairs only, it has no vector per text: set "
+            f"evaluator.primary.{corpus.kind}=auroc, or choose a family with search vectors"
+        )
+    found = duplicate_groups(corpus, "val", classes=selection.classes)
+    if found is None:
+        raise ValueError(
+            f"{metric} needs validation texts of which some say the same and some do not: set "
+            f"evaluator.primary.{corpus.kind}=auroc"
+        )
+    name, codes = found
+    rows = sampled(np.arange(len(codes)), at_most)
+    vectors = texts.search_matrices(corpus.members["val"][rows])
+    return selection.primary_value(corpus.kind, DocumentVectors(*vectors, {name: codes[rows]}))
 
 
 def choose_for_dedupe(texts: ReadTexts, corpus: Corpus, selection: Selection) -> Chosen | None:

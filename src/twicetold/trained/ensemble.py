@@ -34,7 +34,7 @@ from twicetold.evaluation.selection import Selection
 from twicetold.evaluation.stacking import Weights, cross_fit, deal, fit_weights, pairs_of_documents
 from twicetold.neighbours.grouping import components
 from twicetold.neighbours.nearest import Matrix
-from twicetold.trained.duplicates import choose_decisions
+from twicetold.trained.duplicates import choose_decisions, primary_value
 from twicetold.trained.scoring import ReadTexts, RowsOf, TrainedModel, evaluation_inputs
 
 Stacking: TypeAlias = Literal["mean", "logistic"]
@@ -205,7 +205,7 @@ def make_ensemble(
     if stacking == "logistic":
         weights, read = _stack(read, corpus, selection)
     inputs = evaluation_inputs(read, corpus, "val")
-    metric, value = selection.primary_value(corpus.kind, inputs)
+    metric, value = primary_value(read, corpus, selection, inputs=inputs)
     decisions, thresholds = choose_decisions(read, inputs, corpus, selection)
     made = Ensemble(members, decisions.selected, corpus.kind == "documents", weights, decisions)
     return made, thresholds, metric, value

@@ -213,13 +213,18 @@ def evaluation_inputs(
         at_most: of more documents than this, take a random sample of this size, always the same; None: take all.
     """
     if corpus.kind == "documents":
-        members = corpus.members[split]
-        if at_most is not None and len(members) > at_most:
-            members = np.sort(np.random.default_rng(0).choice(members, at_most, replace=False))
+        members = sampled(corpus.members[split], at_most)
         left, right = texts.search_matrices(members)
         return DocumentVectors(left, right, {name: codes[members] for name, codes in corpus.groups.items()})
     pairs = corpus.pairs[split]
     return ScoredPairs(texts.score(pairs.left, pairs.right), pairs.label)
+
+
+def sampled(texts: NDArray[np.int64], at_most: int | None) -> NDArray[np.int64]:
+    """The texts, ascending, or a random sample of `at_most` of them, always the same."""
+    if at_most is None or len(texts) <= at_most:
+        return texts
+    return np.sort(np.random.default_rng(0).choice(texts, at_most, replace=False))
 
 
 RowsOf: TypeAlias = Callable[[Featuriser, str], CsrRows]

@@ -8,22 +8,24 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors.torch import save_file
 
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.evaluation.dedupe import Chosen
-from twicetold.examples.batches import Again, EpochBatches, ExampleIndex, lengths_of, train_loader
+from twicetold.examples.batches import Again, EpochBatches, ExampleIndex, GatheredExamples, lengths_of, train_loader
 from twicetold.features.cache import feature_rows, fields_like, inputs_of, with_extra_texts
 from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.features.saved import save_fitted
 from twicetold.files import write_folder, write_json
 from twicetold.models.protocol import Encoder, OnFrozen, Settling
-from twicetold.trained.duplicates import choose_decisions
+from twicetold.neighbours.nearest import Matrix
+from twicetold.trained.duplicates import choose_decisions, primary_value
 from twicetold.trained.scoring import BATCH, SAMPLE, EncodedTexts, Scorer, evaluation_inputs, score_pairs
 from twicetold.training.frozen import with_token_vectors
 from twicetold.training.parts import Parts, Places
@@ -120,6 +122,7 @@ def train_cell(
     _check_sizes(encoder)
     if examples is not None:
         _check_learns(encoder)
+        parts.check_negatives_of(encoder)
     if isinstance(encoder, OnFrozen):
         rows = with_token_vectors(encoder, rows, places.features, device=runtime.device)
     fitted = None
@@ -129,14 +132,14 @@ def train_cell(
     encoder.cpu()
     read = _read(encoder, rows, corpus).keeping(corpus.members["val"])
     inputs = evaluation_inputs(read, corpus, "val")
-    metric, value = parts.selection.primary_value(corpus.kind, inputs)
+    metric, value = primary_value(read, corpus, parts.selection, inputs=inputs)
     decisions, thresholds = choose_decisions(read, inputs, corpus, parts.selection)
     seconds = time.perf_counter() - started
     if fitted is None:  # nothing was trained
         fitted = Fitted(0, 0, value)
         on_epoch({f"val/{metric}": value}, 0)
-    elif corpus.kind == "documents" and len(corpus.members["val"]) > SAMPLE:
-        fitted = replace(fitted, best_value=value)  # of the best weights on all documents
+    elif parts.selection.over_all_pairs(corpus.kind) and len(corpus.members["val"]) > SAMPLE:
+        fitted = replace(fitted, best_value=value)  # of the best weights on all texts
     return Trained(
         scorer=Scorer(featuriser, encoder, decisions.selected, corpus.kind == "documents", decisions),
         metric=metric,
@@ -159,7 +162,12 @@ def _check_batch_size(parts: Parts, examples: ExampleIndex) -> None:
 
 
 def _check_devices(parts: Parts, runtime: Runtime) -> None:
-    """Refuse several devices for a solver."""
+    """Refuse several devices for a solver, and for negatives that are mined during training."""
+    if runtime.devices > 1 and parts.negatives is not None:
+        raise ValueError(
+            f"runtime.devices={runtime.devices}: negatives=self_mined are mined in one process: set runtime.devices=1, "
+            "or negatives=none"
+        )
     if runtime.devices > 1 and isinstance(parts.make_optimizer, Solver):
         raise ValueError(
             f"runtime.devices={runtime.devices}: the solver {type(parts.make_optimizer).__name__} computes in one "
@@ -211,8 +219,7 @@ def _fit(
 
     def validate(encoder: Encoder) -> tuple[str, float]:
         # The decision is chosen on all documents.
-        inputs = evaluation_inputs(_read(encoder, data.rows, corpus), corpus, "val", at_most=SAMPLE)
-        return parts.selection.primary_value(corpus.kind, inputs)
+        return primary_value(_read(encoder, data.rows, corpus), corpus, parts.selection, at_most=SAMPLE)
 
     objective: Any = parts.objective
     lengths = lengths_of(data.examples, data.rows) if parts.featuriser.ordered else None
@@ -225,6 +232,13 @@ def _fit(
     else:
         optimizer = parts.make_optimizer
         loader = train_loader(data.examples, data.rows, batches, workers=runtime.workers)
+        if parts.negatives is not None:
+
+            def vectors(texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
+                return _read(encoder, data.rows, corpus).search_matrices(texts)
+
+            gathered = cast("GatheredExamples", loader.dataset)
+            batches.renew = parts.negatives.renewing(gathered, corpus, vectors, seed=seed, folder=places.checkpoints)
     assert parts.descend is not None
     return parts.descend(
         encoder,

@@ -5,11 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from twicetold.data.corpus import Corpus
 from twicetold.evaluation.selection import Selection
-from twicetold.examples.batches import ExampleIndex, Examples
+from twicetold.examples.batches import ExampleIndex, Examples, GatheredExamples
 from twicetold.features.rows import Featuriser
-from twicetold.models.protocol import Encoder
+from twicetold.models.protocol import Encoder, Searchable
+from twicetold.neighbours.nearest import Matrix
 from twicetold.objectives.protocol import Objective
 from twicetold.training.schedule import Fitted, MakeOptimizer, Schedule
 from twicetold.training.solvers.protocol import Solver
@@ -37,13 +41,30 @@ class Augmentation(Protocol):
         ...
 
 
+VectorsOf = Callable[[NDArray[np.int64]], tuple[Matrix, Matrix]]
+"""From (M,) numbers of texts, ascending, to their search vectors as queries and as documents, by the model as it is."""
+
+
+class Negatives(Protocol):
+    """Negatives that are chosen while the model trains."""
+
+    def renewing(
+        self, data: GatheredExamples, corpus: Corpus, vectors: VectorsOf, *, seed: int, folder: Path
+    ) -> Callable[[int], None]:
+        """What is called with each epoch's number before it begins, and changes the negatives of `data`.
+
+        They depend on the model at that moment, the seed and the epoch. What a resumed training needs is in `folder`.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class Parts:
     """The parts chosen by a recipe.
 
     Raises:
-        ValueError: if only one of examples and objective is there, or there is augmentation or a schedule of gradient
-            descent without gradient descent.
+        ValueError: if only one of examples and objective is there, or there is augmentation, negatives or a schedule of
+            gradient descent without gradient descent, or negatives that the objective does not read.
     """
 
     featuriser: Featuriser
@@ -59,6 +80,8 @@ class Parts:
     """`descent.descend`; None if nothing is trained: it takes seconds to import, and the baselines do not need it."""
     augmentation: Augmentation | None = None
     """Altered copies of texts, for augmentation or consistency; None: the examples as they are."""
+    negatives: Negatives | None = None
+    """None: those of the batch and of the examples."""
 
     def __post_init__(self) -> None:
         if (self.objective is None) != (self.examples is None):
@@ -74,6 +97,7 @@ class Parts:
             if idle:
                 named, solver = " and ".join(f"trainer.{name}" for name in idle), type(self.make_optimizer).__name__
                 raise ValueError(f"{named}: the solver {solver} does not use it: set it to null")
+        self._check_negatives()
         if self.augmentation is None:
             return
         if self.objective is None or self.examples is None:
@@ -85,6 +109,34 @@ class Parts:
             raise ValueError(
                 "augmentation and consistency need gradient descent, which the solver "
                 f"{type(self.make_optimizer).__name__} does not do: set augmentation.share=0 and consistency.weight=0"
+            )
+
+    def check_negatives_of(self, encoder: Encoder) -> None:
+        """Check that an encoder can mine negatives, if there are any to mine.
+
+        Raises:
+            TypeError: if its scores of pairs are no dot products of vectors of single texts.
+        """
+        if self.negatives is not None and not (isinstance(encoder, Searchable) and encoder.score_is_dot_product):
+            raise TypeError(
+                f"negatives=self_mined searches by the vectors of single texts, and {type(encoder).__name__} scores a "
+                "pair in another way than by their dot product: set negatives=none, or choose a family with two towers"
+            )
+
+    def _check_negatives(self) -> None:
+        if self.negatives is None:
+            return
+        if self.objective is None:
+            raise ValueError("negatives=self_mined needs a training, and nothing is trained here: set negatives=none")
+        if isinstance(self.make_optimizer, Solver):
+            raise ValueError(
+                f"negatives=self_mined needs gradient descent, which the solver {type(self.make_optimizer).__name__} "
+                "does not do: set negatives=none"
+            )
+        if not self.objective.compares_mined:
+            raise ValueError(
+                f"{type(self.objective).__name__} compares no anchor with mined negatives, so negatives=self_mined "
+                "would change nothing: set negatives=none, or choose objective=info_nce"
             )
 
 

@@ -15,6 +15,7 @@ CONFIG = {
     "trainer": {},
     "augmentation": {"share": 0.0, "synonym": 0.0, "vectors": None},
     "consistency": {"weight": 0.0},
+    "negatives": {"_target_": None},
     "seed": 0,
     "evaluator": {"primary": "auroc", "bins": 8, "classes": []},
 }
