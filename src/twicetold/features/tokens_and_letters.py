@@ -35,6 +35,7 @@ class TokensAndLetters(StaticTokens):
         max_length: as in `StaticTokens`.
         weighting: of tokens, as in `StaticTokens`.
         sif_a: as in `StaticTokens`.
+        seen: as in `StaticTokens`.
 
     Attributes:
         (tokens): fitted state as of `StaticTokens`.
@@ -54,8 +55,9 @@ class TokensAndLetters(StaticTokens):
         max_length: int | None = None,
         weighting: Weighting = "none",
         sif_a: float = 0.001,
+        seen: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(model, pretrained_on, max_length, weighting, sif_a)
+        super().__init__(model, pretrained_on, max_length, weighting, sif_a, seen)
         self.letters = letters
         self.words = words
         self.max_features = max_features
