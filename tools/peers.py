@@ -47,6 +47,7 @@ from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors
 from twicetold.evaluation.intervals import Interval, bootstrap_interval
 from twicetold.files import write_json
 from twicetold.neighbours.grouping import Ints, Links, components
+from twicetold.pretrained import located
 from twicetold.trained.duplicates import duplicate_groups
 from twicetold.use import Model
 
@@ -250,7 +251,7 @@ def potion() -> tuple[str, Callable[[Sequence[str]], Any]]:
     try:
         from model2vec import StaticModel
 
-        model = StaticModel.from_pretrained("minishlab/potion-base-8M", force_download=False)
+        model = StaticModel.from_pretrained(located("minishlab/potion-base-8M"), force_download=False)
     except Exception as error:  # whatever the hub's client raises without a network
         raise Missing(f"without semhash over potion-base-8M: {type(error).__name__}, {str(error)[:100]}") from error
     return "potion-base-8M", lambda texts: model.encode(texts, use_multiprocessing=False)

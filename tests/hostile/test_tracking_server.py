@@ -22,7 +22,7 @@ from twicetold.tracking.store import connect
 psycopg = pytest.importorskip("psycopg", reason="needs psycopg, the driver of PostgreSQL")
 
 WRITERS, EPOCHS, PASSWORD = 8, 5, "f00dcafe"
-MODEL = PROJECT / "examples/model"
+MODEL = PROJECT / "tests/models/letters"
 WRITE = f"""
 import os, sys
 from pathlib import Path

@@ -43,7 +43,7 @@ def imported_by(program):
         ("import twicetold.use.pairs", FRAMEWORKS | {"faiss", "transformers", "rich", "matplotlib"}),
         ("import twicetold; twicetold.load", FRAMEWORKS | {"faiss", "transformers", "rich", "matplotlib"}),
         (
-            "import twicetold; twicetold.load('../examples/model').dedupe(['a text', 'A text'])",
+            "import twicetold; twicetold.load('../tests/models/letters').dedupe(['a text', 'A text'])",
             FRAMEWORKS | {"faiss", "transformers", "matplotlib"},
         ),
         ("import twicetold.tracking", FRAMEWORKS | {"torch", "pandas"}),

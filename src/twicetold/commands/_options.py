@@ -22,6 +22,10 @@ ModelAndFile = Annotated[
         show_default=False,
     ),
 ]
+Lexical = Annotated[
+    bool,
+    typer.Option("--lexical", help="Without MODEL: compare letters and words alone, also where vectors are there."),
+]
 File = Annotated[str, typer.Argument(help="CSV, TSV, JSON lines or Parquet; - for stdin.", show_default=False)]
 OutFile = Annotated[str, typer.Option("--out", "-o", help="File to write, of any of the formats; - for stdout.")]
 Text = Annotated[str | None, typer.Option("--text", help="Column with the texts.", show_default="by its name")]
@@ -54,15 +58,16 @@ IndexModel = Annotated[
 ]
 
 
-def model_and_file(given: list[str], command: str) -> tuple[str | None, str]:
+def model_and_file(given: list[str], command: str, *, lexical: bool = False) -> tuple[str | None, str]:
     """The model, None if there is none, and the file.
 
     Args:
         given: arguments of the command line.
         command: their command.
+        lexical: whether letters and words alone are to be compared.
 
     Raises:
-        typer.BadParameter: if there are more than two, or there is no file.
+        typer.BadParameter: if there are more than two, there is no file, or a model and `lexical`.
         ValueError: if the model is a file.
     """
     if len(given) > 2:
@@ -74,6 +79,8 @@ def model_and_file(given: list[str], command: str) -> tuple[str | None, str]:
                 f"twicetold {command} {given[0]} FILE"
             )
         return None, given[0]
+    if lexical:
+        raise typer.BadParameter("--lexical is for a file without a model: leave one of them out")
     if Path(given[0]).is_file():
         raise ValueError(
             f"expected a model before the file, got the file {given[0]}: name the folder of a model, or one file alone"

@@ -6,6 +6,7 @@ import typer
 
 from twicetold.commands._options import (
     Format,
+    Lexical,
     ModelAndFile,
     OutFile,
     Precision,
@@ -37,6 +38,7 @@ def dedupe(
     text: Text = None,
     precision: Precision = DEFAULTS.precision,
     threshold: Threshold = DEFAULTS.threshold,
+    lexical: Lexical = False,
     rule: Rule = DEFAULTS.rule,
     keep: Annotated[Keep, typer.Option(help="The text that represents a group.")] = DEFAULTS.keep,
     rerank: Annotated[str | None, typer.Option(metavar="MODEL", help="Model that scores the nearest pairs.")] = None,
@@ -52,7 +54,8 @@ def dedupe(
     """Group the rows of a file whose texts say the same; nothing is dropped without --drop.
 
     Columns are added: group, representative (the number of a row, from 1), probability_to_representative. Without
-    MODEL the letters and words of the texts are compared, and the last column is similarity_to_representative.
+    MODEL the letters and words of the texts are compared, and vectors where the extra static is installed, and the last
+    column is similarity_to_representative.
     """
     import sys
 
@@ -62,7 +65,7 @@ def dedupe(
     from twicetold.tables.streams import STANDARD, is_one_file
     from twicetold.use.model import fit, load
 
-    model, file = model_and_file(arguments, "dedupe")
+    model, file = model_and_file(arguments, "dedupe", lexical=lexical)
     if as_json and STANDARD in (out, links):
         raise typer.BadParameter("--json prints to stdout: write the rows to a file, with -o, and so the links")
     if links is not None and is_one_file(out, links):
@@ -78,7 +81,7 @@ def dedupe(
     texts = [each for block in blocks for each in block.texts(column)]
     if not texts:
         raise ValueError(f"{file}: there are no rows to group")
-    found = (fit(texts) if loaded is None else loaded).dedupe(
+    found = (fit(texts, lexical=lexical) if loaded is None else loaded).dedupe(
         texts,
         precision=precision,
         threshold=threshold,

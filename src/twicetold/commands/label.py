@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text as Styled
 
 from twicetold.commands._console import Console
-from twicetold.commands._options import About, ModelAndFile, SkipBad, Text, model_and_file, tell_left_out
+from twicetold.commands._options import About, Lexical, ModelAndFile, SkipBad, Text, model_and_file, tell_left_out
 from twicetold.printable import json_text, print, printable
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def label(
     text: Text = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Of the draw.", show_default="0")] = None,
     about: About = None,
+    lexical: Lexical = False,
     skip_bad: SkipBad = False,
     report: Annotated[bool, typer.Option("--report", help="Ask nothing; report on the labels so far.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
@@ -49,7 +50,7 @@ def label(
     from twicetold.tables.streams import STANDARD
 
     console = Console(stderr=True)
-    model, name = model_and_file(arguments, "label")
+    model, name = model_and_file(arguments, "label", lexical=lexical)
     file = Path(name)
     if report:
         _report(console, read_labelling(out), as_json=as_json)
@@ -62,7 +63,7 @@ def label(
             texts = [found for block in rows.blocks([column], skip_bad=skip_bad) for found in block.texts(column)]
         tell_left_out(rows.bad)
         if model is None:
-            model = _fitted_beside(console, out, texts, file.name)
+            model = _fitted_beside(console, out, texts, file.name, lexical=lexical)
         with console.status("drawing pairs"):
             state = labelling(out, model=model, texts=texts, file=file.name, pairs=pairs, seed=seed, about=about)
         console.print(f"the answers are about {state.about}", markup=False)
@@ -70,7 +71,7 @@ def label(
         _report(console, state, as_json=as_json)
 
 
-def _fitted_beside(console: Console, out: Path, texts: list[str], name: str) -> str:
+def _fitted_beside(console: Console, out: Path, texts: list[str], name: str, *, lexical: bool) -> str:
     """The folder of a model that is fitted to the texts; the one that is there, if labelling was begun with it."""
     from twicetold import layout
     from twicetold.files import require_free
@@ -80,7 +81,7 @@ def _fitted_beside(console: Console, out: Path, texts: list[str], name: str) -> 
     folder = out.with_name(f"{out.name}.model")
     if not (draw_file(out).exists() and (folder / layout.RECIPE).exists()):
         require_free(folder, apart_from=out, replaces=layout.RECIPE, otherwise="choose another file with -o")
-        fit(texts, folder=folder, name=name)
+        fit(texts, lexical=lexical, folder=folder, name=name)
         console.print(f"the model that compares the texts is in {folder}", markup=False, soft_wrap=True)
     return str(folder)
 

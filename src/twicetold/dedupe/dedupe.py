@@ -57,7 +57,10 @@ def dedupe(
     if not texts:
         raise ValueError("there are no texts to group")
     thresholds = Thresholds.of(model, options)
-    tell(f"{'threshold rests' if thresholds.guessed else 'threshold and probabilities rest'} on {thresholds.evidence}")
+    if not thresholds.guessed:
+        tell(f"threshold and probabilities rest on {thresholds.evidence}")
+    elif options.threshold is None:
+        tell(f"the threshold rests on {thresholds.evidence}")
     tell("looking for exact duplicates")
     distinct = DistinctTexts.of(texts)
     _require_vectors(model, distinct)

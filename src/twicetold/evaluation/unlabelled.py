@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from twicetold.evaluation.decision import Decision
 
-UNRELATED, ORDER = 0.1, 1.75  # a and p, docs/experiments/default-dedupe.md
+UNRELATED, ORDER = 0.05, 2.0  # a and p, docs/experiments/default-dedupe.md
 STEP = 0.01  # of candidates
 LEAST = 1.5  # x of the lowest candidate: below it almost all pairs are unrelated
 FEWEST_TEXTS = 50  # of fewer, percentiles of similarities say little

@@ -31,6 +31,7 @@ from twicetold.neighbours.parallel import in_parallel
 logging.getLogger("faiss").setLevel(logging.WARNING)  # it logs instruction sets that it was not built for
 
 BLOCK = 16_000_000  # similarities held at a time by each thread (64 MB)
+FULL, FEWEST_FULL = 0.5, 16  # share of rows that have a column, and number of such columns, for a dense product
 NOBODY = -1  # index of a missing neighbour, where a query has fewer than k
 PROBES = 16  # cells that are searched for a query, out of about √M
 ROUNDS = 10  # of k-means
@@ -122,16 +123,33 @@ class Index:
 def similarities(queries: Matrix, texts: Matrix) -> Callable[[Rows], Tensor]:
     """From the rows of b queries to their (b, M) similarities; with sparse vectors, -inf where no term is shared."""
     if sparse.issparse(queries):
-        left, right = queries.tocsr(), texts.T.tocsr()
+        full = _full_columns(queries, texts)
+        left, right = queries.tocsr(), texts.tocsr()
+        dense = None
+        if len(full):
+            rest = np.setdiff1d(np.arange(left.shape[1]), full)
+            dense = tuple(torch.from_numpy(side[:, full].toarray().astype(np.float32)) for side in (left, right))
+            left, right = left[:, rest], right[:, rest]
+        right = right.T.tocsr()
 
         def sparsely(rows: Rows) -> Tensor:
             scores = torch.from_numpy((left[rows] @ right).toarray().astype(np.float32, copy=False))
+            if dense is not None:
+                scores.addmm_(dense[0][rows], dense[1].T)
             return scores.masked_fill_(scores <= 0, -torch.inf)
 
         return sparsely
     asked = _tensor(queries)
     columns = (asked if texts is queries else _tensor(texts)).T
     return lambda rows: torch.mm(asked[rows], columns)
+
+
+def _full_columns(queries: Any, texts: Any) -> NDArray[np.int64]:
+    """Columns that most rows have, such as those of dense vectors beside lexical ones: their products are dense."""
+    counts = (np.bincount(side.tocsr().indices, minlength=side.shape[1]) for side in (queries, texts))
+    often = [count > FULL * side.shape[0] for count, side in zip(counts, (queries, texts), strict=True)]
+    full = np.flatnonzero(often[0] & often[1])
+    return full if len(full) >= FEWEST_FULL else full[:0]
 
 
 def _tensor(vectors: NDArray[np.float32]) -> Tensor:

@@ -4,16 +4,18 @@ The score of a pair is the weighted mean of cosines,
 
     s = Σᵢ wᵢ ⟨uᵢ, vᵢ⟩        Σᵢ wᵢ = 1
 
-of the letter trigrams within words and of whole words, both by TF-IDF over these texts. It is an ensemble, so there is
-one search vector for a text, and all that is done with models can be done with it. What it cannot do is promise:
-its threshold is a guess (`evaluation.unlabelled`), and it gives no verdict until it is calibrated on labelled pairs.
+of the letter trigrams within words and of whole words, both by TF-IDF over these texts. Where the extra `static` is
+installed, WordLlama's vectors are a third part; nothing is fetched. It is an ensemble, so a text has one search vector,
+and all that is done with models can be done with it. What it cannot do is promise: its threshold is a guess
+(`evaluation.unlabelled`), and it gives no verdict until it is calibrated on labelled pairs.
 
 Shape letters: n texts, R sampled ones.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,7 +27,7 @@ from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.labels import Decisions, LabelDecision
 from twicetold.evaluation.stacking import Weights
 from twicetold.evaluation.unlabelled import guess
-from twicetold.neighbours.nearest import Matrix
+from twicetold.neighbours.nearest import Matrix, similarities
 from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.model_folder import construct, save_ensemble
 from twicetold.trained.saving import save_scorer
@@ -49,22 +51,59 @@ class Part:
         weight: of its cosine.
     """
 
-    features: dict[str, Any]
-    encoder: dict[str, Any]
+    features: Mapping[str, Any]
+    encoder: Mapping[str, Any]
     weight: float
 
 
+@dataclass(frozen=True)
+class Mixture:
+    """Ways of comparing texts, by name, with weights that add up to 1.
+
+    Args:
+        parts: by name.
+        exponent: of unrelated pairs, see `evaluation.unlabelled`.
+    """
+
+    parts: Mapping[str, Part]
+    exponent: float
+
+
+# Weights and exponents: docs/experiments/default-dedupe.md. Trigrams group better than 4-grams.
 _LETTER_TFIDF = "twicetold.features.letter_tfidf.LetterTfIdf"
+_LETTERS = {"_target_": _LETTER_TFIDF, "letters": 3}
+_WORDS = {"_target_": _LETTER_TFIDF, "letters": 0, "words": 1}
 _COSINE = {"_target_": "twicetold.models.tfidf.TfIdfCosine"}
-# docs/experiments/default-dedupe.md: trigrams group better than 4-grams, and 0.7 is as good as 0.5 and 1.
-LETTERS_AND_WORDS = {
-    "letters": Part({"_target_": _LETTER_TFIDF, "letters": 3}, _COSINE, 0.7),
-    "words": Part({"_target_": _LETTER_TFIDF, "letters": 0, "words": 1}, _COSINE, 0.3),
+_VECTORS = {
+    "_target_": "twicetold.features.static_tokens.StaticTokens",
+    "model": "wordllama",
+    "pretrained_on": "WordLlama: Quora duplicates, AllNLI, duplicates of StackExchange, MS MARCO and others",
+    "seen": ["quora", "nli", "stsb"],
 }
-EXPONENT = 0.64  # of unrelated pairs, `evaluation.unlabelled`; the same page
+_TABLE = {"_target_": "twicetold.models.pretrained_static.PretrainedStatic", "embedding": 256, "init": "pretrained"}
+_TABLE |= {"trained": "table", "rank": 1, "input_dropout": 0.0}
+LEXICAL = Mixture({"letters": Part(_LETTERS, _COSINE, 0.7), "words": Part(_WORDS, _COSINE, 0.3)}, 0.66)
+WITH_VECTORS = Mixture(
+    {
+        "letters": Part(_LETTERS, _COSINE, 0.35),
+        "words": Part(_WORDS, _COSINE, 0.15),
+        "vectors": Part(_VECTORS, _TABLE, 0.5),
+    },
+    0.7,
+)
+PACKAGE = "wordllama"
+FILES = {  # in the package, as in conf/pretrained/wordllama.yaml
+    "tokenizer.json": "tokenizers/l2_supercat_tokenizer_config.json",
+    "model.safetensors": "weights/l2_supercat_256.safetensors",
+}
 
 
-def fit_to(texts: Sequence[str]) -> Ensemble:
+def mixture() -> Mixture:
+    """What is compared here: with vectors, where they are installed."""
+    return LEXICAL if _installed() is None else WITH_VECTORS
+
+
+def fit_to(texts: Sequence[str], compared: Mixture) -> Ensemble:
     """Fit to distinct texts.
 
     Raises:
@@ -72,48 +111,74 @@ def fit_to(texts: Sequence[str]) -> Ensemble:
     """
     if not texts:
         raise ValueError("there are no texts to fit to")
-    parts = LETTERS_AND_WORDS
-    members = {name: _member(part, texts) for name, part in parts.items()}
-    weights = Weights(tuple(part.weight for part in parts.values()))
+    members = {name: _member(part, texts) for name, part in compared.parts.items()}
+    weights = Weights(tuple(part.weight for part in compared.parts.values()))
     fitted = Ensemble(members, COSINE, as_documents=True, weights=weights)
-    decision = guess(_sample(search_vectors(fitted, texts)[0]), exponent=EXPONENT)
+    decision = guess(_sample(search_vectors(fitted, texts)[0]), exponent=compared.exponent)
     about = LabelDecision(MEANING, decision, unlabelled=True)
     return Ensemble(members, decision, True, weights, Decisions({MEANING: about}, MEANING, MEANING))
 
 
-def save_fitted_to(folder: Path, fitted: Ensemble, texts: Sequence[str], *, name: str) -> None:
+def save_fitted_to(folder: Path, fitted: Ensemble, texts: Sequence[str], compared: Mixture, *, name: str) -> None:
     """Write it to `folder`, as any ensemble.
 
     Args:
         folder: the model folder.
         fitted: what `fit_to` gave.
         texts: that it was fitted to.
+        compared: the ways of comparing, as they were given to `fit_to`.
         name: of these texts, such as that of their file.
     """
     data = {"name": name, "train": hashlib.sha256("\0".join(texts).encode()).hexdigest()}
     training = {"parameters": 0, "metric": METRIC, "epochs": 0, "best_epoch": 0, "best_value": 0.0, "precision": None}
     with TemporaryDirectory() as temporary:
-        places = {name: Path(temporary, name) for name in fitted.members}
-        for name, member in fitted.members.items():
-            part = LETTERS_AND_WORDS[name]
-            assert isinstance(member, Scorer)
+        places = {member: Path(temporary, member) for member in fitted.members}
+        for member, scorer in fitted.members.items():
+            assert isinstance(scorer, Scorer)
+            part = compared.parts[member]
+            source = part.features.get("pretrained_on")
             save_scorer(
-                places[name], member, features=part.features, encoder=part.encoder, data=data, training=training
+                places[member],
+                scorer,
+                features=part.features,
+                encoder=part.encoder,
+                data=data,
+                training=training,
+                pretrained_on=[] if source is None else [source],
+                seen=part.features.get("seen", []),
             )
         save_ensemble(folder, fitted, places, thresholds=None, metric=METRIC, value=0.0, data=data)
 
 
 def _member(part: Part, texts: Sequence[str]) -> Scorer:
-    featuriser = construct(part.features, "features").fit(texts)
+    featuriser = construct(part.features, "features")
+    if part.features is _VECTORS:
+        package = _installed()
+        assert package is not None
+        with TemporaryDirectory() as folder:
+            for name, file in FILES.items():
+                Path(folder, name).symlink_to(package / file)
+            featuriser.set_params(model=folder).fit(texts).set_params(model=_VECTORS["model"])
+    else:
+        featuriser.fit(texts)
     encoder = construct(part.encoder, "models", **featuriser.shape).eval()
     return Scorer(featuriser, encoder, COSINE, as_documents=True)
+
+
+def _installed() -> Path | None:
+    """The folder of the package with the vectors, which is not imported; None if it is not there."""
+    found = find_spec(PACKAGE)
+    if found is None or found.origin is None:
+        return None
+    folder = Path(found.origin).parent
+    return folder if all((folder / file).is_file() for file in FILES.values()) else None
 
 
 def _sample(vectors: Matrix) -> NDArray[np.float32]:
     """(R, n) similarities of a sample of texts to all; NaN to themselves."""
     count = vectors.shape[0]
     rows = np.sort(np.random.default_rng(SEED).choice(count, min(count, SAMPLED, 1 + HELD // count), replace=False))
-    found = vectors[rows] @ vectors.T
-    similarity = np.asarray(found if isinstance(found, np.ndarray) else found.toarray(), np.float32)
+    similarity = similarities(vectors[rows], vectors)(slice(None)).numpy()
+    np.maximum(similarity, 0, out=similarity)  # -inf of those that share no term
     similarity[np.arange(len(rows)), rows] = np.nan
     return similarity

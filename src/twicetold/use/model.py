@@ -23,7 +23,7 @@ from twicetold.index.text_index import TextIndex
 from twicetold.neighbours.rules import Rule
 from twicetold.tables.texts import texts_of
 from twicetold.tracking.locate import folder_of
-from twicetold.trained.fitted import fit_to, save_fitted_to
+from twicetold.trained.fitted import LEXICAL, fit_to, mixture, save_fitted_to
 from twicetold.trained.loaded import LoadedModel
 
 NOWHERE = Path("(not saved)")  # the folder of a model that is in memory alone
@@ -47,14 +47,18 @@ def load(model: str | Path) -> "Model":
     return Model.from_folder(folder_of(model))
 
 
-def fit(texts: Sequence[str], *, folder: Path | None = None, name: str = "these texts") -> "Model":
+def fit(
+    texts: Sequence[str], *, lexical: bool = False, folder: Path | None = None, name: str = "these texts"
+) -> "Model":
     """A model that is fitted to texts, without labels and without training: `fit(texts).dedupe(texts)`.
 
-    It compares letters and words (`twicetold.trained.fitted`). Its threshold is a guess, and it gives neither verdicts
-    nor probabilities until it is calibrated on labelled pairs.
+    It compares letters and words, and where the extra `static` is installed, vectors (`twicetold.trained.fitted`). Its
+    threshold is a guess, and it gives neither verdicts nor probabilities until it is calibrated on labelled pairs.
 
     Args:
         texts: those to compare, none empty; the more they are like each other in kind, the better.
+        lexical: letters and words alone, also where vectors are installed. To vectors, texts that differ in a number
+            alone, such as of two products, are much alike.
         folder: where the model is saved, if it is.
         name: of the texts, in the model folder.
 
@@ -63,9 +67,10 @@ def fit(texts: Sequence[str], *, folder: Path | None = None, name: str = "these 
         ValueError: if there is no text, one is empty, or there is no word in them.
     """
     distinct = DistinctTexts.of(texts_of(texts)).texts
-    fitted = fit_to(distinct)
+    compared = LEXICAL if lexical else mixture()
+    fitted = fit_to(distinct, compared)
     if folder is not None:
-        save_fitted_to(folder, fitted, distinct, name=name)
+        save_fitted_to(folder, fitted, distinct, compared, name=name)
     return Model(fitted, folder or NOWHERE)
 
 

@@ -201,6 +201,7 @@ def test_a_file_alone_gets_no_promise_and_the_way_to_one(twicetold, questions_fi
         (["nothing.csv"], "there is no file"),
         (["questions.csv", "questions.csv"], "expected a model before the file, got the file questions.csv"),
         (["nothing", "questions.csv"], "no trained model in nothing"),
+        (["--lexical", "nothing", "questions.csv"], "--lexical is for a file without a model"),
         (["one", "two", "three"], "expected [MODEL] FILE, got 3 arguments"),
     ],
 )

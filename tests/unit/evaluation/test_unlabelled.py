@@ -7,9 +7,9 @@ from twicetold.evaluation.unlabelled import FEWEST_TEXTS, NEAR_COPIES, guess
 
 
 def similarities(groups, *, texts=2000, rows=400, scale=0.05, alike=0.5, seed=0):
-    """Unrelated pairs with the tail that is assumed, x^0.64 decades; pairs within groups of one size are alike."""
+    """Unrelated pairs with the tail that is assumed, x^0.66 decades; pairs within groups of one size are alike."""
     rng = np.random.default_rng(seed)
-    x = (-np.log10(rng.random((rows, texts)))) ** (1 / 0.64)
+    x = (-np.log10(rng.random((rows, texts)))) ** (1 / 0.66)
     found = np.minimum(scale * x, 0.99)
     same = np.arange(rows)[:, None] // groups == np.arange(texts)[None] // groups
     found[same] = alike + 0.1 * rng.standard_normal(same.sum())
@@ -18,12 +18,12 @@ def similarities(groups, *, texts=2000, rows=400, scale=0.05, alike=0.5, seed=0)
 
 
 def threshold(similarity):
-    return guess(similarity, exponent=0.64).threshold
+    return guess(similarity, exponent=0.66).threshold
 
 
 def test_larger_groups_bear_a_lower_threshold():
     pairs, tens, hundreds = (threshold(similarities(size)) for size in (2, 10, 100))
-    assert hundreds < tens < pairs < 0.6
+    assert hundreds < tens < pairs <= NEAR_COPIES
 
 
 def test_texts_that_are_more_alike_need_a_higher_threshold():
@@ -48,6 +48,6 @@ def test_equal_similarities_show_no_threshold():
 
 
 def test_the_guessed_probability_is_a_half_at_the_threshold():
-    decision = guess(similarities(10), exponent=0.64)
+    decision = guess(similarities(10), exponent=0.66)
     assert decision.probability([decision.threshold])[0] == pytest.approx(0.5)
     assert decision.probability([0.05])[0] < 0.05

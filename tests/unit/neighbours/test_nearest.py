@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from twicetold.neighbours import nearest as search
-from twicetold.neighbours.nearest import NOBODY, Index, NearestTexts
+from twicetold.neighbours.nearest import NOBODY, Index, NearestTexts, similarities
 
 
 def clustered(seed, count, dimensions=32, centres=60):
@@ -104,3 +104,13 @@ def test_a_search_does_not_copy_the_texts_and_takes_those_that_may_not_be_writte
     writable = Index(vectors).search(vectors, k=3).index
     vectors.setflags(write=False)
     np.testing.assert_array_equal(Index(vectors).search(vectors, k=3).index, writable)
+
+
+def test_dense_columns_beside_sparse_ones_are_compared_as_if_all_were_dense():
+    rng = np.random.default_rng(0)
+    lexical = sparse.random(60, 500, 0.03, format="csr", dtype=np.float32, rng=rng)
+    side = sparse.hstack([lexical, sparse.csr_matrix(rng.standard_normal((60, 20), np.float32))], format="csr")
+    whole = side.toarray()
+    found = similarities(side, side)(slice(10, 30)).numpy()
+    expected = whole[10:30] @ whole.T
+    np.testing.assert_allclose(found, np.where(expected > 0, expected, -np.inf), rtol=1e-4, atol=1e-5)

@@ -2,6 +2,7 @@
 
 import csv
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 
 import twicetold
 from twicetold.evaluation.labels import NoVerdict
-from twicetold.trained.fitted import fit_to
+from twicetold.trained import fitted as module
+from twicetold.trained.fitted import LEXICAL, WITH_VECTORS, fit_to, mixture
 from twicetold.trained.vectors import search_vectors
 
 PAIRS = [
@@ -27,8 +29,11 @@ def questions():
         return [row["question"] for row in csv.DictReader(file)]
 
 
-def test_the_score_is_the_dot_product_of_search_vectors_and_1_for_a_text_and_itself():
-    fitted = fit_to(TEXTS)
+@pytest.mark.parametrize("compared", [LEXICAL, WITH_VECTORS], ids=["lexical", "with_vectors"])
+def test_the_score_is_the_dot_product_of_search_vectors_and_1_for_a_text_and_itself(compared):
+    if compared is WITH_VECTORS:
+        pytest.importorskip("wordllama")
+    fitted = fit_to(TEXTS, compared)
     vectors = search_vectors(fitted, TEXTS)[0]
     left, right = zip(*PAIRS, strict=True)
     assert fitted.score(left, right) == pytest.approx((vectors @ vectors.T).toarray()[[0, 2, 4], [1, 3, 5]], abs=1e-6)
@@ -36,10 +41,17 @@ def test_the_score_is_the_dot_product_of_search_vectors_and_1_for_a_text_and_its
 
 
 def test_misspelt_copies_are_found_and_other_numbers_are_not():
-    found = twicetold.fit(TEXTS).dedupe(TEXTS)
+    found = twicetold.fit(TEXTS, lexical=True).dedupe(TEXTS)
     assert found.group.tolist() == [0, 0, 1, 1, 2, 3]
     assert not found.summary.calibrated
     assert found.probability[1] == pytest.approx(found.links.score[0])
+
+
+def test_vectors_join_where_they_are_installed(monkeypatch):
+    assert mixture() is (LEXICAL if find_spec("wordllama") is None else WITH_VECTORS)
+    monkeypatch.setattr(module, "PACKAGE", "no_such_package")
+    assert mixture() is LEXICAL
+    assert list(twicetold.fit(TEXTS).trained.members) == ["letters", "words"]
 
 
 def test_nothing_is_promised_without_labels():
