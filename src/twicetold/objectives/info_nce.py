@@ -153,7 +153,7 @@ def _within_reach(compared: Candidates, rows: slice, reach: int) -> Tensor:
 
 
 def _drawn(negative: Tensor, compared: Candidates, rows: slice, count: int) -> Tensor:
-    """(b, C) bool: of each anchor's negatives its own mined one, and `count` of those in other rows, or all of fewer."""
+    """(b, C) bool: of each anchor's negatives its own mined one, and `count` of the others or, if fewer, all."""
     size = len(compared.anchor)
     order = torch.rand(len(negative), size, device=negative.device).masked_fill(~negative[:, :size], 2)
     drawn = torch.zeros_like(order, dtype=torch.bool)
