@@ -75,7 +75,8 @@ def test_the_published_profile_leaves_tuned_values_out(composed):
 @pytest.mark.parametrize("model", ["dae", "static", "tfidf"])
 def test_a_dataset_that_shares_tuned_values_composes_as_the_other_one(data, other, model, composed):
     one, two = (composed("train", f"data={name}", f"model={model}") for name in (data, other))
-    assert {**one, "data": None} == {**two, "data": None}
+    assert {**one, "data": None, "evaluator": None} == {**two, "data": None, "evaluator": None}
+    assert {**one.evaluator, "splits": None} == {**two.evaluator, "splits": None}
 
 
 @pytest.mark.parametrize("data", [*SAME_TUNED, *SAME_TUNED.values()])

@@ -11,7 +11,7 @@ from torch.nn.functional import cosine_similarity
 from twicetold.encoding import EncodedBatch, Encoding
 
 # No row of the batch is another row's negative there.
-OWN_ROW_ONLY = {"contrastive", "correlation", "pair_bce"}
+OWN_ROW_ONLY = {"contrastive", "correlation", "pair_bce", "similarity_mse"}
 FOLDER = Path(__file__).parents[2] / "conf/objective"
 NEEDS = {
     "denoising_triplet": "choose examples=labelled_texts",

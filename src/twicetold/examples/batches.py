@@ -34,7 +34,7 @@ class ExampleIndex:
     negative: NDArray[np.int64] | None = None
     """(X,), or (X, H) for several mined negatives of each example."""
     label: NDArray[Any] | None = None
-    """(X,) int64 group code of each anchor, or float32 of each pair: 0/1, or the probability of 1."""
+    """(X,) int64 group code of each anchor, or float32 of each pair: 0/1, the probability of 1, or a similarity."""
     group: NDArray[np.int64] | None = None
     """(X,) duplicate cluster of each anchor; without blocks, examples of one cluster are kept out of each other's
     batches."""

@@ -18,9 +18,10 @@ from twicetold.encoding import UNDECIDED
 from twicetold.examples.batches import ExampleIndex
 from twicetold.examples.labelled import LabelledPairs, MinedTriplets, mined_file
 from twicetold.mining.pseudo_labels import PseudoPairs
+from twicetold.mining.similarities import Similarities
 from twicetold.neighbours.grouping import components
 
-HARD_NEGATIVES, PSEUDO_LABELS = "hard_negatives", "pseudo_labels"
+HARD_NEGATIVES, PSEUDO_LABELS, SIMILARITIES = "hard_negatives", "pseudo_labels", "similarities"
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,37 @@ class PseudoLabels:
             label=np.concatenate([labelled.label, pseudo.label[kept]]),
             group=group[anchor],
             positive_group=group[positive],
+        )
+
+
+@dataclass(frozen=True)
+class TeacherSimilarities:
+    """Train texts with the similarities of a trained model, without labels.
+
+    Args:
+        mined: folder that the stage `mine_with_model` wrote.
+        margins: triplets with the difference of the two similarities as their label, for MarginMSE; false: each triplet
+            gives two pairs with their similarities.
+    """
+
+    mined: str
+    margins: bool
+
+    def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
+        """One example per triplet, or two.
+
+        Raises:
+            FileNotFoundError: if nothing was mined for this corpus.
+            ValueError: if it was mined from another train split.
+        """
+        found = Similarities.load(mined_with_model(corpus, Path(self.mined), SIMILARITIES))
+        if self.margins:
+            margin = found.of_positive - found.of_negative
+            return ExampleIndex(anchor=found.anchor, positive=found.positive, negative=found.negative, label=margin)
+        return ExampleIndex(
+            anchor=np.concatenate([found.anchor, found.anchor]),
+            positive=np.concatenate([found.positive, found.negative]),
+            label=np.concatenate([found.of_positive, found.of_negative]),
         )
 
 

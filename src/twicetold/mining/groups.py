@@ -113,3 +113,11 @@ def sorted_groups(texts: NDArray[np.int64], code: NDArray[np.int64]) -> Groups:
     order = np.argsort(code, kind="stable")
     _, first, inverse, counts = np.unique(code[order], return_index=True, return_inverse=True, return_counts=True)
     return Groups(texts[order], code[order], first[inverse].astype(np.int64), counts[inverse].astype(np.int64))
+
+
+def texts_of_train_alone(corpus: Corpus) -> NDArray[np.int64]:
+    """The train texts that are in no other split, word for word; sorted."""
+    code = corpus.text_codes()
+    train = corpus.members["train"]
+    elsewhere = code[np.concatenate([corpus.members["val"], corpus.members["test"]])]
+    return train[~np.isin(code[train], elsewhere)]

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from twicetold.data.corpus import MOST_TEXTS, UNKNOWN, Corpus, pair_keys
 from twicetold.files import write_file, write_json
 from twicetold.mining.bm25 import NOBODY, hardest
-from twicetold.mining.groups import sorted_groups
+from twicetold.mining.groups import sorted_groups, texts_of_train_alone
 from twicetold.mining.neighbour import tfidf_weights
 from twicetold.mining.teacher import Teacher
 from twicetold.mining.triplets import Ends, card_file
@@ -181,7 +181,7 @@ def _bounds_on_validation(corpus: Corpus, teacher: Teacher, *, above: float, bel
 def _candidates(corpus: Corpus, *, label: str, neighbours: int, max_df: int) -> tuple[Ends, dict[str, Any]]:
     """Neighbours among the train texts that are in no other split and have no label, and counts for the card."""
     group = corpus.group(label)
-    texts = _texts_of_train_alone(corpus)
+    texts = texts_of_train_alone(corpus)
     unlabelled = texts[group[texts] == UNKNOWN] if corpus.kind == "documents" else texts
     linked = _linked(corpus, label)
     keys = np.empty(0, np.int64)
@@ -202,14 +202,6 @@ def _candidates(corpus: Corpus, *, label: str, neighbours: int, max_df: int) -> 
     elif known.all():
         card["reason"] = f"no two train texts of {corpus.name} are near each other and unlabelled"
     return (left[~known], right[~known]), card
-
-
-def _texts_of_train_alone(corpus: Corpus) -> NDArray[np.int64]:
-    """The train texts that are in no other split, word for word; sorted."""
-    code = corpus.text_codes()
-    train = corpus.members["train"]
-    elsewhere = code[np.concatenate([corpus.members["val"], corpus.members["test"]])]
-    return train[~np.isin(code[train], elsewhere)]
 
 
 def _neighbours(

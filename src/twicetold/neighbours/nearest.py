@@ -152,6 +152,16 @@ def _full_columns(queries: Any, texts: Any) -> NDArray[np.int64]:
     return full if len(full) >= FEWEST_FULL else full[:0]
 
 
+def row_dots(
+    left: Matrix, left_rows: NDArray[np.int64], right: Matrix, right_rows: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """(P,) dot product of one row of a matrix with one of another, for each pair of rows."""
+    if isinstance(left, np.ndarray):
+        dots: NDArray[np.float32] = np.einsum("pd,pd->p", left[left_rows], right[right_rows])
+        return dots
+    return np.asarray(left[left_rows].multiply(right[right_rows]).sum(axis=1), np.float32).ravel()
+
+
 def _tensor(vectors: NDArray[np.float32]) -> Tensor:
     """The same memory, unless it is read-only, which torch does not know, or of another type."""
     return torch.from_numpy(np.require(vectors, np.float32, ["C", "W"]))

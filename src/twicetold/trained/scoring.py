@@ -26,7 +26,7 @@ from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
 from twicetold.evaluation.labels import DUPLICATE, Decisions
 from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.models.protocol import Encoder, Searchable
-from twicetold.neighbours.nearest import Matrix
+from twicetold.neighbours.nearest import Matrix, row_dots
 
 BATCH = 1024  # texts or pairs encoded at once
 SAMPLE = 20_000
@@ -115,7 +115,7 @@ def score_pairs(
             texts = np.unique(np.concatenate([left, right]))
             vectors = TextVectors(texts, *search_matrices(encoder, rows, texts))
         ends = (np.searchsorted(vectors.texts, side) for side in (left, right))
-        return _row_dots(vectors.queries, next(ends), vectors.documents, next(ends))
+        return row_dots(vectors.queries, next(ends), vectors.documents, next(ends))
     scores = []
     with _evaluating(encoder) as device:
         for start in range(0, len(left), BATCH):
@@ -350,12 +350,3 @@ def matrix_of(vectors: Tensor | SparseRows) -> Matrix:
         return vectors.detach().float().cpu().numpy()
     parts = (vectors.values_or_ones().cpu().numpy(), vectors.indices.cpu().numpy(), vectors.offsets.cpu().numpy())
     return sp.csr_matrix(parts, shape=(len(vectors), vectors.width))
-
-
-def _row_dots(
-    left: Matrix, left_rows: NDArray[np.int64], right: Matrix, right_rows: NDArray[np.int64]
-) -> NDArray[np.float32]:
-    if isinstance(left, np.ndarray):
-        dots: NDArray[np.float32] = np.einsum("pd,pd->p", left[left_rows], right[right_rows])
-        return dots
-    return np.asarray(left[left_rows].multiply(right[right_rows]).sum(axis=1), np.float32).ravel()

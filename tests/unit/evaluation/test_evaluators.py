@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
+from omegaconf import OmegaConf
 from sklearn.metrics import f1_score
 
 from twicetold.evaluation.corpus_search import CorpusSearch
@@ -217,7 +217,7 @@ def test_a_sample_pair_that_is_none_is_refused(pair):
 
 
 def test_the_evaluator_of_conf_is_the_default_one():
-    leaf = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))["evaluator"]
+    leaf = OmegaConf.to_container(OmegaConf.load(CONFIG), resolve=True)["evaluator"]
     assert leaf.pop("_target_") == "twicetold.evaluation.evaluators.Standard"
     assert leaf.pop("_convert_") == "all"
     leaf |= {name: tuple(leaf[name]) for name in ("classes", "splits")}

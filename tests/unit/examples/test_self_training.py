@@ -8,9 +8,10 @@ import pytest
 from twicetold import layout
 from twicetold.data.corpus import UNKNOWN
 from twicetold.examples.labelled import LabelledPairs, MinedTriplets
-from twicetold.examples.self_training import HardNegatives, PseudoLabels
+from twicetold.examples.self_training import HardNegatives, PseudoLabels, TeacherSimilarities
 from twicetold.mining import random
 from twicetold.mining.pseudo_labels import PseudoPairs
+from twicetold.mining.similarities import Similarities
 
 LEFT, RIGHT, LABEL = [0, 1, 5], [10, 20, 30], [1.0, 0.0, 1.0]
 
@@ -25,6 +26,9 @@ def mined(tmp_path, questions):
     pseudo.save(layout.mined_file(tmp_path, "pseudo_labels"))
     triplets = random.mine(questions, seed=0, label="cluster", per_anchor=2)
     replace(triplets, card={**triplets.card, **card}).save(layout.mined_file(tmp_path, "hard_negatives"))
+    ends = (np.array(LEFT), np.array(RIGHT), np.array([3, 4, 6]))
+    near, far = (np.array(values, np.float32) for values in ([0.9, 0.5, 0.25], [0.5, 0.25, 0.5]))
+    Similarities(*ends, near, far, card).save(layout.mined_file(tmp_path, "similarities"))
     return tmp_path
 
 
@@ -91,11 +95,28 @@ def test_soft_labels_stay_what_they_are_and_join_no_groups(questions, mined):
     assert likely.index(questions, mined).anchor[-2:].tolist() == [LEFT[0], LEFT[2]]
 
 
-@pytest.mark.parametrize("strategy", ["pseudo_labels", "hard_negatives"])
+def test_similarities_are_two_pairs_of_each_triplet_or_its_margin(questions, mined):
+    pairs = TeacherSimilarities(f"{mined}", margins=False).index(questions, mined)
+    assert pairs.anchor.tolist() == LEFT + LEFT
+    assert pairs.positive.tolist() == [*RIGHT, 3, 4, 6]
+    np.testing.assert_allclose(pairs.label, [0.9, 0.5, 0.25, 0.5, 0.25, 0.5])
+    triplets = TeacherSimilarities(f"{mined}", margins=True).index(questions, mined)
+    assert (triplets.anchor.tolist(), triplets.positive.tolist(), triplets.negative.tolist()) == (
+        LEFT,
+        RIGHT,
+        [3, 4, 6],
+    )
+    np.testing.assert_allclose(triplets.label, [0.4, 0.25, -0.25])
+    assert triplets.label.dtype == pairs.label.dtype == np.float32
+    assert pairs.group is triplets.group is None
+
+
+@pytest.mark.parametrize("strategy", ["pseudo_labels", "hard_negatives", "similarities"])
 def test_what_was_not_mined_is_an_error_that_names_the_command(questions, tmp_path, strategy):
     examples = {
         "pseudo_labels": PseudoLabels(f"{tmp_path}", "random", "cluster"),
         "hard_negatives": HardNegatives(f"{tmp_path}", "cluster", 1, 0.0),
+        "similarities": TeacherSimilarities(f"{tmp_path}", margins=False),
     }[strategy]
     with pytest.raises(FileNotFoundError, match=rf"pipelines/mine_with_model.py data=questions mining={strategy}"):
         examples.index(questions, tmp_path)
@@ -112,3 +133,5 @@ def test_what_was_mined_from_another_train_split_is_an_error(questions, mined):
     other = replace(questions, members=members, pairs=pairs)
     with pytest.raises(ValueError, match="another train split"):
         PseudoLabels(f"{mined}", "random", "cluster").index(other, mined)
+    with pytest.raises(ValueError, match="another train split"):
+        TeacherSimilarities(f"{mined}", margins=True).index(other, mined)

@@ -13,6 +13,7 @@ from twicetold.objectives.denoising_triplet import DenoisingTriplet
 from twicetold.objectives.info_nce import InfoNce
 from twicetold.objectives.pair_bce import PairBce
 from twicetold.objectives.protocol import Objective
+from twicetold.objectives.similarity_mse import SimilarityMse
 from twicetold.objectives.triplet import Triplet
 from twicetold.objectives.two_levels import TwoLevels
 from twicetold.objectives.weighted_sum import WeightedSum
@@ -81,6 +82,7 @@ OBJECTIVES |= {
     f"contrastive-{negatives}": Case(Contrastive(margin=1.0, negatives=negatives), zero_when_satisfied=None)
     for negatives in ("given", "in_batch")
 }
+OBJECTIVES["similarity_mse"] = Case(SimilarityMse(), zero_when_satisfied=None)
 OBJECTIVES["two_levels"] = Case(TwoLevels(boundaries=[0.2, 0.6], weights=[1, 1], scale=10), zero_when_satisfied=None)
 
 
