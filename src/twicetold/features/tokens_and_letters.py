@@ -79,7 +79,7 @@ class TokensAndLetters(StaticTokens):
         tokens, letters = super().transform(texts), self._lexical().transform(texts)
         lengths = np.diff(tokens.indptr)
         weights = np.ones(len(tokens.indices), np.float32) if tokens.values is None else tokens.values
-        mean = weights / np.repeat(lengths, lengths).astype(np.float32)
+        mean = np.asarray(weights / np.repeat(lengths, lengths).astype(np.float32), np.float32)
         beside = CsrRows.from_scipy(np.float32(self.share) * letters.to_scipy())
         return CsrRows(tokens.indptr, tokens.indices, mean, tokens.width).beside(beside)
 

@@ -139,8 +139,14 @@ def mine(
         "texts": len(texts),
         "triplets": int(kept.sum()),
     }
-    ends_of = (texts[each[kept]] for each in (anchor, positive, negative))
-    return Similarities(*ends_of, near[kept], far[kept], card)
+    return Similarities(
+        anchor=texts[anchor[kept]],
+        positive=texts[positive[kept]],
+        negative=texts[negative[kept]],
+        of_positive=near[kept],
+        of_negative=far[kept],
+        card=card,
+    )
 
 
 def _distinct(corpus: Corpus, rng: np.random.Generator, *, at_most: int) -> Texts:
