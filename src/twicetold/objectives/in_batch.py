@@ -122,10 +122,8 @@ def candidates(batch: EncodedBatch, *, unit_length: bool) -> Candidates:
                 "without it a negative of one row may be a duplicate of another row's anchor"
             )
         others.append(vectors(as_document(batch.negative)))
-        of_negatives = batch.negative_group
-        if of_negatives is None:
-            of_negatives = torch.full((len(others[1]),), UNKNOWN, device=anchor.device)
-        groups.append(of_negatives)
+        mined = len(others[1]) // max(len(anchor), 1)
+        groups.append(unknown.repeat(mined) if batch.negative_group is None else batch.negative_group)
     group = unknown if batch.group is None else batch.group
     return Candidates(anchor, torch.cat(others), group, torch.cat(groups), duplicates(batch))
 
