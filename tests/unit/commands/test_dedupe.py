@@ -172,10 +172,11 @@ def test_it_says_what_the_threshold_rests_on_and_that_texts_are_unlike_those_of_
 
 
 def test_a_file_alone_is_grouped_by_its_letters_and_words(twicetold, questions_file, tmp_path):
-    done = twicetold("dedupe", questions_file, "-o", "out.csv", "--links", "links.csv", "--threshold", "0.8", "--json")
+    options = ("--lexical", "--links", "links.csv", "--threshold", "0.8", "--json")
+    done = twicetold("dedupe", questions_file, "-o", "out.csv", *options)
     assert done.returncode == 0, done.stderr
     written = rows((tmp_path / "out.csv").read_text())
-    found = library.fit(TEXTS).dedupe(TEXTS, threshold=0.8)
+    found = library.fit(TEXTS, lexical=True).dedupe(TEXTS, threshold=0.8)
     assert [int(row["group"]) for row in written] == found.group.tolist() == [0, 1, 0, 0, 2]
     assert float(written[3]["similarity_to_representative"]) == pytest.approx(found.probability[3])
     summary = json.loads(done.stdout)
