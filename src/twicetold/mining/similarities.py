@@ -139,8 +139,8 @@ def mine(
         "texts": len(texts),
         "triplets": int(kept.sum()),
     }
-    ends_of = (texts[each[kept]] for each in (anchor, positive, negative))
-    return Similarities(*ends_of, near[kept], far[kept], card)
+    anchor, positive, negative = (texts[each[kept]] for each in (anchor, positive, negative))
+    return Similarities(anchor, positive, negative, near[kept], far[kept], card)
 
 
 def _distinct(corpus: Corpus, rng: np.random.Generator, *, at_most: int) -> Texts:
