@@ -23,6 +23,8 @@ class GradedPairs:
             ValueError: if the corpus is of documents.
         """
         if corpus.kind == "documents":
-            raise ValueError("graded_pairs needs pairs with grades or labels, and documents have none: choose group_pairs")
+            raise ValueError(
+                "graded_pairs needs pairs with grades or labels, and documents have none: choose group_pairs"
+            )
         pairs = corpus.pairs["train"]
         return ExampleIndex(anchor=pairs.left, positive=pairs.right, label=pairs.label.astype(np.float32))
