@@ -135,16 +135,16 @@ REACH = {
     "reporting/page": (0, 0),
     "tracking/run": (0, 0),
     "dedupe/dedupe": (0, 0),
-    "evaluation/intervals": (0, 84),
-    "evaluation/dedupe_report": (0, 84),
+    "evaluation/intervals": (0, 87),
+    "evaluation/dedupe_report": (0, 87),
     "features/vectors": (17, 17),
     "models/dae": (3, 3),
     "models/static": (9, 9),
-    "training/adam_by_rows": (7, 0),
-    "training/learner": (53, 0),
-    "training/cell": (84, 0),
+    "training/adam_by_rows": (10, 0),
+    "training/learner": (56, 0),
+    "training/cell": (87, 0),
 }
-"""Module of the library -> how many of the 84 trainings and of the 84 evaluations of params.yaml its edit makes stale.
+"""Module of the library -> how many of the 87 trainings and of the 87 evaluations of params.yaml its edit makes stale.
 
 A new row of the grid changes some of these numbers. A number that grows without one is an import to look at.
 """
@@ -155,7 +155,7 @@ def test_an_edit_reaches_so_many_trainings_and_evaluations_of_the_published_grid
     subprocess.run([sys.executable, str(ROOT / "pipelines/compose.py"), str(rendered)], cwd=ROOT, check=True)
     found = {file.stem: read_yaml(file) for file in (rendered / "train").glob("*.yaml")}
     configs = {cell: config for cell, config in found.items() if "members" not in config}
-    assert len(configs) == 84
+    assert len(configs) == 87
     code = copied(tmp_path / "code", monkeypatch, configs)
     reached = {}
     for name in REACH:
