@@ -74,14 +74,16 @@ class TokensAndLetters(StaticTokens):
         return self
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
-        """One row per text: its tokens in order, then its letters and words."""
+        """One row per text: its tokens, then its letters and words."""
         check_is_fitted(self)
         tokens, letters = super().transform(texts), self._lexical().transform(texts)
         lengths = np.diff(tokens.indptr)
         weights = np.ones(len(tokens.indices), np.float32) if tokens.values is None else tokens.values
         mean = np.asarray(weights / np.repeat(lengths, lengths).astype(np.float32), np.float32)
         beside = CsrRows.from_scipy(np.float32(self.share) * letters.to_scipy())
-        return CsrRows(tokens.indptr, tokens.indices, mean, tokens.width).beside(beside)
+        rows = CsrRows(tokens.indptr, tokens.indices, mean, tokens.width).beside(beside).to_scipy()
+        rows.sum_duplicates()  # a token that a text repeats is one entry; columns are in order
+        return CsrRows.from_scipy(rows)
 
     @property
     def shape(self) -> dict[str, Any]:
