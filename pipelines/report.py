@@ -26,7 +26,7 @@ RESULTS = Path("RESULTS.md")
 EXPERIMENT = "+experiment="
 EARLIER = (
     "**These results are of earlier code than the files beside them.** Settings or code that `dvc.lock` records have "
-    "changed since, so a model may come out otherwise when it is trained again."
+    "changed since, so a model may come out otherwise when it is trained again. Rows that have not run yet are left out."
 )
 """In RESULTS.md exactly while dvc.lock is stale (tests/contracts/test_lock.py); `make results` leaves it out again."""
 
@@ -66,6 +66,12 @@ def results(grid: dict[str, Any], *, runs: Path, cards: Path, earlier: bool) -> 
         cards: folder of dataset cards.
         earlier: whether dvc.lock, and so the runs, are of other code or settings than the checkout's.
     """
+    if earlier:
+        grid = grid | {
+            "cells": having(layout.METRICS, grid["cells"], runs),
+            "ensembles": having(layout.METRICS, grid["ensembles"], runs),
+            "elsewhere": having(layout.ELSEWHERE, grid["elsewhere"], runs),
+        }
     rows = grid["cells"] | grid["ensembles"]
     commands = {cell_of(key, row): command_of(key, row, grid) for key, row in rows.items()}
     observed = json.loads((runs / layout.LAST_RUN).read_text(encoding="utf-8"))
@@ -79,6 +85,11 @@ def results(grid: dict[str, Any], *, runs: Path, cards: Path, earlier: bool) -> 
     title, _, preface = PREFACE.read_text(encoding="utf-8").partition("\n\n")
     head = "\n\n".join([title, *([EARLIER] if earlier else []), preface])
     return f"{head}\n{made}\n{reporting.markdown(commands, runs=runs, cards=cards, **further_of(grid, runs))}"
+
+
+def having(file: str, rows: dict[str, Any], runs: Path) -> dict[str, Any]:
+    """The rows whose run folder has a file."""
+    return {key: row for key, row in rows.items() if (runs / key / file).is_file()}
 
 
 def grid_of(file: Path) -> dict[str, Any]:
