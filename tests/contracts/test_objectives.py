@@ -15,6 +15,7 @@ OWN_ROW_ONLY = {"contrastive", "correlation", "pair_bce", "similarity_mse"}
 FOLDER = Path(__file__).parents[2] / "conf/objective"
 NEEDS = {
     "denoising_triplet": "choose examples=labelled_texts",
+    "film": "choose examples=triplets, or objective.negatives=all",
     "skip_gram": "choose word2vec or fasttext",
     "triplet_film": "choose examples=triplets, or objective.negatives=all",
 }
