@@ -75,8 +75,7 @@ def test_the_published_profile_leaves_tuned_values_out(composed):
 @pytest.mark.parametrize("model", ["dae", "static", "tfidf"])
 def test_a_dataset_that_shares_tuned_values_composes_as_the_other_one(data, other, model, composed):
     one, two = (composed("train", f"data={name}", f"model={model}") for name in (data, other))
-    assert {**one, "data": None, "evaluator": None} == {**two, "data": None, "evaluator": None}
-    assert {**one.evaluator, "splits": None} == {**two.evaluator, "splits": None}
+    assert {**one, "data": None} == {**two, "data": None}
 
 
 @pytest.mark.parametrize("data", [*SAME_TUNED, *SAME_TUNED.values()])
@@ -138,7 +137,7 @@ def test_leaves_do_not_interpolate_so_that_dvc_can_set_them():
 
 def test_conf_has_these_groups_and_no_more_leaves_than_it_needs():
     assert {folder.name for folder in CONF.iterdir() if folder.is_dir()} == GROUPS
-    assert sum(len(list((CONF / group).rglob("*.yaml"))) for group in GROUPS - {"sweep"}) <= 170
+    assert sum(len(list((CONF / group).rglob("*.yaml"))) for group in GROUPS - {"sweep"}) <= 171
 
 
 def named(leaf: Path, texts: dict[Path, str]) -> bool:

@@ -81,7 +81,7 @@ def test_eight_writers_at_once_on_a_server_with_postgresql_lose_nothing(tmp_path
             assert (of_run / "artifacts/config.yaml").read_text() == f"seed: {seed}"
             (model,) = run.outputs.model_outputs
             assert client.get_logged_model(model.model_id).status == "READY"
-            logged = files / toy.experiment_id / "models" / model.model_id / "artifacts/artifacts/model"
+            logged = files / toy.experiment_id / "models" / model.model_id / "artifacts/artifacts" / MODEL.name
             assert {file.name: file.read_bytes() for file in logged.iterdir()} == model_files
 
 
