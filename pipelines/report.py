@@ -26,7 +26,7 @@ RESULTS = Path("RESULTS.md")
 EXPERIMENT = "+experiment="
 EARLIER = (
     "**These results are of earlier code than the files beside them.** Settings or code that `dvc.lock` records have "
-    "changed since, so a model may come out otherwise when it is trained again. Rows that have not run yet are left out."
+    "changed since, so a model may come out otherwise when it is trained again. Rows that have not run are left out."
 )
 """In RESULTS.md exactly while dvc.lock is stale (tests/contracts/test_lock.py); `make results` leaves it out again."""
 

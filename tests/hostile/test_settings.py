@@ -27,7 +27,7 @@ def test_settings_that_make_no_sense_are_refused(by_hand: Lab, settings: tuple[s
 
 DAE, TFIDF = (*DATA, "model=dae"), (*DATA, "model=tfidf")
 ALHPA = "error: there is no objective.alhpa: did you mean objective.alpha? There are: alpha, negatives, "
-NO_EXPERIMENT = "error: there is no experiment=foo. There are: fair, fair_category, fair_graded, fair_story, static_ema, "
+NO_EXPERIMENT = "error: there is no experiment=foo. There are: fair, fair_category, fair_graded, fair_story, "
 REFUSED = {
     ("train", *DAE, "objective.alpha=abc"): "error: objective.alpha must be a number; got 'abc'",
     ("train", *DAE, "objective.alhpa=3"): ALHPA,
