@@ -190,7 +190,7 @@ def test_an_older_folder_without_thresholds_of_a_dedupe_answers_about_what_it_ha
 def test_a_folder_of_pairs_is_read_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = twicetold.load(Path(__file__).parents[3] / "examples" / "model")
+        model = twicetold.load(Path(__file__).parents[2] / "models" / "letters")
     assert model.about == "duplicate"
 
 
