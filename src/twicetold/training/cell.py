@@ -159,15 +159,15 @@ def _check_batch_size(parts: Parts, examples: ExampleIndex) -> None:
 
 def _check_devices(parts: Parts, runtime: Runtime) -> None:
     """Refuse several devices for a solver, and for negatives that are mined during training."""
-    if runtime.devices > 1 and parts.negatives is not None:
-        raise ValueError(
-            f"runtime.devices={runtime.devices}: negatives=self_mined are mined in one process: set runtime.devices=1, "
-            "or negatives=none"
-        )
     if runtime.devices > 1 and isinstance(parts.make_optimizer, Solver):
         raise ValueError(
             f"runtime.devices={runtime.devices}: the solver {type(parts.make_optimizer).__name__} computes in one "
             "process: set runtime.devices=1"
+        )
+    if runtime.devices > 1 and parts.negatives is not None:
+        raise ValueError(
+            f"runtime.devices={runtime.devices}: negatives=self_mined are mined in one process: set runtime.devices=1, "
+            "or negatives=none"
         )
 
 
