@@ -10,7 +10,8 @@ from twicetold import layout
 from twicetold.data.corpus import UNKNOWN, Corpus
 from twicetold.examples.batches import ExampleIndex, blocks
 from twicetold.examples.implied import implied_pairs
-from twicetold.mining.triplets import Triplets, card_file
+from twicetold.mining.mined_file import card_file
+from twicetold.mining.triplets import Triplets
 
 
 @dataclass(frozen=True)

@@ -19,24 +19,21 @@ Documents have no pairs from which to take v; for them p' is p.
 Shape letters: N texts of the corpus, A texts whose neighbours are candidates, P pairs.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from twicetold.data.corpus import MOST_TEXTS, UNKNOWN, Corpus, pair_keys
-from twicetold.files import write_file, write_json
 from twicetold.mining.bm25 import NOBODY, hardest
 from twicetold.mining.groups import sorted_groups, texts_of_train_alone
+from twicetold.mining.mined_file import load_mined, save_mined
 from twicetold.mining.neighbour import tfidf_weights
 from twicetold.mining.teacher import Teacher
-from twicetold.mining.triplets import Ends, card_file
+from twicetold.mining.triplets import Ends
 from twicetold.neighbours.grouping import components
 
 COLUMNS = ("left", "right", "label", "probability")
@@ -63,16 +60,13 @@ class PseudoPairs:
 
     def save(self, path: Path) -> None:
         """Write the pairs to `path` (Parquet) and their card beside it (`<stem>.card.json`)."""
-        with write_file(path) as temporary:
-            pq.write_table(pa.table({name: getattr(self, name) for name in COLUMNS}), temporary)
-        write_json(card_file(path), dict(self.card))
+        save_mined(path, self, COLUMNS, self.card)
 
     @classmethod
     def load(cls, path: Path) -> "PseudoPairs":
         """Read pairs that `save` wrote."""
-        table = pq.read_table(path, columns=list(COLUMNS))
-        card = json.loads(card_file(path).read_text(encoding="utf-8"))
-        return cls(**{name: table[name].to_numpy() for name in COLUMNS}, card=card)
+        columns, card = load_mined(path, COLUMNS)
+        return cls(**columns, card=card)
 
 
 def mine(

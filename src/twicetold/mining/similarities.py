@@ -7,22 +7,18 @@ differences are among neighbours, and most texts of a search are far away. No la
 Shape letters: M distinct train texts, K triplets of an anchor, T triplets.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from twicetold.data.corpus import Corpus
-from twicetold.files import write_file, write_json
 from twicetold.mining.groups import texts_of_train_alone
+from twicetold.mining.mined_file import load_mined, save_mined
 from twicetold.mining.teacher import Teacher
-from twicetold.mining.triplets import card_file
 from twicetold.neighbours.nearest import NOBODY, Index, row_dots
 
 ANCHORS = 1 << 12  # searched for at a time, which bounds the neighbours and vectors held
@@ -53,16 +49,13 @@ class Similarities:
 
     def save(self, path: Path) -> None:
         """Write the triplets to `path` (Parquet) and their card beside it (`<stem>.card.json`)."""
-        with write_file(path) as temporary:
-            pq.write_table(pa.table({name: getattr(self, name) for name in COLUMNS}), temporary)
-        write_json(card_file(path), dict(self.card))
+        save_mined(path, self, COLUMNS, self.card)
 
     @classmethod
     def load(cls, path: Path) -> "Similarities":
         """Read triplets that `save` wrote."""
-        table = pq.read_table(path, columns=list(COLUMNS))
-        card = json.loads(card_file(path).read_text(encoding="utf-8"))
-        return cls(**{name: table[name].to_numpy() for name in COLUMNS}, card=card)
+        columns, card = load_mined(path, COLUMNS)
+        return cls(**columns, card=card)
 
 
 def mine(

@@ -3,21 +3,17 @@
 Shape letters: T triplets, N texts of the corpus.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from twicetold import layout
 from twicetold.data.corpus import Corpus, pair_keys
-from twicetold.files import write_file, write_json
 from twicetold.mining.groups import NoTriplets
+from twicetold.mining.mined_file import load_mined, save_mined
 
 COLUMNS = ("anchor", "positive", "negative")
 
@@ -54,17 +50,13 @@ class Triplets:
 
     def save(self, path: Path) -> None:
         """Write the triplets to `path` (Parquet) and their card beside it (`<stem>.card.json`)."""
-        with write_file(path) as temporary:
-            pq.write_table(pa.table({name: getattr(self, name) for name in COLUMNS}), temporary)
-        write_json(card_file(path), dict(self.card))
+        save_mined(path, self, COLUMNS, self.card)
 
     @classmethod
     def load(cls, path: Path) -> "Triplets":
         """Read triplets that `save` wrote."""
-        table = pq.read_table(path, columns=list(COLUMNS))
-        card = json.loads(card_file(path).read_text(encoding="utf-8"))
-        anchor, positive, negative = (table[name].to_numpy() for name in COLUMNS)
-        return cls(anchor, positive, negative, card)
+        columns, card = load_mined(path, COLUMNS)
+        return cls(**columns, card=card)
 
 
 def no_triplets(corpus: Corpus, *, label: str, reason: str) -> Triplets:
@@ -72,11 +64,6 @@ def no_triplets(corpus: Corpus, *, label: str, reason: str) -> Triplets:
     nothing = np.empty(0, dtype=np.int64)
     card = {"label": label, "train": corpus.train_digest(), "triplets": 0, "reason": reason}
     return Triplets(nothing, nothing, nothing, card)
-
-
-def card_file(path: Path) -> Path:
-    """File of the card of mined triplets or pairs, beside them."""
-    return path.with_suffix(layout.TRIPLETS_CARD)
 
 
 def collect(
