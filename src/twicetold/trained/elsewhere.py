@@ -32,6 +32,7 @@ from twicetold.evaluation.pair_metrics import Confusion, pearson
 from twicetold.evaluation.ranking import Floats
 from twicetold.trained.duplicates import duplicate_groups
 from twicetold.trained.scoring import ReadTexts, TrainedModel
+from twicetold.trained.vectors import constant
 
 MOST_SHARED = 0.01
 """Share of test texts from which on two datasets count as of one kind, as both partitions of Quora's questions do."""
@@ -64,13 +65,17 @@ def evaluate_elsewhere(model: TrainedModel, corpus: Corpus, evaluator: Standard)
     """
     members = corpus.members["test"]
     read: ReadTexts = model.read(corpus.texts_of("test")).keeping(np.arange(len(members)))
-    found = _ranked(read, corpus, evaluator)
+    vectors = _vectors(read, corpus, evaluator)
+    found = Elsewhere() if vectors is None else _ranked(vectors, evaluator)
     try:
         threshold = model.decisions.of().usable.threshold
     except NoVerdict:
         threshold = None
     if corpus.kind == "documents":
-        return found | _links(read, corpus, evaluator, threshold)
+        if vectors is None:
+            return found
+        least = None if threshold is None or not read.score_is_dot_product else threshold - constant(model)
+        return found | _links(vectors, evaluator, least)
     pairs = corpus.pairs["test"]
     score = read.score(*(np.searchsorted(members, side) for side in (pairs.left, pairs.right)))
     if corpus.kind == "graded_pairs":
@@ -103,17 +108,15 @@ def shared_texts(source: Corpus, other: Corpus) -> int:
     return shared
 
 
-def _ranked(read: ReadTexts, corpus: Corpus, evaluator: Standard) -> Elsewhere:
-    """Average precision over all pairs of texts; nothing without vectors or without groups of texts."""
-    if (vectors := _vectors(read, corpus, evaluator)) is None:
-        return Elsewhere()
+def _ranked(vectors: DocumentVectors, evaluator: Standard) -> Elsewhere:
+    """Average precision over all pairs of texts."""
     (group,) = vectors.groups
     ranked, name = rank_pairs(vectors, group, evaluator.bins), f"average_precision_{group}"
     return Elsewhere({name: ranked.average_precision}, {name: ranked.average_precision_interval})
 
 
 def _vectors(read: ReadTexts, corpus: Corpus, evaluator: Standard) -> DocumentVectors | None:
-    """The vectors of the test texts whose group is known, with that group alone."""
+    """The vectors of the test texts whose group is known, with that group alone; None without vectors or groups."""
     groups = duplicate_groups(corpus, "test", classes=evaluator.classes)
     if groups is None or not read.searchable:
         return None
@@ -121,27 +124,17 @@ def _vectors(read: ReadTexts, corpus: Corpus, evaluator: Standard) -> DocumentVe
     return with_known(DocumentVectors(*read.search_matrices(np.arange(len(codes))), {name: codes}), name)
 
 
-def _links(read: ReadTexts, corpus: Corpus, evaluator: Standard, threshold: float | None) -> Elsewhere:
-    """F1 of the links at a threshold of scores, over all pairs of documents, with an interval that resamples groups."""
-    if (vectors := _vectors(read, corpus, evaluator)) is None:
-        return Elsewhere()
+def _links(vectors: DocumentVectors, evaluator: Standard, least: float | None) -> Elsewhere:
+    """F1 of the links from a dot product on, over all pairs of documents, with an interval that resamples groups."""
     (codes,) = vectors.groups.values()
     _, sizes = np.unique(codes, return_counts=True)
     found = Elsewhere({"same_share": float((sizes * (sizes - 1)).sum() / (len(codes) * (len(codes) - 1)))})
-    if threshold is None or not read.score_is_dot_product:
+    if least is None:
         return found
-    links = links_above(vectors, threshold - _constant(read))
+    links = links_above(vectors, least)
     f1 = _f1_statistic(*link_statistics(codes, links))
     interval = intervals.bootstrap_interval(f1, len(sizes), resamples=evaluator.resamples, seed=evaluator.seed)
     return found | Elsewhere({"f1": float(f1(np.ones((1, len(sizes))))[0])}, {"f1": interval})
-
-
-def _constant(read: ReadTexts) -> float:
-    """What scores have beyond the dot product of search vectors, which is the same for all pairs (see `Ensemble`)."""
-    one = np.arange(1)
-    query, document = read.search_matrices(one)
-    product = np.vdot(query, document) if isinstance(query, np.ndarray) else query.multiply(document).sum()
-    return float(read.score(one, one)[0] - product)
 
 
 def _f1_statistic(precision: Statistic, recall: Statistic) -> Statistic:
