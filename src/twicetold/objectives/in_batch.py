@@ -52,13 +52,14 @@ class Candidates:
             same[here, own] = False
             return same, negative
         same[here, own] = self.duplicate[rows]
-        same[here[:, None], own[:, None] + self._mined()] = False
+        beyond = len(self.anchor) * torch.arange(1, self.mined + 1, device=same.device)  # (H,)
+        same[here[:, None], own[:, None] + beyond] = False
         return same, ~same
 
-    def _mined(self) -> Tensor:
-        """(H,) how far the mined negatives of an anchor are from its right text."""
-        size = len(self.anchor)
-        return torch.arange(size, len(self.other), max(size, 1), device=self.anchor.device)
+    @property
+    def mined(self) -> int:
+        """H, how many mined negatives each anchor has."""
+        return max(len(self.other) // max(len(self.anchor), 1) - 1, 0)
 
     def turned(self) -> "Candidates":
         """The same pairs with sides exchanged: right texts as anchors, left texts as candidates, no mined negatives."""

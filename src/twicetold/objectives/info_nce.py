@@ -151,7 +151,7 @@ def _within_reach(compared: Candidates, rows: slice, reach: int) -> Tensor:
     row = torch.arange(size, device=compared.anchor.device)
     ahead = row - row[rows, None]
     near = (ahead if reach > 0 else -ahead) % max(size, 1) <= abs(reach)  # (b, R)
-    return torch.cat([near, _own_mined(compared, ahead == 0)], 1)
+    return torch.cat([near, (ahead == 0).repeat(1, compared.mined)], 1)
 
 
 def _drawn(negative: Tensor, compared: Candidates, rows: slice, count: int) -> Tensor:
@@ -161,9 +161,4 @@ def _drawn(negative: Tensor, compared: Candidates, rows: slice, count: int) -> T
     drawn = torch.zeros_like(order, dtype=torch.bool)
     drawn.scatter_(1, order.topk(min(count, size), largest=False).indices, True)
     row = torch.arange(size, device=negative.device)
-    return torch.cat([drawn, _own_mined(compared, row == row[rows, None])], 1) & negative
-
-
-def _own_mined(compared: Candidates, own: Tensor) -> Tensor:
-    """(b, C − R) bool: each anchor's own mined negatives, given (b, R) which row is its own."""
-    return own.repeat(1, len(compared.other) // max(len(compared.anchor), 1) - 1)
+    return torch.cat([drawn, (row == row[rows, None]).repeat(1, compared.mined)], 1) & negative
