@@ -96,9 +96,9 @@ def ours(texts: list[str], way: str) -> tuple[Any, Any, float]:
 def average_linkage(vectors: Any) -> tuple[float, Any]:
     """The guessed threshold, and the groups."""
     from twicetold.evaluation.unlabelled import guess
-    from twicetold.trained.fitted import _sample
+    from twicetold.trained.fitted import sampled_similarities
 
-    threshold = guess(_sample(vectors), exponent=EXPONENT).threshold
+    threshold = guess(sampled_similarities(vectors), exponent=EXPONENT).threshold
     return threshold, merges(vectors, threshold).cut(threshold)
 
 

@@ -11,7 +11,6 @@ import shutil
 import urllib.parse
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -20,6 +19,7 @@ from twicetold.data.archives import unpack
 from twicetold.data.content import Content, measure
 from twicetold.data.transfer import PATIENCE, AddressError, Patience, beside, download, is_address, set_aside, text_at
 from twicetold.files import write_file, write_folder, write_text
+from twicetold.packages import folder_of_package
 
 GIBIBYTE = 1 << 30
 CHECKSUMS = "SHA256SUMS"
@@ -285,13 +285,13 @@ def _from_package(file: RemoteFile, tried: list[str]) -> _Found | None:
     """The file of an installed package, checked; None when it is not there."""
     installed = file.installed
     assert installed is not None
-    spec = find_spec(installed.package)
-    if spec is None or not spec.submodule_search_locations:
+    folder = folder_of_package(installed.package)
+    if folder is None:
         tried.append(
             f"the package {installed.package}, which is not installed: pip install 'twicetold[{installed.extra}]'"
         )
         return None
-    path = Path(spec.submodule_search_locations[0], installed.path)
+    path = folder / installed.path
     if not path.is_file():
         tried.append(f"the installed package {installed.package}, which has no file {installed.path}")
         return None

@@ -15,7 +15,6 @@ Shape letters: n texts, R sampled ones.
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,6 +27,7 @@ from twicetold.evaluation.labels import Decisions, LabelDecision
 from twicetold.evaluation.stacking import Weights
 from twicetold.evaluation.unlabelled import guess
 from twicetold.neighbours.nearest import Matrix, similarities
+from twicetold.packages import folder_of_package
 from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.model_folder import construct, save_ensemble
 from twicetold.trained.saving import save_scorer
@@ -114,7 +114,7 @@ def fit_to(texts: Sequence[str], compared: Mixture) -> Ensemble:
     members = {name: _member(part, texts) for name, part in compared.parts.items()}
     weights = Weights(tuple(part.weight for part in compared.parts.values()))
     fitted = Ensemble(members, COSINE, as_documents=True, weights=weights)
-    decision = guess(_sample(search_vectors(fitted, texts)[0]), exponent=compared.exponent)
+    decision = guess(sampled_similarities(search_vectors(fitted, texts)[0]), exponent=compared.exponent)
     about = LabelDecision(MEANING, decision, unlabelled=True)
     return Ensemble(members, decision, True, weights, Decisions({MEANING: about}, MEANING, MEANING))
 
@@ -167,14 +167,11 @@ def _member(part: Part, texts: Sequence[str]) -> Scorer:
 
 def _installed() -> Path | None:
     """The folder of the package with the vectors, which is not imported; None if it is not there."""
-    found = find_spec(PACKAGE)
-    if found is None or found.origin is None:
-        return None
-    folder = Path(found.origin).parent
-    return folder if all((folder / file).is_file() for file in FILES.values()) else None
+    folder = folder_of_package(PACKAGE)
+    return folder if folder and all((folder / file).is_file() for file in FILES.values()) else None
 
 
-def _sample(vectors: Matrix) -> NDArray[np.float32]:
+def sampled_similarities(vectors: Matrix) -> NDArray[np.float32]:
     """(R, n) similarities of a sample of texts to all; NaN to themselves."""
     count = vectors.shape[0]
     rows = np.sort(np.random.default_rng(SEED).choice(count, min(count, SAMPLED, 1 + HELD // count), replace=False))
