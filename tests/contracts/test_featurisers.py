@@ -33,7 +33,7 @@ def featuriser(request, composed):
     leaf = request.param
     if leaf in RECIPES:
         return instantiate(composed("train", "data=toy_news", f"model={leaf.stem}", "tuned=none").features)
-    return instantiate(OmegaConf.load(leaf))
+    return instantiate(composed(f"features/{leaf.stem}").features)
 
 
 def test_fitting_twice_is_fitting_once(featuriser, news):
