@@ -20,6 +20,7 @@ The negatives n are:
 - Every pair labelled 0, by its own score, exp(s_kk / τ). It adds no term to the mean, but is in the sum of every row: a
   pair labelled as different has to score lower than every duplicate pair, because one threshold is used for all pairs.
   In-batch negatives, most of which are far away, do not train this. (CoSENT, Su 2022, compares all pairs in this way.)
+  Where another objective learns from these pairs already, they can be left out.
 
 The loss is the mean over positive pairs (a, p), without those that have an empty text (a zero vector).
 
@@ -54,6 +55,8 @@ class InfoNce(nn.Module, Objective):
             they are ignored. Always true for texts with class codes, which have no pairs.
         length_penalty: λ, of squared lengths; 0 for none, and with cosines.
         drawn: J rows are drawn at random for each anchor, rather than those that follow; only with `negatives`.
+        different_pairs: pairs labelled 0 are in the sum of every row; false: they are ignored, but for their right
+            texts, which are candidates like those of any row.
 
     Raises:
         ValueError: if a setting is out of range.
@@ -72,6 +75,7 @@ class InfoNce(nn.Module, Objective):
         several_positives: bool,
         length_penalty: float,
         drawn: bool = False,
+        different_pairs: bool = True,
     ) -> None:
         super().__init__()
         if not temperature > 0:
@@ -94,6 +98,7 @@ class InfoNce(nn.Module, Objective):
         self.several_positives = several_positives
         self.length_penalty = length_penalty
         self.drawn = drawn
+        self.different_pairs = different_pairs
 
     def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
         """`loss`; with a penalty also `length`, the mean squared length of embeddings."""
@@ -115,7 +120,7 @@ class InfoNce(nn.Module, Objective):
     def _one_way(self, compared: Candidates, *, turned: bool) -> Tensor:
         lowest = torch.finfo(compared.anchor.dtype).min  # not −inf: the gradient of an empty sum would be nan
         different = compared.anchor.new_full((), lowest)
-        if compared.duplicate is not None and len(compared.anchor):
+        if compared.duplicate is not None and len(compared.anchor) and self.different_pairs:
             own = (compared.anchor * compared.other[: len(compared.anchor)]).sum(1) / self.temperature
             different = own.masked_fill(compared.duplicate, lowest).logsumexp(0)
         filled, others_filled = compared.anchor.any(1), compared.other.any(1)

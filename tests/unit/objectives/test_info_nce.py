@@ -43,7 +43,7 @@ def batch(size, seed, *, labels=True, groups=True, negative=False, views=None):
     )
 
 
-def naive(encoded, gamma, negatives=None, symmetric=False, dot=False):
+def naive(encoded, gamma, negatives=None, symmetric=False, dot=False, different_pairs=True):
     """Sum over views of the mean over rows with label 1 of −log P, with a loop for everything."""
 
     def vectors(encoding, role, view):
@@ -59,7 +59,7 @@ def naive(encoded, gamma, negatives=None, symmetric=False, dot=False):
                 continue
             weights = [math.exp(gamma * cos(q[i], d[i]))]
             weights += [math.exp(gamma * cos(q[i], d[j])) for j in range(size) if j != i and stands(i, j)]
-            weights += [math.exp(gamma * cos(q[k], d[k])) for k in range(size) if not same[k]]
+            weights += [math.exp(gamma * cos(q[k], d[k])) for k in range(size) if different_pairs and not same[k]]
             if n is not None:
                 weights += [math.exp(gamma * cos(q[i], n[j])) for j in range(size) if j == i or mined_stands(i, j)]
             terms.append(-math.log(weights[0] / sum(weights)))
@@ -97,12 +97,15 @@ def naive(encoded, gamma, negatives=None, symmetric=False, dot=False):
     negatives=st.sampled_from([None, 1, 3]),
     symmetric=st.booleans(),
     dot=st.booleans(),
+    different=st.booleans(),
 )
-def test_the_loss_equals_naive_loops(size, seed, labels, groups, negative, views, negatives, symmetric, dot):
+def test_the_loss_equals_naive_loops(size, seed, labels, groups, negative, views, negatives, symmetric, dot, different):
     encoded = batch(size, seed, labels=labels, groups=groups, negative=negative, views=views)
     similarity = "dot" if dot else "cosine"
-    objective = nce(temperature=1 / 7, similarity=similarity, negatives=negatives, symmetric=symmetric)
-    assert objective(encoded)["loss"].item() == pytest.approx(naive(encoded, 7, negatives, symmetric, dot))
+    objective = nce(
+        temperature=1 / 7, similarity=similarity, negatives=negatives, symmetric=symmetric, different_pairs=different
+    )
+    assert objective(encoded)["loss"].item() == pytest.approx(naive(encoded, 7, negatives, symmetric, dot, different))
 
 
 @pytest.mark.parametrize("similarity", ["cosine", "dot"])
