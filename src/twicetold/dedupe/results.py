@@ -13,7 +13,7 @@ from twicetold.neighbours.rules import Rule
 
 @dataclass(frozen=True)
 class TextLinks:
-    """Pairs of distinct texts whose similarity reaches the threshold.
+    """Pairs of distinct texts whose similarity reaches the threshold, or that a person said to be the same.
 
     Args:
         left: (L,) row of the first text like the one.
@@ -60,7 +60,7 @@ class DedupeSummary:
 
     Args:
         texts: n.
-        distinct: m.
+        distinct: m; texts that are equal are one, if they are also equal in the columns of `same` and `within`.
         links: pairs of distinct texts that reach the threshold.
         groups: of two or more texts.
         grouped: texts in them.
@@ -80,6 +80,8 @@ class DedupeSummary:
         precision: of links at the threshold, on this evidence; None if not measured.
         expected_precision: the same, carried over to this number of texts, see `evaluation.dedupe.carried_over`.
         lower_bound: whether these precisions are lower bounds, because not every duplicate of validation is labelled.
+        alone: texts that are linked with none, because they have no value in a column of `same` or `within`.
+        wide: groups that span more than a window of `within`.
     """
 
     texts: int
@@ -101,6 +103,8 @@ class DedupeSummary:
     precision: float | None = None
     expected_precision: float | None = None
     lower_bound: bool = False
+    alone: int = 0
+    wide: int = 0
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,7 @@ class TextGroups:
         links: between distinct texts.
         table: of the groups of two or more texts.
         summary: in numbers.
+        review: the pairs nearest to the threshold on both sides, if they were asked for; the nearest first.
     """
 
     group: Ints
@@ -125,6 +130,7 @@ class TextGroups:
     links: TextLinks
     table: GroupsOfTexts
     summary: DedupeSummary
+    review: TextLinks | None = None
 
     def kept(self) -> Ints:
         """(groups,) rows of the representatives, ascending: the texts that are left when duplicates are dropped."""
