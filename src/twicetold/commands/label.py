@@ -17,6 +17,7 @@ from twicetold.printable import json_text, print, printable
 if TYPE_CHECKING:
     from twicetold.labels.estimates import Estimates, SampleEstimate
     from twicetold.labels.labelling import Labelling
+    from twicetold.labels.review import Review
 
 SAME, DIFFERENT, SKIP, BACK, QUIT = "ynsbq"
 WORDS = {word: word[0] for word in ("yes", "no", "skip", "back", "quit")} | {letter: letter for letter in "ynsbq"}
@@ -25,7 +26,10 @@ KEYS = "y the same, n different, s skip, b back, q quit"
 
 def label(
     arguments: ModelAndFile,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The labelled pairs, a .csv file.", show_default=False)],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The labelled pairs, a .csv file.", show_default="FILE, if it is a review"),
+    ] = None,
     pairs: Annotated[
         int | None,
         typer.Option("--pairs", "-n", min=1, help="How many to draw; more than before adds some.", show_default="100"),
@@ -43,6 +47,7 @@ def label(
     Shows one pair at a time: y if the two texts say the same, n if not, s skip, b back, q quit. The same command goes
     on where it stopped. Without a terminal, answers are read from standard input, one a line. Without MODEL, letters
     and words are compared, by a model that is fitted to the texts and kept in the folder OUT.model, for calibrate.
+    Without -o, FILE is a review that dedupe --review wrote, and the answers go into it.
     """
     from twicetold.files import lock_beside, only_process
     from twicetold.labels.labelling import labelling, read_labelling
@@ -52,6 +57,9 @@ def label(
     console = Console(stderr=True)
     model, name = model_and_file(arguments, "label", lexical=lexical)
     file = Path(name)
+    if out is None:
+        _answer_review(console, file, fitting=model is None and not report)
+        return
     if report:
         _report(console, read_labelling(out), as_json=as_json)
         return
@@ -71,6 +79,24 @@ def label(
         _report(console, state, as_json=as_json)
 
 
+def _answer_review(console: Console, file: Path, *, fitting: bool) -> None:
+    """Ask for the pairs of a review."""
+    from twicetold.files import lock_beside, only_process
+    from twicetold.labels.review import Review
+
+    if not fitting:
+        raise typer.BadParameter("name a file for the labelled pairs with -o; without it, FILE alone is a review")
+    with only_process(lock_beside(file), f"label {file}"):
+        review = Review.read(file)
+        _ask(console, review)
+        given = sum(answer is not None for answer in review.answers)
+        console.print(
+            f"{given:,} of {len(review.pairs):,} pairs answered. In {file}, for dedupe --pairs {file}",
+            markup=False,
+            soft_wrap=True,
+        )
+
+
 def _fitted_beside(console: Console, out: Path, texts: list[str], name: str, *, lexical: bool) -> str:
     """The folder of a model that is fitted to the texts; the one that is there, if labelling was begun with it."""
     from twicetold import layout
@@ -86,7 +112,7 @@ def _fitted_beside(console: Console, out: Path, texts: list[str], name: str, *, 
     return str(folder)
 
 
-def _ask(console: Console, state: "Labelling") -> None:
+def _ask(console: Console, state: "Labelling | Review") -> None:
     """Show pairs until all are answered or the person stops."""
     answers = _answers(console)
     while (number := state.next) is not None:

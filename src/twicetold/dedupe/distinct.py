@@ -5,10 +5,12 @@ Shape letters: n texts, m distinct texts.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from twicetold.neighbours.grouping import Ints
 
@@ -35,6 +37,17 @@ class DistinctTexts:
         exact = first_equal(texts)
         rows, place = np.unique(exact, return_inverse=True)
         return cls([texts[row] for row in rows.tolist()], rows, exact, place)
+
+    def apart(self, keys: Sequence[NDArray[Any]]) -> "DistinctTexts":
+        """The distinct ones among texts that are equal only if these (n,) values are equal as well."""
+        place = self.place
+        for key in keys:
+            _, code = np.unique(key, return_inverse=True)
+            _, place = np.unique(place * (code.max(initial=0) + 1) + code, return_inverse=True)
+        _, first = np.unique(place, return_index=True)
+        rows = np.sort(first)
+        texts = [self.texts[number] for number in self.place[rows].tolist()]
+        return DistinctTexts(texts, rows, first[place], np.searchsorted(rows, first[place]))
 
     def __len__(self) -> int:
         return len(self.texts)

@@ -23,14 +23,14 @@ class GroupedTexts:
         pairs: their scores.
         links: between them.
         codes: (m,) group of each.
-        representative: (m,) the distinct text that stands for the group of each.
+        row: (m,) of the text that stands for the group of each.
     """
 
     distinct: DistinctTexts
     pairs: PairScores
     links: Links
     codes: Ints
-    representative: Ints
+    row: Ints
 
     @cached_property
     def table(self) -> GroupsOfTexts:
@@ -49,17 +49,18 @@ class GroupedTexts:
 
     def rows_of_representatives(self) -> Ints:
         """(n,) row of the text that stands for the group of each."""
-        return self.distinct.rows[self.representative[self.distinct.place]]
+        return self.row[self.distinct.place]
 
     def probability(self) -> Floats:
         """(n,) that a text says the same as its representative."""
         probability = np.ones(len(self.codes))
-        other = np.flatnonzero(self.representative != np.arange(len(self.codes)))
-        probability[other] = self.pairs.probability(self.pairs.score(other, self.representative[other]))
+        representative = self.distinct.place[self.row]
+        other = np.flatnonzero(representative != np.arange(len(self.codes)))
+        probability[other] = self.pairs.probability(self.pairs.score(other, representative[other]))
         return probability[self.distinct.place]
 
-    def text_links(self) -> TextLinks:
-        """The links, by rows of the texts."""
-        rows, links = self.distinct.rows, self.links
+    def in_rows(self, links: Links) -> TextLinks:
+        """Pairs of distinct texts by rows of the texts."""
+        rows = self.distinct.rows
         probability = self.pairs.probability(links.similarity)
         return TextLinks(rows[links.left], rows[links.right], links.similarity, probability)

@@ -52,11 +52,11 @@ def near_pairs(vectors: Vectors, least: float | None, *, neighbours: int) -> Nea
         neighbours: of each text.
     """
     queries, documents = vectors
-    if least is not None and least > 0 and _is_sparse(queries) and documents is queries:
+    if least is not None and least > 0 and is_sparse(queries) and documents is queries:
         joined = pairs_above(queries, least, most=MOST_PAIRS)
         if joined is not None:
             return NearPairs(*joined, unfinished=0, approximate=False)
-    approximate = not _is_sparse(documents) and documents.shape[0] > EXACT_UP_TO
+    approximate = not is_sparse(documents) and documents.shape[0] > EXACT_UP_TO
     index = Index(documents, approximate=approximate)
     todo, reach = np.arange(len(index)), neighbours
     found: list[tuple[Ints, Ints, NDArray[np.float32]]] = []
@@ -96,5 +96,6 @@ def _search(index: Index, queries: Matrix, k: int, *, approximate: bool) -> Near
     )
 
 
-def _is_sparse(matrix: Any) -> bool:
+def is_sparse(matrix: Any) -> bool:
+    """Whether it is a CSR matrix."""
     return not isinstance(matrix, np.ndarray)

@@ -8,7 +8,7 @@ from twicetold.neighbours.rules import RULES, Rule
 if TYPE_CHECKING:
     from twicetold.trained.loaded import LoadedModel  # with it come torch and much more
 
-Keep: TypeAlias = Literal["first", "longest", "most-central"]
+Keep: TypeAlias = Literal["first", "longest", "most-central", "cleanest"]
 KEEP: tuple[Keep, ...] = get_args(Keep)
 MOST_NEIGHBOURS = 320  # that are looked for, where a text has more links
 
@@ -37,7 +37,7 @@ class DedupeOptions:
         if self.rule not in RULES:
             raise ValueError(f"expected one of the rules {RULES}, got {self.rule!r}")
         if self.keep not in KEEP:
-            raise ValueError(f"expected one of {KEEP} to keep, got {self.keep!r}")
+            raise ValueError(f"expected one of {KEEP} to keep, got {self.keep!r}; newest and the like need a column")
         if not 1 <= self.neighbours <= MOST_NEIGHBOURS:
             raise ValueError(f"neighbours is between 1 and {MOST_NEIGHBOURS}, got {self.neighbours}")
 

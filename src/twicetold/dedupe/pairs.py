@@ -19,6 +19,7 @@ from twicetold.trained.scoring import ReadTexts
 from twicetold.trained.vectors import constant
 
 PAIRS = 65_536  # pairs that are scored at a time
+Groups: TypeAlias = Callable[[float], Ints]
 
 
 @dataclass(frozen=True)
@@ -55,12 +56,12 @@ class PairsByVectors:
         """(C,) scores of pairs that were found by search vectors: their dot products are there already."""
         return near.dots.astype(np.float64) + self.constant
 
-    def group(self, links: Links, least: float, rule: Rule) -> tuple[Links, Ints]:
-        """Links from a score on, and the (m,) group of each distinct text."""
+    def groups(self, links: Links, least: float, rule: Rule) -> Groups:
+        """From a score, `least` or a higher one, to the (m,) group of each distinct text by the links from it on."""
         links = links.at_least(least)
         dots = replace(links, similarity=links.similarity - self.constant)
-        floor = self.least_dot(least)
-        return links, merge(dots, rule=rule, threshold=floor, vectors=self.vectors).cut(floor)
+        merges = merge(dots, rule=rule, threshold=self.least_dot(least), vectors=self.vectors)
+        return lambda score: merges.cut(self.least_dot(score))
 
 
 @dataclass(frozen=True)
@@ -101,11 +102,15 @@ class PairsByModel:
         tell(f"scoring {len(near.left):,} pairs")
         return self.score(near.left, near.right)
 
-    def group(self, links: Links, least: float, rule: Rule) -> tuple[Links, Ints]:
-        """Links from a score on, and the (m,) group of each distinct text."""
+    def groups(self, links: Links, least: float, rule: Rule) -> Groups:
+        """From a score, `least` or a higher one, to the (m,) group of each distinct text by the links from it on."""
+
+        def probability(score: float) -> float:
+            return float(self.probability(np.array([score]))[0])
+
         by_probability = replace(links, similarity=self.probability(links.similarity))
-        floor = float(self.probability(np.array([least]))[0])
-        return links.at_least(least), merge(by_probability, rule=rule, threshold=floor).cut(floor)
+        merges = merge(by_probability, rule=rule, threshold=probability(least))
+        return lambda score: merges.cut(probability(score))
 
 
 PairScores: TypeAlias = PairsByVectors | PairsByModel

@@ -1,4 +1,4 @@
-"""The text that stands for a group.
+"""The text that stands for a group, among distinct texts; `worth` chooses among rows.
 
 Shape letters: m distinct texts.
 """

@@ -14,7 +14,7 @@ from twicetold.neighbours.rules import Rule
 
 @dataclass(frozen=True)
 class TextLinks:
-    """Pairs of distinct texts whose similarity reaches the threshold.
+    """Pairs of distinct texts whose similarity reaches the threshold, or that a person said to be the same.
 
     Args:
         left: (L,) row of the first text like the one.
@@ -61,7 +61,7 @@ class DedupeSummary:
 
     Args:
         texts: n.
-        distinct: m.
+        distinct: m; texts that are equal are one, if they are also equal in the columns of `same` and `within`.
         links: pairs of distinct texts that reach the threshold.
         groups: of two or more texts.
         grouped: texts in them.
@@ -84,6 +84,8 @@ class DedupeSummary:
         promised: what is expected of the links in a file of so many texts, by pair and by text, and what nine of ten
             such files keep at least; None if it is not known.
         assured: whether the precision that was asked for is kept by nine of ten files, not only where it was measured.
+        alone: texts that are linked with none, because they have no value in a column of `same` or `within`.
+        wide: groups that span more than a window of `within`.
     """
 
     texts: int
@@ -107,6 +109,8 @@ class DedupeSummary:
     lower_bound: bool = False
     promised: LeastPrecision | None = None
     assured: bool = False
+    alone: int = 0
+    wide: int = 0
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,7 @@ class TextGroups:
         links: between distinct texts.
         table: of the groups of two or more texts.
         summary: in numbers.
+        review: the pairs nearest to the threshold on both sides, if they were asked for; the nearest first.
     """
 
     group: Ints
@@ -131,6 +136,7 @@ class TextGroups:
     links: TextLinks
     table: GroupsOfTexts
     summary: DedupeSummary
+    review: TextLinks | None = None
 
     def kept(self) -> Ints:
         """(groups,) rows of the representatives, ascending: the texts that are left when duplicates are dropped."""

@@ -15,12 +15,21 @@ fit(texts).dedupe(texts)                       # compares letters and words
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.distinct import DistinctTexts
+from twicetold.dedupe.dry_run import DryRun, dry_run
+from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions, Keep
 from twicetold.dedupe.results import TextGroups
+from twicetold.dedupe.said import Said
+from twicetold.dedupe.worth import KeepBy, worth_of
 from twicetold.index.text_index import TextIndex
+from twicetold.interpretation.links import TERMS, why
 from twicetold.neighbours.rules import Rule
+from twicetold.tables.columns import Column, Size
 from twicetold.tables.texts import texts_of
 from twicetold.tracking.locate import folder_of
 from twicetold.trained.fitted import LEXICAL, fit_to, mixture, save_fitted_to
@@ -84,9 +93,13 @@ class Model(LoadedModel):
         precision: float | None = DEFAULTS.precision,
         threshold: float | None = DEFAULTS.threshold,
         rule: Rule = DEFAULTS.rule,
-        keep: Keep = DEFAULTS.keep,
+        keep: Keep | tuple[KeepBy, Column] = DEFAULTS.keep,
         rerank: LoadedModel | None = DEFAULTS.rerank,
         neighbours: int = DEFAULTS.neighbours,
+        same: Sequence[Column] = (),
+        within: Sequence[tuple[Column, Size]] = (),
+        pairs: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
+        review: int = 0,
         progress: Callable[[str], None] | None = None,
     ) -> TextGroups:
         """Group texts that say the same; nothing is dropped.
@@ -104,21 +117,83 @@ class Model(LoadedModel):
             threshold: the least calibrated probability of a link; of a model from `fit`, the least similarity.
             rule: `components` joins what a chain of links joins; `average` and `complete` ask for the mean, or for
                 every, pair of two groups to reach the threshold.
-            keep: what represents a group: its `first` text, its `longest`, or the `most-central`, with the highest mean
-                similarity to the others.
+            keep: what represents a group: its `first` text, its `longest`, the `most-central`, with the highest mean
+                similarity to the others, or the `cleanest`, with the fewest defects (`twicetold.dedupe.worth`). Or by a
+                column, such as `("newest", frame["date"])`: `newest`, `oldest`, `highest` or `lowest`.
             rerank: another model, which scores the pairs of nearest texts; it may be one that scores pairs only.
             neighbours: of each text that are compared. With `rerank` all these pairs are scored; without, texts that
                 have more links are searched for more.
+            same: columns, each of n values, such as `[frame["language"]]`: texts are linked only if they have equal
+                values in all of them, so that no group has several. A text without a value is linked with none.
+            within: columns of numbers or dates, each with how far apart the values of linked texts may be, such as
+                `[(frame["price"], 5), (frame["date"], "3d")]`; dates with a `timedelta` or a number of s, m, h, d or w.
+                By the rule `complete` it holds of all texts of a group; else a chain of links may span more.
+            pairs: what a person said: rows of texts, rows of others, and whether each pair says the same. It holds in
+                the groups (`twicetold.dedupe.said`), and pairs that do say the same are links.
+            review: how many of the pairs nearest to the threshold, on both sides and spread over the groups, are given
+                for a person to look at.
             progress: is called with a description of each step.
 
         Raises:
-            TypeError: if this family scores pairs only, or one text is given in place of several.
-            ValueError: if a text is empty, an option is out of range, or no threshold is known for the precision.
+            TypeError: if this family scores pairs only, one text is given in place of several, or a column has values
+                of a kind that cannot be used.
+            ValueError: if a text is empty, an option is out of range, no threshold is known for the precision, a value
+                of a column is no number or date, or `pairs` contradict each other.
         """
+        texts = texts_of(texts)
+        worth = None
+        if isinstance(keep, tuple):
+            worth, keep = worth_of(*keep), DEFAULTS.keep
+            if len(worth) != len(texts):
+                raise ValueError(f"keep: expected a value for each of {len(texts):,} texts, got {len(worth):,}")
         options = DedupeOptions(
             precision=precision, threshold=threshold, rule=rule, keep=keep, rerank=rerank, neighbours=neighbours
         )
-        return dedupe(self, texts, options, progress=progress)
+        limits, said = Limits.of(len(texts), same, within), None if pairs is None else Said.of(len(texts), *pairs)
+        return dedupe(self, texts, options, limits=limits, said=said, worth=worth, review=review, progress=progress)
+
+    def dry_run(
+        self,
+        texts: Sequence[str],
+        *,
+        precision: float | None = DEFAULTS.precision,
+        threshold: float | None = DEFAULTS.threshold,
+        rule: Rule = DEFAULTS.rule,
+        rerank: LoadedModel | None = DEFAULTS.rerank,
+        neighbours: int = DEFAULTS.neighbours,
+        same: Sequence[Column] = (),
+        within: Sequence[tuple[Column, Size]] = (),
+        pairs: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> DryRun:
+        """How many links and groups `dedupe` would find, at some ten thresholds around the one of the options.
+
+        Arguments and errors: `dedupe`.
+        """
+        options = DedupeOptions(
+            precision=precision, threshold=threshold, rule=rule, rerank=rerank, neighbours=neighbours
+        )
+        texts = texts_of(texts)
+        limits, said = Limits.of(len(texts), same, within), None if pairs is None else Said.of(len(texts), *pairs)
+        return dry_run(self, texts, options, limits=limits, said=said, progress=progress)
+
+    def why(self, left: Sequence[str], right: Sequence[str], *, terms: int = TERMS) -> list[str]:
+        """(n,) what adds most to the score of each pair; of an ensemble, what each member adds comes first.
+
+        Args:
+            left: n texts.
+            right: n texts.
+            terms: that are shown of a pair.
+
+        Raises:
+            TypeError: if this is neither a lexical model nor an ensemble with one.
+            ValueError: if the two sides differ in length.
+        """
+        left, right = texts_of(left), texts_of(right)
+        if len(left) != len(right):
+            raise ValueError(f"expected as many left texts as right ones, got {len(left)} and {len(right)}")
+        numbers = np.arange(2 * len(left))
+        return why(self.trained, [*left, *right], numbers[: len(left)], numbers[len(left) :], terms=terms)
 
     def index(
         self,

@@ -5,7 +5,9 @@ import gzip
 import io
 import json
 import subprocess
+from dataclasses import asdict
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
@@ -211,3 +213,222 @@ def test_a_missing_model_or_file_is_named(arguments, said, twicetold, questions_
     done = twicetold("dedupe", *arguments)
     assert done.returncode in (1, 2)
     assert said in " ".join(done.stderr.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_a_dry_run_shows_the_library_s_numbers_and_writes_nothing(form, run, twicetold, questions_file, tmp_path):
+    folder = run()
+    before = sorted(tmp_path.iterdir())
+    done = twicetold("dedupe", folder, questions_file, "--dry-run", *(["--json"] if form == "json" else []))
+    assert done.returncode == 0, done.stderr
+    found = library.load(folder).dry_run(TEXTS)
+    assert sorted(tmp_path.iterdir()) == before
+    if form == "json":
+        assert json.loads(done.stdout)["at"] == json.loads(json.dumps([asdict(row) for row in found.at]))
+        return
+    table = [line.split() for line in done.stdout.splitlines()[1 : 1 + len(found.at)]]
+    assert [int(line[-5]) for line in table] == [row.links for row in found.at]
+    assert [line[0] == "*" for line in table] == [row.chosen for row in found.at]
+
+
+@pytest.mark.parametrize("options", [("-o", "out.csv"), ("--links", "links.csv"), ("--drop",)])
+def test_a_dry_run_refuses_files_to_write(options, questions_file):
+    done = CliRunner().invoke(app, ["dedupe", str(questions_file), "--dry-run", *options])
+    assert done.exit_code == 2
+    assert "--dry-run writes nothing" in done.output
+
+
+def test_ids_take_the_place_of_row_numbers(run, twicetold, questions_file, tmp_path):
+    arguments = ("dedupe", run(), questions_file, "--threshold", "0.3", "--json", "-o")
+    assert twicetold(*arguments, "plain.csv", "--links", "plain_links.csv").returncode == 0
+    done = twicetold(*arguments, "out.csv", "--id", "id", "--links", "links.csv")
+    assert done.returncode == 0, done.stderr
+    plain, named = (rows((tmp_path / name).read_text()) for name in ("plain.csv", "out.csv"))
+    assert [f"q{int(row['representative']) - 1}" for row in plain] == [row["representative"] for row in named]
+    plain, named = (rows((tmp_path / name).read_text()) for name in ("plain_links.csv", "links.csv"))
+    for side in ("left", "right"):
+        assert [f"q{int(row[side]) - 1}" for row in plain] == [row[side] for row in named]
+    assert [row["left_text"] for row in plain] == [row["left_text"] for row in named]
+    weakest = [group["weakest"] for group in json.loads(done.stdout)["each_group"]]
+    assert all(link is None or {link["left"], link["right"]} <= {f"q{n}" for n in range(5)} for link in weakest)
+
+
+def test_ids_that_are_numbers_stay_numbers(run, twicetold, tmp_path):
+    pq.write_table(pa.table({"key": [50, 40, 30, 20, 10], "text": TEXTS}), tmp_path / "in.parquet")
+    done = twicetold("dedupe", run(), "in.parquet", "--id", "key", "-o", "out.parquet")
+    assert done.returncode == 0, done.stderr
+    written = pq.read_table(tmp_path / "out.parquet")
+    assert written.schema.field("representative").type == pa.int64()
+    assert written["representative"].to_pylist()[2] == 50
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        (["a", "", "c", " ", "e"], "column 'id': expected an id in each row, got none in lines 3, 5"),
+        (["a", "b", "a", "d", "e"], "column 'id': expected ids that differ, got 'a' in lines 2, 4. Name a column"),
+        (["a", "a", "b", "b", "e"], "got 'a' in lines 2, 3. 1 more ids are there several times."),
+    ],
+)
+def test_ids_that_are_missing_or_there_twice_are_named(ids, message, tmp_path):
+    lines = [f"{name},{text}" for name, text in zip(ids, TEXTS, strict=True)]
+    (tmp_path / "in.csv").write_text("\n".join(["id,text", *lines]) + "\n")
+    done = CliRunner().invoke(app, ["dedupe", str(tmp_path / "in.csv"), "--id", "id", "-o", str(tmp_path / "out.csv")])
+    assert done.exit_code == 1
+    assert message in done.stderr
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.fixture
+def dated(tmp_path):
+    """A file with columns beside the texts."""
+    languages, days = ["en", "en", "en", "de", ""], ["2026-01-01", "2026-01-02T08:00Z", "2026-01-03", "2026-02-01", ""]
+    lines = [f"{text},{language},{day},{n}" for n, (text, language, day) in enumerate(zip(TEXTS, languages, days))]
+    (tmp_path / "dated.csv").write_text("\n".join(["text,language,day,price", *lines]) + "\n")
+    return tmp_path / "dated.csv"
+
+
+@pytest.mark.parametrize(
+    ("options", "library_options"),
+    [
+        (["--same", "language"], {"same": [["en", "en", "en", "de", None]]}),
+        (
+            ["--within", "day:2d"],
+            {"within": [(["2026-01-01", "2026-01-02T08:00", "2026-01-03", "2026-02-01", ""], "2d")]},
+        ),
+        (["--within", "day:1d", "--within", "price:1"], {"within": [([0, 1 + 8 / 24, 2, 31, None], 1), (range(5), 1)]}),
+        (["--same", "language", "--same", "price"], {"same": [["en", "en", "en", "de", None], list(range(5))]}),
+    ],
+)
+def test_columns_limit_what_is_linked(options, library_options, run, dated, tmp_path):
+    line = ["dedupe", str(run()), str(dated), "--threshold", "0.3", *options, "-o", str(tmp_path / "out.csv"), "--json"]
+    done = CliRunner().invoke(app, line)
+    assert done.exit_code == 0, done.stderr
+    found = library.load(run()).dedupe(TEXTS, threshold=0.3, **library_options)
+    assert [int(row["group"]) for row in rows((tmp_path / "out.csv").read_text())] == found.group.tolist()
+    assert json.loads(done.stdout)["alone"] == found.summary.alone
+    assert f"{found.summary.alone} of 5 texts are linked with none" in done.stderr or not found.summary.alone
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--same", "lang"], 1, "there is no column 'lang'. Did you mean 'language'?"),
+        (["--within", "day"], 2, "expected COLUMN:SIZE, such as date:3d or price:5; got 'day'"),
+        (["--within", "day:3y"], 2, "expected a size such as 5"),
+        (["--within", "day:3"], 1, "column 'day': expected numbers; for dates, give the size with a unit, such as 3d"),
+        (["--within", "language:3d"], 1, "got 'en' in lines 2, 3, 4, 5"),
+    ],
+)
+def test_columns_that_cannot_limit_are_named(options, code, message, dated, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    done = CliRunner().invoke(app, ["dedupe", str(dated), "--format", "csv", *options])
+    assert done.exit_code == code
+    assert message in done.stderr
+
+
+def test_a_column_says_which_row_is_kept(run, dated, tmp_path):
+    line = ["dedupe", str(run()), str(dated), "--threshold", "0.3", "--drop", "-o", str(tmp_path / "out.csv")]
+    for keep, kept in (("newest:day", "3"), ("oldest:day", "0"), ("highest:price", "3"), ("cleanest", "0")):
+        assert CliRunner().invoke(app, [*line, "--keep", keep, "--rule", "components"]).exit_code == 0
+        assert {row["price"] for row in rows((tmp_path / "out.csv").read_text())} == {"1", "4", kept}
+    for keep, code, message in (
+        ("newest", 2, "--keep: expected newest:COLUMN, got 'newest'"),
+        ("newest:date", 1, "there is no column 'date'"),
+        ("highest:language", 1, "column 'language': expected numbers; got 'en' in lines 2, 3, 4, 5"),
+        ("best", 1, "to keep, got 'best'; newest and the like need a column"),
+    ):
+        done = CliRunner().invoke(app, [*line, "--keep", keep])
+        assert done.exit_code == code
+        assert message in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_pairs_of_a_file_hold_by_numbers_and_by_ids(run, questions_file, tmp_path):
+    line = ["dedupe", str(run()), str(questions_file), "--threshold", "0.3", "-o", str(tmp_path / "out.csv")]
+    (tmp_path / "pairs.csv").write_text("left,right,same,note\n1,4,no,x\n2,5,1,\n3,5,,later\n")
+    (tmp_path / "ids.jsonl").write_text(
+        '{"left": "q0", "right": "q3", "same": false}\n{"left": "q1", "right": "q4", "same": true}\n'
+    )
+    expected = library.load(run()).dedupe(TEXTS, threshold=0.3, pairs=([0, 1], [3, 4], [False, True]))
+    assert expected.group[0] != expected.group[3]
+    for options in (["--pairs", str(tmp_path / "pairs.csv")], ["--id", "id", "--pairs", str(tmp_path / "ids.jsonl")]):
+        done = CliRunner().invoke(app, [*line, *options])
+        assert done.exit_code == 0, done.stderr
+        written = rows((tmp_path / "out.csv").read_text())
+        assert [int(row["group"]) for row in written] == expected.group.tolist()
+
+
+def test_the_file_of_links_with_answers_is_a_file_of_pairs(run, questions_file, tmp_path):
+    line = ["dedupe", str(run()), str(questions_file), "--threshold", "0.3", "-o", str(tmp_path / "out.csv")]
+    assert CliRunner().invoke(app, [*line, "--links", str(tmp_path / "links.csv")]).exit_code == 0
+    head, *links = (tmp_path / "links.csv").read_text().splitlines()
+    assert links
+    answered = [f"{link},0" if link.endswith("false") else f"{link}," for link in links]
+    (tmp_path / "pairs.csv").write_text("\n".join([f"{head},same", *answered]) + "\n")
+    done = CliRunner().invoke(app, [*line, "--pairs", str(tmp_path / "pairs.csv")])
+    assert done.exit_code == 0, done.stderr
+    assert [int(row["group"]) for row in rows((tmp_path / "out.csv").read_text())] == [0, 1, 0, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "options", "message"),
+    [
+        ("left,right\n1,2\n", [], "there is no column 'same'"),
+        ("left,right,same\n1,2,1\n1,9,1\n", [], "line 3, column 'right': expected the number of a row, 1 to 5 in"),
+        ("left,right,same\nq1,q9,1\n", ["--id", "id"], "line 2, column 'right': expected an id of 'id' in"),
+        ("left,right,same\n1,2,perhaps\n", [], "line 2, column 'same': expected 1 or 0, true or false, yes or no"),
+        (
+            "left,right,same\n1,2,1\n4,5,\n2,3,1\n3,1,0\n",
+            [],
+            "line 5 does not say the same, but lines 4, 2 join its rows",
+        ),
+        ("left,right,same\n4,4,0\n", [], "line 2 does not say the same, but it is a row and itself"),
+        (
+            "left,right,same\n1,2,1\n",
+            ["--same", "id"],
+            "line 2 is to join its rows, but same or within keeps them apart",
+        ),
+        ("left,right,same,left_text\n1,2,1,other\n", [], "line 2: the text is not that of the row in"),
+    ],
+)
+def test_pairs_that_cannot_hold_are_refused_with_their_lines(pairs, options, message, questions_file, tmp_path):
+    (tmp_path / "pairs.csv").write_text(pairs)
+    line = ["dedupe", str(questions_file), "--pairs", str(tmp_path / "pairs.csv"), "-o", str(tmp_path / "out.csv")]
+    done = CliRunner().invoke(app, [*line, *options])
+    assert done.exit_code == 1
+    assert message in done.stderr
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_links_and_summary_say_why(questions_file, tmp_path):
+    line = ["dedupe", str(questions_file), "--lexical", "--threshold", "0.5", "-o", str(tmp_path / "out.csv"), "--why"]
+    done = CliRunner().invoke(app, [*line, "--links", str(tmp_path / "links.csv")])
+    assert done.exit_code == 0, done.stderr
+    found = rows((tmp_path / "links.csv").read_text())
+    assert {row["why"] for row in found if row["exact"] == "true"} == {""}
+    linked = [row for row in found if row["exact"] != "true"]
+    assert linked
+    assert all("letters " in row["why"] and "words=" in row["why"] for row in linked)
+    assert f"      {linked[0]['why']}" in done.stderr
+
+
+def test_a_review_is_answered_by_label_and_holds_in_the_next_dedupe(questions_file, tmp_path):
+    line = ["dedupe", str(questions_file), "--lexical", "--threshold", "0.8", "--id", "id"]
+    line += ["-o", str(tmp_path / "out.csv"), "--review", str(tmp_path / "review.csv")]
+    done = CliRunner().invoke(app, line)
+    assert done.exit_code == 0, done.stderr
+    review = rows((tmp_path / "review.csv").read_text())
+    assert review
+    assert {row["same"] for row in review} == {""}
+    (pair,) = [row for row in review if {row["left"], row["right"]} == {"q0", "q3"}]
+    assert pair["left_text"] == TEXTS[0]
+    number = review.index(pair)
+    answers = "s\n" * number + ("n\n" if pair["in_one_group"] == "true" else "y\n")
+    assert CliRunner().invoke(app, ["label", str(tmp_path / "review.csv")], input=answers).exit_code == 0
+    again = [*line[:-1], str(tmp_path / "second.csv"), "--pairs", str(tmp_path / "review.csv")]
+    done = CliRunner().invoke(app, again)
+    assert done.exit_code == 0, done.stderr
+    written = rows((tmp_path / "out.csv").read_text())
+    assert (written[0]["group"] == written[3]["group"]) == (pair["in_one_group"] != "true")
+    second = rows((tmp_path / "second.csv").read_text())
+    assert {"q0", "q3"} not in [{row["left"], row["right"]} for row in second]

@@ -1,0 +1,185 @@
+"""The file that `twicetold dedupe` reads, with its columns, and the files that it writes.
+
+Shape letters: n rows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from twicetold.commands._options import tell_left_out
+from twicetold.dedupe.results import TextGroups, TextLinks
+from twicetold.tables.bad_rows import LISTED, shown
+from twicetold.tables.blocks import Block, one_piece
+from twicetold.tables.files import choose_text, open_rows
+
+PROBABILITY = "probability_to_representative"
+SIMILARITY = "similarity_to_representative"  # of a model without calibration, in place of the probability
+SAME = "same"  # of a file of pairs: whether a person says that they say the same
+ADDED = ("group", "representative", PROBABILITY, SIMILARITY)
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A file of texts, all of it.
+
+    Args:
+        name: for messages.
+        format: that it has.
+        unit: what the places of rows count, `line` or `row`.
+        blocks: its sound rows.
+        texts: n of them.
+        id_column: with the ids; None: rows are named by their numbers from 1.
+    """
+
+    name: str
+    format: str
+    unit: str
+    blocks: list[Block]
+    texts: list[str]
+    id_column: str | None = None
+
+    @classmethod
+    def read(
+        cls,
+        file: str,
+        *,
+        text: str | None,
+        id_column: str | None,
+        needed: Sequence[str],
+        format: str | None,
+        skip_bad: bool,
+    ) -> "TextFile":
+        """Read a file; rows that are left out are told on stderr.
+
+        Args:
+            file: its path, or `-`.
+            text: the column with the texts; None: by its name.
+            id_column: the column with the ids, if there is one.
+            needed: further columns that must be there.
+            format: of a file without a known suffix.
+            skip_bad: leave bad rows out.
+
+        Raises:
+            ValueError: if a column is not there or has the name of one that is added, there are no rows, or an id is
+                missing or there twice.
+        """
+        with open_rows(file, format=format) as rows:
+            column = choose_text(rows, text)
+            if taken := [name for name in ADDED if name in rows.columns]:
+                raise ValueError(f"{rows.name}: there is a column {taken[0]!r} already: rename it, or leave it out")
+            for name in (*needed, *([] if id_column is None else [id_column])):
+                rows.require(name)
+            blocks = list(rows.blocks([column], skip_bad=skip_bad))
+        tell_left_out(rows.bad)
+        texts = [each for block in blocks for each in block.texts(column)]
+        if not texts:
+            raise ValueError(f"{file}: there are no rows to group")
+        found = cls(rows.name, rows.format, rows.unit, blocks, texts, id_column)
+        found._check_ids()
+        return found
+
+    def column(self, name: str) -> pa.Array:
+        """(n,) values of a column."""
+        return one_piece(pa.chunked_array([part for block in self.blocks for part in block.table[name].chunks]))
+
+    @cached_property
+    def names(self) -> pa.Array:
+        """(n,) the id of each row, or its number from 1."""
+        return pa.array(np.arange(1, len(self.texts) + 1)) if self.id_column is None else self.column(self.id_column)
+
+    def lines(self, rows: NDArray[Any]) -> str:
+        """Where rows are, for a message: the first ones, and how many more there are."""
+        places = np.concatenate([block.lines for block in self.blocks])[rows[:LISTED]].tolist()
+        more = f" and {len(rows) - LISTED:,} more" if len(rows) > LISTED else ""
+        return f"{self.unit}{'s' if len(rows) > 1 else ''} {', '.join(map(str, places))}{more}"
+
+    def _check_ids(self) -> None:
+        if self.id_column is None:
+            return
+        about = f"{self.name}: column {self.id_column!r}"
+        try:
+            ids = pc.utf8_trim_whitespace(self.names.cast(pa.string()))
+        except pa.ArrowException as error:
+            raise ValueError(f"{about}: expected ids that are texts or numbers, got {self.names.type}") from error
+        empty = np.flatnonzero(pc.fill_null(pc.equal(ids, ""), True).to_numpy(zero_copy_only=False))
+        if len(empty):
+            raise ValueError(f"{about}: expected an id in each row, got none in {self.lines(empty)}")
+        codes = ids.dictionary_encode().indices.to_numpy(zero_copy_only=False)
+        often = np.flatnonzero(np.bincount(codes) > 1)
+        if len(often):
+            rows = np.flatnonzero(codes == codes[np.isin(codes, often)][0])
+            others = f" {len(often) - 1:,} more ids are there several times." if len(often) > 1 else ""
+            raise ValueError(
+                f"{about}: expected ids that differ, got {shown(ids[int(rows[0])].as_py())} in {self.lines(rows)}."
+                f"{others} Name a column with other ids, or leave --id out: rows then have numbers"
+            )
+
+    def with_groups(self, found: TextGroups) -> list[Block]:
+        """The rows with the columns that are added."""
+        columns = {
+            "group": pa.array(found.group),
+            "representative": self.names.take(pa.array(found.representative)),
+            PROBABILITY if found.summary.calibrated else SIMILARITY: pa.array(found.probability),
+        }
+        blocks, start = [], 0
+        for block in self.blocks:
+            blocks.append(block.with_columns({name: each.slice(start, len(block)) for name, each in columns.items()}))
+            start += len(block)
+        return blocks
+
+    def texts_of(self, links: TextLinks) -> tuple[list[str], list[str]]:
+        """The texts of pairs."""
+        left, right = ([self.texts[row] for row in side.tolist()] for side in (links.left, links.right))
+        return left, right
+
+    def links(self, found: TextGroups, reasons: list[str] | None = None) -> Block:
+        """A row a pair; the score of texts that are equal but for case and white space is empty.
+
+        Args:
+            found: with the links.
+            reasons: of each link, why it is one.
+        """
+        again = np.flatnonzero(found.exact != np.arange(len(self.texts)))
+        left, right = np.append(found.links.left, found.exact[again]), np.append(found.links.right, again)
+        order = np.lexsort((right, left))
+        score = np.append(found.links.score, np.full(len(again), np.nan))[order]
+        probability = np.append(found.links.probability, np.ones(len(again)))[order]
+        columns = {
+            "score": pa.array(score, from_pandas=True),
+            "probability": pa.array(probability) if found.summary.calibrated else pa.nulls(len(order), pa.float64()),
+            "exact": pa.array(np.append(np.zeros(len(found.links), bool), np.ones(len(again), bool))[order]),
+        }
+        if reasons is not None:
+            columns["why"] = pa.array([*reasons, *[None] * len(again)], pa.string()).take(pa.array(order))
+        return self.pairs(left[order], right[order], columns)
+
+    def review(self, found: TextGroups) -> Block:
+        """A row a pair that a person should look at, with an empty column for the answer."""
+        review = found.review
+        assert review is not None
+        calibrated, count = found.summary.calibrated, len(review)
+        columns = {
+            "score": pa.array(review.score),
+            "probability": pa.array(review.probability) if calibrated else pa.nulls(count, pa.float64()),
+            "in_one_group": pa.array(found.group[review.left] == found.group[review.right]),
+            SAME: pa.nulls(count, pa.string()),
+        }
+        return self.pairs(review.left, review.right, columns)
+
+    def pairs(self, left: NDArray[np.int64], right: NDArray[np.int64], columns: dict[str, pa.Array]) -> Block:
+        """A row a pair, with the names of both rows, their texts, and further columns."""
+        texts = pa.array(self.texts, pa.large_string())
+        sides = {
+            "left": self.names.take(pa.array(left)),
+            "right": self.names.take(pa.array(right)),
+            "left_text": texts.take(pa.array(left)),
+            "right_text": texts.take(pa.array(right)),
+        }
+        return Block(pa.table({**sides, **columns}), np.arange(1, len(left) + 1))

@@ -1,0 +1,157 @@
+"""What `twicetold dedupe` says of what it found, in sentences and as JSON."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from twicetold.dedupe.dry_run import DryRun
+    from twicetold.dedupe.results import DedupeSummary, TextGroups
+
+NO_PROMISE = (
+    "no share of right links and no probability is promised, as nobody has labelled texts like these: twicetold label "
+    "FILE -o pairs.csv, then twicetold calibrate pairs.csv.model pairs.csv -o MODEL, is the way to a promise"
+)
+LOOSEST = 5  # groups that the summary shows
+Names = Sequence[Any]
+"""By row: its number from 1, or its id."""
+Reasons = list[str] | None
+"""By link: why it is one, if that was asked for."""
+
+
+def as_json(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons = None) -> dict[str, Any]:
+    """All numbers, and each group with its weakest link."""
+    from dataclasses import asdict
+
+    table = found.table
+    several = [_group(found, texts, names, reasons, position) for position in range(len(table))]
+    return {**asdict(found.summary), "each_group": several}
+
+
+def in_sentences(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons = None) -> str:
+    """The summary, with the loosest groups."""
+    summary = found.summary
+    since = f"probability {summary.probability:.3f} on (score {summary.threshold:.4f})"
+    if not summary.calibrated:
+        since = f"similarity {summary.threshold:.3f} on"
+    lines = [
+        f"{summary.texts:,} texts, {summary.distinct:,} of them distinct; {summary.links:,} links from {since}",
+        f"{summary.groups:,} groups of {summary.grouped:,} texts, the largest of {summary.largest:,}; "
+        f"{summary.texts - len(found.kept()):,} texts have another one as representative",
+    ]
+    if summary.precision is not None and summary.expected_precision is not None:
+        least = "at least " if summary.lower_bound else ""
+        lines.append(
+            f"precision of links: {least}{summary.precision:.3f} where it was measured; with as many texts as here "
+            f"and as many duplicates of each, {least}{summary.expected_precision:.3f}"
+        )
+    lines += _promised(summary)
+    if summary.covered is not None:
+        lines.append(
+            f"{summary.covered:.1%} of the links are among the nearest of a text, as the labelled pairs were; the "
+            "labels say nothing about the others"
+        )
+    if not summary.calibrated:
+        lines.append(NO_PROMISE)
+    if summary.labelled_pairs:
+        lines.append(
+            "warning: calibration and default threshold come from labelled pairs, among which duplicates are frequent; "
+            "among all pairs of a file they are rare, so fewer of the links are right than the probabilities say"
+        )
+    if summary.unfinished:
+        lines.append(
+            f"warning: {summary.unfinished:,} texts may have more links than were looked for: raise the threshold"
+        )
+    if summary.wide:
+        lines.append(
+            f"{summary.wide:,} groups span more than --within allows for a pair: their texts are linked in a chain; "
+            "with --rule complete, there is no such group"
+        )
+    return "\n".join([*lines, *_loosest(found, texts, names, reasons)])
+
+
+def by_threshold(found: "DryRun") -> str:
+    """A table with a row a threshold."""
+    from twicetold.dedupe.dry_run import DIGITS
+
+    measure = "probability" if found.calibrated else "similarity"
+    heads = ("", measure, "links", "groups", "texts in groups", "largest", "dropped by --drop")
+    rows = [heads]
+    for row in found.at:
+        digits = max(3, DIGITS - _exponent(min(row.threshold, 1 - row.threshold)))
+        counts = (row.links, row.groups, row.grouped, row.largest, row.dropped)
+        rows.append(("*" if row.chosen else "", f"{row.threshold:.{digits}f}", *(f"{count:,}" for count in counts)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    lines.append(f"* the threshold of a dedupe with these options; nothing was written. Rule: {found.rule}")
+    if found.unfinished:
+        lines.append(f"warning: {found.unfinished:,} texts may have more links at the lowest threshold")
+    return "\n".join(lines)
+
+
+def _exponent(value: float) -> int:
+    import math
+
+    return math.floor(math.log10(value)) + 1 if value > 0 else 0
+
+
+def _loosest(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons) -> list[str]:
+    """Lines about the groups of which the smallest share of pairs are links."""
+    import numpy as np
+
+    table = found.table
+    lines = []
+    loose = [position for position in np.lexsort((-table.size, table.density)) if table.distinct[position] > 1]
+    if loose:
+        lines.append("loosest groups (size, share of pairs that are links, weakest link that holds it together):")
+    measure = "probability" if found.summary.calibrated else "similarity"
+    for position in loose[:LOOSEST]:
+        about = _group(found, texts, names, reasons, int(position))
+        weakest = about["weakest"]
+        lines.append(
+            f"  {about['group']}: {about['size']} texts, {about['density']:.2f}, {weakest[measure]:.3f} "
+            f"{weakest['left_text'][:60]!r} - {weakest['right_text'][:60]!r}"
+        )
+        if reasons is not None:
+            lines.append(f"      {weakest['why']}")
+    return lines
+
+
+def _group(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons, position: int) -> dict[str, Any]:
+    table, links = found.table, found.links
+    about: dict[str, Any] = {
+        "group": int(table.group[position]),
+        "size": int(table.size[position]),
+        "distinct": int(table.distinct[position]),
+        "density": float(table.density[position]),
+        "weakest": None,
+    }
+    if table.distinct[position] > 1:
+        link = int(table.weakest[position])
+        left, right = int(links.left[link]), int(links.right[link])
+        about["weakest"] = {
+            "left": names[left],
+            "right": names[right],
+            "left_text": texts[left],
+            "right_text": texts[right],
+            "probability" if found.summary.calibrated else "similarity": float(links.probability[link]),
+            **({} if reasons is None else {"why": reasons[link]}),
+        }
+    return about
+
+
+def _promised(summary: "DedupeSummary") -> Iterator[str]:
+    """What files like this one keep."""
+    if (promised := summary.promised) is None:
+        if summary.precision is not None:
+            yield "how far that precision varies from file to file is not known"
+        return
+    yield (
+        f"nine of ten files of so many texts have a precision of at least {promised.least:.3f} (by text: expected "
+        f"{promised.text_expected:.3f}, at least {promised.text_least:.3f})"
+        + (", and more where duplicates are not labelled" if summary.lower_bound else "")
+    )
+    if summary.precision is not None and not summary.assured:
+        yield (
+            "warning: no threshold is known at which nine of ten files would keep the precision that was asked for: "
+            "this one had it where it was measured"
+        )

@@ -1,0 +1,95 @@
+"""A file of pairs of rows, of which a person said whether they say the same.
+
+It has the columns `left` and `right`, ids or numbers of rows from 1, and `same`. Files of links and of a review have
+the first two. A pair without an answer is left out.
+
+Shape letters: P pairs.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from twicetold.commands._dedupe_file import SAME, TextFile
+from twicetold.dedupe.limits import Limits
+from twicetold.dedupe.said import Contradiction, KeptApart, Said
+from twicetold.neighbours.grouping import Ints
+from twicetold.tables.bad_rows import shown
+from twicetold.tables.columns import column_of
+from twicetold.tables.files import open_rows
+
+SIDES = ("left", "right")
+ANSWERS = dict.fromkeys(("1", "1.0", "true", "yes", "y"), True) | dict.fromkeys(("0", "0.0", "false", "no", "n"), False)
+
+
+def pairs_of(file: str, texts: TextFile, limits: Limits | None) -> tuple[Ints, Ints, Any]:
+    """The option `pairs` of `twicetold.Model.dedupe`.
+
+    Args:
+        file: its path.
+        texts: whose rows the pairs are of.
+        limits: of what may be linked.
+
+    Raises:
+        ValueError: if a row is unknown, an answer is none, a text is not that of its row, or pairs contradict each
+            other or the limits; names the lines.
+    """
+    with open_rows(file) as rows:
+        for name in (*SIDES, SAME):
+            rows.require(name)
+        blocks = list(rows.blocks([]))
+    lines = np.concatenate([block.lines for block in blocks])
+
+    def at(places: Sequence[int]) -> str:
+        return f"{rows.unit}{'s' if len(places) > 1 else ''} {', '.join(str(lines[place]) for place in places)}"
+
+    def column(name: str) -> pa.Array:
+        return column_of(pa.chunked_array([part for block in blocks for part in block.table[name].chunks]))
+
+    answers = pc.utf8_lower(column(SAME).cast(pa.string()))
+    known = pc.index_in(answers, pa.array(list(ANSWERS)))
+    wrong = np.flatnonzero(pc.and_(pc.is_valid(answers), pc.is_null(known)).to_numpy(zero_copy_only=False))
+    if len(wrong):
+        value = shown(answers[int(wrong[0])].as_py())
+        what = "expected 1 or 0, true or false, yes or no, or nothing"
+        raise ValueError(f"{rows.name}: {at([int(wrong[0])])}, column {SAME!r}: {what}; got {value}")
+    given = np.flatnonzero(pc.is_valid(known).to_numpy(zero_copy_only=False))
+    same = np.array(list(ANSWERS.values()))[known.take(pa.array(given)).to_numpy(zero_copy_only=False)]
+    names = column_of(texts.names).cast(pa.string())
+    sides = []
+    for side in SIDES:
+        asked = column(side).cast(pa.string()).take(pa.array(given))
+        place = pc.index_in(asked, names)
+        unknown = np.flatnonzero(pc.is_null(place).to_numpy(zero_copy_only=False))
+        if len(unknown):
+            kind = f"an id of {texts.id_column!r}" if texts.id_column else f"the number of a row, 1 to {len(names):,}"
+            what = f"expected {kind} in {texts.name}; got {shown(asked[int(unknown[0])].as_py())}"
+            raise ValueError(f"{rows.name}: {at([int(given[unknown[0]])])}, column {side!r}: {what}")
+        sides.append(place.to_numpy(zero_copy_only=False).astype(np.int64))
+        if f"{side}_text" in rows.columns:
+            _check_texts(column(f"{side}_text").take(pa.array(given)), texts, sides[-1], rows.name, lines[given])
+    try:
+        Said.of(len(texts.texts), *sides, same).require_allowed(limits)
+    except KeptApart as error:
+        raise ValueError(f"{rows.name}: {at([int(given[error.pair])])} is to join its rows, but {error.why}") from error
+    except Contradiction as error:
+        joining = [int(given[place]) for place in error.joining]
+        why = f"{at(joining)} join{'s' * (len(joining) == 1)} its rows" if joining else "it is a row and itself"
+        raise ValueError(f"{rows.name}: {at([int(given[error.apart])])} does not say the same, but {why}") from error
+    return sides[0], sides[1], same
+
+
+def _check_texts(found: pa.Array, texts: TextFile, place: Ints, name: str, lines: Ints) -> None:
+    """Check that texts beside the names of rows are theirs: numbers of rows may be those of another file."""
+    theirs = column_of(pa.array(texts.texts, pa.string()).take(pa.array(place)))
+    plain = [pc.replace_substring_regex(each, r"\s+", " ") for each in (found, theirs)]
+    other = np.flatnonzero(pc.fill_null(pc.not_equal(*plain), False).to_numpy(zero_copy_only=False))
+    if len(other):
+        row = int(other[0])
+        raise ValueError(
+            f"{name}: line {lines[row]}: the text is not that of the row in {texts.name}: got "
+            f"{shown(found[row].as_py())} for {shown(theirs[row].as_py())}. Are the pairs of another file?"
+        )

@@ -1,0 +1,144 @@
+"""What a dedupe would find at some ten thresholds, of which one is that of the options.
+
+The pairs are searched for once, from the lowest threshold on, and merged once: at a higher threshold the groups are a
+cut of the same tree (`twicetold.neighbours.grouping`). So a table costs little more than a dedupe at its lowest
+threshold.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from twicetold.dedupe.limits import Limits
+from twicetold.dedupe.options import DEFAULTS, DedupeOptions
+from twicetold.dedupe.prepared import Prepared, Tell
+from twicetold.dedupe.said import Said
+from twicetold.neighbours.grouping import Ints, Vectors
+from twicetold.neighbours.rules import Rule
+from twicetold.trained.loaded import LoadedModel
+
+PROBABILITIES = (-2.0, -1.5, -1.0, -0.5, 0.5, 1.0, 1.5, 2.0, 3.0)  # log-odds from the threshold
+SIMILARITIES = (-0.75, -0.5, -0.25, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
+DIGITS = 2  # of a threshold, or of what it lacks to 1
+
+
+@dataclass(frozen=True)
+class AtThreshold:
+    """What is found from a threshold on.
+
+    Args:
+        threshold: as `dedupe` takes it: a probability, or a similarity of a model without calibration.
+        score: the same as a score of the model.
+        links: pairs of distinct texts that reach it.
+        groups: of two or more texts.
+        grouped: texts in them.
+        largest: texts in the largest one.
+        dropped: texts that have another one as representative.
+        chosen: whether it is the threshold of a dedupe with the same options.
+    """
+
+    threshold: float
+    score: float
+    links: int
+    groups: int
+    grouped: int
+    largest: int
+    dropped: int
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """What a dedupe would find.
+
+    Args:
+        texts: n.
+        distinct: m.
+        rule: how links make groups.
+        calibrated: whether thresholds are probabilities; else similarities.
+        evidence: what they rest on, in words.
+        warnings: ways in which the texts are unlike those that the model was trained on.
+        unfinished: distinct texts that may have more links at the lowest threshold than were looked for.
+        approximate: whether an approximate index was searched, which may miss links.
+        at: by threshold, the lowest first.
+    """
+
+    texts: int
+    distinct: int
+    rule: Rule
+    calibrated: bool
+    evidence: str
+    warnings: tuple[str, ...]
+    unfinished: int
+    approximate: bool
+    at: tuple[AtThreshold, ...]
+
+
+def dry_run(
+    model: LoadedModel,
+    texts: Sequence[str],
+    options: DedupeOptions = DEFAULTS,
+    *,
+    limits: Limits | None = None,
+    said: Said | None = None,
+    encoded: Callable[[], Vectors] | None = None,
+    progress: Tell | None = None,
+) -> DryRun:
+    """Numbers of links and groups at some ten thresholds around that of the options; arguments and errors: `dedupe`."""
+    tell = progress or (lambda _: None)
+    prepared = Prepared.of(model, texts, options, limits=limits, said=said, encoded=encoded, tell=tell)
+    chosen = prepared.link.score
+    scores = _scores_around(prepared)
+    found, near = prepared.search(min(scores), tell)
+    tell("grouping")
+    grouping = prepared.grouping(found, min(scores))
+    rows = []
+    for score in sorted(scores):
+        links, codes = grouping(score)
+        rows.append(_at(prepared, score, len(links), codes, scores[score], chosen=score == chosen))
+    return DryRun(
+        texts=len(prepared.distinct.exact),
+        distinct=len(prepared.distinct),
+        rule=options.rule,
+        calibrated=not prepared.thresholds.guessed,
+        evidence=prepared.thresholds.evidence,
+        warnings=prepared.warnings,
+        unfinished=near.unfinished,
+        approximate=near.approximate,
+        at=tuple(rows),
+    )
+
+
+def _scores_around(prepared: Prepared) -> dict[float, float]:
+    """Scores, and each as the threshold that a person gives: the chosen one, and round ones around it."""
+    middle = float(prepared.pairs.probability(np.array([prepared.link.score]))[0])
+    found = {prepared.link.score: middle}
+    for step in SIMILARITIES if prepared.thresholds.guessed else PROBABILITIES:
+        value = rounded(prepared.threshold_at(step))
+        if value not in (0, 1) and not math.isclose(value, middle):
+            found[prepared.score_of(value)] = value
+    return found
+
+
+def rounded(value: float) -> float:
+    """A number between 0 and 1 with few digits; near 1, its distance to 1 has few."""
+    small = min(value, 1 - value)
+    short = float(f"{small:.{DIGITS}g}")
+    return short if small == value else round(1 - short, 12)
+
+
+def _at(prepared: Prepared, score: float, links: int, codes: Ints, threshold: float, *, chosen: bool) -> AtThreshold:
+    size = np.bincount(codes[prepared.distinct.place])
+    several = size[size > 1]
+    return AtThreshold(
+        threshold=threshold,
+        score=score,
+        links=links,
+        groups=len(several),
+        grouped=int(several.sum()),
+        largest=int(size.max()),
+        dropped=int(several.sum()) - len(several),
+        chosen=chosen,
+    )

@@ -1,0 +1,151 @@
+"""Pairs of texts that are near each other, within limits: blocks of equal values and windows of numbers.
+
+Texts are sorted by block, and in it by the value of the first window. Those that a text may be linked with then follow
+each other, so a piece of consecutive texts is compared with one slice of the others, and each pair is met once. The
+other windows mask the similarities of a piece. So no allowed pair is lost to nearer ones that are not allowed, and no
+more than a piece is held. A block too large for that is searched by itself as if there were no limits (`near`).
+
+Shape letters: m distinct texts, b texts of a piece, w texts of its slice.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from twicetold.dedupe import near
+from twicetold.dedupe.limits import Limits
+from twicetold.dedupe.near import NearPairs, near_pairs
+from twicetold.neighbours.grouping import Ints, Vectors
+from twicetold.neighbours.nearest import similarities
+from twicetold.neighbours.parallel import in_parallel
+
+PIECE = 512  # least number of texts that are compared at a time, if there are as many
+CELLS = 16_000_000  # similarities held at a time by each thread (64 MB)
+LARGE = 4096  # texts of a block that is searched by itself, if that may cost less than to compare all its pairs
+
+
+def near_pairs_within(vectors: Vectors, limits: Limits, least: float | None, *, neighbours: int) -> NearPairs:
+    """Find pairs of texts that are near each other and within limits.
+
+    Args:
+        vectors: of the distinct texts, as queries and as documents.
+        limits: of the distinct texts.
+        least: dot product of a link: all pairs from it on are found, up to a number for each text; None: as many as
+            `neighbours` of each text.
+        neighbours: of each text.
+    """
+    count = len(limits.block)
+    apart, packed = _large_blocks(vectors, limits)
+    found = []
+    for texts in apart:
+        part = near_pairs(of_rows(vectors, texts), least, neighbours=neighbours)
+        found.append(NearPairs(texts[part.left], texts[part.right], part.dots, part.unfinished, part.approximate))
+    if len(packed):
+        found.append(_by_pieces(of_rows(vectors, packed), limits.take(packed), packed, least, neighbours))
+    left, right = (np.concatenate([getattr(part, side) for part in found]) for side in ("left", "right"))
+    dots = np.concatenate([part.dots for part in found])
+    keys, first = np.unique(np.minimum(left, right) * count + np.maximum(left, right), return_index=True)
+    unfinished, approximate = sum(part.unfinished for part in found), any(part.approximate for part in found)
+    return NearPairs(keys // count, keys % count, dots[first], unfinished, approximate)
+
+
+def _large_blocks(vectors: Vectors, limits: Limits) -> tuple[list[Ints], Ints]:
+    """The texts of each block that is searched by itself, and all other texts."""
+    size = np.bincount(limits.block)
+    large = LARGE if near.is_sparse(vectors[0]) else max(LARGE, near.EXACT_UP_TO)
+    alone = np.zeros(len(size), bool) if limits.values else size > large
+    searched = [np.flatnonzero(limits.block == block) for block in np.flatnonzero(alone)]
+    return searched, np.flatnonzero(~alone[limits.block])
+
+
+def of_rows(vectors: Vectors, rows: Ints) -> Vectors:
+    """The vectors of some texts, in this order."""
+    queries, documents = vectors
+    if len(rows) == queries.shape[0] and (rows == np.arange(len(rows))).all():
+        return vectors
+    taken = queries[rows]
+    return taken, taken if documents is queries else documents[rows]
+
+
+@dataclass(frozen=True)
+class _Reach:
+    """Of each place in the sorted order, those that it may be linked with: from `start` to before `stop`."""
+
+    start: Ints
+    stop: Ints
+
+
+def _by_pieces(vectors: Vectors, limits: Limits, names: Ints, least: float | None, neighbours: int) -> NearPairs:
+    order = np.lexsort((*(value for value in limits.values[:1]), limits.block))
+    queries, documents = of_rows(vectors, order)
+    limits, names = limits.take(order), names[order]
+    reach = _reach(limits)
+    both = least is None  # each text needs its nearest, on either side
+    pieces = _pieces(reach, both=both)
+    count = len(order)
+    most = neighbours if both else max(neighbours, min(near.MOST_NEIGHBOURS, near.MOST_PAIRS // count))
+
+    def search(number: int) -> tuple[Ints, Ints, NDArray[Any], int]:
+        start, stop = pieces[number]
+        first = int(reach.start[start]) if both else start
+        last = int(reach.stop[stop - 1])
+        scores = similarities(queries[start:stop], documents[first:last])(slice(None))
+        rows, columns = np.arange(start, stop)[:, None], np.arange(first, last)[None, :]
+        allowed = columns < reach.stop[rows]
+        allowed &= (columns != rows) & (columns >= reach.start[rows]) if both else columns > rows
+        for value, size in zip(limits.values[1:], limits.sizes[1:], strict=True):
+            allowed &= np.abs(value[rows] - value[columns]) <= size
+        scores.masked_fill_(torch.from_numpy(~allowed), -torch.inf)
+        there = (scores > -torch.inf if least is None else scores >= least).numpy()
+        full = there.sum(axis=1) > most
+        row, column = np.nonzero(there & ~full[:, None])
+        left, right, dots = [row + start], [column + first], [scores.numpy()[row, column]]
+        if full.any():
+            values, places = torch.topk(scores[torch.from_numpy(full)], most, dim=1)
+            left.append(np.repeat(np.flatnonzero(full) + start, most))
+            right.append(places.numpy().ravel() + first)
+            dots.append(values.numpy().ravel())
+        return np.concatenate(left), np.concatenate(right), np.concatenate(dots), 0 if both else int(full.sum())
+
+    found = list(in_parallel(search, len(pieces)))
+    left, right, dots, unfinished = zip(*found, strict=True)
+    return NearPairs(
+        names[np.concatenate(left)], names[np.concatenate(right)], np.concatenate(dots), sum(unfinished), False
+    )
+
+
+def _reach(limits: Limits) -> _Reach:
+    """Of sorted texts."""
+    block = limits.block
+    if limits.values:
+        value, size = limits.values[0], limits.sizes[0]
+    else:
+        value, size = np.zeros(len(block)), 0.0
+    return _Reach(_before(block, value, value - size, last=False), _before(block, value, value + size, last=True))
+
+
+def _before(block: Ints, value: NDArray[np.float64], bound: NDArray[np.float64], *, last: bool) -> Ints:
+    """(m,) how many texts come before (block, bound), or with `last`, how many are not after it."""
+    count = len(block)
+    kind = np.concatenate([np.full(count, 0 if last else 1), np.full(count, 1 if last else 0)])
+    order = np.lexsort((kind, np.concatenate([value, bound]), np.tile(block, 2)))
+    asked = order >= count
+    before = np.empty(count, np.int64)
+    before[order[asked] - count] = np.cumsum(~asked)[asked]
+    return before
+
+
+def _pieces(reach: _Reach, *, both: bool) -> list[tuple[int, int]]:
+    """Consecutive texts that are compared at a time."""
+    pieces, start, count = [], 0, len(reach.stop)
+    while start < count:
+        size = max(PIECE, int(reach.stop[start]) - start)
+        stop = min(count, start + size)
+        first = int(reach.start[start]) if both else start
+        stop = start + max(1, min(stop - start, CELLS // (int(reach.stop[stop - 1]) - first)))
+        pieces.append((start, stop))
+        start = stop
+    return pieces

@@ -1,0 +1,212 @@
+"""Columns beside the texts: values that are equal or not, numbers, and dates.
+
+They come from a file, where they may be spelt as texts, or from an array of any library (`tables.texts`). A value is
+missing if it is null, NaN, or a text without a character but white space.
+
+Shape letters: n rows.
+"""
+
+import datetime
+import re
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from twicetold.tables.bad_rows import LISTED, shown
+from twicetold.tables.blocks import is_text, one_piece
+
+MISSING = -1  # code of a missing value
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+MICRO = 1_000_000  # of a second: the unit of times
+LEAST_UNIX = 1e8  # seconds (1973): smaller numbers are dates without dashes, or years
+UNIX = ((1e11, 1e6), (1e14, 1e3), (1e17, 1.0), (float("inf"), 1e-3))
+"""Below which number Unix times are seconds, milliseconds, microseconds and nanoseconds; and microseconds of each."""
+NUMBER = r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$"
+DATE = r"^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}(?::\d{2}(?::\d{2}(?:\.\d+)?)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?$"
+ZONE = r"[T ]\d{2}.*(?:Z|[+-]\d{2}(?::?\d{2})?)$"
+DATES = "dates as in ISO 8601, such as 2026-01-31 or 2026-01-31T12:00:00Z, or Unix times"
+
+Column: TypeAlias = Any
+"""A list, an array of NumPy, or a column of pandas, polars or pyarrow."""
+Size: TypeAlias = float | str | datetime.timedelta
+"""How far apart values may be: a number, or for dates a `timedelta` or a text such as 90m, 3d and 2w."""
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+
+
+class BadValues(ValueError):
+    """Values of a column that cannot be used.
+
+    Args:
+        expected: what they should be.
+        rows: where they are, from 0; at least one.
+        value: the first of them.
+    """
+
+    def __init__(self, expected: str, rows: NDArray[Any], value: str) -> None:
+        self.expected, self.rows, self.value = expected, rows, value
+        places = ", ".join(map(str, rows[:LISTED].tolist()))
+        more = f" and {len(rows) - LISTED:,} more" if len(rows) > LISTED else ""
+        super().__init__(f"expected {expected}; got {value} in row{'s' * (len(rows) > 1)} {places}{more} (from 0)")
+
+
+def column_of(values: Column) -> pa.Array:
+    """(n,) values as an array of Arrow.
+
+    Raises:
+        TypeError: if they are no column, or of several kinds.
+    """
+    if isinstance(values, str | bytes):
+        raise TypeError(f"expected a column of values, got one text: {values!r:.60}")
+    try:
+        if isinstance(values, pa.ChunkedArray) or hasattr(values, "__arrow_c_stream__"):
+            found = one_piece(pa.chunked_array(values))
+        elif isinstance(values, pa.Array) or hasattr(values, "__arrow_c_array__"):
+            found = pa.array(values)
+        else:
+            if isinstance(values, np.ndarray) and values.dtype.kind == "M":  # Arrow knows no hours and minutes
+                values = values.astype("datetime64[us]")
+            found = pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise TypeError(f"expected a column of values of one kind: {error}") from error
+    found = found.cast(found.type.value_type) if pa.types.is_dictionary(found.type) else found
+    if is_text(found.type):
+        found = pc.utf8_trim_whitespace(found.cast(pa.string()))
+        return pc.if_else(pc.equal(found, ""), pa.scalar(None, pa.string()), found)
+    if pa.types.is_floating(found.type):
+        return pc.if_else(pc.is_nan(found), pa.scalar(None, found.type), found)
+    return found
+
+
+def codes_of(values: Column) -> Ints:
+    """(n,) codes that are the same where values are; `MISSING` for a missing one.
+
+    Raises:
+        TypeError: if they are no column, or lists and the like.
+    """
+    found = column_of(values)
+    if pa.types.is_null(found.type):
+        return np.full(len(found), MISSING, np.int64)
+    try:
+        codes = found.dictionary_encode().indices
+    except pa.ArrowException as error:
+        raise TypeError(f"expected plain values, got {found.type}") from error
+    return np.asarray(pc.fill_null(codes.cast(pa.int64()), MISSING).to_numpy(zero_copy_only=False))
+
+
+def numbers_of(values: Column) -> Floats:
+    """(n,) numbers; NaN for a missing one.
+
+    Raises:
+        TypeError: if they are no column, or neither numbers nor texts.
+        BadValues: if a text is no number, or a number is infinite.
+    """
+    found = column_of(values)
+    if is_text(found.type):
+        found = pc.if_else(pc.equal(pc.utf8_lower(found), "nan"), pa.scalar(None, pa.string()), found)
+        right = pc.match_substring_regex(found, NUMBER)
+        dated = pc.match_substring_regex(found, DATE)
+        hint = "; for dates, give the size with a unit, such as 3d" if pc.any(dated).as_py() else ""
+        _require(found, right, f"numbers{hint}")
+    elif pa.types.is_temporal(found.type):
+        raise TypeError(f"expected numbers, got {found.type}: for dates, give the size with a unit, such as 3d")
+    elif not (_is_number(found.type) or pa.types.is_null(found.type)):
+        raise TypeError(f"expected numbers, got {found.type}")
+    numbers = _floats(found)
+    if np.isinf(numbers).any():
+        raise BadValues("finite numbers", np.flatnonzero(np.isinf(numbers)), str(numbers[np.isinf(numbers)][0]))
+    return numbers
+
+
+def times_of(values: Column) -> Floats:
+    """(n,) microseconds since 1970 in UTC, exact until 2255; NaN for a missing one. A time without zone is UTC.
+
+    Whole numbers are Unix times in seconds, milliseconds, microseconds or nanoseconds, by the size of the largest.
+
+    Raises:
+        TypeError: if they are no column, or neither dates nor numbers nor texts.
+        BadValues: if a value is no date.
+    """
+    found = column_of(values)
+    if pa.types.is_date(found.type) or pa.types.is_timestamp(found.type):
+        zone = getattr(found.type, "tz", None)
+        return _floats(found.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64()))
+    if is_text(found.type):
+        plain = pc.match_substring_regex(found, r"^[+-]?\d+(?:\.\d+)?$")
+        if not pc.all(plain).as_py():  # of no value at all it is true
+            return _parsed(found)
+    elif not (_is_number(found.type) or pa.types.is_null(found.type)):
+        raise TypeError(f"expected {DATES}; got {found.type}")
+    numbers = _floats(found)
+    known = np.abs(numbers[~np.isnan(numbers)])
+    largest = float(known.max(initial=0.0))
+    if len(known) and (largest < LEAST_UNIX or not np.isfinite(largest)):
+        raise BadValues(DATES, np.flatnonzero(~np.isnan(numbers)), shown(str(found.drop_null()[0].as_py())))
+    return numbers * next(factor for below, factor in UNIX if largest < below)
+
+
+def size_of(size: Size) -> tuple[float, bool]:
+    """How far apart values may be, and whether they are times; then it is in microseconds.
+
+    Raises:
+        ValueError: if it is negative or no size.
+    """
+    if isinstance(size, datetime.timedelta):
+        value, timed = size.total_seconds() * MICRO, True
+    elif isinstance(size, str):
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])?", size.strip())
+        if found is None:
+            raise ValueError(
+                f"expected a size such as 5, or for dates 90m, 3d or 2w ({', '.join(SECONDS)}); got {size!r}"
+            )
+        timed = found[2] is not None
+        value = float(found[1]) * (SECONDS[found[2]] * MICRO if timed else 1)
+    else:
+        value, timed = float(size), False
+    if not (0 <= value < float("inf")):
+        raise ValueError(f"expected a size of 0 or more, got {size!r}")
+    return value, timed
+
+
+def _parsed(found: pa.Array) -> Floats:
+    """Times that are spelt as in ISO 8601."""
+    _require(found, pc.match_substring_regex(found, DATE), DATES)
+    found = pc.replace_substring_regex(found, r"(\.\d{6})\d+", r"\1")
+    zoned = pc.match_substring_regex(found, ZONE)
+    nothing = pa.scalar(None, pa.string())
+    try:
+        with_zone = pc.if_else(zoned, found, nothing).cast(pa.timestamp("us", "UTC")).cast(pa.int64())
+        without = pc.if_else(zoned, nothing, found).cast(pa.timestamp("us")).cast(pa.int64())
+    except pa.ArrowException as error:  # a 13th month: rows are looked at one by one only here
+        wrong = pa.array([value is not None and not _is_time(value) for value in found.to_pylist()])
+        _require(found, pc.invert(wrong), DATES)
+        raise AssertionError from error
+    return _floats(pc.coalesce(with_zone, without))
+
+
+def _is_time(value: str) -> bool:
+    zone = "UTC" if re.search(ZONE, value) else None
+    try:
+        pa.array([value]).cast(pa.timestamp("us", zone))
+    except pa.ArrowException:
+        return False
+    return True
+
+
+def _require(found: pa.Array, right: pa.Array, expected: str) -> None:
+    """Check that values that are there are right."""
+    wrong = np.flatnonzero(pc.fill_null(pc.invert(right), False).to_numpy(zero_copy_only=False))
+    if len(wrong):
+        raise BadValues(expected, wrong, shown(found[int(wrong[0])].as_py()))
+
+
+def _floats(found: pa.Array) -> Floats:
+    filled = pc.fill_null(found.cast(pa.float64(), safe=False), float("nan"))
+    return np.asarray(filled.to_numpy(zero_copy_only=False), np.float64)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))

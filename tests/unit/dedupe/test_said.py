@@ -1,0 +1,147 @@
+"""What a person said of pairs of texts holds in the groups."""
+
+import numpy as np
+import pytest
+
+import twicetold
+from twicetold.dedupe.limits import Limits
+from twicetold.dedupe.said import Contradiction, KeptApart, Said
+from twicetold.neighbours.grouping import Links, components, numbered
+from twicetold.neighbours.rules import RULES
+
+
+def join(groups, pair):
+    touched = [group for group in groups if group & pair]
+    return [group for group in groups if not group & pair] + [set().union(*touched)]
+
+
+def divided(group, ends, must, apart):
+    """Kruskal's algorithm with pairs that must stay apart."""
+    parts = [{text} for text in group]
+    for pair in must:
+        parts = join(parts, pair)
+    for pair in ends:
+        joined = set().union(*(part for part in parts if part & pair))
+        if not any(two <= joined for two in apart):
+            parts = join(parts, pair)
+    return parts
+
+
+def one_by_one(links, said, codes):
+    """The same as `Said.hold`, one link at a time."""
+    ends = [{int(a), int(b)} for a, b in zip(said.left, said.right)]
+    must = [pair for pair, same in zip(ends, said.same) if same]
+    apart = [pair for pair, same in zip(ends, said.same) if not same]
+    whole = [set(np.flatnonzero(codes == code).tolist()) for code in np.unique(codes)]
+    for pair in must:
+        whole = join(whole, pair)
+    order = np.argsort(-links.similarity)
+    order = order[codes[links.left[order]] == codes[links.right[order]]]
+    strongest_first = [{int(links.left[place]), int(links.right[place])} for place in order]
+    found = np.empty(len(codes), int)
+    number = 0
+    for group in whole:
+        inside = [[pair for pair in pairs if pair <= group] for pairs in (strongest_first, must, apart)]
+        for part in divided(group, *inside) if inside[2] else [group]:
+            found[list(part)] = number
+            number += 1
+    return numbered(found)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_groups_are_those_of_joining_one_link_at_a_time(seed):
+    rng = np.random.default_rng(seed)
+    count = 60
+    left, right = rng.integers(0, count, (2, 90))
+    links = Links.of(count, left, right, rng.random(90))
+    codes = components(count, links.left, links.right)
+    truth = rng.integers(0, 8, count)  # so that nothing contradicts itself
+    one, other = rng.integers(0, count, (2, 30))
+    keep = one != other
+    said = Said.of(count, one[keep], other[keep], (truth[one] == truth[other])[keep])
+    held, found = said.hold(links, codes, lambda left, right: np.zeros(len(left)))
+    np.testing.assert_array_equal(found, one_by_one(links, said, codes))
+    assert (found[said.left[said.same]] == found[said.right[said.same]]).all()
+    assert (found[said.left[~said.same]] != found[said.right[~said.same]]).all()
+    pairs = {*zip(held.left.tolist(), held.right.tolist())}
+    ends = [tuple(sorted(pair)) for pair in zip(said.left.tolist(), said.right.tolist())]
+    assert all((pair in pairs) == same for pair, same in zip(ends, said.same.tolist()))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("family", ["tfidf", "static"])
+def test_what_was_said_holds_by_every_rule_and_the_other_groups_stay(family, rule, run, questions):
+    texts = questions.texts.to_pylist()
+    model = twicetold.load(run(family))
+    probability = model.dedupe(texts, threshold=0.02).links.probability
+    thresholds = np.quantile(probability, np.linspace(0.05, 1, 40))
+    tried = (model.dedupe(texts, threshold=float(threshold), rule=rule) for threshold in thresholds)
+    before = next(found for found in tried if 2 <= found.summary.largest <= len(texts) - 4)
+    threshold = before.summary.probability
+    group = int(before.table.group[np.argmax(before.table.size)])
+    inside = np.flatnonzero(before.group == group)
+    outside = np.flatnonzero(before.group != group)[:2]
+    pairs = ([inside[0], outside[0]], [inside[-1], outside[1]], [False, True])
+    found = model.dedupe(texts, threshold=threshold, rule=rule, pairs=pairs)
+    assert found.group[inside[0]] != found.group[inside[-1]]
+    assert found.group[outside[0]] == found.group[outside[1]]
+    touched = np.isin(before.group, before.group[[*inside, *outside]])
+    np.testing.assert_array_equal(numbered(found.group[~touched]), numbered(before.group[~touched]))
+    assert found.summary.groups == len(found.table)
+    assert (found.table.weakest[found.table.distinct > 1] >= 0).all()
+    dry = next(row for row in model.dry_run(texts, threshold=threshold, rule=rule, pairs=pairs).at if row.chosen)
+    assert (dry.links, dry.groups) == (found.summary.links, found.summary.groups)
+
+
+def test_equal_texts_that_do_not_say_the_same_are_apart(run):
+    texts = ["bank rate", "Bank rate", "bank rate", "drug trial"]
+    found = twicetold.load(run()).dedupe(texts, threshold=0.6, pairs=([0], [1], [False]))
+    assert found.group[0] != found.group[1]
+    assert found.group[2] in (found.group[0], found.group[1])
+    assert found.exact.tolist()[:2] == [0, 1]
+
+
+def test_texts_that_say_the_same_bring_their_groups_and_are_links_whatever_their_score(run):
+    texts = ["bank rate", "bank rate cut", "drug trial", "drug trial phone"]
+    model = twicetold.load(run())
+    found = model.dedupe(texts, rule="components", threshold=0.3, pairs=([0], [3], [True]))
+    assert found.group.tolist() == [0] * 4
+    linked = {*zip(found.links.left.tolist(), found.links.right.tolist())}
+    assert (0, 3) in linked
+    place = list(zip(found.links.left.tolist(), found.links.right.tolist())).index((0, 3))
+    assert found.links.score[place] == pytest.approx(model.similarity([texts[0]], [texts[3]])[0], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "apart", "joining"),
+    [
+        (([0, 1, 5, 0], [1, 2, 6, 2], [True, True, True, False]), 3, [0, 1]),
+        (([3, 2, 1, 0, 9], [0, 1, 0, 3, 8], [False, True, True, True, True]), 0, [3]),
+        (([0, 0], [1, 1], [True, False]), 1, [0]),
+        (([4], [4], [False]), 0, []),
+    ],
+)
+def test_contradictions_are_refused_with_the_pairs_that_make_them(pairs, apart, joining):
+    with pytest.raises(Contradiction, match=rf"pair {apart} \(from 0\) does not say the same, but") as found:
+        Said.of(10, *pairs)
+    assert (found.value.apart, found.value.joining) == (apart, joining)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        (([0], [4], [True]), "expected rows 0 to 3, got 0 and 4 as pair 0"),
+        (([0, -1], [1, 1], [True, True]), "expected rows 0 to 3, got -1 and 1 as pair 1"),
+        (([0], [1, 2], [True]), "expected as many of each"),
+    ],
+)
+def test_wrong_rows_are_named(pairs, message):
+    with pytest.raises(ValueError, match=message):
+        Said.of(4, *pairs)
+
+
+def test_equal_values_keep_apart_what_a_pair_would_join_and_a_window_does_not():
+    said = Said.of(3, [0], [1], [True])
+    with pytest.raises(KeptApart, match=r"pair 0 \(from 0\) is to join texts 0 and 1, but same or within keeps them"):
+        said.require_allowed(Limits.of(3, same=[["en", "de", "en"]]))
+    said.require_allowed(Limits.of(3, within=[([1, 100, 2], 5)]))

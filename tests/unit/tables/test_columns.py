@@ -1,0 +1,116 @@
+"""Columns beside the texts, from files and from arrays of any library."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from twicetold.tables.columns import MISSING, BadValues, codes_of, numbers_of, size_of, times_of
+
+NOON = 1_769_860_800_000_000.0  # 2026-01-31 12:00 UTC
+
+
+@pytest.mark.parametrize(
+    "make",
+    [list, np.array, pd.Series, pa.array, lambda v: pa.chunked_array([v[:1], v[1:]]), lambda v: pd.Categorical(v)],
+)
+def test_equal_values_have_equal_codes(make):
+    codes = codes_of(make(["en", "de", "en ", "de"]))
+    assert codes[0] == codes[2] != codes[1] == codes[3]
+
+
+@pytest.mark.parametrize(
+    "values", [[1.0, None, float("nan")], ["a", "", "  "], [None, None, None], np.array([np.nan] * 3)]
+)
+def test_a_missing_value_has_no_code(values):
+    assert codes_of(values).tolist()[1:] == [MISSING, MISSING]
+
+
+@pytest.mark.parametrize("values", [[1, 2.5, None], ["1", " 2.5 ", ""], [1, 2.5, float("nan")], ["1e0", "+2.5", "NaN"]])
+def test_numbers_come_from_numbers_and_from_texts(values):
+    np.testing.assert_array_equal(numbers_of(values), [1, 2.5, np.nan])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "2026-01-31T12:00:00Z",
+        "2026-01-31 12:00",
+        "2026-01-31T13:00:00+01:00",
+        "2026-01-31T07:00-0500",
+        "2026-01-31T12:00:00.000000000",
+        "1769860800",
+        1_769_860_800,
+        1_769_860_800_000,
+        1_769_860_800_000_000,
+        1_769_860_800_000_000_000,
+        datetime.datetime(2026, 1, 31, 12, tzinfo=datetime.UTC),
+        datetime.datetime(2026, 1, 31, 12),
+        np.datetime64("2026-01-31T12:00:00"),
+        pd.Timestamp("2026-01-31 14:00", tz="Europe/Helsinki"),
+    ],
+)
+def test_a_time_is_one_however_it_is_spelt(value):
+    np.testing.assert_array_equal(times_of([value]), [NOON])
+    np.testing.assert_array_equal(times_of(pd.Series([value])), [NOON])
+
+
+def test_times_of_numpy_have_any_unit():
+    for unit in ("h", "m", "s", "ms", "us", "ns"):
+        np.testing.assert_array_equal(times_of(np.array(["2026-01-31T12:00"], f"datetime64[{unit}]")), [NOON])
+
+
+def test_dates_are_the_start_of_the_day_in_utc_and_may_be_mixed_with_times_and_nothing():
+    found = times_of(["2026-01-31", "2026-01-31T12:00:00Z", "", None])
+    np.testing.assert_array_equal(found, [NOON - 43_200e6, NOON, np.nan, np.nan])
+    np.testing.assert_array_equal(times_of([datetime.date(2026, 1, 31)]), [NOON - 43_200e6])
+
+
+@pytest.mark.parametrize(
+    ("read", "values", "rows", "message"),
+    [
+        (numbers_of, ["1", "x", "", "1,5"], [1, 3], r"expected numbers; got 'x' in rows 1, 3 \(from 0\)"),
+        (numbers_of, ["2026-01-31", "5"], [0], "expected numbers; for dates, give the size with a unit, such as 3d"),
+        (numbers_of, [1.0, float("inf")], [1], "expected finite numbers; got inf in row 1"),
+        (
+            times_of,
+            ["2026-01-31", "soon", "31.1.2026"],
+            [1, 2],
+            "expected dates as in ISO 8601.* got 'soon' in rows 1, 2",
+        ),
+        (times_of, ["2026-01-31", "2026-13-31"], [1], "got '2026-13-31' in row 1"),
+        (times_of, ["20260131", "20260201"], [0, 1], "got '20260131' in rows 0, 1"),
+    ],
+)
+def test_values_that_cannot_be_used_are_named(read, values, rows, message):
+    with pytest.raises(BadValues, match=message) as found:
+        read(values)
+    assert found.value.rows.tolist() == rows
+
+
+@pytest.mark.parametrize(
+    ("read", "values", "message"),
+    [
+        (codes_of, "en", "expected a column of values, got one text"),
+        (codes_of, [[1], [2]], "expected plain values, got list"),
+        (codes_of, [1, "a"], "expected a column of values of one kind"),
+        (numbers_of, [datetime.date(2026, 1, 31)], "expected numbers, got date32.*: for dates"),
+        (numbers_of, [True], "expected numbers, got bool"),
+        (times_of, [datetime.time(12)], "expected dates"),
+    ],
+)
+def test_columns_of_another_kind_are_refused(read, values, message):
+    with pytest.raises(TypeError, match=message):
+        read(values)
+
+
+def test_sizes_are_numbers_or_times():
+    assert size_of(5) == size_of("5") == (5.0, False)
+    for size in ("3d", "72h", "4320m", "259200s", " 3 d ", datetime.timedelta(days=3)):
+        assert size_of(size) == (259_200e6, True)
+    assert size_of("0.5w") == (302_400e6, True)
+    for size in ("3x", "", "d", "-3d", -1, float("nan"), float("inf"), datetime.timedelta(-1)):
+        with pytest.raises(ValueError, match="expected a size"):
+            size_of(size)
