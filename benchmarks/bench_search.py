@@ -21,6 +21,7 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
+from twicetold.index.memberships import Memberships
 from twicetold.index.segments import SCHEMA, Cells, Segment, cells_of
 from twicetold.neighbours.nearest import Index
 
@@ -91,9 +92,10 @@ def part_of_an_index(*, in_cells: bool) -> Callable[[NDArray[np.float32]], Searc
         numbers = pa.array(order)
         table = pa.table([numbers.cast(pa.string()), numbers.cast(pa.string()), numbers], schema=SCHEMA)
         with tempfile.TemporaryDirectory() as folder:
-            Segment(texts[order], table, np.ones(len(order), bool), cells).save(Path(folder))
-            part = Segment.load(Path(folder), texts=len(order), removed_file=None)
-        return lambda queries: part.groups[part.search(queries, NEAREST).row].reshape(len(queries), NEAREST)
+            members = Memberships.of(order)
+            Segment(texts[order], table, np.ones(len(order), bool), members, cells).save(Path(folder))
+            part = Segment.load(Path(folder), texts=len(order), removed_file=None, groups_file=None)
+        return lambda queries: part.members.group[part.search(queries, NEAREST).row].reshape(len(queries), NEAREST)
 
     return build
 

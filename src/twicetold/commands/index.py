@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -12,6 +12,7 @@ from twicetold.commands._options import (
     IndexModel,
     Json,
     Model,
+    OutFile,
     Precision,
     Rule,
     SkipBad,
@@ -20,13 +21,16 @@ from twicetold.commands._options import (
     tell_left_out,
 )
 from twicetold.dedupe.options import DEFAULTS
+from twicetold.neighbours import rules
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
     from twicetold.index.groups import Proposal
     from twicetold.index.info import IndexInfo
+    from twicetold.index.memberships import GroupChanges
 
-SHOWN = 10  # proposals that are shown
+SHOWN = 10  # proposals and merges that are shown
+Merges = Literal["make", "propose"]  # `twicetold.index.groups`, which is slow to import
 
 index = typer.Typer(no_args_is_help=True, help="Build, grow and describe an index of texts, see also search.")
 
@@ -84,24 +88,28 @@ def add(
     file: File,
     text: Text = None,
     id_column: Id = None,
+    merges: Annotated[
+        Merges, typer.Option(help="Of groups that are there: make them as the rule says, or propose them.")
+    ] = "make",
     model: IndexModel = None,
     format: Format = None,
     skip_bad: SkipBad = False,
     as_json: Json = False,
 ) -> None:
-    """Add the texts of a file. Each joins the group of the text most alike, or proposes merges of groups."""
+    """Add the texts of a file, and group what they are near to anew, by the rule that built the index."""
     from twicetold.index.text_index import changing
 
     texts, ids = _read(file, text, id_column, format=format, skip_bad=skip_bad)
     with changing(folder, model) as opened:
-        found = opened.add(texts, ids)
+        found = opened.add(texts, ids, merges=merges)
     if as_json:
         rows = [{"id": name, "group": group} for name, group in zip(found.ids, found.groups.tolist(), strict=True)]
         about = {"added": rows, "joined": found.joined, "proposals": _listed(found.proposals)}
-        print(json_text(about))
+        print(json_text({**about, **_changed(found.changes)}))
         return
     joined = f", {found.joined:,} to groups that were there" if opened.threshold is not None else ""
     _tell(f"added {len(texts):,} texts{joined}; {folder} has {len(opened):,} now")
+    _tell_changes(found.changes, folder)
     _tell_proposals(found.proposals, folder)
 
 
@@ -151,15 +159,66 @@ def merge(
 
 
 @index.command()
+def unmerge(
+    folder: Index,
+    group: Annotated[int, typer.Argument(help="A group that is part of another one now.", show_default=False)],
+    model: IndexModel = None,
+) -> None:
+    """Undo the merge of a group into another one, of yours or of the rule, and keep the two apart."""
+    from twicetold.index.text_index import changing
+
+    with changing(folder, model) as opened:
+        _tell(f"group {group} is no part of group {opened.unmerge(group)} any more, and they stay apart")
+
+
+@index.command()
+def regroup(
+    folder: Index,
+    rule: Annotated[
+        rules.Rule | None, typer.Option("--rule", help="How links make groups from now on.", show_default="as before")
+    ] = None,
+    model: IndexModel = None,
+    as_json: Json = False,
+) -> None:
+    """Group all texts anew, by the rule of the index. Groups keep their numbers where they can."""
+    from twicetold.index.text_index import changing
+
+    with changing(folder, model) as opened:
+        changes = opened.regroup(rule)
+    if as_json:
+        print(json_text(_changed(changes)))
+        return
+    _tell(f"grouped {len(opened):,} texts by {opened.rule}")
+    _tell_changes(changes, folder)
+
+
+@index.command()
+def groups(folder: Index, out: OutFile = "-", format: Format = None) -> None:
+    """Write the id, text and group of all texts, sorted by group."""
+    import numpy as np
+
+    from twicetold.index.info import grouped_texts
+    from twicetold.tables.blocks import Block
+    from twicetold.tables.files import write_rows
+    from twicetold.tables.streams import STANDARD
+
+    table = grouped_texts(folder)
+    with write_rows(out, format=format or ("csv" if out == STANDARD else None)) as write:
+        write(Block(table, np.arange(1, table.num_rows + 1)))
+    if out != STANDARD:
+        _tell(f"{out}: {table.num_rows:,} rows")
+
+
+@index.command()
 def info(folder: Index, as_json: Json = False) -> None:
-    """Describe an index: texts, groups, model, proposed merges."""
+    """Describe an index: texts, groups, rule, model, merges."""
     from twicetold.index.info import index_info
 
     about = index_info(folder)
     if as_json:
         print(_json(about))
     else:
-        print("\n".join(_described(about)))
+        print("\n".join([*_described(about), *_decided(about)]))
         _tell_proposals(about.proposals, folder)
 
 
@@ -179,12 +238,25 @@ def _described(about: "IndexInfo") -> list[str]:
             f"{about.groups:,} of {about.grouped:,} texts, the largest of {about.largest:,}; "
             f"links from probability {about.probability:.3f} on (score {about.threshold:.4f})"
         )
+    rule = "none" if about.rule is None else f"{about.rule}, {about.neighbours} neighbours of each text"
+    if about.rule is not None and not about.rule_is_known:
+        rule += "; an earlier version made the index, which does not say its rule: regroup --rule states it"
     return [
         f"texts      {about.texts:,} ({about.removed:,} removed ones take space)",
         f"vectors    {kind}, {about.dimensions:,} columns, {parts}, {cells}",
         f"size       {about.bytes / 1e6:,.1f} MB",
         f"model      {about.model} (fingerprint {about.fingerprint})",
         f"groups     {groups}",
+        f"rule       {rule}",
+    ]
+
+
+def _decided(about: "IndexInfo") -> list[str]:
+    """Merges that can be undone, and groups that stay apart."""
+    by_hand = sum(each.tied for each in about.merges)
+    return [
+        f"merges     {len(about.merges):,} can be undone, {by_hand:,} of them by hand (--json lists them)",
+        f"apart      {len(about.apart):,} pairs of groups",
     ]
 
 
@@ -216,6 +288,27 @@ def _read(
 
 def _listed(proposals: Sequence["Proposal"]) -> list[dict[str, object]]:
     return [{"groups": list(p.groups), "ids": list(p.ids), "similarity": p.similarity} for p in proposals]
+
+
+def _changed(changes: "GroupChanges") -> dict[str, object]:
+    merged = [{"group": group, "into": into} for group, into in changes.merged]
+    split = [{"group": group, "now": list(into)} for group, into in changes.split]
+    return {"merged": merged, "split": split, "moved": changes.moved}
+
+
+def _tell_changes(changes: "GroupChanges", folder: str) -> None:
+    if not changes.moved:
+        return
+    _tell(
+        f"{changes.moved:,} texts that were there are in another group now: {len(changes.merged):,} groups were merged "
+        f"into another one (`twicetold index unmerge {folder} GROUP` undoes it), {len(changes.split):,} were split"
+    )
+    lines = [f"  {group} is part of {into}" for group, into in changes.merged]
+    lines += [f"  {group} is divided among {', '.join(map(str, into))}" for group, into in changes.split]
+    for line in lines[:SHOWN]:
+        _tell(line)
+    if len(lines) > SHOWN:
+        _tell(f"  and {len(lines) - SHOWN:,} others (--json lists them)")
 
 
 def _tell_proposals(proposals: Sequence["Proposal"], folder: str) -> None:

@@ -59,12 +59,30 @@ def first_equal(texts: Sequence[str]) -> Ints:
     Raises:
         ValueError: if a text holds nothing but white space.
     """
-    column = pc.utf8_lower(pc.utf8_normalize(pa.array(texts, pa.large_string()), form="NFKC"))
-    column = pc.utf8_trim_whitespace(pc.replace_substring_regex(column, r"[\s\p{Z}]+", " "))
+    return first_of(require_texts(folded(pa.array(texts, pa.large_string()))))
+
+
+def folded(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Texts without what `first_equal` passes over: equal ones are equal in this form.
+
+    Args:
+        column: (n,) large strings.
+    """
+    column = pc.utf8_lower(pc.utf8_normalize(column, form="NFKC"))
+    return pc.utf8_trim_whitespace(pc.replace_substring_regex(column, r"[\s\p{Z}]+", " "))
+
+
+def require_texts(column: pa.Array) -> pa.Array:
+    """The folded texts as they are, if none is blank; errors: `first_equal`."""
     blank = np.flatnonzero(pc.equal(column, "").to_numpy(zero_copy_only=False))
     if len(blank):
         raise ValueError(
-            f"{len(blank)} of {len(texts)} texts are empty, the first is texts[{blank[0]}]: leave them out"
+            f"{len(blank)} of {len(column)} texts are empty, the first is texts[{blank[0]}]: leave them out"
         )
+    return column
+
+
+def first_of(column: pa.Array) -> Ints:
+    """(n,) row of the first one that is equal, of folded texts."""
     codes = column.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
     return np.asarray(np.unique(codes, return_index=True)[1][codes])

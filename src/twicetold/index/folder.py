@@ -1,10 +1,11 @@
 """The folder of an index: parts that never change, and a manifest that names those that count.
 
-    index.json                    the manifest: model, threshold, parts, merges of groups
+    index.json                    the manifest: model, threshold, rule, parts, proposed merges
     00000001/texts.parquet        id, text and group of the texts of a part
     00000001/vectors.npy          their vectors, memory-mapped; of lexical families vectors.safetensors, as CSR arrays
     00000001/cells.safetensors    centres of a large dense part, and where each cell's rows begin
     00000001/removed-00000007.npy rows that were removed
+    00000001/groups-00000007.npy  groups of the texts, where they have changed since the part was made
     lock                          while a process changes the index
 
 New parts are written beside the others. Then the manifest is replaced by one rename, which makes them count, and what
@@ -25,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from twicetold.dedupe.options import DEFAULTS, MOST_NEIGHBOURS
 from twicetold.errors import require
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.inputs import is_number
@@ -38,17 +40,21 @@ from twicetold.files import (
     write_folder,
     write_json,
 )
-from twicetold.index.groups import Pair, Proposal
+from twicetold.index.groups import Proposal
+from twicetold.index.memberships import NO_TIE, Pair
 from twicetold.index.segments import Segment
+from twicetold.neighbours.rules import RULES, Rule
 
-FORMAT = 1
+FORMAT = 2
+FIRST_FORMAT = 1  # without a rule; merges by a person are in the manifest
 MANIFEST = "index.json"
 LOCK = "lock"
 PART = re.compile(r"\d{8}")
 REMOVED = re.compile(r"removed-\d{8}\.npy")
+GROUPS = re.compile(r"groups-\d{8}\.npy")
 LONGEST = 400  # characters of the reason why a folder is refused
 ATTEMPTS = 5  # to read an index that other processes change
-LARGEST = 1 << 28  # bytes of the manifest: a merge takes 50, a proposal 200
+LARGEST = 1 << 28  # bytes of the manifest: a proposal takes 200
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,7 @@ class Part:
     name: str
     texts: int
     removed: str | None
+    groups: str | None
 
 
 @dataclass(frozen=True)
@@ -70,14 +77,17 @@ class IndexManifest:
         decision: score from which two texts belong to one group, and calibration of the scores.
         groups: whether texts are grouped; if not, each text has a group of its own.
         by_vectors: whether scores are the dot products of vectors alone, because the decision was measured on them.
+        rule: how links make groups; None: unknown, because an index of the first format does not say it.
+        neighbours: of each text that are compared.
+        format: of the folder.
         saved: how often the index has been saved.
         added: how many texts have been added.
         next_part: number of the next part.
         next_group: number of the next group.
         parts: in the order of their texts.
-        merged: from a group to the one that it belongs to now.
+        merged: from a group to the one that it belongs to now, in the first format; `read` applies it.
         proposals: merges that are proposed.
-        ignored: pairs of groups whose merge is not proposed.
+        ignored: pairs of groups that stay apart.
     """
 
     model: str
@@ -85,6 +95,9 @@ class IndexManifest:
     decision: Decision
     groups: bool
     by_vectors: bool
+    rule: Rule | None = DEFAULTS.rule
+    neighbours: int = DEFAULTS.neighbours
+    format: int = FORMAT
     saved: int = 0
     added: int = 0
     next_part: int = 1
@@ -102,12 +115,13 @@ class IndexManifest:
             "decision": asdict(self.decision),
             "groups": self.groups,
             "by_vectors": self.by_vectors,
+            "rule": self.rule,
+            "neighbours": self.neighbours,
             "saved": self.saved,
             "added": self.added,
             "next_part": self.next_part,
             "next_group": self.next_group,
-            "parts": [{"name": p.name, "texts": p.texts, "removed": p.removed} for p in self.parts],
-            "merged": [list(pair) for pair in sorted(self.merged.items())],
+            "parts": [asdict(part) for part in self.parts],
             "proposals": [
                 {"groups": list(p.groups), "ids": list(p.ids), "similarity": p.similarity} for p in self.proposals
             ],
@@ -122,7 +136,9 @@ class IndexManifest:
             ValueError: if it is not what `to_json` gives.
         """
         require(isinstance(values, dict), f"expected an object, got {values!r:.80}")
-        require(values.get("format") == FORMAT, f"expected format {FORMAT}, got {values.get('format')!r:.80}")
+        known = values.get("format") in (FIRST_FORMAT, FORMAT)
+        require(known, f"expected format {FIRST_FORMAT} or {FORMAT}, got {values.get('format')!r:.80}")
+        first = values["format"] == FIRST_FORMAT
         numbers = {name: _count(values, name) for name in ("saved", "added", "next_part", "next_group")}
         below = numbers["next_group"]
         model = _value(values, "model", dict)
@@ -131,14 +147,21 @@ class IndexManifest:
         decision = _value(values, "decision", dict)
         known = all(map(is_number, decision.values()))
         require(known, f"expected finite numbers as 'decision', got {decision!r:.80}")
-        merged = dict(_pair(pair, below) for pair in _value(values, "merged", list))
+        merged = dict(_pair(pair, below) for pair in (_value(values, "merged", list) if first else []))
         require(all(now not in merged for now in merged.values()), "a merged group leads to another merged group")
+        rule = None if first else values.get("rule")
+        require(rule is None or rule in RULES, f"expected one of {RULES} as 'rule', got {rule!r:.80}")
+        neighbours = DEFAULTS.neighbours if first else _count(values, "neighbours")
+        require(1 <= neighbours <= MOST_NEIGHBOURS, f"expected 1 to {MOST_NEIGHBOURS} 'neighbours', got {neighbours}")
         return cls(
             model=place,
             fingerprint=_value(model, "fingerprint", str),
             decision=Decision.from_json(decision),
             groups=_value(values, "groups", bool),
             by_vectors=_value(values, "by_vectors", bool),
+            rule=rule,
+            neighbours=neighbours,
+            format=values["format"],
             **numbers,
             parts=[_part(each) for each in _value(values, "parts", list)],
             merged=merged,
@@ -157,7 +180,7 @@ def read(folder: Path) -> tuple[IndexManifest, list[Segment]]:
     for attempt in range(ATTEMPTS):
         manifest = _manifest(folder)
         try:
-            return manifest, _segments(folder, manifest)
+            return replace(manifest, merged={}), _segments(folder, manifest)
         except Exception as error:
             if attempt + 1 < ATTEMPTS and _manifest(folder).saved != manifest.saved:
                 continue  # another process has changed the index meanwhile
@@ -215,16 +238,20 @@ def save_changes(
     saved, number, kept = manifest.saved + 1, manifest.next_part, []
     for segment in segments:
         if segment.name is None:
-            segment, number = replace(segment, name=f"{number:08d}"), number + 1
+            segment, number = segment.changed(name=f"{number:08d}"), number + 1
             with write_folder(folder / f"{segment.name}") as target:
                 segment.save(target)
         if segment.removed_file is None and not segment.alive.all():
-            segment = replace(segment, removed_file=f"removed-{saved:08d}.npy")
+            segment = segment.changed(removed_file=f"removed-{saved:08d}.npy")
             with write_file(folder / f"{segment.name}" / f"{segment.removed_file}") as temporary:
                 np.save(temporary, np.flatnonzero(~segment.alive), allow_pickle=False)
+        if segment.groups_file is None and segment.groups_differ:
+            segment = segment.changed(groups_file=f"groups-{saved:08d}.npy")
+            with write_file(folder / f"{segment.name}" / f"{segment.groups_file}") as temporary:
+                np.save(temporary, segment.members.array(), allow_pickle=False)
         kept.append(segment)
-    parts = [Part(f"{each.name}", each.table.num_rows, each.removed_file) for each in kept]
-    manifest = replace(manifest, saved=saved, next_part=number, parts=parts)
+    parts = [Part(f"{each.name}", each.table.num_rows, each.removed_file, each.groups_file) for each in kept]
+    manifest = replace(manifest, saved=saved, next_part=number, parts=parts, format=FORMAT)
     write_json(folder / MANIFEST, manifest.to_json())
     _clean(folder, parts)
     return manifest, kept
@@ -232,15 +259,14 @@ def save_changes(
 
 def _clean(folder: Path, parts: Sequence[Part]) -> None:
     """Delete parts and files that are not named, and what killed processes have left."""
-    removed = {part.name: part.removed for part in parts}
+    named = {part.name: (part.removed, part.groups) for part in parts}
     for path in folder.iterdir():
-        if path.name.startswith(TEMPORARY) or (PART.fullmatch(path.name) and path.name not in removed):
+        if path.name.startswith(TEMPORARY) or (PART.fullmatch(path.name) and path.name not in named):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-        elif path.name in removed:
+        elif path.name in named:
             for file in path.iterdir():
-                if file.name.startswith(TEMPORARY) or (
-                    REMOVED.fullmatch(file.name) and file.name != removed[path.name]
-                ):
+                former = any(kind.fullmatch(file.name) for kind in (REMOVED, GROUPS))
+                if file.name.startswith(TEMPORARY) or (former and file.name not in named[path.name]):
                     file.unlink()
 
 
@@ -264,14 +290,16 @@ def _manifest(folder: Path) -> IndexManifest:
 
 
 def _segments(folder: Path, manifest: IndexManifest) -> list[Segment]:
-    segments = [
-        Segment.load(folder / part.name, texts=part.texts, removed_file=part.removed) for part in manifest.parts
-    ]
+    segments = []
+    for part in manifest.parts:
+        segment = Segment.load(folder / part.name, texts=part.texts, removed_file=part.removed, groups_file=part.groups)
+        segments.append(segment.in_groups(segment.members.after_merges(manifest.merged)))
     for part, segment in zip(manifest.parts, segments, strict=True):
         fit = segment.vectors.shape[1] == segments[0].vectors.shape[1]
         require(fit and type(segment.vectors) is type(segments[0].vectors), "the parts have vectors of two kinds")
-        groups = segment.groups
-        require(((groups >= 0) & (groups < manifest.next_group)).all(), f"a group in {part.name} is out of range")
+        numbers = segment.members.array()
+        fit = (numbers >= [0, 0, NO_TIE]).all() and (numbers < manifest.next_group).all()
+        require(fit, f"a group in {part.name} is out of range")
     return segments
 
 
@@ -286,13 +314,15 @@ def _damaged(folder: Path, error: Exception) -> ValueError:
 
 def _part(values: Any) -> Part:
     require(isinstance(values, dict), f"expected an object as a part, got {values!r:.80}")
-    name, removed = _value(values, "name", str), values.get("removed")
+    name, removed, groups = _value(values, "name", str), values.get("removed"), values.get("groups")
     require(PART.fullmatch(name), f"expected eight digits as the name of a part, got {name!r:.80}")
     known = removed is None or (isinstance(removed, str) and REMOVED.fullmatch(removed))
     require(known, f"expected the name of a file of removed rows, got {removed!r:.80}")
+    known = groups is None or (isinstance(groups, str) and GROUPS.fullmatch(groups))
+    require(known, f"expected the name of a file of groups, got {groups!r:.80}")
     texts = _count(values, "texts")
     require(texts > 0, f"part {name} has no texts")
-    return Part(name, texts, removed)
+    return Part(name, texts, removed, groups)
 
 
 def _proposal(values: Any, below: int) -> Proposal:

@@ -5,11 +5,32 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 from scipy import sparse
 
-from twicetold.index.folder import FORMAT, read
+from twicetold.dedupe.options import DEFAULTS
+from twicetold.index.folder import read
 from twicetold.index.groups import Proposal
-from twicetold.index.segments import groups_of
+from twicetold.index.memberships import NO_TIE, Memberships, Pair
+from twicetold.index.parts import alive_of, members_of, table_of
+from twicetold.neighbours.rules import Rule
+
+
+@dataclass(frozen=True)
+class Merge:
+    """A group that is part of another one, and can be taken out again.
+
+    Args:
+        group: its number.
+        into: the group that it is part of.
+        texts: that were in it.
+        tied: whether a person has made the merge, so that the rule does not undo it.
+    """
+
+    group: int
+    into: int
+    texts: int
+    tied: bool
 
 
 @dataclass(frozen=True)
@@ -30,10 +51,15 @@ class IndexInfo:
         fingerprint: of the model.
         threshold: score from which two texts belong to one group; None if the index has no groups.
         probability: the same as a probability.
+        rule: how links make groups; None if the index has no groups.
+        rule_is_known: whether the index says so; one that an earlier version made does not, and the default is taken.
+        neighbours: of each text that are compared.
         groups: of two or more texts.
         grouped: texts in them.
         largest: texts in the largest one.
         proposals: merges of groups.
+        merges: that can be undone, sorted by group.
+        apart: pairs of groups that stay apart.
     """
 
     folder: str
@@ -49,23 +75,29 @@ class IndexInfo:
     fingerprint: str
     threshold: float | None
     probability: float | None
+    rule: Rule | None
+    rule_is_known: bool
+    neighbours: int
     groups: int
     grouped: int
     largest: int
     proposals: Sequence[Proposal]
+    merges: Sequence[Merge]
+    apart: Sequence[Pair]
 
 
 def index_info(folder: str | Path) -> IndexInfo:
     """Read the numbers of an index. Errors: `open_index`, but for those of the model."""
     folder = Path(folder)
     manifest, segments = read(folder)
-    alive = np.concatenate([np.empty(0, bool), *(segment.alive for segment in segments)])
-    sizes = np.unique(groups_of(segments, manifest.merged)[alive], return_counts=True)[1]
+    alive = alive_of(segments)
+    members = members_of(segments).at(alive)
+    sizes = np.unique(members.group, return_counts=True)[1]
     several = sizes[sizes > 1]
     decision = manifest.decision if manifest.groups else None
     return IndexInfo(
         folder=str(folder),
-        format=FORMAT,
+        format=manifest.format,
         texts=int(alive.sum()),
         removed=int((~alive).sum()),
         parts=len(segments),
@@ -77,8 +109,25 @@ def index_info(folder: str | Path) -> IndexInfo:
         fingerprint=manifest.fingerprint,
         threshold=None if decision is None else decision.threshold,
         probability=None if decision is None else float(decision.probability([decision.threshold])[0]),
+        rule=(manifest.rule or DEFAULTS.rule) if manifest.groups else None,
+        rule_is_known=manifest.rule is not None,
+        neighbours=manifest.neighbours,
         groups=len(several),
         grouped=int(several.sum()),
         largest=int(sizes.max(initial=0)),
         proposals=list(manifest.proposals),
+        merges=_merges(members),
+        apart=list(manifest.ignored),
     )
+
+
+def grouped_texts(folder: str | Path) -> pa.Table:
+    """`id`, `text` and `group` of all texts of an index, sorted by group. Errors: `index_info`."""
+    return table_of(read(Path(folder))[1])
+
+
+def _merges(members: Memberships) -> list[Merge]:
+    moved = members.at(members.origin != members.group)
+    origins, first, count = np.unique(moved.origin, return_index=True, return_counts=True)
+    found = zip(origins, moved.group[first], count, moved.tie[first] != NO_TIE, strict=True)
+    return [Merge(int(group), int(into), int(texts), bool(tied)) for group, into, texts, tied in found]

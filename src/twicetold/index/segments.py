@@ -1,4 +1,4 @@
-"""A part of an index: some texts with ids, groups and vectors. Nothing of it changes but which texts were removed.
+"""A part of an index: some texts with ids, vectors and groups. Only groups change, and which texts were removed.
 
 Small parts and sparse vectors are searched exactly. The rows of a large dense part are sorted by cells, an inverted
 file (Jégou, Douze and Schmid 2011, "Product quantization for nearest neighbor search", without the quantisation):
@@ -13,7 +13,7 @@ Shape letters: M texts of a part, Q queries, D dimensions, C cells, H hits, k ne
 
 import math
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -28,7 +28,9 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 from scipy import sparse
 
+from twicetold.dedupe.distinct import folded
 from twicetold.errors import require
+from twicetold.index.memberships import Memberships
 from twicetold.neighbours.nearest import BLOCK, PER_CENTRE, PROBES, ROUNDS, Matrix
 
 CELLS_FROM = 100_000  # texts of a dense part: below, the exact search takes milliseconds
@@ -89,46 +91,57 @@ class Segment:
 
     Args:
         vectors: (M, D) of the texts as documents; dense float32, or CSR.
-        table: (M,) `id`, `text` and `group`, the group as numbered when the text was added.
+        table: (M,) `id`, `text` and `group`, the group that the text had when the part was made.
         alive: (M,) which texts have not been removed.
+        members: (M,) groups of the texts.
         cells: of a large dense part.
         name: of its folder, None if it has not been saved.
         removed_file: the file in that folder that says which texts were removed, if it has been saved.
+        groups_file: the file in that folder with the groups, if they differ from the table's and have been saved.
     """
 
     vectors: Matrix
     table: pa.Table
     alive: NDArray[np.bool_]
+    members: Memberships
     cells: Cells | None = None
     name: str | None = None
     removed_file: str | None = None
+    groups_file: str | None = None
 
     @classmethod
-    def of(cls, vectors: Matrix, table: pa.Table) -> "Segment":
-        """A part that has not been saved, with cells if it is dense and large."""
+    def of(cls, vectors: Matrix, table: pa.Table, members: Memberships | None = None) -> "Segment":
+        """A part that has not been saved, with cells if it is dense and large; None: groups are those of the table."""
         alive = np.ones(table.num_rows, bool)
+        members = Memberships.of(table["group"].to_numpy()) if members is None else members
         if sparse.issparse(vectors) or table.num_rows < CELLS_FROM:
-            return cls(vectors, table, alive)
+            return cls(vectors, table, alive, members)
         cells, order = cells_of(vectors)
-        return cls(vectors[order], table.take(pa.array(order)), alive, cells)
+        return cls(vectors[order], table.take(pa.array(order)), alive, members.at(order), cells)
 
     @classmethod
     def merged(cls, parts: Sequence["Segment"]) -> "Segment":
         """One part with the texts of several that have not been removed, in the same order."""
+        members = Memberships.joined([part.members.at(part.alive) for part in parts])
         table = pa.concat_tables([part.table.filter(pa.array(part.alive)) for part in parts]).combine_chunks()
+        table = table.set_column(2, "group", pa.array(members.group))
         stack = sparse.vstack if sparse.issparse(parts[0].vectors) else np.concatenate
-        return cls.of(stack([part.vectors[part.alive] for part in parts]), table)
+        return cls.of(stack([part.vectors[part.alive] for part in parts]), table.cast(SCHEMA), members)
 
     @property
     def count(self) -> int:
         """Number of texts that have not been removed."""
         return int(np.count_nonzero(self.alive))
 
+    @property
+    def groups_differ(self) -> bool:
+        """Whether groups are others than those of the table."""
+        return not self.members.same_as(Memberships.of(self.table["group"].to_numpy()))
+
     @cached_property
-    def groups(self) -> NDArray[np.int64]:
-        """(M,) group of each text, as numbered when it was added."""
-        groups: NDArray[np.int64] = self.table["group"].to_numpy()
-        return groups
+    def folded(self) -> pa.ChunkedArray:
+        """(M,) texts without case and needless white space: equal ones are the same text."""
+        return folded(self.table["text"].cast(pa.large_string()))
 
     @cached_property
     def _columns(self) -> Any:
@@ -139,7 +152,17 @@ class Segment:
         """The same with these rows removed."""
         alive = self.alive.copy()
         alive[rows] = False
-        return replace(self, alive=alive, removed_file=None)
+        return self.changed(alive=alive, removed_file=None)
+
+    def in_groups(self, members: Memberships) -> "Segment":
+        """The same with other groups."""
+        return self if members.same_as(self.members) else self.changed(members=members, groups_file=None)
+
+    def changed(self, **changes: Any) -> "Segment":
+        """A changed copy, which keeps what was made of texts and vectors."""
+        changed = replace(self, **changes)
+        changed.__dict__.update({name: self.__dict__[name] for name in ("folded", "_columns") if name in self.__dict__})
+        return changed
 
     def search(self, queries: Matrix, k: int, *, exact: bool = False, before: NDArray[np.int64] | None = None) -> Hits:
         """The `k` most similar texts of each of the (Q, D) queries.
@@ -206,7 +229,7 @@ class Segment:
         return Hits(query, row + rows.start, scores[query, row])
 
     def save(self, folder: Path) -> None:
-        """Write the part to `folder`, without which texts were removed."""
+        """Write the part to `folder`, without what may change: which texts were removed, and groups."""
         pq.write_table(self.table, folder / TEXTS, write_page_checksum=True)
         if sparse.issparse(self.vectors):
             arrays = {"data": self.vectors.data, "indices": self.vectors.indices, "indptr": self.vectors.indptr}
@@ -221,13 +244,14 @@ class Segment:
             file.chmod(stat.S_IMODE(mode))
 
     @classmethod
-    def load(cls, folder: Path, *, texts: int, removed_file: str | None) -> "Segment":
+    def load(cls, folder: Path, *, texts: int, removed_file: str | None, groups_file: str | None) -> "Segment":
         """Read what `save` wrote; dense vectors are memory-mapped.
 
         Args:
             folder: of the part.
             texts: how many there are.
             removed_file: name of the file that says which were removed, None if none was.
+            groups_file: name of the file with the groups, None if they are those of the table.
 
         Raises:
             ValueError: if the files do not fit each other.
@@ -245,7 +269,13 @@ class Segment:
             require(removed.dtype == np.int64 and removed.ndim == 1, f"{removed_file} has no row numbers")
             require(((removed >= 0) & (removed < texts)).all(), f"{removed_file} names rows that are not there")
             alive[removed] = False
-        return cls(vectors, table, alive, cells, folder.name, removed_file)
+        members = Memberships.of(table["group"].to_numpy())
+        if groups_file is not None:
+            array = np.load(folder / groups_file, allow_pickle=False)
+            fit = array.dtype == np.int64 and array.shape == (texts, 3)
+            require(fit, f"{groups_file} has not three numbers for each of {texts} texts")
+            members = Memberships.from_array(array)
+        return cls(vectors, table, alive, members, cells, folder.name, removed_file, groups_file)
 
 
 def cells_of(vectors: NDArray[np.float32], *, seed: int = 0) -> tuple[Cells, NDArray[np.int64]]:
@@ -263,30 +293,6 @@ def cells_of(vectors: NDArray[np.float32], *, seed: int = 0) -> tuple[Cells, NDA
     cell = np.concatenate(nearest)
     order = np.argsort(cell, kind="stable")
     return Cells(centres, np.searchsorted(cell[order], np.arange(len(centres) + 1))), order
-
-
-def numbered(segments: Sequence[Segment]) -> Iterator[tuple[int, Segment]]:
-    """The parts of an index, each with the number of its first text; removed texts have numbers, too."""
-    first = 0
-    for segment in segments:
-        yield first, segment
-        first += segment.table.num_rows
-
-
-def groups_of(segments: Sequence[Segment], merged: Mapping[int, int]) -> NDArray[np.int64]:
-    """Groups of all texts, also of those that were removed.
-
-    Args:
-        segments: the parts of an index.
-        merged: from a group to the one that it belongs to now.
-    """
-    columns = [segment.groups for segment in segments]
-    groups = np.concatenate(columns) if columns else np.empty(0, np.int64)
-    if merged:
-        renamed, now = np.array(sorted(merged.items()), np.int64).T
-        place = np.minimum(np.searchsorted(renamed, groups), len(renamed) - 1)
-        groups = np.where(renamed[place] == groups, now[place], groups)
-    return groups
 
 
 def _read_dense(file: Path) -> NDArray[np.float32]:

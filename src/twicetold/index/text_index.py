@@ -2,7 +2,7 @@
 
     index = model.index(texts, ids)
     index.search(["a text"], k=10)          # nearest first, with the model's scores and probabilities
-    index.add(["another"], ids=["new"])     # joins the best group
+    index.add(["another"], ids=["new"])     # groups what it is near to anew, by the rule that built the index
     index.save("faq.index")
 
     with changing("faq.index") as index:    # what `open_index` reads, saved at the end; one process at a time
@@ -27,18 +27,21 @@ from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.evaluation.decision import Decision
 from twicetold.index.folder import IndexManifest, locked, new_folder, read, save_changes
-from twicetold.index.groups import NewLinks, Pair, Proposal, join, propose, strongest
-from twicetold.index.segments import SCHEMA, Hits, Segment, groups_of, numbered
+from twicetold.index.groups import MERGES, Merges, Proposal, TextLinks, strongest
+from twicetold.index.ids import distinct, names_of, some
+from twicetold.index.memberships import NO_GROUP, GroupChanges, Memberships, Pair
+from twicetold.index.neighbourhood import GroupRule, grow, regroup
+from twicetold.index.parts import alive_of, count_of, in_groups, members_of, rows_of, table_of
+from twicetold.index.scored_search import ScoredSearch
+from twicetold.index.segments import SCHEMA, Segment
 from twicetold.neighbours.nearest import Matrix
+from twicetold.neighbours.rules import RULES, Rule
 from twicetold.tables.texts import texts_of
 from twicetold.tracking.locate import folder_of
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.vectors import ENCODED, constant, search_vectors
+from twicetold.trained.vectors import constant, search_vectors
 from twicetold.trained.vectors_identity import fingerprint
 
-CHUNK = 4096  # texts that are compared with each other at once
-LINKS = 10  # nearest texts that a new text may join
-CANDIDATES = 50  # texts whose pairs are scored, by a family whose scores are no dot products
 MERGE_BELOW = 2  # a part with fewer texts than this many times those of the next one is merged with it
 
 
@@ -66,6 +69,8 @@ class Added:
     """How many joined a group that was there before."""
     proposals: list[Proposal]
     """Merges of groups that these texts propose."""
+    changes: GroupChanges
+    """What became of the groups that were there."""
 
 
 class TextIndex:
@@ -115,7 +120,7 @@ class TextIndex:
         decision = model.decision if measured is None else measured.decision
         texts = texts_of(texts)
         codes = np.arange(len(texts))
-        names = _names(texts, ids, first=0)
+        names = names_of(texts, ids, first=0)
 
         @cache
         def encoded() -> tuple[Matrix, Matrix]:
@@ -126,12 +131,20 @@ class TextIndex:
         if grouped_by is not None:
             found = dedupe(model, texts, grouped_by, encoded=encoded, progress=progress)
             codes, decision = found.group, replace(decision, threshold=found.summary.threshold)
-        place = str(model.folder.resolve())
-        grouped, by_vectors = grouped_by is not None, measured is not None
-        state = IndexManifest(place, fingerprint="", decision=decision, groups=grouped, by_vectors=by_vectors)
+        options = DEFAULTS if grouped_by is None else grouped_by
+        state = IndexManifest(
+            str(model.folder.resolve()),
+            fingerprint="",
+            decision=decision,
+            groups=grouped_by is not None,
+            by_vectors=measured is not None,
+            rule=options.rule,
+            neighbours=options.neighbours,
+        )
         index = cls(model, state)
         if len(texts):
-            index._insert(names, texts, encoded()[1], codes, [])
+            index._append(_part(names, texts, encoded()[1], codes))
+            index._state = replace(state, added=len(texts), next_group=int(codes.max()) + 1)
         return index
 
     def __repr__(self) -> str:
@@ -146,6 +159,11 @@ class TextIndex:
         return self._state.decision.threshold if self._state.groups else None
 
     @property
+    def rule(self) -> Rule:
+        """How links make groups; `average` if the index does not say it, as an earlier version made it."""
+        return self._state.rule or DEFAULTS.rule
+
+    @property
     def decision(self) -> Decision:
         """Threshold and calibration, as they were when the index was built."""
         return self._state.decision
@@ -158,13 +176,17 @@ class TextIndex:
     @property
     def groups(self) -> NDArray[np.int64]:
         """Group of each text, in the order of `ids`."""
-        alive = [segment.alive for segment in self._segments]
-        return self._groups()[np.concatenate(alive)] if alive else np.empty(0, np.int64)
+        return members_of(self._segments).group[alive_of(self._segments)]
 
     @property
     def proposals(self) -> list[Proposal]:
         """Merges of groups that are proposed, sorted by groups."""
         return list(self._state.proposals)
+
+    @property
+    def apart(self) -> list[Pair]:
+        """Pairs of groups that stay apart."""
+        return list(self._state.ignored)
 
     @property
     def parts(self) -> int:
@@ -191,41 +213,99 @@ class TextIndex:
         texts = texts_of(texts)
         if not len(texts) or not self._segments:
             return [[] for _ in texts]
-        hits = self._scored(texts, self._nearest(search_vectors(self.model.trained, texts)[0], k, exact=exact)).nearest(
-            k
-        )
+        hits = self._search(self._segments).nearest(texts, search_vectors(self.model.trained, texts)[0], k, exact=exact)
         if not len(hits.row):
             return [[] for _ in texts]
-        found = self._rows(hits.row)
+        found = rows_of(self._segments, hits.row)
         columns = (found["id"].to_pylist(), found["text"].to_pylist(), hits.similarity.tolist())
         probability = self.decision.probability(hits.similarity).tolist()
-        matches = [Match(*row) for row in zip(*columns, probability, self._groups()[hits.row].tolist(), strict=True)]
+        groups = members_of(self._segments).group[hits.row].tolist()
+        matches = [Match(*row) for row in zip(*columns, probability, groups, strict=True)]
         ends = np.searchsorted(hits.query, np.arange(len(texts) + 1))
         return [matches[start:end] for start, end in pairwise(ends)]
 
-    def add(self, texts: Sequence[str], ids: Sequence[str] | None = None) -> Added:
-        """Add texts, one after another: each joins the group of the earlier text that is most alike.
+    def table(self) -> pa.Table:
+        """`id`, `text` and `group` of all texts, sorted by group."""
+        return table_of(self._segments)
+
+    def add(self, texts: Sequence[str], ids: Sequence[str] | None = None, *, merges: Merges = "make") -> Added:
+        """Add texts, and group them and the groups that they have links to anew, by the rule that built the index.
 
         Args:
             texts: (N,).
             ids: (N,) distinct names that no text of the index has. None: numbers, counted through.
+            merges: `make` merges and splits groups that were there as the rule says; `propose` leaves all texts that
+                were there in their groups, and proposes merges.
 
         Raises:
-            ValueError: if an id is there already or given twice, or the numbers of ids and texts differ.
+            ValueError: if an id is there already or given twice, the numbers of ids and texts differ, a text is blank
+                and the index has groups, or `merges` is unknown.
             TypeError: if the family scores pairs only, or one text is given in place of several.
         """
+        if merges not in MERGES:
+            raise ValueError(f"expected one of {MERGES} as what becomes of merges, got {merges!r}")
         texts = texts_of(texts)
-        names = self._new_ids(texts, ids)
+        names, state = self._new_ids(texts, ids), self._state
         if not len(texts):
-            return Added([], np.empty(0, np.int64), 0, [])
+            return Added([], np.empty(0, np.int64), 0, [], GroupChanges())
         queries, documents = search_vectors(self.model.trained, texts)
-        links = self._links(texts, queries, documents)
-        known, state = self._groups(), self._state
-        groups = join(len(texts), links, known, next_group=state.next_group)
-        proposals = self._proposals(links, np.concatenate([known, groups]), names)
-        proposals = [each for each in proposals if each.groups not in state.ignored]
-        self._insert(names, texts, documents, groups, proposals)
-        return Added(names, groups, int(np.count_nonzero(groups < state.next_group)), proposals)
+        fresh = _part(names, texts, documents, np.full(len(texts), NO_GROUP))
+        parts, known, proposals = [*self._segments, fresh], count_of(self._segments), list(state.proposals)
+        before, changes = members_of(parts), GroupChanges()
+        if state.groups:
+            links = self._search(parts).links(
+                texts, queries, threshold=state.decision.threshold, neighbours=state.neighbours
+            )
+            found = grow(
+                self._grouping, parts, links, merges=merges, ignored=state.ignored, next_group=state.next_group
+            )
+            after, proposed = found.members, _proposals(found.proposed, found.members, parts)
+            alive = np.flatnonzero(alive_of(self._segments))
+            changes = GroupChanges.between(before.group[alive], after.group[alive])
+        else:
+            own = before.group.copy()
+            own[known:] = state.next_group + np.arange(len(texts))
+            after, proposed = Memberships.of(own), []
+        groups = after.group[known:]
+        self._segments = in_groups(self._segments, after.at(slice(known)))
+        self._append(_part(names, texts, documents, groups))
+        next_group = max(state.next_group, int(after.group.max()) + 1)
+        self._state = replace(state, added=state.added + len(texts), next_group=next_group)
+        self._keep_up(changes, [*proposals, *proposed])
+        there = {each.groups for each in self._state.proposals}
+        return Added(
+            names,
+            groups,
+            int(np.count_nonzero(groups < state.next_group)),
+            [each for each in strongest(proposed, ignored=()) if each.groups in there],
+            changes,
+        )
+
+    def regroup(self, rule: Rule | None = None) -> GroupChanges:
+        """Group all texts anew, by the rule that built the index or another one, which is that of the index then.
+
+        What a person has merged stays together, what is kept apart stays apart, and groups keep their numbers where
+        most of their texts stay together.
+
+        Args:
+            rule: `components`, `average` or `complete`; None: that of the index.
+
+        Raises:
+            ValueError: if the index has no groups, or the rule is unknown.
+        """
+        if not self._state.groups:
+            raise ValueError("the index was built without groups: build it again with them")
+        if rule is not None and rule not in RULES:
+            raise ValueError(f"expected one of the rules {RULES}, got {rule!r}")
+        self._state = replace(self._state, rule=rule or self.rule)
+        state, before, alive = self._state, members_of(self._segments), alive_of(self._segments)
+        found = regroup(self._grouping, self._segments, ignored=state.ignored, next_group=state.next_group)
+        changes = GroupChanges.between(before.group[alive], found.members.group[alive])
+        proposed = _proposals(found.proposed, found.members, self._segments)
+        self._segments = in_groups(self._segments, found.members)
+        self._state = replace(state, next_group=found.next_group)
+        self._keep_up(changes, proposed)
+        return changes
 
     def remove(self, ids: Sequence[str]) -> None:
         """Remove texts. The groups of the others stay as they are, and so do their ids.
@@ -234,13 +314,13 @@ class TextIndex:
             ValueError: if the index has no text of an id, or an id is given twice; then nothing is removed.
             TypeError: if one id is given in place of several.
         """
-        wanted = pa.array(_distinct(ids), pa.string())
+        wanted = pa.array(distinct(ids), pa.string())
         places = [pc.index_in(segment.table["id"], value_set=wanted).to_numpy() for segment in self._segments]
         rows = [np.flatnonzero(~np.isnan(p) & s.alive) for p, s in zip(places, self._segments, strict=True)]
         there = [p[r].astype(np.int64) for p, r in zip(places, rows, strict=True)]
         missing = np.setdiff1d(np.arange(len(wanted)), np.concatenate(there) if there else [])
         if missing.size:
-            names = _some([ids[number] for number in missing.tolist()])
+            names = some([ids[number] for number in missing.tolist()])
             raise ValueError(f"the index has no text with the id {names}: nothing was removed")
         parts = [s.without(r) if r.size else s for s, r in zip(self._segments, rows, strict=True)]
         shrunk = [Segment.merged([s]) if 0 < 2 * s.count < s.table.num_rows else s for s in parts]
@@ -256,21 +336,37 @@ class TextIndex:
             ValueError: if a group has no text, or both are the same.
         """
         low, high = self._pair(one, other)
-        state = self._state
-
-        def renamed(pair: Pair) -> Pair:
-            first, second = sorted(low if group == high else group for group in pair)
-            return first, second
-
-        merged = {group: low if now == high else now for group, now in state.merged.items()} | {high: low}
-        ignored = sorted({renamed(pair) for pair in state.ignored if pair != (low, high)})
-        proposals = [replace(each, groups=renamed(each.groups)) for each in state.proposals]
-        proposals = strongest(proposals, ignored=ignored)
-        self._state = replace(state, merged=merged, ignored=ignored, proposals=proposals)
+        self._segments = in_groups(self._segments, members_of(self._segments).merged(low, high))
+        ignored = [pair for pair in self._state.ignored if pair != (low, high)]
+        self._state = replace(self._state, ignored=ignored)
+        self._keep_up(GroupChanges(merged=((high, low),)), self._state.proposals)
         return low
 
+    def unmerge(self, group: int) -> int:
+        """Undo the merge of a group into another one, whether a person has made it or the rule.
+
+        The texts that were in the group are in it again, and the two stay apart until they are merged by `merge`. Once
+        a group is merged into another one, those that were merged into it before cannot be taken out again.
+
+        Args:
+            group: the number that is no more.
+
+        Returns:
+            The group that it was part of.
+
+        Raises:
+            ValueError: if the group was not merged into another one.
+        """
+        members, alive = members_of(self._segments), np.flatnonzero(alive_of(self._segments))
+        found, into = members.at(alive).unmerged(group)
+        self._segments = in_groups(self._segments, members.with_rows(alive, found))
+        pair = min(group, into), max(group, into)
+        self._state = replace(self._state, ignored=sorted({*self._state.ignored, pair}))
+        self._keep_up(GroupChanges(split=((into, pair),)), self._state.proposals)
+        return into
+
     def ignore(self, one: int, other: int) -> None:
-        """Keep two groups apart: their merge is not proposed any more. Errors: `merge`."""
+        """Keep two groups apart: they are not merged by the rule, and their merge is not proposed. Errors: `merge`."""
         pair = self._pair(one, other)
         ignored = sorted({*self._state.ignored, pair})
         self._state = replace(self._state, ignored=ignored, proposals=strongest(self._state.proposals, ignored=ignored))
@@ -299,52 +395,52 @@ class TextIndex:
                 self._state, self._segments = save_changes(self.folder, state, self._segments)
         else:
             with new_folder(Path(folder)) as target:
-                parts = [replace(segment, name=None, removed_file=None) for segment in self._segments]
+                parts = [s.changed(name=None, removed_file=None, groups_file=None) for s in self._segments]
                 self._state, self._segments = save_changes(target, replace(state, parts=[], saved=0), parts)
             self.folder = Path(folder)
 
-    def _insert(
-        self,
-        names: Sequence[str],
-        texts: Sequence[str],
-        documents: Matrix,
-        groups: NDArray[np.int64],
-        proposals: Sequence[Proposal],
-    ) -> None:
+    def _append(self, fresh: Segment) -> None:
         """Append a part, merged with small ones before it, as a log-structured merge tree does (O'Neil et al. 1996)."""
-        columns = [pa.array(names, pa.string()), pa.array(texts, pa.string()), pa.array(groups)]
-        kept, merging, size = (
-            list(self._segments),
-            [Segment.of(documents, pa.table(columns, schema=SCHEMA))],
-            len(texts),
-        )
+        kept, merging, size = list(self._segments), [fresh], fresh.count
         while kept and kept[-1].count < MERGE_BELOW * size:
             merging.insert(0, kept.pop())
             size += merging[0].count
-        state = self._state
-        parts = [*kept, Segment.merged(merging) if len(merging) > 1 else merging[0]]
-        self._segments, self._state = (
-            parts,
-            replace(
-                state,
-                added=state.added + len(texts),
-                next_group=max(state.next_group, int(groups.max()) + 1),
-                proposals=strongest([*state.proposals, *proposals], ignored=state.ignored),
-            ),
+        self._segments = [*kept, Segment.merged(merging)]
+
+    def _keep_up(self, changes: GroupChanges, proposals: Sequence[Proposal]) -> None:
+        """Name groups that stay apart, and those of proposals, as they are after changes."""
+        now = dict(changes.merged)
+        ignored = {tuple(sorted(now.get(group, group) for group in pair)) for pair in self._state.ignored}
+        if proposals and (changes.merged or changes.split):
+            groups = self._groups_of_ids([name for each in proposals for name in each.ids])
+            pairs = [tuple(sorted(groups[name] for name in each.ids)) for each in proposals]
+            proposals = [replace(each, groups=pair) for each, pair in zip(proposals, pairs, strict=True)]
+        self._state = replace(
+            self._state,
+            ignored=sorted(pair for pair in ignored if pair[0] != pair[1]),
+            proposals=strongest(proposals, ignored=ignored),
         )
 
-    def _new_ids(self, texts: Sequence[str], ids: Sequence[str] | None) -> list[str]:
-        names = _names(texts, ids, first=self._state.added)
-        asked = pa.array(names, pa.string())
-        there = [pc.is_in(asked, value_set=s.table["id"].filter(pa.array(s.alive))) for s in self._segments]
-        if taken := [name for found in there for name in asked.filter(found).to_pylist()]:
-            hint = "give the texts ids of their own" if ids is None else "remove these texts first, or leave them out"
-            raise ValueError(f"the index has a text with the id {_some(taken)} already: {hint}. Nothing was added")
-        return names
+    def _groups_of_ids(self, ids: Sequence[str]) -> dict[str, int]:
+        """The groups of texts of the index."""
+        wanted, found = pa.array(ids, pa.string()), {}
+        for segment in self._segments:
+            rows = np.flatnonzero(pc.is_in(segment.table["id"], value_set=wanted).to_numpy() & segment.alive)
+            names = segment.table["id"].take(pa.array(rows)).to_pylist()
+            found.update(zip(names, segment.members.group[rows].tolist(), strict=True))
+        return found
 
-    def _groups(self) -> NDArray[np.int64]:
-        """Groups of all texts, also of those that were removed."""
-        return groups_of(self._segments, self._state.merged)
+    def _new_ids(self, texts: Sequence[str], ids: Sequence[str] | None) -> list[str]:
+        names = names_of(texts, ids, first=self._state.added)
+        asked = pa.array(names, pa.string())
+        there = [
+            s.table["id"].filter(pc.is_in(s.table["id"], value_set=asked).to_numpy() & s.alive) for s in self._segments
+        ]
+        if found := {name for names in there for name in names.to_pylist()}:
+            taken = [name for name in names if name in found]
+            hint = "give the texts ids of their own" if ids is None else "remove these texts first, or leave them out"
+            raise ValueError(f"the index has a text with the id {some(taken)} already: {hint}. Nothing was added")
+        return names
 
     def _pair(self, one: int, other: int) -> Pair:
         there = self.groups
@@ -354,65 +450,28 @@ class TextIndex:
             raise ValueError(f"expected two groups, got {one} twice")
         return min(one, other), max(one, other)
 
-    def _nearest(self, queries: Matrix, k: int, *, exact: bool = False) -> Hits:
-        """The `k` nearest of each query, or as many more as are scored again."""
-        reach, found = self._reach(k), []
-        for first, segment in numbered(self._segments):
-            hits = segment.search(queries, reach, exact=exact)
-            found.append(replace(hits, row=hits.row + first))
-        return Hits.joined(found).nearest(reach)
+    @property
+    def _grouping(self) -> GroupRule:
+        state = self._state
+        return GroupRule(self.model, state.decision, self._constant, self.rule, state.neighbours)
 
-    def _reach(self, k: int) -> int:
-        return k if self._constant is not None else max(k, CANDIDATES)
+    def _search(self, segments: Sequence[Segment]) -> ScoredSearch:
+        return ScoredSearch(self.model, self._constant, segments)
 
-    def _rows(self, numbers: NDArray[np.int64]) -> pa.Table:
-        """Ids and texts of these texts."""
-        order, parts = np.argsort(numbers, kind="stable"), [SCHEMA.empty_table()]
-        for first, segment in numbered(self._segments):
-            start, end = np.searchsorted(numbers[order], [first, first + segment.table.num_rows])
-            parts.append(segment.table.take(pa.array(numbers[order[start:end]] - first)))
-        return pa.concat_tables(parts).take(pa.array(np.argsort(order)))
 
-    def _scored(self, texts: Sequence[str], hits: Hits, added: Sequence[str] = ()) -> Hits:
-        """The model's scores in place of dot products; rows beyond the index are those of the texts being added."""
-        if self._constant is not None:
-            return replace(hits, similarity=hits.similarity + np.float32(self._constant))
-        known = sum(segment.table.num_rows for segment in self._segments)
-        right = np.empty(len(hits.row), object)
-        right[hits.row < known] = self._rows(hits.row[hits.row < known])["text"].to_pylist()
-        right[hits.row >= known] = [added[row - known] for row in hits.row[hits.row >= known].tolist()]
-        left = [texts[query] for query in hits.query.tolist()]
-        step = range(0, len(left), ENCODED)
-        scores = [self.model.similarity(left[at : at + ENCODED], right[at : at + ENCODED].tolist()) for at in step]
-        return replace(hits, similarity=np.concatenate([np.empty(0, np.float32), *scores]))
+def _part(names: Sequence[str], texts: Sequence[str], documents: Matrix, groups: NDArray[np.int64]) -> Segment:
+    """A part of some texts, in this order."""
+    table = pa.table([pa.array(names, pa.string()), pa.array(texts, pa.string()), pa.array(groups)], schema=SCHEMA)
+    return Segment(documents, table, np.ones(len(texts), bool), Memberships.of(groups))
 
-    def _links(self, texts: Sequence[str], queries: Matrix, documents: Matrix) -> NewLinks:
-        """Each new text with the nearest of the texts before it whose score reaches the threshold."""
-        found = [Hits.joined([])]
-        known = sum(segment.table.num_rows for segment in self._segments)
-        for start in range(0, len(texts) if self._state.groups else 0, CHUNK):
-            stop = min(start + CHUNK, len(texts))
-            asked = queries[start:stop]
-            fresh = Segment(documents[:stop], SCHEMA.empty_table(), np.ones(stop, bool))
-            reach = self._reach(LINKS)
-            among = fresh.search(asked, reach, before=np.arange(start, stop))
-            hits = Hits.joined([self._nearest(asked, LINKS), replace(among, row=among.row + known)]).nearest(reach)
-            hits = self._scored(texts[start:stop], hits, added=texts).nearest(LINKS)
-            hits = hits.at(hits.similarity >= self.decision.threshold)
-            found.append(replace(hits, query=hits.query + start))
-        hits = Hits.joined(found)
-        return NewLinks(hits.query, hits.row, hits.similarity)
 
-    def _proposals(self, links: NewLinks, groups: NDArray[np.int64], names: Sequence[str]) -> list[Proposal]:
-        known = len(groups) - len(names)
-        numbers, pairs = propose(links, groups, known=known)
-        earlier = links.earlier[numbers]
-        other = np.empty(len(earlier), object)
-        other[earlier < known] = self._rows(earlier[earlier < known])["id"].to_pylist()
-        other[earlier >= known] = [names[row - known] for row in earlier[earlier >= known].tolist()]
-        new, score = links.new[numbers].tolist(), links.score[numbers].tolist()
-        found = zip(pairs.tolist(), new, other.tolist(), score, strict=True)
-        return [Proposal((low, high), (names[text], name), value) for (low, high), text, name, value in found]
+def _proposals(links: TextLinks, members: Memberships, parts: Sequence[Segment]) -> list[Proposal]:
+    """Links between texts of two groups as proposals to merge these."""
+    ends = np.stack([members.group[links.left], members.group[links.right]], axis=1)
+    pairs, score = np.sort(ends, axis=1).tolist(), links.score.tolist()
+    earlier, later = (rows_of(parts, side)["id"].to_pylist() for side in (links.left, links.right))
+    found = zip(pairs, later, earlier, score, strict=True)
+    return [Proposal((low, high), (new, old), value) for (low, high), new, old, value in found]
 
 
 def open_index(folder: str | Path, model: LoadedModel | str | Path | None = None) -> TextIndex:
@@ -456,28 +515,3 @@ def changing(folder: str | Path, model: LoadedModel | str | Path | None = None) 
         index = open_index(folder, model)
         yield index
         index._state, index._segments = save_changes(Path(folder), index._state, index._segments)
-
-
-def _names(texts: Sequence[str], ids: Sequence[str] | None, *, first: int) -> list[str]:
-    """The ids of new texts: those given, or numbers from `first` on."""
-    if ids is None:
-        return [str(first + number) for number in range(len(texts))]
-    if len(ids) != len(texts):
-        raise ValueError(f"expected as many ids as texts, got {len(ids)} and {len(texts)}")
-    return _distinct(ids)
-
-
-def _distinct(ids: Sequence[str]) -> list[str]:
-    if isinstance(ids, str):
-        raise TypeError(f"expected a list of ids, got one: put it in a list, [{ids!r}]")
-    if other := [name for name in ids if not isinstance(name, str)]:
-        raise TypeError(f"expected ids that are texts, got {other[0]!r}")
-    counts = pa.array(ids, pa.string()).value_counts()
-    if twice := counts.field("values").filter(pc.greater(counts.field("counts"), 1)).to_pylist():
-        raise ValueError(f"the id {_some(twice)} is given twice: ids are distinct")
-    return list(ids)
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:3])
-    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3:,} others"

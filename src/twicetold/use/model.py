@@ -214,7 +214,7 @@ class Model(LoadedModel):
             groups: group texts that say the same, as `dedupe` does, whose options the others are.
             precision: see `dedupe`.
             threshold: see `dedupe`.
-            rule: see `dedupe`; texts that are added later join the group of the text most alike.
+            rule: see `dedupe`; texts that are added later are grouped by it, too.
             progress: is called with a description of each step.
 
         Raises:

@@ -9,19 +9,30 @@ import pytest
 import twicetold
 from twicetold.index import changing, open_index
 from twicetold.index.folder import LARGEST, LOCK, MANIFEST
-from twicetold.index.info import index_info
+from twicetold.index.info import grouped_texts, index_info
 from twicetold.index.segments import DENSE, TEXTS
 
 PART = "00000001"
-ENTRIES = (LOCK, MANIFEST, PART, f"{PART}/{TEXTS}", f"{PART}/{DENSE}", f"{PART}/removed-00000001.npy", "notes")
+ENTRIES = (
+    LOCK,
+    MANIFEST,
+    PART,
+    f"{PART}/{TEXTS}",
+    f"{PART}/{DENSE}",
+    f"{PART}/removed-00000001.npy",
+    f"{PART}/groups-00000001.npy",
+    "notes",
+)
 """Of an index; the last one is of no use to it."""
 
 
 @pytest.fixture
 def index(model, tmp_path):
-    """The folder of an index with a part of which a text was removed."""
-    made = twicetold.load(model).index(["a cat", "a dog", "the rain", "the town", "a log"], list("abcde"))
+    """The folder of an index with a part of which a text was removed, and two groups were merged."""
+    texts = ["a cat", "a dog", "the rain", "the town", "a log"]
+    made = twicetold.load(model).index(texts, list("abcde"), groups=False)
     made.remove(["c"])
+    made.merge(0, 1)
     made.save(tmp_path / "index")
     return tmp_path / "index"
 
@@ -37,9 +48,10 @@ def _change(what):
 USES = {
     "add": _change(lambda opened: opened.add(["a mat"], ["f"])),
     "remove": _change(lambda opened: opened.remove(["a"])),
-    "merge": _change(lambda opened: opened.merge(*opened.groups[:2])),
+    "merge": _change(lambda opened: opened.merge(0, 3)),
     "search": lambda index: open_index(index).search(["a cat"]),
     "info": index_info,
+    "groups": grouped_texts,
 }
 
 

@@ -61,8 +61,8 @@ def test_searches_from_a_file_or_a_pipe_are_json_lines_in_its_order(run, twiceto
 def test_proposed_merges_are_shown_until_they_are_merged_or_ignored(run, twicetold, files):
     (files / "rows.csv").write_text("text\nbank rate\nfilm star\ndrug trial\ngame vote\n")
     (files / "more.csv").write_text("text\nbank rate film star\ndrug trial game vote\n")
-    twicetold("index", "build", run(), "rows.csv", "-o", "faq", "--threshold", "0.7", "--rule", "complete")
-    added = twicetold("index", "add", "faq", "more.csv")
+    twicetold("index", "build", run(), "rows.csv", "-o", "faq", "--threshold", "0.7", "--rule", "components")
+    added = twicetold("index", "add", "faq", "more.csv", "--merges", "propose")
     found = json.loads(twicetold("index", "info", "faq", "--json").stdout)["proposals"]
     pairs = [each["groups"] for each in found]
     assert len(pairs) == 2, added.stderr
@@ -75,9 +75,37 @@ def test_proposed_merges_are_shown_until_they_are_merged_or_ignored(run, twiceto
     assert set(pairs[1]) <= set(groups)
 
 
+def test_merges_of_the_rule_are_told_undone_and_listed(run, twicetold, files):
+    (files / "rows.csv").write_text("text\nbank rate\nfilm star\ndrug trial\ngame vote\n")
+    (files / "more.csv").write_text("text\nbank rate film star\n")
+    twicetold("index", "build", run(), "rows.csv", "-o", "faq", "--threshold", "0.7", "--rule", "components")
+    added = json.loads(twicetold("index", "add", "faq", "more.csv", "--json").stdout)
+    assert (added["merged"], added["split"], added["moved"]) == ([{"group": 1, "into": 0}], [], 1)
+    info = json.loads(twicetold("index", "info", "faq", "--json").stdout)
+    assert info["merges"] == [{"group": 1, "into": 0, "texts": 1, "tied": False}]
+    assert (info["rule"], info["rule_is_known"], info["apart"]) == ("components", True, [])
+    assert "merges     1 can be undone, 0 of them by hand" in twicetold("index", "info", "faq").stdout
+    undone = twicetold("index", "unmerge", "faq", "1")
+    assert undone.stderr == "group 1 is no part of group 0 any more, and they stay apart\n"
+    assert json.loads(twicetold("index", "regroup", "faq", "--json").stdout) == {"merged": [], "split": [], "moved": 0}
+    again = twicetold("index", "unmerge", "faq", "1")
+    assert (again.returncode, "was not merged into another one" in again.stderr) == (1, True)
+    written = twicetold("index", "groups", "faq", "-o", "groups.csv")
+    assert written.stderr == "groups.csv: 5 rows\n"
+    lines = (files / "groups.csv").read_text().splitlines()
+    assert lines == ["id,text,group", "0,bank rate,0", "4,bank rate film star,0", *lines[3:]]
+    assert lines[3:] == ["1,film star,1", "2,drug trial,2", "3,game vote,3"]
+    assert twicetold("index", "groups", "faq").stdout.splitlines() == lines
+    told = twicetold("index", "regroup", "faq", "--rule", "complete")
+    assert told.stderr.startswith("grouped 5 texts by complete\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
+        (("index", "groups", "faq", "-o", "out.csv"), 1, "no index in faq"),
+        (("index", "regroup", "faq"), 1, "no index in faq"),
+        (("index", "unmerge", "faq", "1"), 1, "no index in faq"),
         (("search", "faq", "bank"), 1, "no index in faq"),
         (("index", "info", "faq"), 1, "no index in faq"),
         (("index", "add", "faq", "rows.csv"), 1, "no index in faq"),

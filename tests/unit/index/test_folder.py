@@ -13,6 +13,7 @@ from safetensors.numpy import load_file, save_file
 import twicetold
 from twicetold import layout
 from twicetold.index import changing, open_index, segments
+from twicetold.index import folder as folder_module
 from twicetold.index.folder import LOCK, MANIFEST
 from twicetold.trained.static_table import save_table
 from twicetold.trained.vectors_identity import fingerprint
@@ -63,12 +64,22 @@ def sparse_with(**arrays):
     return _change
 
 
+def grouped(array):
+    def _group(folder):
+        put("groups-00000001.npy", array)(folder)
+        edited(lambda m: m["parts"][0].update(groups="groups-00000001.npy"))(folder)
+
+    return _group
+
+
 REMOVED = "removed-00000001.npy"
 DAMAGES = {
     "no manifest": ("static", lambda folder: (folder / MANIFEST).write_text("{"), "index.json"),
     "a list": ("static", lambda folder: (folder / MANIFEST).write_text("[]"), "expected an object"),
     "deep": ("static", lambda folder: (folder / MANIFEST).write_text("[" * 100_000), "index.json"),
-    "another format": ("static", edited(lambda m: m.update(format=2)), "expected format 1, got 2"),
+    "another format": ("static", edited(lambda m: m.update(format=3)), "expected format 1 or 2, got 3"),
+    "a rule": ("static", edited(lambda m: m.update(rule="single")), "as 'rule', got 'single'"),
+    "neighbours": ("static", edited(lambda m: m.update(neighbours=0)), "expected 1 to 320 'neighbours', got 0"),
     "a part elsewhere": ("static", edited(lambda m: m["parts"][0].update(name="../../etc")), "eight digits"),
     "a file elsewhere": ("static", edited(lambda m: m["parts"][0].update(removed="../x.npy")), "removed rows"),
     "no threshold": ("static", edited(lambda m: m["decision"].pop("threshold")), "a decision has the numbers"),
@@ -76,12 +87,21 @@ DAMAGES = {
     "fewer texts": ("static", edited(lambda m: m["parts"][0].update(texts=3)), "rows, expected 3"),
     "a group": ("static", edited(lambda m: m.update(next_group=0)), "out of range"),
     "a proposal": ("static", edited(lambda m: m.update(proposals=[{"ids": ["a", "b"]}])), "similarity"),
-    "merged": ("static", edited(lambda m: m.update(merged=[[0, -1]])), "two numbers of groups"),
+    "merged": ("static", edited(lambda m: m.update(format=1, merged=[[0, -1]])), "two numbers of groups"),
     "merged twice": (
         "static",
-        edited(lambda m: m.update(next_group=9, merged=[[2, 1], [1, 0]])),
+        edited(lambda m: m.update(format=1, next_group=9, merged=[[2, 1], [1, 0]])),
         "another merged group",
     ),
+    "groups elsewhere": (
+        "static",
+        edited(lambda m: m["parts"][0].update(groups="../groups-00000001.npy")),
+        "of groups",
+    ),
+    "groups of others": ("static", grouped(np.zeros((5, 3), np.int64)), "three numbers for each of 6 texts"),
+    "groups of texts": ("static", grouped(np.full((6, 3), "a")), "three numbers for each of 6 texts"),
+    "a group beyond": ("static", grouped(np.full((6, 3), 99)), "a group in 00000001 is out of range"),
+    "a tie below": ("static", grouped(np.array([[0, 0, -2]] * 6)), "a group in 00000001 is out of range"),
     "a missing part": ("static", lambda folder: shutil.rmtree(folder / "00000001"), "00000001"),
     "short texts": ("static", cut(segments.TEXTS), "cannot read"),
     "no texts": ("static", cut(segments.TEXTS, 0), "cannot read"),
@@ -215,6 +235,30 @@ def test_changes_of_another_process_are_never_lost(saved):
     with pytest.raises(OSError, match="another process has changed the index"):
         other.save()
     assert sorted(open_index(folder).ids) == sorted([*"abdefg", "x"])
+
+
+def test_groups_of_a_save_that_was_cut_off_are_not_read_and_are_deleted(run, tmp_path, monkeypatch):
+    texts = ["bank rate", "film star", *(f"story{number}" for number in range(20))]
+    twicetold.load(run("tfidf")).index(texts, threshold=0.9, rule="components").save(tmp_path / "index")
+    index = open_index(folder := tmp_path / "index")
+    former = index.groups.tolist()
+    index.merge(0, 1)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(folder_module, "write_json", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        index.save()
+    assert len(list(folder.rglob("groups-*.npy"))) == 1
+    with changing(folder) as again:
+        assert again.groups.tolist() == former
+        again.remove(["21"])
+    assert not list(folder.rglob("groups-*.npy"))
+    with changing(folder) as again:
+        assert again.groups.tolist() == former[:-1]
+        again.merge(0, 1)
+        again.add(["vote"])
+    with changing(folder) as again:
+        assert again.groups.tolist()[:3] == [0, 0, 2]
+        again.merge(2, 3)
+    assert [path.name for path in folder.rglob("groups-*.npy")] == ["groups-00000004.npy"], "one for each part"
 
 
 HOLD = """

@@ -15,13 +15,13 @@ from scipy import sparse
 
 import twicetold
 from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.group_metrics import group_scores
 from twicetold.evaluation.stacking import Weights
 from twicetold.features.bm25 import Bm25Weights
 from twicetold.features.word_hashing import WordHashing
-from twicetold.index import open_index, segments
-from twicetold.index import text_index as index_module
+from twicetold.index import open_index, scored_search, segments
 from twicetold.index.segments import SCHEMA, Segment
-from twicetold.index.text_index import LINKS, TextIndex
+from twicetold.index.text_index import TextIndex
 from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.model_folder import construct
 from twicetold.trained.scoring import Scorer
@@ -70,17 +70,22 @@ def models(run, questions):
     return _models
 
 
+def same_groups(one, other):
+    """Whether two arrays of numbers part texts alike."""
+    return group_scores(one, other).ari == 1.0
+
+
 def texts_of(chance, count):
     """Texts of few words, so that many are alike and some are equal."""
     return [" ".join(chance.choices(WORDS, k=chance.randint(2, 4))) for _ in range(count)]
 
 
 class Reference:
-    """What an index is to hold, by dictionaries and loops."""
+    """What an index by components is to hold, by dictionaries and loops."""
 
     def __init__(self, model, threshold):
         self.model, self.threshold = model, threshold
-        self.texts, self.groups, self.proposals, self.ignored = {}, {}, {}, set()
+        self.texts, self.groups, self.origins, self.proposals, self.ignored = {}, {}, {}, {}, set()
         self.next_group = 0
 
     def scores(self, text):
@@ -91,34 +96,84 @@ class Reference:
         found = sorted(zip(self.texts, scores), key=lambda pair: -pair[1])
         return [pair for pair in found if pair[1] > 0 or not sparse.issparse(self.model.encode(["a"]))]
 
-    def add(self, name, text):
-        links = [(other, score) for other, score in self.scores(text)[:LINKS] if score >= self.threshold]
-        group = self.groups[links[0][0]] if links else self.next_group
-        self.next_group += not links
-        for other, score in links:
-            pair = tuple(sorted((group, self.groups[other])))
-            if pair[0] != pair[1] and pair not in self.ignored and score > self.proposals.get(pair, (None, -9))[1]:
-                self.proposals[pair] = ((name, other), score)
-        self.texts[name], self.groups[name] = text, group
+    def add(self, names, texts, merges="make"):
+        """Each text with links joins what they connect; groups that stay apart are left, and texts follow one."""
+        links, node = [], {name: ("old", group) for name, group in self.groups.items()}
+        for name, text in zip(names, texts):
+            links += [(score, name, other) for other, score in self.scores(text) if score >= self.threshold]
+            links += [(np.inf, name, other) for other, known in self.texts.items() if known == text]
+            self.texts[name], node[name] = text, ("new", name)
+        code = {each: number for number, each in enumerate(dict.fromkeys(node.values()))}
+        for _, name, other in links:
+            low, high = sorted((code[node[name]], code[node[other]]))
+            code = {each: low if number == high else number for each, number in code.items()}
+        inside = {number: [each for each in self.texts if code[node[each]] == number] for number in set(code.values())}
+        former = {
+            number: [self.groups[each] for each in some if each in self.groups] for number, some in inside.items()
+        }
+        before, held = dict(self.groups), []
+        for name in names:  # groups open in the order of their texts
+            number = code[node[name]]
+            known, own = former[number], [link for link in links if link[1] == name]
+            apart = any(set(pair) <= set(known) for pair in self.ignored)
+            if len(set(known)) > 1 and (apart or merges == "propose"):
+                best = min(own, key=lambda link: (-link[0], list(self.texts).index(link[2])), default=None)
+                self.groups[name] = self.origins[name] = self.opened() if best is None else self.groups[best[2]]
+                held += own
+            elif name not in self.groups:
+                self.settle(inside[number], max(sorted(set(known)), key=known.count) if known else self.opened())
+        assert merges == "make" or before.items() <= self.groups.items()
+        self.rename()
+        for score, *ends in held:
+            self.propose(ends, score)
+
+    def settle(self, names, group):
+        """Make these texts one group."""
+        for gone in {self.groups[name] for name in names if name in self.groups} - {group}:
+            self.ignored = {tuple(sorted(group if g == gone else g for g in pair)) for pair in self.ignored}
+        for name in names:
+            if name not in self.groups:
+                self.origins[name] = group
+            elif self.groups[name] != group:
+                self.origins[name] = self.groups[name]
+            self.groups[name] = group
+
+    def opened(self):
+        self.next_group += 1
+        return self.next_group - 1
+
+    def propose(self, names, score):
+        pair = tuple(sorted(self.groups[name] for name in names))
+        if pair[0] != pair[1] and pair not in self.ignored and np.isfinite(score):
+            self.proposals[pair] = max(self.proposals.get(pair, (names, -9)), (names, score), key=lambda each: each[1])
+
+    def rename(self):
+        former, self.proposals = sorted(self.proposals.items()), {}
+        for _, (names, score) in former:
+            self.propose(names, score)
 
     def remove(self, names):
         for name in names:
-            del self.texts[name], self.groups[name]
+            del self.texts[name], self.groups[name], self.origins[name]
         self.proposals = {pair: found for pair, found in self.proposals.items() if not set(found[0]) & set(names)}
 
     def merge(self, low, high):
-        self.groups = {name: low if group == high else group for name, group in self.groups.items()}
+        for name, group in self.groups.items():
+            if group == high:
+                self.groups[name], self.origins[name] = low, high
+        renamed = {tuple(sorted(low if g == high else g for g in pair)) for pair in self.ignored - {(low, high)}}
+        self.ignored = {pair for pair in renamed if pair[0] != pair[1]}
+        self.rename()
 
-        def now(pair):
-            return tuple(sorted(low if group == high else group for group in pair))
+    def merges(self):
+        return sorted({origin for name, origin in self.origins.items() if origin != self.groups[name]})
 
-        self.ignored = {now(pair) for pair in self.ignored if pair != (low, high)}
-        found = sorted(self.proposals.items())
-        self.proposals = {}
-        for pair, evidence in found:
-            pair = now(pair)
-            if pair[0] != pair[1] and pair not in self.ignored and evidence[1] > self.proposals.get(pair, (0, -9))[1]:
-                self.proposals[pair] = evidence
+    def unmerge(self, number):
+        for name, origin in self.origins.items():
+            if origin == number and self.groups[name] != number:
+                into, self.groups[name] = self.groups[name], number
+        self.ignore(tuple(sorted((into, number))))
+        self.rename()
 
     def ignore(self, pair):
         self.ignored.add(pair)
@@ -126,8 +181,8 @@ class Reference:
 
 
 def first(model):
-    """An index of one text with threshold 0.8."""
-    return model.index(["bank rate"], threshold=float(model.decision.probability(0.8)))
+    """An index of one text with threshold 0.8, by components."""
+    return model.index(["bank rate"], threshold=float(model.decision.probability(0.8)), rule="components")
 
 
 def compare(index, reference):
@@ -143,20 +198,20 @@ def compare(index, reference):
 def test_any_sequence_of_changes_gives_what_dictionaries_give(seed, family, models, tmp_path):
     model, chance, folder = models(family), random.Random(seed), tmp_path / "index"
     index, reference = first(model), Reference(model, 0.8)
-    reference.add("0", "bank rate")
+    reference.add(["0"], ["bank rate"])
     index.save(folder)
     count = 0
     for _ in range(12):
-        action = chance.choice(["add", "add", "add", "remove", "merge", "ignore", "open"])
-        if action == "add":
+        action = chance.choice(["make", "make", "propose", "propose", "remove", "merge", "ignore", "unmerge", "open"])
+        if action in ("make", "propose"):
             texts = texts_of(chance, chance.choice([1, 2, 15]))
             names = [f"t{count + number}" for number in range(len(texts))]
-            index.add(texts, names)
-            for name, text in zip(names, texts):
-                reference.add(name, text)
+            index.add(texts, names, merges=action)
+            reference.add(names, texts, action)
             count += len(texts)
         elif action == "remove" and reference.texts:
-            names = chance.sample(list(reference.texts), chance.randint(1, len(reference.texts)))
+            names = chance.sample(list(reference.texts), chance.randint(1, len(reference.texts) // 2 + 1))
+            names = names[: len(reference.texts)]
             index.remove(names)
             reference.remove(names)
         elif action in ("merge", "ignore") and reference.proposals:
@@ -164,6 +219,10 @@ def test_any_sequence_of_changes_gives_what_dictionaries_give(seed, family, mode
             if set(pair) <= set(reference.groups.values()):
                 getattr(index, action)(*pair)
                 reference.merge(*pair) if action == "merge" else reference.ignore(pair)
+        elif action == "unmerge" and reference.merges():
+            number = chance.choice(reference.merges())
+            index.unmerge(number)
+            reference.unmerge(number)
         elif action == "open":
             index.save()
             index = open_index(folder, model)
@@ -178,16 +237,14 @@ def test_any_sequence_of_changes_gives_what_dictionaries_give(seed, family, mode
         assert [match.probability for match in found] == pytest.approx(probability, abs=1e-5)
 
 
-def test_texts_added_at_once_are_grouped_as_if_added_one_by_one(models, monkeypatch):
-    monkeypatch.setattr(index_module, "CHUNK", 7)
+def test_by_components_texts_added_at_once_are_grouped_as_if_added_one_by_one(models, monkeypatch):
+    monkeypatch.setattr(scored_search, "CHUNK", 7)
     model, texts = models("tfidf"), texts_of(random.Random(0), 60)
     at_once, singly = first(model), first(model)
     at_once.add(texts)
     for text in texts:
         singly.add([text])
-    assert at_once.groups.tolist() == singly.groups.tolist()
-    assert at_once.proposals == singly.proposals
-    assert len(set(at_once.groups.tolist())) < 61
+    assert same_groups(at_once.groups, singly.groups)
     assert at_once.parts == 1
     assert singly.parts < 7, "small parts are merged"
 
@@ -326,7 +383,7 @@ def test_cells_find_most_of_what_the_exact_search_finds(monkeypatch):
     vectors, queries = clustered(0, 4000), clustered(0, 4000)[:100]
     part = Segment.of(vectors, table_of(4000)).without(np.arange(50))
     assert part.cells is not None
-    np.testing.assert_array_equal(part.vectors, vectors[part.groups])  # texts are sorted as their vectors are
+    np.testing.assert_array_equal(part.vectors, vectors[part.members.group])  # texts are sorted as their vectors are
     found, exact = (part.search(queries, 10, exact=how) for how in (False, True))
     assert not set(found.row.tolist()) & set(range(50))
     pairs, expected = (set(zip(hits.query.tolist(), hits.row.tolist())) for hits in (found, exact))

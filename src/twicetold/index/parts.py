@@ -1,0 +1,79 @@
+"""The texts of several parts, numbered through; removed texts have numbers, too.
+
+Shape letters: M texts of all parts, R rows.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
+
+from twicetold.index.memberships import Memberships
+from twicetold.index.segments import SCHEMA, Segment
+from twicetold.neighbours.grouping import Ints
+from twicetold.neighbours.nearest import Matrix
+
+
+def numbered(segments: Sequence[Segment]) -> Iterator[tuple[int, Segment]]:
+    """The parts of an index, each with the number of its first text."""
+    first = 0
+    for segment in segments:
+        yield first, segment
+        first += segment.table.num_rows
+
+
+def count_of(segments: Sequence[Segment]) -> int:
+    """M, with the texts that were removed."""
+    return sum(segment.table.num_rows for segment in segments)
+
+
+def members_of(segments: Sequence[Segment]) -> Memberships:
+    """(M,) groups of all texts."""
+    return Memberships.joined([segment.members for segment in segments])
+
+
+def in_groups(segments: Sequence[Segment], members: Memberships) -> list[Segment]:
+    """The same parts with other groups of their (M,) texts; a part whose groups do not change stays as it is."""
+    return [
+        segment.in_groups(members.at(slice(first, first + segment.table.num_rows)))
+        for first, segment in numbered(segments)
+    ]
+
+
+def alive_of(segments: Sequence[Segment]) -> NDArray[np.bool_]:
+    """(M,) which texts have not been removed."""
+    return np.concatenate([np.empty(0, bool), *(segment.alive for segment in segments)])
+
+
+def table_of(segments: Sequence[Segment]) -> pa.Table:
+    """Id, text and group of all texts that have not been removed, sorted by group."""
+    parts = [part.table.set_column(2, "group", pa.array(part.members.group)) for part in segments]
+    alive = [part.filter(pa.array(segment.alive)) for part, segment in zip(parts, segments, strict=True)]
+    table = pa.concat_tables([SCHEMA.empty_table(), *(part.cast(SCHEMA) for part in alive)])
+    return table.take(pa.array(np.argsort(table["group"].to_numpy(), kind="stable")))
+
+
+def rows_of(segments: Sequence[Segment], rows: Ints) -> pa.Table:
+    """Ids and texts of these (R,) texts, in this order."""
+    order, parts = np.argsort(rows, kind="stable"), [SCHEMA.empty_table()]
+    for part, own in _by_part(segments, rows[order]):
+        parts.append(part.table.take(pa.array(own)))
+    return pa.concat_tables(parts).take(pa.array(np.argsort(order)))
+
+
+def vectors_of(segments: Sequence[Segment], rows: Ints) -> Matrix:
+    """(R, D) vectors of these ascending texts, as documents."""
+    found = [part.vectors[own] for part, own in _by_part(segments, rows)]
+    if len(found) == 1:
+        return found[0]
+    return sparse.vstack(found, format="csr") if sparse.issparse(found[0]) else np.concatenate(found)
+
+
+def _by_part(segments: Sequence[Segment], rows: Ints) -> Iterator[tuple[Segment, Ints]]:
+    """The parts that have some of these ascending texts, with the rows within the part."""
+    for first, segment in numbered(segments):
+        start, end = np.searchsorted(rows, [first, first + segment.table.num_rows])
+        if start < end:
+            yield segment, rows[start:end] - first

@@ -1,0 +1,135 @@
+"""Search in the parts of an index by the model's scores.
+
+Shape letters: Q queries, N texts that are added, D columns, k neighbours.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from twicetold.dedupe.distinct import first_of, folded, require_texts
+from twicetold.dedupe.options import MOST_NEIGHBOURS
+from twicetold.index.groups import EQUAL, TextLinks
+from twicetold.index.parts import count_of, numbered, rows_of
+from twicetold.index.segments import Hits, Segment
+from twicetold.neighbours.grouping import Ints
+from twicetold.neighbours.nearest import Matrix
+from twicetold.trained.loaded import LoadedModel
+from twicetold.trained.vectors import ENCODED
+
+CHUNK = 4096  # texts that are compared with each other at once
+CANDIDATES = 50  # texts whose pairs are scored, by a family whose scores are no dot products
+DEEPER = 4  # times as many neighbours are looked for, where all are links
+
+
+@dataclass(frozen=True)
+class ScoredSearch:
+    """The parts of an index, searched by the model that made them.
+
+    Args:
+        model: whose scores count.
+        constant: score minus dot product; None if scores are no dot products.
+        segments: the parts.
+    """
+
+    model: LoadedModel
+    constant: float | None
+    segments: Sequence[Segment]
+
+    def nearest(self, texts: Sequence[str], queries: Matrix, k: int, *, exact: bool = False) -> Hits:
+        """The `k` texts that are most alike, with their scores.
+
+        Args:
+            texts: (Q,).
+            queries: (Q, D) their vectors.
+            k: at least 1.
+            exact: compare with every text, also where there are cells.
+        """
+        reach = self._reach(k)
+        return self._scored(texts, self._among(self.segments, queries, reach, exact=exact).nearest(reach)).nearest(k)
+
+    def links(self, texts: Sequence[str], queries: Matrix, *, threshold: float, neighbours: int) -> TextLinks:
+        """The texts of the last part with those before them whose score reaches a threshold, sorted by the later text.
+
+        A text is linked with the nearest ones, with more where all of these are links, and with the first one of each
+        part that is equal but for case and white space.
+
+        Args:
+            texts: (N,) of the last part, which has no cells.
+            queries: (N, D) their vectors.
+            threshold: the least score of a link.
+            neighbours: how many of the nearest.
+
+        Raises:
+            ValueError: if a text is blank.
+        """
+        known, fresh = count_of(self.segments[:-1]), self.segments[-1]
+        found = [self._equal(texts)]
+        for start in range(0, len(texts), CHUNK):
+            stop = min(start + CHUNK, len(texts))
+            among = replace(fresh, vectors=fresh.vectors[:stop], alive=fresh.alive[:stop])
+            found.append(self._linked(texts, queries, np.arange(start, stop), among, threshold, neighbours))
+        hits = Hits.joined(found)
+        order = np.lexsort((hits.row, hits.query))
+        return TextLinks(hits.row[order], hits.query[order] + known, hits.similarity[order])
+
+    def _linked(
+        self, texts: Sequence[str], queries: Matrix, todo: Ints, among: Segment, threshold: float, neighbours: int
+    ) -> Hits:
+        """Links of some new texts with texts of the index, and with those of the new ones in `among` before them."""
+        reach, found = self._reach(neighbours), []
+        dots, known = self.constant is not None, count_of(self.segments[:-1])
+        while True:
+            asked = queries[todo]
+            near = among.search(asked, reach, before=todo)
+            near = Hits.joined([self._among(self.segments[:-1], asked, reach), replace(near, row=near.row + known)])
+            hits = self._scored([texts[number] for number in todo.tolist()], near.nearest(reach))
+            hits = hits.nearest(reach if dots else neighbours)
+            hits = hits.at(hits.similarity >= threshold)
+            full = np.bincount(hits.query, minlength=len(todo)) >= reach
+            last = not dots or reach >= MOST_NEIGHBOURS or not full.any()
+            kept = hits if last else hits.at(~full[hits.query])
+            found.append(replace(kept, query=todo[kept.query]))
+            if last:
+                return Hits.joined(found)
+            todo, reach = todo[full], min(DEEPER * reach, MOST_NEIGHBOURS)
+
+    def _equal(self, texts: Sequence[str]) -> Hits:
+        """New texts, each with the first one of each part that is equal but for case and white space."""
+        mine = require_texts(folded(pa.array(texts, pa.large_string())))
+        pairs = []
+        for start, part in numbered(self.segments[:-1]):
+            there = pc.is_in(part.folded, value_set=mine).to_numpy() & part.alive
+            rows = np.flatnonzero(there)
+            place = pc.index_in(mine, value_set=part.folded.take(pa.array(rows)).combine_chunks())
+            new = np.flatnonzero(place.is_valid().to_numpy(zero_copy_only=False))
+            pairs.append((new, start + rows[place.drop_null().to_numpy()]))
+        first = first_of(mine)
+        again = np.flatnonzero(first != np.arange(len(texts)))
+        pairs.append((again, count_of(self.segments[:-1]) + first[again]))
+        query, row = (np.concatenate(side) for side in zip(*pairs, strict=True))
+        return Hits(query, row, np.full(len(query), EQUAL, np.float32))
+
+    def _among(self, segments: Sequence[Segment], queries: Matrix, k: int, *, exact: bool = False) -> Hits:
+        """At least the `k` nearest of each query, by dot products."""
+        found = []
+        for first, segment in numbered(segments):
+            hits = segment.search(queries, k, exact=exact)
+            found.append(replace(hits, row=hits.row + first))
+        return Hits.joined(found)
+
+    def _reach(self, k: int) -> int:
+        return k if self.constant is not None else max(k, CANDIDATES)
+
+    def _scored(self, texts: Sequence[str], hits: Hits) -> Hits:
+        """The model's scores in place of dot products."""
+        if self.constant is not None:
+            return replace(hits, similarity=hits.similarity + np.float32(self.constant))
+        right = rows_of(self.segments, hits.row)["text"].to_pylist()
+        left = [texts[query] for query in hits.query.tolist()]
+        step = range(0, len(left), ENCODED)
+        scores = [self.model.similarity(left[at : at + ENCODED], right[at : at + ENCODED]) for at in step]
+        return replace(hits, similarity=np.concatenate([np.empty(0, np.float32), *scores]))
