@@ -17,7 +17,7 @@ from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.labelled_links import LabelledLinks, covered
 from twicetold.neighbours.grouping import Links
-from twicetold.trained.evidence import of_links, of_pairs
+from twicetold.reporting.evidence import of_links, of_pairs
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.model_folder import read_calibrated
 
