@@ -21,8 +21,10 @@ from twicetold.dedupe.pairs import pairs_of
 from twicetold.dedupe.representatives import representatives
 from twicetold.dedupe.results import DedupeSummary, TextGroups
 from twicetold.dedupe.thresholds import LinkThreshold, Thresholds
+from twicetold.interpretation.word_use import WordUse
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.neighbours.rules import Rule
+from twicetold.reporting.evidence import no_better_than_one_answer
 from twicetold.tables.texts import texts_of
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.unlike import BLANK, Likeness, blank
@@ -112,15 +114,18 @@ def _of_rows(vectors: Vectors, rows: Ints) -> Vectors:
 
 
 def _unlike(model: LoadedModel, texts: Sequence[str], vectors: Vectors) -> tuple[str, ...]:
-    """Ways in which texts are unlike those that the model was trained on."""
-    likeness = Likeness(model)
+    """Ways in which texts are unlike those that the model was trained on, and what its labels say against it."""
+    likeness, use = Likeness(model), WordUse(model)
     likeness.add(texts)
-    said = list(likeness.warnings())
+    use.add(texts)
+    said = [*likeness.warnings(), *use.warnings()]
     if (count := blank(vectors[1])) > BLANK * len(texts):
         said.append(
             f"{count:,} of {len(texts):,} texts ({count / len(texts):.0%}) have no term that the model knows, and "
             "are like no other text to it: train a model on texts like these, or take one that reads letters"
         )
+    if (warning := no_better_than_one_answer(model.folder)) is not None:
+        said.append(warning)
     return tuple(said)
 
 
