@@ -83,7 +83,10 @@ def calibrate(
 def _links(found: "Calibration", *, taken: bool, kept: bool) -> str:
     """What dedupe and index make of the labels."""
     if found.links is not None and taken:
-        promises = ", ".join(_promise(link.aimed, link.threshold) for link in found.links.links)
+        expected = {promise.aimed: promise.precision for promise in found.promised}
+        promises = ", ".join(
+            _promise(link.aimed, link.threshold, expected.get(link.aimed)) for link in found.links.links
+        )
         return (
             f"dedupe and index link from score {found.links.f1_threshold:.4g} on, where F1 is highest. Precision of "
             f"links: {promises}"
@@ -97,8 +100,11 @@ def _links(found: "Calibration", *, taken: bool, kept: bool) -> str:
     )
 
 
-def _promise(precision: float, threshold: float | None) -> str:
-    return f"{precision:g} {'is not reached' if threshold is None else f'from score {threshold:.4g} on'}"
+def _promise(precision: float, threshold: float | None, expected: "Number | None") -> str:
+    if threshold is None:
+        return f"{precision:g} is not reached"
+    said = "" if expected is None else f" (to be expected: {_shown(expected)})"
+    return f"{precision:g} from score {threshold:.4g} on{said}"
 
 
 def _show(console: Console, found: "Calibration", pairs: "CalibrationPairs", end: str) -> None:

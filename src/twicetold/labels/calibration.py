@@ -27,6 +27,7 @@ from twicetold.evaluation.ranking import Floats
 from twicetold.files import require_free, write_folder, write_json
 from twicetold.labels.assessment import Number, assess
 from twicetold.labels.labelling import Labelling, draw_file, labels_of, read_labelling
+from twicetold.labels.promises import Promise, promises
 from twicetold.labels.sampling import NEIGHBOURS, Ints
 from twicetold.labels.weighted import decide_weighted, effective_size
 from twicetold.neighbours.grouping import row_dots
@@ -93,6 +94,7 @@ class Calibration:
         contradicted: whether the probabilities over all pairs of validation texts tell less about these pairs than
             their share of duplicates alone, see `_contradicted`; None without `links`, or without such probabilities.
         about: the label that both decisions are about; None: `Model.about`.
+        promised: for each precision that `links` reach, what is to be expected among all candidates.
     """
 
     before: Decision
@@ -103,6 +105,7 @@ class Calibration:
     links: LabelledLinks | None = None
     contradicted: bool | None = None
     about: str | None = None
+    promised: tuple[Promise, ...] = ()
 
     def better(self, aim: Aim) -> bool:
         """Whether the new decision is better than the stored one, as far as the numbers tell.
@@ -193,11 +196,16 @@ def calibrate(
     before = model.decisions.of(label).stored
     found = assess(before, score, pairs.label, pairs.weight, pairs.stratum, aim=aim, seed=seed)
     links = _links(model, score, pairs) if label == model.about else None
-    contradicted = None
+    contradicted: bool | None = None
+    promised: tuple[Promise, ...] = ()
+    if links is not None:
+        promised = promises(found.after, score, pairs.label, pairs.weight, pairs.stratum, seed=seed)
     if links is not None and (measured := model.thresholds) is not None:
         contradicted = _contradicted(measured.decision.probability(_dots(model, pairs)), pairs)
     numbers = (found.stored, found.fitted, found.gained)
-    return Calibration(before, found.after, *numbers, about=label, links=links, contradicted=contradicted)
+    return Calibration(
+        before, found.after, *numbers, about=label, links=links, contradicted=contradicted, promised=promised
+    )
 
 
 def _contradicted(probability: Floats, pairs: CalibrationPairs) -> bool:
@@ -265,7 +273,7 @@ def save_calibrated(
     require_free_of(model.folder, new, force=force)
     label = calibration.about or model.about
     if not (anyway or calibration.better_links):
-        calibration = replace(calibration, links=None)
+        calibration = replace(calibration, links=None, promised=())
     record = {
         "pairs": {
             "file": file.name,
