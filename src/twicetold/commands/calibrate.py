@@ -32,7 +32,7 @@ def calibrate(
     right: Right = None,
     label: Annotated[str, typer.Option(help="Column with 1 or 0, true or false.")] = "label",
     aim: Annotated[Literal["accuracy", "f1"], typer.Option(help="What the threshold is best for.")] = "accuracy",
-    seed: Annotated[int, typer.Option(min=0, help="Of folds and intervals.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the intervals.")] = 0,
     about: About = None,
     skip_bad: SkipBad = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the model folder that is there.")] = False,
@@ -44,8 +44,8 @@ def calibrate(
 ) -> None:
     """Fit threshold and calibration on labelled pairs of your own.
 
-    The new folder is a copy of the model with another decision. The numbers of the new decision are cross-fitted: a
-    fifth of the pairs at a time is decided by what the others give. If by these it is no better than the stored one,
+    The new folder is a copy of the model with another decision. The numbers of the new decision are what it is worth
+    on other pairs of the kind, not on those that it was chosen on. If by these it is no better than the stored one,
     nothing is written, and the exit code is 3. A model that was fitted without labels is always calibrated.
     """
     from dataclasses import asdict
@@ -83,7 +83,10 @@ def calibrate(
 def _links(found: "Calibration", *, taken: bool, kept: bool) -> str:
     """What dedupe and index make of the labels."""
     if found.links is not None and taken:
-        promises = ", ".join(_promise(link.aimed, link.threshold) for link in found.links.links)
+        expected = {promise.aimed: promise.precision for promise in found.promised}
+        promises = ", ".join(
+            _promise(link.aimed, link.threshold, expected.get(link.aimed)) for link in found.links.links
+        )
         return (
             f"dedupe and index link from score {found.links.f1_threshold:.4g} on, where F1 is highest. Precision of "
             f"links: {promises}"
@@ -97,11 +100,16 @@ def _links(found: "Calibration", *, taken: bool, kept: bool) -> str:
     )
 
 
-def _promise(precision: float, threshold: float | None) -> str:
-    return f"{precision:g} {'is not reached' if threshold is None else f'from score {threshold:.4g} on'}"
+def _promise(precision: float, threshold: float | None, expected: "Number | None") -> str:
+    if threshold is None:
+        return f"{precision:g} is not reached"
+    said = "" if expected is None else f" (to be expected: {_shown(expected)})"
+    return f"{precision:g} from score {threshold:.4g} on{said}"
 
 
 def _show(console: Console, found: "Calibration", pairs: "CalibrationPairs", end: str) -> None:
+    from twicetold.reporting.evidence import one_answer
+
     how = ", with the weights of the draw" if pairs.weighted else ""
     console.print(f"{len(pairs.label):,} pairs, of which {int(pairs.label.sum()):,} say the same{how}")
     table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0))
@@ -112,7 +120,23 @@ def _show(console: Console, found: "Calibration", pairs: "CalibrationPairs", end
         cells = (_shown(before), _shown(found.fitted[name]), _shown(found.gained[name], "+"))
         table.add_row(NAMES.get(name, name), *cells)
     console.print(table)
-    console.print(f"95 % intervals; after: cross-fitted. {end}", markup=False, soft_wrap=True)
+    console.print(f"{_intervals(pairs)} {end}", markup=False, soft_wrap=True)
+    for numbers, what in ((found.stored, "the stored threshold"), (found.fitted, "the new one")):
+        if warning := one_answer(numbers["accuracy"].value, pairs.share, what):
+            console.print(f"warning: {warning}", markup=False, soft_wrap=True)
+
+
+def _intervals(pairs: "CalibrationPairs") -> str:
+    """What the intervals are about, and how many more labels would make them half as wide."""
+    from twicetold.labels.assessment import for_half
+
+    where = "all candidates of the file" if pairs.weighted else "all pairs like these"
+    counted = f" These labels tell as much as {pairs.effective:,.0f} of equal weight." if pairs.weighted else ""
+    more = for_half(len(pairs.label))
+    return (
+        f"95 % intervals of what holds for {where}; after: corrected for the choice on these labels.{counted} About "
+        f"{more:,} more labels would halve the intervals."
+    )
 
 
 def _shown(number: "Number", sign: str = "") -> str:

@@ -174,6 +174,8 @@ def _report(console: Console, state: "Labelling", *, as_json: bool) -> None:
 
 
 def _show(console: Console, state: "Labelling", estimates: "Estimates") -> None:
+    from twicetold.labels.assessment import for_half
+
     table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0))
     for head in ("", "threshold", "probability", "candidates", "precision", "recall"):
         table.add_column(head, justify="right")
@@ -193,6 +195,9 @@ def _show(console: Console, state: "Labelling", estimates: "Estimates") -> None:
         "Recall counts duplicates among the candidates alone.",
         soft_wrap=True,
     )
+    if (more := for_half(len(state.labels))) <= sum(state.candidates) - len(state.labels):
+        pairs = len(state.labels) + len(state.skipped) + more
+        console.print(f"About {more:,} more labels would halve the intervals (--pairs {pairs}).", soft_wrap=True)
     unlabelled = (state.sample().labelled == 0) & (state.sample().sizes > 0)
     if unlabelled.any():
         console.print(

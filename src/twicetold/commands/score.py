@@ -45,7 +45,7 @@ def score(
 
     _require_texts(left, right)
     loaded = load(model)
-    _tell_unlike(loaded, left, right)
+    _warn(loaded, left, right)
     answer = _answer(loaded, left, right, about)
     explanation = _explanation(loaded, left, right) if why else None
     if as_json:
@@ -64,12 +64,15 @@ def _require_texts(left: str, right: str) -> None:
             raise ValueError(f"{side} is empty: expected a text")
 
 
-def _tell_unlike(loaded: "LoadedModel", left: str, right: str) -> None:
+def _warn(loaded: "LoadedModel", left: str, right: str) -> None:
+    from twicetold.reporting.evidence import no_better_than_one_answer
     from twicetold.trained.unlike import unlike_text
 
     for side, text in (("LEFT", left), ("RIGHT", right)):
         if unknown := unlike_text(loaded, text):
             print(f"warning: of {side}, the model does not know {unknown}", file=sys.stderr)
+    if warning := no_better_than_one_answer(loaded.folder):
+        print(f"warning: {warning}", file=sys.stderr)
 
 
 def _answer(loaded: "LoadedModel", left: str, right: str, about: str | None) -> Answer:

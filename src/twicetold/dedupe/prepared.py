@@ -17,7 +17,9 @@ from twicetold.dedupe.options import DedupeOptions
 from twicetold.dedupe.pairs import PairScores, pairs_of
 from twicetold.dedupe.said import Said
 from twicetold.dedupe.thresholds import LinkThreshold, Thresholds
+from twicetold.interpretation.word_use import WordUse
 from twicetold.neighbours.grouping import Ints, Links, Vectors
+from twicetold.reporting.evidence import no_better_than_one_answer
 from twicetold.tables.texts import texts_of
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.unlike import BLANK, Likeness, blank
@@ -149,13 +151,16 @@ def _encoded(model: LoadedModel, distinct: DistinctTexts, tell: Tell) -> Vectors
 
 
 def _unlike(model: LoadedModel, texts: Sequence[str], vectors: Vectors) -> tuple[str, ...]:
-    """Ways in which texts are unlike those that the model was trained on."""
-    likeness = Likeness(model)
+    """Ways in which texts are unlike those that the model was trained on, and what its labels say against it."""
+    likeness, use = Likeness(model), WordUse(model)
     likeness.add(texts)
-    said = list(likeness.warnings())
+    use.add(texts)
+    said = [*likeness.warnings(), *use.warnings()]
     if (count := blank(vectors[1])) > BLANK * len(texts):
         said.append(
             f"{count:,} of {len(texts):,} texts ({count / len(texts):.0%}) have no term that the model knows, and "
             "are like no other text to it: train a model on texts like these, or take one that reads letters"
         )
+    if (warning := no_better_than_one_answer(model.folder)) is not None:
+        said.append(warning)
     return tuple(said)

@@ -1,20 +1,17 @@
 """Threshold and calibration of a trained model, fitted again on one's own labelled pairs; the encoder stays as it is.
 
-What is reported of the new decision is cross-fitted: the pairs are divided into folds, and those of a fold are decided
-by the threshold and the calibration that the other folds give (Stone 1974, "Cross-validatory choice and assessment of
-statistical predictions"). A threshold measured on the pairs that it was chosen on would look better than it is.
-
 Pairs may have weights: pairs that `sampling` drew stand for 1 / probability candidates each, and the decision is then
-the best one for all candidates. With equal weights the decision is that of `evaluation.decision`.
+the best one for all candidates (`weighted`). What it is worth there is estimated with the choice of the threshold in
+the intervals (`assessment`).
 
-Shape letters: P pairs, K distinct scores, F folds, R resamples.
+Shape letters: P pairs.
 """
 
 import hashlib
 import shutil
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -23,15 +20,18 @@ from numpy.typing import NDArray
 
 from twicetold import layout
 from twicetold.evaluation.decision import Aim, Decision
-from twicetold.evaluation.inputs import binary, finite
-from twicetold.evaluation.intervals import CHUNK
+from twicetold.evaluation.inputs import finite
 from twicetold.evaluation.labelled_links import LabelledLinks, thresholds
 from twicetold.evaluation.pair_metrics import log_losses, squared_errors
 from twicetold.evaluation.ranking import Floats
 from twicetold.files import require_free, write_folder, write_json
+from twicetold.labels.assessment import Number, assess
 from twicetold.labels.labelling import Labelling, draw_file, labels_of, read_labelling
+from twicetold.labels.promises import Promise, promises
 from twicetold.labels.sampling import NEIGHBOURS, Ints
+from twicetold.labels.weighted import decide_weighted, effective_size
 from twicetold.neighbours.grouping import row_dots
+from twicetold.reporting.evidence import DAY, SAME
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import choose_pair, open_rows
 from twicetold.trained.loaded import LoadedModel
@@ -39,13 +39,8 @@ from twicetold.trained.model_folder import CALIBRATION, require_model_files
 from twicetold.trained.vectors import search_vectors
 from twicetold.trained.vectors_identity import fingerprint
 
-FOLDS = 5
 LEAST_PAIRS, LEAST_OF_EACH = 20, 5
 PROBABILITY, BAND = "inclusion_probability", "band"  # columns that `label` writes
-METRICS = ("accuracy", "precision", "recall", "f1", "brier", "log_loss")
-
-_Decided: TypeAlias = tuple[NDArray[np.bool_], Floats]
-"""(P,) whether each pair is called a duplicate, and its probability."""
 
 
 @dataclass(frozen=True)
@@ -73,14 +68,15 @@ class CalibrationPairs:
         """Whether the weights differ."""
         return bool((self.weight != self.weight[0]).any())
 
+    @property
+    def share(self) -> float:
+        """Share that says the same, by the weights."""
+        return float(np.average(self.label, weights=self.weight))
 
-@dataclass(frozen=True)
-class Number:
-    """A metric with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
+    @property
+    def effective(self) -> float:
+        """Of how many pairs with equal weights the labels are worth, see `effective_size`."""
+        return effective_size(self.weight)
 
 
 @dataclass(frozen=True)
@@ -91,13 +87,14 @@ class Calibration:
         before: the stored decision.
         after: fitted on all pairs.
         stored: metric -> number, of `before`.
-        fitted: metric -> number, of decisions that were cross-fitted.
-        gained: metric -> number, `fitted` minus `stored` on the same resamples.
+        fitted: metric -> number, of `after`; the estimates do not flatter (`assessment`).
+        gained: metric -> number, `fitted` minus `stored`.
         links: thresholds for a dedupe; None if the pairs were not drawn with this model, and so do not say what share
             of a file's links is right.
         contradicted: whether the probabilities over all pairs of validation texts tell less about these pairs than
             their share of duplicates alone, see `_contradicted`; None without `links`, or without such probabilities.
         about: the label that both decisions are about; None: `Model.about`.
+        promised: for each precision that `links` reach, what is to be expected among all candidates.
     """
 
     before: Decision
@@ -107,9 +104,11 @@ class Calibration:
     gained: dict[str, Number]
     links: LabelledLinks | None = None
     contradicted: bool | None = None
+    about: str | None = None
+    promised: tuple[Promise, ...] = ()
 
     def better(self, aim: Aim) -> bool:
-        """Whether the new decision is better than the stored one, as far as the cross-fitted numbers tell.
+        """Whether the new decision is better than the stored one, as far as the numbers tell.
 
         It is if what was aimed at, the Brier score and the log loss all gain. It also is if the whole interval of the
         log loss gains, and not the whole interval of what was aimed at loses: probabilities can become right while the
@@ -123,8 +122,6 @@ class Calibration:
     def better_links(self) -> bool:
         """Whether there are thresholds for a dedupe, and the pairs contradict those of validation texts, if any."""
         return self.links is not None and self.contradicted is not False
-
-    about: str | None = None
 
 
 def read_pairs(
@@ -177,16 +174,11 @@ def calibrate(
 ) -> Calibration:
     """Fit threshold and calibration on labelled pairs.
 
-    The intervals are of the Bayesian bootstrap (Rubin 1981, "The Bayesian bootstrap") within strata. Half a pair of
-    either label is added to the pairs on which the decisions agree, or differ, in the same way, as in Jeffreys'
-    interval of a share: without it, a precision of 1 would look certain, however few pairs it is measured on. The
-    intervals do not contain that another sample would give another threshold.
-
     Args:
         model: any family.
         pairs: at least 20, and at least 5 of each label.
         aim: what the threshold is best for.
-        seed: of folds and resamples.
+        seed: of the resamples.
         about: what pairs with label 1 share; None: the label of their draw if the model has it, else `Model.about`.
 
     Raises:
@@ -199,31 +191,21 @@ def calibrate(
             f"threshold and to measure it; got {count}, of which {positives} say the same. Label more pairs"
         )
     score = finite(model.similarity(pairs.left, pairs.right), "scores")
-    after = decide_weighted(score, pairs.label, pairs.weight, aim=aim)
     drawn = None if pairs.draw is None else pairs.draw.about
     label = about or (drawn if drawn in model.decisions.labels else None) or model.about
     before = model.decisions.of(label).stored
-    numbers = _numbers_of(_decided(before, score), _cross_fitted(score, pairs, aim, seed=seed), pairs, seed=seed)
+    found = assess(before, score, pairs.label, pairs.weight, pairs.stratum, aim=aim, seed=seed)
     links = _links(model, score, pairs) if label == model.about else None
-    if links is None or (measured := model.thresholds) is None:
-        return Calibration(before, after, *numbers, about=label, links=links)
-    contradicted = _contradicted(measured.decision.probability(_dots(model, pairs)), pairs)
-    return Calibration(before, after, *numbers, about=label, links=links, contradicted=contradicted)
-
-
-def _cross_fitted(score: Floats, pairs: CalibrationPairs, aim: Aim, *, seed: int) -> _Decided:
-    """Each fold decided by what the others give."""
-    from sklearn.model_selection import StratifiedKFold
-
-    said, probability = np.zeros(len(score), bool), np.zeros(len(score))
-    for others, fold in StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(score, pairs.label):
-        decision = decide_weighted(score[others], pairs.label[others], pairs.weight[others], aim=aim)
-        said[fold], probability[fold] = _decided(decision, score[fold])
-    return said, probability
-
-
-def _decided(decision: Decision, score: Floats) -> _Decided:
-    return decision.duplicate(score), decision.probability(score)
+    contradicted: bool | None = None
+    promised: tuple[Promise, ...] = ()
+    if links is not None:
+        promised = promises(found.after, score, pairs.label, pairs.weight, pairs.stratum, seed=seed)
+    if links is not None and (measured := model.thresholds) is not None:
+        contradicted = _contradicted(measured.decision.probability(_dots(model, pairs)), pairs)
+    numbers = (found.stored, found.fitted, found.gained)
+    return Calibration(
+        before, found.after, *numbers, about=label, links=links, contradicted=contradicted, promised=promised
+    )
 
 
 def _contradicted(probability: Floats, pairs: CalibrationPairs) -> bool:
@@ -232,7 +214,7 @@ def _contradicted(probability: Floats, pairs: CalibrationPairs) -> bool:
     A lower bar than to be as good as what is fitted to these pairs: that is better among the nearest pairs, which it is
     fitted to, also where thresholds over all pairs make better groups.
     """
-    share = np.full(len(probability), np.average(pairs.label, weights=pairs.weight))
+    share = np.full(len(probability), pairs.share)
     losses = (squared_errors, log_losses)
     return all(
         np.average(loss(probability, pairs.label), weights=pairs.weight)
@@ -257,69 +239,6 @@ def _links(model: LoadedModel, score: Floats, pairs: CalibrationPairs) -> Labell
     best = decide_weighted(score, pairs.label, pairs.weight, aim="f1").threshold
     links = thresholds(score, pairs.label, pairs.weight)
     return LabelledLinks(draw.file, draw.texts, NEIGHBOURS, represented, len(pairs.label), best, links)
-
-
-def decide_weighted(scores: Floats, labels: NDArray[np.bool_], weights: Floats, *, aim: Aim = "accuracy") -> Decision:
-    """The decision with the highest weighted accuracy or F1, and Platt's calibration with weights.
-
-    Ties are broken as in `evaluation.decision.decide_counts`. Platt's smoothed targets count Kish's effective number of
-    pairs, (Σ w)² / Σ w² (Kish 1965, "Survey Sampling").
-
-    Args:
-        scores: (P,)
-        labels: (P,) both classes.
-        weights: (P,) positive.
-        aim: what the threshold is best for.
-
-    Raises:
-        ValueError: if a number is not finite, a weight is not positive, or only one class occurs.
-    """
-    truth, weight = binary(labels), finite(weights, "weights")
-    if weight.min() <= 0:
-        raise ValueError(f"expected positive weights, got {weight.min():g}")
-    weight = weight * (weight.sum() / np.square(weight).sum())  # their sum is the effective number of pairs
-    score, place = np.unique(finite(scores, "scores"), return_inverse=True)
-    counts = [np.bincount(place, weight * of_class, minlength=len(score)) for of_class in (truth, ~truth)]
-    positive, negative = (count.astype(np.float64) for count in counts)
-    slope, intercept = _platt(score, positive, negative)
-    return Decision(_threshold(score, positive, negative, aim), slope, intercept)
-
-
-def _threshold(score: Floats, positive: Floats, negative: Floats, aim: Aim) -> float:
-    """The middle of the widest gap between scores that is best, of equally wide ones the highest."""
-    # Cut k calls everything from score k up a duplicate; cut K calls nothing one.
-    true, false = (np.append(np.cumsum(weight[::-1])[::-1], 0.0) for weight in (positive, negative))
-    value = true - false if aim == "accuracy" else 2 * true / (true + false + true[0])
-    middle = (score[:-1] + score[1:]) / 2
-    middle = np.where(middle > score[:-1], middle, score[1:])  # adjacent floats have no middle
-    cut = np.concatenate([score[:1], middle, [np.nextafter(score[-1], np.inf)]])
-    gap = np.concatenate([[0.0], np.diff(score), [0.0]])
-    best = np.flatnonzero(value >= value.max() - 1e-9 * (true[0] + false[0]))  # sums of weights are rounded
-    widest = best[gap[best] == gap[best].max()]
-    return float(cut[widest[-1]])
-
-
-def _platt(score: Floats, positive: Floats, negative: Floats) -> tuple[float, float]:
-    """Slope and intercept of the log-odds: a logistic regression on Platt's smoothed targets.
-
-    A score with the target t is a positive of weight t and a negative of weight 1 - t.
-    """
-    from sklearn.linear_model import LogisticRegression
-
-    weight = positive + negative
-    positives, negatives = positive.sum(), negative.sum()
-    target = (positive * (positives + 1) / (positives + 2) + negative / (negatives + 2)) / weight
-    mean = np.average(score, weights=weight)
-    spread = np.sqrt(np.average((score - mean) ** 2, weights=weight))
-    if not spread:
-        share = np.average(target, weights=weight)
-        return 0.0, float(np.log(share / (1 - share)))
-    z = np.tile((score - mean) / spread, 2)[:, None]
-    twice = np.concatenate([weight * target, weight * (1 - target)])
-    labels = np.repeat([1, 0], len(score))
-    fit = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-7, max_iter=1000).fit(z, labels, twice)
-    slope = float(fit.coef_[0, 0] / spread)
-    return slope, float(fit.intercept_[0] - slope * mean)
 
 
 def save_calibrated(
@@ -354,7 +273,7 @@ def save_calibrated(
     require_free_of(model.folder, new, force=force)
     label = calibration.about or model.about
     if not (anyway or calibration.better_links):
-        calibration = replace(calibration, links=None)
+        calibration = replace(calibration, links=None, promised=())
     record = {
         "pairs": {
             "file": file.name,
@@ -362,9 +281,11 @@ def save_calibrated(
             "count": len(pairs.label),
             "duplicates": int(pairs.label.sum()),
             "weighted": pairs.weighted,
+            "effective": pairs.effective,
+            SAME: pairs.share,
+            DAY: datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat(),
         },
         "aim": aim,
-        "folds": FOLDS,
         **asdict(calibration),
         "about": label,
     }
@@ -381,57 +302,6 @@ def require_free_of(model: Path, new: Path, *, force: bool) -> None:
     """Check that a folder may be written, before anything is computed. Errors: `save_calibrated`."""
     replaces = layout.RECIPE if force else None
     require_free(new, apart_from=model, replaces=replaces, otherwise="replace it with --force")
-
-
-def _terms(said: NDArray[np.bool_], probability: Floats, label: NDArray[np.bool_]) -> Floats:
-    """(P, 6) what each pair adds to the sums of which metrics are made."""
-    counts = [said & label, said & ~label, ~said & label, ~said & ~label]
-    return np.stack([*counts, squared_errors(probability, label), log_losses(probability, label)], axis=1)
-
-
-def _metrics(sums: Floats) -> Floats:
-    """(R, 6) metrics, in the order of `METRICS`, of (R, 6) sums; as in scikit-learn, 0 where a denominator is 0."""
-    true, false, missed, rejected, squared, loss = sums.T
-    total = true + false + missed + rejected
-    parts = [(true + rejected, total), (true, true + false), (true, true + missed)]
-    parts += [(2 * true, 2 * true + false + missed), (squared, total), (loss, total)]
-    ratios = [np.divide(part, whole, out=np.zeros_like(part), where=whole > 0) for part, whole in parts]
-    return np.stack(ratios, axis=1)
-
-
-def _numbers_of(
-    stored: _Decided, fitted: _Decided, pairs: CalibrationPairs, *, seed: int, resamples: int = 2000
-) -> tuple[dict[str, Number], dict[str, Number], dict[str, Number]]:
-    """Metrics by both decisions and their difference, with percentile intervals over the same resamples."""
-    rng = np.random.default_rng(seed)
-
-    def terms(label: NDArray[np.bool_]) -> Floats:
-        return np.concatenate([_terms(*decided, label) for decided in (stored, fitted)], axis=1)
-
-    both, same, other = (terms(label) for label in (pairs.label, np.full_like(pairs.label, True), pairs.label & False))
-    both, same, other = (values * pairs.weight[:, None] for values in (both, same, other))
-    cell = 2 * stored[0] + fitted[0]
-    sums = np.zeros((resamples, both.shape[1]))
-    for stratum in np.unique(pairs.stratum):
-        rows = np.flatnonzero(pairs.stratum == stratum)
-        cells = (cell[rows] == np.unique(cell[rows])[:, None]).astype(np.float64)
-        cells /= cells.sum(axis=1, keepdims=True)
-        values = np.concatenate([both[rows], cells @ same[rows], cells @ other[rows]])
-        shape = np.append(np.ones(len(rows)), np.full(2 * len(cells), 0.5))
-        step = max(1, CHUNK // len(shape))
-        for start in range(0, resamples, step):
-            part = slice(start, min(start + step, resamples))
-            sums[part] += len(rows) * rng.dirichlet(shape, part.stop - part.start) @ values
-    value = both.sum(axis=0, keepdims=True)
-    before, after = ((_metrics(value[:, part])[0], _metrics(sums[:, part])) for part in (slice(0, 6), slice(6, 12)))
-    return _named(*before), _named(*after), _named(after[0] - before[0], after[1] - before[1])
-
-
-def _named(values: Floats, drawn: Floats) -> dict[str, Number]:
-    """Metric -> its value with the percentile interval of (R, 6) resampled ones, which holds it."""
-    low, high = np.percentile(drawn, [2.5, 97.5], axis=0)
-    rows = (values, np.minimum(low, values), np.maximum(high, values))
-    return {name: Number(*map(float, row)) for name, *row in zip(METRICS, *rows, strict=True)}
 
 
 def _numbers(block: Block, column: str) -> Floats:

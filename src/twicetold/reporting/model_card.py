@@ -22,6 +22,7 @@ from twicetold.evaluation.inputs import is_number
 from twicetold.evaluation.labels import Decisions, LabelDecision
 from twicetold.reporting import provenance
 from twicetold.reporting.dedupe import link_metric
+from twicetold.reporting.evidence import labelled_on
 from twicetold.reporting.glossary import count, describe, number, ordered
 from twicetold.reporting.markdown import code, escaped, table
 from twicetold.runs.records import read_card, read_metrics, read_object, read_scores
@@ -58,6 +59,8 @@ class About:
     """For a dedupe; None if none were measured."""
     calibrated: Calibrated | None = None
     """What the decision was fitted to again; None if training chose it."""
+    labelled: str | None = None
+    """The day of these labels, if it is known."""
 
     @property
     def data(self) -> str | None:
@@ -111,6 +114,7 @@ def read_about(place: Path) -> About:
         pretrained_on=tuple(map(str, sources)) if isinstance(sources, list) else None,
         thresholds=read_thresholds(folder),
         calibrated=read_calibrated(folder),
+        labelled=labelled_on(folder),
     )
 
 
@@ -224,19 +228,19 @@ def _verdicts(about: About) -> Iterator[str]:
     yield f"Verdicts are about {code(finest.label)}: it is what two texts that are called the same share.\n"
     if decisions.unknown:
         yield f"{escaped(decisions.unknown)}.\n"
-    yield _decision(finest, about.calibrated)
+    yield _decision(finest, about)
     for each in others:
         yield f"About {code(each.label)}, for those who ask for it:\n"
-        yield _decision(each, about.calibrated)
+        yield _decision(each, about)
 
 
-def _decision(verdicts: LabelDecision, calibrated: Calibrated | None) -> str:
+def _decision(verdicts: LabelDecision, about: About) -> str:
     if verdicts.no_verdict:
         return f"It gives no verdict: {escaped(verdicts.no_verdict)}.\n"
     at = verdicts.usable
     chosen = "validation"
-    if calibrated is not None and verdicts.same is None:  # a decision that was fitted again has no shares
-        chosen = f"{count(calibrated.labelled)} labelled pairs of {code(calibrated.file)}"
+    if about.calibrated is not None and verdicts.same is None:  # a decision that was fitted again has no shares
+        chosen = f"{count(about.calibrated.labelled)} labelled pairs of {code(about.calibrated.file)}{_day(about)}"
     said = (
         f"Two texts are called the same from a score of {at.threshold!r} on; the threshold was chosen on {chosen}. "
         f"The probability is 1 / (1 + exp(−({at.slope!r} · score + ({at.intercept!r})))), Platt's calibration, fitted "
@@ -251,13 +255,17 @@ def _decision(verdicts: LabelDecision, calibrated: Calibrated | None) -> str:
     return said + "\n"
 
 
+def _day(about: About) -> str:
+    return "" if about.labelled is None else f" (labels of {about.labelled})"
+
+
 def _dedupe(about: About) -> Iterator[str]:
     """Thresholds over all pairs of validation texts, and what was kept of them on test where that is known."""
     if about.calibrated is not None and (links := about.calibrated.links) is not None:
         yield (
             f"A dedupe links from a score of {links.f1_threshold!r} on, where F1 was highest on "
             f"{count(links.labelled)} labelled pairs, drawn from the {count(links.pairs)} pairs of nearest texts "
-            f"of {code(links.file)}.\n"
+            f"of {code(links.file)}{_day(about)}.\n"
         )
         return
     if (at := about.thresholds) is None:

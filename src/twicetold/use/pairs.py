@@ -13,7 +13,9 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
+from twicetold.interpretation.word_use import WordUse
 from twicetold.models.protocol import Linear
+from twicetold.reporting.evidence import no_better_than_one_answer
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import Rows, Write
 from twicetold.trained.scoring import Scorer
@@ -34,7 +36,7 @@ class Scored:
     """Pairs that are called the same; None if the model gives no verdict."""
     bad_rows: int
     warnings: tuple[str, ...]
-    """Ways in which the file is unlike what the model was trained on."""
+    """Ways in which the file is unlike what the model was trained on, and what its labels say against it."""
     about: str
     """The label that the verdicts are about."""
     no_verdict: str | None
@@ -70,10 +72,12 @@ def score_file(
     if taken := [name for name in COLUMNS if name in rows.columns]:
         raise ValueError(f"{rows.name} has a column {taken[0]!r} already, as would be added: rename it or leave it out")
     duplicates = 0
-    likeness = Likeness(model)
+    likeness, use = Likeness(model), WordUse(model)
     for block, scores in _scored(model, rows.blocks(pair, skip_bad=skip_bad), pair, progress or (lambda count: None)):
         likeness.add(block.texts(pair[0]), scores)
         likeness.add(block.texts(pair[1]))
+        for side in pair:
+            use.add(block.texts(side))
         if decision is None:
             nothing = (pa.nulls(len(scores), kind) for kind in (pa.float32(), pa.bool_()))
             write(block.with_columns(dict(zip(COLUMNS, (scores, *nothing), strict=True))))
@@ -82,11 +86,13 @@ def score_file(
         probability = decision.probability(scores).astype(np.float32)
         write(block.with_columns(dict(zip(COLUMNS, (scores, probability, duplicate), strict=True))))
         duplicates += int(duplicate.sum())
+    against = no_better_than_one_answer(model.folder)
+    warnings = (*likeness.warnings(), *use.warnings(), *(() if against is None else (against,)))
     return Scored(
         rows.count,
         None if decision is None else duplicates,
         rows.bad.count,
-        tuple(likeness.warnings()),
+        warnings,
         verdicts.label,
         verdicts.no_verdict,
     )

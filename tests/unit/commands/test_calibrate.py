@@ -29,7 +29,8 @@ def test_the_new_folder_decides_by_the_new_threshold(twicetold, run, pairs, tmp_
     assert (found["pairs"], found["out"]) == (59, "new")
     assert set(found["fitted"]) == {"accuracy", "precision", "recall", "f1", "brier", "log_loss"}
     assert "59 pairs, of which 40 say the same" in done.stderr
-    assert "after: cross-fitted. The model is in new" in done.stderr
+    assert "after: corrected for the choice on these labels. About 177 more labels would halve the" in done.stderr
+    assert "The model is in new" in done.stderr
     new, old = library.load(tmp_path / "new"), library.load(model)
     assert "the threshold was chosen on 59 labelled pairs of `pairs.csv`" in model_card(read_about(new.folder))
     assert "the threshold was chosen on validation" in model_card(read_about(old.folder))
@@ -82,7 +83,7 @@ def test_what_is_no_better_is_not_written_unless_asked(run, pairs, tmp_path, mon
     assert not (tmp_path / "new").exists()
     found = json.loads(done.stdout)
     assert (found["better"], found["written"]) == (False, False)
-    assert "after: cross-fitted. Nothing was written" in done.stderr
+    assert "intervals. Nothing was written" in done.stderr
     assert "do not show that the new threshold and probabilities are better than the stored ones" in done.stderr
     assert "log loss +0." in done.stderr
     assert "--anyway" in done.stderr

@@ -1,6 +1,7 @@
 """label -> calibrate -> dedupe, on generated files whose duplicates are known and that are unlike validation."""
 
 import json
+import os
 import shutil
 from dataclasses import asdict
 
@@ -16,7 +17,8 @@ from twicetold.features.tfidf import TfIdf
 from twicetold.files import write_json
 from twicetold.labels.calibration import calibrate, read_pairs, save_calibrated
 from twicetold.labels.labelling import draw_file, labelling
-from twicetold.trained.evidence import of_links, of_pairs
+from twicetold.reporting.evidence import labelled_on, of_links, of_pairs
+from twicetold.reporting.model_card import model_card, read_about
 from twicetold.trained.model_folder import CALIBRATION, construct
 from twicetold.trained.scoring import Scorer
 from twicetold.training.cell import Trained
@@ -84,6 +86,7 @@ def calibrated(model, texts, truth, out, *, pairs=200, seed=0, drawn=True):
         state.label(number, story[pair.left] == story[pair.right])
     if not drawn:
         draw_file(file).unlink()
+    os.utime(file, (0, 1_735_700_000))
     labels = read_pairs(file)
     save_calibrated(model, out, calibrate(model, labels), labels, file=file, aim="accuracy")
     return twicetold.load(out)
@@ -150,16 +153,22 @@ def test_the_evidence_is_said(model, tmp_path):
     new, other = calibrated(model, texts, truth, tmp_path / "new"), tmp_path / "other"
     drawn = new.dedupe(texts).summary
     pairs = json.loads((new.folder / CALIBRATION).read_text())["links"]["pairs"]
-    words = f"200 labelled pairs, drawn from the {pairs:,} pairs of nearest texts among the 300 of 'headlines.csv'"
+    words = (
+        f"200 labelled pairs, drawn from the {pairs:,} pairs of nearest texts among the 300 of 'headlines.csv'; labels "
+        "of 2025-01-01"
+    )
     assert drawn.evidence == of_links(new.folder) == of_pairs(new.folder) == words
     assert not drawn.labelled_pairs
     assert drawn.covered > 0.9
+    card = model_card(read_about(new.folder))
+    assert "chosen on 200 labelled pairs of `new.csv` (labels of 2025-01-01)" in card
+    assert "pairs of nearest texts of `headlines.csv` (labels of 2025-01-01)" in card
     plain = calibrated(model, texts, truth, other, drawn=False)
     assert plain.dedupe(texts).summary.threshold == model.dedupe(texts).summary.threshold
-    assert of_pairs(plain.folder) == "the 200 labelled pairs of 'other.csv'"
+    assert of_pairs(plain.folder) == "the 200 labelled pairs of 'other.csv'; labels of 2025-01-01"
     assert of_links(plain.folder) == (
         "all pairs of the 300 validation texts of 'stories', not on the 200 labelled pairs of 'other.csv', which say "
-        "nothing about all pairs of a file"
+        "nothing about all pairs of a file; labels of 2025-01-01"
     )
     (plain.folder / layout.PRECISION).unlink()
     assert plain.dedupe(texts).summary.labelled_pairs
@@ -204,13 +213,21 @@ def test_a_damaged_record_is_named(content, message, model):
         model.dedupe(["a text", "another"])
 
 
+@pytest.mark.parametrize("day", ["soon", 7])
+def test_a_day_that_is_none_is_named(day, model):
+    write_json(model.folder / CALIBRATION, {"pairs": {"file": "a", "count": 1, "labelled": day}})
+    with pytest.raises(ValueError, match=r"expected a day such as 2026-01-31 as 'labelled' in calibration.json"):
+        labelled_on(model.folder)
+
+
 def test_a_folder_of_an_earlier_version_is_read(model, tmp_path):
-    """Its record has no thresholds of links."""
+    """Its record has no thresholds of links, and not the day of its labels."""
     texts, truth = made(seed=10, **ALIKE)
     new = calibrated(model, texts, truth, tmp_path / "new")
     record = json.loads((new.folder / CALIBRATION).read_text())
-    del record["links"]
+    del record["links"], record["pairs"]["labelled"]
     write_json(new.folder / CALIBRATION, record)
     write_json(new.folder / layout.PRECISION, asdict(model.thresholds))
     assert new.dedupe(texts).summary.threshold == model.dedupe(texts).summary.threshold
     assert "not on the 200 labelled pairs of 'new.csv'" in of_links(new.folder)
+    assert labelled_on(new.folder) is None

@@ -1,0 +1,274 @@
+"""What a decision that was chosen on labelled pairs is worth on all pairs: estimates and 95 % intervals.
+
+On the pairs that it was chosen on, a decision looks better than it is. How much, and how widely its true worth may lie
+around what is seen, is found by choosing again, many times:
+
+1. The calibration of the new decision gives each labelled pair a probability of being a duplicate. The labelled pairs
+   with these probabilities are a population whose truth is known.
+2. Each resample draws as many pairs from it, within the strata of a draw, and a label for each by its probability. A
+   threshold and a calibration are chosen on the resample, as they were on the labelled pairs.
+3. The error of a metric is its value on the resample less its true value in the population, both by the decision of
+   the resample. So it contains the choice of threshold and calibration.
+4. The mean of the errors is taken off what is seen on the labelled pairs: that is the estimate. Its interval is as wide
+   as the errors are spread.
+
+Labels that are drawn by a smooth probability matter: if the labels themselves are resampled, as in the plain bootstrap,
+errors of a best threshold do not have the right distribution, however many pairs there are (Abrevaya and Huang 2005,
+"On the bootstrap of the maximum score estimator"; Léger and MacGibbon 2006, "On the bootstrap in cube root
+asymptotics"). An estimate that is cross-fitted is about thresholds of fewer pairs, and its interval knows nothing of
+how the one that is kept differs from them.
+
+The intervals of accuracy, precision and recall are Clopper and Pearson's with as many pairs as would give errors of
+this variance, (Korn and Graubard 1998, "Confidence intervals for proportions with small expected number of positive
+counts estimated from survey data"), so that a precision of 1 on few pairs does not look certain. Those of the other
+metrics and of differences are normal, with the variance of the errors: the quantiles of errors of a Brier score lie on
+the wrong side, because the errors grow with the distance that they are errors of. `tools/measure_calibration.py` counts
+how often the intervals hold the truth.
+
+Shape letters: P pairs, K distinct scores, R resamples.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv
+
+from twicetold.evaluation.decision import Aim, Decision
+from twicetold.evaluation.intervals import CHUNK, Z
+from twicetold.evaluation.pair_metrics import log_losses, squared_errors
+from twicetold.evaluation.ranking import Floats
+from twicetold.labels.weighted import cut_values, decide_weighted, effective_size, from_cut, gaps, platt_of_each
+
+METRICS = ("accuracy", "precision", "recall", "f1", "brier", "log_loss")
+SHARES = 3  # of these, from the first on, are shares of pairs
+RESAMPLES = 1000
+TAIL = 0.025
+NEVER_SO_SURE = 2.0  # a share is not taken to be known as by more than so many times the labelled pairs
+
+Ints: TypeAlias = NDArray[np.int64]
+Numbers: TypeAlias = dict[str, "Number"]
+
+
+@dataclass(frozen=True)
+class Number:
+    """A metric with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What two decisions are worth.
+
+    Args:
+        after: the decision that was chosen on the pairs.
+        stored: metric -> number, of the decision that was there before.
+        fitted: metric -> number, of `after`.
+        gained: metric -> number, `fitted` minus `stored`.
+    """
+
+    after: Decision
+    stored: Numbers
+    fitted: Numbers
+    gained: Numbers
+
+
+def assess(
+    stored: Decision,
+    score: Floats,
+    label: NDArray[np.bool_],
+    weight: Floats,
+    stratum: Ints,
+    *,
+    aim: Aim = "accuracy",
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Assessment:
+    """Choose a decision on labelled pairs, and say what it and the stored one are worth.
+
+    Args:
+        stored: the decision that is there.
+        score: (P,)
+        label: (P,) both classes.
+        weight: (P,) how many pairs each stands for.
+        stratum: (P,) pairs of one number were drawn together.
+        aim: what the threshold is best for.
+        seed: of the resamples.
+        resamples: R.
+
+    Raises:
+        ValueError: as `decide_weighted`.
+    """
+    after = decide_weighted(score, label, weight, aim=aim)
+    order = np.argsort(score, kind="stable")
+    score, label, stratum = score[order], label[order], stratum[order]
+    weight = weight[order] * (effective_size(weight) / weight.sum())
+    distinct, start = np.unique(score, return_index=True)
+    likely = after.probability(score)
+
+    def by_score(of_pairs: Floats) -> Floats:
+        return np.asarray(np.add.reduceat(of_pairs, start, axis=-1))
+
+    old = _Cuts.of(stored, distinct)
+    seen = [each.sums(by_score(weight * label), by_score(weight * ~label)) for each in (old, _Cuts.of(after, distinct))]
+    mass = by_score(weight * likely), by_score(weight * (1 - likely))
+    errors_before, errors_after, truths = (np.empty((resamples, len(METRICS))) for _ in range(3))
+    truth_before = _metrics(old.sums(*mass))
+    rng = np.random.default_rng(seed)
+    step = max(1, CHUNK // (10 * len(score)))  # some ten matrices of this size at a time
+    for first in range(0, resamples, step):
+        part = slice(first, min(first + step, resamples))
+        copies = copies_of(stratum, part.stop - part.start, rng)
+        same = rng.binomial(copies, likely)
+        positive, negative = by_score(same * weight), by_score((copies - same) * weight)
+        new = _Cuts.of_each(distinct, positive, negative, aim, near=after)
+        truths[part] = _metrics(new.sums(*mass))
+        errors_after[part] = _metrics(new.sums(positive, negative)) - truths[part]
+        errors_before[part] = _metrics(old.sums(positive, negative)) - truth_before
+    before, now = (_metrics(each)[0] for each in seen)
+    estimate = np.maximum(now - errors_after.mean(axis=0), 0.0)
+    estimate[: SHARES + 1] = estimate[: SHARES + 1].clip(0.0, 1.0)
+    count = len(score)
+    return Assessment(
+        after,
+        _named(before, *_intervals(before, errors_before, truth_before[0], labelled=count)),
+        _named(estimate, *_intervals(estimate, errors_after, truths.mean(axis=0), labelled=count)),
+        _named(estimate - before, *_around(estimate - before, errors_after - errors_before)),
+    )
+
+
+def for_half(labelled: int) -> int:
+    """How many more labels would make intervals about half as wide: they shrink with the root of the number."""
+    return 3 * labelled
+
+
+@dataclass(frozen=True)
+class _Cuts:
+    """Decisions about K distinct scores: one, or one for each of R resamples.
+
+    Args:
+        cut: (R,) number of the first score that is called a duplicate.
+        squared: of (R, K) probabilities, the squared errors for duplicates, and for other pairs.
+        loss: the same for log losses.
+    """
+
+    cut: Ints
+    squared: tuple[Floats, Floats]
+    loss: tuple[Floats, Floats]
+
+    @classmethod
+    def of(cls, decision: Decision, score: Floats) -> "_Cuts":
+        cut = np.searchsorted(score, [decision.threshold])
+        return cls._with(cut, decision.probability(score)[None])
+
+    @classmethod
+    def of_each(cls, score: Floats, positive: Floats, negative: Floats, aim: Aim, *, near: Decision) -> "_Cuts":
+        """The decision of each resample; of cuts that are as good, the one in the widest gap."""
+        value, gap = cut_values(positive, negative, aim), gaps(score)
+        slight = 1e-6 * max(1.0, float(np.abs(value).max())) / max(float(gap.max()), 1e-300)
+        slope, intercept = platt_of_each(score, positive, negative, near=(near.slope, near.intercept))
+        probability = 0.5 * (1.0 + np.tanh(0.5 * (slope * score + intercept)))
+        return cls._with(np.argmax(value + slight * gap, axis=1), probability)
+
+    @classmethod
+    def _with(cls, cut: Ints, probability: Floats) -> "_Cuts":
+        return cls(cut, _of_both(squared_errors, probability), _of_both(log_losses, probability))
+
+    def sums(self, positive: Floats, negative: Floats) -> Floats:
+        """(R, 6) true and false positives, false and true negatives, squared error and log loss, summed over pairs.
+
+        Args:
+            positive: (R, K), or (K,) if the same for all, weight of the duplicates.
+            negative: the same of the others.
+        """
+        rows = max(len(self.cut), len(np.atleast_2d(positive)))
+        cut = np.broadcast_to(self.cut, rows)[:, None]
+
+        def above(weight: Floats) -> tuple[Floats, Floats]:
+            sums = np.broadcast_to(from_cut(weight), (rows, weight.shape[-1] + 1))
+            reached = np.take_along_axis(sums, cut, axis=1)[:, 0]
+            return reached, sums[:, 0] - reached
+
+        (true, missed), (false, rejected) = above(positive), above(negative)
+        losses = ((positive * same + negative * other).sum(axis=1) for same, other in (self.squared, self.loss))
+        return np.stack([true, false, missed, rejected, *losses], axis=1)
+
+
+def _of_both(loss: Callable[[Floats, NDArray[np.bool_]], Floats], probability: Floats) -> tuple[Floats, Floats]:
+    """A loss of (R, K) probabilities, for duplicates and for other pairs."""
+    same = np.ones(probability.shape, bool)
+    return loss(probability, same), loss(probability, ~same)
+
+
+def copies_of(stratum: Ints, resamples: int, rng: np.random.Generator) -> Ints:
+    """(R, P) how often each pair is in each resample, which has as many pairs of each stratum as there are."""
+    copies = np.zeros((resamples, len(stratum)), np.int64)
+    for number in np.unique(stratum):
+        here = np.flatnonzero(stratum == number)
+        chosen = rng.integers(len(here), size=(resamples, len(here))) + len(here) * np.arange(resamples)[:, None]
+        copies[:, here] = np.bincount(chosen.ravel(), minlength=resamples * len(here)).reshape(resamples, len(here))
+    return copies
+
+
+def _metrics(sums: Floats) -> Floats:
+    """(R, 6) metrics, in the order of `METRICS`, of (R, 6) sums; as in scikit-learn, 0 where a denominator is 0."""
+    true, false, missed, rejected, squared, loss = sums.T
+    total = true + false + missed + rejected
+    parts = [(true + rejected, total), (true, true + false), (true, true + missed)]
+    parts += [(2 * true, 2 * true + false + missed), (squared, total), (loss, total)]
+    ratios = [np.divide(part, whole, out=np.zeros_like(part), where=whole > 0) for part, whole in parts]
+    return np.stack(ratios, axis=1)
+
+
+def share_interval(value: float, variance: float, truth: float, *, labelled: int) -> Number:
+    """Clopper and Pearson's interval of a share, with as many pairs as would give errors of this variance.
+
+    Args:
+        value: estimate of the share.
+        variance: of its errors on resamples.
+        truth: the share in the population of which the resamples are, or its mean.
+        labelled: number of labelled pairs.
+    """
+    most = NEVER_SO_SURE * labelled
+    at = min(max(truth, 1 / most), 1 - 1 / most)
+    count = min(at * (1 - at) / max(variance, 1e-12), most)
+    true, false = value * count, (1 - value) * count
+    low = float(betaincinv(true, false + 1, TAIL)) if true > 1e-9 else 0.0
+    high = float(betaincinv(true + 1, false, 1 - TAIL)) if false > 1e-9 else 1.0
+    return Number(value, min(low, value), max(high, value))
+
+
+def _intervals(value: Floats, errors: Floats, truth: Floats, *, labelled: int) -> tuple[Floats, Floats]:
+    """Both ends of the interval of each metric.
+
+    Args:
+        value: (6,) estimates.
+        errors: (R, 6)
+        truth: (6,) in the population of which the resamples are, or the mean of it.
+        labelled: number of labelled pairs.
+    """
+    low, high = _around(value, errors)
+    low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
+    high[SHARES] = min(high[SHARES], 1.0)  # F1
+    variance = errors.var(axis=0)
+    for place in range(SHARES):
+        one = share_interval(float(value[place]), float(variance[place]), float(truth[place]), labelled=labelled)
+        low[place], high[place] = one.low, one.high
+    return low, high
+
+
+def _around(value: Floats, errors: Floats) -> tuple[Floats, Floats]:
+    """Normal intervals of estimates with these errors, whose mean is taken off already."""
+    half = Z * errors.std(axis=0)
+    return value - half, value + half
+
+
+def _named(value: Floats, low: Floats, high: Floats) -> Numbers:
+    """Metric -> its value with an interval that holds it."""
+    rows = (value, np.minimum(low, value), np.maximum(high, value))
+    return {name: Number(*map(float, row)) for name, *row in zip(METRICS, *rows, strict=True)}
