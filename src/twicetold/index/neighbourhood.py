@@ -70,7 +70,8 @@ class GroupRule:
             pairs = PairsByVectors(vectors, self.decision, self.constant)
         near = near_pairs(vectors, pairs.least_dot(floor), neighbours=self.neighbours)
         scores = pairs.score_near(near, lambda _: None)
-        links, codes = pairs.group(Links.of(len(distinct), near.left, near.right, scores), floor, self.rule)
+        every = Links.of(len(distinct), near.left, near.right, scores)
+        links, codes = every.at_least(floor), pairs.groups(every, floor, self.rule)(floor)
         again = np.flatnonzero(first != np.arange(len(first)))
         found = TextLinks(
             np.append(distinct[links.left], first[again]),
