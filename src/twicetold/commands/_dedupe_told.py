@@ -75,7 +75,7 @@ def by_threshold(found: "DryRun") -> str:
 
     measure = "probability" if found.calibrated else "similarity"
     heads = ("", measure, "links", "groups", "texts in groups", "largest", "dropped by --drop")
-    rows = [heads]
+    rows: list[tuple[str, ...]] = [heads]
     for row in found.at:
         digits = max(3, DIGITS - _exponent(min(row.threshold, 1 - row.threshold)))
         counts = (row.links, row.groups, row.grouped, row.largest, row.dropped)

@@ -72,7 +72,7 @@ def pairs_of(file: str, texts: TextFile, limits: Limits | None) -> tuple[Ints, I
         if f"{side}_text" in rows.columns:
             _check_texts(column(f"{side}_text").take(pa.array(given)), texts, sides[-1], rows.name, lines[given])
     try:
-        Said.of(len(texts.texts), *sides, same).require_allowed(limits)
+        Said.of(len(texts.texts), sides[0], sides[1], same).require_allowed(limits)
     except KeptApart as error:
         raise ValueError(f"{rows.name}: {at([int(given[error.pair])])} is to join its rows, but {error.why}") from error
     except Contradiction as error:

@@ -82,7 +82,7 @@ class Limits:
         allowed = self.block[left] == self.block[right]
         for value, size in zip(self.values, self.sizes, strict=True):
             allowed &= np.abs(value[left] - value[right]) <= size
-        return allowed
+        return np.asarray(allowed)
 
     def wide(self, group: Ints) -> int:
         """Number of groups that span more than a window.

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from twicetold.dedupe import near
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.near import NearPairs, near_pairs
+from twicetold.dedupe.options import MOST_NEIGHBOURS
 from twicetold.neighbours.grouping import Ints, Vectors
 from twicetold.neighbours.nearest import similarities
 from twicetold.neighbours.parallel import in_parallel
@@ -86,7 +87,7 @@ def _by_pieces(vectors: Vectors, limits: Limits, names: Ints, least: float | Non
     both = least is None  # each text needs its nearest, on either side
     pieces = _pieces(reach, both=both)
     count = len(order)
-    most = neighbours if both else max(neighbours, min(near.MOST_NEIGHBOURS, near.MOST_PAIRS // count))
+    most = neighbours if both else max(neighbours, min(MOST_NEIGHBOURS, near.MOST_PAIRS // count))
 
     def search(number: int) -> tuple[Ints, Ints, NDArray[Any], int]:
         start, stop = pieces[number]

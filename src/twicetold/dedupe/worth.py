@@ -62,7 +62,7 @@ def cleanness(texts: Sequence[str], place: Ints) -> Floats:
     defects += 2 * capitals > letters
     plain = pc.replace_substring_regex(column, r"\s+", " ")
     length = np.minimum(pc.utf8_length(plain).to_numpy(zero_copy_only=False), LONGEST - 1)
-    return length - LONGEST * defects.astype(np.float64)
+    return np.asarray(length - LONGEST * defects.astype(np.float64))
 
 
 def most_worth(group: Ints, worth: Floats) -> Ints:

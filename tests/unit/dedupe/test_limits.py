@@ -94,7 +94,7 @@ def test_a_large_block_is_searched_by_itself_and_has_the_same_pairs(kind, monkey
 
 
 def test_texts_with_more_links_than_are_held_are_counted(monkeypatch):
-    monkeypatch.setattr(near, "MOST_NEIGHBOURS", 5)
+    monkeypatch.setattr(near_within, "MOST_NEIGHBOURS", 5)
     rows = np.ones((20, 2), np.float32)
     found = near_pairs_within((rows, rows), Limits.of(20, within=[(np.zeros(20), 1)]), 0.5, neighbours=5)
     assert found.unfinished == 14
