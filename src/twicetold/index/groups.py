@@ -167,7 +167,7 @@ def codes_by_links(former: Ints, links: TextLinks) -> Ints:
     node = np.empty(len(former), np.int64)
     node[there] = place
     node[~there] = len(groups) + np.arange(np.count_nonzero(~there))
-    found = components(len(groups) + np.count_nonzero(~there), node[links.left], node[links.right])
+    found = components(len(groups) + int(np.count_nonzero(~there)), node[links.left], node[links.right])
     return numbered(found[node])
 
 

@@ -21,6 +21,11 @@ NO_GROUP = -1  # of a text that is being added
 NO_TIE = -1
 
 
+def pair_of(one: int, other: int) -> Pair:
+    """Two groups as a pair."""
+    return min(one, other), max(one, other)
+
+
 @dataclass(frozen=True)
 class Memberships:
     """Groups of some texts.

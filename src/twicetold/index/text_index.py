@@ -29,7 +29,7 @@ from twicetold.evaluation.decision import Decision
 from twicetold.index.folder import IndexManifest, locked, new_folder, read, save_changes
 from twicetold.index.groups import MERGES, Merges, Proposal, TextLinks, strongest
 from twicetold.index.ids import distinct, names_of, some
-from twicetold.index.memberships import NO_GROUP, GroupChanges, Memberships, Pair
+from twicetold.index.memberships import NO_GROUP, GroupChanges, Memberships, Pair, pair_of
 from twicetold.index.neighbourhood import GroupRule, grow, regroup
 from twicetold.index.parts import alive_of, count_of, in_groups, members_of, rows_of, table_of
 from twicetold.index.scored_search import ScoredSearch
@@ -360,7 +360,7 @@ class TextIndex:
         members, alive = members_of(self._segments), np.flatnonzero(alive_of(self._segments))
         found, into = members.at(alive).unmerged(group)
         self._segments = in_groups(self._segments, members.with_rows(alive, found))
-        pair = min(group, into), max(group, into)
+        pair = pair_of(group, into)
         self._state = replace(self._state, ignored=sorted({*self._state.ignored, pair}))
         self._keep_up(GroupChanges(split=((into, pair),)), self._state.proposals)
         return into
@@ -410,11 +410,10 @@ class TextIndex:
     def _keep_up(self, changes: GroupChanges, proposals: Sequence[Proposal]) -> None:
         """Name groups that stay apart, and those of proposals, as they are after changes."""
         now = dict(changes.merged)
-        ignored = {tuple(sorted(now.get(group, group) for group in pair)) for pair in self._state.ignored}
+        ignored = {pair_of(*(now.get(group, group) for group in pair)) for pair in self._state.ignored}
         if proposals and (changes.merged or changes.split):
             groups = self._groups_of_ids([name for each in proposals for name in each.ids])
-            pairs = [tuple(sorted(groups[name] for name in each.ids)) for each in proposals]
-            proposals = [replace(each, groups=pair) for each, pair in zip(proposals, pairs, strict=True)]
+            proposals = [replace(each, groups=pair_of(*(groups[name] for name in each.ids))) for each in proposals]
         self._state = replace(
             self._state,
             ignored=sorted(pair for pair in ignored if pair[0] != pair[1]),
@@ -423,7 +422,7 @@ class TextIndex:
 
     def _groups_of_ids(self, ids: Sequence[str]) -> dict[str, int]:
         """The groups of texts of the index."""
-        wanted, found = pa.array(ids, pa.string()), {}
+        wanted, found = pa.array(ids, pa.string()), dict[str, int]()
         for segment in self._segments:
             rows = np.flatnonzero(pc.is_in(segment.table["id"], value_set=wanted).to_numpy() & segment.alive)
             names = segment.table["id"].take(pa.array(rows)).to_pylist()
@@ -448,7 +447,7 @@ class TextIndex:
             raise ValueError(f"the index has no group {missing[0]}")
         if one == other:
             raise ValueError(f"expected two groups, got {one} twice")
-        return min(one, other), max(one, other)
+        return pair_of(one, other)
 
     @property
     def _grouping(self) -> GroupRule:
