@@ -11,7 +11,8 @@ from twicetold.commands._options import About, Left, Model, Right, SkipBad
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
-    from twicetold.labels.calibration import Calibration, CalibrationPairs, Number
+    from twicetold.labels.assessment import Number
+    from twicetold.labels.calibration import Calibration, CalibrationPairs
 
 NO_BETTER = 3
 """Exit code: the pairs do not show that the new decision is better, so it was not written."""

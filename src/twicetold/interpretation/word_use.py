@@ -134,16 +134,16 @@ def _of(featuriser: object) -> Expected | None:
     counts = _counts(featuriser)
     if counts is None:
         return None
-    words: Counter[str] = Counter()  # spellings that differ in case alone are one word
+    words: dict[str, float] = {}  # spellings that differ in case alone are one word
     for word, count in counts:
         if WORD.fullmatch(word):
-            words[word.lower()] += count
-    common = [word for word, _ in words.most_common(COMMON)]
+            words[word.lower()] = words.get(word.lower(), 0.0) + count
+    common = sorted(words, key=lambda word: -words[word])[:COMMON]
     if sum(len(word) > 1 for word in common) < COMMON / 2:  # characters, or too few words to tell kinds apart
         return None
     place = {word: number for number, word in enumerate(common)}
     known = {word: place.get(word, len(common)) for word in words}
-    share = np.array([words[word] for word in common] + [words.total() - sum(words[word] for word in common)])
+    share = np.array([words[word] for word in common] + [sum(words.values()) - sum(words[word] for word in common)])
     once, guessed = isinstance(featuriser, TfIdf | Bm25Weights), isinstance(featuriser, WordHashing)
     return Expected(known, share / share.sum(), once, GUESSED if guessed else DISTANCE)
 

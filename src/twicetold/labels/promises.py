@@ -93,6 +93,7 @@ def promises(
     for link, error, truth in zip(chosen, errors, truths, strict=True):
         precision = None
         if len(error) >= FEWEST:
+            assert link.threshold is not None
             above = score >= link.threshold
             shares = again[:, above].sum(axis=1) / np.maximum(mass[:, above].sum(axis=1), 1e-9)
             value = float(np.clip(link.precision - np.mean(error), 0, 1))
