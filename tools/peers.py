@@ -41,7 +41,8 @@ import twicetold
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.evaluation.dedupe import AIMED, Chosen, choose, links_above
-from twicetold.evaluation.dedupe_report import link_statistics, report
+from twicetold.evaluation.dedupe_report import LINKS, link_statistics, report, text_precision_statistic
+from twicetold.evaluation.group_intervals import agreement_intervals
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors
 from twicetold.evaluation.intervals import Interval, bootstrap_interval
@@ -299,11 +300,12 @@ def metrics_of(found: Found, test: Texts) -> tuple[Metrics, Intervals]:
     scores = group_scores(found.group, test.codes)
     metrics = {"ari": scores.ari, "b3": scores.b3, "pair_f1": scores.f1}
     metrics |= {"pair_precision": scores.precision, "pair_recall": scores.recall}
+    intervals: Intervals = agreement_intervals(found.group, test.codes, seed=SEED)
     if found.links is None:
-        return metrics, {}
+        return metrics, intervals
     total = int(test.codes.max()) + 1
-    intervals: Intervals = {}
-    for name, statistic in zip(("precision", "recall"), link_statistics(test.codes, found.links), strict=True):
+    statistics = (*link_statistics(test.codes, found.links), text_precision_statistic(test.codes, found.links))
+    for name, statistic in zip(LINKS, statistics, strict=True):
         metrics[f"link_{name}"] = float(statistic(np.ones((1, total)))[0])
         intervals[f"link_{name}"] = bootstrap_interval(statistic, total, resamples=1000, seed=SEED)
     return metrics, intervals
@@ -313,8 +315,11 @@ def over_all_pairs(val: DocumentVectors, test: DocumentVectors, texts: Texts) ->
     """Average precision, and links of precisions that validation aims at, by the names of a run's metrics."""
     chosen = choose(val, texts.group, complete=texts.complete)
     kept = report(test, chosen)
-    metrics = {name: value for name, value in kept.metrics["test"].items() if name.startswith(("average", "link"))}
-    return chosen, metrics, kept.intervals["test"]
+    metrics, intervals = (
+        {name: value for name, value in each["test"].items() if name.startswith(("average", "link"))}
+        for each in (kept.metrics, kept.intervals)
+    )
+    return chosen, metrics, intervals
 
 
 def best_threshold(peer: Peer, val: Texts) -> float:
@@ -353,9 +358,10 @@ def rows_of_model(data: str, name: str, model: Model, val: Texts, test: Texts) -
         measured.dedupe(test.texts[:100])  # warm up
         for settings, options in ways:
             found, seconds, cpu = timed(lambda options=options: grouped(measured, test.texts, options))  # type: ignore[misc]
-            metrics, ends = everywhere | metrics_of(found, test)[0], dict(intervals)
+            of_groups, their_intervals = metrics_of(found, test)
+            metrics, ends = everywhere | of_groups, intervals | their_intervals
             if options:
-                for measure in ("precision", "recall"):
+                for measure in LINKS:
                     metrics[f"link_{measure}"] = everywhere[f"link_{measure}_at_{100 * AIM:g}"]
                     ends[f"link_{measure}"] = intervals[f"link_{measure}_at_{100 * AIM:g}"]
             yield Row(data, f"twicetold {name}", version("twicetold"), settings, metrics, ends, seconds, cpu, ours=True)

@@ -64,7 +64,8 @@ def test_a_row_has_the_measures_of_the_librarys_own_links_and_groups(peers):
     assert fixed.metrics["link_precision"] == pytest.approx(right.mean())
     assert fixed.metrics["link_recall"] == pytest.approx(right.sum() / (60 * 10))
     assert fixed.metrics["ari"] == pytest.approx(group_scores(found.group, test.codes).ari)
-    assert set(fixed.intervals) == {"average_precision_story", "link_precision", "link_recall"}
+    of_links = {"link_precision", "link_recall", "link_text_precision"}
+    assert set(fixed.intervals) == {"average_precision_story", "ari", "b3", "pair_f1"} | of_links
     assert "link_precision_at_90" in chosen.metrics
     assert chosen.settings.endswith("chosen on validation")
     assert chosen.metrics["ari"] >= fixed.metrics["ari"]

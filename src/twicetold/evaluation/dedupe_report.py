@@ -1,7 +1,7 @@
 """How far the links and groups of a dedupe can be trusted, over all pairs of test.
 
-At what `dedupe` chose on validation: average precision; precision and recall of the links, with intervals that resample
-groups; agreement of the groups with the true ones.
+At what `dedupe` chose on validation: average precision; precision and recall of the links; agreement of the groups with
+the true ones. All have intervals that resample groups.
 
 The intervals (Efron 1979, percentiles) draw whole groups. A group that is drawn twice is two groups, whose texts are in
 no pair with each other.
@@ -18,6 +18,7 @@ from scipy import sparse
 
 from twicetold.evaluation.all_pairs import BINS, pair_histograms
 from twicetold.evaluation.dedupe import Chosen, links_above, with_known
+from twicetold.evaluation.group_intervals import agreement_intervals
 from twicetold.evaluation.group_metrics import GroupScores, group_scores
 from twicetold.evaluation.influence import all_pairs_intervals
 from twicetold.evaluation.inputs import DocumentVectors
@@ -25,6 +26,9 @@ from twicetold.evaluation.intervals import Interval, Statistic, bootstrap_interv
 from twicetold.evaluation.ranking import Floats
 from twicetold.neighbours.grouping import Links, merge
 from twicetold.neighbours.rules import Rule
+
+LINKS = ("precision", "recall", "text_precision")
+"""Measures of `KeptLinks`."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,9 @@ class KeptLinks:
         promised: precision on validation.
         precision: on test, NaN if there are no links.
         recall: on test.
-        intervals: "precision", "recall" -> 95 % interval.
+        text_precision: mean over the linked texts of test of the share of a text's links that is right. Pairs count a
+            large group by the square of its size, this by its size.
+        intervals: "precision", "recall", "text_precision", and "ari" of the components -> 95 % interval.
         components: agreement of the connected components of these links with the true groups.
     """
 
@@ -44,6 +50,7 @@ class KeptLinks:
     promised: float
     precision: float
     recall: float
+    text_precision: float
     intervals: Mapping[str, Interval]
     components: GroupScores
 
@@ -66,12 +73,14 @@ class DedupeReport:
         ranked: over all pairs; None if it was not asked for.
         links: for each aimed precision that validation reached.
         groups: rule -> agreement of its groups, at its threshold, with the true ones.
+        agreement: rule -> "ari", "b3", "pair_f1" of these groups -> 95 % interval.
     """
 
     chosen: Chosen
     ranked: Ranked | None
     links: tuple[KeptLinks, ...]
     groups: Mapping[Rule, GroupScores]
+    agreement: Mapping[Rule, Mapping[str, Interval]]
 
     @property
     def metrics(self) -> dict[str, dict[str, float]]:
@@ -87,8 +96,8 @@ class DedupeReport:
         val |= {f"ari_{each.rule}": each.ari for each in chosen.grouping}
         test = {auroc: self.ranked.auroc, average: self.ranked.average_precision} if self.ranked else {}
         for kept in self.links:
-            if kept.intervals:
-                test |= {_at("precision", kept.aimed): kept.precision, _at("recall", kept.aimed): kept.recall}
+            if "precision" in kept.intervals:
+                test |= {_at(name, kept.aimed): getattr(kept, name) for name in LINKS}
             test[_at("ari", kept.aimed)] = kept.components.ari
         for rule, scores in self.groups.items():
             test |= {f"ari_{rule}": scores.ari, f"b3_{rule}": scores.b3, f"pair_f1_{rule}": scores.f1}
@@ -101,6 +110,8 @@ class DedupeReport:
         found = {average: self.ranked.average_precision_interval} if self.ranked else {}
         for kept in self.links:
             found |= {_at(name, kept.aimed): ends for name, ends in kept.intervals.items()}
+        for rule, ends in self.agreement.items():
+            found |= {f"{measure}_{rule}": each for measure, each in ends.items()}
         return {"test": found}
 
 
@@ -140,21 +151,34 @@ def report(
         if each.threshold is not None:
             strong = links.at_least(each.threshold)
             groups = merge(strong, rule="components", threshold=each.threshold).cut(each.threshold)
-            precision, recall = link_statistics(codes, strong)
+            statistics = (*link_statistics(codes, strong), text_precision_statistic(codes, strong))
             total = len(np.unique(codes))
-            once = np.ones((1, total))
             intervals = {
                 name: bootstrap_interval(statistic, total, resamples=resamples, seed=seed)
-                for name, statistic in (("precision", precision), ("recall", recall))
+                for name, statistic in zip(LINKS, statistics, strict=True)
                 if len(strong)
             }
-            values = float(precision(once)[0]), float(recall(once)[0])
-            kept.append(KeptLinks(each.aimed, each.precision, *values, intervals, group_scores(groups, codes)))
-    scores = {}
+            precision, recall, of_texts = (float(statistic(np.ones((1, total)))[0]) for statistic in statistics)
+            agreed = agreement_intervals(groups, codes, resamples=resamples, seed=seed)
+            kept.append(
+                KeptLinks(
+                    aimed=each.aimed,
+                    promised=each.precision,
+                    precision=precision,
+                    recall=recall,
+                    text_precision=of_texts,
+                    intervals=intervals | {"ari": agreed["ari"]},
+                    components=group_scores(groups, codes),
+                )
+            )
+    scores, agreement = {}, {}
     for cut in chosen.grouping:
         found = merge(links, rule=cut.rule, threshold=cut.threshold, vectors=(known.left, known.right))
-        scores[cut.rule] = group_scores(found.cut(cut.threshold), codes)
-    return DedupeReport(chosen, rank_pairs(known, chosen.group, bins) if ranked else None, tuple(kept), scores)
+        groups = found.cut(cut.threshold)
+        scores[cut.rule] = group_scores(groups, codes)
+        agreement[cut.rule] = agreement_intervals(groups, codes, resamples=resamples, seed=seed)
+    ranking = rank_pairs(known, chosen.group, bins) if ranked else None
+    return DedupeReport(chosen, ranking, tuple(kept), scores, agreement)
 
 
 def link_statistics(codes: Any, links: Links) -> tuple[Statistic, Statistic]:
@@ -182,6 +206,33 @@ def link_statistics(codes: Any, links: Links) -> tuple[Statistic, Statistic]:
         return np.asarray(np.divide(weights @ right, every, out=np.full(len(every), np.nan), where=every > 0))
 
     return precision, recall
+
+
+def text_precision_statistic(codes: Any, links: Links) -> Statistic:
+    """Mean over linked texts of the share of their links that is right, from (R, G) counts of each group; else NaN.
+
+    Args:
+        codes: (M,) group of each document.
+        links: of the documents.
+    """
+    _, place = np.unique(codes, return_inverse=True)
+    text, mate = np.append(links.left, links.right), np.append(links.right, links.left)
+    same = place[text] == place[mate]
+    right = np.bincount(text[same], minlength=len(place)).astype(np.float64)
+    doubtful, row = np.unique(text[~same], return_inverse=True)  # (D,) texts with wrong links
+    sure = np.bincount(place[np.setdiff1d(text, doubtful)], minlength=int(place.max()) + 1).astype(np.float64)
+    shape = (len(doubtful), len(sure))
+    wrong = sparse.coo_array((np.ones(len(row)), (row, place[mate[~same]])), shape=shape).tocsr()
+
+    def text_precision(weights: Floats) -> Floats:
+        often = weights[:, place[doubtful]]
+        every = right[doubtful] + np.asarray((wrong @ weights.T).T)  # (R, D) links of a copy of a text
+        linked = weights @ sure + (often * (every > 0)).sum(axis=1)
+        share = np.divide(right[doubtful], every, out=np.zeros_like(every), where=every > 0)
+        found = weights @ sure + (often * share).sum(axis=1)
+        return np.asarray(np.divide(found, linked, out=np.full(len(linked), np.nan), where=linked > 0))
+
+    return text_precision
 
 
 def rank_pairs(vectors: DocumentVectors, group: str, bins: int = BINS) -> Ranked:

@@ -25,7 +25,7 @@ from twicetold.evaluation.ranking import Floats
 
 Interval: TypeAlias = tuple[float, float]
 Statistic: TypeAlias = Callable[[Floats], Floats]
-"""Takes (R, P) counts of each pair in each resample, returns the (R,) values of the statistic."""
+"""Takes (R, P) counts of each pair in each resample, returns the (R,) values of the statistic, or (R, S) of several."""
 
 Z = NormalDist().inv_cdf(0.975)
 CHUNK = 4_000_000  # entries of a matrix of resampling counts in memory at a time (32 MB)
@@ -108,6 +108,26 @@ def bootstrap_interval(statistic: Statistic, pairs: int, *, resamples: int = 100
     Raises:
         ValueError: if it is undefined on all of them.
     """
+    [found] = bootstrap_intervals(lambda weights: statistic(weights)[:, None], pairs, resamples=resamples, seed=seed)
+    if found is None:
+        raise ValueError("no resample has the statistic defined: there are too few pairs for an interval")
+    return found
+
+
+def bootstrap_intervals(
+    statistics: Statistic, pairs: int, *, resamples: int = 1000, seed: int = 0
+) -> list[Interval | None]:
+    """Percentile intervals of several statistics over the same resamples of `pairs` rows.
+
+    Args:
+        statistics: from (R, P) counts to (R, S) values.
+        pairs: P, the rows that are drawn.
+        resamples: their number.
+        seed: of the drawing.
+
+    Returns:
+        Of each of the S statistics, without the resamples on which it is NaN; None if it is NaN on all.
+    """
     rng = np.random.default_rng(seed)
     at_once = max(1, CHUNK // pairs)
     values = []
@@ -115,8 +135,9 @@ def bootstrap_interval(statistic: Statistic, pairs: int, *, resamples: int = 100
         rows = min(at_once, resamples - done)
         drawn = rng.integers(0, pairs, (rows, pairs), dtype=np.int64) + pairs * np.arange(rows)[:, None]
         weights = np.bincount(drawn.ravel(), minlength=rows * pairs).reshape(rows, pairs)
-        values.append(statistic(weights.astype(np.float64)))
-    return _percentiles(np.concatenate(values))
+        values.append(statistics(weights.astype(np.float64)))
+    columns = (column[~np.isnan(column)] for column in np.concatenate(values).T)
+    return [_percentiles(column) if column.size else None for column in columns]
 
 
 def mean_statistic(values: ArrayLike) -> Statistic:
@@ -243,8 +264,5 @@ def _correlation(covariance: Floats, variance_x: Floats, variance_y: Floats) -> 
 
 
 def _percentiles(values: Floats) -> Interval:
-    known = values[~np.isnan(values)]
-    if known.size == 0:
-        raise ValueError("no resample has the statistic defined: there are too few pairs for an interval")
-    low, high = np.percentile(known, [2.5, 97.5]).tolist()
+    low, high = np.percentile(values, [2.5, 97.5]).tolist()
     return low, high

@@ -22,12 +22,13 @@ HOW_TO_READ = (
     "higher than these, AUROC is 0.999, and ten of the eleven pairs at the top are wrong. Average precision and the "
     "precision of links count them.",
     "Links are the pairs that reach a threshold: the lowest one that had the aimed precision on validation. Its "
-    "precision is shown as promised by validation → kept on test, with a 95 % interval that resamples whole groups. A "
-    "dash means that no threshold reached the aim; beside it is the highest precision that one did.",
+    "precision is shown as promised by validation → kept on test, with a 95 % interval that resamples whole groups. By "
+    "text, each linked text counts once, by the share of its links that is right; by pair, large groups decide. A dash "
+    "means that no threshold reached the aim; beside it is the highest precision that one did.",
     "Groups follow from links by a rule: components joins every chain of links, complete and average linkage ask for "
-    "more. The best rule, and the threshold of each, have the highest ARI on validation. Rows are ordered by average "
-    "precision on validation. A precision holds for as many texts as validation has: with more texts, each has more "
-    "false links.",
+    "more. The best rule, and the threshold of each, have the highest ARI on validation. The intervals of ARI, B-cubed "
+    "and pairwise F1 resample whole groups, too. Rows are ordered by average precision on validation. A precision "
+    "holds for as many texts as validation has: with more texts, each has more false links.",
 )
 """Paragraphs that hold on every dataset."""
 LOWER_BOUND = (
@@ -76,7 +77,7 @@ def link_metric(measure: str, aim: float) -> str:
     """Name of a metric of the links at the threshold for an aimed precision: `link_recall_at_90`.
 
     Args:
-        measure: precision, recall or ari.
+        measure: precision, text_precision, recall or ari.
         aim: the precision.
     """
     return f"link_{measure}_at_{100 * aim:g}"
@@ -130,7 +131,8 @@ def _main_table(named: Sequence[tuple[Shown, Metrics]], group: str | None) -> De
     for name, metrics in named:
         test, rule = metrics["test"], best_rule(metrics)
         cells = [*([_shown(test.get(auroc))] if ranked else []), _shown(test.get(average), with_interval=True)]
-        cells += [*_aim_cells(metrics, AIM), Shown(rule or NOTHING, value=None), *_group_cells(test, rule)]
+        cells += [*_aim_cells(metrics, AIM), Shown(rule or NOTHING, value=None)]
+        cells += _group_cells(test, rule, with_interval=True)
         rows.append((name, tuple(cells)))
     return DedupeTable(columns, tuple(rows))
 
@@ -163,31 +165,35 @@ def _says_something(cells: Sequence[Shown]) -> bool:
 def _aim_columns(aim: float) -> tuple[Shown, ...]:
     return (
         Shown(f"Precision, aimed at {aim:g}", "promised → kept"),
+        Shown("Precision by text", f"at {aim:g}"),
         Shown("Recall", f"at {aim:g}"),
         Shown("ARI", f"components at {aim:g}"),
     )
 
 
 def _aim_cells(metrics: Metrics, aim: float) -> tuple[Shown, ...]:
-    """Precision, recall and ARI of links at the threshold for an aimed precision.
+    """Precision by pair and by text, recall and ARI of links at the threshold for an aimed precision.
 
     A peer without that aim has links at its own threshold, which stand at `AIM`.
     """
     val, test = metrics["val"], metrics["test"]
-    precision, recall, ari = (link_metric(measure, aim) for measure in ("precision", "recall", "ari"))
+    precision, *others = (link_metric(measure, aim) for measure in ("precision", "text_precision", "recall", "ari"))
     if not val and precision not in test and "link_precision" in test and aim == AIM:
         own = _shown(test["link_precision"], with_interval=True)
         note = ", ".join(filter(None, (own.note, "own threshold")))
-        return replace(own, note=note), _shown(test.get("link_recall")), _shown(test.get("link_ari"))
+        return replace(own, note=note), *(
+            _shown(test.get(f"link_{name}")) for name in ("text_precision", "recall", "ari")
+        )
     promised, kept = val.get(precision), _shown(test.get(precision), with_interval=True)
-    if promised is not None and precision not in test and ari not in test:
-        return Shown(NOTHING, f"highest {_shown(promised).text}"), Shown(NOTHING), Shown(NOTHING)
-    return _promised_and(promised, kept), _shown(test.get(recall)), _shown(test.get(ari))
+    if promised is not None and precision not in test and others[-1] not in test:
+        return Shown(NOTHING, f"highest {_shown(promised).text}"), *[Shown(NOTHING)] * len(others)
+    return _promised_and(promised, kept), *(_shown(test.get(name)) for name in others)
 
 
-def _group_cells(test: Mapping[str, Estimate], rule: str | None) -> list[Shown]:
+def _group_cells(test: Mapping[str, Estimate], rule: str | None, *, with_interval: bool = False) -> list[Shown]:
     """ARI, B-cubed and pairwise F1 of the groups by a rule; those of a peer may have none that is known."""
-    return [_shown(test.get(f"{stem}_{rule}" if rule else stem)) for stem in ("ari", "b3", "pair_f1")]
+    found = (test.get(f"{stem}_{rule}" if rule else stem) for stem in ("ari", "b3", "pair_f1"))
+    return [_shown(each, with_interval=with_interval) for each in found]
 
 
 def _promised_and(promised: Estimate | None, kept: Shown) -> Shown:

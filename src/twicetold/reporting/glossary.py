@@ -89,8 +89,8 @@ _LEADING = (
 _RANKED = re.compile(
     r"(precision_at|recall_at|retrieval_(?:recall|mrr|ndcg)_at|index_(?:recall|agreement)_at)_([0-9]+)(?:_(.+))?"
 )
-_OF_DEDUPE = ("link_precision", "link_recall", "link_ari", "ari", "b3", "pair_f1")
-_AIMED = re.compile(r"(link_(?:precision|recall|ari))_at_([0-9.]+)")
+_OF_DEDUPE = ("link_precision", "link_text_precision", "link_recall", "link_ari", "ari", "b3", "pair_f1")
+_AIMED = re.compile(r"(link_(?:precision|text_precision|recall|ari))_at_([0-9.]+)")
 _BY_RULE = re.compile(f"(ari|b3|pair_f1)_({'|'.join(RULES)})")
 _OVER_ALL_PAIRS = ("auroc", "average_precision")
 _CLUSTER = "cluster"  # of labelled duplicates: the group of texts that came in pairs

@@ -274,8 +274,8 @@ def _dedupe(about: About) -> Iterator[str]:
     test, intervals = about.metrics.get("test", {}), about.intervals
     heads = ["precision, validation", "recall, validation", "precision, test", "95 % interval", "recall, test"]
     yield table(["aimed precision", "threshold", *heads], (_aimed(link, test, intervals) for link in at.links))
-    heads = ["ARI, validation", "ARI, test", "B-cubed, test", "pairwise F1, test"]
-    yield table(["rule of grouping", "threshold", *heads], (_grouping(cut, test) for cut in at.grouping))
+    heads = ["ARI, validation", "ARI, test", "95 % interval", "B-cubed, test", "pairwise F1, test"]
+    yield table(["rule of grouping", "threshold", *heads], (_grouping(cut, test, intervals) for cut in at.grouping))
     yield (
         "Where no threshold reached the aim, the precision is the highest that one did. Precisions hold for as many "
         "texts as validation has: with more texts, each has more false links."
@@ -297,8 +297,9 @@ def _aimed(link: AimedLinks, test: Mapping[str, float], intervals: Mapping[str, 
     ]
 
 
-def _grouping(cut: GroupingThreshold, test: Mapping[str, float]) -> list[str]:
-    kept = (_show(f"{stem}_{cut.rule}", test) for stem in ("ari", "b3", "pair_f1"))
+def _grouping(cut: GroupingThreshold, test: Mapping[str, float], intervals: Mapping[str, Any]) -> list[str]:
+    ari, b3, f1 = (f"{stem}_{cut.rule}" for stem in ("ari", "b3", "pair_f1"))
+    kept = [_show(ari, test), _interval(ari, intervals), _show(b3, test), _show(f1, test)]
     return [cut.rule, repr(cut.threshold), number(cut.ari), *kept]
 
 

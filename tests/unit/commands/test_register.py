@@ -245,11 +245,12 @@ def test_a_card_says_what_a_dedupe_was_promised_and_what_it_kept(finished):
     kept = {"link_precision_at_80": 0.77, "link_recall_at_80": 0.35, "ari_average": 0.58, "b3_average": 0.66}
     metrics = json.loads((folder / layout.METRICS).read_text())
     write_json(folder / layout.METRICS, metrics | {"test": metrics["test"] | kept})
-    write_json(folder / layout.SUMMARY, {"intervals": {"link_precision_at_80": [0.7, 0.83]}})
+    intervals = {"link_precision_at_80": [0.7, 0.83], "ari_average": [0.5, 0.65]}
+    write_json(folder / layout.SUMMARY, {"intervals": intervals})
     text = model_card(read_about(folder)).split("### Dedupe")[1].split("## Cost")[0]
     assert "| 0.8 | 0.625 | 0.810 | 0.400 | 0.770 | 0.700 to 0.830 | 0.350 |" in text
     assert "| 0.9 | – | 0.850 | 0.100 | – | – | – |" in text
-    assert "| average | 0.375 | 0.600 | 0.580 | 0.660 | – |" in text
+    assert "| average | 0.375 | 0.600 | 0.580 | 0.500 to 0.650 | 0.660 | – |" in text
     assert "lower bounds" in text
     assert "Of these pairs 300 share a &lt;story>" in text
     alone = model_card(read_about(folder / layout.MODEL))

@@ -1,6 +1,7 @@
 """What can be promised of links and groups over all pairs of a split, and what is kept."""
 
 import json
+from collections import defaultdict
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from twicetold.evaluation import dedupe
 from twicetold.evaluation.dedupe import Chosen, choose, links_above
-from twicetold.evaluation.dedupe_report import link_statistics, report
+from twicetold.evaluation.dedupe_report import link_statistics, report, text_precision_statistic
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.neighbours.grouping import RULES, merge
@@ -74,7 +75,7 @@ def test_what_is_promised_is_kept_on_the_same_documents():
     for kept, promised in zip(found.links, chosen.links):
         assert kept.precision == pytest.approx(promised.precision, abs=1e-3)
         assert kept.recall == pytest.approx(promised.recall, abs=1e-3)
-        for name in ("precision", "recall"):
+        for name in ("precision", "recall", "text_precision"):
             low, high = kept.intervals[name]
             assert low < getattr(kept, name) < high
     for each in chosen.grouping:
@@ -96,7 +97,10 @@ def test_metrics_name_what_was_promised_and_what_was_kept():
     similar, same = pairs_of(vectors)
     assert val["auroc_story"] == test["auroc_story"] == pytest.approx(roc_auc_score(same, similar), abs=1e-3)
     assert {f"{measure}_{rule}" for rule in RULES for measure in ("ari", "b3", "pair_f1")} < set(test)
-    assert set(found.intervals["test"]) == {"average_precision_story", "link_precision_at_80", "link_recall_at_80"}
+    of_groups = {f"{measure}_{rule}" for rule in RULES for measure in ("ari", "b3", "pair_f1")}
+    of_links = {f"link_{name}_at_80" for name in ("precision", "recall", "text_precision", "ari")}
+    assert set(found.intervals["test"]) == {"average_precision_story"} | of_links | of_groups
+    assert all(low <= test[name] <= high for name, (low, high) in found.intervals["test"].items())
 
 
 def test_a_report_without_the_ranking_differs_in_nothing_else():
@@ -135,13 +139,14 @@ def test_precision_and_recall_of_a_resample_are_those_of_its_stories():
     vectors = stories(count=12, size=4)
     codes = np.where(vectors.groups["story"] < 0, 11, vectors.groups["story"])
     links = links_above(vectors, 0.4)
-    statistics = link_statistics(codes, links)
+    statistics = (*link_statistics(codes, links), text_precision_statistic(codes, links))
     drawn = np.random.default_rng(1).integers(0, 12, (5, 12))
     weights = np.stack([np.bincount(row, minlength=12) for row in drawn]).astype(float)
     linked = set(zip(links.left.tolist(), links.right.tolist()))
-    for row, precision, recall in zip(drawn, *(statistic(weights) for statistic in statistics)):
+    for row, precision, recall, of_texts in zip(drawn, *(statistic(weights) for statistic in statistics)):
         texts = [(copy, text) for copy, story in enumerate(row) for text in np.flatnonzero(codes == story)]
         right = wrong = every = 0
+        shares = defaultdict(list)
         for copy, one in texts:
             for another, other in texts:
                 if (copy != another and row[copy] == row[another]) or (copy, one) >= (another, other):
@@ -150,8 +155,12 @@ def test_precision_and_recall_of_a_resample_are_those_of_its_stories():
                 every += copy == another
                 right += pair and copy == another
                 wrong += pair and copy != another
+                if pair:
+                    shares[copy, one].append(copy == another)
+                    shares[another, other].append(copy == another)
         assert precision == pytest.approx(right / (right + wrong))
         assert recall == pytest.approx(right / every)
+        assert of_texts == pytest.approx(np.mean([np.mean(each) for each in shares.values()]))
 
 
 def test_precision_falls_in_a_larger_corpus_of_the_same_kind():

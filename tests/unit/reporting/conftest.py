@@ -82,8 +82,10 @@ def dedupe_metrics(quality: float, *, group: str = "story") -> dict[str, dict[st
         if reached:
             precision = f"link_precision_at_{aim}"
             test |= {precision: aim / 100 - 0.05, f"link_recall_at_{aim}": 0.35, f"link_ari_at_{aim}": 0.12}
+            test |= {f"link_text_precision_at_{aim}": aim / 100 - 0.15}
             intervals[precision] = (aim / 100 - 0.1, aim / 100 + 0.02)
     for place, rule in enumerate(("components", "complete", "average")):
+        intervals[f"ari_{rule}"] = (quality - 0.2 - 0.1 * place, quality + 0.05 - 0.1 * place)
         val[f"ari_{rule}"] = quality - 0.3 + 0.1 * place  # average is best on validation, components on test
         test |= {f"ari_{rule}": quality - 0.1 * place, f"b3_{rule}": quality - 0.02, f"pair_f1_{rule}": quality - 0.04}
     return {"val": val, "test": test, "intervals": intervals}

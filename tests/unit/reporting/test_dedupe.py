@@ -116,10 +116,11 @@ def test_a_precision_is_shown_as_promised_and_as_kept(finished, html):
         "AUROC, all pairs": "0.900",
         "Average precision, all pairs": "0.870 (0.830 to 0.930)",
         "Precision, aimed at 0.9, promised → kept": "0.900 → 0.850 (0.800 to 0.920)",
+        "Precision by text, at 0.9": "0.750",
         "Recall, at 0.9": "0.350",
         "ARI, components at 0.9": "0.120",
         "Best rule, on validation": "average",
-        "ARI, best rule": "0.680",
+        "ARI, best rule": "0.680 (0.480 to 0.730)",
         "B-cubed, best rule": "0.860",
         "Pairwise F1, best rule": "0.840",
     }
@@ -131,7 +132,7 @@ def test_an_aim_that_validation_did_not_reach_is_a_dash_with_the_highest_precisi
     project, cells = finished
     row = row_of(project.markdown(cells).split("### Dedupe")[1], "dae")
 
-    assert row[3:6] == ["– (highest 0.550)", "–", "–"]
+    assert row[3:7] == ["– (highest 0.550)", "–", "–", "–"]
     assert html.count('– <span class="sub">highest') == 4  # 0.9 and 0.8 of dae, 0.95 of both
 
 
@@ -139,7 +140,7 @@ def test_a_threshold_that_finds_no_link_on_test_was_reached_all_the_same(finishe
     project, cells = finished
 
     def forget(metrics):
-        for name in ("link_precision_at_90", "link_recall_at_90"):
+        for name in ("link_precision_at_90", "link_text_precision_at_90", "link_recall_at_90"):
             del metrics["test"][name]
 
     edit(project.run(Cell("news", "tfidf", 0)), layout.METRICS, forget)
@@ -147,7 +148,7 @@ def test_a_threshold_that_finds_no_link_on_test_was_reached_all_the_same(finishe
     cells_of = {name.text: row for name, row in found.rows}
 
     assert cells_of["tfidf"][2].text == "0.900 → –"
-    assert [cell.text for cell in cells_of["tfidf"][3:5]] == ["–", "0.120"]
+    assert [cell.text for cell in cells_of["tfidf"][3:6]] == ["–", "–", "0.120"]
 
 
 def test_rows_are_ordered_by_average_precision_on_validation(finished):
@@ -211,9 +212,9 @@ def test_peers_stand_below_the_models_and_are_marked(finished, make_page):
     names = [(name.text, name.note) for name, _ in found.table.rows]
     assert names == [("tfidf", ""), ("dae", ""), ("shingles", "peer 1"), ("shingles", "peer 2")]
     own, other = (cells for _, cells in found.table.rows[2:])
-    assert [c.text for c in own] == ["–", "–", "0.700", "0.200", "–", "–", "0.990", "0.990", "0.990"]
+    assert [c.text for c in own] == ["–", "–", "0.700", "–", "0.200", "–", "–", "0.990", "0.990", "0.990"]
     assert own[2].note == "0.600 to 0.800, own threshold"
-    assert [c.text for c in other[2:7]] == ["0.910", "–", "–", "components", "0.500"]
+    assert [c.text for c in other[2:8]] == ["0.910", "–", "–", "–", "components", "0.500"]
     text = project.markdown(cells)
     assert "| shingles (peer 1) |" in text
     assert "Peer 1: shingles 1.2 threshold 0.5, permutations 128; 1.50 seconds." in text
