@@ -78,13 +78,20 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     read = read.keeping(texts_to_search(corpus, evaluator))  # those of every split that is measured among them
     inputs = {split: evaluation_inputs(read, corpus, split) for split in evaluator.splits}
     report = evaluator.report(corpus.kind, **inputs, decision=model.decision, positive_grade=grade)
-    searched = search_reports(read, corpus, evaluator, read_thresholds(out / layout.MODEL))
+    thresholds = read_thresholds(out / layout.MODEL)
+    searched = search_reports(read, corpus, evaluator, thresholds, complete=cfg.data.name in evaluator.complete_labels)
     report = replace(report, **with_searched(report, searched))
     write(report, inputs, out)
     save_rates(out / layout.PAIRWISE_KNN, searched.knn.rates if searched and searched.knn else {})
     samples = [] if corpus.kind == "documents" else model.verdicts(evaluator.sample_pairs)
     intervals = report.intervals.get("test", {})
-    about = summary(out / layout.MODEL, intervals=intervals, samples=samples, tuned_how=cfg.tuned_how)
+    about = summary(
+        out / layout.MODEL,
+        intervals=intervals,
+        samples=samples,
+        tuned_how=cfg.tuned_how,
+        promise=searched.promise if searched else None,
+    )
     write_json(out / layout.SUMMARY, about)
     write_text(out / layout.MODEL_CARD, card(os.path.relpath(out), cards=Path(cfg.paths.cards)))
     settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin=cfg.origin)

@@ -1,5 +1,6 @@
 """`twicetold dedupe`: groups of rows whose texts say the same."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,7 +22,7 @@ from twicetold.dedupe.options import DEFAULTS, MOST_NEIGHBOURS, Keep
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
-    from twicetold.dedupe.results import TextGroups
+    from twicetold.dedupe.results import DedupeSummary, TextGroups
 
 COLUMNS = ("group", "representative", "probability_to_representative")
 SIMILARITY = "similarity_to_representative"  # of a model without calibration, in place of the probability
@@ -189,6 +190,7 @@ def _told(found: "TextGroups", texts: list[str]) -> str:
             f"precision of links: {least}{summary.precision:.3f} where it was measured; with as many texts as here "
             f"and as many duplicates of each, {least}{summary.expected_precision:.3f}"
         )
+    lines += _promised(summary)
     if summary.covered is not None:
         lines.append(
             f"{summary.covered:.1%} of the links are among the nearest of a text, as the labelled pairs were; the "
@@ -217,3 +219,21 @@ def _told(found: "TextGroups", texts: list[str]) -> str:
             f"{weakest['left_text'][:60]!r} - {weakest['right_text'][:60]!r}"
         )
     return "\n".join(lines)
+
+
+def _promised(summary: "DedupeSummary") -> Iterator[str]:
+    """What files like this one keep."""
+    if (promised := summary.promised) is None:
+        if summary.precision is not None:
+            yield "how far that precision varies from file to file is not known"
+        return
+    yield (
+        f"nine of ten files of so many texts have a precision of at least {promised.least:.3f} (by text: expected "
+        f"{promised.text_expected:.3f}, at least {promised.text_least:.3f})"
+        + (", and more where duplicates are not labelled" if summary.lower_bound else "")
+    )
+    if summary.precision is not None and not summary.assured:
+        yield (
+            "warning: no threshold is known at which nine of ten files would keep the precision that was asked for: "
+            "this one had it where it was measured"
+        )

@@ -69,7 +69,7 @@ def dedupe(
     for warning in warnings:
         tell(f"warning: {warning}")
     pairs = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured, rerank=options.rerank)
-    link = thresholds.link(pairs.decision, options)
+    link = thresholds.link(pairs.decision, options, len(distinct))
     tell(f"searching {len(distinct):,} texts")
     near = near_pairs(vectors, pairs.least_dot(link.score), neighbours=options.neighbours)
     score = pairs.score_near(near, tell)
@@ -154,4 +154,6 @@ def _summary(
         precision=link.precision,
         expected_precision=thresholds.expected_precision(link, len(distinct)),
         lower_bound=thresholds.is_lower_bound(link),
+        promised=link.promised,
+        assured=link.assured,
     )

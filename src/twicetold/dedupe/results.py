@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from twicetold.evaluation.promise import LeastPrecision
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.neighbours.rules import Rule
 
@@ -80,6 +81,9 @@ class DedupeSummary:
         precision: of links at the threshold, on this evidence; None if not measured.
         expected_precision: the same, carried over to this number of texts, see `evaluation.dedupe.carried_over`.
         lower_bound: whether these precisions are lower bounds, because not every duplicate of validation is labelled.
+        promised: what is expected of the links in a file of so many texts, by pair and by text, and what nine of ten
+            such files keep at least; None if it is not known.
+        assured: whether the precision that was asked for is kept by nine of ten files, not only where it was measured.
     """
 
     texts: int
@@ -101,6 +105,8 @@ class DedupeSummary:
     precision: float | None = None
     expected_precision: float | None = None
     lower_bound: bool = False
+    promised: LeastPrecision | None = None
+    assured: bool = False
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 A calibration on labelled pairs, of which a third are duplicates, does not hold among all pairs of a corpus, of which
 one in thousands is. So where the model folder holds thresholds that were measured over all pairs of its validation
 texts (`precision.json`, which training writes), these and their calibration are used, and similarities are the
-dot products that they were measured on. A model that was calibrated on pairs drawn from a file of texts
+dot products that they were measured on; beside it `evaluate` leaves what they promise of other files
+(`evaluation.promise`, in `summary.json`). A model that was calibrated on pairs drawn from a file of texts
 (`calibration.json`) has thresholds estimated from these in their place. A model without either has its threshold and
 calibration for labelled pairs. A model that was fitted to texts without labels has a guess, and no calibration.
 """
@@ -16,7 +17,9 @@ from twicetold.dedupe.options import DedupeOptions
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.labelled_links import LabelledLinks, covered
+from twicetold.evaluation.promise import LeastPrecision, Promise
 from twicetold.neighbours.grouping import Links
+from twicetold.runs.promised import read_promise
 from twicetold.trained.evidence import of_links, of_pairs
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.model_folder import read_calibrated
@@ -35,10 +38,14 @@ class LinkThreshold:
     Args:
         score: the least of a link.
         precision: that was measured there; None if none was.
+        promised: what is expected of this file, and what nine of ten such files keep; None if it is not known.
+        assured: whether the limit reaches the precision that was asked for.
     """
 
     score: float
     precision: float | None = None
+    promised: LeastPrecision | None = None
+    assured: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,12 +57,14 @@ class Thresholds:
         measured: over all pairs of validation texts.
         labelled: on pairs that were drawn from a file.
         guessed: whether there are no labels at all, and so no probabilities.
+        promise: what the links of validation promise; None if the model was not evaluated.
     """
 
     evidence: str
     measured: Chosen | None = None
     labelled: LabelledLinks | None = None
     guessed: bool = False
+    promise: Promise | None = None
 
     @classmethod
     def of(cls, model: LoadedModel, options: DedupeOptions) -> "Thresholds":
@@ -74,7 +83,9 @@ class Thresholds:
         else:
             measured = model.thresholds
             calibrated = read_calibrated(model.folder) if measured is None else None
-            found = cls(of_links(model.folder), measured, None if calibrated is None else calibrated.links)
+            labelled = None if calibrated is None else calibrated.links
+            promise = None if measured is None else read_promise(model.folder)
+            found = cls(of_links(model.folder), measured, labelled, promise=promise)
             missing = f": there is no {layout.PRECISION}"
         if options.precision is not None and found.known is None:
             raise ValueError(
@@ -89,25 +100,36 @@ class Thresholds:
         """What says which precision a threshold has."""
         return self.labelled if self.measured is None else self.measured
 
-    def link(self, decision: Decision, options: DedupeOptions) -> LinkThreshold:
+    def link(self, decision: Decision, options: DedupeOptions, texts: int) -> LinkThreshold:
         """The threshold for these options.
+
+        For a precision, the lowest threshold whose limit reaches it in a file of so many texts; if there is none, the
+        one that had it where it was measured.
 
         Args:
             decision: calibration of the scores, with the threshold of labelled pairs.
             options: with a precision only if there is `known`.
+            texts: number of distinct ones.
 
         Raises:
             ValueError: if no threshold is known for the precision, or no probability is usable.
         """
         if options.precision is not None and self.known is not None:
+            if self.promise is not None and (least := self.promise.reaching(options.precision, texts)) is not None:
+                return LinkThreshold(least.threshold, least.measured, least, assured=True)
             aimed = self.known.aimed_at(options.precision)
             assert aimed.threshold is not None
-            return LinkThreshold(aimed.threshold, aimed.precision)
+            return LinkThreshold(aimed.threshold, aimed.precision, self._promised(aimed.threshold, texts))
         if options.threshold is not None:
-            return LinkThreshold(options.threshold if self.guessed else _score_at(options.threshold, decision))
-        if self.measured is not None:
-            return LinkThreshold(self.measured.rule(options.rule).threshold)
-        return LinkThreshold(decision.threshold if self.labelled is None else self.labelled.f1_threshold)
+            score = options.threshold if self.guessed else _score_at(options.threshold, decision)
+        elif self.measured is not None:
+            score = self.measured.rule(options.rule).threshold
+        else:
+            score = decision.threshold if self.labelled is None else self.labelled.f1_threshold
+        return LinkThreshold(score, promised=self._promised(score, texts))
+
+    def _promised(self, score: float, texts: int) -> LeastPrecision | None:
+        return None if self.promise is None else self.promise.at_threshold(score, texts)
 
     def expected_precision(self, link: LinkThreshold, texts: int) -> float | None:
         """The precision at a threshold, carried over to so many texts; None if it was not measured."""
@@ -117,6 +139,8 @@ class Thresholds:
 
     def is_lower_bound(self, link: LinkThreshold) -> bool:
         """Whether that precision is a lower bound, because not every duplicate of validation is labelled."""
+        if self.promise is not None:
+            return not self.promise.complete
         return link.precision is not None and self.measured is not None and not self.measured.complete
 
     def covered(self, links: Links) -> float | None:

@@ -128,6 +128,12 @@ def bootstrap_intervals(
     Returns:
         Of each of the S statistics, without the resamples on which it is NaN; None if it is NaN on all.
     """
+    columns = bootstrap_values(statistics, pairs, resamples=resamples, seed=seed).T
+    return [_percentiles(column) if column.size else None for column in (each[~np.isnan(each)] for each in columns)]
+
+
+def bootstrap_values(statistics: Statistic, pairs: int, *, resamples: int, seed: int) -> Floats:
+    """(R, S) values of several statistics over the same resamples; arguments: `bootstrap_intervals`."""
     rng = np.random.default_rng(seed)
     at_once = max(1, CHUNK // pairs)
     values = []
@@ -136,8 +142,7 @@ def bootstrap_intervals(
         drawn = rng.integers(0, pairs, (rows, pairs), dtype=np.int64) + pairs * np.arange(rows)[:, None]
         weights = np.bincount(drawn.ravel(), minlength=rows * pairs).reshape(rows, pairs)
         values.append(statistics(weights.astype(np.float64)))
-    columns = (column[~np.isnan(column)] for column in np.concatenate(values).T)
-    return [_percentiles(column) if column.size else None for column in columns]
+    return np.concatenate(values)
 
 
 def mean_statistic(values: ArrayLike) -> Statistic:

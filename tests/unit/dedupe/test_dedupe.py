@@ -17,6 +17,7 @@ from twicetold.dedupe import near as module
 from twicetold.dedupe.distinct import first_equal
 from twicetold.dedupe.options import DedupeOptions
 from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
+from twicetold.evaluation.promise import Promise, PromisedLinks
 from twicetold.files import write_json
 from twicetold.neighbours.rules import RULES
 
@@ -149,6 +150,54 @@ def test_thresholds_of_all_pairs_come_with_the_model(run):
         model.dedupe(TEXTS, precision=0.9)
     with pytest.raises(ValueError, match=r"thresholds for a precision of 0\.8, 0\.9, and none for 0\.5"):
         model.dedupe(TEXTS, precision=0.5)
+
+
+def promise_with(*at):
+    """One of a model of `CHOSEN`, from thresholds, precisions and spreads."""
+    links = [
+        PromisedLinks(each, 500, 200, precision, spread, precision - 0.1, spread, 0.5) for each, precision, spread in at
+    ]
+    return Promise("story", CHOSEN.texts, True, tuple(links))
+
+
+def with_promise(folder, promise):
+    model = twicetold.load(folder)
+    write_json(model.folder / layout.PRECISION, CHOSEN.to_json())
+    write_json(model.folder.parent / layout.SUMMARY, {"promise": promise.to_json()})
+    return model
+
+
+def test_a_precision_takes_the_lowest_threshold_that_nine_of_ten_files_keep(run):
+    known = promise_with((0.75, 0.99, 0.3), (0.65, 0.98, 0.3), (0.6, 0.5, 3.0))
+    found = with_promise(run(), known).dedupe(TEXTS, precision=0.8).summary
+    assert found.threshold == 0.65  # not the 0.7 of the best estimate
+    assert found.assured
+    assert found.precision == 0.98
+    assert found.promised == known.of(known.at[1], found.distinct)
+    assert found.promised.least >= 0.8 > known.of(known.at[2], found.distinct).least
+
+
+def test_a_precision_that_no_limit_reaches_is_the_best_estimate_and_said_to_be(run):
+    known = promise_with((0.75, 0.85, 9.0), (0.65, 0.8, 9.0))
+    found = with_promise(run(), known).dedupe(TEXTS, precision=0.8).summary
+    assert (found.threshold, found.precision, found.assured) == (0.7, 0.81, False)
+    assert found.promised == known.of(known.at[1], found.distinct)
+
+
+def test_what_is_known_of_the_links_is_said_without_a_precision_too(run):
+    known = promise_with((0.75, 0.85, 0.1), (0.2, 0.4, 0.1))
+    found = with_promise(run(), known).dedupe(TEXTS).summary
+    assert (found.threshold, found.precision) == (0.3, None)
+    assert found.promised == known.of(known.at[1], found.distinct)
+
+
+@pytest.mark.parametrize("promise", [3, {"at": []}, {"group": "story", "texts": 1, "complete": True, "at": [{}]}])
+def test_a_damaged_promise_is_named(promise, run):
+    model = twicetold.load(run())
+    write_json(model.folder / layout.PRECISION, CHOSEN.to_json())
+    write_json(model.folder.parent / layout.SUMMARY, {"promise": promise})
+    with pytest.raises(ValueError, match=rf"{layout.SUMMARY}"):
+        model.dedupe(TEXTS)
 
 
 @pytest.mark.parametrize(

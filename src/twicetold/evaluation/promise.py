@@ -1,0 +1,257 @@
+"""What the precision of links on validation promises for a file of the same kind: a limit that nine of ten files keep.
+
+On validation a threshold has precision p, over M texts of some groups. Another file of N texts has other groups. With
+as many duplicates for each text, its false links grow with its size (`dedupe.carried_over`): its odds of a right link
+are expected to be (N − 1) / (M − 1) times lower. They spread as those of validation do when its groups are drawn anew
+(Efron 1979), by s on the scale of log-odds; and validation itself is one such draw, so the limit is
+
+    logit(p) − log((N − 1) / (M − 1)) − z · s · sqrt(1 + M / N)
+
+with z for nine of ten. `s` is taken from the lower decile of the resamples, as they are skewed, and is at least that
+of a share of as many independent trials as there are groups with links (U of them); a share of 0 or 1 counts as half a
+trial less. Thresholds are candidates from `FEWEST_LINKS` links on.
+
+By text: each text that is linked counts once, with the share of its links that is right; by pair, a group of ten counts
+45 times as much as one of two. The limit is by pair, as the aim is.
+
+Shape letters: M texts, G groups, L links, K thresholds, R resamples.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from twicetold.evaluation.dedupe import FEWEST_LINKS, objects, record
+from twicetold.evaluation.dedupe_report import text_precision_statistic
+from twicetold.evaluation.intervals import bootstrap_values
+from twicetold.evaluation.ranking import Floats
+from twicetold.neighbours.grouping import Ints, Links
+
+KEPT = 0.9
+"""Share of files that keep a promise."""
+Z = NormalDist().inv_cdf(KEPT)
+STEPS = 30  # thresholds
+RESAMPLES = 300
+
+
+@dataclass(frozen=True)
+class PromisedLinks:
+    """Links from one threshold on, on validation.
+
+    Args:
+        threshold: the least similarity.
+        links: their number.
+        groups: U, how many groups have one.
+        precision: share of them that is right.
+        spread: of the log-odds of the precision, between draws of the groups.
+        text_precision: mean over linked texts of the share of their links that is right.
+        text_spread: of its log-odds.
+        recall: share of the duplicates that is linked.
+    """
+
+    threshold: float
+    links: int
+    groups: int
+    precision: float
+    spread: float
+    text_precision: float
+    text_spread: float
+    recall: float
+
+
+@dataclass(frozen=True)
+class LeastPrecision:
+    """What is promised of a file.
+
+    Args:
+        threshold: the least similarity of a link.
+        measured: precision of the links on validation.
+        expected: precision of the links.
+        least: the precision that nine of ten files have at least.
+        text_expected: precision by text.
+        text_least: the same of it.
+    """
+
+    threshold: float
+    measured: float
+    expected: float
+    least: float
+    text_expected: float
+    text_least: float
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What is known of the links of files that are like validation.
+
+    Args:
+        group: what makes two texts duplicates of each other.
+        texts: M.
+        complete: whether every duplicate is labelled; if not, precisions are lower bounds.
+        at: thresholds, the highest first.
+    """
+
+    group: str
+    texts: int
+    complete: bool
+    at: tuple[PromisedLinks, ...]
+
+    def of(self, links: PromisedLinks, texts: int) -> LeastPrecision:
+        """What is promised of a file.
+
+        Args:
+            links: one of `at`.
+            texts: N, at least 2.
+        """
+        shift = math.log(max(texts - 1, 1) / max(self.texts - 1, 1))
+        wider = Z * math.sqrt(1 + self.texts / texts)
+        pairs, by_text = (_logit(each, links.groups) - shift for each in (links.precision, links.text_precision))
+        return LeastPrecision(
+            threshold=links.threshold,
+            measured=links.precision,
+            expected=_sigmoid(pairs),
+            least=_sigmoid(pairs - wider * links.spread),
+            text_expected=_sigmoid(by_text),
+            text_least=_sigmoid(by_text - wider * links.text_spread),
+        )
+
+    def reaching(self, precision: float, texts: int) -> LeastPrecision | None:
+        """The lowest threshold whose limit is at least a precision, for a file of so many texts; None if there is none.
+
+        Limits of few links may lie above those of more by chance, so each threshold up to it must reach it as well.
+        """
+        found = None
+        for each in self.at:
+            if (promised := self.of(each, texts)).least >= precision:
+                found = promised
+            elif found is not None:
+                break
+        return found
+
+    def at_threshold(self, threshold: float, texts: int) -> LeastPrecision | None:
+        """What is promised of a file at the highest known threshold that is not above this one; None if all are above.
+
+        A higher threshold has no lower precision, but for chance.
+        """
+        below = next((each for each in self.at if each.threshold <= threshold), None)
+        return None if below is None else self.of(below, texts)
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields, ready for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "Promise":
+        """The inverse of `to_json`.
+
+        Raises:
+            ValueError: if a field is missing, of another type, or unknown.
+        """
+        at = tuple(record(PromisedLinks, each, "a promise") for each in objects(values, "at"))
+        found: Promise = record(cls, {**values, "at": at}, "what is promised")
+        return found
+
+
+def promise(codes: Ints, links: Links, *, group: str, complete: bool, seed: int = 0) -> Promise:
+    """What the links of validation promise.
+
+    Args:
+        codes: (M,) group of each text.
+        links: all that reach the lowest threshold that is asked for.
+        group: name of the groups.
+        complete: whether every duplicate is labelled.
+        seed: of the resamples.
+    """
+    curve = LinkCurve(codes, links)
+    if not len(curve.thresholds):
+        return Promise(group, len(codes), complete, ())
+    [points] = curve(np.ones((1, curve.groups)))
+    drawn = bootstrap_values(curve, curve.groups, resamples=RESAMPLES, seed=seed)
+    decile = np.nanquantile(drawn, 1 - KEPT, axis=0)
+    units = np.tile(curve.units, 2).tolist()
+    spread = [_spread(*each) for each in zip(points.tolist(), decile.tolist(), units, strict=True)]
+    half = len(points) // 2
+    at = zip(
+        curve.thresholds.tolist(),
+        curve.counts.tolist(),
+        curve.units.tolist(),
+        points[:half].tolist(),
+        spread[:half],
+        points[half:].tolist(),
+        spread[half:],
+        curve.recall.tolist(),
+        strict=True,
+    )
+    return Promise(group, len(codes), complete, tuple(PromisedLinks(*each) for each in at))
+
+
+class LinkCurve:
+    """Precision by pair and by text at each threshold, a statistic of the groups that are drawn.
+
+    Args:
+        codes: (M,) group of each text.
+        links: of the texts.
+    """
+
+    def __init__(self, codes: Ints, links: Links) -> None:
+        _, place, sizes = np.unique(codes, return_inverse=True, return_counts=True)
+        order = np.argsort(-links.similarity, kind="stable")
+        ranked = links.similarity[order]
+        last = np.flatnonzero(np.append(ranked[1:] < ranked[:-1], [True] * bool(len(ranked))))  # of equal ones
+        last = last[last + 1 >= FEWEST_LINKS]
+        if len(last):
+            wanted = np.geomspace(last[0] + 1, last[-1] + 1, STEPS)
+            last = last[np.unique(np.searchsorted(last + 1, wanted).clip(max=len(last) - 1))]
+        self.groups = len(sizes)
+        """G."""
+        self.counts = last + 1
+        """(K,) links from each threshold on."""
+        self.thresholds = ranked[last]
+        """(K,) highest first."""
+        one, other = place[links.left[order]], place[links.right[order]]
+        same = one == other
+        pairs = max(float((sizes * (sizes - 1) / 2).sum()), 1.0)
+        self.recall = np.cumsum(same)[last] / pairs
+        """(K,)."""
+        self.units = np.array([len(np.union1d(one[:count], other[:count])) for count in self.counts])
+        """(K,) groups with links."""
+        bounds = [0, *self.counts.tolist()]
+        parts = [slice(start, end) for start, end in pairwise(bounds)]
+        self._pairs = [(one[part], other[part], same[part]) for part in parts]
+        self._by_text = [text_precision_statistic(codes, links.take(order[:count])) for count in self.counts.tolist()]
+
+    def __call__(self, drawn: Floats) -> Floats:
+        """(R, 2K) precisions by pair, then by text, from (R, G) how often each group is drawn; NaN without links."""
+        right = wrong = np.zeros(len(drawn))
+        by_pair = []
+        for one, other, same in self._pairs:
+            right = right + drawn[:, one[same]].sum(axis=1)
+            wrong = wrong + (drawn[:, one[~same]] * drawn[:, other[~same]]).sum(axis=1)
+            every = right + wrong
+            by_pair.append(np.divide(right, every, out=np.full(len(every), np.nan), where=every > 0))
+        return np.stack([*by_pair, *(statistic(drawn) for statistic in self._by_text)], axis=1)
+
+
+def _spread(share: float, decile: float, trials: int) -> float:
+    inside = _inside(share, trials)
+    of_trials = 1 / math.sqrt(trials * inside * (1 - inside))
+    return max((_logit(share, trials) - _logit(decile, trials)) / Z, of_trials)
+
+
+def _inside(share: float, trials: int) -> float:
+    least = 0.5 / (trials + 1)
+    return min(max(share, least), 1 - least)
+
+
+def _logit(share: float, trials: int) -> float:
+    inside = _inside(share, trials)
+    return math.log(inside / (1 - inside))
+
+
+def _sigmoid(odds: float) -> float:
+    return 0.5 * (1 + math.tanh(0.5 * odds))
