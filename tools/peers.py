@@ -41,11 +41,11 @@ import twicetold
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.evaluation.dedupe import AIMED, Chosen, choose, links_above
-from twicetold.evaluation.dedupe_report import LINKS, link_statistics, report, text_precision_statistic
-from twicetold.evaluation.group_intervals import agreement_intervals
+from twicetold.evaluation.dedupe_report import LINKS, link_statistics, report, text_precision
+from twicetold.evaluation.group_intervals import agreement_intervals, jackknife_variance
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors
-from twicetold.evaluation.intervals import Interval, bootstrap_interval
+from twicetold.evaluation.intervals import Interval, bootstrap_interval, logit_interval
 from twicetold.files import write_json
 from twicetold.neighbours.grouping import Ints, Links, components
 from twicetold.pretrained import located
@@ -300,12 +300,13 @@ def metrics_of(found: Found, test: Texts) -> tuple[Metrics, Intervals]:
     scores = group_scores(found.group, test.codes)
     metrics = {"ari": scores.ari, "b3": scores.b3, "pair_f1": scores.f1}
     metrics |= {"pair_precision": scores.precision, "pair_recall": scores.recall}
-    intervals: Intervals = agreement_intervals(found.group, test.codes, seed=SEED)
+    intervals: Intervals = agreement_intervals(found.group, test.codes)
     if found.links is None:
         return metrics, intervals
     total = int(test.codes.max()) + 1
-    statistics = (*link_statistics(test.codes, found.links), text_precision_statistic(test.codes, found.links))
-    for name, statistic in zip(LINKS, statistics, strict=True):
+    metrics["link_text_precision"], without = text_precision(test.codes, found.links)
+    intervals["link_text_precision"] = logit_interval(metrics["link_text_precision"], jackknife_variance(without))
+    for name, statistic in zip(LINKS, link_statistics(test.codes, found.links), strict=False):
         metrics[f"link_{name}"] = float(statistic(np.ones((1, total)))[0])
         intervals[f"link_{name}"] = bootstrap_interval(statistic, total, resamples=1000, seed=SEED)
     return metrics, intervals

@@ -1,7 +1,7 @@
 """How far the links and groups of a dedupe can be trusted, over all pairs of test.
 
 At what `dedupe` chose on validation: average precision; precision and recall of the links; agreement of the groups with
-the true ones. All have intervals that resample groups.
+the true ones. All have intervals whose unit is the group.
 
 The intervals (Efron 1979, percentiles) draw whole groups. A group that is drawn twice is two groups, whose texts are in
 no pair with each other.
@@ -18,11 +18,11 @@ from scipy import sparse
 
 from twicetold.evaluation.all_pairs import BINS, pair_histograms
 from twicetold.evaluation.dedupe import Chosen, links_above, with_known
-from twicetold.evaluation.group_intervals import agreement_intervals
+from twicetold.evaluation.group_intervals import agreement_intervals, jackknife_variance
 from twicetold.evaluation.group_metrics import GroupScores, group_scores
 from twicetold.evaluation.influence import all_pairs_intervals
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.evaluation.intervals import Interval, Statistic, bootstrap_interval
+from twicetold.evaluation.intervals import Interval, Statistic, bootstrap_interval, logit_interval
 from twicetold.evaluation.ranking import Floats
 from twicetold.neighbours.grouping import Links, merge
 from twicetold.neighbours.rules import Rule
@@ -151,15 +151,18 @@ def report(
         if each.threshold is not None:
             strong = links.at_least(each.threshold)
             groups = merge(strong, rule="components", threshold=each.threshold).cut(each.threshold)
-            statistics = (*link_statistics(codes, strong), text_precision_statistic(codes, strong))
+            statistics = link_statistics(codes, strong)
             total = len(np.unique(codes))
             intervals = {
                 name: bootstrap_interval(statistic, total, resamples=resamples, seed=seed)
-                for name, statistic in zip(LINKS, statistics, strict=True)
+                for name, statistic in zip(LINKS, statistics, strict=False)
                 if len(strong)
             }
-            precision, recall, of_texts = (float(statistic(np.ones((1, total)))[0]) for statistic in statistics)
-            agreed = agreement_intervals(groups, codes, resamples=resamples, seed=seed)
+            precision, recall = (float(statistic(np.ones((1, total)))[0]) for statistic in statistics)
+            of_texts, without = text_precision(codes, strong)
+            if len(strong):
+                intervals["text_precision"] = logit_interval(of_texts, jackknife_variance(without))
+            agreed = agreement_intervals(groups, codes)
             kept.append(
                 KeptLinks(
                     aimed=each.aimed,
@@ -176,7 +179,7 @@ def report(
         found = merge(links, rule=cut.rule, threshold=cut.threshold, vectors=(known.left, known.right))
         groups = found.cut(cut.threshold)
         scores[cut.rule] = group_scores(groups, codes)
-        agreement[cut.rule] = agreement_intervals(groups, codes, resamples=resamples, seed=seed)
+        agreement[cut.rule] = agreement_intervals(groups, codes)
     ranking = rank_pairs(known, chosen.group, bins) if ranked else None
     return DedupeReport(chosen, ranking, tuple(kept), scores, agreement)
 
@@ -208,31 +211,32 @@ def link_statistics(codes: Any, links: Links) -> tuple[Statistic, Statistic]:
     return precision, recall
 
 
-def text_precision_statistic(codes: Any, links: Links) -> Statistic:
-    """Mean over linked texts of the share of their links that is right, from (R, G) counts of each group; else NaN.
+def text_precision(codes: Any, links: Links) -> tuple[float, Floats]:
+    """Mean over linked texts of the share of their links that is right, and (G,) the same without each group.
+
+    NaN where no text is linked.
 
     Args:
         codes: (M,) group of each document.
         links: of the documents.
     """
     _, place = np.unique(codes, return_inverse=True)
+    groups = int(place.max()) + 1
     text, mate = np.append(links.left, links.right), np.append(links.right, links.left)
     same = place[text] == place[mate]
-    right = np.bincount(text[same], minlength=len(place)).astype(np.float64)
-    doubtful, row = np.unique(text[~same], return_inverse=True)  # (D,) texts with wrong links
-    sure = np.bincount(place[np.setdiff1d(text, doubtful)], minlength=int(place.max()) + 1).astype(np.float64)
-    shape = (len(doubtful), len(sure))
-    wrong = sparse.coo_array((np.ones(len(row)), (row, place[mate[~same]])), shape=shape).tocsr()
-
-    def text_precision(weights: Floats) -> Floats:
-        often = weights[:, place[doubtful]]
-        every = right[doubtful] + np.asarray((wrong @ weights.T).T)  # (R, D) links of a copy of a text
-        linked = weights @ sure + (often * (every > 0)).sum(axis=1)
-        share = np.divide(right[doubtful], every, out=np.zeros_like(every), where=every > 0)
-        found = weights @ sure + (often * share).sum(axis=1)
-        return np.asarray(np.divide(found, linked, out=np.full(len(linked), np.nan), where=linked > 0))
-
-    return text_precision
+    right, every = (np.bincount(each, minlength=len(place)).astype(np.float64) for each in (text[same], text))
+    linked = np.flatnonzero(every)
+    share = right[linked] / every[linked]
+    own, texts = (np.bincount(place[linked], weights=each, minlength=groups) for each in (share, None))
+    pair, count = np.unique(text[~same] * groups + place[mate[~same]], return_counts=True)
+    one, other = np.divmod(pair, groups)  # a text, and a group with texts that it is linked to
+    left = every[one] - count
+    kept = np.divide(right[one], left, out=np.zeros(len(one)), where=left > 0)
+    gained = np.bincount(other, weights=kept - right[one] / every[one], minlength=groups)
+    alone = np.bincount(other[left == 0], minlength=groups)  # texts that are linked to this group alone
+    number = len(linked) - texts - alone
+    without = np.divide(share.sum() - own + gained, number, out=np.full(groups, np.nan), where=number > 0)
+    return float(share.mean()) if len(share) else np.nan, without
 
 
 def rank_pairs(vectors: DocumentVectors, group: str, bins: int = BINS) -> Ranked:

@@ -12,8 +12,8 @@ resamples, as they are skewed, and is at least that of a share of as many indepe
 links (U of them); a share of 0 or 1 counts as half a trial less. Thresholds are candidates from `FEWEST_LINKS` links
 on.
 
-By text: each text that is linked counts once, with the share of its links that is right; by pair, a group of ten counts
-45 times as much as one of two. The limit is by pair, as the aim is.
+By text, each text that is linked counts once, with the share of its links that is right; by pair, a group of ten counts
+45 times as much as one of two. Its spread is that of the jackknife over groups. The aim and its limit are by pair.
 
 Shape letters: M texts, G groups, L links, K thresholds, R resamples.
 """
@@ -28,7 +28,8 @@ from typing import Any
 import numpy as np
 
 from twicetold.evaluation.dedupe import FEWEST_LINKS, objects, record
-from twicetold.evaluation.dedupe_report import text_precision_statistic
+from twicetold.evaluation.dedupe_report import text_precision
+from twicetold.evaluation.group_intervals import jackknife_variance
 from twicetold.evaluation.intervals import bootstrap_values
 from twicetold.evaluation.ranking import Floats
 from twicetold.neighbours.grouping import Ints, Links
@@ -175,25 +176,30 @@ def promise(codes: Ints, links: Links, *, group: str, complete: bool, seed: int 
     [points] = curve(np.ones((1, curve.groups)))
     drawn = bootstrap_values(curve, curve.groups, resamples=RESAMPLES, seed=seed)
     decile = np.nanquantile(drawn, 1 - KEPT, axis=0)
-    units = np.tile(curve.units, 2).tolist()
-    spread = [_spread(*each) for each in zip(points.tolist(), decile.tolist(), units, strict=True)]
-    half = len(points) // 2
-    at = zip(
-        curve.thresholds.tolist(),
-        curve.counts.tolist(),
-        curve.units.tolist(),
-        points[:half].tolist(),
-        spread[:half],
-        points[half:].tolist(),
-        spread[half:],
-        curve.recall.tolist(),
-        strict=True,
-    )
-    return Promise(group, len(codes), complete, tuple(PromisedLinks(*each) for each in at))
+    at = []
+    for place, (threshold, number) in enumerate(zip(curve.thresholds.tolist(), curve.counts.tolist(), strict=True)):
+        units, share = int(curve.units[place]), float(points[place])
+        lower = (_logit(share, units) - _logit(float(decile[place]), units)) / DECILE
+        by_text, without = text_precision(codes, curve.ranked.take(np.arange(number)))
+        inside = _inside(by_text, units)
+        error = math.sqrt(jackknife_variance(without)) / (inside * (1 - inside))
+        at.append(
+            PromisedLinks(
+                threshold=threshold,
+                links=number,
+                groups=units,
+                precision=share,
+                spread=max(lower, _of_trials(share, units)),
+                text_precision=by_text,
+                text_spread=max(error, _of_trials(by_text, units)),
+                recall=float(curve.recall[place]),
+            )
+        )
+    return Promise(group, len(codes), complete, tuple(at))
 
 
 class LinkCurve:
-    """Precision by pair and by text at each threshold, a statistic of the groups that are drawn.
+    """Precision by pair at each threshold, a statistic of the groups that are drawn.
 
     Args:
         codes: (M,) group of each text.
@@ -209,6 +215,8 @@ class LinkCurve:
         if len(last):
             wanted = np.geomspace(last[0] + 1, last[-1] + 1, STEPS)
             last = last[np.unique(np.searchsorted(last + 1, wanted).clip(max=len(last) - 1))]
+        self.ranked = links.take(order)
+        """The most similar first."""
         self.groups = len(sizes)
         """G."""
         self.counts = last + 1
@@ -225,10 +233,9 @@ class LinkCurve:
         bounds = [0, *self.counts.tolist()]
         parts = [slice(start, end) for start, end in pairwise(bounds)]
         self._pairs = [(one[part], other[part], same[part]) for part in parts]
-        self._by_text = [text_precision_statistic(codes, links.take(order[:count])) for count in self.counts.tolist()]
 
     def __call__(self, drawn: Floats) -> Floats:
-        """(R, 2K) precisions by pair, then by text, from (R, G) how often each group is drawn; NaN without links."""
+        """(R, K) precisions from (R, G) how often each group is drawn; NaN without links."""
         right = wrong = np.zeros(len(drawn))
         by_pair = []
         for one, other, same in self._pairs:
@@ -236,13 +243,13 @@ class LinkCurve:
             wrong = wrong + (drawn[:, one[~same]] * drawn[:, other[~same]]).sum(axis=1)
             every = right + wrong
             by_pair.append(np.divide(right, every, out=np.full(len(every), np.nan), where=every > 0))
-        return np.stack([*by_pair, *(statistic(drawn) for statistic in self._by_text)], axis=1)
+        return np.stack(by_pair, axis=1)
 
 
-def _spread(share: float, decile: float, trials: int) -> float:
+def _of_trials(share: float, trials: int) -> float:
+    """Spread of the log-odds of a share of independent trials."""
     inside = _inside(share, trials)
-    of_trials = 1 / math.sqrt(trials * inside * (1 - inside))
-    return max((_logit(share, trials) - _logit(decile, trials)) / DECILE, of_trials)
+    return 1 / math.sqrt(trials * inside * (1 - inside))
 
 
 def _inside(share: float, trials: int) -> float:

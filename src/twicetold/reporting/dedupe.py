@@ -27,7 +27,7 @@ HOW_TO_READ = (
     "means that no threshold reached the aim; beside it is the highest precision that one did.",
     "Groups follow from links by a rule: components joins every chain of links, complete and average linkage ask for "
     "more. The best rule, and the threshold of each, have the highest ARI on validation. The intervals of ARI, B-cubed "
-    "and pairwise F1 resample whole groups, too. Rows are ordered by average precision on validation. A precision "
+    "and pairwise F1 leave whole groups out. Rows are ordered by average precision on validation. A precision "
     "holds for as many texts as validation has: with more texts, each has more false links.",
 )
 """Paragraphs that hold on every dataset."""

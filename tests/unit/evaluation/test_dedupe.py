@@ -11,10 +11,10 @@ from sklearn.metrics import roc_auc_score
 
 from twicetold.evaluation import dedupe
 from twicetold.evaluation.dedupe import Chosen, choose, links_above
-from twicetold.evaluation.dedupe_report import link_statistics, report, text_precision_statistic
+from twicetold.evaluation.dedupe_report import link_statistics, report, text_precision
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.neighbours.grouping import RULES, merge
+from twicetold.neighbours.grouping import RULES, Links, merge
 
 
 def stories(count=60, size=5, noise=0.3, seed=0):
@@ -139,14 +139,13 @@ def test_precision_and_recall_of_a_resample_are_those_of_its_stories():
     vectors = stories(count=12, size=4)
     codes = np.where(vectors.groups["story"] < 0, 11, vectors.groups["story"])
     links = links_above(vectors, 0.4)
-    statistics = (*link_statistics(codes, links), text_precision_statistic(codes, links))
+    statistics = link_statistics(codes, links)
     drawn = np.random.default_rng(1).integers(0, 12, (5, 12))
     weights = np.stack([np.bincount(row, minlength=12) for row in drawn]).astype(float)
     linked = set(zip(links.left.tolist(), links.right.tolist()))
-    for row, precision, recall, of_texts in zip(drawn, *(statistic(weights) for statistic in statistics)):
+    for row, precision, recall in zip(drawn, *(statistic(weights) for statistic in statistics)):
         texts = [(copy, text) for copy, story in enumerate(row) for text in np.flatnonzero(codes == story)]
         right = wrong = every = 0
-        shares = defaultdict(list)
         for copy, one in texts:
             for another, other in texts:
                 if (copy != another and row[copy] == row[another]) or (copy, one) >= (another, other):
@@ -155,12 +154,26 @@ def test_precision_and_recall_of_a_resample_are_those_of_its_stories():
                 every += copy == another
                 right += pair and copy == another
                 wrong += pair and copy != another
-                if pair:
-                    shares[copy, one].append(copy == another)
-                    shares[another, other].append(copy == another)
         assert precision == pytest.approx(right / (right + wrong))
         assert recall == pytest.approx(right / every)
-        assert of_texts == pytest.approx(np.mean([np.mean(each) for each in shares.values()]))
+
+
+def test_precision_by_text_is_the_mean_over_linked_texts_also_without_each_story():
+    rng = np.random.default_rng(2)
+    codes = np.repeat(np.arange(12), 4)
+    links = Links.of(48, rng.integers(0, 48, 60), rng.integers(0, 48, 60), rng.random(60))
+
+    def naive(texts):
+        shares = defaultdict(list)
+        for one, other in zip(links.left.tolist(), links.right.tolist()):
+            if texts[one] and texts[other]:
+                shares[one].append(codes[one] == codes[other])
+                shares[other].append(codes[one] == codes[other])
+        return np.mean([np.mean(each) for each in shares.values()])
+
+    value, without = text_precision(codes, links)
+    assert value == pytest.approx(naive(np.ones(48, bool)))
+    assert without == pytest.approx(np.array([naive(codes != story) for story in range(12)]))
 
 
 def test_precision_falls_in_a_larger_corpus_of_the_same_kind():

@@ -1,11 +1,11 @@
-"""Intervals of agreement: the statistic against groups that are really drawn, and the coverage by simulation."""
+"""Intervals of agreement: each group left out against computing anew, and the coverage by simulation."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twicetold.evaluation.group_intervals import MEASURES, Agreement, agreement_intervals
+from twicetold.evaluation.group_intervals import MEASURES, agreement_intervals, without_each
 from twicetold.evaluation.group_metrics import group_scores
 
 FIELDS = {"pair_f1": "f1", "b3": "b3", "ari": "ari"}
@@ -15,55 +15,17 @@ codes = st.integers(2, 30).flatmap(
 )
 
 
-def naive(predicted, true, drawn):
-    """Counts pairs one by one, over copies of the true groups; copies of one group form no pairs with each other."""
-    names = np.unique(true)
-    texts = [
-        (group, copy, where)
-        for group, times in zip(names, drawn)
-        for copy in range(times)
-        for where in np.asarray(predicted)[np.asarray(true) == group]
-    ]
-    found = false = missed = apart = 0
-    precision, recall = [], []
-    for i, (group, copy, where) in enumerate(texts):
-        mine = mates = both = 1
-        for j, (other, another, there) in enumerate(texts):
-            if i == j or (group == other and copy != another):
-                continue
-            mine, mates = mine + (where == there), mates + (group == other)
-            both += where == there and group == other
-            if i < j:
-                found += where == there and group == other
-                false += where == there and group != other
-                missed += where != there and group == other
-                apart += where != there and group != other
-        precision.append(both / mine)
-        recall.append(both / mates)
-    precision, recall = np.mean(precision), np.mean(recall)
-    chance = (found + missed) * (missed + apart) + (found + false) * (false + apart)
-    return (
-        2 * found / (2 * found + false + missed) if found + false + missed else np.nan,
-        2 * precision * recall / (precision + recall),
-        2 * (found * apart - missed * false) / chance if false + missed else 1.0,
-    )
-
-
 @given(codes)
-def test_each_group_drawn_once_gives_the_scores_themselves(groups):
-    scores, agreement = group_scores(*groups), Agreement(*groups)
-    [values] = agreement(np.ones((1, len(agreement))))
-    for name, value in zip(MEASURES, values):
-        assert np.isnan(value) or value == pytest.approx(getattr(scores, FIELDS[name]))
-
-
-@given(codes, st.integers(0, 2**32))
-def test_a_resample_has_the_scores_of_groups_that_are_really_drawn(groups, seed):
-    agreement = Agreement(*groups)
-    drawn = np.random.default_rng(seed).integers(0, 4, (3, len(agreement)))
-    drawn[:, 0] += drawn.sum(axis=1) == 0
-    expected = [naive(*groups, row) for row in drawn]
-    assert agreement(drawn.astype(float)) == pytest.approx(np.array(expected), nan_ok=True)
+def test_the_measures_without_a_group_are_those_of_the_other_texts(groups):
+    predicted, true = map(np.asarray, groups)
+    found = without_each(predicted, true)
+    for place, group in enumerate(np.unique(true)):
+        others = true != group
+        if not others.any():
+            continue
+        scores = group_scores(predicted[others], true[others])
+        for name, values in zip(MEASURES, found):
+            assert np.isnan(values[place]) or values[place] == pytest.approx(getattr(scores, FIELDS[name]))
 
 
 def drawn_stories(rng, count):
@@ -80,8 +42,8 @@ def test_intervals_cover_the_agreement_of_other_stories(count):
     rng = np.random.default_rng(5)
     other = [group_scores(*drawn_stories(rng, count)) for _ in range(400)]
     inside = dict.fromkeys(MEASURES, 0)
-    for seed in range(200):
-        found = agreement_intervals(*drawn_stories(rng, count), resamples=300, seed=seed)
+    for _ in range(200):
+        found = agreement_intervals(*drawn_stories(rng, count))
         for name in MEASURES:
             low, high = found[name]
             inside[name] += low <= np.mean([getattr(each, FIELDS[name]) for each in other]) <= high
@@ -94,9 +56,19 @@ def test_intervals_do_not_depend_on_names_or_on_the_order_of_texts():
     rng = np.random.default_rng(0)
     predicted, true = drawn_stories(rng, 40)
     order = rng.permutation(len(true))
-    expected = agreement_intervals(predicted, true, resamples=50)
-    assert agreement_intervals(predicted[order] * 3 + 7, true[order], resamples=50) == expected
+    expected = agreement_intervals(predicted, true)
+    assert agreement_intervals(predicted[order] * 3 + 7, true[order]) == expected
 
 
-def test_a_measure_that_no_resample_defines_has_no_interval():
+@pytest.mark.parametrize("errors", [0.02, 0.3])
+def test_an_interval_is_around_its_measure_where_pairs_of_texts_are_wrong(errors):
+    """Two of ten texts alone share a group with one other: a bootstrap of groups would have B-cubed too high."""
+    rng, true = np.random.default_rng(1), np.arange(500)
+    predicted = np.where(rng.random(500) < errors, rng.integers(0, 500, 500), true)
+    found = agreement_intervals(predicted, true)
+    low, high = found["b3"]
+    assert low < group_scores(predicted, true).b3 < high
+
+
+def test_a_measure_that_is_nowhere_defined_has_no_interval():
     assert agreement_intervals(np.arange(5), np.arange(5)) == {"b3": (1.0, 1.0), "ari": (1.0, 1.0)}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from twicetold.evaluation.dedupe import FEWEST_LINKS
-from twicetold.evaluation.dedupe_report import link_statistics, text_precision_statistic
+from twicetold.evaluation.dedupe_report import link_statistics, text_precision
 from twicetold.evaluation.promise import KEPT, LinkCurve, Promise, promise
 from twicetold.neighbours.grouping import Links
 
@@ -45,7 +45,7 @@ def test_each_threshold_has_the_precision_and_the_recall_of_its_links():
         assert len(strong) == each.links
         assert each.precision == pytest.approx(precision_from(codes, links, each.threshold))
         assert each.recall == pytest.approx(link_statistics(codes, strong)[1](once)[0])
-        assert each.text_precision == pytest.approx(text_precision_statistic(codes, strong)(once)[0])
+        assert each.text_precision == pytest.approx(text_precision(codes, strong)[0])
         assert each.groups == len(np.unique(codes[np.append(strong.left, strong.right)]))
     assert Promise.from_json(json.loads(json.dumps(found.to_json()))) == found
 
@@ -55,12 +55,10 @@ def test_a_resample_of_the_curve_is_that_of_the_links_of_each_threshold():
     codes, links = drawn_file(rng, 60)
     curve = LinkCurve(codes, links)
     drawn = np.stack([np.bincount(rng.integers(0, 60, 60), minlength=60) for _ in range(4)]).astype(float)
-    half = len(curve.thresholds)
     values = curve(drawn)
     for place, threshold in enumerate(curve.thresholds):
         strong = links.at_least(threshold)
         assert values[:, place] == pytest.approx(link_statistics(codes, strong)[0](drawn))
-        assert values[:, half + place] == pytest.approx(text_precision_statistic(codes, strong)(drawn))
 
 
 @pytest.mark.parametrize(("texts_ratio", "aim"), [(1, 0.75), (3, 0.6)])
