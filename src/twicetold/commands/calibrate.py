@@ -109,7 +109,7 @@ def _promise(precision: float, threshold: float | None, expected: "Number | None
 
 
 def _show(console: Console, found: "Calibration", pairs: "CalibrationPairs", end: str) -> None:
-    from twicetold.reporting.evidence import one_answer
+    from twicetold.runs.evidence import one_answer
 
     how = ", with the weights of the draw" if pairs.weighted else ""
     console.print(f"{len(pairs.label):,} pairs, of which {int(pairs.label.sum()):,} say the same{how}")

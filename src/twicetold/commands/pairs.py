@@ -33,7 +33,7 @@ def pairs(
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from twicetold.commands._console import Console
-    from twicetold.reporting.evidence import of_pairs
+    from twicetold.runs.evidence import of_pairs
     from twicetold.tables.files import choose_pair, open_rows, write_rows
     from twicetold.tables.streams import STANDARD
     from twicetold.use.model import load

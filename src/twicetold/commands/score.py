@@ -65,7 +65,7 @@ def _require_texts(left: str, right: str) -> None:
 
 
 def _warn(loaded: "LoadedModel", left: str, right: str) -> None:
-    from twicetold.reporting.evidence import no_better_than_one_answer
+    from twicetold.runs.evidence import no_better_than_one_answer
     from twicetold.trained.unlike import unlike_text
 
     for side, text in (("LEFT", left), ("RIGHT", right)):

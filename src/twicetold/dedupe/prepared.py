@@ -19,7 +19,7 @@ from twicetold.dedupe.said import Said
 from twicetold.dedupe.thresholds import LinkThreshold, Thresholds
 from twicetold.interpretation.word_use import WordUse
 from twicetold.neighbours.grouping import Ints, Links, Vectors
-from twicetold.reporting.evidence import no_better_than_one_answer
+from twicetold.runs.evidence import no_better_than_one_answer
 from twicetold.tables.texts import texts_of
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.unlike import BLANK, Likeness, blank

@@ -19,7 +19,7 @@ from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.labelled_links import LabelledLinks, covered
 from twicetold.evaluation.promise import LeastPrecision, Promise
 from twicetold.neighbours.grouping import Links
-from twicetold.reporting.evidence import of_links, of_pairs
+from twicetold.runs.evidence import of_links, of_pairs
 from twicetold.runs.promised import read_promise
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.model_folder import read_calibrated

@@ -31,7 +31,7 @@ from twicetold.labels.promises import Promise, promises
 from twicetold.labels.sampling import NEIGHBOURS, Ints
 from twicetold.labels.weighted import decide_weighted, effective_size
 from twicetold.neighbours.grouping import row_dots
-from twicetold.reporting.evidence import DAY, SAME
+from twicetold.runs.evidence import DAY, SAME
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import choose_pair, open_rows
 from twicetold.trained.loaded import LoadedModel

@@ -22,9 +22,9 @@ from twicetold.evaluation.inputs import is_number
 from twicetold.evaluation.labels import Decisions, LabelDecision
 from twicetold.reporting import provenance
 from twicetold.reporting.dedupe import link_metric
-from twicetold.reporting.evidence import labelled_on
 from twicetold.reporting.glossary import count, describe, number, ordered
 from twicetold.reporting.markdown import code, escaped, table
+from twicetold.runs.evidence import labelled_on
 from twicetold.runs.records import read_card, read_metrics, read_object, read_scores
 from twicetold.trained.model_folder import (
     Calibrated,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from twicetold.interpretation.word_use import WordUse
 from twicetold.models.protocol import Linear
-from twicetold.reporting.evidence import no_better_than_one_answer
+from twicetold.runs.evidence import no_better_than_one_answer
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import Rows, Write
 from twicetold.trained.scoring import Scorer

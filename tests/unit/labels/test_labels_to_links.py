@@ -17,8 +17,8 @@ from twicetold.features.tfidf import TfIdf
 from twicetold.files import write_json
 from twicetold.labels.calibration import calibrate, read_pairs, save_calibrated
 from twicetold.labels.labelling import draw_file, labelling
-from twicetold.reporting.evidence import labelled_on, of_links, of_pairs
 from twicetold.reporting.model_card import model_card, read_about
+from twicetold.runs.evidence import labelled_on, of_links, of_pairs
 from twicetold.trained.model_folder import CALIBRATION, construct
 from twicetold.trained.scoring import Scorer
 from twicetold.training.cell import Trained
