@@ -26,9 +26,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.features.bm25 import Bm25Weights
-from twicetold.features.tfidf import TfIdf
-from twicetold.features.word_hashing import WordHashing
 from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import Scorer, TrainedModel
@@ -131,6 +128,10 @@ def _featurisers(trained: TrainedModel) -> Iterator[object]:
 
 def _of(featuriser: object) -> Expected | None:
     """What a featuriser holds."""
+    from twicetold.features.bm25 import Bm25Weights  # with these come scikit-learn, rich and much more
+    from twicetold.features.tfidf import TfIdf
+    from twicetold.features.word_hashing import WordHashing
+
     counts = _counts(featuriser)
     if counts is None:
         return None
@@ -150,6 +151,8 @@ def _of(featuriser: object) -> Expected | None:
 
 def _counts(featuriser: object) -> list[tuple[str, float]] | None:
     """How often words occur in the train texts, up to a factor; None if it is not known."""
+    from twicetold.features.word_hashing import WordHashing
+
     if isinstance(featuriser, WordHashing):
         if not len(featuriser.pairs_):
             return None
@@ -162,6 +165,9 @@ def _counts(featuriser: object) -> list[tuple[str, float]] | None:
 
 def _of_vocabulary(featuriser: object) -> NDArray[np.float64] | None:
     """(words,) counts of the words of a vocabulary."""
+    from twicetold.features.bm25 import Bm25Weights
+    from twicetold.features.tfidf import TfIdf
+
     if isinstance(featuriser, TfIdf | Bm25Weights):
         # The rarest word is taken to be in one text. If rarer ones were left out, counts are too small by a factor.
         idf = featuriser.idf_.astype(np.float64)
