@@ -306,7 +306,7 @@ def metrics_of(found: Found, test: Texts) -> tuple[Metrics, Intervals]:
     total = int(test.codes.max()) + 1
     metrics["link_text_precision"], without = text_precision(test.codes, found.links)
     intervals["link_text_precision"] = logit_interval(metrics["link_text_precision"], jackknife_variance(without))
-    for name, statistic in zip(LINKS, link_statistics(test.codes, found.links), strict=False):
+    for name, statistic in zip(("precision", "recall"), link_statistics(test.codes, found.links), strict=True):
         metrics[f"link_{name}"] = float(statistic(np.ones((1, total)))[0])
         intervals[f"link_{name}"] = bootstrap_interval(statistic, total, resamples=1000, seed=SEED)
     return metrics, intervals

@@ -155,7 +155,7 @@ def report(
             total = len(np.unique(codes))
             intervals = {
                 name: bootstrap_interval(statistic, total, resamples=resamples, seed=seed)
-                for name, statistic in zip(LINKS, statistics, strict=False)
+                for name, statistic in zip(("precision", "recall"), statistics, strict=True)
                 if len(strong)
             }
             precision, recall = (float(statistic(np.ones((1, total)))[0]) for statistic in statistics)

@@ -26,9 +26,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.scoring import Scorer, TrainedModel
+from twicetold.trained.scoring import TrainedModel
+from twicetold.trained.unlike import featurisers
 
 COMMON = 200  # most frequent words of the train texts
 DISTANCE = 0.2  # from which on texts are of another kind
@@ -114,16 +114,8 @@ class WordUse:
 
 def expected(trained: TrainedModel) -> Expected | None:
     """Common words of a model's train texts; of an ensemble, as the member with most words holds them."""
-    found = [each for featuriser in _featurisers(trained) if (each := _of(featuriser)) is not None]
+    found = [each for featuriser in featurisers(trained) if (each := _of(featuriser)) is not None]
     return max(found, key=lambda each: len(each.known), default=None)
-
-
-def _featurisers(trained: TrainedModel) -> Iterator[object]:
-    if isinstance(trained, Scorer):
-        yield trained.featuriser
-    elif isinstance(trained, Ensemble):
-        for member in trained.members.values():
-            yield from _featurisers(member)
 
 
 def _of(featuriser: object) -> Expected | None:

@@ -120,16 +120,17 @@ def _content(text: str) -> list[str]:
 
 def _known(model: LoadedModel) -> frozenset[str] | None:
     """Words that a model knows; None if its features have no vocabulary of words."""
-    found = [words for featuriser in _featurisers(model.trained) if (words := _words(featuriser))]
+    found = [words for featuriser in featurisers(model.trained) if (words := _words(featuriser))]
     return max(found, key=len, default=None)
 
 
-def _featurisers(trained: TrainedModel) -> Iterator[object]:
+def featurisers(trained: TrainedModel) -> Iterator[object]:
+    """The featurisers of a model, or of all members of an ensemble."""
     if isinstance(trained, Scorer):
         yield trained.featuriser
     elif isinstance(trained, Ensemble):
         for member in trained.members.values():
-            yield from _featurisers(member)
+            yield from featurisers(member)
 
 
 def _words(featuriser: object) -> frozenset[str]:
