@@ -5,9 +5,11 @@ seconds, which the page shows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from twicetold import layout
+from twicetold.data.corpus import Corpus
 from twicetold.files import write_text
 from twicetold.reporting.elsewhere import matrices
 from twicetold.reporting.fair import FairCell, fair_runs, fair_tables
@@ -15,7 +17,8 @@ from twicetold.reporting.leaderboard import leaderboard_csv, rank
 from twicetold.reporting.markdown import markdown
 from twicetold.reporting.page import Section, page
 from twicetold.reporting.terminal import leaderboard_text
-from twicetold.runs.records import Cell, read_elsewhere, read_peers, read_provenance, read_runs, write_card
+from twicetold.reporting.twin_groups import find_twins
+from twicetold.runs.records import Cell, Provenance, read_elsewhere, read_peers, read_provenance, read_runs, write_card
 
 __all__ = ["Cell", "FairCell", "build", "leaderboard_text", "markdown", "write_cards"]
 
@@ -52,7 +55,7 @@ def build(
     found, peers, on_terms = read_runs(cells, runs), read_peers(runs), fair_runs(fair, runs)
     sections = [
         Section(
-            read_provenance(data, processed=processed, raw=raw, triplets=triplets),
+            _described(data, processed=processed, raw=raw, triplets=triplets),
             board := rank(data, by_data),
             peers.get(data, ()),
             fair_tables(board, fair, on_terms.get(data, []), seconds or {}),
@@ -72,4 +75,11 @@ def write_cards(names: Iterable[str], *, processed: Path, raw: Path, triplets: P
         FileNotFoundError: if a stage has not been run; says which.
     """
     for name in names:
-        write_card(read_provenance(name, processed=processed, raw=raw, triplets=triplets), cards)
+        write_card(_described(name, processed=processed, raw=raw, triplets=triplets), cards)
+
+
+def _described(data: str, *, processed: Path, raw: Path, triplets: Path) -> Provenance:
+    about = read_provenance(data, processed=processed, raw=raw, triplets=triplets)
+    if not (processed / data / layout.TEXTS).is_file():
+        return about
+    return replace(about, card={**about.card, **find_twins(Corpus.load(processed / data))})

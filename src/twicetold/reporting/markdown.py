@@ -8,7 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from twicetold.evaluation.decision import Verdict
-from twicetold.reporting import false_negatives, provenance, samples, search_vectors, train_and_test, word_hashing
+from twicetold.reporting import (
+    false_negatives,
+    provenance,
+    samples,
+    search_vectors,
+    train_and_test,
+    twin_groups,
+    word_hashing,
+)
 from twicetold.reporting.dedupe import HOW_TO_READ, Deduped, DedupeTable, Shown, deduped
 from twicetold.reporting.elsewhere import HOW_TO_READ as HOW_TO_READ_MATRICES
 from twicetold.reporting.elsewhere import TITLE, Matrices, matrices
@@ -223,6 +231,9 @@ def _data(about: Provenance) -> list[str]:
     facts += provenance.audit_in_words(about.audit)
     if facts:
         parts.append("\n".join(f"- {escaped(fact)}" for fact in facts) + "\n")
+    if twins := about.card.get(twin_groups.KEY):
+        rows = ([*map(escaped, twin_groups.cells(each))] for each in twins)
+        parts += [f"{twin_groups.EXPLANATION}\n", table(twin_groups.COLUMNS, rows)]
     if about.mined:
         rows = ([escaped(mined.strategy), *false_negatives.cells(mined)] for mined in about.mined)
         parts += [f"{false_negatives.EXPLANATION}\n", table(["mined by", *false_negatives.COLUMNS], rows)]

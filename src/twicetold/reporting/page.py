@@ -18,6 +18,7 @@ from twicetold.reporting import (
     published,
     samples,
     search_vectors,
+    twin_groups,
     word_hashing,
 )
 from twicetold.reporting.glossary import describe
@@ -35,6 +36,7 @@ _PARTS = (
     published,
     samples,
     search_vectors,
+    twin_groups,
     word_hashing,
 )
 """Modules whose functions and texts the templates use, by their names."""

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from twicetold.data.corpus import SPLITS
+from twicetold.reporting import twin_groups
 from twicetold.reporting.glossary import magnitude, readable, share
 
 MALFORMED = "malformed"  # on a card: why rows were left out, and how many
+_ELSEWHERE = (MALFORMED, twin_groups.KEY)  # shown in other words
 
 KINDS = {
     "documents": "Texts with labels. Two texts belong together when they share a label, and all pairs of test texts "
@@ -55,7 +57,7 @@ class SplitTable:
 def split_table(card: Mapping[str, Any]) -> SplitTable | None:
     """Every count that a card has for each split, as one table; None if there is none."""
     columns: dict[str, Mapping[str, Any]] = {}
-    for key, value in _leaves({key: value for key, value in card.items() if key != MALFORMED}):
+    for key, value in _leaves({key: value for key, value in card.items() if key not in _ELSEWHERE}):
         if _is_per_split(value):
             columns |= _per_split(key, value)
     if not columns:
@@ -69,7 +71,7 @@ def facts(card: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Everything on a card that is not per split, as name and value."""
     found = [
         (readable(key), _value(value))
-        for key, value in _leaves({key: value for key, value in card.items() if key != MALFORMED})
+        for key, value in _leaves({key: value for key, value in card.items() if key not in _ELSEWHERE})
         if not _is_per_split(value) and value is not None and value != []
     ]
     return [*found, ("Malformed rows left out", _malformed(card[MALFORMED]))] if MALFORMED in card else found
