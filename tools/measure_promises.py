@@ -21,7 +21,7 @@ import numpy as np
 
 from twicetold import layout
 from twicetold.data.corpus import Corpus
-from twicetold.evaluation.dedupe import links_above
+from twicetold.evaluation.dedupe import Chosen, links_above
 from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors
 from twicetold.evaluation.promise import Promise, promise
 from twicetold.neighbours.grouping import Ints, Links
@@ -30,6 +30,7 @@ from twicetold.trained.model_folder import load_model, read_recipe, read_thresho
 
 AIMS = (0.8, 0.9, 0.95)
 CLASSES = ("category",)  # groups of which texts are no duplicates
+GROUP = "group"
 UNSEEN = "unseen"
 
 
@@ -73,6 +74,16 @@ def main() -> None:
 
 def texts_of(run: Path, processed: Path) -> Texts:
     """The texts of validation and test with their links, from the threshold of the highest F1 on."""
+    documents, chosen = documents_of(run, processed)
+    return Texts(documents.groups[GROUP], links_above(documents, chosen.f1_threshold))
+
+
+def documents_of(run: Path, processed: Path) -> tuple[DocumentVectors, Chosen]:
+    """The texts of validation and test, whose groups are of different codes, and what was chosen on validation.
+
+    Raises:
+        ValueError: if the model has no thresholds over all pairs, or a split has no groups of duplicates.
+    """
     folder = run / layout.MODEL
     data = read_recipe(folder)["data"]["name"]
     corpus, model, thresholds = Corpus.load(processed / data), load_model(folder), read_thresholds(folder)
@@ -89,7 +100,7 @@ def texts_of(run: Path, processed: Path) -> Texts:
     every, group = np.concatenate(rows), np.concatenate(codes)
     texts = corpus.texts.take(every).to_pylist()
     vectors = model.read(texts).search_matrices(np.arange(len(texts)))
-    return Texts(group, links_above(DocumentVectors(*vectors, {"group": group}), thresholds.f1_threshold))
+    return DocumentVectors(*vectors, {GROUP: group}), thresholds
 
 
 def measured(texts: Texts, files: str, *, draws: int) -> dict[float, list[str]]:
@@ -102,7 +113,7 @@ def measured(texts: Texts, files: str, *, draws: int) -> dict[float, list[str]]:
         known, unseen = order[: len(order) // 2], order[len(order) // 2 :]
         evidence = texts.of(known)
         file = texts.of(unseen if files == UNSEEN else rng.permutation(groups)[: len(unseen)])
-        promised = promise(evidence.codes, evidence.links, group="group", complete=True, seed=draw)
+        promised = promise(evidence.codes, evidence.links, group=GROUP, complete=True, seed=draw)
         for aim in AIMS:
             if (least := promised.reaching(aim, len(file.codes))) is not None:
                 kept[aim].append(file.precision(least.threshold))
