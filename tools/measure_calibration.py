@@ -31,13 +31,16 @@ from twicetold.evaluation.labels import DUPLICATE, Decisions
 from twicetold.evaluation.pair_metrics import Confusion, log_losses, squared_errors
 from twicetold.evaluation.ranking import Floats
 from twicetold.labels.calibration import Calibration, CalibrationPairs, calibrate
+from twicetold.labels.promises import promises
 from twicetold.labels.sampling import CandidatePairs, draw
 from twicetold.runs.records import read_scores
 from twicetold.trained.loaded import LoadedModel
 
 LEVELS = ("accuracy", "precision", "recall", "f1", "brier")
 DIFFERENCES = ("accuracy", "precision", "recall")
+LINKS = (None, 0.8, 0.9)  # the threshold with the highest F1, and those for a precision
 HEADS = ("scores", "labels", *LEVELS, *(f"{name}, difference" for name in DIFFERENCES), "written", "worse", "harm")
+HEADS += tuple("links, F1" if aim is None else f"links, {aim:g}" for aim in LINKS)
 PAIRS = 20_000  # simulated
 
 
@@ -123,7 +126,8 @@ def main(arguments: list[str]) -> None:
     print(
         "\nEach number is a share of the draws. Up to the differences: the interval holds the true value of the new "
         "decision. written: calibrate would write the folder. worse: the new decision has a lower accuracy than the "
-        "stored one. harm: it has, and would be written."
+        "stored one. harm: it has, and would be written. links: the interval of the precision that is to be expected "
+        "from the threshold with the highest F1, or for a precision, holds the true one; of the draws with a promise."
     )
 
 
@@ -159,8 +163,23 @@ def measured(
     before = truth(population, population.stored)
     for pairs in draws_of(population, labels=labels, draws=draws, drawn=drawn, rng=rng):
         calibration = calibrate(model, pairs)  # type: ignore[arg-type]
-        found.append(judged(calibration, before, truth(population, calibration.after)))
-    return np.asarray(np.mean(found, axis=0))
+        judgement = judged(calibration, before, truth(population, calibration.after))
+        found.append([*judgement, *links_held(population, calibration, pairs)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a column without a promise stays NaN
+        return np.asarray(np.nanmean(found, axis=0))
+
+
+def links_held(population: Population, calibration: Calibration, pairs: CalibrationPairs) -> list[float]:
+    """Whether the interval of each of `LINKS` holds the precision among all pairs; NaN where nothing is promised."""
+    score = population.score[np.array(pairs.left, np.int64)]
+    found = promises(calibration.after, score, pairs.label, pairs.weight, pairs.stratum)
+    held = dict.fromkeys(LINKS, np.nan)
+    for each in found:
+        if each.precision is not None and each.aimed in held:
+            precision = float(population.label[population.score >= each.threshold].mean())
+            held[each.aimed] = float(each.precision.low <= precision <= each.precision.high)
+    return list(held.values())
 
 
 def judged(found: Calibration, before: dict[str, float], after: dict[str, float]) -> list[bool]:

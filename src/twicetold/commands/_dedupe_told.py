@@ -1,11 +1,11 @@
 """What `twicetold dedupe` says of what it found, in sentences and as JSON."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from twicetold.dedupe.dry_run import DryRun
-    from twicetold.dedupe.results import DedupeSummary, TextGroups
+    from twicetold.dedupe.results import TextGroups
 
 NO_PROMISE = (
     "no share of right links and no probability is promised, as nobody has labelled texts like these: twicetold label "
@@ -29,6 +29,8 @@ def as_json(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Re
 
 def in_sentences(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons = None) -> str:
     """The summary, with the loosest groups."""
+    from twicetold.dedupe.told import known_of_links
+
     summary = found.summary
     since = f"probability {summary.probability:.3f} on (score {summary.threshold:.4f})"
     if not summary.calibrated:
@@ -38,13 +40,7 @@ def in_sentences(found: "TextGroups", texts: Sequence[str], names: Names, reason
         f"{summary.groups:,} groups of {summary.grouped:,} texts, the largest of {summary.largest:,}; "
         f"{summary.texts - len(found.kept()):,} texts have another one as representative",
     ]
-    if summary.precision is not None and summary.expected_precision is not None:
-        least = "at least " if summary.lower_bound else ""
-        lines.append(
-            f"precision of links: {least}{summary.precision:.3f} where it was measured; with as many texts as here "
-            f"and as many duplicates of each, {least}{summary.expected_precision:.3f}"
-        )
-    lines += _promised(summary)
+    lines += known_of_links(summary)
     if summary.covered is not None:
         lines.append(
             f"{summary.covered:.1%} of the links are among the nearest of a text, as the labelled pairs were; the "
@@ -137,21 +133,3 @@ def _group(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Rea
             **({} if reasons is None else {"why": reasons[link]}),
         }
     return about
-
-
-def _promised(summary: "DedupeSummary") -> Iterator[str]:
-    """What files like this one keep."""
-    if (promised := summary.promised) is None:
-        if summary.precision is not None:
-            yield "how far that precision varies from file to file is not known"
-        return
-    yield (
-        f"nine of ten files of so many texts have a precision of at least {promised.least:.3f} (by text: expected "
-        f"{promised.text_expected:.3f}, at least {promised.text_least:.3f})"
-        + (", and more where duplicates are not labelled" if summary.lower_bound else "")
-    )
-    if summary.precision is not None and not summary.assured:
-        yield (
-            "warning: no threshold is known at which nine of ten files would keep the precision that was asked for: "
-            "this one had it where it was measured"
-        )

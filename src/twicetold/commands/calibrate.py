@@ -88,9 +88,11 @@ def _links(found: "Calibration", *, taken: bool, kept: bool) -> str:
         promises = ", ".join(
             _promise(link.aimed, link.threshold, expected.get(link.aimed)) for link in found.links.links
         )
+        default = expected.get(None)
+        said = "" if default is None else f" (precision to be expected: {_shown(default)})"
         return (
-            f"dedupe and index link from score {found.links.f1_threshold:.4g} on, where F1 is highest. Precision of "
-            f"links: {promises}"
+            f"dedupe and index link from score {found.links.f1_threshold:.4g} on, where F1 is highest{said}. Precision "
+            f"of links: {promises}"
         )
     stay = "dedupe and index keep the thresholds over all pairs of validation texts: "
     if found.links is not None:

@@ -181,6 +181,7 @@ def regroup(
     as_json: Json = False,
 ) -> None:
     """Group all texts anew, by the rule of the index. Groups keep their numbers where they can."""
+    from twicetold.index.info import index_info
     from twicetold.index.text_index import changing
 
     with changing(folder, model) as opened:
@@ -189,6 +190,8 @@ def regroup(
         print(json_text(_changed(changes)))
         return
     _tell(f"grouped {len(opened):,} texts by {opened.rule}")
+    for sentence in index_info(folder).evidence:
+        _tell(sentence)
     _tell_changes(changes, folder)
 
 
@@ -248,6 +251,7 @@ def _described(about: "IndexInfo") -> list[str]:
         f"model      {about.model} (fingerprint {about.fingerprint})",
         f"groups     {groups}",
         f"rule       {rule}",
+        *(f"evidence   {sentence}" for sentence in about.evidence),
     ]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from twicetold.dedupe.thresholds import ChosenFor
 from twicetold.evaluation.promise import LeastPrecision
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.neighbours.rules import Rule
@@ -79,13 +80,18 @@ class DedupeSummary:
         covered: where they come from pairs that were drawn from the nearest ones of a file, the share of links that
             are among as many nearest ones of a text; the labels say nothing about the others. Else None.
         precision: of links at the threshold, on this evidence; None if not measured.
-        expected_precision: the same, carried over to this number of texts, see `evaluation.dedupe.carried_over`.
+        expected_precision: the same, carried over to this number of texts, see `evaluation.dedupe.carried_over`. By
+            labels it is corrected for the choice of the threshold on them, and known without a precision, too.
+        expected_low: lower end of its 95 % interval; None if it is not by labels.
+        expected_high: upper end.
         lower_bound: whether these precisions are lower bounds, because not every duplicate of validation is labelled.
         promised: what is expected of the links in a file of so many texts, by pair and by text, and what nine of ten
             such files keep at least; None if it is not known.
-        assured: whether the precision that was asked for is kept by nine of ten files, not only where it was measured.
+        assured: whether the precision that was asked for is kept by nine of ten files, not only where it was measured;
+            by labels, whether the whole interval reaches it.
         alone: texts that are linked with none, because they have no value in a column of `same` or `within`.
         wide: groups that span more than a window of `within`.
+        chosen_for: what the threshold is the best of.
     """
 
     texts: int
@@ -111,6 +117,9 @@ class DedupeSummary:
     assured: bool = False
     alone: int = 0
     wide: int = 0
+    expected_low: float | None = None
+    expected_high: float | None = None
+    chosen_for: ChosenFor = "pairs"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,9 @@ calibration for labelled pairs. A model that was fitted to texts without labels 
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from twicetold import layout
 from twicetold.dedupe.options import DedupeOptions
@@ -20,6 +22,7 @@ from twicetold.evaluation.labelled_links import LabelledLinks, covered
 from twicetold.evaluation.promise import LeastPrecision, Promise
 from twicetold.neighbours.grouping import Links
 from twicetold.runs.evidence import of_links, of_pairs
+from twicetold.runs.labelled_promises import ExpectedPrecision, read_expected
 from twicetold.runs.promised import read_promise
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.model_folder import read_calibrated
@@ -30,6 +33,9 @@ PROMISE = (
     "pairs.csv.model pairs.csv -o MODEL), and dedupe with that model"
 )
 
+ChosenFor: TypeAlias = Literal["groups", "links", "pairs", "guess", "user"]
+"""What a threshold is the best of: groups by the rule, links, labelled pairs; or it is a guess, or a user's."""
+
 
 @dataclass(frozen=True)
 class LinkThreshold:
@@ -37,14 +43,18 @@ class LinkThreshold:
 
     Args:
         score: the least of a link.
+        chosen_for: what it is the best of.
         precision: that was measured there; None if none was.
         promised: what is expected of this file, and what nine of ten such files keep; None if it is not known.
-        assured: whether the limit reaches the precision that was asked for.
+        expected: what is to be expected of this file by labels; None if it is not known.
+        assured: whether the limit, or the interval, reaches the precision that was asked for.
     """
 
     score: float
+    chosen_for: ChosenFor
     precision: float | None = None
     promised: LeastPrecision | None = None
+    expected: ExpectedPrecision | None = None
     assured: bool = False
 
 
@@ -58,6 +68,7 @@ class Thresholds:
         labelled: on pairs that were drawn from a file.
         guessed: whether there are no labels at all, and so no probabilities.
         promise: what the links of validation promise; None if the model was not evaluated.
+        expected: precision to be expected by the labels, from the threshold for a precision or the default one (None).
     """
 
     evidence: str
@@ -65,6 +76,7 @@ class Thresholds:
     labelled: LabelledLinks | None = None
     guessed: bool = False
     promise: Promise | None = None
+    expected: Mapping[float | None, ExpectedPrecision] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: LoadedModel, options: DedupeOptions) -> "Thresholds":
@@ -85,7 +97,8 @@ class Thresholds:
             calibrated = read_calibrated(model.folder) if measured is None else None
             labelled = None if calibrated is None else calibrated.links
             promise = None if measured is None else read_promise(model.folder)
-            found = cls(of_links(model.folder), measured, labelled, promise=promise)
+            expected = {} if labelled is None else read_expected(model.folder)
+            found = cls(of_links(model.folder), measured, labelled, promise=promise, expected=expected)
             missing = f": there is no {layout.PRECISION}"
         if options.precision is not None and found.known is None:
             raise ValueError(
@@ -116,23 +129,39 @@ class Thresholds:
         """
         if options.precision is not None and self.known is not None:
             if self.promise is not None and (least := self.promise.reaching(options.precision, texts)) is not None:
-                return LinkThreshold(least.threshold, least.measured, least, assured=True)
+                return LinkThreshold(least.threshold, "links", least.measured, least, assured=True)
             aimed = self.known.aimed_at(options.precision)
             assert aimed.threshold is not None
-            return LinkThreshold(aimed.threshold, aimed.precision, self._promised(aimed.threshold, texts))
+            promised, expected = self._promised(aimed.threshold, texts), self._expected(aimed.aimed, texts)
+            assured = expected is not None and expected.low >= options.precision
+            return LinkThreshold(aimed.threshold, "links", aimed.precision, promised, expected, assured)
+        score, chosen_for = self._default(decision, options)
+        expected = self._expected(None, texts) if chosen_for == "links" else None
+        return LinkThreshold(score, chosen_for, promised=self._promised(score, texts), expected=expected)
+
+    def _default(self, decision: Decision, options: DedupeOptions) -> tuple[float, ChosenFor]:
+        """The score without a precision, and what it is the best of."""
         if options.threshold is not None:
-            score = options.threshold if self.guessed else _score_at(options.threshold, decision)
-        elif self.measured is not None:
-            score = self.measured.rule(options.rule).threshold
-        else:
-            score = decision.threshold if self.labelled is None else self.labelled.f1_threshold
-        return LinkThreshold(score, promised=self._promised(score, texts))
+            return (options.threshold if self.guessed else _score_at(options.threshold, decision)), "user"
+        if self.measured is not None:
+            return self.measured.rule(options.rule).threshold, "groups"
+        if self.labelled is not None:
+            return self.labelled.f1_threshold, "links"
+        return decision.threshold, "guess" if self.guessed else "pairs"
 
     def _promised(self, score: float, texts: int) -> LeastPrecision | None:
         return None if self.promise is None else self.promise.at_threshold(score, texts)
 
+    def _expected(self, aimed: float | None, texts: int) -> ExpectedPrecision | None:
+        found = self.expected.get(aimed)
+        if found is None or self.labelled is None:
+            return None
+        return found.carried_over(measured_on=self.labelled.texts, texts=texts)
+
     def expected_precision(self, link: LinkThreshold, texts: int) -> float | None:
         """The precision at a threshold, carried over to so many texts; None if it was not measured."""
+        if link.expected is not None:
+            return link.expected.value
         if link.precision is None or self.known is None:
             return None
         return self.known.expected_precision(link.precision, texts)

@@ -79,6 +79,8 @@ class IndexManifest:
         by_vectors: whether scores are the dot products of vectors alone, because the decision was measured on them.
         rule: how links make groups; None: unknown, because an index of the first format does not say it.
         neighbours: of each text that are compared.
+        evidence: what the threshold rests on, and how precise links are by it, in sentences, when it was built.
+        built_by: the rule for which the threshold was taken; None: unknown, because the index does not say it.
         format: of the folder.
         saved: how often the index has been saved.
         added: how many texts have been added.
@@ -97,6 +99,8 @@ class IndexManifest:
     by_vectors: bool
     rule: Rule | None = DEFAULTS.rule
     neighbours: int = DEFAULTS.neighbours
+    evidence: Sequence[str] = ()
+    built_by: Rule | None = None
     format: int = FORMAT
     saved: int = 0
     added: int = 0
@@ -117,6 +121,8 @@ class IndexManifest:
             "by_vectors": self.by_vectors,
             "rule": self.rule,
             "neighbours": self.neighbours,
+            "evidence": list(self.evidence),
+            "built_by": self.built_by,
             "saved": self.saved,
             "added": self.added,
             "next_part": self.next_part,
@@ -150,7 +156,12 @@ class IndexManifest:
         merged = dict(_pair(pair, below) for pair in (_value(values, "merged", list) if first else []))
         require(all(now not in merged for now in merged.values()), "a merged group leads to another merged group")
         rule = None if first else values.get("rule")
-        require(rule is None or rule in RULES, f"expected one of {RULES} as 'rule', got {rule!r:.80}")
+        built_by = values.get("built_by")  # not in the first indexes of the second format
+        for name, found in (("rule", rule), ("built_by", built_by)):
+            require(found is None or found in RULES, f"expected one of {RULES} as {name!r}, got {found!r:.80}")
+        evidence = values.get("evidence", [])
+        known = isinstance(evidence, list) and all(isinstance(each, str) for each in evidence)
+        require(known, f"expected sentences as 'evidence', got {evidence!r:.80}")
         neighbours = DEFAULTS.neighbours if first else _count(values, "neighbours")
         require(1 <= neighbours <= MOST_NEIGHBOURS, f"expected 1 to {MOST_NEIGHBOURS} 'neighbours', got {neighbours}")
         return cls(
@@ -161,6 +172,8 @@ class IndexManifest:
             by_vectors=_value(values, "by_vectors", bool),
             rule=rule,
             neighbours=neighbours,
+            evidence=evidence,
+            built_by=built_by,
             format=values["format"],
             **numbers,
             parts=[_part(each) for each in _value(values, "parts", list)],

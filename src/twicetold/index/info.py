@@ -1,6 +1,6 @@
 """What is in the folder of an index, for people. The model is not needed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from twicetold.dedupe.options import DEFAULTS
-from twicetold.index.folder import read
+from twicetold.index.folder import IndexManifest, read
 from twicetold.index.groups import Proposal
 from twicetold.index.memberships import NO_TIE, Memberships, Pair
 from twicetold.index.parts import alive_of, members_of, table_of
@@ -54,6 +54,8 @@ class IndexInfo:
         rule: how links make groups; None if the index has no groups.
         rule_is_known: whether the index says so; one that an earlier version made does not, and the default is taken.
         neighbours: of each text that are compared.
+        evidence: what the threshold rests on, how precise links are by it, and whether it is about the rule, in
+            sentences; none if the index has no groups, or an earlier version made it.
         groups: of two or more texts.
         grouped: texts in them.
         largest: texts in the largest one.
@@ -78,6 +80,7 @@ class IndexInfo:
     rule: Rule | None
     rule_is_known: bool
     neighbours: int
+    evidence: Sequence[str]
     groups: int
     grouped: int
     largest: int
@@ -112,6 +115,7 @@ def index_info(folder: str | Path) -> IndexInfo:
         rule=(manifest.rule or DEFAULTS.rule) if manifest.groups else None,
         rule_is_known=manifest.rule is not None,
         neighbours=manifest.neighbours,
+        evidence=[*manifest.evidence, *_of_another_rule(manifest)] if manifest.groups else [],
         groups=len(several),
         grouped=int(several.sum()),
         largest=int(sizes.max(initial=0)),
@@ -124,6 +128,15 @@ def index_info(folder: str | Path) -> IndexInfo:
 def grouped_texts(folder: str | Path) -> pa.Table:
     """`id`, `text` and `group` of all texts of an index, sorted by group. Errors: `index_info`."""
     return table_of(read(Path(folder))[1])
+
+
+def _of_another_rule(manifest: IndexManifest) -> Iterator[str]:
+    rule = manifest.rule or DEFAULTS.rule
+    if manifest.built_by is not None and rule != manifest.built_by:
+        yield (
+            f"the threshold was taken for groups by the rule {manifest.built_by}, and is kept for {rule}: how right "
+            "groups are was not measured"
+        )
 
 
 def _merges(members: Memberships) -> list[Merge]:

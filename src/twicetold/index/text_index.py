@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
+from twicetold.dedupe.told import known_of_links
 from twicetold.evaluation.decision import Decision
 from twicetold.index.folder import IndexManifest, locked, new_folder, read, save_changes
 from twicetold.index.groups import MERGES, Merges, Proposal, TextLinks, strongest
@@ -119,7 +120,7 @@ class TextIndex:
         measured = model.thresholds
         decision = model.decision if measured is None else measured.decision
         texts = texts_of(texts)
-        codes = np.arange(len(texts))
+        codes, evidence = np.arange(len(texts)), list[str]()
         names = names_of(texts, ids, first=0)
 
         @cache
@@ -131,6 +132,7 @@ class TextIndex:
         if grouped_by is not None:
             found = dedupe(model, texts, grouped_by, encoded=encoded, progress=progress)
             codes, decision = found.group, replace(decision, threshold=found.summary.threshold)
+            evidence = [f"the threshold rests on {found.summary.evidence}", *known_of_links(found.summary)]
         options = DEFAULTS if grouped_by is None else grouped_by
         state = IndexManifest(
             str(model.folder.resolve()),
@@ -140,6 +142,8 @@ class TextIndex:
             by_vectors=measured is not None,
             rule=options.rule,
             neighbours=options.neighbours,
+            evidence=evidence,
+            built_by=options.rule,
         )
         index = cls(model, state)
         if len(texts):

@@ -29,7 +29,7 @@ from twicetold.labels.assessment import Number, assess
 from twicetold.labels.labelling import Labelling, draw_file, labels_of, read_labelling
 from twicetold.labels.promises import Promise, promises
 from twicetold.labels.sampling import NEIGHBOURS, Ints
-from twicetold.labels.weighted import decide_weighted, effective_size
+from twicetold.labels.weighted import best_threshold, effective_size
 from twicetold.neighbours.grouping import row_dots
 from twicetold.runs.evidence import DAY, SAME
 from twicetold.tables.blocks import Block
@@ -94,7 +94,7 @@ class Calibration:
         contradicted: whether the probabilities over all pairs of validation texts tell less about these pairs than
             their share of duplicates alone, see `_contradicted`; None without `links`, or without such probabilities.
         about: the label that both decisions are about; None: `Model.about`.
-        promised: for each precision that `links` reach, what is to be expected among all candidates.
+        promised: for each threshold of `links`, what is to be expected among all candidates.
     """
 
     before: Decision
@@ -236,7 +236,7 @@ def _links(model: LoadedModel, score: Floats, pairs: CalibrationPairs) -> Labell
     if draw is None or not draw.texts or draw.source["model"].split("-")[0] != fingerprint(model.folder):
         return None
     represented = round(float(pairs.weight.sum()))
-    best = decide_weighted(score, pairs.label, pairs.weight, aim="f1").threshold
+    best = best_threshold(score, pairs.label, pairs.weight, aim="f1")
     links = thresholds(score, pairs.label, pairs.weight)
     return LabelledLinks(draw.file, draw.texts, NEIGHBOURS, represented, len(pairs.label), best, links)
 

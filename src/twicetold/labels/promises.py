@@ -1,7 +1,8 @@
-"""How precise the links of a promised precision are, by the labels that the threshold was chosen on.
+"""How precise the links of a dedupe are, by the labels that their threshold was chosen on.
 
-`evaluation.labelled_links.thresholds` takes the lowest threshold at which the labelled pairs have the precision. On
-these pairs it has it by choice; on all candidates it may have less. As in `assessment`, the threshold is chosen again
+`evaluation.labelled_links.thresholds` takes the lowest threshold at which the labelled pairs have a precision; without
+one that is asked for, links are made from the threshold with the highest F1 on. On the labelled pairs they have their
+precision by choice; on all candidates they may have less. As in `assessment`, the threshold is chosen again
 on resamples whose labels are drawn by the calibration, so that its true precision is known each time: the mean
 difference is taken off. The interval is of the variance of these differences, and of the precision from the threshold
 on by the calibrations of the resamples: the chosen threshold hides how far the labels above it are from the truth, as
@@ -10,16 +11,18 @@ whatever they are, they have the precision.
 Shape letters: P pairs, R resamples.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.evaluation.decision import Decision, sigmoid
+from twicetold.evaluation.dedupe import AIMED
 from twicetold.evaluation.labelled_links import thresholds
 from twicetold.evaluation.ranking import Floats
 from twicetold.labels.assessment import Ints, Number, copies_of, share_interval
-from twicetold.labels.weighted import effective_size, platt_of_each
+from twicetold.labels.weighted import best_threshold, effective_size, platt_of_each
 
 RESAMPLES = 300
 FEWEST = 20  # resamples that have a threshold, below which nothing is said
@@ -30,12 +33,14 @@ class Promise:
     """What is to be expected of links from a threshold on.
 
     Args:
-        aimed: the promised precision.
+        aimed: the promised precision; None: the threshold has the highest F1.
+        threshold: the score.
         precision: of the links among all candidates, with its 95 % interval; None if too few resamples have a
             threshold for it.
     """
 
-    aimed: float
+    aimed: float | None
+    threshold: float
     precision: Number | None
 
 
@@ -49,7 +54,7 @@ def promises(
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> tuple[Promise, ...]:
-    """What the thresholds for each aimed precision are worth among all candidates.
+    """What the thresholds of links are worth among all candidates.
 
     Args:
         decision: whose calibration was fitted to these pairs.
@@ -61,43 +66,54 @@ def promises(
         resamples: R.
 
     Returns:
-        One for each aimed precision that the labelled pairs reach.
+        One for the highest F1, and one for each aimed precision that the labelled pairs reach.
 
     Raises:
         ValueError: as `thresholds`.
     """
-    chosen = [link for link in thresholds(score, label, weight) if link.threshold is not None]
-    if not chosen:
-        return ()
-    aimed, likely, rng = [link.aimed for link in chosen], decision.probability(score), np.random.default_rng(seed)
+    chosen = _chosen(score, label, weight, AIMED)
+    aimed = [each for each in AIMED if each in chosen]
+    likely, rng = decision.probability(score), np.random.default_rng(seed)
     copies = copies_of(stratum, resamples, rng)
     same = rng.binomial(copies, likely)
-    errors: list[list[float]] = [[] for _ in chosen]
-    truths: list[list[float]] = [[] for _ in chosen]
-    for each, duplicates in zip(copies, same, strict=True):  # a threshold for each: some hundred rows are sorted
-        rows = np.repeat(np.arange(len(score)), each)
-        first = np.repeat(np.cumsum(each) - each, each)
-        of_rows = np.arange(len(rows)) - first < np.repeat(duplicates, each)
+    errors: dict[float | None, list[float]] = {each: [] for each in chosen}
+    truths: dict[float | None, list[float]] = {each: [] for each in chosen}
+    for times, duplicates in zip(copies, same, strict=True):  # a threshold for each: some hundred rows are sorted
+        rows = np.repeat(np.arange(len(score)), times)
+        first = np.repeat(np.cumsum(times) - times, times)
+        of_rows = np.arange(len(rows)) - first < np.repeat(duplicates, times)
         if not of_rows.any():
             continue
-        for place, link in enumerate(thresholds(score[rows], of_rows, weight[rows], aimed=aimed)):
-            if link.threshold is not None:
-                reached = score >= link.threshold
-                truths[place].append(float(np.average(likely[reached], weights=weight[reached])))
-                errors[place].append(link.precision - truths[place][-1])
+        for each, (threshold, seen) in _chosen(score[rows], of_rows, weight[rows], aimed).items():
+            reached = score >= threshold
+            truths[each].append(float(np.average(likely[reached], weights=weight[reached])))
+            errors[each].append(seen - truths[each][-1])
     mass = copies * weight * (effective_size(weight) / weight.sum())
     positive = np.divide(same, copies, out=np.zeros(copies.shape), where=copies > 0) * mass
     slope, intercept = platt_of_each(score, positive, mass - positive, near=(decision.slope, decision.intercept))
     again = mass * sigmoid(slope * score + intercept)
     found = []
-    for link, error, truth in zip(chosen, errors, truths, strict=True):
+    for name, (threshold, seen) in chosen.items():
         precision = None
-        if len(error) >= FEWEST:
-            assert link.threshold is not None
-            above = score >= link.threshold
+        if len(errors[name]) >= FEWEST:
+            above = score >= threshold
             shares = again[:, above].sum(axis=1) / np.maximum(mass[:, above].sum(axis=1), 1e-9)
-            value = float(np.clip(link.precision - np.mean(error), 0, 1))
-            variance = float(np.var(error) + shares.var())
-            precision = share_interval(value, variance, float(np.mean(truth)), labelled=len(score))
-        found.append(Promise(link.aimed, precision))
+            value = float(np.clip(seen - np.mean(errors[name]), 0, 1))
+            variance = float(np.var(errors[name]) + shares.var())
+            precision = share_interval(value, variance, float(np.mean(truths[name])), labelled=len(score))
+        found.append(Promise(name, threshold, precision))
     return tuple(found)
+
+
+def _chosen(
+    score: Floats, label: NDArray[np.bool_], weight: Floats, aimed: Sequence[float]
+) -> dict[float | None, tuple[float, float]]:
+    """The threshold with the highest F1 (None), and those of aimed precisions that are reached; with the precisions."""
+    best = best_threshold(score, label, weight, aim="f1")
+    reached = score >= best
+    precision = float(np.average(label[reached], weights=weight[reached]))
+    found: dict[float | None, tuple[float, float]] = {None: (best, precision)}
+    for link in thresholds(score, label, weight, aimed=aimed):
+        if link.threshold is not None:
+            found[link.aimed] = link.threshold, link.precision
+    return found

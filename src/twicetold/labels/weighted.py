@@ -35,12 +35,14 @@ def decide_weighted(scores: Floats, labels: NDArray[np.bool_], weights: Floats, 
     truth, weight = binary(labels), finite(weights, "weights")
     if weight.min() <= 0:
         raise ValueError(f"expected positive weights, got {weight.min():g}")
-    weight = weight * (effective_size(weight) / weight.sum())
-    score, place = np.unique(finite(scores, "scores"), return_inverse=True)
-    counts = [np.bincount(place, weight * of_class, minlength=len(score)) for of_class in (truth, ~truth)]
-    positive, negative = (count.astype(np.float64) for count in counts)
-    slope, intercept = _platt(score, positive, negative)
-    return Decision(_threshold(score, positive, negative, aim), slope, intercept)
+    by_score = _by_score(finite(scores, "scores"), truth, weight)
+    slope, intercept = _platt(*by_score)
+    return Decision(_threshold(*by_score, aim), slope, intercept)
+
+
+def best_threshold(scores: Floats, labels: NDArray[np.bool_], weights: Floats, *, aim: Aim) -> float:
+    """The threshold of `decide_weighted` alone, of labels in which both classes occur."""
+    return _threshold(*_by_score(scores, labels, weights), aim)
 
 
 def effective_size(weights: Floats) -> float:
@@ -102,6 +104,14 @@ def platt_of_each(
         slope = slope - np.clip((total * one - cross * other) / scale, -LONGEST_STEP, LONGEST_STEP)
         intercept = intercept - np.clip((squared * other - cross * one) / scale, -LONGEST_STEP, LONGEST_STEP)
     return slope / spread, intercept - slope / spread * mean
+
+
+def _by_score(scores: Floats, labels: NDArray[np.bool_], weights: Floats) -> tuple[Floats, Floats, Floats]:
+    """(K,) distinct scores, and the weight of the duplicates and of the others at each: together the effective size."""
+    weights = weights * (effective_size(weights) / weights.sum())
+    score, place = np.unique(scores, return_inverse=True)
+    positive, negative = (np.bincount(place, weights * each, minlength=len(score)) for each in (labels, ~labels))
+    return score, positive.astype(np.float64), negative.astype(np.float64)
 
 
 def _threshold(score: Floats, positive: Floats, negative: Floats, aim: Aim) -> float:

@@ -9,7 +9,7 @@ import json
 import math
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,14 @@ from twicetold import layout
 from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
 from twicetold.evaluation.evaluators import Standard
 from twicetold.evaluation.inputs import is_number
+from twicetold.evaluation.labelled_links import LabelledLinks
 from twicetold.evaluation.labels import Decisions, LabelDecision
 from twicetold.reporting import provenance
 from twicetold.reporting.dedupe import link_metric
 from twicetold.reporting.glossary import count, describe, number, ordered
 from twicetold.reporting.markdown import code, escaped, table
 from twicetold.runs.evidence import labelled_on
+from twicetold.runs.labelled_promises import ExpectedPrecision, read_expected
 from twicetold.runs.records import read_card, read_metrics, read_object, read_scores
 from twicetold.trained.model_folder import (
     Calibrated,
@@ -61,6 +63,8 @@ class About:
     """What the decision was fitted to again; None if training chose it."""
     labelled: str | None = None
     """The day of these labels, if it is known."""
+    expected: Mapping[float | None, ExpectedPrecision] = field(default_factory=dict)
+    """Precision that a threshold of links was chosen for, or None -> the one to be expected by these labels."""
 
     @property
     def data(self) -> str | None:
@@ -115,6 +119,7 @@ def read_about(place: Path) -> About:
         thresholds=read_thresholds(folder),
         calibrated=read_calibrated(folder),
         labelled=labelled_on(folder),
+        expected=read_expected(folder),
     )
 
 
@@ -267,6 +272,15 @@ def _dedupe(about: About) -> Iterator[str]:
             f"{count(links.labelled)} labelled pairs, drawn from the {count(links.pairs)} pairs of nearest texts "
             f"of {code(links.file)}{_day(about)}.\n"
         )
+        heads = ["threshold", "precision, labels", "precision, expected", "95 % interval", "recall, labels"]
+        rows = (_of_labels(link, about) for link in links.links)
+        yield table(["aimed precision", *heads], [_default_of_labels(links, about), *rows])
+        yield (
+            "On the labels that a threshold was chosen on it has its precision by choice; what is expected is "
+            f"corrected for that, and holds among pairs of nearest texts, in a file of {count(links.texts)} texts. "
+            "With more texts, each has more false links. Thresholds were chosen for links, each by itself: how right "
+            "groups are, by any rule, was not measured.\n"
+        )
         return
     if (at := about.thresholds) is None:
         yield "No precision of a dedupe is known: nothing was measured over all pairs of texts.\n"
@@ -290,6 +304,23 @@ def _dedupe(about: About) -> Iterator[str]:
         + ("" if at.complete else " They are lower bounds, because not every duplicate is labelled.")
         + "\n"
     )
+
+
+def _default_of_labels(links: LabelledLinks, about: About) -> list[str]:
+    return ["highest F1", repr(links.f1_threshold), "–", *_expected(None, about), "–"]
+
+
+def _of_labels(link: AimedLinks, about: About) -> list[str]:
+    threshold = "–" if link.threshold is None else repr(link.threshold)
+    seen = (number(link.precision), number(link.recall))
+    return [f"{link.aimed:g}", threshold, seen[0], *_expected(link.aimed, about), seen[1]]
+
+
+def _expected(aimed: float | None, about: About) -> tuple[str, str]:
+    """The precision that is to be expected from a threshold on, and its interval."""
+    if (expected := about.expected.get(aimed)) is None:
+        return "–", "–"
+    return number(expected.value), f"{number(expected.low)} to {number(expected.high)}"
 
 
 def _aimed(link: AimedLinks, test: Mapping[str, float], intervals: Mapping[str, Any]) -> list[str]:

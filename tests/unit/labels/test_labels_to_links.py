@@ -3,23 +3,26 @@
 import json
 import os
 import shutil
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
 import twicetold
 from twicetold import layout
+from twicetold.dedupe.told import known_of_links
 from twicetold.evaluation.decision import decide
-from twicetold.evaluation.dedupe import choose
+from twicetold.evaluation.dedupe import carried_over, choose
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.features.tfidf import TfIdf
 from twicetold.files import write_json
+from twicetold.index.info import index_info
 from twicetold.labels.calibration import calibrate, read_pairs, save_calibrated
 from twicetold.labels.labelling import draw_file, labelling
 from twicetold.reporting.model_card import model_card, read_about
 from twicetold.runs.evidence import labelled_on, of_links, of_pairs
-from twicetold.trained.model_folder import CALIBRATION, construct
+from twicetold.runs.labelled_promises import read_expected
+from twicetold.trained.model_folder import CALIBRATION, construct, read_calibrated
 from twicetold.trained.scoring import Scorer
 from twicetold.training.cell import Trained
 from twicetold.training.schedule import Fitted
@@ -112,11 +115,92 @@ def test_labels_move_thresholds_to_where_the_promise_holds_in_a_file_of_another_
         old, now = (each.summary for each in promised)
         assert direction * (now.threshold - old.threshold) > 0
         assert now.precision >= 0.8
-        assert now.expected_precision == pytest.approx(now.precision)
+        assert now.expected_low < now.expected_precision < now.expected_high
+        assert now.expected_precision < now.precision + 0.02
         found.append([true_precision(each, truth) for each in promised])
     off = np.abs(np.array(found) - 0.8).mean(axis=0)
     assert off[1] < 0.1
     assert off[0] > (0.7 if direction > 0 else 0.15)
+
+
+def test_the_interval_of_a_precision_holds_that_of_the_links_in_most_files(trained_on, tmp_path):
+    """By default and by --precision; an index and the card say the same."""
+    model, held = trained_on(), []
+    for seed in range(12):
+        texts, truth = made(seed=30 + seed, **ALIKE)
+        new = calibrated(model, texts, truth, tmp_path / f"new{seed}", seed=seed)
+        expected, links = read_expected(new.folder), read_calibrated(new.folder).links
+        aims = [link.aimed for link in links.links if link.threshold is not None and link.aimed in expected]
+        for options in ({}, *({"precision": aim} for aim in aims)):
+            summary = (found := new.dedupe(texts, **options)).summary
+            assert summary.chosen_for == "links"
+            assert summary.expected_precision == pytest.approx(expected[options.get("precision")].value)
+            held.append(summary.expected_low <= true_precision(found, truth) <= summary.expected_high)
+    assert len(held) > 20
+    assert np.mean(held) >= 0.85
+    index = new.index(texts, **options)
+    index.save(tmp_path / "index")
+    assert list(index_info(tmp_path / "index").evidence) == [
+        f"the threshold rests on {summary.evidence}",
+        *known_of_links(summary),
+    ]
+    said = f"{summary.expected_precision:.3f} (95 % interval {summary.expected_low:.3f} to {summary.expected_high:.3f})"
+    assert said in known_of_links(summary)[0]
+    card = model_card(read_about(new.folder))
+    assert f"| {summary.threshold!r} |" in card
+    assert f"| {summary.expected_precision:.3f} | {summary.expected_low:.3f} to {summary.expected_high:.3f} |" in card
+    index.regroup("complete")
+    index.save()
+    about = index_info(tmp_path / "index")
+    assert "taken for groups by the rule average, and is kept for complete" in about.evidence[-1]
+
+
+def test_the_interval_is_carried_over_to_a_file_of_another_size(model, tmp_path):
+    texts, truth = made(seed=10, **ALIKE)
+    new = calibrated(model, texts, truth, tmp_path / "new")
+    whole, half = new.dedupe(texts).summary, new.dedupe(texts[::2]).summary
+    assert whole.threshold == half.threshold
+    for name in ("expected_low", "expected_precision", "expected_high"):
+        expected = carried_over(getattr(whole, name), measured_on=300, texts=150)
+        assert getattr(half, name) == pytest.approx(expected)
+        assert expected > getattr(whole, name)
+
+
+def test_what_is_not_assured_and_what_rule_a_threshold_is_not_for_are_said(model, tmp_path):
+    texts, truth = made(seed=10, **ALIKE)
+    new = calibrated(model, texts, truth, tmp_path / "new")
+    told = known_of_links(new.dedupe(texts, precision=0.8, rule="complete").summary)
+    assert any("do not assure the precision that was asked for" in each for each in told)
+    assert "groups by the rule complete are from it on was not measured" in told[-1]
+    assured = replace(new.dedupe(texts, precision=0.8).summary, assured=True)
+    assert not any("assure" in each for each in known_of_links(assured))
+    assert known_of_links(new.dedupe(texts, threshold=0.6).summary) == []
+    assert model.dedupe(texts, rule="complete").summary.chosen_for == "groups"
+    guessed = twicetold.fit(texts, lexical=True)
+    assert known_of_links(guessed.dedupe(texts).summary) == []
+    [said] = known_of_links(guessed.dedupe(texts, rule="components").summary)
+    assert said == "the threshold was guessed for groups by the rule average, not for components"
+
+
+@pytest.mark.parametrize(
+    ("promised", "message"),
+    [
+        (3, "expected a list of objects as 'promised'"),
+        ([{"aimed": "a", "precision": {}}], "expected an aim and a precision"),
+        ([{"aimed": 0.8, "precision": {"value": 0.5}}], "expected the fields"),
+        ([{"aimed": None, "precision": {"value": 0.5, "low": 0.6, "high": 0.7}}], "expected 0 <= low <= value"),
+    ],
+)
+def test_damaged_expectations_are_named(promised, message, model):
+    write_json(model.folder / CALIBRATION, {"promised": promised})
+    with pytest.raises(ValueError, match=rf"{CALIBRATION}: {message}.*calibrate the model again"):
+        read_expected(model.folder)
+
+
+def test_records_of_earlier_versions_have_no_expectations(model):
+    for record in ({}, {"promised": None}, {"promised": [{"aimed": 0.8, "precision": None}]}):
+        write_json(model.folder / CALIBRATION, record)
+        assert read_expected(model.folder) == {}
 
 
 @pytest.mark.parametrize("kind", [{}, ALIKE])

@@ -1,12 +1,14 @@
 """Precision to be expected of links whose threshold was chosen on few labels."""
 
+from collections import defaultdict
+
 import numpy as np
 
 from twicetold.evaluation.decision import decide
 from twicetold.evaluation.labelled_links import thresholds
 from twicetold.labels.promises import promises
 from twicetold.labels.sampling import CandidatePairs, draw
-from twicetold.labels.weighted import decide_weighted
+from twicetold.labels.weighted import best_threshold, decide_weighted
 
 
 def test_the_expected_precision_is_a_cautious_one_among_all_candidates_and_its_interval_holds_it():
@@ -15,29 +17,39 @@ def test_the_expected_precision_is_a_cautious_one_among_all_candidates_and_its_i
     score = rng.normal(size=20_000) + 2.0 * label
     nobody = np.empty(0, np.int64)
     candidates = CandidatePairs(nobody, nobody, score)
-    stored, seen, expected, true, held = decide(score + 0.3, label), [], [], [], []
+    stored, found_of = decide(score + 0.3, label), defaultdict(list)
     for seed in range(40):
         drawn = draw(candidates, stored, pairs=120, seed=seed)
         taken = np.bincount(drawn.band, minlength=len(drawn.sizes))
         labelled = (score[drawn.rows], label[drawn.rows], (drawn.sizes / np.maximum(taken, 1))[drawn.band])
-        links = {link.aimed: link for link in thresholds(*labelled)}
+        links = {link.aimed: link.threshold for link in thresholds(*labelled)}
+        links = {None: best_threshold(*labelled, aim="f1")} | links
         found = promises(decide_weighted(*labelled), *labelled, drawn.band, seed=seed, resamples=100)
-        assert [each.aimed for each in found] == [aimed for aimed, link in links.items() if link.threshold is not None]
+        assert [(each.aimed, each.threshold) for each in found] == [
+            each for each in links.items() if each[1] is not None
+        ]
         for promise in found:
-            if promise.precision is not None:
-                truth = label[score >= links[promise.aimed].threshold].mean()
-                seen.append(links[promise.aimed].precision)
-                expected.append(promise.precision.value)
-                true.append(truth)
-                held.append(promise.precision.low <= truth <= promise.precision.high)
-    assert len(held) > 60
-    assert np.mean(seen) > np.mean(true) + 0.01
-    assert np.mean(true) - 0.04 < np.mean(expected) < np.mean(true) + 0.01
-    assert np.mean(held) >= 0.9
+            if (precision := promise.precision) is not None:
+                truth = label[score >= promise.threshold].mean()
+                reached = labelled[0] >= promise.threshold
+                seen = np.average(labelled[1][reached], weights=labelled[2][reached])
+                held = precision.low <= truth <= precision.high
+                found_of[promise.aimed is None].append((seen, precision.value, truth, held))
+    seen, expected, true, held = np.mean(found_of[False], axis=0)
+    assert len(found_of[False]) > 60
+    assert seen > true + 0.01
+    assert true - 0.04 < expected < true + 0.01
+    assert held >= 0.9
+    seen, expected, true, held = np.mean(found_of[True], axis=0)  # of the highest F1
+    assert len(found_of[True]) == 40
+    assert abs(expected - true) < 0.03
+    assert held >= 0.9
 
 
-def test_a_precision_that_is_not_reached_has_no_promise():
+def test_a_precision_that_is_not_reached_has_no_promise_and_the_highest_f1_has_one():
     label = np.arange(100) % 2 == 0
     score = np.arange(100) / 100
     ones, zeros = np.ones(100), np.zeros(100, np.int64)
-    assert promises(decide_weighted(score, label, ones), score, label, ones, zeros) == ()
+    [found] = promises(decide_weighted(score, label, ones), score, label, ones, zeros)
+    assert (found.aimed, found.threshold) == (None, best_threshold(score, label, ones, aim="f1"))
+    assert found.precision.low < 0.5 < found.precision.high
