@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from twicetold.commands._dedupe_file import TextFile
+from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.worth import KEEP_BY, worth_of
 from twicetold.tables.columns import BadValues, codes_of, numbers_of, size_of, times_of
 
@@ -72,6 +73,19 @@ def columns_of(file: TextFile, same: Sequence[str], within: Sequence[tuple[str, 
         "same": [file.column(name) for name in same],
         "within": [(file.column(name), size) for name, size in within],
     }
+
+
+def truth_of(file: TextFile, column: str | None) -> Any:
+    """The option `truth` of `twicetold.Model.dedupe`.
+
+    Raises:
+        ValueError: if its values are no groups to compare with.
+    """
+    if column is None:
+        return None
+    with naming(file, column):
+        KnownGroups.of(len(file.texts), file.column(column))
+    return file.column(column)
 
 
 @contextmanager

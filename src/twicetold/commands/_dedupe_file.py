@@ -85,6 +85,11 @@ class TextFile:
         found._check_ids()
         return found
 
+    @property
+    def columns(self) -> list[str]:
+        """Their names."""
+        return list(self.blocks[0].table.column_names)
+
     def column(self, name: str) -> pa.Array:
         """(n,) values of a column."""
         return one_piece(pa.chunked_array([part for block in self.blocks for part in block.table[name].chunks]))

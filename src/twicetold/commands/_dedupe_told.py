@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from twicetold.dedupe.agreement import Agreement
     from twicetold.dedupe.dry_run import DryRun
     from twicetold.dedupe.results import TextGroups
 
@@ -11,6 +12,15 @@ NO_PROMISE = (
     "no share of right links and no probability is promised, as nobody has labelled texts like these: twicetold label "
     "FILE -o pairs.csv, then twicetold calibrate pairs.csv.model pairs.csv -o MODEL, is the way to a promise"
 )
+MEASURES = {
+    "average_precision": "average precision over all pairs of these rows",
+    "link_precision": "precision of links",
+    "text_precision": "precision of links by text",
+    "link_recall": "recall of links",
+    "ari": "ARI of groups",
+    "pair_f1": "pairwise F1 of groups",
+    "b3": "B³ of groups",
+}
 LOOSEST = 5  # groups that the summary shows
 Names = Sequence[Any]
 """By row: its number from 1, or its id."""
@@ -24,7 +34,8 @@ def as_json(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Re
 
     table = found.table
     several = [_group(found, texts, names, reasons, position) for position in range(len(table))]
-    return {**asdict(found.summary), "each_group": several}
+    agreement = None if found.agreement is None else asdict(found.agreement)
+    return {**asdict(found.summary), "agreement": agreement, "each_group": several}
 
 
 def in_sentences(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons = None) -> str:
@@ -62,6 +73,8 @@ def in_sentences(found: "TextGroups", texts: Sequence[str], names: Names, reason
             f"{summary.wide:,} groups span more than --within allows for a pair: their texts are linked in a chain; "
             "with --rule complete, there is no such group"
         )
+    if found.agreement is not None:
+        lines += _agreement(found.agreement)
     return "\n".join([*lines, *_loosest(found, texts, names, reasons)])
 
 
@@ -71,17 +84,38 @@ def by_threshold(found: "DryRun") -> str:
 
     measure = "probability" if found.calibrated else "similarity"
     heads = ("", measure, "links", "groups", "texts in groups", "largest", "dropped by --drop")
-    rows: list[tuple[str, ...]] = [heads]
+    rows: list[tuple[str, ...]] = [(*heads, *(("ARI", "pairwise F1", "B³") if found.at[0].agreement else ()))]
     for row in found.at:
         digits = max(3, DIGITS - _exponent(min(row.threshold, 1 - row.threshold)))
         counts = (row.links, row.groups, row.grouped, row.largest, row.dropped)
-        rows.append(("*" if row.chosen else "", f"{row.threshold:.{digits}f}", *(f"{count:,}" for count in counts)))
+        agreed = () if row.agreement is None else (row.agreement.ari, row.agreement.f1, row.agreement.b3)
+        cells = (
+            f"{row.threshold:.{digits}f}",
+            *(f"{count:,}" for count in counts),
+            *(f"{each:.3f}" for each in agreed),
+        )
+        rows.append(("*" if row.chosen else "", *cells))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     lines.append(f"* the threshold of a dedupe with these options; nothing was written. Rule: {found.rule}")
     if found.unfinished:
         lines.append(f"warning: {found.unfinished:,} texts may have more links at the lowest threshold")
     return "\n".join(lines)
+
+
+def _agreement(found: "Agreement") -> list[str]:
+    """How well links and groups agree with known ones."""
+    lines = [
+        f"beside the known groups of {found.rows:,} rows, {found.groups:,} groups of two or more with {found.pairs:,} "
+        "pairs (95 % intervals; the unit is the group):"
+    ]
+    for name, measured in found.measures.items():
+        interval = "" if measured.low is None else f" ({measured.low:.3f} to {measured.high:.3f})"
+        said = MEASURES[name]
+        if name == "average_precision" and found.ranked < found.rows:
+            said += f", of a sample of {found.ranked:,}"
+        lines.append(f"  {measured.value:.3f}{interval}  {said}")
+    return lines
 
 
 def _exponent(value: float) -> int:

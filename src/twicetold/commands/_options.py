@@ -26,6 +26,14 @@ Lexical = Annotated[
     bool,
     typer.Option("--lexical", help="Without MODEL: compare letters and words alone, also where vectors are there."),
 ]
+Vectors = Annotated[
+    str | None,
+    typer.Option(
+        "--vectors",
+        help="Without MODEL: compare vectors made elsewhere: a .npy file, a column of lists, or a folder of model2vec.",
+        show_default=False,
+    ),
+]
 File = Annotated[str, typer.Argument(help="CSV, TSV, JSON lines or Parquet; - for stdin.", show_default=False)]
 OutFile = Annotated[str, typer.Option("--out", "-o", help="File to write, of any of the formats; - for stdout.")]
 Text = Annotated[str | None, typer.Option("--text", help="Column with the texts.", show_default="by its name")]
@@ -58,20 +66,25 @@ IndexModel = Annotated[
 ]
 
 
-def model_and_file(given: list[str], command: str, *, lexical: bool = False) -> tuple[str | None, str]:
+def model_and_file(
+    given: list[str], command: str, *, lexical: bool = False, vectors: str | None = None
+) -> tuple[str | None, str]:
     """The model, None if there is none, and the file.
 
     Args:
         given: arguments of the command line.
         command: their command.
         lexical: whether letters and words alone are to be compared.
+        vectors: that are to be compared, if they were made elsewhere.
 
     Raises:
-        typer.BadParameter: if there are more than two, there is no file, or a model and `lexical`.
+        typer.BadParameter: if there are more than two, there is no file, or two of a model, `lexical` and `vectors`.
         ValueError: if the model is a file.
     """
     if len(given) > 2:
         raise typer.BadParameter(f"expected [MODEL] FILE, got {len(given)} arguments: {' '.join(given)}")
+    if lexical and vectors is not None:
+        raise typer.BadParameter("--lexical compares letters and words alone, and --vectors vectors: leave one out")
     if len(given) == 1:
         if given[0].startswith(layout.REGISTRY) or Path(given[0]).is_dir():
             raise typer.BadParameter(
@@ -81,6 +94,8 @@ def model_and_file(given: list[str], command: str, *, lexical: bool = False) -> 
         return None, given[0]
     if lexical:
         raise typer.BadParameter("--lexical is for a file without a model: leave one of them out")
+    if vectors is not None:
+        raise typer.BadParameter("--vectors is for a file without a model: leave one of them out")
     if Path(given[0]).is_file():
         raise ValueError(
             f"expected a model before the file, got the file {given[0]}: name the folder of a model, or one file alone"

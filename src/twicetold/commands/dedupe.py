@@ -14,6 +14,7 @@ from twicetold.commands._options import (
     SkipBad,
     Text,
     Threshold,
+    Vectors,
     model_and_file,
 )
 from twicetold.dedupe.options import DEFAULTS, KEEP, MOST_NEIGHBOURS
@@ -33,6 +34,7 @@ def dedupe(
     precision: Precision = DEFAULTS.precision,
     threshold: Threshold = DEFAULTS.threshold,
     lexical: Lexical = False,
+    vectors: Vectors = None,
     rule: Rule = DEFAULTS.rule,
     keep: Annotated[
         str,
@@ -61,6 +63,10 @@ def dedupe(
         typer.Option(metavar="FILE", help="File of pairs that say the same or not: columns left, right, same."),
     ] = None,
     links: Annotated[str | None, typer.Option(metavar="FILE", help="File to write all linked pairs to.")] = None,
+    truth: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column with known groups, of some rows or all: say how well these agree."),
+    ] = None,
     why: Annotated[
         bool,
         typer.Option("--why", help="Say in the links and the summary which terms make a link."),
@@ -80,8 +86,8 @@ def dedupe(
     """Group the rows of a file whose texts say the same; nothing is dropped without --drop.
 
     Columns are added: group, representative (the number of a row, from 1, or its id), probability_to_representative.
-    Without MODEL the letters and words of the texts are compared, and vectors where the extra static is installed, and
-    the last column is similarity_to_representative.
+    Without MODEL the letters and words of the texts are compared, and vectors where the extra static is installed, or
+    with --vectors yours alone; and the last column is similarity_to_representative.
     """
     import sys
     from dataclasses import asdict
@@ -89,27 +95,29 @@ def dedupe(
     import numpy as np
 
     from twicetold.commands import _dedupe_told
-    from twicetold.commands._columns import columns_of, keeping, kept_by, window
+    from twicetold.commands._columns import columns_of, keeping, kept_by, truth_of, window
     from twicetold.commands._dedupe_file import TextFile
+    from twicetold.commands._fitted import fitted_to
     from twicetold.commands._pairs_file import pairs_of
     from twicetold.dedupe.limits import Limits
     from twicetold.tables.files import write_rows
     from twicetold.tables.streams import STANDARD
-    from twicetold.use.model import fit, load
+    from twicetold.use.model import load
 
     def tell(step: str) -> None:
         print(step, file=sys.stderr)
 
-    model, file = model_and_file(arguments, "dedupe", lexical=lexical)
+    model, file = model_and_file(arguments, "dedupe", lexical=lexical, vectors=vectors)
     _check_outputs({"rows": out, "links": links, "review": review}, drop=drop, as_json=as_json, dry_run=dry_run)
     windows = [window(each) for each in within or []]
     by_column = keeping(keep)
     needed = [*(same or []), *(column for column, _ in windows), *([by_column[1]] if by_column else [])]
+    needed += [] if truth is None else [truth]
     read = TextFile.read(file, text=text, id_column=id_column, needed=needed, format=format, skip_bad=skip_bad)
-    limits, chosen = columns_of(read, same or [], windows), kept_by(read, keep)
+    limits, chosen, known = columns_of(read, same or [], windows), kept_by(read, keep), truth_of(read, truth)
     said = None if pairs is None else pairs_of(pairs, read, Limits.of(len(read.texts), **limits))
     loaded, reranker = (None if each is None else load(each) for each in (model, rerank))
-    loaded = loaded or fit(read.texts, lexical=lexical)
+    loaded = loaded or fitted_to(read, lexical=lexical, vectors=vectors)
     options: dict[str, Any] = {
         "precision": precision,
         "threshold": threshold,
@@ -118,6 +126,7 @@ def dedupe(
         "neighbours": neighbours,
         "progress": tell,
         "pairs": said,
+        "truth": known,
         **limits,
     }
     if dry_run:

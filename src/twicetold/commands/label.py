@@ -38,6 +38,15 @@ def label(
     seed: Annotated[int | None, typer.Option(min=0, help="Of the draw.", show_default="0")] = None,
     about: About = None,
     lexical: Lexical = False,
+    vectors: Annotated[
+        str | None,
+        typer.Option(
+            "--vectors",
+            metavar="FOLDER",
+            help="Without MODEL: compare the vectors of a folder of model2vec.",
+            show_default=False,
+        ),
+    ] = None,
     skip_bad: SkipBad = False,
     report: Annotated[bool, typer.Option("--report", help="Ask nothing; report on the labels so far.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
@@ -55,7 +64,7 @@ def label(
     from twicetold.tables.streams import STANDARD
 
     console = Console(stderr=True)
-    model, name = model_and_file(arguments, "label", lexical=lexical)
+    model, name = model_and_file(arguments, "label", lexical=lexical, vectors=vectors)
     file = Path(name)
     if out is None:
         _answer_review(console, file, fitting=model is None and not report)
@@ -71,7 +80,7 @@ def label(
             texts = [found for block in rows.blocks([column], skip_bad=skip_bad) for found in block.texts(column)]
         tell_left_out(rows.bad)
         if model is None:
-            model = _fitted_beside(console, out, texts, file.name, lexical=lexical)
+            model = _fitted_beside(console, out, texts, file.name, lexical=lexical, vectors=vectors)
         with console.status("drawing pairs"):
             state = labelling(out, model=model, texts=texts, file=file.name, pairs=pairs, seed=seed, about=about)
         console.print(f"the answers are about {state.about}", markup=False)
@@ -97,7 +106,9 @@ def _answer_review(console: Console, file: Path, *, fitting: bool) -> None:
         )
 
 
-def _fitted_beside(console: Console, out: Path, texts: list[str], name: str, *, lexical: bool) -> str:
+def _fitted_beside(
+    console: Console, out: Path, texts: list[str], name: str, *, lexical: bool, vectors: str | None
+) -> str:
     """The folder of a model that is fitted to the texts; the one that is there, if labelling was begun with it."""
     from twicetold import layout
     from twicetold.files import require_free
@@ -107,7 +118,7 @@ def _fitted_beside(console: Console, out: Path, texts: list[str], name: str, *, 
     folder = out.with_name(f"{out.name}.model")
     if not (draw_file(out).exists() and (folder / layout.RECIPE).exists()):
         require_free(folder, apart_from=out, replaces=layout.RECIPE, otherwise="choose another file with -o")
-        fit(texts, lexical=lexical, folder=folder, name=name)
+        fit(texts, lexical=lexical, vectors=vectors, folder=folder, name=name)
         console.print(f"the model that compares the texts is in {folder}", markup=False, soft_wrap=True)
     return str(folder)
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.grouped import GroupedTexts
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.near import NearPairs
@@ -38,6 +39,7 @@ def dedupe(
     said: Said | None = None,
     worth: Floats | None = None,
     review: int = 0,
+    truth: KnownGroups | None = None,
     encoded: Callable[[], Vectors] | None = None,
     progress: Tell | None = None,
 ) -> TextGroups:
@@ -51,6 +53,7 @@ def dedupe(
         said: what a person said of pairs of texts; it holds in the groups.
         worth: (n,) of each text: of a group the highest one is kept; None: as the options say.
         review: how many pairs near the threshold are given for a person to look at.
+        truth: groups that are known for some of the texts, to compare with.
         encoded: gives the search vectors of all texts, so that no text is encoded here.
         progress: is called with a description of each step.
 
@@ -73,6 +76,10 @@ def dedupe(
     else:
         rows = most_worth(codes[distinct.place], worth)
     grouped = GroupedTexts(distinct, pairs, links, codes, rows[codes])
+    agreement = None
+    if truth is not None:
+        tell("comparing with known groups")
+        agreement = truth.agreement(grouped.group, links, distinct, pairs.vectors)
     return TextGroups(
         group=grouped.group,
         representative=grouped.rows_of_representatives(),
@@ -82,6 +89,7 @@ def dedupe(
         table=grouped.table,
         summary=_summary(prepared, grouped, near),
         review=grouped.in_rows(borderline(found, least, codes, prepared.said, count=review)) if review else None,
+        agreement=agreement,
     )
 
 

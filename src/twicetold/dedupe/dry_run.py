@@ -7,14 +7,16 @@ threshold.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.dedupe.prepared import Prepared, Tell
 from twicetold.dedupe.said import Said
+from twicetold.evaluation.group_metrics import GroupScores
 from twicetold.neighbours.grouping import Ints, Vectors
 from twicetold.neighbours.rules import Rule
 from twicetold.trained.loaded import LoadedModel
@@ -37,6 +39,7 @@ class AtThreshold:
         largest: texts in the largest one.
         dropped: texts that have another one as representative.
         chosen: whether it is the threshold of a dedupe with the same options.
+        agreement: of the groups with those that are known, if some are.
     """
 
     threshold: float
@@ -47,6 +50,7 @@ class AtThreshold:
     largest: int
     dropped: int
     chosen: bool
+    agreement: GroupScores | None = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,7 @@ def dry_run(
     *,
     limits: Limits | None = None,
     said: Said | None = None,
+    truth: KnownGroups | None = None,
     encoded: Callable[[], Vectors] | None = None,
     progress: Tell | None = None,
 ) -> DryRun:
@@ -97,7 +102,9 @@ def dry_run(
     rows = []
     for score in sorted(scores):
         links, codes = grouping(score)
-        rows.append(_at(prepared, score, len(links), codes, scores[score], chosen=score == chosen))
+        found_at = _at(prepared, score, len(links), codes, scores[score], chosen=score == chosen)
+        agreement = None if truth is None else truth.scores(codes[prepared.distinct.place])
+        rows.append(replace(found_at, agreement=agreement))
     return DryRun(
         texts=len(prepared.distinct.exact),
         distinct=len(prepared.distinct),

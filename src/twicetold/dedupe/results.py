@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from twicetold.dedupe.agreement import Agreement
 from twicetold.dedupe.thresholds import ChosenFor
 from twicetold.evaluation.promise import LeastPrecision
 from twicetold.neighbours.grouping import Floats, Ints
@@ -136,6 +137,7 @@ class TextGroups:
         table: of the groups of two or more texts.
         summary: in numbers.
         review: the pairs nearest to the threshold on both sides, if they were asked for; the nearest first.
+        agreement: with groups that are known, if some are.
     """
 
     group: Ints
@@ -146,6 +148,7 @@ class TextGroups:
     table: GroupsOfTexts
     summary: DedupeSummary
     review: TextLinks | None = None
+    agreement: Agreement | None = None
 
     def kept(self) -> Ints:
         """(groups,) rows of the representatives, ascending: the texts that are left when duplicates are dropped."""

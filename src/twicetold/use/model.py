@@ -10,6 +10,7 @@ model.index(["a text", "another"])             # an index to search and to grow
 Without a trained model:
 
 fit(texts).dedupe(texts)                       # compares letters and words
+fit(texts, vectors=matrix).dedupe(texts)       # compares vectors that were made elsewhere
 """
 
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.dry_run import DryRun, dry_run
@@ -33,7 +35,9 @@ from twicetold.tables.columns import Column, Size
 from twicetold.tables.texts import texts_of
 from twicetold.tracking.locate import folder_of
 from twicetold.trained.fitted import LEXICAL, fit_to, mixture, save_fitted_to
+from twicetold.trained.fitted_static import FittedStatic
 from twicetold.trained.loaded import LoadedModel
+from twicetold.use.vectors import Vectors, folder_in, given
 
 NOWHERE = Path("(not saved)")  # the folder of a model that is in memory alone
 
@@ -57,7 +61,12 @@ def load(model: str | Path) -> "Model":
 
 
 def fit(
-    texts: Sequence[str], *, lexical: bool = False, folder: Path | None = None, name: str = "these texts"
+    texts: Sequence[str],
+    *,
+    lexical: bool = False,
+    vectors: Vectors | None = None,
+    folder: Path | None = None,
+    name: str = "these texts",
 ) -> "Model":
     """A model that is fitted to texts, without labels and without training: `fit(texts).dedupe(texts)`.
 
@@ -68,14 +77,30 @@ def fit(
         texts: those to compare, none empty; the more they are like each other in kind, the better.
         lexical: letters and words alone, also where vectors are installed. To vectors, texts that differ in a number
             alone, such as of two products, are much alike.
+        vectors: compare these alone, by cosine: an (n, D) matrix or a column of n lists that was made elsewhere, a
+            `.npy` file with a matrix, or a folder of model2vec. A matrix is of these texts; the model knows no others.
         folder: where the model is saved, if it is.
         name: of the texts, in the model folder.
 
     Raises:
-        TypeError: if one text is given in place of several.
-        ValueError: if there is no text, one is empty, or there is no word in them.
+        FileNotFoundError: if there is no such file of vectors.
+        TypeError: if one text is given in place of several, or vectors are no numbers.
+        ValueError: if there is no text, one is empty, or there is no word in them; if there are not as many vectors as
+            texts, one is 0 or not finite, or they are to be saved in a folder.
     """
-    distinct = DistinctTexts.of(texts_of(texts)).texts
+    texts = texts_of(texts)
+    distinct = DistinctTexts.of(texts).texts
+    if vectors is not None:
+        if lexical:
+            raise ValueError("give lexical or vectors, not both")
+        if (tokens := folder_in(vectors)) is not None:
+            static = FittedStatic.to(distinct, tokens)
+            if folder is not None:
+                static.save(folder, distinct, name=name)
+            return Model(static.scorer, folder or NOWHERE)
+        if folder is not None:
+            raise ValueError("vectors of these texts alone make no model that can be saved: give a folder of model2vec")
+        return Model(given(texts, vectors), NOWHERE)
     compared = LEXICAL if lexical else mixture()
     fitted = fit_to(distinct, compared)
     if folder is not None:
@@ -100,6 +125,7 @@ class Model(LoadedModel):
         within: Sequence[tuple[Column, Size]] = (),
         pairs: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
         review: int = 0,
+        truth: Column | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> TextGroups:
         """Group texts that say the same; nothing is dropped.
@@ -132,13 +158,17 @@ class Model(LoadedModel):
                 the groups (`twicetold.dedupe.said`), and pairs that do say the same are links.
             review: how many of the pairs nearest to the threshold, on both sides and spread over the groups, are given
                 for a person to look at.
+            truth: a column of n values, such as `frame["story"]`: rows of one value are known to say the same, and rows
+                without a value are not known. `TextGroups.agreement` compares links and groups with it; nothing is
+                learnt from it.
             progress: is called with a description of each step.
 
         Raises:
             TypeError: if this family scores pairs only, one text is given in place of several, or a column has values
                 of a kind that cannot be used.
             ValueError: if a text is empty, an option is out of range, no threshold is known for the precision, a value
-                of a column is no number or date, or `pairs` contradict each other.
+                of a column is no number or date, `pairs` contradict each other, or no two rows have one value of
+                `truth`.
         """
         texts = texts_of(texts)
         worth = None
@@ -150,7 +180,18 @@ class Model(LoadedModel):
             precision=precision, threshold=threshold, rule=rule, keep=keep, rerank=rerank, neighbours=neighbours
         )
         limits, said = Limits.of(len(texts), same, within), None if pairs is None else Said.of(len(texts), *pairs)
-        return dedupe(self, texts, options, limits=limits, said=said, worth=worth, review=review, progress=progress)
+        known = None if truth is None else KnownGroups.of(len(texts), truth)
+        return dedupe(
+            self,
+            texts,
+            options,
+            limits=limits,
+            said=said,
+            worth=worth,
+            review=review,
+            truth=known,
+            progress=progress,
+        )
 
     def dry_run(
         self,
@@ -164,9 +205,12 @@ class Model(LoadedModel):
         same: Sequence[Column] = (),
         within: Sequence[tuple[Column, Size]] = (),
         pairs: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
+        truth: Column | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> DryRun:
         """How many links and groups `dedupe` would find, at some ten thresholds around the one of the options.
+
+        With `truth`, also how well the groups agree with it: ARI, pairwise F1 and B-cubed.
 
         Arguments and errors: `dedupe`.
         """
@@ -175,7 +219,8 @@ class Model(LoadedModel):
         )
         texts = texts_of(texts)
         limits, said = Limits.of(len(texts), same, within), None if pairs is None else Said.of(len(texts), *pairs)
-        return dry_run(self, texts, options, limits=limits, said=said, progress=progress)
+        known = None if truth is None else KnownGroups.of(len(texts), truth)
+        return dry_run(self, texts, options, limits=limits, said=said, truth=known, progress=progress)
 
     def why(self, left: Sequence[str], right: Sequence[str], *, terms: int = TERMS) -> list[str]:
         """(n,) what adds most to the score of each pair; of an ensemble, what each member adds comes first.

@@ -1,0 +1,159 @@
+"""How well links and groups agree with groups that are known for some rows: the measures of `evaluate`, for any file.
+
+Rows whose group is not known take part in no measure. All intervals have the known group as unit.
+
+- Average precision is over all pairs of rows, by the similarity of their vectors.
+- Links are between distinct texts; a text has the group of the first of its rows whose group is known.
+- Groups are of rows.
+
+Whoever chooses a threshold by these measures must not take them for what it is worth on other files.
+
+Shape letters: n rows, K of them with a known group, m distinct texts.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from twicetold.dedupe.distinct import DistinctTexts
+from twicetold.evaluation.dedupe_report import link_statistics, rank_pairs, text_precision
+from twicetold.evaluation.group_intervals import agreement_intervals, jackknife_variance
+from twicetold.evaluation.group_metrics import GroupScores, group_scores
+from twicetold.evaluation.inputs import DocumentVectors
+from twicetold.evaluation.intervals import Interval, Statistic, bootstrap_interval, logit_interval
+from twicetold.neighbours.grouping import Ints, Links, Vectors, numbered
+from twicetold.tables.columns import MISSING, Column, codes_of
+from twicetold.trained.scoring import SAMPLE, sampled
+
+GROUP = "known"  # name of the groups
+RESAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A measure with its 95 % interval; None where there is none."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Links and groups beside known groups.
+
+    Args:
+        rows: K, whose group is known.
+        groups: known ones of two or more rows.
+        pairs: of rows of one known group.
+        ranked: rows over whose pairs average precision is: K, or a sample; 0 if a model scored pairs one by one.
+        measures: `average_precision`, `link_precision`, `text_precision` (the mean over linked texts), `link_recall`,
+            `ari`, `pair_f1`, `b3`; without those that are undefined, such as the precision of no links.
+    """
+
+    rows: int
+    groups: int
+    pairs: int
+    ranked: int
+    measures: dict[str, Measured]
+
+
+@dataclass(frozen=True)
+class KnownGroups:
+    """Groups that are known for some rows.
+
+    Args:
+        rows: (K,) ascending.
+        codes: (K,) group of each, from 0 without gaps.
+    """
+
+    rows: Ints
+    codes: Ints
+
+    @classmethod
+    def of(cls, count: int, values: Column) -> "KnownGroups":
+        """From a column of n values: rows of one value are of one group, and rows without a value of none.
+
+        Raises:
+            TypeError: if it is no column of plain values.
+            ValueError: if it has another length, or no two rows have one value, or all have the same.
+        """
+        code = codes_of(values)
+        if len(code) != count:
+            raise ValueError(f"truth: expected a value for each of {count:,} texts, got {len(code):,}")
+        rows = np.flatnonzero(code != MISSING)
+        codes = numbered(code[rows])
+        number = int(codes.max(initial=-1)) + 1
+        if number in (0, 1, len(rows)):
+            raise ValueError(
+                f"truth: expected at least two groups, and one of two or more rows, to compare with; got {number:,} "
+                f"groups of {len(rows):,} rows with a value"
+            )
+        return cls(rows, codes)
+
+    def scores(self, group: Ints) -> GroupScores:
+        """How well (n,) groups agree."""
+        return group_scores(group[self.rows], self.codes)
+
+    def agreement(self, group: Ints, links: Links, distinct: DistinctTexts, vectors: Vectors | None) -> Agreement:
+        """All measures.
+
+        Args:
+            group: (n,) of each row.
+            links: of the m distinct texts.
+            distinct: the texts.
+            vectors: (m, D) of the distinct texts, whose dot products are similarities; None: they are not.
+        """
+        scores, ends = self.scores(group), agreement_intervals(group[self.rows], self.codes)
+        measures, ranked = dict[str, Measured](), 0
+        if vectors is not None:
+            chosen = sampled(np.arange(len(self.rows)), SAMPLE)
+            if (found := self._ranked(chosen, distinct.place[self.rows[chosen]], vectors)) is not None:
+                measures["average_precision"], ranked = found, len(chosen)
+        measures |= self._links(links, distinct)
+        for name, value in (("ari", scores.ari), ("pair_f1", scores.f1), ("b3", scores.b3)):
+            measures[name] = Measured(value, *ends.get(name, ()))
+        sizes = np.bincount(self.codes)
+        pairs = int((sizes * (sizes - 1) // 2).sum())
+        return Agreement(len(self.rows), int((sizes > 1).sum()), pairs, ranked, measures)
+
+    def _ranked(self, chosen: Ints, texts: Ints, vectors: Vectors) -> Measured | None:
+        """Average precision over all pairs of some of the rows; None if no two, or all, are of one group."""
+        codes = numbered(self.codes[chosen])
+        if int(codes.max()) + 1 in (1, len(codes)):
+            return None
+        queries, documents = vectors
+        left = queries[texts]
+        right = left if documents is queries else documents[texts]
+        found = rank_pairs(DocumentVectors(left, right, {GROUP: codes}), GROUP)
+        return Measured(found.average_precision, *found.average_precision_interval)
+
+    def _links(self, links: Links, distinct: DistinctTexts) -> dict[str, Measured]:
+        """Precision and recall of links between distinct texts of known groups."""
+        code = np.full(len(distinct), MISSING, np.int64)
+        code[distinct.place[self.rows][::-1]] = self.codes[::-1]  # of several assignments the last one holds
+        known = np.flatnonzero(code != MISSING)
+        number = np.full(len(code), MISSING, np.int64)
+        number[known] = np.arange(len(known))
+        inside = links.take((code[links.left] != MISSING) & (code[links.right] != MISSING))
+        inside = Links(len(known), number[inside.left], number[inside.right], inside.similarity)
+        codes = numbered(code[known])
+        groups = int(codes.max()) + 1
+        found = {}
+        for name, statistic in zip(("link_precision", "link_recall"), link_statistics(codes, inside), strict=True):
+            value = float(statistic(np.ones((1, groups)))[0])
+            if not np.isnan(value):
+                found[name] = Measured(value, *_bootstrapped(statistic, groups))
+        by_text, without = text_precision(codes, inside)
+        if not np.isnan(by_text):
+            found["text_precision"] = Measured(by_text, *logit_interval(by_text, jackknife_variance(without)))
+        order = ("link_precision", "text_precision", "link_recall")
+        return {name: found[name] for name in order if name in found}
+
+
+def _bootstrapped(statistic: Statistic, groups: int) -> Interval | tuple[()]:
+    """The interval of a statistic; none if there are too few pairs for one."""
+    try:
+        return bootstrap_interval(statistic, groups, resamples=RESAMPLES)
+    except ValueError:
+        return ()

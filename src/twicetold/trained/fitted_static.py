@@ -1,0 +1,129 @@
+"""Static vectors of a folder as a model of a file: texts are compared by cosine, and the threshold is a guess.
+
+The folder is one of model2vec, or of sentence-transformers' `StaticEmbedding`. Unlike vectors of some texts, vectors of
+tokens make a model of any text, which can be saved, labelled for and calibrated.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+
+from twicetold.evaluation.labels import Decisions, LabelDecision
+from twicetold.evaluation.unlabelled import guess
+from twicetold.features.static_tokens import SUBFOLDER, TABLES
+from twicetold.trained.fitted import COSINE, MEANING, METRIC, sampled_similarities
+from twicetold.trained.given_vectors import EXPONENT
+from twicetold.trained.model_folder import construct
+from twicetold.trained.saving import save_scorer
+from twicetold.trained.scoring import Scorer
+from twicetold.trained.vectors import search_vectors
+
+MODEL2VEC_READS = 512  # tokens of a text, unless it is told otherwise
+FILES = ("tokenizer.json", "model.safetensors")
+
+
+@dataclass(frozen=True)
+class FittedStatic:
+    """A model of the vectors of a folder.
+
+    Args:
+        scorer: the model.
+        features: configuration of the featuriser; it names the folder without its path.
+        encoder: configuration of the encoder.
+    """
+
+    scorer: Scorer
+    features: Mapping[str, Any]
+    encoder: Mapping[str, Any]
+
+    @classmethod
+    def to(cls, texts: Sequence[str], folder: Path) -> "FittedStatic":
+        """Fit to distinct texts.
+
+        Raises:
+            ValueError: if there is no text, or the folder is another one.
+        """
+        if not texts:
+            raise ValueError("there are no texts to fit to")
+        place = folder if (folder / FILES[0]).is_file() else folder / SUBFOLDER
+        if not all((place / name).is_file() for name in FILES):
+            raise ValueError(
+                f"expected vectors of tokens in {folder}, as model2vec and StaticEmbedding of sentence-transformers "
+                f"write them: there are no {' and '.join(FILES)}"
+            )
+        name = folder.resolve().name
+        features = {
+            "_target_": "twicetold.features.static_tokens.StaticTokens",
+            "model": name,
+            "pretrained_on": f"vectors of {name}",
+            "max_length": MODEL2VEC_READS if _is_model2vec(place) else None,
+            "seen": None,
+        }
+        encoder = {
+            "_target_": "twicetold.models.pretrained_static.PretrainedStatic",
+            "embedding": _width(place / FILES[1]),
+            "init": "pretrained",
+            "trained": "table",
+            "rank": 1,
+            "input_dropout": 0.0,
+        }
+        featuriser = construct({**features, "model": str(folder.resolve())}, "features").fit(texts)
+        built = construct(encoder, "models", **featuriser.shape).eval()
+        plain = Scorer(featuriser.set_params(model=name), built, COSINE, as_documents=True)
+        decision = guess(sampled_similarities(search_vectors(plain, texts)[0]), exponent=EXPONENT)
+        about = LabelDecision(MEANING, decision, unlabelled=True)
+        scorer = replace(plain, decision=decision, by_label=Decisions({MEANING: about}, MEANING, MEANING))
+        return cls(scorer, features, encoder)
+
+    def save(self, folder: Path, texts: Sequence[str], *, name: str) -> None:
+        """Write it to `folder`, as any model.
+
+        Args:
+            folder: the model folder.
+            texts: that it was fitted to.
+            name: of these texts, such as that of their file.
+        """
+        save_scorer(
+            folder,
+            self.scorer,
+            features=self.features,
+            encoder=self.encoder,
+            data={"name": name, "train": hashlib.sha256("\0".join(texts).encode()).hexdigest()},
+            training={
+                "parameters": 0,
+                "metric": METRIC,
+                "epochs": 0,
+                "best_epoch": 0,
+                "best_value": 0.0,
+                "precision": None,
+            },
+            pretrained_on=[self.features["pretrained_on"]],
+            seen=None,
+        )
+
+
+def _is_model2vec(folder: Path) -> bool:
+    file = folder / "config.json"
+    try:
+        said = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
+    except ValueError as error:
+        raise ValueError(f"{file}: expected JSON: {error}") from error
+    return isinstance(said, dict) and said.get("model_type") == "model2vec"
+
+
+def _width(file: Path) -> int:
+    """Numbers of a vector."""
+    try:
+        with safe_open(file, framework="numpy") as tensors:
+            names = [name for name in TABLES if name in tensors.keys()]  # noqa: SIM118
+            shape = tensors.get_slice(names[0]).get_shape() if names else []
+    except SafetensorError as error:
+        raise ValueError(f"expected vectors in the format safetensors in {file}: {error}") from error
+    if len(shape) != 2:
+        raise ValueError(f"expected a table {' or '.join(TABLES)} of vectors in {file}, got the shape {shape}")
+    return int(shape[1])

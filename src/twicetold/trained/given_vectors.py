@@ -1,0 +1,108 @@
+"""A model of some texts whose vectors were made elsewhere: it compares these texts, by cosine, and no others.
+
+Nothing is known of what a cosine means, so its threshold is a guess, as that of a model that was `fitted`.
+
+Shape letters: N texts, M of them, D numbers of a vector, P pairs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twicetold.evaluation.labels import Decisions, LabelDecision
+from twicetold.evaluation.unlabelled import guess
+from twicetold.neighbours.nearest import Matrix, row_dots
+from twicetold.trained.fitted import MEANING, sampled_similarities
+from twicetold.trained.scoring import RowsOf, TrainedModel
+
+EXPONENT = 0.7  # of unrelated pairs, see `evaluation.unlabelled`: that of WordLlama's vectors beside letters and words
+NO_VECTOR = -1
+
+
+@dataclass(frozen=True)
+class TextsWithVectors:
+    """Texts by their numbers; see `ReadTexts`.
+
+    Args:
+        texts: N of them.
+        rows: (N,) row of the vector of each; `NO_VECTOR` if it has none.
+        vectors: of length 1.
+    """
+
+    texts: Sequence[str]
+    rows: NDArray[np.int64]
+    vectors: NDArray[np.float32]
+
+    @property
+    def searchable(self) -> bool:
+        """They have vectors."""
+        return True
+
+    @property
+    def score_is_dot_product(self) -> bool:
+        """It is the cosine."""
+        return True
+
+    def score(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
+        """(P,) cosine of each pair.
+
+        Raises:
+            ValueError: if a text has no vector.
+        """
+        return row_dots(self.vectors, self._rows(left), self.vectors, self._rows(right))
+
+    def search_matrices(self, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
+        """(M, D) vectors, twice the same object.
+
+        Raises:
+            ValueError: if a text has none.
+        """
+        vectors = self.vectors[self._rows(texts)]
+        return vectors, vectors
+
+    def keeping(self, texts: NDArray[np.int64]) -> Self:
+        """Itself: nothing is computed."""
+        return self
+
+    def _rows(self, texts: NDArray[np.int64]) -> NDArray[np.int64]:
+        rows = self.rows[texts]
+        missing = np.flatnonzero(rows == NO_VECTOR)
+        if len(missing):
+            raise ValueError(
+                f"there is no vector for the text {self.texts[int(texts[missing[0]])]!r:.80}: vectors that were made "
+                f"elsewhere are those of {len(self.vectors):,} texts, and no others can be compared"
+            )
+        return rows
+
+
+class GivenVectors(TrainedModel):
+    """See the head of this module.
+
+    Args:
+        texts: N of them; of equal ones the first counts.
+        vectors: (N, D) of length 1.
+    """
+
+    as_documents = True
+
+    def __init__(self, texts: Sequence[str], vectors: NDArray[np.float32]) -> None:
+        count = len(texts)
+        self._place = dict(zip(reversed(texts), range(count - 1, -1, -1), strict=True))
+        self._vectors = vectors
+        distinct = np.sort(np.fromiter(self._place.values(), np.int64))
+        self.decision = guess(sampled_similarities(vectors[distinct]), exponent=EXPONENT)
+        about = LabelDecision(MEANING, self.decision, unlabelled=True)
+        self.by_label = Decisions({MEANING: about}, MEANING, MEANING)
+
+    def read(self, texts: Sequence[str]) -> TextsWithVectors:
+        """Look their vectors up."""
+        rows = np.fromiter(map(self._place.get, texts, repeat(NO_VECTOR)), np.int64, len(texts))
+        return TextsWithVectors(texts, rows, self._vectors)
+
+    def read_corpus(self, rows_of: RowsOf) -> TextsWithVectors:
+        """Raises: TypeError: there are no features."""
+        raise TypeError("vectors that were made elsewhere are of some texts, not of a corpus")

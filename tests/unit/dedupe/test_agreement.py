@@ -1,0 +1,115 @@
+"""Links and groups beside known groups."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score, average_precision_score
+
+import twicetold
+from twicetold.commands._dedupe_told import MEASURES
+from twicetold.dedupe import agreement as module
+from twicetold.dedupe.agreement import KnownGroups
+
+
+@pytest.fixture
+def many(questions):
+    return questions.texts.to_pylist() * 2
+
+
+@pytest.fixture
+def truth(many):
+    """Three texts are a story, twice; of some rows it is not known."""
+    story = [f"story {n % (len(many) // 2) // 3}" for n in range(len(many))]
+    return [None if n % 11 == 0 else "" if n % 13 == 0 else each for n, each in enumerate(story)]
+
+
+def pairs_of(known):
+    left, right = np.triu_indices(len(known), 1)
+    return known[left], known[right]
+
+
+@pytest.mark.parametrize("kind", ["lexical", "vectors"])
+def test_measures_are_those_of_all_pairs_of_rows_whose_group_is_known(kind, many, truth):
+    vectors = np.random.default_rng(0).normal(size=(len(many) // 2, 16))
+    vectors = np.concatenate([vectors, vectors])
+    model = twicetold.fit(many, lexical=True) if kind == "lexical" else twicetold.fit(many, vectors=vectors)
+    found = model.dedupe(many, threshold=0.35, truth=truth)
+    seen, known = found.agreement.measures, np.array([n for n, each in enumerate(truth) if each])
+    codes, left, right = np.unique([str(each) for each in truth], return_inverse=True)[1], *pairs_of(known)
+    same = codes[left] == codes[right]
+    assert found.agreement.rows == found.agreement.ranked == len(known)
+    assert found.agreement.pairs == same.sum()
+    assert found.agreement.groups == (np.bincount(codes[known]) > 1).sum()
+    encoded = model.encode(many)
+    encoded = encoded.toarray() if kind == "lexical" else encoded
+    similarity = np.einsum("pd,pd->p", encoded[left], encoded[right])
+    assert seen["average_precision"].value == pytest.approx(average_precision_score(same, similarity), abs=1e-3)
+    assert seen["ari"].value == pytest.approx(adjusted_rand_score(codes[known], found.group[known]))
+    together = found.group[left] == found.group[right]
+    assert seen["pair_f1"].value == pytest.approx(2 * (same & together).sum() / (same.sum() + together.sum()))
+    for name, measured in seen.items():
+        assert measured.low <= measured.value <= measured.high, name
+
+
+def test_links_are_between_distinct_texts_with_the_first_known_group_of_each(many, truth):
+    found = twicetold.fit(many, lexical=True).dedupe(many, threshold=0.35, truth=truth)
+    group = dict[int, str]()
+    for row, each in enumerate(truth):
+        if each:
+            group.setdefault(int(found.exact[row]), each)
+    ends = zip(found.links.left.tolist(), found.links.right.tolist(), strict=True)
+    links = [(group[one], group[other]) for one, other in ends if one in group and other in group]
+    right = sum(one == other for one, other in links)
+    left, other = pairs_of(np.array(sorted(group)))
+    pairs = sum(group[a] == group[b] for a, b in zip(left.tolist(), other.tolist(), strict=True))
+    seen = found.agreement.measures
+    assert 0 < right < len(links)
+    assert seen["link_precision"].value == pytest.approx(right / len(links))
+    assert seen["link_recall"].value == pytest.approx(right / pairs)
+    assert 0 < seen["text_precision"].value < 1
+
+
+def test_groups_that_are_right_agree_and_what_is_undefined_is_left_out(many):
+    texts = [f"{text} {n}" for n, text in enumerate(many[:12])]
+    vectors = np.repeat(np.eye(4), 3, axis=0)
+    found = twicetold.fit(texts, vectors=vectors).dedupe(texts, threshold=0.9, truth=np.repeat(np.arange(4), 3))
+    assert set(found.agreement.measures) == set(MEASURES)
+    assert all(measured.value == pytest.approx(1) for measured in found.agreement.measures.values())
+    nothing = twicetold.fit(texts, vectors=np.eye(12)).dedupe(texts, threshold=0.9, truth=np.repeat(np.arange(4), 3))
+    assert "link_precision" not in nothing.agreement.measures
+    assert "text_precision" not in nothing.agreement.measures
+    assert nothing.agreement.measures["link_recall"].value == nothing.agreement.measures["pair_f1"].value == 0
+
+
+def test_average_precision_is_of_a_sample_of_many_rows_and_of_none_that_a_model_scored(run, many, truth, monkeypatch):
+    model = twicetold.load(run("static"))
+    reranked = model.dedupe(many, threshold=0.6, rerank=twicetold.load(run()), truth=truth).agreement
+    assert (reranked.ranked, "average_precision" in reranked.measures) == (0, False)
+    monkeypatch.setattr(module, "SAMPLE", 50)
+    sampled = model.dedupe(many, threshold=0.6, truth=truth).agreement
+    assert sampled.ranked == 50 < sampled.rows
+
+
+def test_a_dry_run_has_the_agreement_at_each_threshold(many, truth):
+    model = twicetold.fit(many, lexical=True)
+    for row in model.dry_run(many, truth=truth).at:
+        asked = {} if row.chosen else {"threshold": row.threshold}
+        measures = model.dedupe(many, truth=truth, **asked).agreement.measures
+        expected = [measures[name].value for name in ("ari", "pair_f1", "b3")]
+        assert [row.agreement.ari, row.agreement.f1, row.agreement.b3] == expected
+    assert all(row.agreement is None for row in model.dry_run(many).at)
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        (["a", "a"], ValueError, "expected a value for each of 4 texts, got 2"),
+        (["a", "b", None, "c"], ValueError, "got 3 groups of 3 rows with a value"),
+        (["a", "a", "a", "a"], ValueError, "expected at least two groups, and one of two or more rows.* got 1 groups"),
+        ([None] * 4, ValueError, "got 0 groups of 0 rows"),
+        ([[1], [1], [2], [2]], TypeError, "expected plain values"),
+        ("aabb", TypeError, "got one text"),
+    ],
+)
+def test_values_that_are_no_groups_are_named(values, error, message):
+    with pytest.raises(error, match=message):
+        KnownGroups.of(4, values)
