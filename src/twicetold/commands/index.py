@@ -97,7 +97,7 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Add the texts of a file, and group what they are near to anew, by the rule that built the index."""
-    from twicetold.index.text_index import changing
+    from twicetold.index.opening import changing
 
     texts, ids = _read(file, text, id_column, format=format, skip_bad=skip_bad)
     with changing(folder, model) as opened:
@@ -125,7 +125,7 @@ def remove(
     format: Format = None,
 ) -> None:
     """Remove texts by their ids. If one is not there, nothing is removed."""
-    from twicetold.index.text_index import changing
+    from twicetold.index.opening import changing
     from twicetold.tables.files import open_rows
 
     named = list(ids or [])
@@ -148,7 +148,7 @@ def merge(
     model: IndexModel = None,
 ) -> None:
     """Make one group of two, or keep them apart. The lower number stays."""
-    from twicetold.index.text_index import changing
+    from twicetold.index.opening import changing
 
     with changing(folder, model) as opened:
         if ignore:
@@ -165,7 +165,7 @@ def unmerge(
     model: IndexModel = None,
 ) -> None:
     """Undo the merge of a group into another one, of yours or of the rule, and keep the two apart."""
-    from twicetold.index.text_index import changing
+    from twicetold.index.opening import changing
 
     with changing(folder, model) as opened:
         _tell(f"group {group} is no part of group {opened.unmerge(group)} any more, and they stay apart")
@@ -182,7 +182,7 @@ def regroup(
 ) -> None:
     """Group all texts anew, by the rule of the index. Groups keep their numbers where they can."""
     from twicetold.index.info import index_info
-    from twicetold.index.text_index import changing
+    from twicetold.index.opening import changing
 
     with changing(folder, model) as opened:
         changes = opened.regroup(rule)

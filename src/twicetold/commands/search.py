@@ -33,7 +33,7 @@ def search(
 
     Columns: similarity, probability that both say the same, group, id, text.
     """
-    from twicetold.index.text_index import open_index
+    from twicetold.index.opening import open_index
 
     if bool(texts) == (file is not None):
         raise typer.BadParameter("give texts, or a file with texts (-f)")

@@ -299,7 +299,7 @@ def test_an_error_saves_nothing(saved):
 CHANGE = """
 import sys
 import twicetold
-from twicetold.index.text_index import changing
+from twicetold.index.opening import changing
 
 folder, model = sys.argv[1], twicetold.load(sys.argv[2])
 for number in range(25):
