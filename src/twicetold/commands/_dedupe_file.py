@@ -1,4 +1,4 @@
-"""The file that `twicetold dedupe` reads, with its columns, and the files that it writes.
+"""The file that `twicetold dedupe` and `topics` read, with its columns, and the files that `dedupe` writes.
 
 Shape letters: n rows.
 """
@@ -55,6 +55,7 @@ class TextFile:
         needed: Sequence[str],
         format: str | None,
         skip_bad: bool,
+        added: Sequence[str] = ADDED,
     ) -> "TextFile":
         """Read a file; rows that are left out are told on stderr.
 
@@ -65,6 +66,7 @@ class TextFile:
             needed: further columns that must be there.
             format: of a file without a known suffix.
             skip_bad: leave bad rows out.
+            added: columns that are added, so that no column of the file may have their names.
 
         Raises:
             ValueError: if a column is not there or has the name of one that is added, there are no rows, or an id is
@@ -72,7 +74,7 @@ class TextFile:
         """
         with open_rows(file, format=format) as rows:
             column = choose_text(rows, text)
-            if taken := [name for name in ADDED if name in rows.columns]:
+            if taken := [name for name in added if name in rows.columns]:
                 raise ValueError(f"{rows.name}: there is a column {taken[0]!r} already: rename it, or leave it out")
             for name in (*needed, *([] if id_column is None else [id_column])):
                 rows.require(name)

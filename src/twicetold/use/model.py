@@ -5,6 +5,7 @@ model.similarity(["a text"], ["another"])      # scores, higher = more alike
 model.predict_proba(["a text"], ["another"])   # calibrated probabilities that both say the same
 model.predict(["a text"], ["another"])         # whether they do, by the threshold chosen on validation
 model.dedupe(["a text", "another", "a Text"])  # groups of texts that say the same
+model.topics(["a text", "another"])            # groups by topic, each with a name
 model.index(["a text", "another"])             # an index to search and to grow
 
 Without a trained model:
@@ -17,11 +18,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.dedupe import dedupe
-from twicetold.dedupe.distinct import DistinctTexts
+from twicetold.dedupe.distinct import DistinctTexts, folded, require_texts
 from twicetold.dedupe.dry_run import DryRun, dry_run
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions, Keep
@@ -33,6 +35,9 @@ from twicetold.interpretation.links import TERMS, why
 from twicetold.neighbours.rules import Rule
 from twicetold.tables.columns import Column, Size
 from twicetold.tables.texts import texts_of
+from twicetold.topics.grouping import Method, Topics, group_topics
+from twicetold.topics.naming import TERMS as TOPIC_TERMS
+from twicetold.topics.spherical import require_few
 from twicetold.tracking.locate import folder_of
 from twicetold.trained.fitted import LEXICAL, fit_to, mixture, save_fitted_to
 from twicetold.trained.fitted_static import FittedStatic
@@ -221,6 +226,46 @@ class Model(LoadedModel):
         limits, said = Limits.of(len(texts), same, within), None if pairs is None else Said.of(len(texts), *pairs)
         known = None if truth is None else KnownGroups.of(len(texts), truth)
         return dry_run(self, texts, options, limits=limits, said=said, truth=known, progress=progress)
+
+    def topics(
+        self,
+        texts: Sequence[str],
+        *,
+        count: int | None = None,
+        method: Method = "kmeans",
+        terms: int = TOPIC_TERMS,
+        seed: int = 0,
+        progress: Callable[[str], None] | None = None,
+    ) -> Topics:
+        """Group texts by topic, and name each topic by the words that set it off from the others.
+
+        Texts of a topic are near to each other by the model's vectors, at whatever distance: they need not say the
+        same, and nothing is promised of them.
+
+        Args:
+            texts: n of them, none empty.
+            count: of topics; None: the root of half their number, 50 at most. Fewer are found where texts have fewer
+                different vectors.
+            method: `kmeans` (spherical k-means), for any number of texts, or `agglomerative` (Ward's), which compares
+                all pairs and takes 5,000 texts at most.
+            terms: at most so many name a topic.
+            seed: of `kmeans`: the same seed gives the same topics.
+            progress: is called with a description of each step.
+
+        Raises:
+            TypeError: if this family scores pairs only, or one text is given in place of several.
+            ValueError: if there is no text, one is empty, an option is out of range, or there are too many texts for
+                `agglomerative`.
+        """
+        texts = texts_of(texts)
+        require_texts(folded(pa.array(texts, pa.large_string())))
+        if method == "agglomerative":
+            require_few(len(texts))
+        tell = progress or (lambda step: None)
+        tell(f"encoding {len(texts):,} texts")
+        vectors = self.encode(texts) if len(texts) else np.empty((0, 1), np.float32)
+        tell("grouping")
+        return group_topics(vectors, texts, count=count, method=method, terms=terms, seed=seed)
 
     def why(self, left: Sequence[str], right: Sequence[str], *, terms: int = TERMS) -> list[str]:
         """(n,) what adds most to the score of each pair; of an ensemble, what each member adds comes first.

@@ -1,0 +1,118 @@
+"""`twicetold topics`: rows of a file in groups by topic."""
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from twicetold.commands._options import Format, Lexical, ModelAndFile, OutFile, SkipBad, Text, model_and_file
+from twicetold.printable import json_text, print
+
+if TYPE_CHECKING:
+    from twicetold.topics.grouping import Topics
+
+Method = Literal["kmeans", "agglomerative"]  # `twicetold.topics.grouping`, which is slow to import
+ADDED = ("topic", "topic_terms", "closeness")
+SHOWN = 20  # topics in the summary
+LONGEST = 60  # characters of a text in the summary
+
+
+def topics(
+    arguments: ModelAndFile,
+    out: OutFile = "-",
+    text: Text = None,
+    count: Annotated[
+        int | None,
+        typer.Option(
+            "--count", "-k", help="Number of topics.", min=1, show_default="the root of half the rows, 50 at most"
+        ),
+    ] = None,
+    method: Annotated[Method, typer.Option(help="agglomerative is for 5,000 rows at most.")] = "kmeans",
+    terms: Annotated[int, typer.Option(help="Words that name a topic.", min=1)] = 5,
+    seed: Annotated[int, typer.Option(help="Of kmeans.", min=0)] = 0,
+    lexical: Lexical = False,
+    format: Format = None,
+    skip_bad: SkipBad = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON to stdout.")] = False,
+) -> None:
+    """Group the rows of a file by topic; each topic is named by its most distinctive words.
+
+    Columns are added: topic (a number from 0, the largest first), topic_terms, closeness (cosine to the topic's
+    centre). All are empty for a text of which the model knows nothing. Without MODEL the letters and words of the texts
+    are compared, and vectors where the extra static is installed.
+    """
+    import sys
+
+    from twicetold.commands._dedupe_file import TextFile
+    from twicetold.tables.files import write_rows
+    from twicetold.tables.streams import STANDARD
+    from twicetold.topics.spherical import require_few
+    from twicetold.use.model import fit, load
+
+    model, file = model_and_file(arguments, "topics", lexical=lexical)
+    if as_json and out == STANDARD:
+        raise typer.BadParameter("--json prints to stdout: write the rows to a file, with -o")
+    read = TextFile.read(file, text=text, id_column=None, needed=(), format=format, skip_bad=skip_bad, added=ADDED)
+    if method == "agglomerative":
+        require_few(len(read.texts))
+    loaded = fit(read.texts, lexical=lexical) if model is None else load(model)
+    found = loaded.topics(
+        read.texts,
+        count=count,
+        method=method,
+        terms=terms,
+        seed=seed,
+        progress=lambda step: print(step, file=sys.stderr),
+    )
+    with write_rows(out, format=format or read.format) as write:
+        start = 0
+        for block in read.blocks:
+            write(block.with_columns(_columns(found, slice(start, start + len(block)))))
+            start += len(block)
+    if as_json:
+        print(json_text(_as_json(found, read.texts)))
+    else:
+        print("\n".join(_summary(found, read.texts)), file=sys.stderr)
+    if out != STANDARD:
+        print(f"{out}: {len(read.texts):,} rows", file=sys.stderr)
+
+
+def _columns(found: "Topics", rows: slice) -> dict[str, Any]:
+    """The columns that are added to some rows."""
+    import numpy as np
+    import pyarrow as pa
+
+    topic = found.topic[rows]
+    without = topic < 0
+    names = pa.array(found.names, pa.string())
+    place = pa.array(topic, mask=without)
+    closeness = np.round(found.closeness[rows].astype(np.float64), 4)
+    values = (place, names.take(place), pa.array(closeness, mask=without))
+    return dict(zip(ADDED, values, strict=True))
+
+
+def _as_json(found: "Topics", texts: list[str]) -> dict[str, Any]:
+    """The summary, with every topic."""
+    each = [
+        {"topic": number, "size": size, "terms": list(terms), "central_row": row + 1, "central_text": texts[row]}
+        for number, (size, terms, row) in enumerate(
+            zip(found.size.tolist(), found.terms, found.central.tolist(), strict=True)
+        )
+    ]
+    return {"texts": len(texts), "topics": len(found), "without_topic": _without(found), "each_topic": each}
+
+
+def _summary(found: "Topics", texts: list[str]) -> list[str]:
+    """The summary, with the largest topics."""
+    lines = [f"{len(texts):,} texts in {len(found):,} topics (number, texts, name, the text nearest to the centre):"]
+    for number in range(min(len(found), SHOWN)):
+        central = texts[found.central[number]]
+        lines.append(f"  {number}: {found.size[number]:,}  {found.names[number]}  {central[:LONGEST]!r}")
+    if len(found) > SHOWN:
+        lines.append(f"  and {len(found) - SHOWN:,} smaller ones (--json lists them)")
+    if _without(found):
+        lines.append(f"{_without(found):,} texts have no topic, as the model knows nothing of them")
+    return lines
+
+
+def _without(found: "Topics") -> int:
+    return int((found.topic < 0).sum())
