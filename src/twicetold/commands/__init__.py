@@ -21,7 +21,7 @@ from typer.core import TyperGroup
 from twicetold.errors import shown
 from twicetold.printable import print
 
-USE = ("score", "pairs", "dedupe", "topics", "index", "search", "label", "calibrate")
+USE = ("score", "pairs", "dedupe", "topics", "index", "search", "related", "label", "calibrate")
 SHARE = ("card", "register", "models", "export", "serve")
 COMMANDS = (*USE, *SHARE)
 TRACEBACK = "TWICETOLD_TRACEBACK"

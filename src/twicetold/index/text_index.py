@@ -32,6 +32,7 @@ from twicetold.index.ids import names_of
 from twicetold.index.memberships import GroupChanges, Pair
 from twicetold.index.neighbourhood import GroupRule
 from twicetold.index.parts import members_of, rows_of, table_of
+from twicetold.index.related import related_texts
 from twicetold.index.scored_search import ScoredSearch
 from twicetold.index.segments import Segment
 from twicetold.index.state import IndexState, part_of
@@ -208,6 +209,28 @@ class TextIndex:
         matches = [Match(*row) for row in zip(*columns, probability, groups, strict=True)]
         ends = np.searchsorted(hits.query, np.arange(len(texts) + 1))
         return [matches[start:end] for start, end in pairwise(ends)]
+
+    def related(
+        self, texts: Sequence[str], k: int = 10, *, not_copies: bool = False, exact: bool = False
+    ) -> list[list[Match]]:
+        """The `k` texts to go on with after each text: the most alike that are other than it, nearest first.
+
+        Args:
+            texts: (Q,) that were read, in the index or not.
+            k: at least 1.
+            not_copies: leave out also what shares seven of ten words with the text, or with a suggestion above. Of a
+                text with a thousand copies, there may be fewer than `k` others.
+            exact: see `search`.
+
+        Raises:
+            ValueError: if `k` is below 1, or the index is damaged.
+            TypeError: if one text is given in place of several.
+        """
+        if k < 1:
+            raise ValueError(f"expected k, the number of texts to find, to be at least 1, got {k}")
+        return related_texts(
+            lambda asked, depth: self.search(asked, depth, exact=exact), texts_of(texts), k, not_copies=not_copies
+        )
 
     def table(self) -> pa.Table:
         """`id`, `text` and `group` of all texts, sorted by group."""

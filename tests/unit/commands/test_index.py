@@ -1,4 +1,4 @@
-"""`twicetold index` and `twicetold search`."""
+"""`twicetold index`, `twicetold search` and `twicetold related`."""
 
 import json
 import subprocess
@@ -56,6 +56,18 @@ def test_searches_from_a_file_or_a_pipe_are_json_lines_in_its_order(run, twiceto
         lines = [json.loads(line) for line in done.stdout.splitlines()]
         assert [line["query"] for line in lines] == ["vote", "star"], done.stderr
         assert [[m["id"] for m in line["matches"]] for line in lines] == [[m.id for m in each] for each in found]
+
+
+def test_related_texts_are_others_and_no_copies_if_asked(run, twicetold, files):
+    twicetold("index", "build", run(), "rows.csv", "-o", "faq", "--id", "id")
+    index = open_index(files / "faq")
+    for options, not_copies in (((), False), (("--not-copies",), True)):
+        done = twicetold("related", "faq", "bank rate cut", "film", "-k", "2", "--json", *options)
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        found = index.related(["bank rate cut", "film"], 2, not_copies=not_copies)
+        assert [[m["id"] for m in line["matches"]] for line in lines] == [[m.id for m in each] for each in found]
+        assert lines[0]["matches"][:1] == [] if not_copies else lines[0]["matches"][0]["id"] == "b"
+    assert twicetold("related", "faq").returncode == 2
 
 
 def test_proposed_merges_are_shown_until_they_are_merged_or_ignored(run, twicetold, files):
