@@ -40,7 +40,7 @@ from twicetold_grid.rows import check_cell, check_data, check_grid, members_of, 
 class Job:
     """One file to render."""
 
-    kind: str  # its folder: prepare, pretrained, train, self_training, elsewhere
+    kind: str  # its folder: prepare, pretrained, train, self_training, elsewhere, topics
     key: str
     row: Mapping[str, Any]  # of params.yaml
 
@@ -58,7 +58,7 @@ def main() -> None:
     jobs += [Job("pretrained", key, {}) for key in grid["pretrained"]]
     jobs += [Job("train", key, row) for key, row in (grid["cells"] | grid["ensembles"]).items()]
     jobs += [Job("self_training", key, row) for key, row in grid["self_training"].items()]
-    jobs += [Job("elsewhere", key, row) for key, row in grid["elsewhere"].items()]
+    jobs += [Job(kind, key, row) for kind in ("elsewhere", "topics") for key, row in grid[kind].items()]
     for kind in {job.kind for job in jobs}:
         (out / kind).mkdir(parents=True, exist_ok=True)
     gc.disable()  # a third of the time otherwise: each composition leaves many cycles, and all of them fit in memory
@@ -103,6 +103,10 @@ def render(job: Job, *, grid: Config, out: Path) -> None:
         parts = [scoring(grid, member) for member in members_of(grid, job.key)]
         code = code_identity("pipelines/evaluate_elsewhere.py", [*parts, config["evaluator"]])
         config["code"] = {"evaluate_elsewhere": code}
+    elif job.kind == "topics":
+        config = composed("topics", f"run=${{paths.runs}}/{job.key}")
+        parts = [scoring(grid, member) for member in members_of(grid, job.key)]
+        config["code"] = {"topics": code_identity("pipelines/topics.py", parts)}
     elif "members" in row:
         names = [
             f"data={row['data']}",

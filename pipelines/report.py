@@ -19,6 +19,7 @@ from twicetold.errors import readable_errors
 from twicetold.files import write_text
 from twicetold.runs.environment import in_words
 from twicetold.serving.champion import card
+from twicetold.topics import files
 from twicetold_grid.lock import stale_stages
 
 PREFACE = Path("docs/results-preface.md")
@@ -71,6 +72,7 @@ def results(grid: dict[str, Any], *, runs: Path, cards: Path, earlier: bool) -> 
             "cells": having(layout.METRICS, grid["cells"], runs),
             "ensembles": having(layout.METRICS, grid["ensembles"], runs),
             "elsewhere": having(layout.ELSEWHERE, grid["elsewhere"], runs),
+            "topics": having(files.TOPICS, grid["topics"], runs),
         }
     rows = grid["cells"] | grid["ensembles"]
     commands = {cell_of(key, row): command_of(key, row, grid) for key, row in rows.items()}
@@ -106,7 +108,7 @@ def cell_of(key: str, row: dict[str, Any]) -> reporting.Cell:
 
 
 def further_of(grid: dict[str, Any], runs: Path) -> dict[str, Any]:
-    """What is reported beside each model's own row: on other data, and on the same terms with their seconds."""
+    """What is reported beside each model's own row: on other data, topics, and on the same terms with their seconds."""
     fair = [
         reporting.FairCell(cell_of(key, row), row["model"], terms)
         for key, row in grid["cells"].items()
@@ -115,8 +117,8 @@ def further_of(grid: dict[str, Any], runs: Path) -> dict[str, Any]:
     file = runs / layout.LAST_RUN
     took = json.loads(file.read_text(encoding="utf-8"))["stages"] if file.is_file() else {}
     seconds = {stage.removeprefix("train@"): s for stage, s in took.items() if stage.startswith("train@")}
-    elsewhere = [cell_of(key, row) for key, row in grid["elsewhere"].items()]
-    return {"elsewhere": elsewhere, "fair": fair, "seconds": seconds}
+    elsewhere, topics = ([cell_of(*row) for row in grid[name].items()] for name in ("elsewhere", "topics"))
+    return {"elsewhere": elsewhere, "topics": topics, "fair": fair, "seconds": seconds}
 
 
 def terms_of(row: dict[str, Any]) -> str | None:

@@ -161,7 +161,8 @@ class Lab:
             key: shared[data] | {"mining": way, "teacher": teacher, "seed": 0} for key, (data, way) in mined.items()
         }
         kept = {name: chosen[name] for name in ("profile", "overrides")} | {"pretrained": ["none"]}
-        grid = {"data": shared, "cells": cells, "self_training": self_training, "ensembles": {}, "elsewhere": {}} | kept
+        grid = {"data": shared, "cells": cells, "self_training": self_training, "ensembles": {}, "elsewhere": {}}
+        grid |= {"topics": {}} | kept
         path.write_text(yaml.safe_dump(grid, sort_keys=False))
 
     def commit(self) -> None:

@@ -24,6 +24,7 @@ SECTIONS = {
     ),
     "ensembles": ("<data>-<name>-<seed>", ("data", "members", "seed"), ("mined", "pretrained", "stacking")),
     "elsewhere": ("<data>-<name>-<seed>", ("data", "others", "seed"), ("mined", "pretrained")),
+    "topics": ("<data>-<name>-<seed>", ("data", "seed"), ("mined", "pretrained")),
 }
 """What params.yaml has rows of: how a row is named, keys that it has, and keys that it may have."""
 OF_ALL = ("profile", "overrides")
@@ -63,6 +64,8 @@ def check_grid(grid: Config) -> None:
         _check_members(key, row, grid["cells"])
     for key, row in grid["elsewhere"].items():
         _check_others(key, row, grid)
+    for key in grid["topics"]:
+        _check_trained(f"params.yaml: topics: {key}", key, grid)
     for key, row in grid["self_training"].items():
         if run_of(row, row["teacher"]) not in grid["cells"]:
             raise ValueError(f"params.yaml: the teacher of {key} is no cell: {run_of(row, row['teacher'])}")
@@ -189,11 +192,16 @@ def _check_members(key: str, row: Config, cells: Config) -> None:
 def _check_others(key: str, row: Config, grid: Config) -> None:
     """Check that a row of `elsewhere` is a cell or an ensemble, and names other datasets of the grid."""
     where, others = f"params.yaml: elsewhere: {key}", row["others"]
-    if key not in {**grid["cells"], **grid["ensembles"]}:
-        raise ValueError(f"{where} is no cell and no ensemble: name one of them")
+    _check_trained(where, key, grid)
     there = [name for name in grid["data"] if name != row["data"]]
     if not isinstance(others, list) or not OTHERS[0] <= len(others) <= OTHERS[1] or not {*others} <= {*there}:
         raise ValueError(f"{where}: others must be a list of {OTHERS[0]} or {OTHERS[1]} of {there}; got {others!r}")
+
+
+def _check_trained(where: str, key: str, grid: Config) -> None:
+    """Check that there is a trained model of this name."""
+    if key not in {**grid["cells"], **grid["ensembles"]}:
+        raise ValueError(f"{where} is no cell and no ensemble: name one of them")
 
 
 def _check_keys(where: str, row: Config, needed: Collection[str], optional: Collection[str] = ()) -> None:

@@ -12,6 +12,7 @@ from recipes import FAMILIES, RECIPES, family_of
 from twicetold import layout
 from twicetold.data.download import RemoteFile
 from twicetold.runs.identity import LEARNING_KEYS
+from twicetold.topics import files
 
 ROOT = Path(__file__).parents[2]
 GROUPS = {folder.name for folder in (ROOT / "conf").iterdir() if folder.is_dir()}
@@ -70,7 +71,7 @@ def test_pretrained_files_are_called_as_their_leaf_and_can_be_fetched(pretrained
 @pytest.mark.parametrize("file", [ROOT / "params.yaml", ROOT / "conf/demo.yaml"], ids=lambda p: p.stem)
 def test_a_grid_names_only_what_there_is(file):
     grid = yaml.safe_load(file.read_text())
-    rows = {"data", "cells", "self_training", "ensembles", "elsewhere"}
+    rows = {"data", "cells", "self_training", "ensembles", "elsewhere", "topics"}
     assert set(grid) == rows | {"pretrained", "profile", "overrides"}
     assert set(grid["pretrained"]) <= set(PRETRAINED)
     assert set(grid["data"]) <= set(DATA)
@@ -156,6 +157,9 @@ def test_metrics_and_summaries_are_kept_in_git():
         "metrics"
     ]
     assert f"!/runs/*/{layout.ELSEWHERE}" in ignored
+    written = [{f"${{paths.runs}}/${{key}}/{file}": {"cache": False}} for file in (files.TOPICS, files.RELATED)]
+    assert part_of("topics")["metrics"] == written
+    assert {f"!/runs/*/{files.TOPICS}", f"!/runs/*/{files.RELATED}"} <= set(ignored)
 
 
 def test_dvc_yaml_holds_no_numbers():

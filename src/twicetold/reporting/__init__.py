@@ -17,6 +17,7 @@ from twicetold.reporting.leaderboard import leaderboard_csv, rank
 from twicetold.reporting.markdown import markdown
 from twicetold.reporting.page import Section, page
 from twicetold.reporting.terminal import leaderboard_text
+from twicetold.reporting.topics import read_topics, topic_sections
 from twicetold.reporting.twin_groups import find_twins
 from twicetold.runs.records import Cell, Provenance, read_elsewhere, read_peers, read_provenance, read_runs, write_card
 
@@ -32,6 +33,7 @@ def build(
     triplets: Path,
     target: Path,
     elsewhere: Sequence[Cell] = (),
+    topics: Sequence[Cell] = (),
     fair: Sequence[FairCell] = (),
     seconds: Mapping[str, float] | None = None,
 ) -> None:
@@ -45,6 +47,7 @@ def build(
         triplets: the folder of folders of mined triplets.
         target: where `leaderboard.csv` and `index.html` go.
         elsewhere: the runs that were evaluated on other data as well.
+        topics: the runs on whose vectors texts were grouped by topic.
         fair: the runs of families on the same terms, beside `cells`.
         seconds: that a cell's training took, by the cell's name.
 
@@ -63,7 +66,7 @@ def build(
         for data, by_data in found.items()
     ]
     table = leaderboard_csv(run for by_data in (*found.values(), *on_terms.values()) for run in by_data)
-    html = page(sections, matrices(read_elsewhere(elsewhere, runs)))
+    html = page(sections, matrices(read_elsewhere(elsewhere, runs)), topic_sections(read_topics(topics, runs)))
     write_text(target / layout.LEADERBOARD, table)
     write_text(target / layout.REPORT, html)
 

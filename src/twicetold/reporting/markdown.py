@@ -26,6 +26,9 @@ from twicetold.reporting.glossary import count, describe, magnitude, number, sha
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row, rank
 from twicetold.reporting.published import PUBLISHED
 from twicetold.reporting.samples import decision_in_words, sample_table
+from twicetold.reporting.topics import HOW_TO_READ as HOW_TO_READ_TOPICS
+from twicetold.reporting.topics import TITLE as TITLE_OF_TOPICS
+from twicetold.reporting.topics import TopicSection, read_topics, topic_sections
 from twicetold.runs.records import Cell, Provenance, read_card, read_elsewhere, read_peers, read_runs
 
 _LINE_ENDS = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")  # and other characters without a shape
@@ -38,6 +41,7 @@ def markdown(
     runs: Path,
     cards: Path,
     elsewhere: Sequence[Cell] = (),
+    topics: Sequence[Cell] = (),
     fair: Sequence[FairCell] = (),
     seconds: Mapping[str, float] | None = None,
 ) -> str:
@@ -48,6 +52,7 @@ def markdown(
         runs: the folder of run folders.
         cards: the folder of the cards of datasets.
         elsewhere: the runs that were evaluated on other data as well.
+        topics: the runs on whose vectors texts were grouped by topic.
         fair: the runs of families on the same terms, which have tables of their own.
         seconds: that a cell's training took, by the cell's name.
 
@@ -73,7 +78,7 @@ def markdown(
         parts += _search(board, about.kind) + (_pairwise_knn(board) if about.kind == "labelled_pairs" else [])
         parts += _samples(board) + _word_hashing(board) + _data(about)
         explained = explained or section is not None
-    parts += _elsewhere(matrices(read_elsewhere(elsewhere, runs)))
+    parts += _elsewhere(matrices(read_elsewhere(elsewhere, runs))) + _topics(topic_sections(read_topics(topics, runs)))
     return "\n".join(parts)
 
 
@@ -166,6 +171,16 @@ def _elsewhere(found: Matrices | None) -> list[str]:
     parts = [f"## {TITLE}\n", *(f"{escaped(text)}\n" for text in HOW_TO_READ_MATRICES)]
     parts += ["### Ranking\n", _shown_table(found.ranking), "### Decisions\n", _shown_table(found.decisions)]
     return parts + [f"{escaped(note)}\n" for note in found.notes]
+
+
+def _topics(sections: Sequence[TopicSection]) -> list[str]:
+    if not sections:
+        return []
+    parts = [f"## {TITLE_OF_TOPICS}\n", *(f"{escaped(text)}\n" for text in HOW_TO_READ_TOPICS)]
+    for section in sections:
+        for title, table_of_it in section.tables:
+            parts += [f"### {escaped(title)}\n", _shown_table(table_of_it)]
+    return parts
 
 
 def _search(board: Leaderboard, kind: str) -> list[str]:

@@ -18,6 +18,7 @@ from twicetold.reporting import (
     published,
     samples,
     search_vectors,
+    topics,
     twin_groups,
     word_hashing,
 )
@@ -36,6 +37,7 @@ _PARTS = (
     published,
     samples,
     search_vectors,
+    topics,
     twin_groups,
     word_hashing,
 )
@@ -83,12 +85,17 @@ class Section:
         return [(row, curves["val"]) for row, curves in found if "val" in curves]
 
 
-def page(sections: Sequence[Section], matrices: elsewhere.Matrices | None = None) -> str:
+def page(
+    sections: Sequence[Section],
+    matrices: elsewhere.Matrices | None = None,
+    by_topic: Sequence[topics.TopicSection] = (),
+) -> str:
     """The whole report.
 
     Args:
         sections: of the datasets.
         matrices: of models on other data.
+        by_topic: of topics and related articles.
     """
     rows = [row for section in sections for row in section.board.rows]
     models = _by_role(rows)
@@ -100,6 +107,7 @@ def page(sections: Sequence[Section], matrices: elsewhere.Matrices | None = None
         "page.html.j2",
         sections=sections,
         matrices=matrices,
+        by_topic=by_topic,
         models=models,
         runs=sum(len(row.runs) for row in rows),
         colours={model: colour for colour, model in enumerate(models)},

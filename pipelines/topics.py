@@ -1,0 +1,94 @@
+"""Group a split's documents by topic and find related ones, with a trained model, and compare with their labels.
+
+After a training: `topics.py run=runs/toy_news-tfidf-0`. It writes topics.json and related.json to the run folder. The
+texts are those of test, or of another split: split=val.
+"""
+
+import checkout  # noqa: F401 (for its effects)
+from twicetold.command_line import help_for
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import hydra
+import numpy as np
+import pyarrow as pa
+from omegaconf import DictConfig, OmegaConf
+
+from twicetold import layout
+from twicetold.data.corpus import Corpus
+from twicetold.data.publication import publication_days
+from twicetold.errors import readable_errors
+from twicetold.evaluation.inputs import finest_clusters
+from twicetold.files import write_json
+from twicetold.printable import print
+from twicetold.topics import files
+from twicetold.topics.measured import measure_topics
+from twicetold.topics.near_copies import word_sets
+from twicetold.topics.related import Articles, related
+from twicetold.trained.model_folder import load_model, recipes, require_trained_on, trained_on
+from twicetold_grid.code_identity import code_now
+from twicetold_grid.settings import check_settings, run_script
+
+
+@hydra.main(version_base="1.3", config_path="../conf", config_name="topics")
+def main(cfg: DictConfig) -> None:
+    with readable_errors():
+        check_settings(cfg)
+        run = Path(cfg.run)
+        corpus = documents_of(run, cfg)
+        code_now("topics", OmegaConf.to_container(cfg, resolve=True), [recipes(run / layout.MODEL)])
+        days = publication_days(corpus, Path(cfg.paths.raw) / corpus.name)
+        members = corpus.members[cfg.split]
+        if days is not None:
+            members = members[np.argsort(days[members], kind="stable")]
+        texts = corpus.texts.take(pa.array(members)).to_pylist()
+        labels = {name: codes[members] for name, codes in corpus.groups.items()}
+        queries, documents = load_model(run / layout.MODEL).read(texts).search_matrices(np.arange(len(texts)))
+
+        found = measure_topics(documents, texts, labels, seed=cfg.seed)
+        for name, methods in found.items():
+            for method, one in methods.items():
+                tell(run, f"{one.metrics['count']:.0f} topics by {method} and {name}", one.metrics)
+        suggested = {}
+        if days is not None:
+            articles = Articles(queries, documents, days[members], finest_clusters(labels, ()), word_sets(texts))
+            suggested = related(articles, labels, days=cfg.days, seed=cfg.seed)
+            for name, ways in suggested.items():
+                for way, ranked in ways.items():
+                    tell(run, f"related by {name}, {way}", ranked.metrics)
+        write_json(run / files.TOPICS, {name: as_dict(methods) for name, methods in found.items()})
+        write_json(run / files.RELATED, {name: as_dict(ways) for name, ways in suggested.items()})
+
+
+def documents_of(run: Path, cfg: DictConfig) -> Corpus:
+    """The corpus that a model was trained on.
+
+    Raises:
+        ValueError: if it has no documents, has changed since, or has no such split.
+    """
+    corpus = Corpus.load(Path(cfg.paths.processed) / trained_on(run / layout.MODEL)["name"])
+    require_trained_on(run / layout.MODEL, corpus)
+    if corpus.kind != "documents":
+        raise ValueError(f"topics are of documents, and {corpus.name} has pairs: name a run on data such as uci_news")
+    if cfg.split not in corpus.members:
+        raise ValueError(f"split is one of {', '.join(corpus.members)}, got {cfg.split!r}")
+    return corpus
+
+
+def as_dict(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Dataclasses as dictionaries."""
+    return {name: asdict(each) for name, each in found.items()}
+
+
+def tell(run: Path, what: str, metrics: dict[str, float]) -> None:
+    """Print some measures in a line."""
+    shown = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items() if name != "count")
+    print(f"{run.name}: {what}: {shown}")
+
+
+if __name__ == "__main__":
+    help_for("run=runs/toy_news-tfidf-0")
+    run_script(main)

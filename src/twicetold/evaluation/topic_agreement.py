@@ -1,0 +1,137 @@
+r"""Agreement of topics with labels: normalised mutual information, V-measure and the adjusted Rand index.
+
+With H the entropy of a grouping's shares and I(P, L) = H(P) + H(L) − H(P, L) the mutual information of predicted
+topics P and labels L:
+
+- NMI = I / √(H(P) · H(L)) (Strehl and Ghosh 2002);
+- V-measure, the harmonic mean of homogeneity I / H(L) and completeness I / H(P) (Rosenberg and Hirschberg 2007), so
+  2 I / (H(P) + H(L)), which is NMI by the arithmetic mean;
+- ARI, the share of pairs on which both agree, corrected for chance (Hubert and Arabie 1985).
+
+Many small topics share much information with labels by chance alone, so NMI and V-measure mean something only beside
+`by_chance`, the V-measure of topics of the same sizes whose texts are dealt out at random.
+
+95 % intervals are by the jackknife over units (stories), with all their texts: texts of one story are no independent
+observations, of a category neither. Topics stay as they are, so the intervals say nothing of how topics vary with the
+texts that they are made of, or with the seed.
+
+All follow from sums of n log n or n² over the table of topics by labels and over its margins. Leaving a unit out
+changes only the entries that it has texts in, so the G values of a jackknife take one pass.
+
+Shape letters: M texts, G units, C entries of a table that have texts of a unit.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from twicetold.evaluation.group_intervals import jackknife_variance
+from twicetold.evaluation.intervals import Interval, Z
+from twicetold.evaluation.ranking import Floats
+
+MEASURES = ("nmi", "v_measure", "ari")
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How well topics agree with labels; 1 if they are the same."""
+
+    values: dict[str, float]
+    """`MEASURES` and `by_chance`."""
+    intervals: dict[str, Interval]
+    """Of `MEASURES`; without those of which the jackknife has no variance, as of a single unit."""
+
+
+def agreement(predicted: ArrayLike, label: ArrayLike, unit: ArrayLike, *, seed: int = 0) -> Agreement:
+    """Compare topics with labels.
+
+    Args:
+        predicted: (M,) topic codes.
+        label: (M,) label codes.
+        unit: (M,) code of what is drawn as a whole, such as the story.
+        seed: of the dealing for `by_chance`.
+
+    Raises:
+        ValueError: if the lengths differ or there is no text.
+    """
+    topic, true, whole = (np.asarray(codes) for codes in (predicted, label, unit))
+    if not topic.shape == true.shape == whole.shape or topic.ndim != 1 or not topic.size:
+        raise ValueError(
+            f"expected a topic, a label and a unit of each text, got shapes {topic.shape}, {true.shape}, {whole.shape}"
+        )
+    once = np.zeros(len(topic), np.int64)
+    values = {name: float(found[0]) for name, found in _left_out(topic, true, once, nothing=True).items()}
+    intervals = {}
+    for name, left in _left_out(topic, true, whole).items():
+        variance = jackknife_variance(left)
+        if math.isfinite(variance):
+            intervals[name] = _interval(values[name], variance, least=-1 if name == "ari" else 0)
+    dealt = np.random.default_rng(seed).permutation(topic)
+    chance = float(_left_out(dealt, true, once, nothing=True)["v_measure"][0])
+    return Agreement({**values, "by_chance": chance}, intervals)
+
+
+def without_each(predicted: ArrayLike, label: ArrayLike, unit: ArrayLike) -> dict[str, Floats]:
+    """Each of `MEASURES` -> (G,) its value without each unit, in the order of codes; NaN without any text."""
+    return _left_out(*(np.asarray(codes) for codes in (predicted, label, unit)))
+
+
+def _left_out(topic: Ints, label: Ints, unit: Ints, *, nothing: bool = False) -> dict[str, Floats]:
+    """(G,) values without each unit; with `nothing`, in each place the value of all texts."""
+    topic, label, unit = (np.unique(codes, return_inverse=True)[1].astype(np.int64) for codes in (topic, label, unit))
+    units, labels = int(unit.max()) + 1, int(label.max()) + 1
+    size = np.bincount(unit, minlength=units).astype(np.float64)
+    texts = np.full(units, float(len(topic))) - (0 if nothing else size)
+    tables = (topic, label, topic * labels + label)
+    logs = [_sums(table, unit, units, _n_log_n, nothing=nothing) for table in tables]
+    squares = [_sums(table, unit, units, np.square, nothing=nothing) for table in tables]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        entropy = [np.maximum(np.log(texts) - each / texts, 0) for each in logs]
+        pairs = [(each - texts) / 2 for each in squares]
+        values = _information(*entropy) | {"ari": _adjusted_rand(*pairs, texts * (texts - 1) / 2)}
+    return {name: np.where(texts > 0, value, np.nan) for name, value in values.items()}
+
+
+def _sums(table: Ints, unit: Ints, units: int, of: Callable[[Floats], Floats], *, nothing: bool) -> Floats:
+    """(G,) sum over the entries of a table of a function of their numbers of texts, without each unit."""
+    count = np.bincount(table).astype(np.float64)
+    total = float(of(count).sum())
+    if nothing:
+        return np.full(units, total)
+    pair, own = np.unique(unit * len(count) + table, return_counts=True)  # (C,)
+    row, entry = np.divmod(pair, len(count))
+    change = of(count[entry] - own) - of(count[entry])
+    return total + np.bincount(row, weights=change, minlength=units)
+
+
+def _n_log_n(count: Floats) -> Floats:
+    return np.asarray(count * np.log(np.maximum(count, 1)))
+
+
+def _information(topic: Floats, label: Floats, both: Floats) -> dict[str, Floats]:
+    """NMI and V-measure from entropies; 1 where both groupings have one group, as then they are the same."""
+    shared = np.maximum(topic + label - both, 0)
+    single = (topic < 1e-12) & (label < 1e-12)
+    product, total = np.sqrt(topic * label), topic + label
+    nmi = np.divide(shared, product, out=np.zeros_like(shared), where=product > 1e-12)
+    v_measure = np.divide(2 * shared, total, out=np.zeros_like(shared), where=total > 1e-12)
+    return {
+        name: np.where(single, 1.0, np.minimum(value, 1)) for name, value in (("nmi", nmi), ("v_measure", v_measure))
+    }
+
+
+def _adjusted_rand(topic: Floats, label: Floats, both: Floats, every: Floats) -> Floats:
+    """ARI from the pairs within topics, within labels, within both, and all; 1 where the groupings are the same."""
+    expected, most = topic * label / np.maximum(every, 1), (topic + label) / 2
+    same = (np.abs(topic - both) < 0.5) & (np.abs(label - both) < 0.5)
+    value = np.divide(both - expected, most - expected, out=np.zeros_like(both), where=np.abs(most - expected) > 1e-12)
+    return np.where(same, 1.0, value)
+
+
+def _interval(value: float, variance: float, *, least: float) -> Interval:
+    half = Z * math.sqrt(variance)
+    return max(least, value - half), min(1.0, value + half)
