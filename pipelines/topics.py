@@ -1,7 +1,7 @@
 """Group a split's documents by topic and find related ones, with a trained model, and compare with their labels.
 
-After a training: `topics.py run=runs/toy_news-tfidf-0`. It writes topics.json and related.json to the run folder. The
-texts are those of test, or of another split: split=val.
+After a training: `topics.py run=runs/toy_news-tfidf-0`. It writes topics.json, related.json and topic_map.json to the
+run folder. The texts are those of test, or of another split: split=val.
 """
 
 import checkout  # noqa: F401 (for its effects)
@@ -25,8 +25,10 @@ from twicetold.evaluation.inputs import finest_clusters
 from twicetold.files import write_json
 from twicetold.printable import print
 from twicetold.topics import files
+from twicetold.topics.grouping import group_topics
 from twicetold.topics.measured import measure_topics
 from twicetold.topics.near_copies import word_sets
+from twicetold.topics.plane import topic_map
 from twicetold.topics.related import Articles, related
 from twicetold.trained.model_folder import load_model, recipes, require_trained_on, trained_on
 from twicetold_grid.code_identity import code_now
@@ -59,6 +61,10 @@ def main(cfg: DictConfig) -> None:
             for name, ways in suggested.items():
                 for way, ranked in ways.items():
                     tell(run, f"related by {name}, {way}", ranked.metrics)
+        coarsest = min(labels, key=lambda name: len(np.unique(labels[name])))
+        names = corpus.group_names.get(coarsest) or [str(code) for code in range(int(labels[coarsest].max()) + 1)]
+        drawn = topic_map(group_topics(documents, texts, seed=cfg.seed), labels[coarsest], names)
+        write_json(run / files.MAP, asdict(drawn))
         write_json(run / files.TOPICS, {name: as_dict(methods) for name, methods in found.items()})
         write_json(run / files.RELATED, {name: as_dict(ways) for name, ways in suggested.items()})
 

@@ -159,7 +159,8 @@ def test_metrics_and_summaries_are_kept_in_git():
     assert f"!/runs/*/{layout.ELSEWHERE}" in ignored
     written = [{f"${{paths.runs}}/${{key}}/{file}": {"cache": False}} for file in (files.TOPICS, files.RELATED)]
     assert part_of("topics")["metrics"] == written
-    assert {f"!/runs/*/{files.TOPICS}", f"!/runs/*/{files.RELATED}"} <= set(ignored)
+    assert part_of("topics")["outs"] == [{f"${{paths.runs}}/${{key}}/{files.MAP}": {"cache": False}}]
+    assert {f"!/runs/*/{file}" for file in (files.TOPICS, files.RELATED, files.MAP)} <= set(ignored)
 
 
 def test_dvc_yaml_holds_no_numbers():

@@ -10,8 +10,10 @@ from typing import Any, TypeAlias
 
 from twicetold.reporting.dedupe import DedupeTable, Shown
 from twicetold.reporting.glossary import count, number
+from twicetold.reporting.panels import Panel
+from twicetold.reporting.topic_map import labels_of, map_panel
 from twicetold.runs.records import Cell, read_object
-from twicetold.topics.files import RELATED, TOPICS
+from twicetold.topics.files import MAP, RELATED, TOPICS
 
 TITLE = "Topics and related articles"
 HOW_TO_READ = (
@@ -54,6 +56,8 @@ class MeasuredRun:
     topics: Found
     related: Found
     """Empty of texts whose times are not known."""
+    map: Mapping[str, Any]
+    """`topics.plane.TopicMap`; empty if it was not drawn."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,8 @@ class TopicSection:
 
     data: str
     tables: tuple[tuple[str, DedupeTable], ...]
+    maps: tuple[Panel, ...]
+    """Of each model; for the report alone."""
 
 
 def read_topics(cells: Sequence[Cell], runs: Path) -> list[MeasuredRun]:
@@ -75,7 +81,7 @@ def read_topics(cells: Sequence[Cell], runs: Path) -> list[MeasuredRun]:
         folder = runs / cell.name
         if not (folder / TOPICS).is_file():
             raise FileNotFoundError(f"{folder / TOPICS} is missing: run `dvc repro topics@{cell.name}`")
-        found.append(MeasuredRun(cell, read_object(folder / TOPICS), read_object(folder / RELATED)))
+        found.append(MeasuredRun(cell, *(read_object(folder / file) for file in (TOPICS, RELATED, MAP))))
     return found
 
 
@@ -84,7 +90,14 @@ def topic_sections(found: Sequence[MeasuredRun]) -> list[TopicSection]:
     by_data: dict[str, list[MeasuredRun]] = {}
     for run in found:
         by_data.setdefault(run.cell.data, []).append(run)
-    return [TopicSection(data, tuple(_tables(data, runs))) for data, runs in by_data.items()]
+    return [TopicSection(data, tuple(_tables(data, runs)), tuple(_maps(runs))) for data, runs in by_data.items()]
+
+
+def _maps(runs: Sequence[MeasuredRun]) -> Iterator[Panel]:
+    drawn = [run for run in runs if run.map]
+    labels = labels_of([run.map for run in drawn])
+    for run in drawn:
+        yield map_panel(run.cell.model, run.map, labels)
 
 
 def _tables(data: str, runs: Sequence[MeasuredRun]) -> Iterator[tuple[str, DedupeTable]]:

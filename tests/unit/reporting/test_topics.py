@@ -1,12 +1,14 @@
 """The tables of topics and related articles, from made-up results."""
 
+import re
+
 import pytest
 
 from twicetold.reporting import Cell
 from twicetold.reporting.markdown import _topics
 from twicetold.reporting.page import page
 from twicetold.reporting.topics import read_topics, topic_sections
-from twicetold.topics.files import RELATED, TOPICS
+from twicetold.topics.files import MAP, RELATED, TOPICS
 
 from .conftest import write
 
@@ -29,6 +31,12 @@ def runs(tmp_path):
         write(tmp_path / name / TOPICS, {"category": methods})
         ways = {"query": ranked(value), "popularity": ranked(0.2), "history_mean": ranked(value + 0.05)}
         write(tmp_path / name / RELATED, {"story": ways})
+        topics = [
+            {"name": "fed, <rate>", "size": 40, "x": -0.5, "y": 0.1, "label": "business", "share": 0.9},
+            {"name": "film", "size": 10, "x": 0.5, "y": 0.0, "label": "film", "share": 1.0},
+            {"name": "???", "size": 1, "x": 0.0, "y": 0.0, "label": None, "share": 0.0},
+        ]
+        write(tmp_path / name / MAP, {"topics": topics, "kept": 0.25})
     return tmp_path
 
 
@@ -72,6 +80,8 @@ def test_the_results_and_the_report_have_the_tables_and_nothing_where_none_were_
     html = page([], None, sections)
     assert '<a href="#topics">' in html
     assert "news: 4 topics against category" in html
+    assert html.count('aria-label="Topics of ') == 2
+    assert "fed, &lt;rate&gt;: 40 texts, 90 % business" in html
     assert _topics([]) == []
     assert '"#topics"' not in page([])
 
@@ -79,3 +89,20 @@ def test_the_results_and_the_report_have_the_tables_and_nothing_where_none_were_
 def test_a_run_that_was_not_measured_is_named_with_its_stage(runs):
     with pytest.raises(FileNotFoundError, match="dvc repro topics@news-dssm-0"):
         read_topics([Cell("news", "dssm", 0)], runs)
+
+
+def test_a_map_has_a_circle_for_each_topic_by_size_and_label_within_its_frame(runs):
+    (section,) = topic_sections(read_topics(CELLS, runs))
+    panel = section.maps[0]
+    assert (panel.title, panel.said) == ("tfidf", ": 25 % of the spread of the centres")
+    assert [name for _, name, _ in panel.legend] == ["business", "film"]
+    circles = re.findall(r'<g class="line c(\d)"><circle cx="([\d.]+)" cy="([\d.]+)" r="([\d.]+)"', panel.figure)
+    assert [(colour, radius) for colour, _, _, radius in circles] == [("0", "20"), ("1", "10"), ("2", "3.2")]
+    places = [(float(x), float(y)) for _, x, y, _ in circles]
+    assert places == [(22, 124.4), (278, 150), (150, 150)]
+
+
+def test_a_run_without_a_map_has_tables(runs):
+    (runs / "news-dae-0" / MAP).unlink()
+    (section,) = topic_sections(read_topics(CELLS, runs))
+    assert [panel.title for panel in section.maps] == ["tfidf"]
