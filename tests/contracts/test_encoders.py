@@ -155,7 +155,9 @@ def test_gradients_reach_every_parameter(built, news, tmp_path, composed, device
     objective = instantiate(cfg.objective).to(device)
     score = encoder.score(sides["anchor"], sides["positive"]) if objective.needs_score else None
     labels = {name: getattr(batch, name) for name in ("label", "group", "positive_group", "negative_group")}
-    objective(EncodedBatch(**sides, **labels, score=score))["loss"].backward()
+    views = len(featuriser.shape.get("bounds", [0, 0])) - 1  # which the objective may train in turns
+    encoded = EncodedBatch(**sides, **labels, score=score)
+    torch.stack([objective(encoded)["loss"] for _ in range(views)]).sum().backward()
     for name, parameter in encoder.named_parameters():
         if not parameter.requires_grad:
             assert isinstance(encoder, OnFrozen), name

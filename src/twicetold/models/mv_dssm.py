@@ -1,7 +1,8 @@
-"""Multi-view DSSM: a separate tower for each view, each trained with its own softmax (`info_nce_dssm`).
+"""Views of one text: a separate tower for each view, each trained with its own softmax (`info_nce_dssm`).
 
-Elkahky, Song and He, A Multi-View Deep Learning Approach for Cross Domain User Modeling in Recommendation Systems,
-WWW 2015. There each view is a kind of item; here each is a set of features of both texts.
+After Elkahky, Song and He, A Multi-View Deep Learning Approach for Cross Domain User Modeling in Recommendation
+Systems, WWW 2015. There each view is a kind of item, matched with one view of a user: `mv_dssm_items`. Here each is a
+set of features of both texts, compared with the same view of the other text.
 
     y_m = tower_m(x_m)                      view m of a text
     R(Q, D) = 1/M Σ_m cos(y_m of Q, y_m of D)

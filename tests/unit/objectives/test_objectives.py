@@ -10,6 +10,7 @@ from twicetold.encoding import EncodedBatch, Encoding, Reconstruction, SparseRow
 from twicetold.objectives.closest_and_mean import ClosestAndMean
 from twicetold.objectives.contrastive import Contrastive
 from twicetold.objectives.denoising_triplet import DenoisingTriplet
+from twicetold.objectives.in_turns import InTurns
 from twicetold.objectives.info_nce import InfoNce
 from twicetold.objectives.pair_bce import PairBce
 from twicetold.objectives.protocol import Objective
@@ -42,6 +43,7 @@ OBJECTIVES = {
     for negatives in ("all", "batch_hard", "given")
     for loss in ("cross_entropy", "mean_squared", "cosine_proximity")
 }
+OBJECTIVES["in_turns"] = Case(InTurns(each=nce()), zero_when_satisfied=None)
 OBJECTIVES["pair_bce"] = Case(PairBce(pos_weight=2), zero_when_satisfied=None)
 OBJECTIVES["weighted_sum"] = Case(
     WeightedSum(
