@@ -10,6 +10,7 @@ from twicetold.encoding import EncodedBatch, Encoding, Reconstruction, SparseRow
 from twicetold.objectives.closest_and_mean import ClosestAndMean
 from twicetold.objectives.contrastive import Contrastive
 from twicetold.objectives.denoising_triplet import DenoisingTriplet
+from twicetold.objectives.graded_clicks import GradedClicks
 from twicetold.objectives.in_turns import InTurns
 from twicetold.objectives.info_nce import InfoNce
 from twicetold.objectives.pair_bce import PairBce
@@ -43,6 +44,7 @@ OBJECTIVES = {
     for negatives in ("all", "batch_hard", "given")
     for loss in ("cross_entropy", "mean_squared", "cosine_proximity")
 }
+OBJECTIVES["graded_clicks"] = Case(GradedClicks(temperature=0.1, power=1, order=True), zero_when_satisfied=None)
 OBJECTIVES["in_turns"] = Case(InTurns(each=nce()), zero_when_satisfied=None)
 OBJECTIVES["pair_bce"] = Case(PairBce(pos_weight=2), zero_when_satisfied=None)
 OBJECTIVES["weighted_sum"] = Case(
