@@ -1,7 +1,7 @@
 """Leaderboard and HTML report of every cell of the grid in params.yaml.
 
-`--show` prints the leaderboard instead; `--results` writes a card of each dataset, and RESULTS.md from the cards and
-other files in Git.
+`--show` prints the leaderboard instead; `--results` writes a card of each dataset, and RESULTS.md and docs/sources.md
+from the cards and other files in Git.
 """
 
 import checkout  # noqa: F401 (for its effects)
@@ -23,7 +23,7 @@ from twicetold.topics import files
 from twicetold_grid.lock import stale_stages
 
 PREFACE = Path("docs/results-preface.md")
-RESULTS = Path("RESULTS.md")
+RESULTS, SOURCES = Path("RESULTS.md"), Path("docs/sources.md")
 EXPERIMENT = "+experiment="
 EARLIER = (
     "**These results are of earlier code than the files beside them.** Settings or code that `dvc.lock` records have "
@@ -49,7 +49,8 @@ def main() -> None:
             reporting.write_cards(grid["data"], cards=paths["cards"], **folders)
             earlier = bool(stale_stages(Path(__file__).resolve().parents[1]))
             write_text(RESULTS, results(grid, runs=paths["runs"], cards=paths["cards"], earlier=earlier))
-            print(f"results: {RESULTS}")
+            write_text(SOURCES, sources(grid, runs=paths["runs"]))
+            print(f"results: {RESULTS} and {SOURCES}")
         else:
             for folder in sorted({place.parent for place in paths["runs"].glob(f"*/{layout.METRICS}")}):
                 if (folder / layout.MODEL / layout.RECIPE).is_file():  # a run that DVC restored has none yet
@@ -74,8 +75,7 @@ def results(grid: dict[str, Any], *, runs: Path, cards: Path, earlier: bool) -> 
             "elsewhere": having(layout.ELSEWHERE, grid["elsewhere"], runs),
             "topics": having(files.TOPICS, grid["topics"], runs),
         }
-    rows = grid["cells"] | grid["ensembles"]
-    commands = {cell_of(key, row): command_of(key, row, grid) for key, row in rows.items()}
+    rows, commands = grid["cells"] | grid["ensembles"], commands_of(grid)
     observed = json.loads((runs / layout.LAST_RUN).read_text(encoding="utf-8"))
     made = (
         f"{len(rows)} cells of the grid in params.yaml, profile `{grid['profile']}`, made by `make results` of commit "
@@ -87,6 +87,16 @@ def results(grid: dict[str, Any], *, runs: Path, cards: Path, earlier: bool) -> 
     title, _, preface = PREFACE.read_text(encoding="utf-8").partition("\n\n")
     head = "\n\n".join([title, *([EARLIER] if earlier else []), preface])
     return f"{head}\n{made}\n{reporting.markdown(commands, runs=runs, cards=cards, **further_of(grid, runs))}"
+
+
+def sources(grid: dict[str, Any], *, runs: Path) -> str:
+    """The content of docs/sources.md, made from files in Git; the arguments are those of `results`."""
+    return reporting.sources_page(commands_of(grid), runs=runs, seconds=further_of(grid, runs)["seconds"])
+
+
+def commands_of(grid: dict[str, Any]) -> dict[reporting.Cell, str]:
+    """The cells and ensembles of the grid, with the command that trains each."""
+    return {cell_of(key, row): command_of(key, row, grid) for key, row in (grid["cells"] | grid["ensembles"]).items()}
 
 
 def having(file: str, rows: dict[str, Any], runs: Path) -> dict[str, Any]:

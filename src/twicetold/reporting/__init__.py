@@ -16,12 +16,13 @@ from twicetold.reporting.fair import FairCell, fair_runs, fair_tables
 from twicetold.reporting.leaderboard import leaderboard_csv, rank
 from twicetold.reporting.markdown import markdown
 from twicetold.reporting.page import Section, page
+from twicetold.reporting.sources import sources_page
 from twicetold.reporting.terminal import leaderboard_text
 from twicetold.reporting.topics import read_topics, topic_sections
 from twicetold.reporting.twin_groups import find_twins
 from twicetold.runs.records import Cell, Provenance, read_elsewhere, read_peers, read_provenance, read_runs, write_card
 
-__all__ = ["Cell", "FairCell", "build", "leaderboard_text", "markdown", "write_cards"]
+__all__ = ["Cell", "FairCell", "build", "leaderboard_text", "markdown", "sources_page", "write_cards"]
 
 
 def build(

@@ -1,0 +1,161 @@
+"""docs/sources.md is what `report.py --results` makes of sources, grid and runs, and every system has its row."""
+
+import json
+import re
+import shlex
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+import report
+from recipes import FAMILIES
+from twicetold.commands import COMMANDS
+from twicetold.reporting.published import PUBLISHED
+from twicetold.reporting.sources import DOCUMENTS, HASHING, SECONDS, Status, sources_page
+
+ROOT = Path(__file__).parents[2]
+RUNS = ROOT / "runs"
+GRID = report.grid_of(ROOT / "params.yaml")
+CELLS = {cell.name: cell for cell in report.commands_of(GRID)}
+SYSTEMS = [(document.key, system) for document in DOCUMENTS for system in document.systems]
+
+NOT_HERE_YET = {
+    "dae_triplet": {
+        "Data set of 10,348 articles with contents (Kaggle, uci-news-aggregator-dataset-with-content)",
+        "Topic model",
+        "Content-based recommendation (Okura et al., KDD 2017)",
+    },
+    "dssm": {
+        "Two kinds of text, a row with separate networks",
+        "Single characters as columns, for Chinese",
+        "Views of a user and of items of several kinds, trained in turns",
+        "Clicks by their order or their rate as graded positives",
+    },
+    "siamese_duplicates": {"Removing symbols, numbers, stop words and user names"},
+    "metric_learning": {
+        "Neutral pairs of natural language inference as negatives",
+        "A cross-encoder with a contrast of positive and negative pairs",
+    },
+    "film": {
+        "Multi-Perspective-CNN",
+        "Multi-Perspective-LSTM",
+        "L.D.C.",
+        "BiMPM-w/o-tricks",
+        "BiMPM-Full",
+        "LexVec on STS",
+    },
+}
+"""Systems that may be missing. This only shrinks: whoever brings one takes its name out, and the page shows its row."""
+NOTHING_TO_DO = {"Wav2vec: a frame and its neighbours", "Training pairs in reverse order too"}
+
+
+def named(found):
+    return [pytest.param(*one, id=f"{one[0]}: {one[1].name}") for one in found]
+
+
+@pytest.fixture
+def in_root(monkeypatch):
+    monkeypatch.chdir(ROOT)
+
+
+def test_the_page_is_a_rendering_of_the_sources_the_grid_and_the_runs(in_root):
+    page = Path("docs/sources.md").read_text(encoding="utf-8")
+    assert page == report.sources(GRID, runs=Path("runs")), "python pipelines/report.py --results writes it anew"
+
+
+def test_every_system_has_a_row_or_is_known_to_be_missing():
+    missing = {
+        key: {s.name for k, s in SYSTEMS if k == key and s.status(CELLS, RUNS) is Status.MISSING} for key, _ in SYSTEMS
+    }
+    assert missing == {key: names for key, names in NOT_HERE_YET.items() if names} | {
+        key: set() for key in missing.keys() - NOT_HERE_YET.keys()
+    }
+
+
+def test_a_system_is_shown_or_says_what_it_awaits():
+    for _, system in SYSTEMS:
+        ways = [bool(system.cell), bool(system.command), bool(system.awaits), bool(system.outside)]
+        assert sum(ways) == 1, system.name
+        assert bool(system.metric) >= bool(system.cell), f"{system.name}: a row of the grid is there for a figure"
+    assert {system.name for _, system in SYSTEMS if system.outside} == NOTHING_TO_DO
+
+
+def test_names_are_unique_within_a_document():
+    assert len({(key, system.name) for key, system in SYSTEMS}) == len(SYSTEMS)
+
+
+@pytest.mark.parametrize(("key", "system"), named((k, s) for k, s in SYSTEMS if s.cell in CELLS))
+def test_a_figure_is_among_those_of_its_run(key, system):
+    file = RUNS / system.cell / "metrics.json"
+    if file.is_file() and system.metric not in (SECONDS, HASHING):
+        assert system.metric in json.loads(file.read_text())[system.split]
+
+
+@pytest.mark.parametrize(("key", "system"), named((k, s) for k, s in SYSTEMS if s.paper))
+def test_a_figure_of_a_paper_is_written_once(key, system):
+    data, model = system.paper
+    assert model in {result.model for result in PUBLISHED[data].results}
+    assert system.published is None
+    assert not system.said
+
+
+def test_a_system_with_a_figure_says_what_the_document_has():
+    for _, system in SYSTEMS:
+        if system.metric and system.metric != HASHING:
+            assert system.said or system.paper or system.published is not None, system.name
+
+
+TRAINED = [(k, s) for k, s in SYSTEMS if s.command.startswith("python pipelines/train.py")]
+
+
+@pytest.mark.parametrize(("key", "system"), named(TRAINED))
+def test_the_command_of_a_training_composes(key, system, composed):
+    assert composed("train", *shlex.split(system.command)[2:]).name in FAMILIES
+
+
+@pytest.mark.parametrize(("key", "system"), named((k, s) for k, s in SYSTEMS if s.command))
+def test_a_command_calls_what_there_is(key, system):
+    program, first, *_ = shlex.split(system.command)
+    if program == "twicetold":
+        assert first in COMMANDS
+    else:
+        assert program == "python"
+        assert first == "-c" or (ROOT / first).is_file()
+
+
+def test_choices_that_the_page_names_are_leaves_of_conf():
+    texts = chain.from_iterable((system.here, system.note) for _, system in SYSTEMS)
+    for group, leaf in re.findall(
+        r"`\+?(features|examples|objective|mining|data|model|experiment)=(\w+)`", " ".join(texts)
+    ):
+        assert (ROOT / "conf" / group / f"{leaf}.yaml").is_file(), f"{group}={leaf}"
+
+
+def test_families_that_the_page_names_are_families():
+    for _, system in SYSTEMS:
+        if system.cell in CELLS:
+            assert {*re.findall(r"`(\w+)`", system.here)} <= {*FAMILIES}, system.name
+
+
+def metric(cell, name, split="test"):
+    return json.loads((RUNS / cell / "metrics.json").read_text())[split][name]
+
+
+def test_claims_that_the_page_says_hold_do():
+    ours, words = "uci_news_time-dae_published-0", "uci_news_time-tfidf-0"
+    for split in ("test", "train"):
+        assert metric(ours, "auroc_category", split) > metric(words, "auroc_category", split)
+    assert metric(ours, "auroc_story") < metric(words, "auroc_story")
+    assert metric("quora_wang-dssm_mlp-0", "accuracy") > metric("quora_wang-dssm-0", "accuracy")
+    of_order = [metric(f"uci_news-{name}_fair_story-0", "retrieval_ndcg_at_10") for name in ("cdssm", "lstm_dssm")]
+    assert max(of_order) < metric("uci_news-dssm_fair_story-0", "retrieval_ndcg_at_10")
+
+
+def test_a_system_that_was_not_run_or_is_not_there_is_shown_as_that(tmp_path):
+    page = sources_page(report.commands_of(GRID), runs=tmp_path, seconds={})
+    assert f"**{Status.NOT_RUN}**" in page
+    assert f"**{Status.MISSING}**" in page
+    assert f"| {Status.MEASURED} |" in page
+    (counts,) = re.findall(r"^\| \[FILM.*$", page, re.MULTILINE)
+    assert counts.split("|")[2].strip() == "0"
