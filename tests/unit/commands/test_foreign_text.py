@@ -33,6 +33,8 @@ ABSENT = {
         ("{}",),
     ],
     "search": [("{}", "{}"), ("{index}", "--file", "{}"), ("{index}", "a", "--model", "{}")],
+    "related": [("{}", "{}"), ("{index}", "a", "--model", "{}")],
+    "topics": [("{}", "{texts}", "-o", "x.csv"), ("{model}", "{}", "-o", "x.csv"), ("{model}", "{texts}", "-o", "{}")],
     "label": [("{}", "{texts}", "-o", "x.csv"), ("{model}", "{}", "-o", "x.csv"), ("{model}", "{texts}", "-o", "{}")],
     "calibrate": [
         ("{}", "{pairs}", "-o", "x"),
