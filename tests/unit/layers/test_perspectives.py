@@ -1,0 +1,112 @@
+"""Cosines of weighted vectors, against the paper's formula one perspective and one pair at a time."""
+
+import pytest
+import torch
+from torch.nn.functional import cosine_similarity
+
+from twicetold.encoding import Encoding
+from twicetold.layers.perspectives import MultiPerspective, Perspectives
+
+SIZE, COUNT = 5, 4
+
+
+def layer(count=COUNT):
+    torch.manual_seed(0)
+    return Perspectives(count, SIZE).double()
+
+
+def vectors(*shape):
+    torch.manual_seed(1)
+    return torch.randn(*shape, SIZE, dtype=torch.float64, requires_grad=True)
+
+
+def naively(match, u, v):
+    """m of two vectors, as the paper writes it."""
+    return torch.stack([cosine_similarity(w * u, w * v, dim=0) for w in match.weight])
+
+
+def test_each_perspective_is_the_cosine_of_both_vectors_times_its_weights():
+    match, (u, v) = layer(), vectors(2, 6)
+    expected = torch.stack([naively(match, a, b) for a, b in zip(u, v)])
+    torch.testing.assert_close(match(u, v), expected)
+    inputs = [match.weight, u, v]
+    actual, wanted = (torch.autograd.grad((m * m).sum(), inputs) for m in (match(u, v), expected))
+    torch.testing.assert_close(actual, wanted)
+
+
+def test_between_two_texts_every_vector_meets_every_other():
+    match, u, v = layer(), vectors(2, 3), vectors(2, 6)[:, :4]
+    found = match.between(u, v)
+    assert found.shape == (2, COUNT, 3, 4)
+    for n in range(2):
+        for s in range(3):
+            for t in range(4):
+                torch.testing.assert_close(found[n, :, s, t], naively(match, u[n, s], v[n, t]))
+
+
+def test_perspectives_are_symmetric_within_one_and_one_for_the_same_direction():
+    match, (u, v) = layer(), vectors(2, 6)
+    assert torch.equal(match(u, v), match(v, u))
+    assert (match(u, v).abs() < 1).all()
+    torch.testing.assert_close(match(u, 3 * u), torch.ones(6, COUNT, dtype=torch.float64))
+
+
+def test_the_scale_of_weights_and_vectors_is_of_no_account():
+    match, (u, v) = layer(), vectors(2, 6)
+    before = match(u, v)
+    with torch.no_grad():
+        match.weight.mul_(7)
+    torch.testing.assert_close(match(0.2 * u, 5 * v), before)
+
+
+def test_a_zero_vector_matches_nothing_and_has_a_finite_gradient():
+    match, u = layer(), torch.zeros(1, SIZE, dtype=torch.float64, requires_grad=True)
+    found = match(u, vectors(1))
+    found.sum().backward()
+    assert found.tolist() == [[0.0] * COUNT]
+    assert torch.isfinite(u.grad).all()
+    assert torch.isfinite(match.weight.grad).all()
+
+
+def test_cosines_have_all_digits_under_autocast():
+    match = layer().float()
+    u = vectors(3).float()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        torch.testing.assert_close(match(u, u), torch.ones(3, COUNT))
+        torch.testing.assert_close(match.between(u[None], u[None])[0].diagonal(dim1=1, dim2=2), torch.ones(COUNT, 3))
+
+
+def test_no_perspective_is_an_error():
+    with pytest.raises(ValueError, match="at least one perspective; got 0"):
+        layer(0)
+
+
+def head():
+    torch.manual_seed(0)
+    return MultiPerspective(size=SIZE, perspectives=COUNT, scale=3.0).double()
+
+
+def test_the_head_is_a_linear_layer_on_the_perspectives_that_starts_as_their_mean():
+    scorer, (u, v) = head(), vectors(2, 6)
+    alike = torch.stack([naively(scorer.perspectives, a, b) for a, b in zip(u, v)])
+    torch.testing.assert_close(scorer.score(Encoding(u), Encoding(v)), 3 * alike.mean(1))
+    with torch.no_grad():
+        scorer.decide.weight.copy_(torch.arange(COUNT)[None])
+        scorer.decide.bias.fill_(-2.0)
+    expected = (alike * torch.arange(COUNT)).sum(1) - 2
+    torch.testing.assert_close(scorer.score(Encoding(u), Encoding(v)), expected)
+    assert torch.equal(scorer.score(Encoding(v), Encoding(u)), scorer.score(Encoding(u), Encoding(v)))
+
+
+def test_the_head_is_undecided_about_a_text_without_a_known_word():
+    scorer, known = head(), torch.tensor([[0.0], [1.0]])
+    u, v = (vectors(2).detach() * mask for mask in (known, known.flip(0)))
+    with torch.no_grad():
+        scorer.decide.bias.fill_(-2.0)
+    assert scorer.score(Encoding(u), Encoding(v)).tolist() == [0, 0]
+
+
+def test_documents_are_ranked_by_the_cosine_of_their_embeddings():
+    scorer, (u, v) = head(), vectors(2, 6)
+    queries, documents = scorer.search_vectors(Encoding(u))[0], scorer.search_vectors(Encoding(v))[1]
+    torch.testing.assert_close((queries * documents).sum(1), cosine_similarity(u, v))
