@@ -27,13 +27,17 @@ from twicetold.training.schedule import Runtime
 ON_CPU = Runtime(accelerator="cpu", workers=0, progress=False)
 SETTINGS = ("data=toy_questions", "trainer.epochs=2", "trainer.batch_size=12", "trainer.precision=32-true")
 CHANGES = {
+    "bimpm": ["encoder.dropout=0.0", "encoder.hidden=20"],  # on a CPU it draws its masks in a way of its own
     "film": ["optimizer.iterations=3"],  # steps of an epoch; by default 1
     "film_bert": ["encoder.channels=32"],  # as wide as the tiny transformer here
+    "ldc": ["encoder.dropout=0.0"],  # as bimpm
     "minilm": ["examples=duplicates", "objective=closest_and_mean", "optimizer=adam"],  # by default it learns nothing
-    "re2": ["encoder.dropout=0.0", "encoder.hidden=40"],  # on a CPU it draws its masks in a way of its own
+    "re2": ["encoder.dropout=0.0", "encoder.hidden=40"],  # as bimpm
 }
 WAITS = {
+    "bimpm": (5, 0),  # words of each text and letters of each word, for each side; words of each text of a pair
     "denoising_triplet": (1, 0),  # all triplets of a batch: the range of its dots and the size of its classes
+    "ldc": (1, 0),  # words of each text
     "lstm_dssm": (2, 0),  # words of each text, for each side
     "minilm": (0, 2),  # transformers asks whether any token is padding, for each side
     "minilm_cross": (0, 1),
