@@ -1,0 +1,60 @@
+"""Words split into a part that the other text has and a part that it lacks.
+
+Wang, Mi and Ittycheriah, Sentence Similarity Learning by Lexical Decomposition and Composition, COLING 2016
+(arXiv:1602.07019), section 3.2. A word s and what the other text has for it, ŝ (`best_match`):
+
+    rigid         s⁺ = s, s⁻ = 0           if ŝ = s, else s⁺ = 0, s⁻ = s
+    linear        s⁺ = α s, s⁻ = (1 − α) s                 with α = cos(s, ŝ)
+    orthogonal    s⁺ = (s · ŝ / ŝ · ŝ) ŝ, s⁻ = s − s⁺      parallel and perpendicular to ŝ
+
+In all three s⁺ + s⁻ = s, and a word that the other text repeats has s⁺ = s.
+
+Shape letters: D dimensions.
+"""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import cosine_similarity
+
+LEAST = 1e-12  # squared length of a vector that counts as zero
+
+
+def decompose(
+    words: Float[Tensor, "... D"], matches: Float[Tensor, "... D"], *, way: str
+) -> tuple[Float[Tensor, "... D"], Float[Tensor, "... D"]]:
+    """s⁺ and s⁻ of words s with matches ŝ; where a match is zero, so is s⁺."""
+    similar = WAYS[way](words, matches)
+    return similar, words - similar
+
+
+def require_way(way: str) -> None:
+    """Check a setting.
+
+    Raises:
+        ValueError: if there is no such decomposition.
+    """
+    if way not in WAYS:
+        raise ValueError(f"decomposition must be one of {', '.join(WAYS)}; got {way!r}")
+
+
+def _rigid(words: Float[Tensor, "... D"], matches: Float[Tensor, "... D"]) -> Tensor:
+    return words * (words == matches).all(-1, keepdim=True)
+
+
+def _linear(words: Float[Tensor, "... D"], matches: Float[Tensor, "... D"]) -> Tensor:
+    return words * cosine_similarity(words, matches, dim=-1)[..., None]
+
+
+def _orthogonal(words: Float[Tensor, "... D"], matches: Float[Tensor, "... D"]) -> Tensor:
+    dots, squared = (torch.sum(x * matches, -1, keepdim=True) for x in (words, matches))
+    return dots / squared.clamp(min=LEAST) * matches
+
+
+WAYS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "rigid": _rigid,
+    "linear": _linear,
+    "orthogonal": _orthogonal,
+}

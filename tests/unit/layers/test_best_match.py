@@ -1,0 +1,128 @@
+"""Matching functions and decompositions against the paper's formulas, word by word."""
+
+import pytest
+import torch
+from torch.nn.functional import cosine_similarity
+
+from twicetold.layers.alignment import Facing
+from twicetold.layers.best_match import LEAST, cosines, gathered, groups_of_pairs, match, weighted
+from twicetold.layers.decomposition import WAYS, decompose, require_way
+
+LEFT, RIGHT = [3, 1, 0, 9, 2, 0], [2, 8, 4, 9, 0, 0]
+SIZE = 5
+
+
+def values_of(*lengths):
+    torch.manual_seed(0)
+    return torch.randn(sum(lengths), SIZE, dtype=torch.float64, requires_grad=True)
+
+
+def facing_of(*lengths):
+    return Facing.of(torch.tensor([0, *lengths]).cumsum(0))
+
+
+def naive_match(word, other, window):
+    """ŝ of one word, as the paper writes it."""
+    if not len(other):
+        return torch.zeros_like(word)
+    alike = torch.stack([cosine_similarity(word, t, dim=0) for t in other])
+    best = int(alike.argmax())
+    if window == 0:
+        return other[best]
+    chosen = [j for j in range(len(other)) if window is None or abs(j - best) <= window]
+    total = sum(alike[j] for j in chosen)
+    return sum(alike[j] * other[j] for j in chosen) / (total if abs(total) > LEAST else LEAST)
+
+
+def naively(values, window):
+    texts = values.split([*LEFT, *RIGHT])
+    facing = [texts[(n + len(LEFT)) % len(texts)] for n in range(len(texts))]
+    return torch.stack([naive_match(word, other, window) for own, other in zip(texts, facing) for word in own])
+
+
+def matched(values, window):
+    facing, parts = facing_of(*LEFT, *RIGHT), []
+    for (one, other), beyond in groups_of_pairs(values, facing):
+        sides = match(one, other, beyond[1], window=window), match(other, one, beyond[0], window=window)
+        parts.append(torch.stack(sides))
+    return gathered(parts, values, facing)
+
+
+@pytest.mark.parametrize("window", [0, 1, 3, None], ids=["max", "local-1", "local-3", "global"])
+@pytest.mark.parametrize("group", [1, 3, 64])
+def test_a_match_is_the_published_formula_whatever_texts_are_padded_together(window, group, monkeypatch):
+    monkeypatch.setattr("twicetold.layers.alignment.GROUP", group)
+    values = values_of(*LEFT, *RIGHT)
+    expected = naively(values, window)
+    found = matched(values, window)
+    torch.testing.assert_close(found, expected)
+    weights = torch.randn(values.shape, dtype=torch.float64)
+    actual, wanted = (torch.autograd.grad((m * weights).sum(), values)[0] for m in (found, expected))
+    torch.testing.assert_close(actual, wanted)
+
+
+def test_weights_that_cancel_give_a_finite_match():
+    values = torch.tensor([[[1.0, 0], [-1.0, 0]]], requires_grad=True)
+    alike = cosines(torch.tensor([[[2.0, 0]]]), values)
+    found = weighted(alike, values)
+    found.sum().backward()
+    assert alike.tolist() == [[[1, -1]]]
+    assert torch.isfinite(found).all()
+    assert torch.isfinite(values.grad).all()
+
+
+def test_groups_and_their_inverse_keep_every_value_at_its_place():
+    values, facing = values_of(*LEFT, *RIGHT), facing_of(*LEFT, *RIGHT)
+    parts = [pairs.values for pairs in groups_of_pairs(values, facing)]
+    assert torch.equal(gathered(parts, values, facing), values)
+
+
+@pytest.mark.parametrize("lengths", [[], [0, 0, 0, 0]])
+def test_pairs_without_a_word_have_no_group(lengths):
+    values, facing = values_of(*lengths), facing_of(*lengths)
+    assert list(groups_of_pairs(values, facing)) == []
+    gathered([], values, facing).sum().backward()
+    assert values.grad.shape == (0, SIZE)
+
+
+def naive_parts(way, s, t):
+    """s⁺ of one word, as the paper writes it."""
+    match way:
+        case "rigid":
+            return s if torch.equal(s, t) else torch.zeros_like(s)
+        case "linear":
+            return cosine_similarity(s, t, dim=0) * s
+    return (s @ t) / (t @ t) * t
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_decomposition_is_the_published_formula_and_its_parts_add_up(way):
+    words, others = values_of(4), torch.randn(4, SIZE, dtype=torch.float64)
+    others[1] = words[1].detach()
+    similar, dissimilar = decompose(words, others, way=way)
+    torch.testing.assert_close(similar, torch.stack([naive_parts(way, s, t) for s, t in zip(words, others)]))
+    torch.testing.assert_close(similar + dissimilar, words)
+    torch.testing.assert_close(similar[1], words[1])
+
+
+def test_orthogonal_parts_are_parallel_to_the_match_and_perpendicular_to_it():
+    words, others = values_of(4), torch.randn(4, SIZE, dtype=torch.float64)
+    similar, dissimilar = decompose(words, others, way="orthogonal")
+    zero = torch.zeros(4, dtype=torch.float64)
+    torch.testing.assert_close((dissimilar * others).sum(1), zero)
+    torch.testing.assert_close(cosine_similarity(similar, others).abs(), zero + 1)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_word_without_a_match_is_dissimilar_as_a_whole(way):
+    words = values_of(4)
+    similar, dissimilar = decompose(words, torch.zeros_like(words), way=way)
+    assert not similar.any()
+    assert torch.equal(dissimilar, words)
+    dissimilar.sum().backward()
+    assert torch.isfinite(words.grad).all()
+
+
+def test_another_decomposition_is_an_error():
+    with pytest.raises(ValueError, match="rigid, linear, orthogonal; got 'ortogonal'"):
+        require_way("ortogonal")

@@ -1,0 +1,129 @@
+"""L.D.C.: the network against the paper's formulas, and what a pair's score may depend on."""
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cosine_similarity, pad
+
+from twicetold.encoding import SparseRows
+from twicetold.layers.best_match import LEAST
+from twicetold.models.ldc import Ldc
+
+SMALL = {"embedding": 6, "filters": 4, "windows": [1, 2, 3], "dropout": 0.2, "frozen": False}
+LEFT = [[1, 2, 3], [4], [5, 5, 1, 2, 0, 3, 7], [], [0, 0], [6, 1]]
+RIGHT = [[3, 2], [4, 8, 1, 1], [2], [5], [1, 2], [0]]
+VARIANTS = [(0, "orthogonal"), (0, "linear"), (0, "rigid"), (1, "orthogonal"), (None, "linear")]
+
+
+def rows_of(texts, width=9):
+    offsets = torch.tensor([0, *map(len, texts)]).cumsum(0)
+    return SparseRows(torch.tensor([n for text in texts for n in text], dtype=torch.int64), offsets, None, width)
+
+
+def encoder_of(window=0, decomposition="orthogonal", scale=5.0, **further):
+    torch.manual_seed(0)
+    settings = {"width": 9, "window": window, "decomposition": decomposition, "scale": scale}
+    return Ldc(**settings | SMALL | further).eval()
+
+
+def score(encoder, left, right):
+    return encoder.score(encoder.encode(rows_of(left)), encoder.encode(rows_of(right)))
+
+
+def naive_match(word, other, window):
+    alike = torch.stack([cosine_similarity(word, t, dim=0) for t in other])
+    best = int(alike.argmax())
+    if window == 0:
+        return other[best]
+    chosen = [j for j in range(len(other)) if window is None or abs(j - best) <= window]
+    total = sum(alike[j] for j in chosen)
+    return sum(alike[j] * other[j] for j in chosen) / (total if abs(total) > LEAST else LEAST)
+
+
+def naive_parts(way, s, t):
+    if not t.any():
+        similar = torch.zeros_like(s)
+    elif way == "rigid":
+        similar = s if torch.equal(s, t) else torch.zeros_like(s)
+    else:
+        similar = cosine_similarity(s, t, dim=0) * s if way == "linear" else (s @ t) / (t @ t) * t
+    return torch.cat([similar, s - similar])
+
+
+def naive_score(encoder, left, right):
+    """L.D.C. as the paper writes it, for one pair, word by word, but for the mean over both orders and the cosine."""
+    if not any(left) or not any(right):
+        return torch.zeros(())
+    table = encoder.embed.weight * (torch.arange(9) > 0)[:, None]
+    texts, features = (table[left], table[right]), []
+    for own, other in (texts, texts[::-1]):
+        matches = [naive_match(word, other, encoder.window) for word in own]
+        channels = torch.stack([naive_parts(encoder.decomposition, s, t) for s, t in zip(own, matches)])
+        composed = [
+            layer.convolution(pad(channels.T[None], (0, n)))[0].tanh().amax(1)
+            for n, layer in enumerate(encoder.compose)
+        ]
+        features.append(torch.cat(composed))
+    u, v = features
+    weight = encoder.decide.weight[0]
+    orders = [torch.cat([weight, weight]) @ torch.cat(order) + encoder.decide.bias[0] for order in ((u, v), (v, u))]
+    compared = sum(orders) / 2
+    if encoder.scale is None:
+        return compared
+    return compared + encoder.scale * cosine_similarity(*(text.mean(0) for text in texts), dim=0)
+
+
+@pytest.mark.parametrize("scale", [5.0, None], ids=["with the cosine", "as published"])
+@pytest.mark.parametrize(("window", "decomposition"), VARIANTS)
+def test_a_score_is_the_published_formula_whatever_pairs_are_beside_it(window, decomposition, scale):
+    encoder = encoder_of(window, decomposition, scale)
+    expected = torch.stack([naive_score(encoder, left, right) for left, right in zip(LEFT, RIGHT)])
+    torch.testing.assert_close(score(encoder, LEFT, RIGHT), expected, rtol=1e-4, atol=1e-5)
+    assert score(encoder, LEFT, RIGHT)[3:].tolist() == [0, 0, 0]
+
+
+def test_gradients_are_those_of_the_formula():
+    encoder = encoder_of()
+    parameters = list(encoder.parameters())
+    naive = torch.stack([naive_score(encoder, left, right) for left, right in zip(LEFT, RIGHT)])
+    expected = torch.autograd.grad((naive * torch.arange(1, 7)).sum(), parameters)
+    actual = torch.autograd.grad((score(encoder, LEFT, RIGHT) * torch.arange(1, 7)).sum(), parameters)
+    torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_a_score_is_the_same_either_way_round():
+    encoder = encoder_of()
+    torch.testing.assert_close(score(encoder, LEFT, RIGHT), score(encoder, RIGHT, LEFT))
+
+
+def test_a_text_beside_its_copy_has_no_dissimilar_part():
+    encoder = encoder_of(scale=None)
+    before = score(encoder, [[1, 2, 3]], [[1, 2, 3]])
+    with torch.no_grad():
+        for layer in encoder.compose:
+            layer.convolution.weight[:, 6:] = 0  # of the second channel
+    torch.testing.assert_close(score(encoder, [[1, 2, 3]], [[1, 2, 3]]), before)
+    assert score(encoder, [[1, 2, 3]], [[1, 4, 3]]) != before
+
+
+@pytest.mark.parametrize("sides", [([], []), ([[]], [[]])])
+def test_a_batch_without_a_word_still_back_propagates(sides):
+    encoder = encoder_of().train()
+    score(encoder, *sides).sum().backward()
+    assert torch.isfinite(encoder.embed.weight.grad).all()
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [({"window": -1}, "0 for none; got -1"), ({"decomposition": "half"}, "rigid, linear, orthogonal; got 'half'")],
+)
+def test_a_wrong_setting_is_an_error(setting, said):
+    with pytest.raises(ValueError, match=said):
+        encoder_of(**setting)
+
+
+def test_frozen_vectors_are_those_given_and_not_trained():
+    given = np.random.default_rng(0).normal(size=(9, 6)).astype(np.float32)
+    encoder = encoder_of(frozen=True, vectors=given)
+    np.testing.assert_array_equal(encoder.embed.weight.detach(), given)
+    assert not encoder.embed.weight.requires_grad
