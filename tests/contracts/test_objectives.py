@@ -16,6 +16,7 @@ FOLDER = Path(__file__).parents[2] / "conf/objective"
 NEEDS = {
     "denoising_triplet": "choose examples=labelled_texts",
     "film": "choose examples=triplets, or objective.negatives=all",
+    "lexvec": "choose model=lexvec",
     "skip_gram": "choose word2vec or fasttext",
     "triplet_film": "choose examples=triplets, or objective.negatives=all",
 }
