@@ -84,7 +84,7 @@ def documents_of(run: Path, cfg: DictConfig) -> Corpus:
     return corpus
 
 
-def as_dict(found: Mapping[str, Any]) -> dict[str, Any]:
+def as_dict(found: Mapping[Any, Any]) -> dict[str, Any]:
     """Dataclasses as dictionaries."""
     return {name: asdict(each) for name, each in found.items()}
 

@@ -29,7 +29,7 @@ def related(
 
     Texts that are equal to it but for case and white space are left out. Columns: as of search.
     """
-    from twicetold.index.text_index import open_index
+    from twicetold.index.opening import open_index
 
     check_queries(texts, file)
     opened = open_index(folder, model)

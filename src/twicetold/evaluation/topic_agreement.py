@@ -91,8 +91,8 @@ def _left_out(topic: Ints, label: Ints, unit: Ints, *, nothing: bool = False) ->
     squares = [_sums(table, unit, units, np.square, nothing=nothing) for table in tables]
     with np.errstate(divide="ignore", invalid="ignore"):
         entropy = [np.maximum(np.log(texts) - each / texts, 0) for each in logs]
-        pairs = [(each - texts) / 2 for each in squares]
-        values = _information(*entropy) | {"ari": _adjusted_rand(*pairs, texts * (texts - 1) / 2)}
+        predicted, true, both = ((each - texts) / 2 for each in squares)
+        values = _information(*entropy) | {"ari": _adjusted_rand(predicted, true, both, texts * (texts - 1) / 2)}
     return {name: np.where(texts > 0, value, np.nan) for name, value in values.items()}
 
 
@@ -105,7 +105,7 @@ def _sums(table: Ints, unit: Ints, units: int, of: Callable[[Floats], Floats], *
     pair, own = np.unique(unit * len(count) + table, return_counts=True)  # (C,)
     row, entry = np.divmod(pair, len(count))
     change = of(count[entry] - own) - of(count[entry])
-    return total + np.bincount(row, weights=change, minlength=units)
+    return np.asarray(total + np.bincount(row, weights=change, minlength=units), np.float64)
 
 
 def _n_log_n(count: Floats) -> Floats:

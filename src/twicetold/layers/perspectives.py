@@ -54,9 +54,11 @@ class Perspectives(nn.Module):
         with in_full_precision(u.device):
             u, v, squared = u.to(self.weight.dtype), v.to(self.weight.dtype), self.weight**2
             weighted = u[:, None] * squared[:, None]  # (N, S, D) -> (N, L, S, D)
-            dots = (weighted.flatten(1, 2) @ v.transpose(1, 2)).unflatten(1, (len(squared), -1))  # (N, L, S, T)
+            dots = weighted.flatten(1, 2) @ v.transpose(1, 2)  # (N, L, S, D), (N, D, T) -> (N, L S, T)
+            dots = dots.reshape(len(u), len(squared), u.shape[1], v.shape[1])  # -> (N, L, S, T)
             one, other = (_inverse_lengths(x, squared).transpose(1, 2) for x in (u, v))  # (N, L, S), (N, L, T)
-            return dots * one[..., None] * other[:, :, None]
+            found: Tensor = dots * one[..., None] * other[:, :, None]
+            return found
 
 
 class MultiPerspective(TwoTower):

@@ -67,6 +67,6 @@ def _distinct(
     hashed = (hashed ^ (hashed >> 29)) * KNUTH  # no sum of a part of the letter and one of the place
     words = len(offsets) - 1
     spelling = torch.zeros(words, dtype=torch.int64, device=letters.device).index_add_(0, word, hashed)
-    kinds, which = spelling.unique(return_inverse=True)
+    kinds, which = torch.unique(spelling, return_inverse=True)
     first = torch.full_like(kinds, words).scatter_reduce_(0, which, torch.arange(words, device=word.device), "amin")
     return first, which

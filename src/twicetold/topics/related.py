@@ -142,7 +142,7 @@ def reading(codes: Ints, day: Floats, *, days: float, read: int) -> Ints:
     within = _count(label, time, codes[last], day[last] - days, day[last] + days)
     end = end[within > read]
     found = order[end[:, None] + np.arange(1 - read, 1)]
-    return found[np.argsort(found[:, -1], kind="stable")]
+    return np.asarray(found[np.argsort(found[:, -1], kind="stable")], np.int64)
 
 
 def sampled(read: Ints, most: int, seed: int) -> Ints:
