@@ -34,7 +34,11 @@ ABSENT = {
     ],
     "search": [("{}", "{}"), ("{index}", "--file", "{}"), ("{index}", "a", "--model", "{}")],
     "related": [("{}", "{}"), ("{index}", "a", "--model", "{}")],
-    "topics": [("{}", "{texts}", "-o", "x.csv"), ("{model}", "{}", "-o", "x.csv"), ("{model}", "{texts}", "-o", "{}")],
+    "topics": [
+        ("{}", "{texts}", "-o", "x.csv"),
+        ("{model}", "{}", "-o", "x.csv"),
+        ("{model}", "{texts}", "-o", "x.csv", "--text", "{}"),
+    ],
     "label": [("{}", "{texts}", "-o", "x.csv"), ("{model}", "{}", "-o", "x.csv"), ("{model}", "{texts}", "-o", "{}")],
     "calibrate": [
         ("{}", "{pairs}", "-o", "x"),
