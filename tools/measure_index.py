@@ -111,7 +111,10 @@ def grown(
 def cost(given: argparse.Namespace) -> None:
     """Add texts to indexes of several sizes."""
     sizes = [int(size) for size in given.sizes.split(",")]
-    texts, _ = read(given.file, max(sizes) + sum(ADDED.values()))
+    needed = max(sizes) + sum(ADDED.values())
+    texts, _ = read(given.file, needed)
+    if len(texts) < needed:
+        raise SystemExit(f"--sizes {given.sizes} need {needed:,} texts, and there are {len(texts):,} {given.file}")
     order = np.random.default_rng(0).permutation(len(texts)).tolist()
     texts = [texts[row] for row in order]
     model = model_of(texts, given)
