@@ -23,16 +23,10 @@ SYSTEMS = [(document.key, system) for document in DOCUMENTS for system in docume
 NOT_HERE_YET = {
     "dae_triplet": {
         "Data set of 10,348 articles with contents (Kaggle, uci-news-aggregator-dataset-with-content)",
-        "Topic model",
-        "Content-based recommendation (Okura et al., KDD 2017)",
     },
     "dssm": {
-        "Two kinds of text, a row with separate networks",
         "Single characters as columns, for Chinese",
-        "Views of a user and of items of several kinds, trained in turns",
-        "Clicks by their order or their rate as graded positives",
     },
-    "siamese_duplicates": {"Removing symbols, numbers, stop words and user names"},
     "metric_learning": {
         "Neutral pairs of natural language inference as negatives",
         "A cross-encoder with a contrast of positive and negative pairs",
