@@ -31,7 +31,9 @@ NO_EXPERIMENT = "error: there is no experiment=foo. There are: fair, fair_catego
 REFUSED = {
     ("train", *DAE, "objective.alpha=abc"): "error: objective.alpha must be a number; got 'abc'",
     ("train", *DAE, "objective.alhpa=3"): ALHPA,
-    ("train", *DATA, "model=daee"): "error: there is no model=daee: did you mean model=dae? There are: binary_count, ",
+    ("train", *DATA, "model=daee"): (
+        "error: there is no model=daee: did you mean model=dae? There are: bimpm, binary_count, "
+    ),
     ("train", *DAE, "objective=none"): "error: examples is chosen and objective=none, so nothing would be trained",
     ("train", *TFIDF, "objective=triplet"): (
         "error: tfidf is not trained here (examples=none), so objective=triplet would change nothing"

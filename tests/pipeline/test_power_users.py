@@ -91,7 +91,7 @@ def test_a_logger_of_ones_own_gets_what_mlflow_would_get(lab, trained):
 def test_experiments_are_among_the_groups_of_help(lab):
     ((code, out),) = lab.scripts(("train", "--help"))
     assert code == 0
-    assert "static_ema, static_triplets, use, use_documents, with_train" in out
+    assert "static_ema, static_triplets, two_kinds, two_towers, use, use_documents, with_train" in out
 
 
 @pytest.mark.parametrize(
