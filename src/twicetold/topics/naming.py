@@ -6,7 +6,8 @@ c-TF-IDF (Grootendorst 2022, arXiv:2203.05794, section 3.3): all texts of a topi
 
 where f_w is how often the word occurs in all topics and A the mean number of words of a topic. By it alone, frequent
 words that every topic uses, such as "to" and "the", come first in many topics. So words that a topic uses at least
-`TYPICAL` times as often as all topics together come before all others; this needs no list of words of a language.
+`TYPICAL` times as often as all topics together come before all others; this needs no list of words of a language. A
+topic can use no word more than T times as often, so of few topics √T times are enough.
 
 Words are those of `features.splitting`, in lower case; marks, numbers and single letters are left out.
 
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from twicetold.features.splitting import words
 
 TERMS = 5
-TYPICAL = 1.5
+TYPICAL = 3.0
 _WORD = r"^[\p{L}\p{N}].*[\p{L}\p{N}]$"
 _LETTER = r"\p{L}"
 _CLITIC = "n't"
@@ -55,7 +56,7 @@ def distinctive_terms(
         return [()] * count
     row, code = np.divmod(pair, vocabulary)
     weight, lift = class_tf_idf(row, code, often, count, vocabulary)
-    order = np.lexsort((code, -weight, lift < TYPICAL, row))
+    order = np.lexsort((code, -weight, lift < min(TYPICAL, count**0.5), row))
     row, code = row[order], code[order]
     place = np.arange(len(row)) - np.searchsorted(row, row)
     row, code = row[place < terms], code[place < terms]
