@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics import adjusted_rand_score
 
+from twicetold.neighbours.nearest import FEWEST_FULL
 from twicetold.topics import spherical
 from twicetold.topics.spherical import MOST_AGGLOMERATED, nearest_centre, spherical_k_means, unit, ward
 
@@ -51,6 +52,16 @@ def test_dense_and_sparse_vectors_give_the_same_clusters():
     one, other = spherical_k_means(vectors, 5), spherical_k_means(sparse.csr_matrix(vectors), 5)
     assert one.label.tolist() == other.label.tolist()
     assert sparse.issparse(other.centre)
+
+
+def test_vectors_with_both_full_and_rare_columns_give_the_same_clusters():
+    random = np.random.default_rng(3)
+    full = random.normal(size=(200, FEWEST_FULL))
+    rare = random.normal(size=(200, 300)) * (random.random((200, 300)) < 0.05)
+    vectors = unit(np.hstack([full, rare]).astype(np.float32))
+    one, other = spherical_k_means(vectors, 6), spherical_k_means(sparse.csr_matrix(vectors), 6)
+    assert one.label.tolist() == other.label.tolist()
+    assert one.closeness == pytest.approx(other.closeness, abs=1e-6)
 
 
 def test_ward_agrees_with_scikit_learn():
