@@ -39,6 +39,7 @@ SAMPLED, HELD = 1000, 16_000_000  # texts that are compared with all, and simila
 METRIC = "none"  # nothing was measured
 SEED = 0
 COSINE = Decision(0.0, 1.0, 0.0)  # of a member: its score stays a cosine
+UNTRAINED = {"parameters": 0, "metric": METRIC, "epochs": 0, "best_epoch": 0, "best_value": 0.0, "precision": None}
 
 
 @dataclass(frozen=True)
@@ -114,9 +115,8 @@ def fit_to(texts: Sequence[str], compared: Mixture) -> Ensemble:
     members = {name: _member(part, texts) for name, part in compared.parts.items()}
     weights = Weights(tuple(part.weight for part in compared.parts.values()))
     fitted = Ensemble(members, COSINE, as_documents=True, weights=weights)
-    decision = guess(sampled_similarities(search_vectors(fitted, texts)[0]), exponent=compared.exponent)
-    about = LabelDecision(MEANING, decision, unlabelled=True)
-    return Ensemble(members, decision, True, weights, Decisions({MEANING: about}, MEANING, MEANING))
+    decision, by_label = guessed(search_vectors(fitted, texts)[0], exponent=compared.exponent)
+    return Ensemble(members, decision, True, weights, by_label)
 
 
 def save_fitted_to(folder: Path, fitted: Ensemble, texts: Sequence[str], compared: Mixture, *, name: str) -> None:
@@ -129,8 +129,7 @@ def save_fitted_to(folder: Path, fitted: Ensemble, texts: Sequence[str], compare
         compared: the ways of comparing, as they were given to `fit_to`.
         name: of these texts, such as that of their file.
     """
-    data = {"name": name, "train": hashlib.sha256("\0".join(texts).encode()).hexdigest()}
-    training = {"parameters": 0, "metric": METRIC, "epochs": 0, "best_epoch": 0, "best_value": 0.0, "precision": None}
+    data = fitted_data(texts, name)
     with TemporaryDirectory() as temporary:
         places = {member: Path(temporary, member) for member in fitted.members}
         for member, scorer in fitted.members.items():
@@ -143,11 +142,27 @@ def save_fitted_to(folder: Path, fitted: Ensemble, texts: Sequence[str], compare
                 features=part.features,
                 encoder=part.encoder,
                 data=data,
-                training=training,
+                training=UNTRAINED,
                 pretrained_on=[] if source is None else [source],
                 seen=part.features.get("seen", []),
             )
         save_ensemble(folder, fitted, places, thresholds=None, metric=METRIC, value=0.0, data=data)
+
+
+def guessed(vectors: Matrix, *, exponent: float) -> tuple[Decision, Decisions]:
+    """A threshold for unlabelled texts by their (n, D) vectors, and it as the decision about what they mean.
+
+    Args:
+        vectors: of length 1.
+        exponent: of unrelated pairs, see `evaluation.unlabelled`.
+    """
+    decision = guess(sampled_similarities(vectors), exponent=exponent)
+    return decision, Decisions({MEANING: LabelDecision(MEANING, decision, unlabelled=True)}, MEANING, MEANING)
+
+
+def fitted_data(texts: Sequence[str], name: str) -> dict[str, str]:
+    """What a model folder says of the texts that a model was fitted to: their name and a hash of them."""
+    return {"name": name, "train": hashlib.sha256("\0".join(texts).encode()).hexdigest()}
 
 
 def _member(part: Part, texts: Sequence[str]) -> Scorer:

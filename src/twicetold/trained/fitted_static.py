@@ -4,7 +4,6 @@ The folder is one of model2vec, or of sentence-transformers' `StaticEmbedding`. 
 tokens make a model of any text, which can be saved, labelled for and calibrated.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,10 +12,8 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
-from twicetold.evaluation.labels import Decisions, LabelDecision
-from twicetold.evaluation.unlabelled import guess
 from twicetold.features.static_tokens import SUBFOLDER, TABLES
-from twicetold.trained.fitted import COSINE, MEANING, METRIC, sampled_similarities
+from twicetold.trained.fitted import COSINE, UNTRAINED, fitted_data, guessed
 from twicetold.trained.given_vectors import EXPONENT
 from twicetold.trained.model_folder import construct
 from twicetold.trained.saving import save_scorer
@@ -75,9 +72,8 @@ class FittedStatic:
         featuriser = construct({**features, "model": str(folder.resolve())}, "features").fit(texts)
         built = construct(encoder, "models", **featuriser.shape).eval()
         plain = Scorer(featuriser.set_params(model=name), built, COSINE, as_documents=True)
-        decision = guess(sampled_similarities(search_vectors(plain, texts)[0]), exponent=EXPONENT)
-        about = LabelDecision(MEANING, decision, unlabelled=True)
-        scorer = replace(plain, decision=decision, by_label=Decisions({MEANING: about}, MEANING, MEANING))
+        decision, by_label = guessed(search_vectors(plain, texts)[0], exponent=EXPONENT)
+        scorer = replace(plain, decision=decision, by_label=by_label)
         return cls(scorer, features, encoder)
 
     def save(self, folder: Path, texts: Sequence[str], *, name: str) -> None:
@@ -93,15 +89,8 @@ class FittedStatic:
             self.scorer,
             features=self.features,
             encoder=self.encoder,
-            data={"name": name, "train": hashlib.sha256("\0".join(texts).encode()).hexdigest()},
-            training={
-                "parameters": 0,
-                "metric": METRIC,
-                "epochs": 0,
-                "best_epoch": 0,
-                "best_value": 0.0,
-                "precision": None,
-            },
+            data=fitted_data(texts, name),
+            training=UNTRAINED,
             pretrained_on=[self.features["pretrained_on"]],
             seen=None,
         )

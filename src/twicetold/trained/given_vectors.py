@@ -13,10 +13,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation.labels import Decisions, LabelDecision
-from twicetold.evaluation.unlabelled import guess
 from twicetold.neighbours.nearest import Matrix, row_dots
-from twicetold.trained.fitted import MEANING, sampled_similarities
+from twicetold.trained.fitted import guessed
 from twicetold.trained.scoring import RowsOf, TrainedModel
 
 EXPONENT = 0.7  # of unrelated pairs, see `evaluation.unlabelled`: that of WordLlama's vectors beside letters and words
@@ -94,9 +92,7 @@ class GivenVectors(TrainedModel):
         self._place = dict(zip(reversed(texts), range(count - 1, -1, -1), strict=True))
         self._vectors = vectors
         distinct = np.sort(np.fromiter(self._place.values(), np.int64))
-        self.decision = guess(sampled_similarities(vectors[distinct]), exponent=EXPONENT)
-        about = LabelDecision(MEANING, self.decision, unlabelled=True)
-        self.by_label = Decisions({MEANING: about}, MEANING, MEANING)
+        self.decision, self.by_label = guessed(vectors[distinct], exponent=EXPONENT)
 
     def read(self, texts: Sequence[str]) -> TextsWithVectors:
         """Look their vectors up."""
