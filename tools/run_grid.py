@@ -1,4 +1,4 @@
-"""`dvc repro` with stages side by side: `run_grid.py --jobs 2`.
+"""`dvc repro` with stages side by side: `run_grid.py --jobs 2`, or of a part `run_grid.py "evaluate@uci_news-*"`.
 
 DVC decides which stages are stale and records what ran; this runs the stale ones in several processes, prints one line
 each, and continues with the others if one fails. What a command prints goes to `build/logs/<stage>.log`. Each stage
@@ -14,12 +14,14 @@ import checkout  # noqa: F401 (for its effects)
 from twicetold.command_line import end_with_parent
 
 import argparse
+import difflib
+import fnmatch
 import json
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -37,7 +39,7 @@ from twicetold import layout, tracking
 from twicetold.files import write_file
 from twicetold.runs.environment import observed, processor
 from twicetold.tracking.repository import ask_git
-from twicetold_grid.stages import IN_GIT, graph, repository
+from twicetold_grid.stages import IN_GIT, all_before, graph, repository
 
 LOGS = Path("build/logs")
 DVC_TMP = Path(".dvc/tmp")
@@ -78,6 +80,7 @@ class Plan:
 def main() -> None:
     """Compose, find the stale stages, run them and print a summary."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("stages", nargs="*", help="names, with * for any: these and what they need; default: all")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes; default: the cores")
     parser.add_argument("--record", action="store_true", help=f"write {LAST_RUN}")
     chosen = parser.parse_args()
@@ -92,7 +95,7 @@ def main() -> None:
     if compose.returncode:
         sys.exit(f"{compose.stdout}{compose.stderr}".rstrip())
     last = json.loads(LAST_RUN.read_text(encoding="utf-8")) if LAST_RUN.exists() else {"stages": {}}
-    plan, names = plan_of(last["stages"])
+    plan, names = plan_of(last["stages"], chosen.stages)
     if plan.after:
         print(
             f"{len(plan.after)} of {len(names)} stages to check or run, {chosen.jobs} at a time on {processor()}: "
@@ -160,15 +163,32 @@ def mend_dvc_lock() -> None:
     print(f"{file} was cut off: {instead}; what has run since comes from DVC's run cache", flush=True)
 
 
-def plan_of(known: dict[str, float]) -> tuple[Plan, set[str]]:
-    """The stale stages, by what DVC says of each, and the names of all."""
+def plan_of(known: dict[str, float], chosen: Sequence[str]) -> tuple[Plan, set[str]]:
+    """The stale stages, by what DVC says of each, and the names of all.
+
+    Args:
+        known: stage -> seconds.
+        chosen: patterns of the stages that are wanted with all that they wait for; none: every stage.
+    """
     before, stale = graph()
+    if chosen:
+        wanted = {name for pattern in chosen for name in matching(pattern, before)}
+        stale &= wanted | all_before(wanted, before)
     after = {name: before[name] & stale for name in before if name in stale}
     kinds: dict[str, list[float]] = {}
     for name, took in known.items():
         kinds.setdefault(name.partition("@")[0], []).append(took)
     mean = {kind: sum(every) / len(every) for kind, every in kinds.items()}
     return Plan(after, {n: known.get(n, mean.get(n.partition("@")[0], UNKNOWN)) for n in after}), set(before)
+
+
+def matching(pattern: str, names: Iterable[str]) -> list[str]:
+    """The names that fit a pattern; ends the program if there are none."""
+    found = fnmatch.filter(names, pattern)
+    if not found:
+        close = difflib.get_close_matches(pattern, list(names), n=1)
+        sys.exit(f"error: there is no stage {pattern}" + (f": did you mean {close[0]}?" if close else ""))
+    return found
 
 
 def run(plan: Plan, *, jobs: int) -> None:

@@ -63,6 +63,18 @@ def test_once_it_is_mended_only_what_was_missing_runs_and_dvc_finds_nothing_more
     assert "0 stages ran" in lab.run(*RUN)
 
 
+def test_a_part_of_the_grid_runs_with_what_it_needs_and_nothing_else(lab):
+    lab.grid(data=[QUESTIONS], model=["tfidf"], seed=[0, 5, 6])
+    out = lab.run(*RUN, "evaluate@*-5")
+    assert f"train@{QUESTIONS}-tfidf-5 " in out
+    assert f"{QUESTIONS}-tfidf-6" not in out
+    assert not (lab.root / f"runs/{QUESTIONS}-tfidf-6").exists()
+    code, out = lab.attempt(*RUN, f"evaluate@{QUESTIONS}-tfidf-7")
+    assert code == 1
+    assert "error: there is no stage" in out
+    assert "did you mean evaluate@" in out
+
+
 def test_a_row_that_does_not_compose_is_an_error_that_says_so(lab):
     lab.grid(model=["tfidf", "dea"])
     code, out = lab.attempt(*RUN)
