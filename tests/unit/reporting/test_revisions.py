@@ -38,7 +38,7 @@ def project(tmp_path, monkeypatch):
 @pytest.fixture
 def two(project):
     """Two commits: one metric moves out of its interval, one within, one cell comes, one goes."""
-    cells = {name: (AUROC, INTERVALS) for name in ("quora-dae-0", "quora-film-0", "quora-old-0")}
+    cells = dict.fromkeys(("quora-dae-0", "quora-film-0", "quora-old-0"), (AUROC, INTERVALS))
     base = publish(project, cells)
     (project / "runs" / "quora-old-0" / "metrics.json").unlink()
     moved = {"auroc": 0.83, "f1": 0.71, "threshold": 0.4}
