@@ -29,7 +29,8 @@ def main() -> None:
             print("MLFLOW_TRACKING_URI names a server, which has the pages:")
             show(tracking.addresses(settings))
             return
-        with served(settings, chosen.port) as server, suppress(KeyboardInterrupt):
+        print("MLflow starts ...", flush=True)
+        with suppress(KeyboardInterrupt), served(settings, chosen.port) as server:
             print("MLflow's pages, the runs of each dataset, until Ctrl-C:")
             show(tracking.addresses(settings))
             print(

@@ -1,4 +1,4 @@
-"""The description of a run that MLflow's page of it shows: what came out, from which command, where it is, on which data.
+"""The description that MLflow's page of a run shows: what came out, of which command and data, and where it is.
 
 Made from what was logged with the run, so that no stage has to say it: the metric that its training chose by, its
 value on test with the interval that the evaluation wrote, and the folder that the files were logged from.
