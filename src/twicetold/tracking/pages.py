@@ -29,7 +29,7 @@ FURTHER = {  # metrics of test beside the primary one; the table is as wide as a
     "labelled_pairs": ("auroc", "average_precision", "accuracy"),
     "graded_pairs": ("pearson", "spearman"),
 }
-FIXED = {"attributes.`Run Name`": 160, "runDateAndNestInfo": 135}  # pixels of columns that every table begins with
+FIXED = {"attributes.`Run Name`": 150, "runDateAndNestInfo": 145}  # pixels of columns that every table begins with
 LETTER, BESIDE = 7.0, 24  # pixels of a letter of a column's head, and of what is beside it
 NARROWEST = 70
 
