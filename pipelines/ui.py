@@ -6,6 +6,7 @@ On the first free port from 5000 on, or on --port. The addresses that trainings 
 import checkout  # noqa: F401 (for its effects)
 
 import argparse
+import signal
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -29,6 +30,7 @@ def main() -> None:
             print("MLFLOW_TRACKING_URI names a server, which has the pages:")
             show(tracking.addresses(settings))
             return
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # end the server as Ctrl-C does
         print("MLflow starts ...", flush=True)
         with suppress(KeyboardInterrupt), served(settings, chosen.port) as server:
             print("MLflow's pages, the runs of each dataset, until Ctrl-C:")

@@ -4,6 +4,7 @@ Whoever serves a store's pages writes the port to a file beside the database, so
 lead there. A file that a killed server left behind names a port at which nobody listens.
 """
 
+import os
 import signal
 import socket
 import subprocess
@@ -23,6 +24,8 @@ NOTE = ".pages"  # file beside the database
 WITHOUT_ASSISTANT = "mlflow.localhost"
 """Another name of this machine, in Chrome, Edge and Firefox. MLflow opens its Assistant on the first visit to
 `localhost`, `127.0.0.1` and `::1`, and only there."""
+WITHOUT_JOBS = "MLFLOW_SERVER_ENABLE_JOB_EXECUTION"
+"""Else MLflow starts eight processes, of 250 MB each, for the evaluation of language models."""
 ALLOWED = (HOST, "localhost", "[::1]", WITHOUT_ASSISTANT)
 
 
@@ -56,7 +59,7 @@ def served(settings: Settings, port: int | None = None) -> Iterator[subprocess.P
     port = _free_port() if port is None else port
     if _listens(port):
         raise ValueError(f"port {port} is in use: name another one, with PORT={port + 1} say")
-    server = subprocess.Popen(_command(address(settings), port))
+    server = subprocess.Popen(_command(address(settings), port), env={**os.environ, WITHOUT_JOBS: "false"})
     try:
         _wait_for(server, port)
         if note is not None:
