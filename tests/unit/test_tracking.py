@@ -365,6 +365,7 @@ def described(settings, run):
 
 def test_a_run_says_what_came_out_of_which_command_where_it_is_and_on_which_data(settings, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["train.py", "data=quora", "model=dae", "objective.alpha=[1, 2]"])
+    monkeypatch.chdir(tmp_path)
     folder = tmp_path / "runs" / "quora-dae-0"
     (folder / "model").mkdir(parents=True)
     (folder / "model" / "recipe.json").write_text("{}")
@@ -376,7 +377,7 @@ def test_a_run_says_what_came_out_of_which_command_where_it_is_and_on_which_data
         "",
         "- data: `quora`",
         "- trained by `python train.py data=quora model=dae 'objective.alpha=[1, 2]'`",
-        f"- folder: `{folder}`",
+        "- folder: `runs/quora-dae-0`",
     ]
     (folder / "summary.json").write_text('{"intervals": {"auroc": [0.81, 0.89]}}')
     monkeypatch.setattr(sys, "argv", ["evaluate.py"])

@@ -41,7 +41,7 @@ class Note:
             self._measure(primary),
             f"- data: `{self.tags.get('data', 'unknown')}`",
             f"- trained by `{self.tags[COMMAND]}`" if COMMAND in self.tags else "",
-            f"- folder: `{self.folder}`" if self.folder else "",
+            f"- folder: `{_from_here(self.folder)}`" if self.folder else "",
             "- model card: `evaluation/README.md` among the artifacts" if self.intervals else "",
         ]
         return "\n".join(row for row in rows if row) + "\n"
@@ -59,6 +59,12 @@ def command() -> str:
     """The command of this process, as a person would repeat it in the project's folder."""
     script = os.path.relpath(sys.argv[0]) if os.path.exists(sys.argv[0]) else sys.argv[0]  # noqa: PTH110
     return without_passwords(shlex.join(["python", script, *sys.argv[1:]]))
+
+
+def _from_here(folder: Path) -> Path:
+    """The path from the current folder, which the command is to be called in, where it lies below that."""
+    folder, here = folder.resolve(), Path.cwd()
+    return folder.relative_to(here) if folder.is_relative_to(here) else folder
 
 
 def intervals_of(folder: Path) -> Mapping[str, Any]:
