@@ -5,15 +5,13 @@ PYTHON ?= python3
 BIN := $(CURDIR)/.venv/bin
 export PATH := $(BIN):$(PATH)
 export PYTHONWARNINGS ?= ignore::FutureWarning,ignore::DeprecationWarning
-STORE := sqlite:///$(CURDIR)/mlruns/mlflow.db
-PORT ?= 5000
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .PHONY: help demo test repro results sweep ui compare bench gpu-check check clean lock
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/; s/\$$\(PORT\)/$(PORT)/' | while IFS='|' read -r t d; do printf '  make %-9s %s\n' "$$t" "$$d"; done
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | while IFS='|' read -r t d; do printf '  make %-9s %s\n' "$$t" "$$d"; done
 
 .venv/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python 3.11 or later is needed, {sys.executable} is {sys.version.split()[0]}: make PYTHON=python3.12 ...")'
@@ -28,7 +26,7 @@ demo: .venv/ready ## the whole pipeline on two generated corpora, in minutes and
 	@tools/demo --jobs $(JOBS)
 	@echo
 	@echo "The report:      build/demo/reports/index.html"
-	@echo "The MLflow runs: make ui, then http://127.0.0.1:$(PORT)"
+	@echo "The MLflow runs: make ui prints their addresses"
 
 test: .venv/ready ## every test that needs no real data; with TWICETOLD_MIRROR set, those that do as well
 	@$(if $(ARGS),,echo "25 to 30 minutes on two cores; a part: make test ARGS=tests/contracts")
@@ -44,8 +42,8 @@ results: .venv/ready ## the same, and RESULTS.md of it
 sweep: .venv/ready ## a search for better values, say: make sweep ARGS="data=toy_news model=dae trials=20 workers=2"
 	@python pipelines/sweep.py $(if $(ARGS),$(ARGS),data=toy_news model=dae objective.alpha=10,100,1000)
 
-ui: .venv/ready ## the MLflow pages of all runs, on http://127.0.0.1:$(PORT)
-	@mlflow ui --backend-store-uri $${MLFLOW_TRACKING_URI:-$(STORE)} --port $(PORT)
+ui: .venv/ready ## the MLflow pages of all runs; prints an address for each dataset (PORT=5001: on this port)
+	@python pipelines/ui.py $(if $(PORT),--port $(PORT))
 
 compare: .venv/ready ## runs side by side, say: make compare ARGS="runs/stsb-dae-0 runs/stsb-tfidf-0"
 	@python pipelines/compare.py $(ARGS)

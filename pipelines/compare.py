@@ -1,22 +1,31 @@
 """Compare runs of one dataset: what differs between them, and whether their results do on the same test pairs.
 
-Run folders:        compare.py runs/quora_wang-dae-0 runs/quora_wang-static-0
-Runs in MLflow:     compare.py --data quora_wang --where "tags.model = 'dae'"     (a run folder may be named as well)
+Run folders:        compare.py build/demo/runs/toy_news-dae-0 build/demo/runs/toy_news-dssm-0
+Jobs of a sweep:    compare.py multirun/toy_news-dae-ba1d0b3c           (its folder stands for those with a model)
+Runs in MLflow:     compare.py --data toy_news      (but those of sweeps, or what --where says; folders may be added)
+
+Or two revisions of the repository: which published metrics moved, read from Git without checking out.
+
+Revisions:          compare.py --base main --head HEAD [--markdown]
 """
 
 import checkout  # noqa: F401 (for its effects)
 
 import argparse
 import tempfile
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from omegaconf import OmegaConf
 
+from twicetold import layout
 from twicetold.errors import readable_errors
 from twicetold.files import write_text
 from twicetold.printable import print
 from twicetold.reporting.model_card import read_about
+from twicetold.reporting.revisions import compare_revisions, revisions_as_markdown, revisions_as_text
 from twicetold.reporting.side_by_side import Entry, as_page, as_text, side_by_side
 from twicetold.runs.identity import learning_of
 from twicetold.runs.records import read_scores
@@ -26,43 +35,79 @@ from twicetold.tracking.store import Settings
 
 PAGE = Path("build/comparison.html")
 RENDERED = Path("build/conf/train")
+NO_SWEEPS = "tags.origin != 'sweep'"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("runs", nargs="*", type=Path, help="run folders")
+    parser.add_argument("runs", nargs="*", type=Path, help="run folders, or folders of sweeps")
     parser.add_argument("--data", help="the dataset, that is the experiment, of runs in MLflow")
-    parser.add_argument("--where", default="", help="MLflow's query; default: all its runs with a model")
+    parser.add_argument("--where", help=f"MLflow's query; default: {NO_SWEEPS}")
     parser.add_argument("--limit", type=int, default=20, help="runs from MLflow at most, the newest; default: 20")
     parser.add_argument("--against", help="name of the run to compare with; default: the best on validation")
     parser.add_argument("--page", type=Path, default=PAGE, help=f"where the page goes; default: {PAGE}")
+    parser.add_argument("--base", metavar="REV", help="compare the metrics of this revision")
+    parser.add_argument("--head", metavar="REV", help="with those of this one; default: HEAD")
+    parser.add_argument("--markdown", action="store_true", help="the comparison of revisions as Markdown")
     chosen = parser.parse_args()
-    if not chosen.runs and chosen.data is None:
-        parser.error("name run folders, or --data for runs in MLflow")
+    if chosen.base is None and (chosen.head is not None or chosen.markdown):
+        parser.error("--head and --markdown need --base, the revision to compare with")
+    if chosen.base is not None and (chosen.runs or chosen.data or chosen.where or chosen.against):
+        parser.error("--base compares revisions, so it takes no runs")
+    if chosen.base is None and not chosen.runs and chosen.data is None:
+        parser.error("name run folders, --data for runs in MLflow, or --base and --head for revisions")
     if chosen.where and chosen.data is None:
         parser.error("--where needs --data, the experiment that it is about")
-    with readable_errors(), tempfile.TemporaryDirectory() as scratch:
-        folders = [(folder, folder.name) for folder in chosen.runs]
+    with readable_errors():
+        if chosen.base is not None:
+            found = compare_revisions(chosen.base, chosen.head or "HEAD")
+            print((revisions_as_markdown if chosen.markdown else revisions_as_text)(found), end="")
+        else:
+            compare_runs(chosen)
+
+
+def compare_runs(chosen: argparse.Namespace) -> None:
+    """Compare run folders and runs in MLflow."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folders = [folder for place in chosen.runs for folder in folders_of(place)]
         if chosen.data is not None:
-            settings = Settings(enabled=True, uri=None, root=Path.cwd(), origin="run")
-            found = fetch_runs(settings, chosen.data, chosen.where, limit=chosen.limit, target=Path(scratch))
-            folders += [(folder, folder.name) for folder in found]
-        compared = side_by_side([entry(folder, name) for folder, name in folders], against=chosen.against)
+            settings, where = Settings(enabled=True, uri=None, root=Path.cwd(), origin="run"), chosen.where
+            query = NO_SWEEPS if where is None else where
+            folders += fetch_runs(settings, chosen.data, query, limit=chosen.limit, target=Path(scratch))
+        compared = side_by_side(entries(folders), against=chosen.against)
         print(as_text(compared))
         write_text(chosen.page, as_page(compared))
         print(f"as a page: {chosen.page}")
 
 
-def entry(folder: Path, name: str) -> Entry:
-    """A run folder as the comparison needs it."""
-    about = read_about(folder)
-    name = name.removeprefix(f"{about.data}-")
-    return Entry(name, about, settings_of(folder), read_scores(folder, "test"))
+def folders_of(place: Path) -> list[Path]:
+    """The folder of a run, or those of the jobs of a sweep that have a model, in their order."""
+    if (place / layout.MODEL).exists() or (place / layout.RECIPE).exists():
+        return [place]
+    jobs = [job.parent for job in place.glob(f"*/{layout.MODEL}") if job.parent.name.isdecimal()]
+    return sorted(jobs, key=lambda job: int(job.name)) or [place]
+
+
+def entries(folders: Sequence[Path]) -> list[Entry]:
+    """Run folders as the comparison needs them; those of one name have that of their parent folder before it."""
+    found = [(folder, read_about(folder)) for folder in folders]
+    names = [folder.name.removeprefix(f"{about.data}-") for folder, about in found]
+    often = Counter(names)
+    names = [
+        f"{folder.resolve().parent.name}/{name}" if often[name] > 1 else name
+        for (folder, _), name in zip(found, names, strict=True)
+    ]
+    return [
+        Entry(name, about, settings_of(folder), read_scores(folder, "test"))
+        for (folder, about), name in zip(found, names, strict=True)
+    ]
 
 
 def settings_of(folder: Path) -> dict[str, Any]:
-    """What a run learnt from, flattened: of a run by hand, one of the grid, or one from MLflow; empty if unknown."""
-    for file in (folder / CONFIG, folder / ".hydra" / "config.yaml", RENDERED / f"{folder.name}.yaml"):
+    """What a run learnt from, flattened: of a run by hand, one of a grid, or one from MLflow; empty if unknown."""
+    project = folder.resolve().parents[1]  # of a grid: the demo's is in build/demo/
+    rendered = [root / RENDERED / f"{folder.resolve().name}.yaml" for root in (project, Path.cwd())]
+    for file in (folder / CONFIG, folder / ".hydra" / "config.yaml", *rendered):
         if file.is_file():
             config = OmegaConf.to_container(OmegaConf.load(file), resolve=True)
             assert isinstance(config, dict)

@@ -23,6 +23,7 @@ from twicetold.tracking import (
     sweep_parent,
     system,
 )
+from twicetold.tracking.pages import FIXED, FURTHER
 from twicetold.tracking.parameters import telling
 from twicetold.tracking.reading import fetch_runs
 from twicetold.tracking.run import flatten
@@ -307,6 +308,8 @@ def test_an_experiment_has_a_description_tags_and_views_with_columns(settings):
     board = json.loads(found.tags["mlflow.sharedViewState.leaderboard"])
     state = json.loads(board["state"])
     assert board["name"] == "Leaderboard"
+    assert state["columnOrder"] == [*FIXED, *state["selectedColumns"]]
+    assert state["columnWidths"]["metrics.`test/average_precision`"] > 150  # MLflow's own 100 cut the name
     assert state["orderByKey"] == "metrics.`best/auroc`"
     assert {"metrics.`best/auroc`", "metrics.`test/auroc`", "tags.`origin`"} <= set(state["selectedColumns"])
     assert json.loads(found.tags["mlflow.sharedViewState.sweeps"])["createdAt"] < board["createdAt"]
@@ -325,6 +328,7 @@ def test_addresses_open_a_view_of_the_experiments_that_there_are(settings, monke
     there = addresses(settings, ["quora", "nothing"])
     query = "workflowType=machine_learning&viewStateShareKey=leaderboard"
     assert there == {"quora": f"http://127.0.0.1:5000/#/experiments/{found.experiment_id}/runs?{query}"}
+    assert addresses(settings) == there  # all that are described; "Default" is not
     assert addresses(Settings(True, "sqlite:///none.db", settings.root, "run"), ["quora"]) == {}
     assert addresses(Settings(False, None, settings.root, "run"), ["quora"]) == {}
 
@@ -339,6 +343,77 @@ def test_the_address_of_a_sweep_opens_its_jobs_with_what_was_swept(settings):
     assert "params.`objective.alpha`" in state["selectedColumns"]
     found = store.client.search_runs([store.experiment_id], state["searchFilter"])
     assert [run.data.tags["mlflow.parentRunId"] for run in found] == [parent]
+
+
+@pytest.mark.parametrize("kind", FURTHER)
+def test_the_leaderboard_fits_beside_mlflows_menu_in_a_window_of_1400_pixels(settings, kind):
+    longest = {"documents": "auroc_category", "labelled_pairs": "auroc", "graded_pairs": "spearman"}[kind]
+    with begin(settings) as run:
+        run.describe_data("quora", kind=kind, counts=CARD, primary=longest)
+    store = open_store(settings, "quora")
+    tags = store.client.get_experiment(store.experiment_id).tags
+    widths = json.loads(json.loads(tags["mlflow.sharedViewState.leaderboard"])["state"])["columnWidths"]
+    assert sum(widths.values()) <= 1146 - 73 - 80  # the table as seen; less the boxes to tick and the duration
+
+
+# what a run's page says
+
+
+def described(settings, run):
+    return stored(settings, run.id).data.tags.get("mlflow.note.content")
+
+
+def test_a_run_says_what_came_out_of_which_command_where_it_is_and_on_which_data(settings, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["train.py", "data=quora", "model=dae", "objective.alpha=[1, 2]"])
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "runs" / "quora-dae-0"
+    (folder / "model").mkdir(parents=True)
+    (folder / "model" / "recipe.json").write_text("{}")
+    with begin(settings) as run:
+        run.log_metrics({"best/auroc": 0.8765})
+        run.log_model(folder / "model", input_example={"text": ["a"]})
+    assert described(settings, run).splitlines() == [
+        "**`auroc` 0.876 on validation**, not evaluated on test",
+        "",
+        "- data: `quora`",
+        "- trained by `python train.py data=quora model=dae 'objective.alpha=[1, 2]'`",
+        "- folder: `runs/quora-dae-0`",
+    ]
+    (folder / "summary.json").write_text('{"intervals": {"auroc": [0.81, 0.89]}}')
+    monkeypatch.setattr(sys, "argv", ["evaluate.py"])
+    with find(settings) as again:
+        again.log_metrics({"test/auroc": 0.85})
+        again.log_file(folder / "summary.json", "evaluation")
+    text = described(settings, run)
+    assert text.startswith("**`auroc` 0.850 on test (95 % interval 0.810 to 0.890)**, 0.876 on validation")
+    assert "train.py data=quora" in text
+    assert "model card: `evaluation/README.md`" in text
+
+
+def test_what_a_person_wrote_about_a_run_stays(settings):
+    with begin(settings) as run:
+        run.log_metrics({"best/auroc": 0.8})
+    store = open_store(settings, "quora")
+    store.client.set_tag(run.id, "mlflow.note.content", "the one to use")
+    with find(settings):
+        pass
+    assert described(settings, run) == "the one to use"
+
+
+def test_a_run_that_came_to_nothing_has_no_description(settings):
+    with pytest.raises(ValueError, match="bad"), begin(settings) as run:
+        run.log_metrics({"best/auroc": 0.8})
+        raise ValueError("bad")
+    assert described(settings, run) is None
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"intervals": {"auroc": 1}}', '{"intervals": null}'])
+def test_a_summary_without_intervals_leaves_them_out(settings, tmp_path, content):
+    (tmp_path / "summary.json").write_text(content)
+    with begin(settings) as run:
+        run.log_metrics({"best/auroc": 0.8, "test/auroc": 0.7})
+        run.log_file(tmp_path / "summary.json")
+    assert described(settings, run).startswith("**`auroc` 0.700 on test**, 0.800 on validation")
 
 
 DEFAULTS = {

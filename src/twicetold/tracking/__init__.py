@@ -14,7 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from twicetold.tracking.pages import PARENT, runs_page, sweep_page
+from twicetold.tracking.notes import COMMAND, command
+from twicetold.tracking.pages import DESCRIPTION, PARENT, runs_page, sweep_page
 from twicetold.tracking.repository import ask_git
 from twicetold.tracking.run import ERROR, MAX_TAG, TrackedRun, shorten
 from twicetold.tracking.store import Settings, Store, existing, insist, open_store, warn_untracked
@@ -57,6 +58,7 @@ def start(
         resumed: whether training resumes from a checkpoint; then its unfinished run is continued, if there is one.
     """
     run = _unfinished(settings, experiment, tags["fingerprint"], parent) if resumed and settings.enabled else None
+    tags = {COMMAND: command(), **tags}
     run = run or _create(settings, experiment=experiment, name=name, tags=tags, params=params, parent=parent)
     with run.ending():
         yield run
@@ -86,18 +88,28 @@ def reopen(
     found = _find(settings, experiment, tags["fingerprint"]) if settings.enabled else TrackedRun(None, None, name=name)
     if found is not None:
         yield found
+        found.describe()
         return
     with _create(settings, experiment=experiment, name=name, tags=tags, params=params, parent=None).ending() as run:
         yield run
 
 
-def addresses(settings: Settings, experiments: Iterable[str]) -> dict[str, str]:
-    """The pages of experiments, by name; those that the store does not have, or all if it fails, are left out."""
+def addresses(settings: Settings, experiments: Iterable[str] | None = None) -> dict[str, str]:
+    """The pages of experiments, by name; those that the store does not have, or all if it fails, are left out.
+
+    Args:
+        settings: whether and where.
+        experiments: their names; None for all that trainings have described.
+    """
     if not settings.enabled:
         return {}
     with suppress(Exception):  # of every kind, see `warn_untracked`; nothing is lost
         client = existing(settings)
-        found = {name: client.get_experiment_by_name(name) for name in experiments}
+        if experiments is None:
+            described = [one for one in client.search_experiments() if DESCRIPTION in one.tags]
+            found = {one.name: one for one in sorted(described, key=lambda one: one.name)}
+        else:
+            found = {name: client.get_experiment_by_name(name) for name in experiments}
         return {name: runs_page(settings, one.experiment_id) for name, one in found.items() if one is not None}
     return {}
 

@@ -10,13 +10,13 @@ from typing import Any
 from urllib.parse import quote
 
 from twicetold.printable import HIDDEN, without_passwords
+from twicetold.tracking.local_pages import HOST, port_of
 from twicetold.tracking.parameters import ALWAYS
 from twicetold.tracking.store import Settings, Store, address
 
 VIEW = "mlflow.sharedViewState."  # prefix of a tag
 DESCRIPTION = "mlflow.note.content"
 PARENT = "mlflow.parentRunId"  # the tag by which MLflow's pages show a run within another
-LOCAL = "http://127.0.0.1:5000"  # where `make ui` serves the local store
 LEADERBOARD, SWEEPS = "leaderboard", "sweeps"
 
 KINDS = {
@@ -24,11 +24,14 @@ KINDS = {
     "labelled_pairs": "pairs of texts, labelled as duplicates or not",
     "graded_pairs": "pairs of texts, graded by similarity",
 }
-FURTHER = {  # metrics of test beside the primary one
-    "documents": ("auroc_category", "auroc_story", "average_precision_story", "knn_accuracy_category"),
-    "labelled_pairs": ("auroc", "average_precision", "accuracy", "f1"),
+FURTHER = {  # metrics of test beside the primary one; the table is as wide as a window of 1,400 pixels
+    "documents": ("average_precision_story",),
+    "labelled_pairs": ("auroc", "average_precision", "accuracy"),
     "graded_pairs": ("pearson", "spearman"),
 }
+FIXED = {"attributes.`Run Name`": 150, "runDateAndNestInfo": 145}  # pixels of columns that every table begins with
+LETTER, BESIDE = 7.0, 24  # pixels of a letter of a column's head, and of what is beside it
+NARROWEST = 70
 
 
 def describe(store: Store, *, data: str, kind: str, counts: Mapping[str, Any], primary: str) -> None:
@@ -52,7 +55,7 @@ def describe(store: Store, *, data: str, kind: str, counts: Mapping[str, Any], p
             {
                 **ranked,
                 "searchFilter": "tags.origin != 'sweep'",
-                "selectedColumns": [*_metrics(best, *test, "train_seconds", "parameters"), "tags.`origin`"],
+                **_columns(*_metrics(best, *test, "parameters"), "tags.`origin`"),
             },
         ),
         SWEEPS: (
@@ -60,7 +63,7 @@ def describe(store: Store, *, data: str, kind: str, counts: Mapping[str, Any], p
             {
                 **ranked,
                 "searchFilter": "tags.origin = 'sweep'",
-                "selectedColumns": [*_metrics(best, "train_seconds"), "tags.`model`", *_params(*ALWAYS)],
+                **_columns(*_metrics(best, "train_seconds"), "tags.`model`", *_params(*ALWAYS)),
             },
         ),
     }
@@ -88,7 +91,7 @@ def sweep_page(settings: Settings, store: Store, parent: str, *, primary: str, p
         "orderByKey": f"metrics.`{best}`",
         "orderByAsc": False,
         "searchFilter": f"tags.`{PARENT}` = '{parent}'",
-        "selectedColumns": [*_metrics(best, "train_seconds"), *_params(*params)],
+        **_columns(*_metrics(best, "train_seconds"), *_params(*params)),
     }
     store.client.set_experiment_tag(store.experiment_id, f"{VIEW}{key}", json.dumps(state))  # no name: not in the menu
     return runs_page(settings, store.experiment_id, view=key)
@@ -109,7 +112,13 @@ def runs_page(settings: Settings, experiment_id: str, *, view: str = LEADERBOARD
 
 def _server(settings: Settings) -> str:
     uri = without_passwords(address(settings)).replace(f"{HIDDEN}@", "")  # the browser asks
-    return uri.rstrip("/") if uri.startswith(("http://", "https://")) else LOCAL
+    return uri.rstrip("/") if uri.startswith(("http://", "https://")) else f"http://{HOST}:{port_of(settings)}"
+
+
+def _columns(*keys: str) -> dict[str, Any]:
+    """The columns of a view, in this order, each as wide as its head: MLflow would cut names of over 12 letters."""
+    widths = {key: max(NARROWEST, round(LETTER * len(key.partition("`")[2][:-1])) + BESIDE) for key in keys}
+    return {"selectedColumns": [*keys], "columnOrder": [*FIXED, *keys], "columnWidths": FIXED | widths}
 
 
 def _metrics(*names: str) -> list[str]:

@@ -7,6 +7,7 @@ Models come back as folders. Of what MLflow keeps with a logged model only the m
 `twicetold.trained.model_folder` reads without running code of it.
 """
 
+import math
 import os
 import re
 import shutil
@@ -45,6 +46,11 @@ class Version:
     metrics: Mapping[str, float]
     """`val/<metric>` and `test/<metric>`."""
     tags: Mapping[str, str]
+
+    @property
+    def primary(self) -> str:
+        """The metric that its training selected by; empty if unknown."""
+        return self.tags.get("primary", "")
 
     @property
     def address(self) -> str:
@@ -104,6 +110,7 @@ def register(
             )
         if alias is not None:
             client.set_registered_model_alias(name, alias, found.version)
+        _describe_ranking(client, name)
         return _version(found, client.get_registered_model(name).aliases)
 
 
@@ -164,6 +171,31 @@ def _make_model(client: Any, name: str) -> None:
     except MlflowException as error:
         if error.error_code != "RESOURCE_ALREADY_EXISTS":
             raise
+
+
+def _describe_ranking(client: Any, name: str) -> None:
+    """Rank the versions by the primary metric on validation, in the model's description and its tag `best`."""
+    aliases = client.get_registered_model(name).aliases
+    versions = [_version(found, aliases) for found in _versions(client, name)]
+    measured = [(one, *_measured(one)) for one in versions if not math.isnan(_measured(one)[0])]
+    if not measured:
+        return
+    measured.sort(key=lambda row: (-row[1], -row[0].version))
+    lines = ["| model | version | metric | validation | test | aliases |", "|---|---:|---|---:|---:|---|"]
+    for one, validation, test in measured:
+        shown = "–" if math.isnan(test) else f"{test:.3f}"
+        aliased, called = ", ".join(one.aliases), one.run_name.replace("|", "\\|")
+        lines.append(f"| {called} | {one.version} | {one.primary} | {validation:.3f} | {shown} | {aliased} |")
+    client.update_registered_model(name, shorten("\n".join(lines), MAX_DESCRIPTION))
+    best, validation, _ = measured[0]
+    said = f"{best.run_name}, version {best.version}: {best.primary} {validation:.3f} on validation"
+    client.set_registered_model_tag(name, "best", said)
+
+
+def _measured(one: Version) -> tuple[float, float]:
+    """The primary metric on validation and test, NaN if unknown."""
+    validation, test = (one.metrics.get(f"{split}/{one.primary}", math.nan) for split in ("val", "test"))
+    return validation, test
 
 
 def _versions(client: Any, name: str) -> list[Any]:

@@ -5,21 +5,79 @@ In a folder from elsewhere, git would run commands that the folder's own configu
 
 import os
 import subprocess
+from collections.abc import Collection
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[2]
 REPOSITORY = SOURCE.parent if SOURCE.name == "src" else None
 """The checkout; None if the package is installed, or was unpacked with a logged model."""
 WITHOUT_COMMANDS = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+SECONDS = 60.0  # for the files of a revision
 
 
 def ask_git(*arguments: str) -> str:
     """The output of a git command; empty without git, repository or commit."""
-    if REPOSITORY is None or not (REPOSITORY / ".git").exists():  # git would look in the folders above
-        return ""
-    command = ["git", *WITHOUT_COMMANDS, *arguments]
     try:
-        done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=10, check=True)
-    except (OSError, subprocess.SubprocessError):
+        return _git(*arguments, seconds=10.0).decode().strip()
+    except (OSError, ValueError, subprocess.SubprocessError):
         return ""
-    return done.stdout.strip()
+
+
+def commit_of(revision: str) -> str:
+    """The commit of a branch, a tag, or another name of a commit.
+
+    Raises:
+        ValueError: if there is none of this name.
+    """
+    commit = ask_git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    if not commit:
+        raise ValueError(
+            f"git knows no commit {revision!r} in {REPOSITORY}: expected a branch, a tag or a commit; in a shallow "
+            "clone, fetch it first"
+        )
+    return commit
+
+
+def files_at(revision: str, folder: str, names: Collection[str]) -> dict[str, bytes]:
+    """Files of a revision, without checking it out.
+
+    Args:
+        revision: a branch, a tag or a commit.
+        folder: path from the root of the repository.
+        names: the files' own names; those that lie at any depth of the folder are read.
+
+    Returns:
+        Path from the root of the repository -> content; empty if the revision has no such folder.
+
+    Raises:
+        ValueError: if there is no such revision, or git fails.
+    """
+    commit = commit_of(revision)
+    try:
+        listed = _git("ls-tree", "-r", "-z", "--full-tree", commit, "--", f"{folder}/").split(b"\0")
+        entries = [entry.partition(b"\t") for entry in listed if entry]
+        wanted = {path.decode(): about.split()[2] for about, _, path in entries if Path(path.decode()).name in names}
+        answer = _git("cat-file", "--batch", given=b"".join(blob + b"\n" for blob in wanted.values()))
+    except (OSError, UnicodeError, subprocess.SubprocessError) as error:
+        raise ValueError(f"git could not read {folder} of {revision}: {error}") from error
+    found, at = {}, 0
+    for path in wanted:
+        head, _, _ = answer[at:].partition(b"\n")
+        size = int(head.split()[2])
+        begin = at + len(head) + 1
+        found[path], at = answer[begin : begin + size], begin + size + 1
+    return found
+
+
+def _git(*arguments: str, given: bytes | None = None, seconds: float = SECONDS) -> bytes:
+    """The output of a git command.
+
+    Raises:
+        ValueError: if this code is in no repository.
+        OSError: if there is no git.
+        subprocess.SubprocessError: if the command fails.
+    """
+    if REPOSITORY is None or not (REPOSITORY / ".git").exists():  # git would look in the folders above
+        raise ValueError("this code is in no git repository: run it in a clone of the project")
+    command = ["git", *WITHOUT_COMMANDS, *arguments]
+    return subprocess.run(command, cwd=REPOSITORY, capture_output=True, input=given, timeout=seconds, check=True).stdout

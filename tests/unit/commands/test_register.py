@@ -82,6 +82,17 @@ def test_a_model_is_registered_once_and_the_alias_moves(finished, project):
     assert {v.version: v.aliases for v in registry.registered(root=project)} == {1: ("other",), 2: ("champion",)}
 
 
+def test_the_registered_model_ranks_its_versions_by_validation(finished, project):
+    for family, auroc, alias in (("static", 0.8, "champion"), ("tfidf", 0.9, None)):
+        register_run(finished(family, auroc=auroc), alias=alias, root=project)
+    found = registry.existing(registry._settings(project)).get_registered_model("twicetold-questions")
+    assert found.description.splitlines()[2:] == [
+        "| tfidf-0 | 2 | auroc | 0.900 | 0.890 |  |",
+        "| static-0 | 1 | auroc | 0.800 | 0.790 | champion |",
+    ]
+    assert found.tags["best"] == "tfidf-0, version 2: auroc 0.900 on validation"
+
+
 def test_the_logged_model_of_the_run_is_taken_if_its_files_are_the_same(finished, project):
     from twicetold.tracking import start
 
