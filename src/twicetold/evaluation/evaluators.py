@@ -75,7 +75,6 @@ class Standard:
         resamples: of the bootstrap.
         seed: of the bootstrap.
         published_threshold: accuracy and F1 of labelled pairs are reported at this threshold as well, unless None.
-        complete_labels: names of data of which every duplicate is labelled, so that precisions are no lower bounds.
         sample_pairs: pairs of texts that each model of pairs scores for the report.
         corpus_search: settings of search in the whole corpus, see `twicetold.trained.corpus_search`.
         pairwise_knn: settings of the pairwise k-NN rule.
@@ -89,7 +88,6 @@ class Standard:
     resamples: int = 1000
     seed: int = 0
     published_threshold: float | None = None
-    complete_labels: Sequence[str] = ()
     sample_pairs: Sequence[tuple[str, str]] = ()
     corpus_search: CorpusSearch = field(default_factory=CorpusSearch)
     pairwise_knn: PairwiseKnn = field(default_factory=PairwiseKnn)

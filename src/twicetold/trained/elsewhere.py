@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 from twicetold.data.corpus import Corpus
 from twicetold.evaluation import intervals
 from twicetold.evaluation.dedupe import links_above, with_known
-from twicetold.evaluation.dedupe_report import link_statistics, rank_pairs
+from twicetold.evaluation.dedupe_report import rank_pairs
 from twicetold.evaluation.evaluators import Standard
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.intervals import Interval
 from twicetold.evaluation.labels import NoVerdict
+from twicetold.evaluation.link_metrics import link_statistics
 from twicetold.evaluation.pair_metrics import Confusion, pearson
 from twicetold.evaluation.ranking import Floats
 from twicetold.trained.duplicates import duplicate_groups
