@@ -16,12 +16,13 @@ import numpy as np
 
 from twicetold.evaluation.all_pairs import BINS, pair_histograms
 from twicetold.evaluation.dedupe import Chosen, links_above, with_known
-from twicetold.evaluation.group_intervals import agreement_intervals, jackknife_variance
+from twicetold.evaluation.group_intervals import agreement_intervals
 from twicetold.evaluation.group_metrics import GroupScores, group_scores
 from twicetold.evaluation.influence import all_pairs_intervals
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.intervals import Interval, bootstrap_interval, logit_interval
 from twicetold.evaluation.link_metrics import link_statistics, text_precision
+from twicetold.evaluation.resampling import jackknife_variance
 from twicetold.neighbours.grouping import merge
 from twicetold.neighbours.rules import Rule
 

@@ -31,6 +31,7 @@ from twicetold.evaluation.labels import DUPLICATE
 from twicetold.evaluation.pair_metrics import Confusion, log_losses, pearson, spearman, squared_errors
 from twicetold.evaluation.pairwise_knn import PairwiseKnn
 from twicetold.evaluation.ranking import ON_TRAIN, RocCurve, ScoreCounts
+from twicetold.evaluation.resampling import Statistic
 from twicetold.evaluation.retrieval import knn_right, nearest, precision_and_recall
 from twicetold.evaluation.selection import PRIMARY, Selection, misfit
 
@@ -280,7 +281,7 @@ class Standard:
             **intervals.confusion_intervals(confusion, resamples=self.resamples, seed=self.seed),
         }
 
-    def _bootstrap(self, statistic: intervals.Statistic, pairs: int) -> Interval:
+    def _bootstrap(self, statistic: Statistic, pairs: int) -> Interval:
         return intervals.bootstrap_interval(statistic, pairs, resamples=self.resamples, seed=self.seed)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from twicetold.evaluation.intervals import Statistic
 from twicetold.evaluation.ranking import Floats
+from twicetold.evaluation.resampling import Statistic
 from twicetold.neighbours.grouping import Links
 
 FEWEST_LINKS = 100  # a precision of fewer links is not taken for one that can be kept

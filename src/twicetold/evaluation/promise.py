@@ -25,10 +25,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from twicetold.evaluation.group_intervals import jackknife_variance
-from twicetold.evaluation.intervals import bootstrap_values
 from twicetold.evaluation.link_metrics import FEWEST_LINKS, text_precision
 from twicetold.evaluation.ranking import Floats
+from twicetold.evaluation.resampling import bootstrap_values, jackknife_variance
 from twicetold.neighbours.grouping import Ints, Links
 
 KEPT = 0.9
