@@ -26,7 +26,6 @@ import peers
 
 FILES = {"headlines": ("uci_news", 5_000), "questions": ("quora_disjoint", 20_000)}
 WAYS = ("letters and words", "with vectors", "potion-base-8M", "WordLlama")
-EXPONENT = 0.7  # of vectors, as of the mixture with vectors
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "RAYON_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 
@@ -97,6 +96,7 @@ def average_linkage(vectors: Any) -> tuple[float, Any]:
     """The guessed threshold, and the groups."""
     from twicetold.evaluation.unlabelled import guess
     from twicetold.trained.fitted import sampled_similarities
+    from twicetold.trained.given_vectors import EXPONENT
 
     threshold = guess(sampled_similarities(vectors), exponent=EXPONENT).threshold
     return threshold, merges(vectors, threshold).cut(threshold)

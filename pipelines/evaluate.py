@@ -79,7 +79,7 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     inputs = {split: evaluation_inputs(read, corpus, split) for split in evaluator.splits}
     report = evaluator.report(corpus.kind, **inputs, decision=model.decision, positive_grade=grade)
     thresholds = read_thresholds(out / layout.MODEL)
-    searched = search_reports(read, corpus, evaluator, thresholds, complete=cfg.data.name in evaluator.complete_labels)
+    searched = search_reports(read, corpus, evaluator, thresholds)
     report = replace(report, **with_searched(report, searched))
     write(report, inputs, out)
     save_rates(out / layout.PAIRWISE_KNN, searched.knn.rates if searched and searched.knn else {})
@@ -90,7 +90,6 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
         intervals=intervals,
         samples=samples,
         tuned_how=cfg.tuned_how,
-        promise=searched.promise if searched else None,
     )
     write_json(out / layout.SUMMARY, about)
     write_text(out / layout.MODEL_CARD, card(os.path.relpath(out), cards=Path(cfg.paths.cards)))

@@ -1,7 +1,7 @@
 """How often files keep the precision that a model promises of links: `measure_promises.py runs/uci_news-tfidf-0`.
 
 Groups (stories, clusters of questions) of validation and test are drawn into two halves, many times. One half is the
-evidence, from which the promise is made as `evaluate` makes it from validation. Files are drawn from the other half,
+evidence, from which the promise is made as training makes it from validation. Files are drawn from the other half,
 whose groups are unseen, or from both. For each aim: the share of draws in which a threshold is promised, and the share
 of the files that keep it; then the same for the threshold with the best estimate, which was all there was before.
 
@@ -113,7 +113,7 @@ def measured(texts: Texts, files: str, *, draws: int) -> dict[float, list[str]]:
         known, unseen = order[: len(order) // 2], order[len(order) // 2 :]
         evidence = texts.of(known)
         file = texts.of(unseen if files == UNSEEN else rng.permutation(groups)[: len(unseen)])
-        promised = promise(evidence.codes, evidence.links, group=GROUP, complete=True, seed=draw)
+        promised = promise(evidence.codes, evidence.links, seed=draw)
         for aim in AIMS:
             if (least := promised.reaching(aim, len(file.codes))) is not None:
                 kept[aim].append(file.precision(least.threshold))

@@ -41,11 +41,13 @@ import twicetold
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.evaluation.dedupe import AIMED, Chosen, choose, links_above
-from twicetold.evaluation.dedupe_report import LINKS, link_statistics, report, text_precision
-from twicetold.evaluation.group_intervals import agreement_intervals, jackknife_variance
+from twicetold.evaluation.dedupe_report import LINKS, report
+from twicetold.evaluation.group_intervals import agreement_intervals
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors
 from twicetold.evaluation.intervals import Interval, bootstrap_interval, logit_interval
+from twicetold.evaluation.link_metrics import link_statistics, text_precision
+from twicetold.evaluation.resampling import jackknife_variance
 from twicetold.files import write_json
 from twicetold.neighbours.grouping import Ints, Links, components
 from twicetold.pretrained import located

@@ -152,6 +152,11 @@ class Corpus:
         """The label from which on a pair says the same: of graded pairs the card's positive grade, else 1."""
         return float(self.card.get("positive_grade", 1))
 
+    @property
+    def complete(self) -> bool:
+        """Whether, by the card, all texts that say the same are labelled so; if not, precisions are lower bounds."""
+        return bool(self.card.get("complete_labels", False))
+
     def save(self, folder: Path) -> None:
         """Write the corpus to `folder`, all of it or nothing."""
         columns: dict[str, Any] = {"id": self.ids, "text": self.texts}

@@ -16,11 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from twicetold.dedupe.distinct import DistinctTexts
-from twicetold.evaluation.dedupe_report import link_statistics, rank_pairs, text_precision
-from twicetold.evaluation.group_intervals import agreement_intervals, jackknife_variance
+from twicetold.evaluation.dedupe_report import rank_pairs
+from twicetold.evaluation.group_intervals import agreement_intervals
 from twicetold.evaluation.group_metrics import GroupScores, group_scores
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.evaluation.intervals import Interval, Statistic, bootstrap_interval, logit_interval
+from twicetold.evaluation.intervals import Interval, bootstrap_interval, logit_interval
+from twicetold.evaluation.link_metrics import link_statistics, text_precision
+from twicetold.evaluation.resampling import Statistic, jackknife_variance
 from twicetold.neighbours.grouping import Ints, Links, Vectors, numbered
 from twicetold.tables.columns import MISSING, Column, codes_of
 from twicetold.trained.scoring import SAMPLE, sampled

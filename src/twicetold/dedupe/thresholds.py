@@ -2,9 +2,9 @@
 
 A calibration on labelled pairs, of which a third are duplicates, does not hold among all pairs of a corpus, of which
 one in thousands is. So where the model folder holds thresholds that were measured over all pairs of its validation
-texts (`precision.json`, which training writes), these and their calibration are used, and similarities are the
-dot products that they were measured on; beside it `evaluate` leaves what they promise of other files
-(`evaluation.promise`, in `summary.json`). A model that was calibrated on pairs drawn from a file of texts
+texts (`precision.json`, which training writes), these and their calibration are used, similarities are the dot
+products that they were measured on, and it is known what they promise of other files (`evaluation.promise`). A model
+that was calibrated on pairs drawn from a file of texts
 (`calibration.json`) has thresholds estimated from these in their place. A model without either has its threshold and
 calibration for labelled pairs. A model that was fitted to texts without labels has a guess, and no calibration.
 """
@@ -23,7 +23,6 @@ from twicetold.evaluation.promise import LeastPrecision, Promise
 from twicetold.neighbours.grouping import Links
 from twicetold.runs.evidence import of_links, of_pairs
 from twicetold.runs.labelled_promises import ExpectedPrecision, read_expected
-from twicetold.runs.promised import read_promise
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.model_folder import read_calibrated
 
@@ -67,7 +66,6 @@ class Thresholds:
         measured: over all pairs of validation texts.
         labelled: on pairs that were drawn from a file.
         guessed: whether there are no labels at all, and so no probabilities.
-        promise: what the links of validation promise; None if the model was not evaluated.
         expected: precision to be expected by the labels, from the threshold for a precision or the default one (None).
     """
 
@@ -75,7 +73,6 @@ class Thresholds:
     measured: Chosen | None = None
     labelled: LabelledLinks | None = None
     guessed: bool = False
-    promise: Promise | None = None
     expected: Mapping[float | None, ExpectedPrecision] = field(default_factory=dict)
 
     @classmethod
@@ -96,9 +93,8 @@ class Thresholds:
             measured = model.thresholds
             calibrated = read_calibrated(model.folder) if measured is None else None
             labelled = None if calibrated is None else calibrated.links
-            promise = None if measured is None else read_promise(model.folder)
             expected = {} if labelled is None else read_expected(model.folder)
-            found = cls(of_links(model.folder), measured, labelled, promise=promise, expected=expected)
+            found = cls(of_links(model.folder), measured, labelled, expected=expected)
             missing = f": there is no {layout.PRECISION}"
         if options.precision is not None and found.known is None:
             raise ValueError(
@@ -107,6 +103,11 @@ class Thresholds:
                 "pairs that label draws"
             )
         return found
+
+    @property
+    def promise(self) -> Promise | None:
+        """What links promise of other files; None if nothing was measured, or by an earlier version."""
+        return self.measured.promise if self.measured is not None and self.measured.promised else None
 
     @property
     def known(self) -> Chosen | LabelledLinks | None:
@@ -168,9 +169,8 @@ class Thresholds:
 
     def is_lower_bound(self, link: LinkThreshold) -> bool:
         """Whether that precision is a lower bound, because not every duplicate of validation is labelled."""
-        if self.promise is not None:
-            return not self.promise.complete
-        return link.precision is not None and self.measured is not None and not self.measured.complete
+        said = link.precision is not None or link.promised is not None
+        return said and self.measured is not None and not self.measured.complete
 
     def covered(self, links: Links) -> float | None:
         """Share of links that the labels say something about, see `DedupeSummary`."""

@@ -5,7 +5,8 @@ which a third are duplicates, does not hold. Chosen on validation, over all of i
 
 - for each aimed precision, the lowest threshold at which the links have it, with the recall that is left;
 - for each rule of grouping, the threshold with the highest adjusted Rand index;
-- Platt's calibration of the score.
+- Platt's calibration of the score;
+- what its links promise of other files (`promise`).
 
 `dedupe_report` says what is kept of it on test.
 
@@ -18,7 +19,7 @@ Shape letters: M documents, L links.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -26,15 +27,17 @@ import numpy as np
 from twicetold.evaluation.all_pairs import BINS, PairHistogram, pair_histograms
 from twicetold.evaluation.decision import Decision, decide_counts
 from twicetold.evaluation.group_metrics import group_scores
-from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors, described, is_number
+from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors
+from twicetold.evaluation.link_metrics import FEWEST_LINKS
+from twicetold.evaluation.promise import Promise, PromisedLinks, promise
 from twicetold.evaluation.ranking import at_least
+from twicetold.evaluation.stored import objects, record
 from twicetold.neighbours.grouping import Links, merge
 from twicetold.neighbours.nearest import BLOCK, similarities
 from twicetold.neighbours.parallel import in_parallel
 from twicetold.neighbours.rules import RULES, Rule
 
 AIMED = (0.8, 0.9, 0.95)
-FEWEST_LINKS = 100  # a precision of fewer links is not taken for one that can be kept
 LINKS_PER_DUPLICATE = 10  # thresholds with more links than this are no candidates for grouping
 CANDIDATES = 200  # thresholds of grouping that are compared, for each rule
 
@@ -81,6 +84,8 @@ class Chosen:
         f1_threshold: similarity with the highest F1 of links.
         links: for each aimed precision.
         grouping: for each rule.
+        promised: what the links from some thresholds on promise of other files, the highest threshold first; empty if
+            there are few links, or the model is of an earlier version.
     """
 
     group: str
@@ -94,6 +99,12 @@ class Chosen:
     f1_threshold: float
     links: tuple[AimedLinks, ...]
     grouping: tuple[GroupingThreshold, ...]
+    promised: tuple[PromisedLinks, ...] = ()
+
+    @property
+    def promise(self) -> Promise:
+        """What is promised of files of any size."""
+        return Promise(self.texts, self.promised)
 
     @property
     def decision(self) -> Decision:
@@ -132,7 +143,10 @@ class Chosen:
         grouping = tuple(record(GroupingThreshold, each, "grouping") for each in objects(values, "grouping"))
         if [each.rule for each in grouping] != list(RULES):
             raise ValueError(f"expected a threshold for each of {RULES} in grouping")
-        chosen: Chosen = record(cls, {**values, "links": links, "grouping": grouping}, "thresholds")
+        promised = objects(values, "promised") if "promised" in values else []
+        read = {"links": links, "grouping": grouping}
+        read["promised"] = tuple(record(PromisedLinks, each, "what is promised") for each in promised)
+        chosen: Chosen = record(cls, {**values, **read}, "thresholds")
         return chosen
 
 
@@ -201,6 +215,9 @@ def choose(
     floor = _lower_edge(histogram, float(counts.score[few[0] if len(few) else -1]))
     links = links_above(known, floor)
     grouping = tuple(_best_cut(known, group, links, rule, floor) for rule in RULES)
+    of_links = tuple(_aimed_links(histogram, precision) for precision in aimed)
+    reached = [each.threshold for each in of_links if each.threshold is not None]
+    asked_for = links.at_least(min([decision.threshold, *reached]))
     return Chosen(
         group=group,
         texts=len(known),
@@ -211,8 +228,9 @@ def choose(
         slope=decision.slope,
         intercept=decision.intercept,
         f1_threshold=decision.threshold,
-        links=tuple(_aimed_links(histogram, precision) for precision in aimed),
+        links=of_links,
         grouping=grouping,
+        promised=promise(known.groups[group], asked_for).at,
     )
 
 
@@ -271,35 +289,3 @@ def _best_cut(vectors: DocumentVectors, group: str, links: Links, rule: Rule, fl
     found = [group_scores(merges.cut(threshold), vectors.groups[group]).ari for threshold in candidates]
     best = int(np.argmax(found))
     return GroupingThreshold(rule, float(candidates[best]), found[best])
-
-
-def objects(values: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    """A list of JSON objects by its name.
-
-    Raises:
-        ValueError: if it is something else.
-    """
-    if not isinstance(found := values.get(name), list) or not all(isinstance(each, dict) for each in found):
-        raise ValueError(f"expected a list of objects as {name!r}, got {described(found)}")
-    return found
-
-
-def record(kind: type, values: Mapping[str, Any], what: str) -> Any:
-    """A dataclass from its fields by name, whose types are checked.
-
-    Raises:
-        ValueError: if a field is missing, of another type, or unknown.
-    """
-    expected = {each.name: each.type for each in fields(kind)}
-    if set(values) != set(expected):
-        raise ValueError(f"expected the fields {sorted(expected)} in {what}, got {sorted(values)}")
-    for name, wanted in expected.items():
-        value = values[name]
-        if wanted in (float, float | None) and not (value is None and wanted is not float):
-            if not is_number(value):
-                raise ValueError(f"expected a finite number as {name!r} in {what}, got {described(value)}")
-        elif isinstance(wanted, type) and type(value) is not wanted:
-            raise ValueError(f"expected {name!r} in {what} to be of type {wanted.__name__}, got {described(value)}")
-        elif wanted is int and not 0 <= value < 1 << 62:
-            raise ValueError(f"expected a number of 0 or more as {name!r} in {what}, got {described(value)}")
-    return kind(**values)

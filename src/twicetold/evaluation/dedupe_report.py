@@ -11,20 +11,19 @@ Shape letters: M documents, G groups, R resamples.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from twicetold.evaluation.all_pairs import BINS, pair_histograms
 from twicetold.evaluation.dedupe import Chosen, links_above, with_known
-from twicetold.evaluation.group_intervals import agreement_intervals, jackknife_variance
+from twicetold.evaluation.group_intervals import agreement_intervals
 from twicetold.evaluation.group_metrics import GroupScores, group_scores
 from twicetold.evaluation.influence import all_pairs_intervals
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.evaluation.intervals import Interval, Statistic, bootstrap_interval, logit_interval
-from twicetold.evaluation.ranking import Floats
-from twicetold.neighbours.grouping import Links, merge
+from twicetold.evaluation.intervals import Interval, bootstrap_interval, logit_interval
+from twicetold.evaluation.link_metrics import link_statistics, text_precision
+from twicetold.evaluation.resampling import jackknife_variance
+from twicetold.neighbours.grouping import merge
 from twicetold.neighbours.rules import Rule
 
 LINKS = ("precision", "recall", "text_precision")
@@ -182,61 +181,6 @@ def report(
         agreement[cut.rule] = agreement_intervals(groups, codes)
     ranking = rank_pairs(known, chosen.group, bins) if ranked else None
     return DedupeReport(chosen, ranking, tuple(kept), scores, agreement)
-
-
-def link_statistics(codes: Any, links: Links) -> tuple[Statistic, Statistic]:
-    """Precision and recall of links, from (R, G) counts of each group in each resample; NaN where there are none.
-
-    Args:
-        codes: (M,) group of each document.
-        links: of the documents.
-    """
-    _, place, sizes = np.unique(codes, return_inverse=True, return_counts=True)
-    one, other = place[links.left], place[links.right]
-    right = np.bincount(one[one == other], minlength=len(sizes)).astype(np.float64)
-    across = one != other
-    shape = (len(sizes), len(sizes))
-    wrong = sparse.coo_array((np.ones(int(across.sum())), (one[across], other[across])), shape=shape).tocsr()
-    pairs = sizes * (sizes - 1) / 2
-
-    def precision(weights: Floats) -> Floats:
-        true = weights @ right
-        false = np.asarray((wrong @ weights.T).T * weights).sum(axis=1)
-        return np.asarray(np.divide(true, true + false, out=np.full(len(true), np.nan), where=true + false > 0))
-
-    def recall(weights: Floats) -> Floats:
-        every = weights @ pairs
-        return np.asarray(np.divide(weights @ right, every, out=np.full(len(every), np.nan), where=every > 0))
-
-    return precision, recall
-
-
-def text_precision(codes: Any, links: Links) -> tuple[float, Floats]:
-    """Mean over linked texts of the share of their links that is right, and (G,) the same without each group.
-
-    NaN where no text is linked.
-
-    Args:
-        codes: (M,) group of each document.
-        links: of the documents.
-    """
-    _, place = np.unique(codes, return_inverse=True)
-    groups = int(place.max()) + 1
-    text, mate = np.append(links.left, links.right), np.append(links.right, links.left)
-    same = place[text] == place[mate]
-    right, every = (np.bincount(each, minlength=len(place)).astype(np.float64) for each in (text[same], text))
-    linked = np.flatnonzero(every)
-    share = right[linked] / every[linked]
-    own, texts = (np.bincount(place[linked], weights=each, minlength=groups) for each in (share, None))
-    pair, count = np.unique(text[~same] * groups + place[mate[~same]], return_counts=True)
-    one, other = np.divmod(pair, groups)  # a text, and a group with texts that it is linked to
-    left = every[one] - count
-    kept = np.divide(right[one], left, out=np.zeros(len(one)), where=left > 0)
-    gained = np.bincount(other, weights=kept - right[one] / every[one], minlength=groups)
-    alone = np.bincount(other[left == 0], minlength=groups)  # texts that are linked to this group alone
-    number = len(linked) - texts - alone
-    without = np.divide(share.sum() - own + gained, number, out=np.full(groups, np.nan), where=number > 0)
-    return float(share.mean()) if len(share) else np.nan, without
 
 
 def rank_pairs(vectors: DocumentVectors, group: str, bins: int = BINS) -> Ranked:

@@ -31,6 +31,7 @@ from twicetold.evaluation.labels import DUPLICATE
 from twicetold.evaluation.pair_metrics import Confusion, log_losses, pearson, spearman, squared_errors
 from twicetold.evaluation.pairwise_knn import PairwiseKnn
 from twicetold.evaluation.ranking import ON_TRAIN, RocCurve, ScoreCounts
+from twicetold.evaluation.resampling import Statistic
 from twicetold.evaluation.retrieval import knn_right, nearest, precision_and_recall
 from twicetold.evaluation.selection import PRIMARY, Selection, misfit
 
@@ -75,7 +76,6 @@ class Standard:
         resamples: of the bootstrap.
         seed: of the bootstrap.
         published_threshold: accuracy and F1 of labelled pairs are reported at this threshold as well, unless None.
-        complete_labels: names of data of which every duplicate is labelled, so that precisions are no lower bounds.
         sample_pairs: pairs of texts that each model of pairs scores for the report.
         corpus_search: settings of search in the whole corpus, see `twicetold.trained.corpus_search`.
         pairwise_knn: settings of the pairwise k-NN rule.
@@ -89,7 +89,6 @@ class Standard:
     resamples: int = 1000
     seed: int = 0
     published_threshold: float | None = None
-    complete_labels: Sequence[str] = ()
     sample_pairs: Sequence[tuple[str, str]] = ()
     corpus_search: CorpusSearch = field(default_factory=CorpusSearch)
     pairwise_knn: PairwiseKnn = field(default_factory=PairwiseKnn)
@@ -282,7 +281,7 @@ class Standard:
             **intervals.confusion_intervals(confusion, resamples=self.resamples, seed=self.seed),
         }
 
-    def _bootstrap(self, statistic: intervals.Statistic, pairs: int) -> Interval:
+    def _bootstrap(self, statistic: Statistic, pairs: int) -> Interval:
         return intervals.bootstrap_interval(statistic, pairs, resamples=self.resamples, seed=self.seed)
 
 

@@ -8,14 +8,13 @@ half, but in 37 % of the resamples the wrong one is not drawn, so B-cubed comes 
 Shape letters: M texts, G true groups, P predicted ones, C entries above 0 of the table of how many texts they share.
 """
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.evaluation.intervals import Interval, logit_interval
 from twicetold.evaluation.ranking import Floats
+from twicetold.evaluation.resampling import jackknife_variance
 
 MEASURES = ("pair_f1", "b3", "ari")
 
@@ -35,13 +34,6 @@ def agreement_intervals(predicted: ArrayLike, true: ArrayLike) -> dict[str, Inte
         if not np.isnan(left).all():
             found[name] = logit_interval(value, jackknife_variance(left))
     return found
-
-
-def jackknife_variance(left: Floats) -> float:
-    """Variance of a statistic from its (G,) values without each group; those that are NaN are left out."""
-    known = left[~np.isnan(left)]
-    count = len(known)
-    return (count - 1) / count * float(np.square(known - known.mean()).sum()) if count > 1 else math.inf
 
 
 def without_each(predicted: ArrayLike, true: ArrayLike) -> tuple[Floats, Floats, Floats]:

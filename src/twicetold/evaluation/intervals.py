@@ -10,7 +10,6 @@ Shape letters: P pairs, R resamples, K distinct scores.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TypeAlias
@@ -22,13 +21,11 @@ from scipy.special import bdtr
 from twicetold.evaluation.inputs import binary, finite
 from twicetold.evaluation.pair_metrics import Confusion, midranks
 from twicetold.evaluation.ranking import Floats
+from twicetold.evaluation.resampling import Statistic, bootstrap_values
 
 Interval: TypeAlias = tuple[float, float]
-Statistic: TypeAlias = Callable[[Floats], Floats]
-"""Takes (R, P) counts of each pair in each resample, returns the (R,) values of the statistic, or (R, S) of several."""
 
 Z = NormalDist().inv_cdf(0.975)
-CHUNK = 4_000_000  # entries of a matrix of resampling counts in memory at a time (32 MB)
 
 
 @dataclass(frozen=True)
@@ -130,19 +127,6 @@ def bootstrap_intervals(
     """
     columns = bootstrap_values(statistics, pairs, resamples=resamples, seed=seed).T
     return [_percentiles(column) if column.size else None for column in (each[~np.isnan(each)] for each in columns)]
-
-
-def bootstrap_values(statistics: Statistic, pairs: int, *, resamples: int, seed: int) -> Floats:
-    """(R, S) values of several statistics over the same resamples; arguments: `bootstrap_intervals`."""
-    rng = np.random.default_rng(seed)
-    at_once = max(1, CHUNK // pairs)
-    values = []
-    for done in range(0, resamples, at_once):
-        rows = min(at_once, resamples - done)
-        drawn = rng.integers(0, pairs, (rows, pairs), dtype=np.int64) + pairs * np.arange(rows)[:, None]
-        weights = np.bincount(drawn.ravel(), minlength=rows * pairs).reshape(rows, pairs)
-        values.append(statistics(weights.astype(np.float64)))
-    return np.concatenate(values)
 
 
 def mean_statistic(values: ArrayLike) -> Statistic:

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation.dedupe import AIMED, AimedLinks, aimed_at, carried_over, objects, record
+from twicetold.evaluation.dedupe import AIMED, AimedLinks, aimed_at, carried_over
 from twicetold.evaluation.ranking import Floats
+from twicetold.evaluation.stored import objects, record
 
 FEWEST_LABELLED = 20  # a precision of fewer labelled pairs is not taken for one that can be kept
 

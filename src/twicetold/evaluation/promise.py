@@ -19,19 +19,15 @@ Shape letters: M texts, G groups, L links, K thresholds, R resamples.
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 
-from twicetold.evaluation.dedupe import FEWEST_LINKS, objects, record
-from twicetold.evaluation.dedupe_report import text_precision
-from twicetold.evaluation.group_intervals import jackknife_variance
-from twicetold.evaluation.intervals import bootstrap_values
+from twicetold.evaluation.link_metrics import FEWEST_LINKS, text_precision
 from twicetold.evaluation.ranking import Floats
+from twicetold.evaluation.resampling import bootstrap_values, jackknife_variance
 from twicetold.neighbours.grouping import Ints, Links
 
 KEPT = 0.9
@@ -93,15 +89,11 @@ class Promise:
     """What is known of the links of files that are like validation.
 
     Args:
-        group: what makes two texts duplicates of each other.
         texts: M.
-        complete: whether every duplicate is labelled; if not, precisions are lower bounds.
         at: thresholds, the highest first.
     """
 
-    group: str
     texts: int
-    complete: bool
     at: tuple[PromisedLinks, ...]
 
     def of(self, links: PromisedLinks, texts: int) -> LeastPrecision:
@@ -144,35 +136,18 @@ class Promise:
         below = next((each for each in self.at if each.threshold <= threshold), None)
         return None if below is None else self.of(below, texts)
 
-    def to_json(self) -> dict[str, Any]:
-        """All fields, ready for JSON."""
-        return asdict(self)
 
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "Promise":
-        """The inverse of `to_json`.
-
-        Raises:
-            ValueError: if a field is missing, of another type, or unknown.
-        """
-        at = tuple(record(PromisedLinks, each, "a promise") for each in objects(values, "at"))
-        found: Promise = record(cls, {**values, "at": at}, "what is promised")
-        return found
-
-
-def promise(codes: Ints, links: Links, *, group: str, complete: bool, seed: int = 0) -> Promise:
+def promise(codes: Ints, links: Links, *, seed: int = 0) -> Promise:
     """What the links of validation promise.
 
     Args:
         codes: (M,) group of each text.
         links: all that reach the lowest threshold that is asked for.
-        group: name of the groups.
-        complete: whether every duplicate is labelled.
         seed: of the resamples.
     """
     curve = LinkCurve(codes, links)
     if not len(curve.thresholds):
-        return Promise(group, len(codes), complete, ())
+        return Promise(len(codes), ())
     [points] = curve(np.ones((1, curve.groups)))
     drawn = bootstrap_values(curve, curve.groups, resamples=RESAMPLES, seed=seed)
     decile = np.nanquantile(drawn, 1 - KEPT, axis=0)
@@ -195,7 +170,7 @@ def promise(codes: Ints, links: Links, *, group: str, complete: bool, seed: int 
                 recall=float(curve.recall[place]),
             )
         )
-    return Promise(group, len(codes), complete, tuple(at))
+    return Promise(len(codes), tuple(at))
 
 
 class LinkCurve:

@@ -28,9 +28,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from twicetold.evaluation.group_intervals import jackknife_variance
 from twicetold.evaluation.intervals import Interval, Z
 from twicetold.evaluation.ranking import Floats
+from twicetold.evaluation.resampling import jackknife_variance
 
 MEASURES = ("nmi", "v_measure", "ari")
 Ints = NDArray[np.int64]

@@ -21,6 +21,7 @@ from twicetold.evaluation.evaluators import Standard
 from twicetold.evaluation.inputs import is_number
 from twicetold.evaluation.labelled_links import LabelledLinks
 from twicetold.evaluation.labels import Decisions, LabelDecision
+from twicetold.evaluation.promise import LeastPrecision
 from twicetold.reporting import provenance
 from twicetold.reporting.dedupe import link_metric
 from twicetold.reporting.glossary import count, describe, number, ordered
@@ -296,6 +297,13 @@ def _dedupe(about: About) -> Iterator[str]:
     test, intervals = about.metrics.get("test", {}), about.intervals
     heads = ["precision, validation", "recall, validation", "precision, test", "95 % interval", "recall, test"]
     yield table(["aimed precision", "threshold", *heads], (_aimed(link, test, intervals) for link in at.links))
+    if kept := [
+        _kept_from(link.aimed, least) for link in at.links if (least := at.promise.reaching(link.aimed, at.texts))
+    ]:
+        yield "From these thresholds on, nine of ten files of as many texts as validation has keep the precision:\n"
+        yield table(["aimed precision", "threshold", "expected", "by text, expected", "by text, at least"], kept)
+    elif at.promised:
+        yield "From no known threshold on would nine of ten files of so many texts keep one of these precisions.\n"
     heads = ["ARI, validation", "ARI, test", "95 % interval", "B-cubed, test", "pairwise F1, test"]
     yield table(["rule of grouping", "threshold", *heads], (_grouping(cut, test, intervals) for cut in at.grouping))
     yield (
@@ -334,6 +342,11 @@ def _aimed(link: AimedLinks, test: Mapping[str, float], intervals: Mapping[str, 
         _interval(precision, intervals),
         _show(recall, test),
     ]
+
+
+def _kept_from(aimed: float, least: LeastPrecision) -> list[str]:
+    expected = (least.expected, least.text_expected, least.text_least)
+    return [f"{aimed:g}", repr(least.threshold), *map(number, expected)]
 
 
 def _grouping(cut: GroupingThreshold, test: Mapping[str, float], intervals: Mapping[str, Any]) -> list[str]:

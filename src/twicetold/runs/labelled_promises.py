@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from twicetold.evaluation.dedupe import carried_over, objects, record
+from twicetold.evaluation.dedupe import carried_over
 from twicetold.evaluation.inputs import described, is_number
+from twicetold.evaluation.stored import objects, record
 from twicetold.trained.model_folder import CALIBRATION
 
 PROMISED = "promised"

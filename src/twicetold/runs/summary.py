@@ -8,9 +8,7 @@ from typing import Any
 
 from twicetold import layout
 from twicetold.evaluation.decision import Verdict
-from twicetold.evaluation.promise import Promise
 from twicetold.features.hashing_card import by_view
-from twicetold.runs.promised import PROMISE
 from twicetold.trained.provenance import pretrained_on_of, seen_of
 
 
@@ -20,7 +18,6 @@ def summary(
     intervals: Mapping[str, tuple[float, float]],
     samples: Sequence[Verdict],
     tuned_how: str,
-    promise: Promise | None,
 ) -> Mapping[str, Any]:
     """The content of `layout.SUMMARY`.
 
@@ -29,7 +26,6 @@ def summary(
         intervals: test metric -> ends of its 95 % interval.
         samples: scores and decisions of the evaluator's sample pairs.
         tuned_how: where the model's settings come from, in words.
-        promise: of the links of other files; None without a dedupe.
 
     Returns:
         Plain containers. `word_hashing` is by view of the features, empty if they hash no words.
@@ -42,7 +38,6 @@ def summary(
         "parameters": training["parameters"],
         "pretrained_on": pretrained_on_of(model),
         "primary": training["metric"],
-        PROMISE: None if promise is None else promise.to_json(),
         "samples": [asdict(verdict) for verdict in samples],
         "seen": seen_of(model),
         "tuned_how": tuned_how,

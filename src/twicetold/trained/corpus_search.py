@@ -1,4 +1,4 @@
-"""Evaluation of a family's search vectors: search in the corpus, the pairwise k-NN rule, a dedupe and what it promises.
+"""Evaluation of a family's search vectors: search in the corpus, the pairwise k-NN rule, and a dedupe.
 
 Queries and relevant texts:
 
@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 
 from twicetold.data.corpus import Corpus
 from twicetold.evaluation.corpus_search import Asked, Found
-from twicetold.evaluation.dedupe import Chosen, links_above, with_known
+from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.dedupe_report import DedupeReport
 from twicetold.evaluation.evaluators import Standard
 from twicetold.evaluation.inputs import finest_clusters, group_sizes
 from twicetold.evaluation.pairwise_knn import KnnReport, PooledPairs
-from twicetold.evaluation.promise import Promise, promise
 from twicetold.neighbours.grouping import components
 from twicetold.trained.duplicates import dedupe_inputs
 from twicetold.trained.scoring import ReadTexts
@@ -37,12 +36,9 @@ class Searched:
     found: Found
     knn: KnnReport | None
     deduped: DedupeReport | None
-    promise: Promise | None
 
 
-def search_reports(
-    read: ReadTexts, corpus: Corpus, evaluator: Standard, thresholds: Chosen | None, *, complete: bool
-) -> Searched | None:
+def search_reports(read: ReadTexts, corpus: Corpus, evaluator: Standard, thresholds: Chosen | None) -> Searched | None:
     """Evaluate the search vectors of a model; None if it scores pairs only.
 
     Args:
@@ -50,7 +46,6 @@ def search_reports(
         corpus: the data.
         evaluator: its settings are used.
         thresholds: for a dedupe, as chosen on validation.
-        complete: whether every duplicate of the corpus is labelled.
     """
     if not read.searchable:
         return None
@@ -61,9 +56,8 @@ def search_reports(
     inputs = thresholds and dedupe_inputs(read, corpus, "test", classes=evaluator.classes)
     ranked = corpus.kind != "documents"  # whose own report has these values
     deduped = evaluator.dedupe(inputs[1], thresholds, ranked=ranked) if inputs and thresholds else None
-    promised = promise_of(read, corpus, thresholds, evaluator, complete=complete) if thresholds else None
     if corpus.kind == "documents":
-        return Searched(found, None, deduped, promised)
+        return Searched(found, None, deduped)
     pooled = {}
     for split in ("val", "test"):
         members, pairs = corpus.members[split], corpus.pairs[split]
@@ -72,21 +66,7 @@ def search_reports(
         asking = queries[pool]
         answering = asking if documents is queries else documents[pool]
         pooled[split] = PooledPairs(asking, answering, left, right, pairs.label >= corpus.positive_label)
-    return Searched(found, evaluator.pairwise_knn.report(**pooled), deduped, promised)
-
-
-def promise_of(
-    read: ReadTexts, corpus: Corpus, thresholds: Chosen, evaluator: Standard, *, complete: bool
-) -> Promise | None:
-    """What the links of validation promise; None if there is no dedupe. Arguments: `search_reports`."""
-    inputs = dedupe_inputs(read, corpus, "val", classes=evaluator.classes)
-    if inputs is None:
-        return None
-    group, vectors = inputs
-    known = with_known(vectors, group)
-    reached = [each.threshold for each in thresholds.links if each.threshold is not None]
-    links = links_above(known, min([thresholds.f1_threshold, *reached]))
-    return promise(known.groups[group], links, group=group, complete=complete, seed=evaluator.seed)
+    return Searched(found, evaluator.pairwise_knn.report(**pooled), deduped)
 
 
 def texts_to_search(corpus: Corpus, evaluator: Standard) -> NDArray[np.int64]:

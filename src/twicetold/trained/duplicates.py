@@ -122,7 +122,7 @@ def choose_for_dedupe(texts: ReadTexts, corpus: Corpus, selection: Selection) ->
     if found is None:
         return None
     group, vectors = found
-    return choose(vectors, group, complete=corpus.kind == "documents", bins=selection.bins)
+    return choose(vectors, group, complete=corpus.complete, bins=selection.bins)
 
 
 def choose_decisions(

@@ -14,7 +14,6 @@ without a vector for each text; decisions of a model that gives no verdict.
 Shape letters: M texts of test, P pairs.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,20 +22,21 @@ from numpy.typing import NDArray
 from twicetold.data.corpus import Corpus
 from twicetold.evaluation import intervals
 from twicetold.evaluation.dedupe import links_above, with_known
-from twicetold.evaluation.dedupe_report import link_statistics, rank_pairs
+from twicetold.evaluation.dedupe_report import rank_pairs
 from twicetold.evaluation.evaluators import Standard
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.intervals import Interval
 from twicetold.evaluation.labels import NoVerdict
+from twicetold.evaluation.link_metrics import link_statistics
 from twicetold.evaluation.pair_metrics import Confusion, pearson
 from twicetold.evaluation.ranking import Floats
+from twicetold.evaluation.resampling import Statistic
 from twicetold.trained.duplicates import duplicate_groups
 from twicetold.trained.scoring import ReadTexts, TrainedModel
 from twicetold.trained.vectors import constant
 
 MOST_SHARED = 0.01
 """Share of test texts from which on two datasets count as of one kind, as both partitions of Quora's questions do."""
-Statistic = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True)

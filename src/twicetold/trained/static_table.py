@@ -37,6 +37,15 @@ TABLE = "table.npy"  # (V, D) int8 or float16
 SCALES = "scales.npy"  # (V,) float32, with int8 only
 FAMILIES = {Static: "static", PretrainedStatic: "pretrained_static"}  # sums of rows of a table
 KEY = "table"  # of the recipe, in place of `encoder`
+KEPT = (
+    layout.FEATURISER_ARRAYS,
+    layout.FEATURISER_STATE,
+    layout.DECISION,
+    layout.PRECISION,
+    layout.TRAINING,
+    CALIBRATION,
+)
+"""Files of the model folder that the copy has as they are, where they are there."""
 ROWS = 8192  # quantised at a time
 
 
@@ -72,7 +81,7 @@ class TableEncoder(TwoTower):
 def save_table(model: Path, folder: Path, *, bits: Bits) -> None:
     """Write a small copy of the model in `model` to `folder`, replacing what was there only when it is done.
 
-    Threshold and calibration are those of the model: the scores hardly change.
+    Thresholds, calibration and what was promised are those of the model: the scores hardly change.
 
     Args:
         model: the model folder of a model of one of `FAMILIES`.
@@ -94,7 +103,7 @@ def save_table(model: Path, folder: Path, *, bits: Bits) -> None:
         raise ValueError("the table has numbers beyond the range of float16: use int8")
     recipe = {name: value for name, value in read_recipe(model).items() if name != "encoder"}
     with write_folder(folder) as target:
-        for name in (layout.FEATURISER_ARRAYS, layout.FEATURISER_STATE, layout.DECISION, layout.TRAINING, CALIBRATION):
+        for name in KEPT:
             if (model / name).is_file():
                 shutil.copyfile(model / name, target / name)
         scales = np.empty(len(weight), np.float32)

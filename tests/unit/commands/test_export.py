@@ -1,6 +1,7 @@
 """`twicetold export`, as a user runs it."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,8 +10,11 @@ import torch
 import twicetold as library
 from twicetold import layout
 from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.dedupe import Chosen, GroupingThreshold
+from twicetold.evaluation.promise import PromisedLinks
 from twicetold.export.exporting import export_table
 from twicetold.files import write_json
+from twicetold.neighbours.rules import RULES
 from twicetold.trained.model_folder import construct
 from twicetold.trained.scoring import Scorer
 from twicetold.trained.static_table import SCALES, TABLE, save_table
@@ -52,6 +56,17 @@ def test_each_number_is_off_by_at_most_half_a_step(run, tmp_path):
     assert table.dtype == np.int8
     np.testing.assert_array_equal(np.abs(table).max(axis=1), 127)
     assert (np.abs(table * scales[:, None] - weight) <= scales[:, None] * 0.5001).all()
+
+
+def test_a_small_copy_keeps_thresholds_and_what_they_promise(run, tmp_path):
+    folder = run("static") / layout.MODEL
+    chosen = Chosen("cluster", 90, 30, False, 0.9, 0.5, 8.0, -4.0, 0.5, (), (), ())
+    grouping = tuple(GroupingThreshold(rule, 0.6, 0.5) for rule in RULES)
+    promised = (PromisedLinks(0.7, 200, 40, 0.9, 0.3, 0.8, 0.4, 0.6),)
+    write_json(folder / layout.PRECISION, replace(chosen, grouping=grouping, promised=promised).to_json())
+    save_table(folder, tmp_path / "small", bits="int8")
+    assert library.load(tmp_path / "small").thresholds == library.load(folder).thresholds
+    assert library.load(tmp_path / "small").thresholds.promised == promised
 
 
 def test_the_table_is_not_read_into_memory(run, tmp_path):

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ import yaml
 import twicetold as library
 from twicetold import layout
 from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
+from twicetold.evaluation.promise import PromisedLinks
 from twicetold.files import write_json
 from twicetold.neighbours.grouping import RULES
 from twicetold.reporting.model_card import model_card, read_about
@@ -266,6 +268,24 @@ def test_a_card_says_what_a_dedupe_was_promised_and_what_it_kept(finished):
     assert "Of these pairs 300 share a &lt;story>" in text
     alone = model_card(read_about(folder / layout.MODEL))
     assert "| 0.8 | 0.625 | 0.810 | 0.400 | – | – | – |" in alone
+
+
+def test_a_card_says_from_which_threshold_a_precision_is_kept(finished):
+    folder = finished()
+    before = model_card(read_about(folder))
+    promised = (
+        PromisedLinks(0.75, 400, 150, 0.92, 0.2, 0.9, 0.2, 0.3),
+        PromisedLinks(0.5, 900, 200, 0.7, 9, 0.6, 9, 1),
+    )
+    known = replace(CHOSEN, promised=promised)
+    write_json(folder / layout.MODEL / layout.PRECISION, known.to_json())
+    least = known.promise.reaching(0.8, 100)
+    text = model_card(read_about(folder / layout.MODEL))
+    assert f"| 0.8 | 0.75 | 0.920 | 0.900 | {least.text_least:.3f} |" in text
+    assert known.promise.reaching(0.9, 100) is None
+    assert "nine of ten files" not in before
+    write_json(folder / layout.MODEL / layout.PRECISION, replace(known, promised=promised[1:]).to_json())
+    assert "From no known threshold on would nine of ten files" in model_card(read_about(folder / layout.MODEL))
 
 
 def test_a_card_without_thresholds_says_that_no_precision_is_known(finished):

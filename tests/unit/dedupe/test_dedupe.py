@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import shutil
 from dataclasses import fields, replace
 
 import numpy as np
@@ -157,13 +158,12 @@ def promise_with(*at):
     links = [
         PromisedLinks(each, 500, 200, precision, spread, precision - 0.1, spread, 0.5) for each, precision, spread in at
     ]
-    return Promise("story", CHOSEN.texts, True, tuple(links))
+    return Promise(CHOSEN.texts, tuple(links))
 
 
 def with_promise(folder, promise):
     model = twicetold.load(folder)
-    write_json(model.folder / layout.PRECISION, CHOSEN.to_json())
-    write_json(model.folder.parent / layout.SUMMARY, {"promise": promise.to_json()})
+    write_json(model.folder / layout.PRECISION, replace(CHOSEN, promised=promise.at).to_json())
     return model
 
 
@@ -191,13 +191,26 @@ def test_what_is_known_of_the_links_is_said_without_a_precision_too(run):
     assert found.promised == known.of(known.at[1], found.distinct)
 
 
-@pytest.mark.parametrize("promise", [3, {"at": []}, {"group": "story", "texts": 1, "complete": True, "at": [{}]}])
-def test_a_damaged_promise_is_named(promise, run):
+def test_a_promise_travels_with_the_model_folder_alone(run, tmp_path):
+    known = promise_with((0.75, 0.99, 0.3), (0.65, 0.98, 0.3))
+    model = with_promise(run(), known)
+    alone = twicetold.load(shutil.copytree(model.folder, tmp_path / "alone"))
+    assert alone.dedupe(TEXTS, precision=0.8).summary.promised == known.of(known.at[1], 4)
+
+
+def test_a_folder_of_an_earlier_version_promises_nothing(run):
     model = twicetold.load(run())
-    write_json(model.folder / layout.PRECISION, CHOSEN.to_json())
-    write_json(model.folder.parent / layout.SUMMARY, {"promise": promise})
-    with pytest.raises(ValueError, match=rf"{layout.SUMMARY}"):
-        model.dedupe(TEXTS)
+    write_json(model.folder / layout.PRECISION, {k: v for k, v in CHOSEN.to_json().items() if k != "promised"})
+    found = model.dedupe(TEXTS, precision=0.8).summary
+    assert (found.precision, found.promised, found.assured) == (0.81, None, False)
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_what_is_promised_is_a_lower_bound_where_labels_are_incomplete(complete, run):
+    model = twicetold.load(run())
+    known = replace(CHOSEN, complete=complete, promised=promise_with((0.2, 0.9, 0.1)).at)
+    write_json(model.folder / layout.PRECISION, known.to_json())
+    assert model.dedupe(TEXTS).summary.lower_bound is not complete
 
 
 @pytest.mark.parametrize(
@@ -207,6 +220,8 @@ def test_a_damaged_promise_is_named(promise, run):
         ({"texts": None}, "expected 'texts' in thresholds to be of type int"),
         ({"links": 3}, "expected a list of objects as 'links'"),
         ({"grouping": []}, "expected a threshold for each of"),
+        ({"promised": 3}, "expected a list of objects as 'promised', got 3"),
+        ({"promised": [{}]}, "expected the fields .* in what is promised"),
         ({"more": 1}, "expected the fields"),
     ],
 )

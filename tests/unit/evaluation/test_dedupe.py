@@ -11,9 +11,11 @@ from sklearn.metrics import roc_auc_score
 
 from twicetold.evaluation import dedupe
 from twicetold.evaluation.dedupe import Chosen, choose, links_above
-from twicetold.evaluation.dedupe_report import link_statistics, report, text_precision
+from twicetold.evaluation.dedupe_report import report
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.evaluation.inputs import DocumentVectors
+from twicetold.evaluation.link_metrics import link_statistics, text_precision
+from twicetold.evaluation.promise import promise
 from twicetold.neighbours.grouping import RULES, Links, merge
 
 
@@ -33,6 +35,19 @@ def pairs_of(vectors):
     codes = vectors.groups["story"][known]
     left, right = np.triu_indices(len(codes), 1)
     return (vectors.left[known] @ vectors.right[known].T)[left, right], codes[left] == codes[right]
+
+
+def test_what_is_promised_is_of_the_links_from_the_lowest_chosen_threshold_on():
+    vectors = stories(noise=0.2)
+    chosen = choose(vectors, "story", aimed=(0.5, 0.8))
+    known = vectors.take(np.flatnonzero(vectors.groups["story"] >= 0))
+    links = links_above(known, min(chosen.f1_threshold, *(each.threshold for each in chosen.links)))
+    assert chosen.promise == promise(known.groups["story"], links)
+    assert chosen.promised[-1].links == len(links)
+    stored = json.loads(json.dumps(chosen.to_json()))
+    assert Chosen.from_json(stored) == chosen
+    del stored["promised"]  # of an earlier version
+    assert Chosen.from_json(stored) == replace(chosen, promised=())
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from twicetold.evaluation import intervals
+from twicetold.evaluation import intervals, resampling
 from twicetold.evaluation.pair_metrics import Confusion
 
 
@@ -128,7 +128,7 @@ def test_bootstrap_intervals_are_seeded_and_do_not_depend_on_the_chunk(monkeypat
     scores, labels = scored(6)
     statistic = intervals.average_precision_statistic(scores[0], labels)
     whole = intervals.bootstrap_interval(statistic, 120, resamples=200, seed=1)
-    monkeypatch.setattr(intervals, "CHUNK", 1000)
+    monkeypatch.setattr(resampling, "CHUNK", 1000)
     assert intervals.bootstrap_interval(statistic, 120, resamples=200, seed=1) == pytest.approx(whole, abs=1e-12)
     assert intervals.bootstrap_interval(statistic, 120, resamples=200, seed=2) != whole
     assert whole[0] < average_precision_score(labels, scores[0]) < whole[1]

@@ -1,13 +1,11 @@
 """What links promise: against counting, and by drawing files of a population whose precision is known."""
 
-import json
 import math
 
 import numpy as np
 import pytest
 
-from twicetold.evaluation.dedupe import FEWEST_LINKS
-from twicetold.evaluation.dedupe_report import link_statistics, text_precision
+from twicetold.evaluation.link_metrics import FEWEST_LINKS, link_statistics, text_precision
 from twicetold.evaluation.promise import KEPT, LinkCurve, Promise, promise
 from twicetold.neighbours.grouping import Links
 
@@ -33,7 +31,7 @@ def precision_from(codes, links, threshold):
 
 def test_each_threshold_has_the_precision_and_the_recall_of_its_links():
     codes, links = drawn_file(np.random.default_rng(0), 150)
-    found = promise(codes, links, group="story", complete=True)
+    found = promise(codes, links)
     sizes = np.bincount(codes)
     thresholds = [each.threshold for each in found.at]
     assert thresholds == sorted(set(thresholds), reverse=True)
@@ -47,7 +45,6 @@ def test_each_threshold_has_the_precision_and_the_recall_of_its_links():
         assert each.recall == pytest.approx(link_statistics(codes, strong)[1](once)[0])
         assert each.text_precision == pytest.approx(text_precision(codes, strong)[0])
         assert each.groups == len(np.unique(codes[np.append(strong.left, strong.right)]))
-    assert Promise.from_json(json.loads(json.dumps(found.to_json()))) == found
 
 
 def test_a_resample_of_the_curve_is_that_of_the_links_of_each_threshold():
@@ -68,7 +65,7 @@ def test_nine_of_ten_files_keep_a_promise(texts_ratio, aim):
     kept = made = 0
     for _ in range(40):
         codes, links = drawn_file(rng, stories)
-        known = promise(codes, links, group="story", complete=True)
+        known = promise(codes, links)
         for _ in range(3):
             other, their_links = drawn_file(rng, stories * texts_ratio)
             promised = known.reaching(aim, len(other))
@@ -81,7 +78,7 @@ def test_nine_of_ten_files_keep_a_promise(texts_ratio, aim):
 
 def test_in_a_larger_file_less_is_expected_and_a_higher_threshold_is_needed():
     codes, links = drawn_file(np.random.default_rng(1), 300)
-    found = promise(codes, links, group="story", complete=True)
+    found = promise(codes, links)
     same, larger = (found.of(found.at[5], texts) for texts in (len(codes), 10 * len(codes)))
     assert same.expected == pytest.approx(found.at[5].precision, abs=0.01)
     assert larger.expected < same.expected
@@ -96,21 +93,21 @@ def test_in_a_larger_file_less_is_expected_and_a_higher_threshold_is_needed():
 def test_links_without_an_error_promise_less_than_certainty():
     codes = np.repeat(np.arange(120), 2)
     links = Links(240, np.arange(0, 240, 2), np.arange(1, 240, 2), np.linspace(1, 0.5, 120))
-    promised = promise(codes, links, group="story", complete=True).at[-1]
+    promised = promise(codes, links).at[-1]
     assert promised.precision == 1
-    assert 0.85 < Promise("story", 240, True, (promised,)).of(promised, 240).least < 0.999
+    assert 0.85 < Promise(240, (promised,)).of(promised, 240).least < 0.999
 
 
 def test_few_links_promise_nothing():
     codes, links = drawn_file(np.random.default_rng(0), 60)
     few = links.take(np.argsort(-links.similarity)[: FEWEST_LINKS - 1])
-    assert promise(codes, few, group="story", complete=True).at == ()
-    assert promise(codes, links.take(np.empty(0, int)), group="story", complete=True).reaching(0.5, 100) is None
+    assert promise(codes, few).at == ()
+    assert promise(codes, links.take(np.empty(0, int))).reaching(0.5, 100) is None
 
 
 def test_a_threshold_between_two_known_ones_has_what_the_lower_one_promises():
     codes, links = drawn_file(np.random.default_rng(0), 150)
-    found = promise(codes, links, group="story", complete=False)
+    found = promise(codes, links)
     between = (found.at[3].threshold + found.at[4].threshold) / 2
     assert found.at_threshold(between, 200) == found.of(found.at[4], 200)
     assert found.at_threshold(found.at[-1].threshold - 0.01, 200) is None

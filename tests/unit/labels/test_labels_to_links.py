@@ -120,7 +120,7 @@ def test_labels_move_thresholds_to_where_the_promise_holds_in_a_file_of_another_
         found.append([true_precision(each, truth) for each in promised])
     off = np.abs(np.array(found) - 0.8).mean(axis=0)
     assert off[1] < 0.1
-    assert off[0] > (0.7 if direction > 0 else 0.15)
+    assert off[0] > (0.3 if direction > 0 else 0.15)
 
 
 def test_the_interval_of_a_precision_holds_that_of_the_links_in_most_files(trained_on, tmp_path):
@@ -210,7 +210,7 @@ def test_labels_that_do_not_contradict_thresholds_over_all_pairs_leave_them(kind
     for seed in range(6):
         texts, truth = made(seed=10 + seed, **kind)
         new = calibrated(model, texts, truth, tmp_path / f"new{seed}", seed=seed)
-        left.append(new.thresholds == model.thresholds)
+        left.append(new.thresholds == model.thresholds and bool(new.thresholds.promised))
     assert sum(left) >= 5
 
 

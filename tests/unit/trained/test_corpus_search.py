@@ -137,12 +137,12 @@ def test_a_family_that_puts_duplicates_side_by_side_finds_them_all():
     family = Lookup(np.stack([np.cos(angle), np.sin(angle)], axis=1).astype(np.float32))
     assert isinstance(family, Searchable)
     evaluator = Standard(corpus_search=CorpusSearch(at=(1, 2), ndcg_at=(2,), rank=2))
-    found = search_reports(EncodedTexts(family, numbered_rows(10)), corpus_of_pairs(), evaluator, None, complete=False)
+    found = search_reports(EncodedTexts(family, numbered_rows(10)), corpus_of_pairs(), evaluator, None)
     assert found.found.metrics["test"]["retrieval_recall_at_2"] == 1
     assert found.found.metrics["test"]["retrieval_ndcg_at_2"] == pytest.approx(1)
     assert found.knn.rates["test"].accuracy[1] == 1  # at k = 2: among 0, 3 and 4, text 0 is nobody's nearest
     read = EncodedTexts(Lookup(family.table.numpy()[:6]), numbered_rows(6))
-    documents = search_reports(read, corpus_of_documents(), evaluator, None, complete=False)
+    documents = search_reports(read, corpus_of_documents(), evaluator, None)
     assert documents.knn is None
     assert set(documents.found.metrics) == {"test"}
 
@@ -173,10 +173,7 @@ def test_duplicates_among_documents_are_of_the_finest_group_that_is_no_class():
 
 
 def test_a_family_without_vectors_is_left_out():
-    assert (
-        search_reports(EncodedTexts(Reader(), numbered_rows(10)), corpus_of_pairs(), Standard(), None, complete=False)
-        is None
-    )
+    assert search_reports(EncodedTexts(Reader(), numbered_rows(10)), corpus_of_pairs(), Standard(), None) is None
 
 
 def test_kept_texts_are_encoded_once_whatever_is_asked_of_them(monkeypatch):
@@ -189,8 +186,8 @@ def test_kept_texts_are_encoded_once_whatever_is_asked_of_them(monkeypatch):
     kept = plain.keeping(texts_to_search(corpus, evaluator))
     encoded.clear()
     inputs = [evaluation_inputs(kept, corpus, split) for split in ("val", "test")]
-    found = search_reports(kept, corpus, evaluator, None, complete=False)
+    found = search_reports(kept, corpus, evaluator, None)
     assert encoded == []
     for ours, split in zip(inputs, ("val", "test")):
         np.testing.assert_array_equal(ours.score, evaluation_inputs(plain, corpus, split).score)
-    assert found.found.metrics == search_reports(plain, corpus, evaluator, None, complete=False).found.metrics
+    assert found.found.metrics == search_reports(plain, corpus, evaluator, None).found.metrics

@@ -22,6 +22,7 @@ def read(
     category: str | None = None,
     story: str | None = None,
     id: str | None = None,
+    complete_labels: bool = False,
     split_column: str | None = None,
     splits: Sequence[float] = (0.6, 0.2, 0.2),
     seed: int = 0,
@@ -39,6 +40,7 @@ def read(
         category: column with the topic of each text. At least one of `category` and `story` is needed.
         story: column with the story of each text: two texts of one story are duplicates.
         id: column with unique names of the texts; they are numbered from 0 when None.
+        complete_labels: every two texts that say the same are in one story; if not, precisions are lower bounds.
         split_column: column with the values train, val and test; when None, the split is drawn.
         splits: shares of train, val and test when it is drawn: of the stories (no story on two sides) when
             there is a story column, else of the texts of each category.
@@ -85,6 +87,7 @@ def read(
             "split": how,
             **counts,
             "unlabelled": {group: column.null_count for group, column in values.items()},
+            **({"complete_labels": True} if complete_labels else {}),
         },
     )
     return replace(corpus, left_out=table.left_out)

@@ -26,6 +26,7 @@ def read(
     label: str,
     graded: bool = False,
     positive_grade: float | None = None,
+    complete_labels: bool = False,
     split: Literal["pairs", "disjoint"] = "pairs",
     split_column: str | None = None,
     splits: Sequence[float] = (0.8, 0.1, 0.1),
@@ -45,6 +46,7 @@ def read(
         label: column that says whether they say the same: 1 or 0, true or false; or a grade.
         graded: the labels are grades, numbers up to a million, higher = more alike.
         positive_grade: from this grade on, two texts of train are duplicates; needed for graded pairs.
+        complete_labels: every two texts that say the same are labelled so; if not, precisions are lower bounds.
         split: `pairs` draws pairs, with the same share of duplicates everywhere, and leaves repetitions of a pair out;
             `disjoint` draws connected components of pairs, so no text is on two sides.
         split_column: column that says train, val or test; then nothing is drawn.
@@ -108,6 +110,7 @@ def read(
             **counts,
             **repeated,
             **({"positive_grade": positive_grade} if graded else {}),
+            **({"complete_labels": True} if complete_labels else {}),
         },
     )
     return replace(corpus, left_out=table.left_out)

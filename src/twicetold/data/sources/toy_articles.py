@@ -48,7 +48,7 @@ def read(raw: Path, *, name: str, seed: int = 0, limit: int | None = None, stori
         },
         seed=seed,
         limit=limit,
-        card={"seed": seed, "split": "story", "rows": len(articles)},
+        card={"seed": seed, "split": "story", "rows": len(articles), "complete_labels": True},
     )
 
 

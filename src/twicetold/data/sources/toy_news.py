@@ -92,7 +92,7 @@ def read(raw: Path, *, name: str, seed: int = 0, limit: int | None = None, stori
         },
         seed=seed,
         limit=limit,
-        card={"seed": seed, "split": "story", "rows": len(headlines)},
+        card={"seed": seed, "split": "story", "rows": len(headlines), "complete_labels": True},
     )
 
 

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from twicetold import layout
+from twicetold.data.corpus import Corpus
 from twicetold.data.sources import documents
 from twicetold.tables.streams import COMPRESSIONS, SUFFIXES
 
@@ -40,6 +41,14 @@ def test_every_format_gives_the_same_corpus(tmp_path, suffix):
     assert corpus.groups["category"].tolist() == [n % 2 for n in range(30)]
     assert len(np.unique(corpus.groups["story"])) == 10
     assert corpus.card["audit"]["test"]["stories_in_train"] == 0.0
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_whether_all_labels_are_there_is_what_the_settings_say(complete, tmp_path):
+    file = write(tmp_path / "mine.csv")
+    read(file, story="event", complete_labels=complete).save(tmp_path / "corpus")
+    assert Corpus.load(tmp_path / "corpus").complete is complete
+    assert not read(file, story="event").complete
 
 
 @pytest.mark.parametrize("packing", COMPRESSIONS)

@@ -25,6 +25,12 @@ def test_labels_may_be_numbers_or_words_and_equal_texts_are_one(tmp_path):
     assert all(0.3 < p.label.mean() < 0.7 for p in corpus.pairs.values())
 
 
+def test_labels_are_incomplete_unless_the_settings_say_otherwise(tmp_path):
+    file = write(tmp_path / "p.tsv", ROWS)
+    assert read(file, complete_labels=True).complete
+    assert not read(file).complete
+
+
 def test_a_pair_that_comes_twice_is_on_one_side_with_its_first_label(tmp_path):
     turned = [(b, a, {"1": "0", "TRUE": "0"}.get(same, "1")) for a, b, same in ROWS]
     corpus = read(write(tmp_path / "p.tsv", [*ROWS, *turned]))
