@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from twicetold.reporting import (
+    checked,
     comparison,
     dedupe,
     elsewhere,
@@ -29,6 +30,7 @@ from twicetold.reporting.rendering import render
 from twicetold.runs.records import KnnCurves, Peer, Provenance, read_knn_curves
 
 _PARTS = (
+    checked,
     dedupe,
     elsewhere,
     fair,
