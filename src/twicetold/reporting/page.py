@@ -12,6 +12,7 @@ from twicetold.reporting import (
     comparison,
     dedupe,
     elsewhere,
+    errors,
     fair,
     false_negatives,
     panels,
@@ -19,6 +20,7 @@ from twicetold.reporting import (
     published,
     samples,
     search_vectors,
+    slices,
     topic_map,
     topics,
     twin_groups,
@@ -33,6 +35,7 @@ _PARTS = (
     checked,
     dedupe,
     elsewhere,
+    errors,
     fair,
     false_negatives,
     panels,
@@ -40,6 +43,7 @@ _PARTS = (
     published,
     samples,
     search_vectors,
+    slices,
     topic_map,
     topics,
     twin_groups,
@@ -50,12 +54,13 @@ _PARTS = (
 
 @dataclass(frozen=True)
 class Section:
-    """One dataset: its description, its leaderboard and the peers of a dedupe."""
+    """One dataset: its description, its leaderboard, the peers of a dedupe, and mistakes or why there are none."""
 
     about: Provenance
     board: Leaderboard
     peers: Sequence[Peer] = ()
     on_terms: Sequence[fair.FairTable] = ()
+    mistakes: errors.Judged | str | None = None
 
     @property
     def anchor(self) -> str:

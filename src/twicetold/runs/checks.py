@@ -26,6 +26,8 @@ FOUND, CLEAR, NOT_CHECKED = "found", "clear", "not checked"
 LEAST = 0.5
 """Of the ARI of other rules, and of its own on validation, and of average precision: below it, a value has broken
 down."""
+LEAST_ARI = 0.1
+"""That there must have been, by another rule or on validation, for it to break down."""
 FEWEST_GROUPS = 30
 """Groups with links that a promise rests on."""
 SEEDS = 3
@@ -179,11 +181,12 @@ def _has_metrics(folder: Path) -> bool:
 
 def _elsewhere(file: Path) -> dict[str, Mapping[str, Any]]:
     """Dataset -> metrics on its test texts."""
-    found = {
-        data: each.get("metrics") if isinstance(each, Mapping) else each for data, each in read_object(file).items()
-    }
-    if wrong := next((data for data, each in found.items() if not isinstance(each, Mapping)), None):
-        raise ValueError(f"expected metrics of {wrong!r:.80} in {file}: evaluate the run elsewhere again")
+    found = {}
+    for data, each in read_object(file).items():
+        metrics = each.get("metrics") if isinstance(each, Mapping) else None
+        if not isinstance(metrics, Mapping):
+            raise ValueError(f"expected metrics of {data!r:.80} in {file}: evaluate the run elsewhere again")
+        found[data] = metrics
     return found
 
 
@@ -218,7 +221,7 @@ def _giant_component(run: Inspected) -> str | Missing | None:
         key=lambda each: each[1],
         default=("components", now),
     )
-    if now >= LEAST * best and (before is None or now >= LEAST * before):
+    if now >= LEAST * max(best, before or 0.0) or max(best, before or 0.0) < LEAST_ARI:
         return None
     of_val = "" if before is None else f", on validation by {before:.2f}"
     return (
@@ -230,9 +233,10 @@ def _giant_component(run: Inspected) -> str | Missing | None:
 def _time_overlap(run: Inspected) -> str | Missing | None:
     """Whether test texts are older than the newest of train."""
     found = _audited(run, "texts_before_end_of_train", "the data have no times, or the audit did not use them")
-    if isinstance(found, Missing) or not found:
-        return found or None
-    return f"{found:.1%} of the test texts are older than the newest one of train: test is no later period"
+    if isinstance(found, Missing):
+        return found
+    older = f"{found:.1%} of the test texts are older than the newest one of train: test is no later period"
+    return older if found else None
 
 
 def _seen_in_train(run: Inspected) -> str | Missing | None:

@@ -109,6 +109,11 @@ def test_what_was_not_trained_needs_no_seeds_and_what_was_not_pretrained_is_clea
     assert outcome("TW007", changed("summary", pretrained_on=[], seen=None)).state == CLEAR
 
 
+def test_groups_that_never_agreed_with_the_labels_do_not_break_down():
+    metrics = {split: {"ari_components": 0.02, "ari_average": 0.09, "ari_complete": 0.05} for split in ("val", "test")}
+    assert outcome("TW002", replace(SOUND, metrics=metrics)).state == CLEAR
+
+
 def test_an_aim_that_validation_did_not_reach_is_no_promise():
     assert "0.95" not in outcome("TW008", FAULTS["TW008"][0]).said
 
