@@ -21,6 +21,7 @@ from twicetold.reporting.sources import sources_page
 from twicetold.reporting.terminal import leaderboard_text
 from twicetold.reporting.topics import read_topics, topic_sections
 from twicetold.reporting.twin_groups import find_twins
+from twicetold.reporting.wrong_groups import wrong_groups
 from twicetold.runs.records import Cell, Provenance, read_elsewhere, read_peers, read_provenance, read_runs, write_card
 
 __all__ = ["Cell", "FairCell", "build", "leaderboard_text", "markdown", "sources_page", "write_cards"]
@@ -65,6 +66,7 @@ def build(
             peers.get(data, ()),
             fair_tables(board, fair, on_terms.get(data, []), seconds or {}),
             judged(board, processed / data),
+            wrong_groups(board, processed / data),
         )
         for data, by_data in found.items()
     ]

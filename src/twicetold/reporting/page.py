@@ -25,6 +25,7 @@ from twicetold.reporting import (
     topics,
     twin_groups,
     word_hashing,
+    wrong_groups,
 )
 from twicetold.reporting.glossary import describe
 from twicetold.reporting.leaderboard import Leaderboard, Row
@@ -48,6 +49,7 @@ _PARTS = (
     topics,
     twin_groups,
     word_hashing,
+    wrong_groups,
 )
 """Modules whose functions and texts the templates use, by their names."""
 
@@ -61,6 +63,7 @@ class Section:
     peers: Sequence[Peer] = ()
     on_terms: Sequence[fair.FairTable] = ()
     mistakes: errors.Judged | str | None = None
+    groups: Sequence[wrong_groups.GroupMistakes] = ()
 
     @property
     def anchor(self) -> str:
