@@ -85,11 +85,15 @@ class Judged:
         return np.where(self.same, self.probability, 1 - self.probability)
 
     @cached_property
-    def shown(self) -> tuple["Mistake", ...]:
+    def pairs_shown(self) -> NDArray[np.int64]:
         """The pairs of the page, the most confident mistake first."""
-        chosen = _shown(self)
-        sure = np.where(self.wrong, self.confidence, 0.0).max(axis=0)
-        return tuple(self._mistake(int(pair)) for pair in chosen[np.argsort(-sure[chosen], kind="stable")])
+        chosen, sure = _shown(self), np.where(self.wrong, self.confidence, 0.0).max(axis=0)
+        return np.asarray(chosen[np.argsort(-sure[chosen], kind="stable")])
+
+    @property
+    def shown(self) -> list["Mistake"]:
+        """The rows of the page."""
+        return [self._mistake(int(pair)) for pair in self.pairs_shown]
 
     @cached_property
     def doubtful(self) -> NDArray[np.int64]:
@@ -194,7 +198,7 @@ def judged(board: Leaderboard, processed: Path) -> Judged | str | None:
 
 
 def write_errors(found: dict[str, Judged], target: Path) -> None:
-    """Write what each model says of each pair that any is wrong about, and labels in doubt.
+    """Write each mistake, what all models say of the pairs of the page, and labels in doubt.
 
     Args:
         found: by dataset.
@@ -236,21 +240,21 @@ def _label(label: float, same: bool) -> str:
 
 
 def _table(data: str, found: Judged) -> pa.Table:
-    """A row for each model and each pair that any model is wrong about."""
-    pairs = np.flatnonzero(found.wrong.any(axis=0))
-    models = np.repeat(np.arange(len(found.models)), len(pairs))
-    of_pair = np.tile(pairs, len(found.models))
+    """A row for each mistake, and for each model and each pair that is shown or in doubt."""
+    kept = found.wrong.copy()
+    kept[:, np.concatenate([found.pairs_shown, found.doubtful])] = True
+    models, pairs = np.nonzero(kept)
     columns = {
-        "data": np.full(len(of_pair), data, object),
-        "pair": of_pair,
-        "left": pa.array(found.left, pa.string()).take(pa.array(of_pair)),
-        "right": pa.array(found.right, pa.string()).take(pa.array(of_pair)),
-        "label": found.label[of_pair],
+        "data": np.full(len(pairs), data, object),
+        "pair": pairs,
+        "left": pa.array(found.left, pa.string()).take(pa.array(pairs)),
+        "right": pa.array(found.right, pa.string()).take(pa.array(pairs)),
+        "label": found.label[pairs],
         "model": np.array(found.models, object)[models],
-        "score": found.score[models, of_pair],
-        "probability": found.probability[models, of_pair],
-        "wrong": found.wrong[models, of_pair],
-        **{name: getattr(found.signs, name)[of_pair] for name in SLICES},
+        "score": found.score[models, pairs].astype(np.float32),
+        "probability": found.probability[models, pairs].astype(np.float32),
+        "wrong": found.wrong[models, pairs],
+        **{name: getattr(found.signs, name)[pairs] for name in SLICES},
     }
     return pa.table(columns)
 
