@@ -22,7 +22,7 @@ from twicetold.errors import shown
 from twicetold.printable import print
 
 USE = ("score", "pairs", "dedupe", "topics", "index", "search", "related", "label", "calibrate")
-SHARE = ("card", "register", "models", "export", "serve")
+SHARE = ("card", "check", "register", "models", "export", "serve")
 COMMANDS = (*USE, *SHARE)
 TRACEBACK = "TWICETOLD_TRACEBACK"
 EXPECTED = (ValueError, TypeError, OSError)

@@ -12,6 +12,7 @@ from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.files import write_text
 from twicetold.reporting.elsewhere import matrices
+from twicetold.reporting.errors import Judged, judged, write_errors
 from twicetold.reporting.fair import FairCell, fair_runs, fair_tables
 from twicetold.reporting.leaderboard import leaderboard_csv, rank
 from twicetold.reporting.markdown import markdown
@@ -20,6 +21,7 @@ from twicetold.reporting.sources import sources_page
 from twicetold.reporting.terminal import leaderboard_text
 from twicetold.reporting.topics import read_topics, topic_sections
 from twicetold.reporting.twin_groups import find_twins
+from twicetold.reporting.wrong_groups import wrong_groups
 from twicetold.runs.records import Cell, Provenance, read_elsewhere, read_peers, read_provenance, read_runs, write_card
 
 __all__ = ["Cell", "FairCell", "build", "leaderboard_text", "markdown", "sources_page", "write_cards"]
@@ -46,7 +48,7 @@ def build(
         processed: the folder of corpora.
         raw: the folder of raw folders.
         triplets: the folder of folders of mined triplets.
-        target: where `leaderboard.csv` and `index.html` go.
+        target: where `leaderboard.csv`, `index.html` and `errors.parquet` go.
         elsewhere: the runs that were evaluated on other data as well.
         topics: the runs on whose vectors texts were grouped by topic.
         fair: the runs of families on the same terms, beside `cells`.
@@ -63,6 +65,8 @@ def build(
             board := rank(data, by_data),
             peers.get(data, ()),
             fair_tables(board, fair, on_terms.get(data, []), seconds or {}),
+            judged(board, processed / data),
+            wrong_groups(board, processed / data),
         )
         for data, by_data in found.items()
     ]
@@ -70,6 +74,7 @@ def build(
     html = page(sections, matrices(read_elsewhere(elsewhere, runs)), topic_sections(read_topics(topics, runs)))
     write_text(target / layout.LEADERBOARD, table)
     write_text(target / layout.REPORT, html)
+    write_errors({each.board.data: each.mistakes for each in sections if isinstance(each.mistakes, Judged)}, target)
 
 
 def write_cards(names: Iterable[str], *, processed: Path, raw: Path, triplets: Path, cards: Path) -> None:

@@ -26,6 +26,7 @@ from twicetold.reporting import provenance
 from twicetold.reporting.dedupe import link_metric
 from twicetold.reporting.glossary import count, describe, number, ordered
 from twicetold.reporting.markdown import code, escaped, table
+from twicetold.runs.checks import CLEAR, check, inspect
 from twicetold.runs.evidence import labelled_on
 from twicetold.runs.labelled_promises import ExpectedPrecision, read_expected
 from twicetold.runs.records import read_card, read_metrics, read_object, read_scores
@@ -140,6 +141,7 @@ def model_card(about: About, *, cards: Path | None = None, use: str | None = Non
     parts += ["## Data\n", *_data(about, cards)]
     parts += ["## Quality\n", *_quality(about)]
     parts += ["## Threshold and calibration\n", *_verdicts(about), *_dedupe(about)]
+    parts += ["## Checks\n", _checks(about, cards)]
     parts += ["## Cost\n", _cost(about)]
     parts += ["## What it had seen\n", _seen(about)]
     return "\n".join(parts)
@@ -353,6 +355,15 @@ def _grouping(cut: GroupingThreshold, test: Mapping[str, float], intervals: Mapp
     ari, b3, f1 = (f"{stem}_{cut.rule}" for stem in ("ari", "b3", "pair_f1"))
     kept = [_show(ari, test), _interval(ari, intervals), _show(b3, test), _show(f1, test)]
     return [cut.rule, repr(cut.threshold), number(cut.ari), *kept]
+
+
+def _checks(about: About, cards: Path | None) -> str:
+    """What the numbered checks of its run found, and what could not be checked."""
+    if about.run is None or not (about.metrics or about.summary):
+        return "Not checked: the model folder came without the files of its run.\n"
+    outcomes = check(inspect(about.run, cards=cards))
+    lines = [f"- {escaped(each.line)}" for each in outcomes if each.state != CLEAR]
+    return "\n".join(lines or ["None of the numbered checks of a run found anything."]) + "\n"
 
 
 def _cost(about: About) -> str:

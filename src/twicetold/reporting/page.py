@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from twicetold.reporting import (
+    checked,
     comparison,
     dedupe,
     elsewhere,
+    errors,
     fair,
     false_negatives,
     panels,
@@ -18,10 +20,12 @@ from twicetold.reporting import (
     published,
     samples,
     search_vectors,
+    slices,
     topic_map,
     topics,
     twin_groups,
     word_hashing,
+    wrong_groups,
 )
 from twicetold.reporting.glossary import describe
 from twicetold.reporting.leaderboard import Leaderboard, Row
@@ -29,8 +33,10 @@ from twicetold.reporting.rendering import render
 from twicetold.runs.records import KnnCurves, Peer, Provenance, read_knn_curves
 
 _PARTS = (
+    checked,
     dedupe,
     elsewhere,
+    errors,
     fair,
     false_negatives,
     panels,
@@ -38,22 +44,26 @@ _PARTS = (
     published,
     samples,
     search_vectors,
+    slices,
     topic_map,
     topics,
     twin_groups,
     word_hashing,
+    wrong_groups,
 )
 """Modules whose functions and texts the templates use, by their names."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """One dataset: its description, its leaderboard and the peers of a dedupe."""
+    """One dataset: its description, its leaderboard, the peers of a dedupe, and mistakes or why there are none."""
 
     about: Provenance
     board: Leaderboard
     peers: Sequence[Peer] = ()
     on_terms: Sequence[fair.FairTable] = ()
+    mistakes: errors.Judged | str | None = None
+    groups: Sequence[wrong_groups.GroupMistakes] = ()
 
     @property
     def anchor(self) -> str:

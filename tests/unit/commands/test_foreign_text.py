@@ -46,6 +46,7 @@ ABSENT = {
         ("{model}", "{pairs}", "-o", "x", "--label", "{}"),
     ],
     "card": [("{}",), ("models:/{}",)],
+    "check": [("{}",), ("{model}",), ("{model}", "--select", "{}")],
     "register": [("{}",), ("--data", "{}"), ("{model}", "--alias", "{}")],
     "models": [("{}",), ("--{}",)],
     "export": [("{}", "-o", "x", "--static"), ("{model}", "-o", "x", "--static", "--numbers", "{}")],

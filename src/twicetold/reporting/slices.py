@@ -1,0 +1,120 @@
+"""Five fixed slices of labelled pairs that a person can read off two texts, and how often a model is right in each.
+
+Limits are the same for all data, so that a slice means the same everywhere. Slices overlap.
+
+Shape letters: P pairs.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twicetold.evaluation.intervals import accuracy_interval
+
+TITLE = "Slices"
+LONG = 12
+FEW_SHARED = 1 / 3
+EXPLANATION = (
+    "How often each model’s verdict is right, at its own threshold, in five slices of the test pairs and outside of "
+    "them, with Wilson’s 95 % intervals. Slices overlap, and were fixed before anything was measured."
+)
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_NEGATION = re.compile(
+    r"\b(?:no|not|never|none|nobody|nothing|nowhere|nor|neither|without|cannot|cant|dont|isnt|wont|\w+n['’]t)\b"
+)
+
+
+@dataclass(frozen=True)
+class Signs:
+    """What is read off pairs of texts, each (P,) booleans."""
+
+    long: NDArray[np.bool_]
+    few_shared: NDArray[np.bool_]
+    digits: NDArray[np.bool_]
+    negation: NDArray[np.bool_]
+    unknown: NDArray[np.bool_]
+
+    def names(self, pair: int) -> list[str]:
+        """The slices that a pair is in."""
+        return [name for name in SLICES if getattr(self, name)[pair]]
+
+
+SLICES = {
+    "long": (f"more than {LONG} words", f"the longer text has more than {LONG} words"),
+    "few_shared": ("few shared words", "less than a third of the different words of both texts are in both"),
+    "digits": ("other numbers", "the numbers in digits are not the same in both texts"),
+    "negation": ("negation in one", "one text has a negation (not, never, n’t …) and the other has none"),
+    "unknown": ("unknown words", "a word of either text is in no text of train"),
+}
+"""Name -> label and definition."""
+assert tuple(SLICES) == tuple(each.name for each in fields(Signs))
+
+
+@dataclass(frozen=True)
+class SliceAccuracy:
+    """How often a model is right about some pairs."""
+
+    right: int
+    pairs: int
+
+    @property
+    def value(self) -> float:
+        """The share; NaN without pairs."""
+        return self.right / self.pairs if self.pairs else float("nan")
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Wilson's 95 % interval; None without pairs."""
+        return accuracy_interval(self.right, self.pairs) if self.pairs else None
+
+
+def signs(left: Sequence[str], right: Sequence[str], known: frozenset[str]) -> Signs:
+    """The slices that pairs are in.
+
+    Args:
+        left: P texts.
+        right: P texts.
+        known: words of train, as `words` gives them.
+    """
+    found = np.array([_of_pair(*pair, known) for pair in zip(left, right, strict=True)], bool)
+    return Signs(*found.reshape(-1, len(SLICES)).T)
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in lower case, numbers among them."""
+    return _WORD.findall(text.lower())
+
+
+def in_slices(signs: Signs, right: NDArray[np.bool_]) -> dict[str, tuple[SliceAccuracy, SliceAccuracy]]:
+    """How often a model is right in each slice and outside of it.
+
+    Args:
+        signs: of P pairs.
+        right: (P,) whether the model is right.
+    """
+    return {name: tuple(_accuracy(right[where]) for where in _sides(signs, name)) for name in SLICES}  # type: ignore[misc]
+
+
+def _sides(signs: Signs, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    inside: NDArray[np.bool_] = getattr(signs, name)
+    return inside, ~inside
+
+
+def _accuracy(right: NDArray[np.bool_]) -> SliceAccuracy:
+    return SliceAccuracy(int(right.sum()), len(right))
+
+
+def _of_pair(left: str, right: str, known: frozenset[str]) -> tuple[bool, ...]:
+    one, other = words(left), words(right)
+    both, either = len({*one} & {*other}), len({*one} | {*other})
+    return (
+        max(len(one), len(other)) > LONG,
+        both < FEW_SHARED * either,
+        {*_NUMBER.findall(left)} != {*_NUMBER.findall(right)},
+        bool(_NEGATION.search(left.lower())) != bool(_NEGATION.search(right.lower())),
+        not {*one, *other} <= known,
+    )

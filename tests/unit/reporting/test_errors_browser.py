@@ -1,0 +1,47 @@
+"""The filters of the mistakes in headless Chromium, where it is installed."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from twicetold.reporting.rendering import content_of
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+PAGE = """<!doctype html><body><div class="mistakes" data-models="dae film">
+<form class="filter" hidden><select name="wrong"><option value=""></option><option>dae</option><option>film</option>
+</select><select name="right"><option value=""></option><option>dae</option><option>film</option></select>
+<input type="checkbox" name="slice" value="long"><output></output></form><table><tbody>
+<tr id="a" data-p="60 90" data-w="11" data-s=""><th>a</th><td>not the same</td><td>film 90 %, dae 60 %</td></tr>
+<tr id="b" data-p="80 10" data-w="10" data-s="long digits"><th>b</th><td>not the same</td><td>dae 80 %</td></tr>
+<tr id="c" data-p="5 95" data-w="10" data-s="long"><th>c</th><td>same</td><td>dae 5 %</td></tr>
+</tbody></table></div><script>SCRIPT
+const form = document.forms[0];
+CHOSEN
+form.dispatchEvent(new Event("input"));
+document.title = [...document.querySelectorAll("tr:not([hidden])")].map((row) => row.id + row.cells[2].textContent)
+  .join(";") + "|" + form.querySelector("output").textContent + "|" + form.hidden;
+</script>"""
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        ("", "afilm 90 %, dae 60 %;bdae 80 %;cdae 5 %|3 of 3 pairs|false"),
+        ("form.wrong.value = 'dae';", "cdae 5 %;bdae 80 %;adae 60 %|3 of 3 pairs|false"),
+        ("form.wrong.value = 'film';", "afilm 90 %|1 of 3 pairs|false"),
+        (
+            "form.wrong.value = 'dae'; form.right.value = 'film';",
+            "cdae 5 %, film 95 %;bdae 80 %, film 10 %|2 of 3 pairs|false",
+        ),
+        ("form.slice.checked = true;", "bdae 80 %;cdae 5 %|2 of 3 pairs|false"),
+    ],
+)
+def test_filters_leave_the_mistakes_of_the_chosen_models_the_surest_first(chosen, expected, tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text(PAGE.replace("SCRIPT", content_of("errors.js")).replace("CHOSEN", chosen))
+    line = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", page.as_uri()]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=True)
+    assert re.search("<title>(.*?)</title>", done.stdout)[1] == expected
