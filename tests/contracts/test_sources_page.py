@@ -25,7 +25,6 @@ NOT_HERE_YET = {
         "Data set of 10,348 articles with contents (Kaggle, uci-news-aggregator-dataset-with-content)",
     },
     "metric_learning": {
-        "Neutral pairs of natural language inference as negatives",
         "A cross-encoder with a contrast of positive and negative pairs",
     },
     "film": {
