@@ -20,6 +20,7 @@ STAGES = [
 ]
 CLEANED = re.findall(r"^\| `(features\.\w+=\w+)` \| (\S+) \|", PAGE, re.MULTILINE)
 FIGURE = re.compile(r"\d+\.\d+")
+STEPS = {"lower_case", "symbols", "numbers", "stop_words", "user_names"}
 CLOSE = 0.02
 """By how much a figure may be another one on another machine."""
 
@@ -64,9 +65,7 @@ def test_the_stages_print_what_the_page_shows(printed):
 
 
 def test_a_step_of_cleaning_has_the_effect_that_the_table_shows(printed):
-    assert {step_of(setting) for setting, _ in CLEANED} == {
-        *("lower_case", "symbols", "numbers", "stop_words", "user_names")
-    }
+    assert {step_of(setting) for setting, _ in CLEANED} == STEPS
     for (setting, shown), out in zip(CLEANED, printed[len(STAGES) :], strict=True):
         (found,) = re.findall(r"val auroc (\S+) after", out)
         assert float(found) == pytest.approx(float(shown), abs=CLOSE), setting
