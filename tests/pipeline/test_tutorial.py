@@ -41,8 +41,6 @@ def printed(lab):
     commands = [(stage, settings) for stage, settings, _ in STAGES] + cleaned
     quiet = {"train": ("tracking.enabled=false",), "evaluate": ("tracking.enabled=false",)}
     ended = lab.scripts(*((stage, *shlex.split(settings), *quiet.get(stage, ())) for stage, settings in commands))
-    for code, out in ended:
-        print(out)
     assert not any(code for code, _ in ended), ended
     return [out for _, out in ended]
 
@@ -52,7 +50,10 @@ def step_of(setting):
 
 
 def alike(found, shown):
-    """Whether two outputs are the same, but for small differences of figures."""
+    """Whether two outputs are the same up to `...`, but for small differences of figures."""
+    if shown.endswith(" ..."):
+        shown = shown.removesuffix(" ...")
+        found = found[: len(shown)]
     numbers = [list(map(float, FIGURE.findall(text))) for text in (found, shown)]
     return FIGURE.sub("0", found) == FIGURE.sub("0", shown) and numbers[0] == pytest.approx(numbers[1], abs=CLOSE)
 
@@ -87,6 +88,5 @@ def test_own_questions_are_answered_as_the_page_shows(lab, printed, monkeypatch)
     assert asked
     for command, shown in asked:
         done = CliRunner().invoke(app, shlex.split(command)[1:])
-        print(done.output)
         assert done.exit_code == 0, done.output
         assert alike(done.output.strip(), shown.strip()), done.output
