@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from lab import PROJECT, Lab, copy_project
 from twicetold.commands import app
 
+pytestmark = pytest.mark.slow
 PAGE = (PROJECT / "docs/tutorial-siamese.md").read_text()
 SNIPPETS = re.findall(r"^```pycon\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 COMMANDS = re.findall(r"^\$ (.*)\n((?:(?!\$ |```).*\n)*)", PAGE, re.MULTILINE)
