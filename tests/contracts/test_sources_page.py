@@ -24,13 +24,6 @@ NOT_HERE_YET = {
     "dae_triplet": {
         "Data set of 10,348 articles with contents (Kaggle, uci-news-aggregator-dataset-with-content)",
     },
-    "dssm": {
-        "Single characters as columns, for Chinese",
-    },
-    "metric_learning": {
-        "Neutral pairs of natural language inference as negatives",
-        "A cross-encoder with a contrast of positive and negative pairs",
-    },
     "film": {
         "Multi-Perspective-CNN",
         "Multi-Perspective-LSTM",

@@ -1,5 +1,8 @@
 """Word hashing: a word as its letter n-grams, `#good#` as #go, goo, ood and od#.
 
+With n = 1 a word is its letters, without the marks at its ends: for writing whose single characters mean something, as
+Chinese, where a run of letters between two punctuation marks is one word.
+
 Huang et al., Learning Deep Structured Semantic Models for Web Search using Clickthrough Data, CIKM 2013, section 3.2.
 
 Shape letters: D words, K letter n-grams of all of them, G distinct n-grams.
@@ -12,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 MARK = ord("#")  # both ends of a word
-SIZES = (2, 3, 4)  # letters of 16 bits that fit into one number
+SIZES = (1, 2, 3, 4)  # letters of 16 bits that fit into one number
 
 
 def letter_grams(words: pa.BinaryArray, size: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -44,7 +47,7 @@ def letter_grams(words: pa.BinaryArray, size: int) -> tuple[NDArray[np.uint64], 
     within = np.ones(windows, bool)
     for step in range(size):
         grams = grams << np.uint64(16) | flat[step : step + windows]
-        if 0 < step < size - 1:  # a mark is allowed at either end only
+        if 0 < step < size - 1 or size == 1:  # a mark is allowed at either end only, and never alone
             within &= is_letter[step : step + windows]
     before = np.concatenate([[0], np.cumsum(within)])
     return grams[within], before[np.minimum(marks, windows)]

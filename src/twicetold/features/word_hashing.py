@@ -26,7 +26,7 @@ class WordHashing(Declared, BaseEstimator):
     """Counts over letter n-grams, then frequent words, then frequent pairs of neighbouring words, of the train texts.
 
     Args:
-        letters: n of the letter n-grams, 2 to 4; 0 for none.
+        letters: n of the letter n-grams, 1 to 4; 0 for none. Letters alone (1) are for Chinese and the like.
         words: 0 for letters alone, 1 to count words as well, 2 to count words and pairs of neighbours.
         max_features: how many columns words and pairs get together, most frequent first; None for all.
 

@@ -10,7 +10,8 @@ An entry of A is weighed by how often its words meet, in windows or as noise; en
 are zero, and are met as noise.
 
 Unlike in `skip_gram`, the window of each word is as wide as it can be. As there, a step draws M noise words for all
-pairs and gives each the weight J / M.
+pairs and gives each the weight J / M. The authors' program (alexandres/lexvec, lexvec.go) draws J noise words for the
+whole window of a word unless it is asked for J for each pair, and drops frequent words before neighbours are counted.
 
 Shape letters: W words of the batch, E dimensions, M noise words.
 """

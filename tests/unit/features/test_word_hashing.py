@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from twicetold.features import distinct_words
+from twicetold.features.cleaning import Cleaned
 from twicetold.features.word_hashing import WordHashing
 
 TEXTS = st.lists(st.text("abcABC12 .,#-éßİñ中𝐀𐐀\0\n\t’½", max_size=25), min_size=1, max_size=8)
@@ -26,7 +27,7 @@ def counts_of(text, size, words=0):
     found = Counter()
     known = [word for word in words_of(text) if word]
     for word in known:
-        marked = f"#{word}#"
+        marked = f"#{word}#" if size > 1 else word
         found.update(marked[i : i + size] for i in range(len(marked) - size + 1))
     found.update((word,) for word in known * bool(words))
     if words == 2:
@@ -68,10 +69,38 @@ def test_trigrams_of_plain_words_equal_scikit_learns(texts):
     np.testing.assert_array_equal(theirs.transform(texts).toarray()[:, order], matrix.toarray())
 
 
-@pytest.mark.parametrize("size", [2, 3, 4])
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
 @given(texts=TEXTS.filter(has_word))
 def test_letter_grams_of_any_text_equal_the_obvious_loops(size, texts):
     assert as_counters(WordHashing(letters=size).fit(texts), texts) == [counts_of(text, size) for text in texts]
+
+
+def test_single_letters_of_chinese_are_its_characters_without_marks_and_punctuation():
+    featuriser = WordHashing(letters=1).fit(["今天天气好吗？", "你好，世界！"])
+    assert featuriser.letter_grams_ == sorted("今天气好吗你世界")
+    assert as_counters(featuriser, ["天天好。"]) == [Counter({"天": 2, "好": 1})]
+
+
+def test_of_two_chinese_questions_in_other_words_single_letters_find_more_in_common_than_trigrams():
+    questions = ["怎么学游泳？", "游泳要怎么学？"]
+    shared = {}
+    for size in (1, 3):
+        one, other = as_counters(WordHashing(letters=size).fit(questions), questions)
+        shared[size] = (one & other).total() / min(one.total(), other.total())
+    assert shared == {1: 1, 3: pytest.approx(1 / 5)}
+
+
+def test_full_width_letters_are_columns_of_their_own_unless_they_are_cleaned():
+    texts = ["ＱＲ码２０", "QR码20"]
+    assert WordHashing(letters=1).fit(texts).letter_grams_ == sorted("qr20码ｑｒ２０")
+    cleaned = Cleaned(WordHashing(letters=1), nfkc=True).fit(texts)
+    assert list(cleaned.get_feature_names_out()) == sorted("qr20码")
+    one, other = cleaned.transform(texts).to_scipy().toarray()
+    np.testing.assert_array_equal(one, other)
+
+
+def test_characters_beyond_sixteen_bits_share_one_column():
+    assert WordHashing(letters=1).fit(["𠀀𠀁"]).letter_grams_ == [chr(distinct_words.BEYOND)]
 
 
 @given(TEXTS.filter(has_word))
@@ -147,7 +176,7 @@ def test_there_is_no_card_without_letters():
     ("featuriser", "texts", "complaint"),
     [
         (WordHashing(), ["?", ""], "no word in the 2 train texts"),
-        (WordHashing(letters=5), ["good"], r"n of \(2, 3, 4\), got 5"),
+        (WordHashing(letters=5), ["good"], r"n of \(1, 2, 3, 4\), got 5"),
         (WordHashing(letters=0), ["good"], "above 0 without letters; got 0"),
         (WordHashing(words=3), ["good"], "expected words 0, 1 or 2"),
     ],
