@@ -9,6 +9,7 @@ from functools import cached_property
 
 from twicetold.reporting import (
     comparison,
+    cost,
     dedupe,
     elsewhere,
     fair,
@@ -29,6 +30,7 @@ from twicetold.reporting.rendering import render
 from twicetold.runs.records import KnnCurves, Peer, Provenance, read_knn_curves
 
 _PARTS = (
+    cost,
     dedupe,
     elsewhere,
     fair,
@@ -54,6 +56,7 @@ class Section:
     board: Leaderboard
     peers: Sequence[Peer] = ()
     on_terms: Sequence[fair.FairTable] = ()
+    costs: cost.Costs | None = None
 
     @property
     def anchor(self) -> str:
@@ -115,7 +118,7 @@ def page(
         colours={model: colour for colour, model in enumerate(models)},
         explains_dedupe=next((section for section in sections if section.deduped), None),
         several_seeds=any(len(row.runs) > 1 for row in rows),
-        observed=any(row.train_seconds is not None for row in rows),
+        observed=any(section.costs for section in sections),
         explained=[metric for metric in map(describe, entries) if metric.meaning],
         **{part.__name__.rpartition(".")[2]: part for part in _PARTS},
     )
