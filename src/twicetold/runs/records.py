@@ -340,8 +340,8 @@ def read_cost(folder: Path) -> Cost | None:
     Raises:
         ValueError: if the file holds something else.
     """
-    content = read_object(folder / FILE)
-    return Cost.from_json(content, folder / FILE) if content else None
+    file = folder / FILE
+    return Cost.from_json(read_object(file), file) if file.is_file() else None
 
 
 def intervals_of(summary: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
