@@ -9,12 +9,11 @@ import pytest
 import torch
 from safetensors.numpy import save_file
 
-from twicetold.models.static import Static
+from twicetold import layout
 from twicetold.trained import measuring
 from twicetold.trained.cost import MANY, Cost
 from twicetold.trained.measuring import PARALLEL_TOKENIZERS, measure_cost, model_bytes, one_thread, timed
 from twicetold.trained.memory import forget_peak, peak_resident, resident
-from twicetold.trained.model_folder import load_scorer
 from twicetold.trained.static_table import save_table
 
 LETTERS = Path(__file__).parents[2] / "models" / "letters"
@@ -90,12 +89,12 @@ def test_with_8_bits_each_row_of_a_matrix_has_a_scale_and_all_else_stays(tmp_pat
     assert size - size_8_bits == (4 * 35 - 35 - 4 * 7) + (4 * 24 - 24 - 4 * 3)
 
 
-def test_the_8_bits_of_static_are_those_of_its_export_up_to_the_heads_of_files(tmp_path):
-    assert isinstance(load_scorer(LETTERS).encoder, Static)
-    save_table(LETTERS, tmp_path / "small", bits="int8")
-    left_out = sum((LETTERS / name).stat().st_size for name in ("precision.json",) if (LETTERS / name).is_file())
-    exported = sum(file.stat().st_size for file in (tmp_path / "small").iterdir())
-    assert math.isclose(model_bytes(LETTERS)[1], exported + left_out, abs_tol=1000)
+def test_the_8_bits_of_static_are_those_of_its_export_up_to_the_heads_of_files(run, tmp_path):
+    model, small = run("static") / layout.MODEL, tmp_path / "small"
+    save_table(model, small, bits="int8")
+    left_out = (model / layout.PRECISION).stat().st_size if (model / layout.PRECISION).is_file() else 0
+    exported = sum(file.stat().st_size for file in small.iterdir())
+    assert math.isclose(model_bytes(model)[1], exported + left_out, abs_tol=1000)
 
 
 def test_calls_are_numbered_and_are_as_many_as_fit_and_at_least_so_many():
