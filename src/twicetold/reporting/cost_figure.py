@@ -15,7 +15,7 @@ from twicetold.reporting.figures import Axis, Frame
 from twicetold.reporting.glossary import magnitude, number, size
 from twicetold.reporting.rendering import coordinate, part
 
-_FRAME = Frame(left=46, top=10, right=508, bottom=330, width=520, height=372)
+_FRAME = Frame(left=46, top=24, right=508, bottom=344, width=520, height=386)
 _LARGEST, _LEAST = 20.0, 2.5  # radius of the largest model, and the smallest radius that can be seen, in SVG units
 _LETTER, _LINE = 5.4, 11.0  # width of a letter and height of a line of a label
 _GAP = 3.0  # between a circle and its label
@@ -38,28 +38,30 @@ class Point:
 
 @dataclass(frozen=True)
 class LogAxis:
-    """A logarithmic axis: from the power of ten at or below the least value to that at or above the greatest."""
+    """A logarithmic axis, from tick to tick; ticks are 1, 2 and 5 of each power of ten."""
 
     label: str
-    low: int
-    """Exponent of ten."""
-    high: int
+    ticks: tuple[float, ...]
 
     @classmethod
     def around(cls, label: str, values: Sequence[float]) -> "LogAxis":
-        """The axis that contains the values, which are positive."""
-        low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
-        return cls(label, low, max(high, low + 1))
+        """The axis that contains the values, which are positive, and has a tick beyond them on both sides."""
+        first, last = math.floor(math.log10(min(values))) - 1, math.ceil(math.log10(max(values))) + 1
+        ticks = [part * 10.0**exponent for exponent in range(first, last + 1) for part in (1, 2, 5)]
+        low = max(i for i, tick in enumerate(ticks) if tick < min(values))
+        high = min(i for i, tick in enumerate(ticks) if tick > max(values))
+        return cls(label, tuple(ticks[low : high + 1]))
 
     def unit(self, value: float) -> float:
         """A value as a share of the axis."""
-        return (math.log10(value) - self.low) / (self.high - self.low)
+        low, high = (math.log10(self.ticks[end]) for end in (0, -1))
+        return (math.log10(value) - low) / (high - low)
 
     def marks(self) -> list[tuple[float, str]]:
-        """Place and text of each tick: 1, 2 and 5 of a decade, of three or more decades its beginning alone."""
-        parts = (1, 2, 5) if self.high - self.low < 3 else (1,)
-        ticks = [part * 10.0**exponent for exponent in range(self.low, self.high) for part in parts]
-        return [(self.unit(tick), f"{tick:,g}") for tick in (*ticks, 10.0**self.high)]
+        """Place and text of each tick; of a long axis, of powers of ten alone."""
+        many = len(self.ticks) > 10
+        shown = [tick for tick in self.ticks if not many or math.log10(tick) % 1 < 1e-9]
+        return [(self.unit(tick), f"{tick:,g}") for tick in shown]
 
 
 @dataclass(frozen=True)

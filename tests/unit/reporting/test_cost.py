@@ -82,14 +82,20 @@ def test_the_area_of_a_circle_is_the_size_of_the_model():
     assert large == 2 * small
 
 
-def test_a_logarithmic_axis_goes_from_a_power_of_ten_to_another_and_contains_its_values():
+def test_a_logarithmic_axis_goes_from_tick_to_tick_and_contains_its_values():
     axis = LogAxis.around("x", [12.0, 340.0])
-    assert [text for _, text in axis.marks()] == ["10", "20", "50", "100", "200", "500", "1,000"]
+    assert [text for _, text in axis.marks()] == ["10", "20", "50", "100", "200", "500"]
     assert axis.unit(10) == 0
-    assert axis.unit(1000) == pytest.approx(1)
-    assert axis.unit(100) == pytest.approx(0.5)
-    alone = LogAxis.around("x", [100.0])
-    assert 0 <= alone.unit(100) <= 1
+    assert axis.unit(500) == pytest.approx(1)
+    assert axis.unit((10 * 500) ** 0.5) == pytest.approx(0.5)
+    assert [text for _, text in LogAxis.around("x", [3.0, 40_000.0]).marks()] == ["10", "100", "1,000", "10,000"]
+    assert 0 < LogAxis.around("x", [100.0]).unit(100) < 1
+
+
+def test_every_value_is_within_its_logarithmic_axis():
+    for value in (0.001, 0.999, 1.0, 2.0, 5.0, 10.0, 1e6):
+        axis = LogAxis.around("x", [value])
+        assert 0 < axis.unit(value) < 1
 
 
 def add_cost(project, cell, **changed):
