@@ -162,9 +162,9 @@ def _labels(points: Sequence[Point], places: Places) -> dict[Point, tuple[str, s
         x, y, radius = places[point]
         wide, off = _LETTER * len(point.model), radius + _GAP
         sides: list[tuple[float, float, str, float]] = [
-            (x + off, y + 4, "start", x + off),
-            (x - off, y + 4, "end", x - off - wide),
+            (x - off, y + 4, "end", x - off - wide),  # first, as the step goes on to the right
             (x, y - off, "middle", x - wide / 2),
+            (x + off, y + 4, "start", x + off),
             (x, y + off + 8, "middle", x - wide / 2),
         ]
         for across, down, anchor, left in sides:

@@ -61,6 +61,18 @@ def test_the_figure_is_well_formed_and_the_same_every_time(found):
         assert 0 <= float(number) <= 520
 
 
+def test_a_name_stands_before_its_circle_and_elsewhere_where_another_model_is_there():
+    found = [Point("first", 10.0, 0.5, 0.4, 0.6, 100), Point("second", 14.0, 0.5, 0.4, 0.6, 100)]
+    figure = ElementTree.fromstring(str(cost_figure.cost_figure(found, title="t", quality="q")))
+    assert {text.text: text.get("text-anchor") for text in figure.findall(".//g/text")} == {
+        "first": "end",
+        "second": "end",
+    }
+    near = [found[0], Point("second", 11.0, 0.5, 0.4, 0.6, 100)]
+    figure = ElementTree.fromstring(str(cost_figure.cost_figure(near, title="t", quality="q")))
+    assert {text.text: text.get("text-anchor") for text in figure.findall(".//g/text")}["second"] == "middle"
+
+
 @given(points())
 def test_no_two_names_of_the_figure_overlap_and_none_leaves_the_frame(found):
     figure = ElementTree.fromstring(str(cost_figure.cost_figure(found, title="t", quality="q")))
