@@ -25,9 +25,9 @@ HOW_TO_READ = (
     "The command export writes the latter for static and pretrained_static; of other families it is what they would "
     "take. Sizes are exact. Memory and times were observed: a second measurement gives other ones, and those of two "
     "processors cannot be compared. Memory is the most that the process held, Python and its libraries included. "
-    "Texts go from strings to vectors, and pairs from strings to a score, on one thread, in seconds of processor time. "
-    "Training is the whole stage, as in runs/last_run.json, or else the fit alone."
+    "Texts go from strings to vectors, and pairs from strings to a score, on one thread, in seconds of processor time."
 )
+OF_TRAINING = "Training is the whole stage, as in runs/last_run.json, or else the fit alone."
 FIGURE = (
     "filled are the models that no faster one beats, which the step joins, and those whose interval overlaps that of "
     "the best model that is as fast; the others are hollow. The area is the size of the model. The step is drawn "
@@ -40,12 +40,19 @@ class Costs:
     """What is said of the cost of the models of one dataset.
 
     Args:
+        is_measured: whether size, memory and speed are known of a model.
         table: the best model on validation first; columns in which nothing is known are left out.
         notes: paragraphs below it.
     """
 
+    is_measured: bool
     table: DedupeTable
     notes: tuple[str, ...]
+
+    @property
+    def explanation(self) -> str:
+        """How to read the table."""
+        return f"{HOW_TO_READ} {OF_TRAINING}" if self.is_measured else OF_TRAINING
 
 
 def costs(board: Leaderboard, seconds: Mapping[str, float]) -> Costs | None:
@@ -76,7 +83,7 @@ def costs(board: Leaderboard, seconds: Mapping[str, float]) -> Costs | None:
     table = DedupeTable(
         tuple(columns[i] for i in known), tuple((name, tuple(cells[i] for i in known)) for name, cells in lines)
     )
-    return Costs(table, tuple(_notes(board)))
+    return Costs(any(row.cost for row in board.rows), table, tuple(_notes(board)))
 
 
 def training_seconds(row: Row, seconds: Mapping[str, float]) -> float | None:

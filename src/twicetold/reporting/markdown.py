@@ -17,7 +17,6 @@ from twicetold.reporting import (
     twin_groups,
     word_hashing,
 )
-from twicetold.reporting.cost import HOW_TO_READ as HOW_TO_READ_COST
 from twicetold.reporting.cost import TITLE as COST
 from twicetold.reporting.cost import Costs, costs
 from twicetold.reporting.dedupe import HOW_TO_READ, Deduped, DedupeTable, Shown, deduped
@@ -72,7 +71,7 @@ def markdown(
         section = deduped(board, about.kind, peers.get(data, []))
         parts += [f"## {escaped(data)}\n", f"{provenance.KINDS[about.kind]}\n", _leaderboard(board)]
         parts += _commands(board, commands) + _train_and_test(board)
-        parts += _cost(costs(board, seconds or {}), in_full=not told)
+        parts += _cost(cost := costs(board, seconds or {}), in_full=not told)
         parts += _dedupe(section, in_full=not explained)
         for each in fair_tables(board, fair, on_terms.get(data, []), seconds or {}):
             parts += [
@@ -82,7 +81,7 @@ def markdown(
             ]
         parts += _search(board, about.kind) + (_pairwise_knn(board) if about.kind == "labelled_pairs" else [])
         parts += _samples(board) + _word_hashing(board) + _data(about)
-        explained, told = explained or section is not None, True
+        explained, told = explained or section is not None, told or (cost is not None and cost.is_measured)
     parts += _elsewhere(matrices(read_elsewhere(elsewhere, runs))) + _topics(topic_sections(read_topics(topics, runs)))
     return "\n".join(parts)
 
@@ -152,11 +151,11 @@ def _train_and_test(board: Leaderboard) -> list[str]:
 
 
 def _cost(found: Costs | None, *, in_full: bool) -> list[str]:
-    """The section on cost; only the first one of the page is explained in full."""
+    """The section on cost; only the first one with measurements is explained in full."""
     if found is None:
         return []
-    above = f"{HOW_TO_READ_COST if in_full else '[How to read this](#cost).'}\n"
-    return [f"### {COST}\n", above, _shown_table(found.table), *(f"{escaped(note)}\n" for note in found.notes)]
+    above = escaped(found.explanation) if in_full or not found.is_measured else "[How to read this](#cost)."
+    return [f"### {COST}\n", f"{above}\n", _shown_table(found.table), *(f"{escaped(note)}\n" for note in found.notes)]
 
 
 def _dedupe(found: Deduped | None, *, in_full: bool) -> list[str]:
