@@ -117,7 +117,7 @@ def test_what_a_model_costs_is_measured_by_hand_and_a_run_without_a_model_is_nam
     assert re.search(r"toy_news-tfidf-0: 0\.\d+ MB, [\d,]+ texts a second, [\d.]+ ms a pair", found[1])
     assert read_cost(lab.root / "runs/toy_news-tfidf-0").processor == processor()
     assert nowhere[0] != 0
-    assert "no trained model in runs/toy_news-tfidf-7/model" in nowhere[1]
+    assert "runs/toy_news-tfidf-7/model: expected recipe.json there; there is no such folder" in nowhere[1]
 
 
 def test_topics_and_related_documents_are_measured_on_a_trained_model_and_pairs_are_refused(lab):
