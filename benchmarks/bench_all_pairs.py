@@ -16,13 +16,13 @@ import time
 from typing import Any
 
 import numpy as np
-from memory import peak_resident
 from numpy.typing import NDArray
 
 from twicetold.evaluation.all_pairs import BINS, count_row, pair_counts
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.tiles import ScoreScale, Tiling, tiles_of
 from twicetold.neighbours.parallel import in_parallel
+from twicetold.trained.memory import peak_resident
 
 DOCUMENTS, ALL_DOCUMENTS, DIMENSIONS = 10_348, 422_419, 50
 CATEGORIES = (0.361, 0.275, 0.256, 0.108)  # shares in the UCI News Aggregator data

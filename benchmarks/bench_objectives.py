@@ -26,7 +26,6 @@ import time
 from collections.abc import Callable
 
 import torch
-from memory import peak_resident
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -35,6 +34,7 @@ from twicetold.objectives.closest_and_mean import ClosestAndMean
 from twicetold.objectives.contrastive import Contrastive
 from twicetold.objectives.info_nce import InfoNce
 from twicetold.objectives.triplet import Negatives, Triplet
+from twicetold.trained.memory import peak_resident
 
 EMBEDDING, TEMPERATURE, IN_A_CLUSTER = 128, 0.05, 4
 COMPARED = ("twicetold", "dense", "pml")

@@ -27,11 +27,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from memory import peak_resident
 from torch import Tensor
 from torch.nn import functional as F
 
 from twicetold.objectives.class_triplets import batch_all
+from twicetold.trained.memory import peak_resident
 
 EMBEDDING = 50
 CLASSES = 4

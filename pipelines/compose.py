@@ -120,6 +120,7 @@ def render(job: Job, *, grid: Config, out: Path) -> None:
         config["code"] = {
             "ensemble": code_identity("pipelines/ensemble.py", parts),
             "evaluate": code_identity("pipelines/evaluate.py", [*parts, config["evaluator"]]),
+            "measure": code_identity("pipelines/measure.py", parts),
         }
     else:
         config = cell(job.key, row, grid)
@@ -130,6 +131,7 @@ def render(job: Job, *, grid: Config, out: Path) -> None:
         config["code"] = {
             "train": code_identity("pipelines/train.py", learnt_from(config)),
             "evaluate": code_identity("pipelines/evaluate.py", scored),
+            "measure": code_identity("pipelines/measure.py", {key: config[key] for key in SCORING}),
         }
     write(out / job.kind / f"{job.key}.yaml", config)
 

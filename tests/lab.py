@@ -285,7 +285,7 @@ def finish(lab: Lab) -> None:
     data, cells = GRID["data"], product(GRID["data"], GRID["model"])
     expected = ["download_pretrained@none"]
     expected += [f"{stage}@{name}" for stage in ("download", "prepare", "mine") for name in data]
-    expected += [f"{stage}@{d}-{m}-0" for d, m in cells for stage in ("train", "evaluate")]
+    expected += [f"{stage}@{d}-{m}-0" for d, m in cells for stage in ("train", "evaluate", "measure")]
     out = lab.run("python", f"{PROJECT / 'tools' / 'run_grid.py'}", "--jobs", "2")
     found = re.findall(r"^[\d:]+ +\d+/\d+  (\S+) ", out, flags=re.MULTILINE)
     assert sorted([*expected, "report"]) == sorted(found), out

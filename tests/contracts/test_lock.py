@@ -20,7 +20,7 @@ CELL = {
     "seed": 0,
     "tuned_how": "by hand",
     "evaluator": {"primary": "auroc", "bins": 8, "classes": ["x"], "resamples": 9},
-    "code": {"train": "c0de", "evaluate": "c0ded"},
+    "code": {"train": "c0de", "evaluate": "c0ded", "measure": "c0dec"},
 }
 
 
@@ -50,7 +50,7 @@ def locked(**changed):
     keys = {"train": "name features encoder examples objective optimizer trainer augmentation consistency".split()}
     keys["train"] += ["negatives", "seed"]
     keys["train"] += ["evaluator.primary", "evaluator.bins", "evaluator.classes", "code.train"]
-    keys["evaluate"] = ["evaluator", "tuned_how", "code.evaluate"]
+    keys |= {"evaluate": ["evaluator", "tuned_how", "code.evaluate"], "measure": ["code.measure"]}
     flat = {**CELL, **{f"{part}.{key}": value for part in ("evaluator", "code") for key, value in CELL[part].items()}}
     flat |= changed
     path = "build/conf/train/a-b-0.yaml"
@@ -64,6 +64,7 @@ def locked(**changed):
         ({"trainer": {"lr": "1e-05"}}, set()),  # as DVC writes it
         ({"code.train": "beef"}, {"train@a-b-0"}),
         ({"code.evaluate": "beef"}, {"evaluate@a-b-0"}),
+        ({"code.measure": "beef"}, {"measure@a-b-0"}),
         ({"seed": 1}, {"train@a-b-0"}),
         ({"evaluator.bins": 9}, {"train@a-b-0"}),
         ({"evaluator": {**CELL["evaluator"], "resamples": 8}}, {"evaluate@a-b-0"}),

@@ -13,6 +13,7 @@ from twicetold import layout
 from twicetold.data.download import RemoteFile
 from twicetold.runs.identity import LEARNING_KEYS
 from twicetold.topics import files
+from twicetold.trained import cost
 
 ROOT = Path(__file__).parents[2]
 GROUPS = {folder.name for folder in (ROOT / "conf").iterdir() if folder.is_dir()}
@@ -161,6 +162,13 @@ def test_metrics_and_summaries_are_kept_in_git():
     assert part_of("topics")["metrics"] == written
     assert part_of("topics")["outs"] == [{f"${{paths.runs}}/${{key}}/{files.MAP}": {"cache": False}}]
     assert {f"!/runs/*/{file}" for file in (files.TOPICS, files.RELATED, files.MAP)} <= set(ignored)
+
+
+def test_costs_are_kept_in_git_and_are_no_metrics_so_that_no_machine_takes_those_of_another_from_the_run_cache():
+    for stage in ("measure", "measure_ensemble"):
+        assert part_of(stage)["outs"] == [{f"${{paths.runs}}/${{key}}/{cost.FILE}": {"cache": False}}]
+        assert not {"metrics", "plots"} & set(part_of(stage))
+    assert f"!/runs/*/{cost.FILE}" in (ROOT / ".gitignore").read_text().splitlines()
 
 
 def test_dvc_yaml_holds_no_numbers():

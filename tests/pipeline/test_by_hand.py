@@ -1,8 +1,12 @@
 """Stages by hand, one after another with other settings: what an earlier run left does not pass for another."""
 
 import json
+import re
 
 import pytest
+
+from twicetold.runs.environment import processor
+from twicetold.runs.records import read_cost
 
 ROWS = 60
 SOURCE = ("data=documents", "data.source.path=news.csv", "data.source.text=headline", "data.source.category=topic")
@@ -102,6 +106,18 @@ def test_a_model_is_evaluated_on_other_data_by_its_own_threshold_unless_they_are
     assert {"average_precision_cluster", "accuracy", "f1"} <= set(written["toy_questions"]["metrics"])
     assert nowhere[0] != 0
     assert "no trained model in runs/toy_news-tfidf-7/model" in nowhere[1]
+
+
+def test_what_a_model_costs_is_measured_by_hand_and_a_run_without_a_model_is_named(lab):
+    found, nowhere = lab.scripts(
+        ("measure", "data=toy_news", "model=tfidf", "hydra.run.dir=runs/toy_news-tfidf-0"),
+        ("measure", "data=toy_news", "model=tfidf", "hydra.run.dir=runs/toy_news-tfidf-7"),
+    )
+    assert found[0] == 0, found[1]
+    assert re.search(r"toy_news-tfidf-0: 0\.\d+ MB, [\d,]+ texts a second, [\d.]+ ms a pair", found[1])
+    assert read_cost(lab.root / "runs/toy_news-tfidf-0").processor == processor()
+    assert nowhere[0] != 0
+    assert "runs/toy_news-tfidf-7/model: expected recipe.json there; there is no such folder" in nowhere[1]
 
 
 def test_topics_and_related_documents_are_measured_on_a_trained_model_and_pairs_are_refused(lab):

@@ -35,7 +35,7 @@ def test_a_dry_run_in_a_fresh_clone_names_every_stage(lab, tmp_path, stages):
     clone = replace(lab, root=tmp_path / "clone")
     named = stages(clone.run("dvc", "repro", "--dry", "--force"))
     per_data = [f"{stage}@{data}" for stage in ("download", "prepare", "mine") for data in (NEWS, QUESTIONS)]
-    per_cell = [f"{stage}@{cell}" for stage in ("train", "evaluate") for cell in CELLS]
+    per_cell = [f"{stage}@{cell}" for stage in ("train", "evaluate", "measure") for cell in CELLS]
     assert sorted(named) == sorted(["compose", "download_pretrained@none", *per_data, *per_cell, "report"])
     assert not clone.run("git", "clean", "-ndX", "data")  # data/own is in Git
 
@@ -60,8 +60,8 @@ def test_an_experiment_with_a_further_seed_and_another_value_in_conf_runs_those_
     row = f"{{data: {NEWS}, model: tfidf, seed: 1, mined: data/triplets/{NEWS}, pretrained: data/pretrained/none}}"
     value = f"conf/tuned/{NEWS}-dae.yaml:objective.alpha=77"
     out = lab.run("dvc", "exp", "run", "-S", f"+cells.{NEWS}-tfidf-1={row}", "-S", value)
-    further = cells("train evaluate", data=[NEWS], model=["tfidf"], seed=[1])
-    other = cells("train evaluate", data=[NEWS], model=["dae"])
+    further = cells("train evaluate measure", data=[NEWS], model=["tfidf"], seed=[1])
+    other = cells("train evaluate measure", data=[NEWS], model=["dae"])
     assert {"compose", *further, *other, "report"} == set(stages(out))
 
 

@@ -53,14 +53,17 @@ def test_the_evaluator_reruns_every_evaluation_and_no_training(lab, cells):
     assert {"compose", *evaluated, "report"} == set(lab.ran())
 
 
-def test_what_was_deleted_comes_from_the_cache_and_nothing_runs(lab):
-    outputs = ("build/conf", "data/processed", "data/raw", "data/triplets", "runs", "reports")
+def test_what_was_deleted_comes_from_the_cache_but_for_costs_which_are_observed_anew(lab, cells):
+    outputs = ("build/conf", "data/processed", "data/raw", "data/triplets", "runs")
     unmade = ("observed.json", "README.md")  # which no stage depends on
     before = {path: content for path, content in lab.bytes_of(*outputs).items() if not path.endswith(unmade)}
-    for folder in outputs:
+    for folder in (*outputs, "reports"):
         shutil.rmtree(lab.root / folder)
-    assert lab.ran() == []
-    assert before == lab.bytes_of(*outputs)
+    assert {*cells("measure", data=DATA, model=["tfidf", "dae"]), "report"} == set(lab.ran())
+    after = lab.bytes_of(*outputs)
+    costs = {path for path in before if path.endswith("cost.json")}
+    assert {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)} <= costs
+    assert len(costs) == len(DATA) * 2
 
 
 def test_a_smaller_grid_runs_compose_and_report_alone(lab):
@@ -73,15 +76,15 @@ def test_an_objective_and_an_encoder_retrain_their_family_and_no_data_stage(lab,
     before = weights(lab)
     lab.edit("conf/objective/denoising_triplet.yaml", "reconstruction: cross_entropy", "reconstruction: mean_squared")
     lab.edit("conf/model/dae.yaml", "hidden: 50", "hidden: 40")
-    assert {"compose", *cells("train evaluate", data=[NEWS], model=["dae"]), "report"} == set(lab.ran())
+    assert {"compose", *cells("train evaluate measure", data=[NEWS], model=["dae"]), "report"} == set(lab.ran())
     assert before != weights(lab)
 
 
 def test_a_module_retrains_its_family_and_the_same_weights_end_it_there(lab, cells):
     before = weights(lab)
     lab.append("src/twicetold/models/dae.py", "\nEDITED = True\n")
-    # evaluation runs this code as well; the report reads the same files as before
-    assert {"compose", *cells("train evaluate", data=[NEWS], model=["dae"])} == set(lab.ran())
+    # evaluation and measurement run this code as well; the report reads what was observed anew
+    assert {"compose", *cells("train evaluate measure", data=[NEWS], model=["dae"]), "report"} == set(lab.ran())
     assert before == weights(lab)
 
 
@@ -93,20 +96,22 @@ def test_other_triplets_run_those_who_learn_from_them_and_the_report_that_counts
 
 def test_a_word_in_params_yaml_runs_the_cells_of_that_family(lab, cells):
     lab.grid(model=["tfidf", "dae", "second"])
-    assert {"compose", *cells("train evaluate", data=[NEWS], model=["second"]), "report"} == set(lab.ran())
+    assert {"compose", *cells("train evaluate measure", data=[NEWS], model=["second"]), "report"} == set(lab.ran())
 
 
 def test_another_profile_runs_what_it_changes(lab):
     lab.grid(model=["tfidf"])
     assert lab.ran() == ["compose", "report"]
     lab.grid(profile="smaller")
-    expected = ["compose", f"prepare@{NEWS}", f"mine@{NEWS}", f"train@{NEWS}-tfidf-0", f"evaluate@{NEWS}-tfidf-0"]
-    assert [*expected, "report"] == lab.ran()
+    expected = ["compose", f"prepare@{NEWS}", f"mine@{NEWS}", f"train@{NEWS}-tfidf-0"]
+    ran = lab.ran()
+    assert [*expected, "report"] == [stage for stage in ran if not stage.startswith(("evaluate", "measure"))]
+    assert {*expected, f"evaluate@{NEWS}-tfidf-0", f"measure@{NEWS}-tfidf-0", "report"} == set(ran)
 
 
-def test_back_at_the_former_profile_nothing_runs(lab):
+def test_back_at_the_former_profile_costs_alone_are_observed_anew(lab):
     lab.grid(profile="smoke")
-    assert lab.ran() == []
+    assert lab.ran() == [f"measure@{NEWS}-tfidf-0", "report"]
 
 
 @pytest.fixture
@@ -149,7 +154,7 @@ def test_another_address_for_the_same_bytes_mines_and_trains_nothing(lab, graded
     lab.grid(data=["small"])
     cell = "small-tfidf-0"
     data = ["download@small", "prepare@small", "mine@small"]
-    assert ["compose", *data, f"train@{cell}", f"evaluate@{cell}", "report"] == lab.ran()
+    assert {"compose", *data, f"train@{cell}", f"evaluate@{cell}", f"measure@{cell}", "report"} == set(lab.ran())
     recipe.write_text(leaf(f"{graded_pairs}/there"))
     shutil.rmtree(lab.root / "data" / "downloads")
     assert {"compose", "download@small", "report"} <= set(ran := lab.ran()) <= {"compose", *data[:2], "report"}, ran
@@ -184,7 +189,7 @@ def test_an_edit_of_ones_own_file_prepares_it_again_and_no_other_data(lab, tmp_p
     assert {f"train@{cell}", f"evaluate@{cell}", *data} <= set(ran)
     assert lab.ran() == []
     kept.write_text(own_pairs(100))
-    assert {"compose", *data, f"train@{cell}", f"evaluate@{cell}", "report"} == set(lab.ran())
+    assert {"compose", *data, f"train@{cell}", f"evaluate@{cell}", f"measure@{cell}", "report"} == set(lab.ran())
     (lab.root / "data/own/other.csv").write_text("of no dataset")
     assert lab.ran() == ["compose"]
     assert lab.run("git", "status", "--porcelain", "data/own") == ""

@@ -38,6 +38,7 @@ for out in {
     "mine": [f"data/triplets/{key}/triplets.parquet"],
     "train": [f"runs/{key}/model/encoder.safetensors", f"runs/{key}/observed.json"],
     "evaluate": [f"runs/{key}/{name}" for name in results],
+    "measure": [f"runs/{key}/cost.json"],
     "report": ["reports/index.html"],
 }[stage]:
     Path(out).parent.mkdir(parents=True, exist_ok=True)
@@ -68,7 +69,7 @@ def prepared(tmp_path_factory):
     """Six cells and their data; the project's folder is committed."""
     lab = Lab(tmp_path_factory.mktemp("fan_out") / "lab")
     copy_project(lab)
-    for stage in ("download", "download_pretrained", "prepare", "mine", "train", "evaluate", "report"):
+    for stage in ("download", "download_pretrained", "prepare", "mine", "train", "evaluate", "measure", "report"):
         (lab.root / f"pipelines/{stage}.py").write_text(STAND_IN)
     lab.run("git", "init", "--quiet")
     lab.run("git", "config", "user.name", "lab")

@@ -42,10 +42,12 @@ def test_a_failed_cell_leaves_the_others_and_is_named(lab):
     assert code == 1
     assert f"failed: train@{QUESTIONS}-tfidf-1" in out
     assert "features.max_df must be a number" in (lab.root / f"build/logs/train@{QUESTIONS}-tfidf-1.log").read_text()
-    assert f"not run, as they need what failed: evaluate@{QUESTIONS}-tfidf-1, report" in out
+    assert (
+        f"not run, as they need what failed: evaluate@{QUESTIONS}-tfidf-1, measure@{QUESTIONS}-tfidf-1, report" in out
+    )
     assert (lab.root / f"runs/{QUESTIONS}-tfidf-2/metrics.json").is_file()
     took = json.loads((lab.root / "runs" / "last_run.json").read_text())["stages"]
-    assert {f"train@{QUESTIONS}-tfidf-2", f"evaluate@{QUESTIONS}-tfidf-2"} == set(took)
+    assert {f"{stage}@{QUESTIONS}-tfidf-2" for stage in ("train", "evaluate", "measure")} == set(took)
 
 
 def test_once_it_is_mended_only_what_was_missing_runs_and_dvc_finds_nothing_more_to_do(lab):

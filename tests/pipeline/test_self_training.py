@@ -24,7 +24,7 @@ def test_a_teacher_that_is_not_in_the_grid_is_an_error_that_says_so(lab):
 
 def test_self_training_mines_and_trains_students_and_trains_nothing_else(lab):
     lab.grid(data=[QUESTIONS], model=["tfidf", "dae"], students=MINING)
-    learnt = {f"{stage}@{cell}" for stage in ("train", "evaluate") for cell in CELLS}
+    learnt = {f"{stage}@{cell}" for stage in ("train", "evaluate", "measure") for cell in CELLS}
     ran = lab.ran()
     assert {"compose", *(f"mine_with_model@{QUESTIONS}-{mining}-dae-0" for mining in MINING), *learnt, "report"} == set(
         ran
@@ -43,7 +43,7 @@ def test_students_that_are_there_do_nothing_twice(lab):
 
 def test_a_wider_margin_mines_again_and_labels_nothing_again(lab):
     lab.edit("conf/mining/hard_negatives.yaml", "margin: 0.05", "margin: 0.2")
-    again = {f"{stage}@{CELLS[0]}" for stage in ("train", "evaluate")}
+    again = {f"{stage}@{CELLS[0]}" for stage in ("train", "evaluate", "measure")}
     assert {"compose", f"mine_with_model@{QUESTIONS}-hard_negatives-dae-0", *again, "report"} == set(lab.ran())
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.files import write_text
+from twicetold.reporting.cost import TABLE, cost_csv, costs
 from twicetold.reporting.elsewhere import matrices
 from twicetold.reporting.errors import Judged, judged, write_errors
 from twicetold.reporting.fair import FairCell, fair_runs, fair_tables
@@ -48,31 +49,35 @@ def build(
         processed: the folder of corpora.
         raw: the folder of raw folders.
         triplets: the folder of folders of mined triplets.
-        target: where `leaderboard.csv`, `index.html` and `errors.parquet` go.
+        target: where `leaderboard.csv`, `cost.csv`, `index.html` and `errors.parquet` go.
         elsewhere: the runs that were evaluated on other data as well.
         topics: the runs on whose vectors texts were grouped by topic.
         fair: the runs of families on the same terms, beside `cells`.
-        seconds: that a cell's training took, by the cell's name.
+        seconds: that a cell's training took, by the cell's name; where they are not known, those that it observed.
 
     Raises:
         ValueError: if there are no cells, or models of one dataset were scored on different pairs.
         FileNotFoundError: if a stage has not been run; says which.
     """
     found, peers, on_terms = read_runs(cells, runs), read_peers(runs), fair_runs(fair, runs)
+    everything = [run for by_data in (*found.values(), *on_terms.values()) for run in by_data]
+    observed = {run.cell.name: run.train_seconds for run in everything if run.train_seconds is not None}
+    took = {**observed, **(seconds or {})}
     sections = [
         Section(
             _described(data, processed=processed, raw=raw, triplets=triplets),
             board := rank(data, by_data),
             peers.get(data, ()),
-            fair_tables(board, fair, on_terms.get(data, []), seconds or {}),
+            fair_tables(board, fair, on_terms.get(data, []), took),
             judged(board, processed / data),
             wrong_groups(board, processed / data),
+            costs(board, took),
         )
         for data, by_data in found.items()
     ]
-    table = leaderboard_csv(run for by_data in (*found.values(), *on_terms.values()) for run in by_data)
     html = page(sections, matrices(read_elsewhere(elsewhere, runs)), topic_sections(read_topics(topics, runs)))
-    write_text(target / layout.LEADERBOARD, table)
+    write_text(target / layout.LEADERBOARD, leaderboard_csv(everything))
+    write_text(target / TABLE, cost_csv(everything, took))
     write_text(target / layout.REPORT, html)
     write_errors({each.board.data: each.mistakes for each in sections if isinstance(each.mistakes, Judged)}, target)
 

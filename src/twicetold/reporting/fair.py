@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from twicetold.reporting.dedupe import DedupeTable, Shown
+from twicetold.reporting.cost import training_seconds
+from twicetold.reporting.dedupe import NOTHING, DedupeTable, Shown
 from twicetold.reporting.glossary import describe, magnitude, number
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row, or_worst, rank
 from twicetold.runs.records import Cell, Run, read_runs
 
 TITLE = "On the same terms"
-NOTHING = "–"
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,8 @@ def _said(terms: str, rows: Sequence[Row], label: str) -> str:
 
 
 def _seconds(row: Row | None, seconds: Mapping[str, float]) -> Shown:
-    found = [seconds[run.cell.name] for run in row.runs if run.cell.name in seconds] if row else []
-    return Shown(magnitude(sum(found) / len(found)), value=sum(found) / len(found)) if found else Shown(NOTHING)
+    found = training_seconds(row, seconds) if row else None
+    return Shown(NOTHING) if found is None else Shown(magnitude(found), value=found)
 
 
 def _shown(found: Estimate | None) -> Shown:

@@ -13,6 +13,7 @@ from twicetold.files import csv_text
 from twicetold.neighbours.rules import RULES
 from twicetold.reporting.glossary import describe, ordered
 from twicetold.runs.records import Run
+from twicetold.trained.cost import Cost
 
 MARK = "(p)"
 """Added to the name of a model that was pretrained on texts which may be those of the dataset."""
@@ -44,7 +45,11 @@ class Row:
     """With `ari`, that of the `best_rule`."""
     epochs: float
     train_seconds: float | None
-    texts_per_second: float | None
+
+    @property
+    def cost(self) -> Cost | None:
+        """That of the run with the smallest seed that was measured; None if none was."""
+        return next((run.cost for run in self.runs if run.cost), None)
 
     @property
     def mark(self) -> str:
@@ -75,11 +80,6 @@ class Leaderboard:
     def leading(self) -> list[str]:
         """The metrics of the leaderboard's columns, without the primary one."""
         return [name for name in self.metrics[1:] if describe(name).leads]
-
-    @property
-    def is_observed(self) -> bool:
-        """Whether seconds of training or speed are known of a model."""
-        return any(row.train_seconds is not None or row.texts_per_second is not None for row in self.rows)
 
     def row_of(self, model: str) -> Row | None:
         """The row of a model; None if it was not run."""
@@ -178,7 +178,6 @@ def _row(model: str, runs: list[Run]) -> Row:
         metrics=splits,
         epochs=statistics.fmean(run.epochs for run in runs),
         train_seconds=_mean_of_known([run.train_seconds for run in runs]),
-        texts_per_second=_mean_of_known([run.texts_per_second for run in runs]),
     )
 
 

@@ -17,6 +17,8 @@ from twicetold.reporting import (
     twin_groups,
     word_hashing,
 )
+from twicetold.reporting.cost import TITLE as COST
+from twicetold.reporting.cost import Costs, costs
 from twicetold.reporting.dedupe import HOW_TO_READ, Deduped, DedupeTable, Shown, deduped
 from twicetold.reporting.elsewhere import HOW_TO_READ as HOW_TO_READ_MATRICES
 from twicetold.reporting.elsewhere import TITLE, Matrices, matrices
@@ -60,7 +62,7 @@ def markdown(
         FileNotFoundError: if a file is missing; says which stage writes it.
     """
     parts: list[str] = []
-    peers, explained = read_peers(runs), False
+    peers, explained, told = read_peers(runs), False, False
     on_terms = fair_runs(fair, runs)
     own = [cell for cell in commands if cell not in {each.cell for each in fair}]
     for data, found in read_runs(own, runs).items():
@@ -68,7 +70,9 @@ def markdown(
         board = rank(data, found)
         section = deduped(board, about.kind, peers.get(data, []))
         parts += [f"## {escaped(data)}\n", f"{provenance.KINDS[about.kind]}\n", _leaderboard(board)]
-        parts += _commands(board, commands) + _train_and_test(board) + _dedupe(section, in_full=not explained)
+        parts += _commands(board, commands) + _train_and_test(board)
+        parts += _cost(cost := costs(board, seconds or {}), in_full=not told)
+        parts += _dedupe(section, in_full=not explained)
         for each in fair_tables(board, fair, on_terms.get(data, []), seconds or {}):
             parts += [
                 f"### {TITLE_OF_FAIR}: {escaped(each.terms)}\n",
@@ -77,7 +81,7 @@ def markdown(
             ]
         parts += _search(board, about.kind) + (_pairwise_knn(board) if about.kind == "labelled_pairs" else [])
         parts += _samples(board) + _word_hashing(board) + _data(about)
-        explained = explained or section is not None
+        explained, told = explained or section is not None, told or (cost is not None and cost.is_measured)
     parts += _elsewhere(matrices(read_elsewhere(elsewhere, runs))) + _topics(topic_sections(read_topics(topics, runs)))
     return "\n".join(parts)
 
@@ -144,6 +148,14 @@ def _train_and_test(board: Leaderboard) -> list[str]:
         if "train" in row.metrics
     )
     return ["### Train and test\n", f"{train_and_test.EXPLANATION}\n", table(heads, rows)]
+
+
+def _cost(found: Costs | None, *, in_full: bool) -> list[str]:
+    """The section on cost; only the first one with measurements is explained in full."""
+    if found is None:
+        return []
+    above = escaped(found.explanation) if in_full or not found.is_measured else "[How to read this](#cost)."
+    return [f"### {COST}\n", f"{above}\n", _shown_table(found.table), *(f"{escaped(note)}\n" for note in found.notes)]
 
 
 def _dedupe(found: Deduped | None, *, in_full: bool) -> list[str]:

@@ -10,6 +10,7 @@ from functools import cached_property
 from twicetold.reporting import (
     checked,
     comparison,
+    cost,
     dedupe,
     elsewhere,
     errors,
@@ -34,6 +35,7 @@ from twicetold.runs.records import KnnCurves, Peer, Provenance, read_knn_curves
 
 _PARTS = (
     checked,
+    cost,
     dedupe,
     elsewhere,
     errors,
@@ -64,6 +66,7 @@ class Section:
     on_terms: Sequence[fair.FairTable] = ()
     mistakes: errors.Judged | str | None = None
     groups: Sequence[wrong_groups.GroupMistakes] = ()
+    costs: cost.Costs | None = None
 
     @property
     def anchor(self) -> str:
@@ -125,7 +128,7 @@ def page(
         colours={model: colour for colour, model in enumerate(models)},
         explains_dedupe=next((section for section in sections if section.deduped), None),
         several_seeds=any(len(row.runs) > 1 for row in rows),
-        observed=any(row.train_seconds is not None for row in rows),
+        observed=any(section.costs for section in sections),
         explained=[metric for metric in map(describe, entries) if metric.meaning],
         **{part.__name__.rpartition(".")[2]: part for part in _PARTS},
     )

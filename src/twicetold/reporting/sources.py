@@ -14,6 +14,7 @@ from typing import Any
 
 from twicetold import layout
 from twicetold.features.hashing_card import percentage
+from twicetold.reporting.cost import training_seconds
 from twicetold.reporting.glossary import count, describe, magnitude
 from twicetold.reporting.leaderboard import Leaderboard, Row, rank
 from twicetold.reporting.markdown import code, estimate, interval, table
@@ -228,8 +229,8 @@ def _published(system: System, row: Row | None) -> str:
 
 def _ours(system: System, row: Row, seconds: Mapping[str, float]) -> str:
     if system.metric == SECONDS:
-        took = [seconds[run.cell.name] for run in row.runs if run.cell.name in seconds]
-        return magnitude(sum(took) / len(took)) if took else NOTHING
+        took = training_seconds(row, seconds)
+        return NOTHING if took is None else magnitude(took)
     if system.metric == HASHING:
         card = _hashing(row)
         return f"{percentage(card)} of {count(card['words'])}"

@@ -19,6 +19,7 @@ from twicetold.evaluation.decision import Decision, Verdict
 from twicetold.evaluation.inputs import ScoredPairs, described, is_number
 from twicetold.evaluation.ranking import RocCurve
 from twicetold.files import write_text
+from twicetold.trained.cost import FILE, Cost
 from twicetold.trained.provenance import may_have_seen
 
 
@@ -53,7 +54,6 @@ class Run:
     primary: str
     """The metric that training selected by on validation."""
     train_seconds: float | None
-    texts_per_second: float | None
     pretrained_on: str | None = None
     """What its weights were pretrained on, in words; None if they were not."""
     seen: tuple[str, ...] | None = None
@@ -62,6 +62,8 @@ class Run:
     """Where its settings come from, in words; None where an older summary does not say it."""
     word_hashing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Word hashing statistics of each view of its features; empty if it hashes no words."""
+    cost: Cost | None = None
+    """What it costs in use; None where this was not measured."""
 
     @property
     def is_clean(self) -> bool:
@@ -332,6 +334,16 @@ def read_metrics(folder: Path) -> dict[str, dict[str, float]]:
     return {split: {name: _number(name, value) for name, value in values.items()} for split, values in splits.items()}
 
 
+def read_cost(folder: Path) -> Cost | None:
+    """What the model of a run costs in use; None if it was not measured.
+
+    Raises:
+        ValueError: if the file holds something else.
+    """
+    file = folder / FILE
+    return Cost.from_json(read_object(file), file) if file.is_file() else None
+
+
 def intervals_of(summary: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
     """Test metric -> ends of its 95 % interval, from the summary of a run; empty if it has none."""
     return {name: (float(low), float(high)) for name, (low, high) in summary.get("intervals", {}).items()}
@@ -375,11 +387,11 @@ def _read_run(cell: Cell, folder: Path) -> Run:
         samples=tuple(Verdict(**verdict) for verdict in about["samples"]),
         primary=about["primary"],
         train_seconds=observed.get("train_seconds"),
-        texts_per_second=observed.get("texts_per_second"),
         pretrained_on=" and ".join(about["pretrained_on"]) or None,
         seen=None if about.get("seen") is None else tuple(about["seen"]),
         tuned_how=about.get("tuned_how"),
         word_hashing=about["word_hashing"],
+        cost=read_cost(folder),
     )
 
 

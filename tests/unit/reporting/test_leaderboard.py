@@ -20,7 +20,6 @@ def run(model, seed=0, *, val=0.5, test=0.5, parameters=10, primary="auroc", int
         samples=(),
         primary=primary,
         train_seconds=None,
-        texts_per_second=None,
     )
 
 

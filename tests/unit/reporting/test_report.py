@@ -296,7 +296,12 @@ def test_other_files_in_the_target_folder_stay(finished):
     (project.root / "reports" / "mine.txt").write_text("mine")
     build(project, cells)
 
-    assert sorted(p.name for p in (project.root / "reports").iterdir()) == ["index.html", "leaderboard.csv", "mine.txt"]
+    assert sorted(p.name for p in (project.root / "reports").iterdir()) == [
+        "cost.csv",
+        "index.html",
+        "leaderboard.csv",
+        "mine.txt",
+    ]
 
 
 def test_the_terminal_text_is_ascii_and_fits_100_columns_where_there_is_no_terminal(finished):

@@ -1,0 +1,49 @@
+"""Measure what a trained model costs in use: size, memory, texts a second, milliseconds a pair; some seconds.
+
+After `train.py data=quora model=dae hydra.run.dir=X`: `measure.py data=quora model=dae hydra.run.dir=X`. After
+`ensemble.py`: `measure.py -cn ensemble` with the same settings. It writes cost.json to the run folder, with the name of
+the processor. The texts are those of validation.
+"""
+
+import checkout  # noqa: F401 (for its effects)
+from twicetold.command_line import help_for
+
+from dataclasses import asdict
+from pathlib import Path
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf
+
+from twicetold import layout
+from twicetold.data.corpus import Corpus
+from twicetold.errors import readable_errors
+from twicetold.files import write_json
+from twicetold.printable import print
+from twicetold.runs.environment import processor
+from twicetold.trained.cost import FILE
+from twicetold.trained.measuring import measure_cost, texts_to_measure
+from twicetold.trained.model_folder import recipes, require_trained_on
+from twicetold_grid.code_identity import code_now
+from twicetold_grid.settings import check_settings, run_script
+
+
+@hydra.main(version_base="1.3", config_path="../conf", config_name="train")
+def main(cfg: DictConfig) -> None:
+    with readable_errors():
+        check_settings(cfg)
+        out = Path(HydraConfig.get().runtime.output_dir)
+        corpus = Corpus.load(Path(cfg.paths.processed, cfg.data.name))
+        require_trained_on(out / layout.MODEL, corpus)
+        code_now("measure", OmegaConf.to_container(cfg, resolve=True), recipes(out / layout.MODEL))
+        texts = texts_to_measure(corpus)
+        del corpus  # or its memory would be given back, and taken anew by the model, while that is measured
+        cost = measure_cost(out / layout.MODEL, texts, processor=processor())
+        write_json(out / FILE, asdict(cost))
+        speed = f"{cost.texts_per_second_256:,.0f} texts a second, " if cost.texts_per_second_256 else ""
+        print(f"{out.name}: {cost.model_bytes / 1e6:,.2f} MB, {speed}{cost.pair_milliseconds_p50:.3g} ms a pair")
+
+
+if __name__ == "__main__":
+    help_for("data=toy_news", "model=static")
+    run_script(main)
