@@ -10,7 +10,7 @@ Shape letters: M documents, G groups, R resamples.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,15 +18,18 @@ from scipy import sparse
 
 from twicetold.evaluation.all_pairs import BINS, pair_histograms
 from twicetold.evaluation.dedupe import Chosen, links_above, with_known
-from twicetold.evaluation.group_intervals import agreement_intervals, jackknife_variance
+from twicetold.evaluation.group_intervals import agreement_intervals, jackknife_variance, without_each
 from twicetold.evaluation.group_metrics import GroupScores, group_scores
-from twicetold.evaluation.influence import all_pairs_intervals
+from twicetold.evaluation.influence import all_pairs_intervals, all_pairs_units
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.intervals import Interval, Statistic, bootstrap_interval, logit_interval
 from twicetold.evaluation.ranking import Floats
+from twicetold.evaluation.units import Kept, Units
 from twicetold.neighbours.grouping import Links, merge
 from twicetold.neighbours.rules import Rule
 
+COMPARED: Rule = "average"
+"""The rule of grouping by whose ARI models are compared in pairs."""
 LINKS = ("precision", "recall", "text_precision")
 """Measures of `KeptLinks`."""
 
@@ -62,6 +65,8 @@ class Ranked:
     auroc: float
     average_precision: float
     average_precision_interval: Interval
+    units: Units
+    """What each group adds to average precision."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,7 @@ class DedupeReport:
         links: for each aimed precision that validation reached.
         groups: rule -> agreement of its groups, at its threshold, with the true ones.
         agreement: rule -> "ari", "b3", "pair_f1" of these groups -> 95 % interval.
+        units: test metric -> what a comparison of two models in pairs needs.
     """
 
     chosen: Chosen
@@ -81,6 +87,7 @@ class DedupeReport:
     links: tuple[KeptLinks, ...]
     groups: Mapping[Rule, GroupScores]
     agreement: Mapping[Rule, Mapping[str, Interval]]
+    units: Mapping[str, Kept] = field(default_factory=dict)
 
     @property
     def metrics(self) -> dict[str, dict[str, float]]:
@@ -175,13 +182,18 @@ def report(
                 )
             )
     scores, agreement = {}, {}
+    units: dict[str, Kept] = {}
     for cut in chosen.grouping:
         found = merge(links, rule=cut.rule, threshold=cut.threshold, vectors=(known.left, known.right))
         groups = found.cut(cut.threshold)
         scores[cut.rule] = group_scores(groups, codes)
         agreement[cut.rule] = agreement_intervals(groups, codes)
+        if cut.rule == COMPARED:
+            units[f"ari_{cut.rule}"] = Units.of_left_out(without_each(groups, codes)[-1], codes)
     ranking = rank_pairs(known, chosen.group, bins) if ranked else None
-    return DedupeReport(chosen, ranking, tuple(kept), scores, agreement)
+    if ranking:
+        units[f"average_precision_{chosen.group}"] = ranking.units
+    return DedupeReport(chosen, ranking, tuple(kept), scores, agreement, units)
 
 
 def link_statistics(codes: Any, links: Links) -> tuple[Statistic, Statistic]:
@@ -242,6 +254,7 @@ def text_precision(codes: Any, links: Links) -> tuple[float, Floats]:
 def rank_pairs(vectors: DocumentVectors, group: str, bins: int = BINS) -> Ranked:
     """How well the similarity ranks all pairs, those of one group being duplicates."""
     histograms = pair_histograms(vectors, bins=bins)
-    interval = all_pairs_intervals(vectors, histograms, clusters=vectors.groups[group])[group]["average_precision"]
+    units = all_pairs_units(vectors, histograms, clusters=vectors.groups[group])
+    interval = all_pairs_intervals(histograms, units)[group]["average_precision"]
     counts = histograms[group].counts()
-    return Ranked(counts.auroc(), counts.average_precision(), interval)
+    return Ranked(counts.auroc(), counts.average_precision(), interval, units[group]["average_precision"])

@@ -8,10 +8,15 @@ from typing import Any
 
 from twicetold import layout
 from twicetold.evaluation.decision import Verdict
+from twicetold.evaluation.operating_points import OperatingPoint
 from twicetold.evaluation.promise import Promise
+from twicetold.evaluation.units import Kept, to_json
 from twicetold.features.hashing_card import by_view
 from twicetold.runs.promised import PROMISE
 from twicetold.trained.provenance import pretrained_on_of, seen_of
+
+POINTS = "operating_points"
+UNITS = "units"  # a list, of which DVC shows nothing among its metrics
 
 
 def summary(
@@ -21,6 +26,8 @@ def summary(
     samples: Sequence[Verdict],
     tuned_how: str,
     promise: Promise | None,
+    points: Sequence[OperatingPoint],
+    units: Mapping[str, Kept],
 ) -> Mapping[str, Any]:
     """The content of `layout.SUMMARY`.
 
@@ -30,6 +37,8 @@ def summary(
         samples: scores and decisions of the evaluator's sample pairs.
         tuned_how: where the model's settings come from, in words.
         promise: of the links of other files; None without a dedupe.
+        points: operating points of labelled pairs.
+        units: test measure -> what a comparison of two models in pairs needs.
 
     Returns:
         Plain containers. `word_hashing` is by view of the features, empty if they hash no words.
@@ -39,6 +48,7 @@ def summary(
     return {
         "epochs": training["epochs"],
         "intervals": intervals,
+        POINTS: [asdict(point) for point in points],
         "parameters": training["parameters"],
         "pretrained_on": pretrained_on_of(model),
         "primary": training["metric"],
@@ -46,5 +56,6 @@ def summary(
         "samples": [asdict(verdict) for verdict in samples],
         "seen": seen_of(model),
         "tuned_how": tuned_how,
+        UNITS: to_json(units),
         "word_hashing": by_view(json.loads(state.read_text(encoding="utf-8")).get("card_")) if state.exists() else {},
     }
