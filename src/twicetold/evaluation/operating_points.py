@@ -11,17 +11,19 @@ Shape letters: K distinct scores.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from twicetold.evaluation.decision import Decision, decide_counts
 from twicetold.evaluation.dedupe import FEWEST_LINKS
-from twicetold.evaluation.inputs import ScoredPairs
+from twicetold.evaluation.inputs import ScoredPairs, described
 from twicetold.evaluation.intervals import Interval, accuracy_interval
 from twicetold.evaluation.pair_metrics import Confusion
 from twicetold.evaluation.ranking import ScoreCounts, at_least
 
 AIMS = (0.8, 0.9, 0.95, 0.99)
+SPLITS = ("val", "test")
 BEST_F1, BEST_ACCURACY = "best F1", "best accuracy"
 
 
@@ -69,6 +71,18 @@ class OperatingPoint:
         return right / (right + wrong) if right + wrong else None
 
 
+def points_from_json(found: Any) -> tuple[OperatingPoint, ...]:
+    """The points from a list of what `dataclasses.asdict` gives.
+
+    Raises:
+        ValueError: if it is something else.
+    """
+    try:
+        return tuple(OperatingPoint(**{**each, **{s: each[s] and Rates(**each[s]) for s in SPLITS}}) for each in found)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"expected operating points with their rates, got {described(found)}: {error}") from error
+
+
 def operating_points(val: ScoredPairs, test: ScoredPairs, *, calibration: Decision) -> tuple[OperatingPoint, ...]:
     """The points at each of `AIMS`, at the best F1 and at the best accuracy.
 
@@ -88,9 +102,9 @@ def operating_points(val: ScoredPairs, test: ScoredPairs, *, calibration: Decisi
 
 
 def lowest_reaching(counts: ScoreCounts, precision: float) -> float | None:
-    """The lowest threshold from which on so large a share of at least `FEWEST_LINKS` pairs are duplicates; None if none is.
+    """The lowest threshold from which on at least such a share of at least `FEWEST_LINKS` pairs are duplicates.
 
-    It is midway between two neighbouring distinct scores, so that rounding does not matter.
+    It is midway between two neighbouring distinct scores, so that rounding does not matter. None if there is none.
     """
     enough = (at_least(counts.positive + counts.negative) >= FEWEST_LINKS) & (counts.precision_from_top() >= precision)
     if not enough.any():

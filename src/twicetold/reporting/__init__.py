@@ -4,13 +4,14 @@ It reads the files of the other stages (names in `layout`). The same files give 
 seconds, which the page shows.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.files import write_text
+from twicetold.reporting.choice import Grid
 from twicetold.reporting.elsewhere import matrices
 from twicetold.reporting.fair import FairCell, fair_runs, fair_tables
 from twicetold.reporting.leaderboard import leaderboard_csv, rank
@@ -37,6 +38,8 @@ def build(
     topics: Sequence[Cell] = (),
     fair: Sequence[FairCell] = (),
     seconds: Mapping[str, float] | None = None,
+    commands: Mapping[Cell, str] | None = None,
+    ensembles: Collection[Cell] = (),
 ) -> None:
     """Write the leaderboard and the HTML report of all cells to `target`.
 
@@ -51,23 +54,28 @@ def build(
         topics: the runs on whose vectors texts were grouped by topic.
         fair: the runs of families on the same terms, beside `cells`.
         seconds: that a cell's training took, by the cell's name.
+        commands: that train the cells.
+        ensembles: the runs that join others.
 
     Raises:
-        ValueError: if there are no cells, or models of one dataset were scored on different pairs.
+        ValueError: if there are no cells, or models of one dataset were evaluated on different units or pairs.
         FileNotFoundError: if a stage has not been run; says which.
     """
     found, peers, on_terms = read_runs(cells, runs), read_peers(runs), fair_runs(fair, runs)
+    grid, abroad = Grid(commands or {}, ensembles), read_elsewhere(elsewhere, runs)
     sections = [
         Section(
             _described(data, processed=processed, raw=raw, triplets=triplets),
             board := rank(data, by_data),
             peers.get(data, ()),
             fair_tables(board, fair, on_terms.get(data, []), seconds or {}),
+            grid,
+            abroad,
         )
         for data, by_data in found.items()
     ]
     table = leaderboard_csv(run for by_data in (*found.values(), *on_terms.values()) for run in by_data)
-    html = page(sections, matrices(read_elsewhere(elsewhere, runs)), topic_sections(read_topics(topics, runs)))
+    html = page(sections, matrices(abroad), topic_sections(read_topics(topics, runs)))
     write_text(target / layout.LEADERBOARD, table)
     write_text(target / layout.REPORT, html)
 

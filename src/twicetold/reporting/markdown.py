@@ -4,12 +4,13 @@ It is made from files that are in Git (metrics, summaries, cards); the same file
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from twicetold.evaluation.decision import Verdict
 from twicetold.reporting import (
     false_negatives,
+    operating_points,
     provenance,
     samples,
     search_vectors,
@@ -17,6 +18,9 @@ from twicetold.reporting import (
     twin_groups,
     word_hashing,
 )
+from twicetold.reporting.choice import HOW_TO_READ as HOW_TO_READ_CHOICE
+from twicetold.reporting.choice import TITLE as TITLE_OF_CHOICE
+from twicetold.reporting.choice import Answer, Grid, answers
 from twicetold.reporting.dedupe import HOW_TO_READ, Deduped, DedupeTable, Shown, deduped
 from twicetold.reporting.elsewhere import HOW_TO_READ as HOW_TO_READ_MATRICES
 from twicetold.reporting.elsewhere import TITLE, Matrices, matrices
@@ -44,8 +48,9 @@ def markdown(
     topics: Sequence[Cell] = (),
     fair: Sequence[FairCell] = (),
     seconds: Mapping[str, float] | None = None,
+    ensembles: Collection[Cell] = (),
 ) -> str:
-    """The leaderboard of each dataset, its counts, its leakage audit and the checksums of its files.
+    """What to take, then the leaderboard of each dataset, its counts, its leakage audit and the checksums of its files.
 
     Args:
         commands: the runs to report, those of `fair` among them, and the command that trains each.
@@ -55,20 +60,27 @@ def markdown(
         topics: the runs on whose vectors texts were grouped by topic.
         fair: the runs of families on the same terms, which have tables of their own.
         seconds: that a cell's training took, by the cell's name.
+        ensembles: the runs that join others.
 
     Raises:
         FileNotFoundError: if a file is missing; says which stage writes it.
+        ValueError: if models of one dataset were evaluated on different units.
     """
     parts: list[str] = []
+    taken: list[str] = []
+    grid, abroad = Grid(commands, ensembles), read_elsewhere(elsewhere, runs)
     peers, explained = read_peers(runs), False
     on_terms = fair_runs(fair, runs)
     own = [cell for cell in commands if cell not in {each.cell for each in fair}]
     for data, found in read_runs(own, runs).items():
         about = read_card(data, cards)
         board = rank(data, found)
+        answered = answers(board, about.kind, grid=grid, elsewhere=abroad)
+        taken += _choice(data, answered)
         section = deduped(board, about.kind, peers.get(data, []))
         parts += [f"## {escaped(data)}\n", f"{provenance.KINDS[about.kind]}\n", _leaderboard(board)]
         parts += _commands(board, commands) + _train_and_test(board) + _dedupe(section, in_full=not explained)
+        parts += _operating_points(answered)
         for each in fair_tables(board, fair, on_terms.get(data, []), seconds or {}):
             parts += [
                 f"### {TITLE_OF_FAIR}: {escaped(each.terms)}\n",
@@ -78,8 +90,30 @@ def markdown(
         parts += _search(board, about.kind) + (_pairwise_knn(board) if about.kind == "labelled_pairs" else [])
         parts += _samples(board) + _word_hashing(board) + _data(about)
         explained = explained or section is not None
-    parts += _elsewhere(matrices(read_elsewhere(elsewhere, runs))) + _topics(topic_sections(read_topics(topics, runs)))
-    return "\n".join(parts)
+    parts += _elsewhere(matrices(abroad)) + _topics(topic_sections(read_topics(topics, runs)))
+    head = [f"## {TITLE_OF_CHOICE}\n", f"{escaped(HOW_TO_READ_CHOICE)}\n", *taken] if taken else []
+    return "\n".join([*head, *parts])
+
+
+def _choice(data: str, answered: Sequence[Answer]) -> list[str]:
+    """The answers for each use of a dataset."""
+    parts = [f"### {escaped(data)}: {TITLE_OF_CHOICE.lower()}\n"] if answered else []
+    for each in answered:
+        lines = []
+        for sentence in each.sentences:
+            model = f"**{escaped(sentence.model)}**. " if sentence.model else ""
+            command = f" {code(sentence.command)}" if sentence.command else ""
+            lines.append(f"- {sentence.head}: {model}{escaped(sentence.said)}{command}")
+        parts += [f"**{escaped(each.use.title)}**\n", "\n".join(lines) + "\n"]
+    return parts
+
+
+def _operating_points(answered: Sequence[Answer]) -> list[str]:
+    """Of the models that are named for decisions about pairs."""
+    found = operating_points.points_table(answered[0].named if answered else ())
+    if found is None:
+        return []
+    return [f"### {operating_points.TITLE}\n", f"{escaped(operating_points.HOW_TO_READ)}\n", _shown_table(found)]
 
 
 def _leaderboard(board: Leaderboard) -> str:
