@@ -5,7 +5,7 @@ says who is tied for first (`tiers`); of these the one that costs least is named
 a part in. Of models that learnt on other data the highest on test is reported.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from twicetold.reporting.cost_in_use import cheapest, cost_in_use
@@ -16,13 +16,16 @@ from twicetold.runs.records import Abroad, Cell, Run
 
 TITLE = "What to take"
 HOW_TO_READ = (
-    "For each use: the best model, the cheapest one that is tied with the first, and what to take without labels. "
+    "For each use: the best model, the cheapest one that is tied for first, and what to take without labels. "
     "The best is chosen on validation; its value, as all others here, is of test, with a 95 % interval. Tied for first "
     "are the model that is highest on test and all that a paired test on the same texts cannot tell from it at 5 %, "
     "corrected for the number of models (Holm). Where a run has not kept what that test needs, overlapping intervals "
     "count as a tie, and it is said. Of those tied the cheapest is the fastest where the speed of all was measured, or "
-    f"else that with the fewest parameters. {MARK}: not clean, as texts of these data may have been among those that "
-    "the model was pretrained on; a clean one is then named beside it."
+    "else that with the fewest parameters; naming it is the one choice that test has a part in."
+)
+NOT_CLEAN = (
+    f"{MARK}: not clean, as texts of these data may have been among those that the model was pretrained on; a clean "
+    "one is then named beside it."
 )
 NO_LABELS = "Without labels"
 OF_A_FILE = "twicetold dedupe FILE"
@@ -69,6 +72,12 @@ class Answer:
         """The best, and the cheapest that is tied for first."""
         best, cheap = self.tiers.chosen, _cheapest_of([each.row for each in self.tiers.first])
         return (best,) if cheap is best else (best, cheap)
+
+
+def how_to_read(boards: Iterable[Leaderboard]) -> str:
+    """How to read the answers about some datasets."""
+    marked = any(row.mark for board in boards for row in board.rows)
+    return f"{HOW_TO_READ} {NOT_CLEAN}" if marked else HOW_TO_READ
 
 
 def answers(

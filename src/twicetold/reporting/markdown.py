@@ -18,9 +18,8 @@ from twicetold.reporting import (
     twin_groups,
     word_hashing,
 )
-from twicetold.reporting.choice import HOW_TO_READ as HOW_TO_READ_CHOICE
 from twicetold.reporting.choice import TITLE as TITLE_OF_CHOICE
-from twicetold.reporting.choice import Answer, Grid, answers
+from twicetold.reporting.choice import Answer, Grid, answers, how_to_read
 from twicetold.reporting.dedupe import HOW_TO_READ, Deduped, DedupeTable, Shown, deduped
 from twicetold.reporting.elsewhere import HOW_TO_READ as HOW_TO_READ_MATRICES
 from twicetold.reporting.elsewhere import TITLE, Matrices, matrices
@@ -68,6 +67,7 @@ def markdown(
     """
     parts: list[str] = []
     taken: list[str] = []
+    boards: list[Leaderboard] = []
     grid, abroad = Grid(commands, ensembles), read_elsewhere(elsewhere, runs)
     peers, explained = read_peers(runs), False
     on_terms = fair_runs(fair, runs)
@@ -75,6 +75,7 @@ def markdown(
     for data, found in read_runs(own, runs).items():
         about = read_card(data, cards)
         board = rank(data, found)
+        boards.append(board)
         answered = answers(board, about.kind, grid=grid, elsewhere=abroad)
         taken += _choice(data, answered)
         section = deduped(board, about.kind, peers.get(data, []))
@@ -91,7 +92,7 @@ def markdown(
         parts += _samples(board) + _word_hashing(board) + _data(about)
         explained = explained or section is not None
     parts += _elsewhere(matrices(abroad)) + _topics(topic_sections(read_topics(topics, runs)))
-    head = [f"## {TITLE_OF_CHOICE}\n", f"{escaped(HOW_TO_READ_CHOICE)}\n", *taken] if taken else []
+    head = [f"## {TITLE_OF_CHOICE}\n", f"{escaped(how_to_read(boards))}\n", *taken] if taken else []
     return "\n".join([*head, *parts])
 
 
