@@ -15,11 +15,13 @@ from twicetold.reporting.tiers import DEDUPE, GROUPS, OVERLAP, Standing, Tiers, 
 from twicetold.runs.records import Abroad, Cell, Run
 
 TITLE = "What to take"
+LEAD = (
+    "The best is chosen on validation. All figures are of test, with 95 % intervals. Tied for first are the model that "
+    "is highest on test and all that a paired test on the same texts cannot tell from it."
+)
 HOW_TO_READ = (
-    "For each use: the best model, the cheapest one that is tied for first, and what to take without labels. "
-    "The best is chosen on validation; its value, as all others here, is of test, with a 95 % interval. Tied for first "
-    "are the model that is highest on test and all that a paired test on the same texts cannot tell from it at 5 %, "
-    "corrected for the number of models (Holm). Where a run has not kept what that test needs, overlapping intervals "
+    "The paired test is McNemar's of verdicts about pairs, otherwise the jackknife of differences, at 5 %, corrected "
+    "for the number of models (Holm). Where a run has not kept what that test needs, overlapping intervals "
     "count as a tie, and it is said. Of those tied the cheapest is the fastest where the speed of all was measured, or "
     "else that with the fewest parameters; naming it is the one choice that test has a part in."
 )
@@ -120,19 +122,21 @@ def _best(found: Tiers, grid: Grid) -> Sentence:
 
 
 def _cheapest(found: Tiers, grid: Grid) -> Sentence:
+    head = "Cheapest tied for first"
     rows, top = [each.row for each in found.first], found.standings[0]
     row = _cheapest_of(rows)
-    said = [_figure(found, row), f"{cost_in_use(row.first)}"]
-    if len(rows) == 1:
-        said.append("no other model is tied with it")
-    elif row is top.row:
-        said.append(f"the highest on test, with {len(rows) - 1} tied")
-    else:
-        said.append(f"one of {len(rows)} tied; not told from {_name(top.row)}{_compared(found.of(row))}")
+    tied = f"of {len(rows)} tied" if len(rows) > 1 else "no other model is tied with it"
+    if row is found.chosen:
+        return Sentence(head, _name(row), f"The best is also the cheapest; {tied}.")
+    said = [_figure(found, row), f"{cost_in_use(row.first)}", tied]
+    if row is not top.row:
+        said.append(f"not told from {_name(top.row)}{_compared(found.of(row))}")
+    elif len(rows) > 1:
+        said.append("the highest on test")
     if not row.first.is_clean:
-        tied = clean(rows)
-        said.append(_clean_one(_cheapest_of(tied), found) if tied else "no clean one is tied for first")
-    return Sentence("Cheapest tied for first", _name(row), _joined(said), grid.commands.get(row.first.cell, ""))
+        others = clean(rows)
+        said.append(_clean_one(_cheapest_of(others), found) if others else "no clean one is tied for first")
+    return Sentence(head, _name(row), _joined(said), grid.commands.get(row.first.cell, ""))
 
 
 def _without_labels(board: Leaderboard, found: Tiers, grid: Grid, elsewhere: Sequence[Abroad]) -> Sentence:
@@ -141,7 +145,7 @@ def _without_labels(board: Leaderboard, found: Tiers, grid: Grid, elsewhere: Seq
     row = None if use.needs_threshold else _best_on_validation(found, untrained)
     if row is None and strange is None:
         needed = ": a threshold needs labels, of these data or of others" if use.needs_threshold else ""
-        return Sentence(NO_LABELS, "", f"none was measured{needed}.")
+        return Sentence(NO_LABELS, "", f"None was measured{needed}.")
     said_of_strange = ""
     if strange is not None:
         untrained_there = _is_untrained([strange.run], grid)
@@ -230,4 +234,5 @@ def _compared(standing: Standing) -> str:
 
 
 def _joined(parts: Sequence[str]) -> str:
-    return "; ".join(parts) + "."
+    said = "; ".join(parts) + "."
+    return said[:1].upper() + said[1:]

@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from twicetold.reporting.glossary import describe, number
+from twicetold.reporting.glossary import number
+from twicetold.reporting.search_vectors import heading
 from twicetold.reporting.tiers import Standing, Tiers
 
 TIED = "●"
 HOW_TO_READ = (
     f"The measure of each use on test. {TIED}: tied for first, so that a paired test cannot tell it from the highest. "
-    "Set off in colour: the best on validation. Models that are tied for first most often stand above."
+    "Set off in colour: the best on validation. A raised p: not clean, as above. Models that are tied for first most "
+    "often stand above."
 )
 
 
@@ -18,7 +20,8 @@ class Cell:
     """One model for one use."""
 
     text: str
-    value: float | None = None
+    clean: bool = True
+    """Whether the model, as far as is known, had not met texts of these data before it was trained."""
     tied: bool = False
     chosen: bool = False
     """Whether it is the best on validation."""
@@ -50,11 +53,11 @@ def glance(found: Sequence[tuple[str, Sequence[Tiers]]]) -> Glance:
     ordered = sorted(rows.items(), key=lambda row: (-sum(cell.tied for cell in row[1]), row[0]))
     return Glance(
         tuple((name, len(of_data)) for name, of_data in found if of_data),
-        tuple((each.use.title, describe(each.use.measure).label) for each in uses),
+        tuple((each.use.word, heading(each.use.measure)) for each in uses),
         tuple((model, tuple(cells)) for model, cells in ordered),
     )
 
 
 def _cell(standing: Standing, each: Tiers) -> Cell:
     value = standing.value.mean
-    return Cell(number(value) + standing.row.mark, value, standing.first, standing.row is each.chosen)
+    return Cell(number(value), standing.row.first.is_clean, standing.first, standing.row is each.chosen)

@@ -18,8 +18,8 @@ from twicetold.reporting import (
     twin_groups,
     word_hashing,
 )
+from twicetold.reporting.choice import LEAD, Answer, Grid, answers, how_to_read
 from twicetold.reporting.choice import TITLE as TITLE_OF_CHOICE
-from twicetold.reporting.choice import Answer, Grid, answers, how_to_read
 from twicetold.reporting.dedupe import HOW_TO_READ, Deduped, DedupeTable, Shown, deduped
 from twicetold.reporting.elsewhere import HOW_TO_READ as HOW_TO_READ_MATRICES
 from twicetold.reporting.elsewhere import TITLE, Matrices, matrices
@@ -92,7 +92,7 @@ def markdown(
         parts += _samples(board) + _word_hashing(board) + _data(about)
         explained = explained or section is not None
     parts += _elsewhere(matrices(abroad)) + _topics(topic_sections(read_topics(topics, runs)))
-    head = [f"## {TITLE_OF_CHOICE}\n", f"{escaped(how_to_read(boards))}\n", *taken] if taken else []
+    head = [f"## {TITLE_OF_CHOICE}\n", f"{escaped(LEAD)} {escaped(how_to_read(boards))}\n", *taken] if taken else []
     return "\n".join([*head, *parts])
 
 
@@ -105,7 +105,7 @@ def _choice(data: str, answered: Sequence[Answer]) -> list[str]:
             model = f"**{escaped(sentence.model)}**. " if sentence.model else ""
             command = f" {code(sentence.command)}" if sentence.command else ""
             lines.append(f"- {sentence.head}: {model}{escaped(sentence.said)}{command}")
-        parts += [f"**{escaped(each.use.title)}**\n", "\n".join(lines) + "\n"]
+        parts += [f"**{escaped(each.use.heading)}**\n", "\n".join(lines) + "\n"]
     return parts
 
 

@@ -33,6 +33,17 @@ class Use:
     needs_threshold: bool = False
     """Whether the measure depends on a threshold, so that even a model without training needs labels for it."""
 
+    @property
+    def word(self) -> str:
+        """The title in one word, for the head of a column."""
+        return {DECIDE: "Pair", DEDUPE: "Dedupe"}.get(self.title, self.title)
+
+    @property
+    def heading(self) -> str:
+        """The title; of a decision about documents, with what it is about."""
+        group = describe(self.measure).group
+        return f"{self.title}: the same {group}" if self.title == DECIDE and group else self.title
+
 
 DECIDE, DEDUPE, SEARCH = "Decide about a pair", "Dedupe a corpus", "Search"
 GROUPS = "Groups by average linkage"
