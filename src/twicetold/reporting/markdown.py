@@ -105,7 +105,7 @@ def _choice(data: str, answered: Sequence[Answer]) -> list[str]:
             model = f"**{escaped(sentence.model)}**. " if sentence.model else ""
             command = f" {code(sentence.command)}" if sentence.command else ""
             lines.append(f"- {sentence.head}: {model}{escaped(sentence.said)}{command}")
-        parts += [f"**{escaped(each.use.heading)}**\n", "\n".join(lines) + "\n"]
+        parts += [f"#### {escaped(each.use.heading)}\n", "\n".join(lines) + "\n"]
     return parts
 
 

@@ -181,7 +181,7 @@ def test_the_uses_of_documents_are_decisions_dedupe_and_search(finished):
     project, cells = finished
     text = project.markdown(cells)
     part = text.split("### news: what to take")[1].split("\n## ")[0].split("\n### ")[0]
-    assert [use for use in (DECIDE, DEDUPE, SEARCH) if f"**{use}" in part] == [DECIDE, DEDUPE]
+    assert [use for use in (DECIDE, DEDUPE, SEARCH) if f"#### {use}" in part] == [DECIDE, DEDUPE]
     assert "`twicetold dedupe FILE`" in part
     assert "`train news-dae-0`" in part
     assert text.startswith("## What to take")
