@@ -80,11 +80,6 @@ class Tiers:
         """Those that are tied for first."""
         return tuple(each for each in self.standings if each.first)
 
-    @property
-    def compared_in_pairs(self) -> bool:
-        """Whether all of them were."""
-        return all(each.against_first is not None for each in self.standings[1:])
-
     def of(self, row: Row) -> Standing:
         """The standing of a model that has the measure."""
         return next(each for each in self.standings if each.row is row)
