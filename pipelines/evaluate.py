@@ -90,6 +90,8 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
         intervals=intervals,
         samples=samples,
         tuned_how=cfg.tuned_how,
+        points=report.points,
+        units=report.units,
     )
     write_json(out / layout.SUMMARY, about)
     write_text(out / layout.MODEL_CARD, card(os.path.relpath(out), cards=Path(cfg.paths.cards)))
@@ -131,10 +133,12 @@ def check(model: Path, config: Any, corpus: Corpus) -> None:
 
 
 def with_searched(report: Report, searched: Searched | None) -> dict[str, Any]:
-    """Metrics and intervals of the report and of the search vectors; what both have is taken from the report."""
+    """Metrics, intervals and units of the report and of the search vectors; of what both have, those of the report."""
     further = (searched.found, searched.knn, searched.deduped) if searched else ()
     parts: list[Any] = [report, *(part for part in further if part), report]  # first by its order, last by its values
-    return {
+    kept = [each.units for each in (searched.found, searched.deduped) if each] if searched else []
+    units = {name: one for units in (*kept, report.units) for name, one in units.items()}
+    return {"units": units} | {
         name: {split: {k: v for part in parts for k, v in getattr(part, name).get(split, {}).items()} for split in each}
         for name, each in (("metrics", report.metrics), ("intervals", report.intervals))
     }

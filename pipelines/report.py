@@ -55,7 +55,8 @@ def main() -> None:
             for folder in sorted({place.parent for place in paths["runs"].glob(f"*/{layout.METRICS}")}):
                 if (folder / layout.MODEL / layout.RECIPE).is_file():  # a run that DVC restored has none yet
                     write_text(folder / layout.MODEL_CARD, card(f"{folder}", cards=paths["cards"]))
-            reporting.build(own, runs=paths["runs"], target=paths["reports"], **further, **folders)
+            commands = commands_of(grid)
+            reporting.build(own, runs=paths["runs"], target=paths["reports"], commands=commands, **further, **folders)
             print(f"report: {paths['reports'] / layout.REPORT}")
 
 
@@ -118,7 +119,7 @@ def cell_of(key: str, row: dict[str, Any]) -> reporting.Cell:
 
 
 def further_of(grid: dict[str, Any], runs: Path) -> dict[str, Any]:
-    """What is reported beside each model's own row: on other data, topics, and on the same terms with their seconds."""
+    """What is reported beside each model's own row (other data, topics, the same terms), and which rows join others."""
     fair = [
         reporting.FairCell(cell_of(key, row), row["model"], terms)
         for key, row in grid["cells"].items()
@@ -128,7 +129,8 @@ def further_of(grid: dict[str, Any], runs: Path) -> dict[str, Any]:
     took = json.loads(file.read_text(encoding="utf-8"))["stages"] if file.is_file() else {}
     seconds = {stage.removeprefix("train@"): s for stage, s in took.items() if stage.startswith("train@")}
     elsewhere, topics = ([cell_of(*row) for row in grid[name].items()] for name in ("elsewhere", "topics"))
-    return {"elsewhere": elsewhere, "topics": topics, "fair": fair, "seconds": seconds}
+    ensembles = [cell_of(*row) for row in grid["ensembles"].items()]
+    return {"elsewhere": elsewhere, "topics": topics, "fair": fair, "seconds": seconds, "ensembles": ensembles}
 
 
 def terms_of(row: dict[str, Any]) -> str | None:

@@ -14,7 +14,7 @@ Shape letters: M texts, Q queries, k ranks.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from scipy import sparse
 from twicetold.evaluation.inputs import Vectors, group_sizes
 from twicetold.evaluation.intervals import Interval, clustered_mean_interval
 from twicetold.evaluation.ranking import Floats
+from twicetold.evaluation.units import Kept, Units
 from twicetold.neighbours.nearest import NOBODY, Index, NearestTexts
 
 
@@ -65,10 +66,12 @@ class Found:
     Args:
         metrics: split -> metric -> value; empty for a split without queries.
         intervals: "test" -> metric -> 95 % interval; the unit of sampling is the set of texts that say the same.
+        units: test metric -> what a comparison of two models in pairs needs; of nDCG at `rank`.
     """
 
     metrics: dict[str, dict[str, float]]
     intervals: dict[str, dict[str, Interval]]
+    units: dict[str, Kept] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ class CorpusSearch:
     Args:
         at: ranks k of recall.
         ndcg_at: ranks k of nDCG.
-        rank: rank k of MRR and the metrics of the index.
+        rank: rank k of MRR and the metrics of the index, and of the nDCG by which models are compared.
         max_queries: a split with more queries is evaluated on a sample of this size.
         max_texts: of a larger corpus, the texts of validation and test and a sample of the others are searched.
         index_from: smallest number of texts for which an approximate index is evaluated as well.
@@ -109,6 +112,7 @@ class CorpusSearch:
         index = Index(texts, approximate=True, seed=self.seed) if with_index else None
         metrics: dict[str, dict[str, float]] = {}
         intervals: dict[str, dict[str, Interval]] = {}
+        kept: dict[str, Kept] = {}
         for split, each in asked.items():
             depth = max(*self.at, *self.ndcg_at, self.rank)
             found = search_for(each, exact, queries, k=depth)
@@ -123,7 +127,9 @@ class CorpusSearch:
             if split == "test":
                 units = each.relevant[each.queries]
                 intervals[split] = {name: clustered_mean_interval(value, units) for name, value in values.items()}
-        return Found(metrics, intervals)
+                compared = f"retrieval_ndcg_at_{self.rank}"
+                kept = {name: Units.of_mean(value, units) for name, value in values.items() if name == compared}
+        return Found(metrics, intervals, kept)
 
     def _measures(self, asked: Asked, found: NearestTexts) -> dict[str, Floats]:
         return {

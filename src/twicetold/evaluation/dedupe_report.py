@@ -10,22 +10,25 @@ Shape letters: M documents, G groups, R resamples.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from twicetold.evaluation.all_pairs import BINS, pair_histograms
 from twicetold.evaluation.dedupe import Chosen, links_above, with_known
-from twicetold.evaluation.group_intervals import agreement_intervals
+from twicetold.evaluation.group_intervals import agreement_intervals, without_each
 from twicetold.evaluation.group_metrics import GroupScores, group_scores
-from twicetold.evaluation.influence import all_pairs_intervals
+from twicetold.evaluation.influence import all_pairs_intervals, all_pairs_units
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.intervals import Interval, bootstrap_interval, logit_interval
 from twicetold.evaluation.link_metrics import link_statistics, text_precision
 from twicetold.evaluation.resampling import jackknife_variance
+from twicetold.evaluation.units import Kept, Units
 from twicetold.neighbours.grouping import merge
 from twicetold.neighbours.rules import Rule
 
+COMPARED: Rule = "average"
+"""The rule of grouping by whose ARI models are compared in pairs."""
 LINKS = ("precision", "recall", "text_precision")
 """Measures of `KeptLinks`."""
 
@@ -61,6 +64,8 @@ class Ranked:
     auroc: float
     average_precision: float
     average_precision_interval: Interval
+    units: Units
+    """What each group adds to average precision."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,7 @@ class DedupeReport:
         links: for each aimed precision that validation reached.
         groups: rule -> agreement of its groups, at its threshold, with the true ones.
         agreement: rule -> "ari", "b3", "pair_f1" of these groups -> 95 % interval.
+        units: test metric -> what a comparison of two models in pairs needs.
     """
 
     chosen: Chosen
@@ -80,6 +86,7 @@ class DedupeReport:
     links: tuple[KeptLinks, ...]
     groups: Mapping[Rule, GroupScores]
     agreement: Mapping[Rule, Mapping[str, Interval]]
+    units: Mapping[str, Kept] = field(default_factory=dict)
 
     @property
     def metrics(self) -> dict[str, dict[str, float]]:
@@ -174,18 +181,24 @@ def report(
                 )
             )
     scores, agreement = {}, {}
+    units: dict[str, Kept] = {}
     for cut in chosen.grouping:
         found = merge(links, rule=cut.rule, threshold=cut.threshold, vectors=(known.left, known.right))
         groups = found.cut(cut.threshold)
         scores[cut.rule] = group_scores(groups, codes)
         agreement[cut.rule] = agreement_intervals(groups, codes)
+        if cut.rule == COMPARED:
+            units[f"ari_{cut.rule}"] = Units.of_left_out(without_each(groups, codes)[-1], codes)
     ranking = rank_pairs(known, chosen.group, bins) if ranked else None
-    return DedupeReport(chosen, ranking, tuple(kept), scores, agreement)
+    if ranking:
+        units[f"average_precision_{chosen.group}"] = ranking.units
+    return DedupeReport(chosen, ranking, tuple(kept), scores, agreement, units)
 
 
 def rank_pairs(vectors: DocumentVectors, group: str, bins: int = BINS) -> Ranked:
     """How well the similarity ranks all pairs, those of one group being duplicates."""
     histograms = pair_histograms(vectors, bins=bins)
-    interval = all_pairs_intervals(vectors, histograms, clusters=vectors.groups[group])[group]["average_precision"]
+    units = all_pairs_units(vectors, histograms, clusters=vectors.groups[group])
+    interval = all_pairs_intervals(histograms, units)[group]["average_precision"]
     counts = histograms[group].counts()
-    return Ranked(counts.auroc(), counts.average_precision(), interval)
+    return Ranked(counts.auroc(), counts.average_precision(), interval, units[group]["average_precision"])

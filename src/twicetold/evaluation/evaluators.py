@@ -20,20 +20,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.evaluation import dedupe_report, intervals
-from twicetold.evaluation.all_pairs import BINS, PairHistogram, named_counts, pair_counts, pair_histograms
+from twicetold.evaluation.all_pairs import BINS, named_counts, pair_counts, pair_histograms
 from twicetold.evaluation.corpus_search import CorpusSearch
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.dedupe import Chosen
-from twicetold.evaluation.influence import all_pairs_intervals
-from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs, finest_clusters
+from twicetold.evaluation.influence import all_pairs_intervals, all_pairs_units
+from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs, finest_clusters, finest_group
 from twicetold.evaluation.intervals import Interval
 from twicetold.evaluation.labels import DUPLICATE
+from twicetold.evaluation.operating_points import OperatingPoint, operating_points
 from twicetold.evaluation.pair_metrics import Confusion, log_losses, pearson, spearman, squared_errors
 from twicetold.evaluation.pairwise_knn import PairwiseKnn
 from twicetold.evaluation.ranking import ON_TRAIN, RocCurve, ScoreCounts
 from twicetold.evaluation.resampling import Statistic
 from twicetold.evaluation.retrieval import knn_right, nearest, precision_and_recall
-from twicetold.evaluation.selection import PRIMARY, Selection, misfit
+from twicetold.evaluation.selection import OVER_PAIRS, PRIMARY, Selection, misfit
+from twicetold.evaluation.units import Kept, Units, Verdicts, pearson_terms
 
 AT_PUBLISHED = ("accuracy", "f1")  # metrics that are also computed at a published threshold
 SPLITS, WITH_TRAIN = ("val", "test"), ("val", "test", "train")
@@ -47,11 +49,16 @@ class Report:
         metrics: split ("val", "test", and "train" where it is asked for) -> metric -> value.
         intervals: "test" -> metric -> 95 % interval, for the metrics that have one.
         curves: label ("duplicate", or the group) -> ROC curve on test, thinned; with `ON_TRAIN` behind it on train.
+        units: test metric -> what a comparison of two models in pairs needs: accuracy of labelled pairs, Pearson's
+            correlation of graded ones, of documents the primary metric and the average precision of the finest group.
+        points: operating points of labelled pairs.
     """
 
     metrics: dict[str, dict[str, float]]
     intervals: dict[str, dict[str, Interval]]
     curves: dict[str, RocCurve]
+    units: dict[str, Kept] = field(default_factory=dict)
+    points: tuple[OperatingPoint, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -136,8 +143,17 @@ class Standard:
             counted = pair_counts(train, bins=self.bins)
             metrics["train"] = _over_all_pairs(counted)
             curves |= {f"{name}{ON_TRAIN}": count.roc_curve().thinned() for name, count in counted.items()}
-        found = self._document_intervals(test, histograms["test"], retrieved["test"])
-        return Report(metrics, {"test": found}, curves)
+        units = all_pairs_units(test, histograms["test"], clusters=finest_clusters(test.groups, self.classes))
+        pairs = all_pairs_intervals(histograms["test"], units)
+        found = {f"{measure}_{name}": ends for name, each in pairs.items() for measure, ends in each.items()}
+        found |= {
+            name: intervals.clustered_mean_interval(one.values, one.units) for name, one in retrieved["test"].items()
+        }
+        ranked = next(metric for metric in OVER_PAIRS if self.primary["documents"].startswith(metric))
+        wanted = {f"{ranked}{group}", f"average_precision_{finest_group(test.groups, self.classes)}"}
+        named = {f"{measure}_{name}": one for name, each in units.items() for measure, one in each.items()}
+        kept: dict[str, Kept] = {name: one for name, one in named.items() if name in wanted}
+        return Report(metrics, {"test": found}, curves, kept)
 
     def labelled_pairs(self, val: ScoredPairs, test: ScoredPairs, *, decision: Decision) -> Report:
         """Evaluate pairs labelled 0/1.
@@ -148,7 +164,11 @@ class Standard:
         splits = {"val": val, "test": test}
         metrics = {s: _pair_metrics(pairs, decision) | self._as_published(pairs) for s, pairs in splits.items()}
         curve = ScoreCounts.of(test.score, test.label).roc_curve().thinned()
-        return Report(metrics, {"test": self._pair_intervals(test, decision)}, {DUPLICATE: curve})
+        kept = Verdicts.of(decision.duplicate(test.score), test.label)
+        points = operating_points(val, test, calibration=decision)
+        return Report(
+            metrics, {"test": self._pair_intervals(test, decision)}, {DUPLICATE: curve}, {"accuracy": kept}, points
+        )
 
     def graded_pairs(self, val: ScoredPairs, test: ScoredPairs, *, decision: Decision, positive_grade: float) -> Report:
         """Evaluate graded pairs; grades of at least `positive_grade` count as duplicates.
@@ -172,7 +192,8 @@ class Standard:
             "auroc": intervals.auroc_interval(test.score, truth["test"]),
         }
         curve = ScoreCounts.of(test.score, truth["test"]).roc_curve().thinned()
-        return Report(metrics, {"test": found}, {DUPLICATE: curve})
+        kept = Units.of(pearson_terms(test.score, test.label), np.rint(1000 * test.label))
+        return Report(metrics, {"test": found}, {DUPLICATE: curve}, {"pearson": kept})
 
     def dedupe(self, test: DocumentVectors, chosen: Chosen, *, ranked: bool) -> dedupe_report.DedupeReport:
         """Evaluate a dedupe of the test texts at the thresholds that were chosen on validation.
@@ -236,15 +257,6 @@ class Standard:
                     found[f"precision_at_{k}_{name}"] = Retrieved(precision, units[rows[queries]])
                     found[f"recall_at_{k}_{name}"] = Retrieved(recall, units[rows[queries]])
         return found
-
-    def _document_intervals(
-        self, vectors: DocumentVectors, histograms: dict[str, PairHistogram], retrieved: dict[str, Retrieved]
-    ) -> dict[str, Interval]:
-        pairs = all_pairs_intervals(vectors, histograms, clusters=finest_clusters(vectors.groups, self.classes))
-        found = {f"{measure}_{name}": ends for name, each in pairs.items() for measure, ends in each.items()}
-        return found | {
-            name: intervals.clustered_mean_interval(one.values, one.units) for name, one in retrieved.items()
-        }
 
     def _as_published(self, pairs: ScoredPairs) -> dict[str, float]:
         if self.published_threshold is None:

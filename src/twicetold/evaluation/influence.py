@@ -18,15 +18,16 @@ from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.intervals import Interval, logit_interval
 from twicetold.evaluation.ranking import Floats, ScoreCounts
 from twicetold.evaluation.tiles import ScoreScale, Tiling, tiles_of
+from twicetold.evaluation.units import Units, variance
 from twicetold.neighbours.parallel import in_parallel
 
 MEASURES = ("auroc", "average_precision")
 
 
-def all_pairs_intervals(
+def all_pairs_units(
     vectors: DocumentVectors, histograms: dict[str, PairHistogram], *, clusters: NDArray[np.int64]
-) -> dict[str, dict[str, Interval]]:
-    """95 % intervals of AUROC and average precision of all pairs.
+) -> dict[str, dict[str, Units]]:
+    """What each cluster adds to AUROC and average precision of all pairs.
 
     Args:
         vectors: the M documents that were counted.
@@ -34,20 +35,36 @@ def all_pairs_intervals(
         clusters: (M,) unit of sampling of each document.
 
     Returns:
-        Group name -> metric ("auroc", "average_precision") -> interval.
+        Group name -> metric ("auroc", "average_precision") -> units.
     """
-    intervals: dict[str, dict[str, Interval]] = {}
+    found: dict[str, dict[str, Units]] = {}
     for rows, part in vectors.by_known():
         _, unit = np.unique(clusters[rows], return_inverse=True)
         for name, codes in part.groups.items():
-            counts = histograms[name].counts()
             sums = cluster_sums(part, histograms[name], codes=codes, clusters=unit)
-            variance = np.square(sums).sum(axis=1) * sums.shape[1] / max(sums.shape[1] - 1, 1)
-            values = (counts.auroc(), counts.average_precision())
-            intervals[name] = {
-                measure: logit_interval(value, float(spread))
-                for measure, value, spread in zip(MEASURES, values, variance, strict=True)
-            }
+            found[name] = {measure: Units.of(terms, unit, codes) for measure, terms in zip(MEASURES, sums, strict=True)}
+    return found
+
+
+def all_pairs_intervals(
+    histograms: dict[str, PairHistogram], units: dict[str, dict[str, Units]]
+) -> dict[str, dict[str, Interval]]:
+    """95 % intervals of AUROC and average precision of all pairs.
+
+    Args:
+        histograms: from `all_pairs.pair_histograms`.
+        units: from `all_pairs_units`.
+
+    Returns:
+        Group name -> metric ("auroc", "average_precision") -> interval.
+    """
+    intervals: dict[str, dict[str, Interval]] = {}
+    for name, of_measure in units.items():
+        counts = histograms[name].counts()
+        values = {"auroc": counts.auroc(), "average_precision": counts.average_precision()}
+        intervals[name] = {
+            measure: logit_interval(values[measure], variance(each.terms)) for measure, each in of_measure.items()
+        }
     return intervals
 
 

@@ -4,13 +4,14 @@ It reads the files of the other stages (names in `layout`). The same files give 
 seconds, which the page shows.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.files import write_text
+from twicetold.reporting.choice import Grid
 from twicetold.reporting.cost import TABLE, cost_csv, costs
 from twicetold.reporting.elsewhere import matrices
 from twicetold.reporting.errors import Judged, judged, write_errors
@@ -40,6 +41,8 @@ def build(
     topics: Sequence[Cell] = (),
     fair: Sequence[FairCell] = (),
     seconds: Mapping[str, float] | None = None,
+    commands: Mapping[Cell, str] | None = None,
+    ensembles: Collection[Cell] = (),
 ) -> None:
     """Write the leaderboard and the HTML report of all cells to `target`.
 
@@ -54,15 +57,18 @@ def build(
         topics: the runs on whose vectors texts were grouped by topic.
         fair: the runs of families on the same terms, beside `cells`.
         seconds: that a cell's training took, by the cell's name; where they are not known, those that it observed.
+        commands: that train the cells.
+        ensembles: the runs that join others.
 
     Raises:
-        ValueError: if there are no cells, or models of one dataset were scored on different pairs.
+        ValueError: if there are no cells, or models of one dataset were evaluated on different units or pairs.
         FileNotFoundError: if a stage has not been run; says which.
     """
     found, peers, on_terms = read_runs(cells, runs), read_peers(runs), fair_runs(fair, runs)
     everything = [run for by_data in (*found.values(), *on_terms.values()) for run in by_data]
     observed = {run.cell.name: run.train_seconds for run in everything if run.train_seconds is not None}
     took = {**observed, **(seconds or {})}
+    grid, abroad = Grid(commands or {}, ensembles), read_elsewhere(elsewhere, runs)
     sections = [
         Section(
             _described(data, processed=processed, raw=raw, triplets=triplets),
@@ -72,10 +78,12 @@ def build(
             judged(board, processed / data),
             wrong_groups(board, processed / data),
             costs(board, took),
+            grid,
+            abroad,
         )
         for data, by_data in found.items()
     ]
-    html = page(sections, matrices(read_elsewhere(elsewhere, runs)), topic_sections(read_topics(topics, runs)))
+    html = page(sections, matrices(abroad), topic_sections(read_topics(topics, runs)))
     write_text(target / layout.LEADERBOARD, leaderboard_csv(everything))
     write_text(target / TABLE, cost_csv(everything, took))
     write_text(target / layout.REPORT, html)

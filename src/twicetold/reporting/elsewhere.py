@@ -11,7 +11,6 @@ from twicetold.reporting.dedupe import DedupeTable, Shown
 from twicetold.reporting.glossary import count, describe, number
 from twicetold.reporting.leaderboard import MARK
 from twicetold.runs.records import Abroad
-from twicetold.trained.provenance import may_have_seen
 
 TITLE = "Across domains"
 HOW_TO_READ = (
@@ -95,7 +94,7 @@ def _value(one: Abroad, name: str, metric: str) -> Shown:
         return Shown("–")
     ends = one.intervals.get(name, {}).get(metric)
     own = "own" if name == one.run.cell.data and _learnt_on(one) != NOTHING else ""
-    seen = MARK if one.run.pretrained_on and may_have_seen(one.run.seen, name) else ""
+    seen = "" if one.is_clean_of(name) else MARK
     spread = f"{number(ends[0])} to {number(ends[1])}" if ends else ""
     return Shown(number(value), ", ".join(filter(None, (spread, own, seen))), value)
 

@@ -4,12 +4,13 @@ It is made from files that are in Git (metrics, summaries, cards); the same file
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from twicetold.evaluation.decision import Verdict
 from twicetold.reporting import (
     false_negatives,
+    operating_points,
     provenance,
     samples,
     search_vectors,
@@ -17,6 +18,8 @@ from twicetold.reporting import (
     twin_groups,
     word_hashing,
 )
+from twicetold.reporting.choice import LEAD, Answer, Grid, answers, how_to_read
+from twicetold.reporting.choice import TITLE as TITLE_OF_CHOICE
 from twicetold.reporting.cost import TITLE as COST
 from twicetold.reporting.cost import Costs, costs
 from twicetold.reporting.dedupe import HOW_TO_READ, Deduped, DedupeTable, Shown, deduped
@@ -46,8 +49,9 @@ def markdown(
     topics: Sequence[Cell] = (),
     fair: Sequence[FairCell] = (),
     seconds: Mapping[str, float] | None = None,
+    ensembles: Collection[Cell] = (),
 ) -> str:
-    """The leaderboard of each dataset, its counts, its leakage audit and the checksums of its files.
+    """What to take, then the leaderboard of each dataset, its counts, its leakage audit and the checksums of its files.
 
     Args:
         commands: the runs to report, those of `fair` among them, and the command that trains each.
@@ -57,22 +61,30 @@ def markdown(
         topics: the runs on whose vectors texts were grouped by topic.
         fair: the runs of families on the same terms, which have tables of their own.
         seconds: that a cell's training took, by the cell's name.
+        ensembles: the runs that join others.
 
     Raises:
         FileNotFoundError: if a file is missing; says which stage writes it.
+        ValueError: if models of one dataset were evaluated on different units.
     """
     parts: list[str] = []
+    taken: list[str] = []
+    boards: list[Leaderboard] = []
+    grid, abroad = Grid(commands, ensembles), read_elsewhere(elsewhere, runs)
     peers, explained, told = read_peers(runs), False, False
     on_terms = fair_runs(fair, runs)
     own = [cell for cell in commands if cell not in {each.cell for each in fair}]
     for data, found in read_runs(own, runs).items():
         about = read_card(data, cards)
         board = rank(data, found)
+        boards.append(board)
+        answered = answers(board, about.kind, grid=grid, elsewhere=abroad)
+        taken += _choice(data, answered)
         section = deduped(board, about.kind, peers.get(data, []))
         parts += [f"## {escaped(data)}\n", f"{provenance.KINDS[about.kind]}\n", _leaderboard(board)]
         parts += _commands(board, commands) + _train_and_test(board)
         parts += _cost(cost := costs(board, seconds or {}), in_full=not told)
-        parts += _dedupe(section, in_full=not explained)
+        parts += _dedupe(section, in_full=not explained) + _operating_points(answered)
         for each in fair_tables(board, fair, on_terms.get(data, []), seconds or {}):
             parts += [
                 f"### {TITLE_OF_FAIR}: {escaped(each.terms)}\n",
@@ -82,8 +94,30 @@ def markdown(
         parts += _search(board, about.kind) + (_pairwise_knn(board) if about.kind == "labelled_pairs" else [])
         parts += _samples(board) + _word_hashing(board) + _data(about)
         explained, told = explained or section is not None, told or (cost is not None and cost.is_measured)
-    parts += _elsewhere(matrices(read_elsewhere(elsewhere, runs))) + _topics(topic_sections(read_topics(topics, runs)))
-    return "\n".join(parts)
+    parts += _elsewhere(matrices(abroad)) + _topics(topic_sections(read_topics(topics, runs)))
+    head = [f"## {TITLE_OF_CHOICE}\n", f"{escaped(LEAD)} {escaped(how_to_read(boards))}\n", *taken] if taken else []
+    return "\n".join([*head, *parts])
+
+
+def _choice(data: str, answered: Sequence[Answer]) -> list[str]:
+    """The answers for each use of a dataset."""
+    parts = [f"### {escaped(data)}: {TITLE_OF_CHOICE.lower()}\n"] if answered else []
+    for each in answered:
+        lines = []
+        for sentence in each.sentences:
+            model = f"**{escaped(sentence.model)}**. " if sentence.model else ""
+            command = f" {code(sentence.command)}" if sentence.command else ""
+            lines.append(f"- {sentence.head}: {model}{escaped(sentence.said)}{command}")
+        parts += [f"#### {escaped(each.use.heading)}\n", "\n".join(lines) + "\n"]
+    return parts
+
+
+def _operating_points(answered: Sequence[Answer]) -> list[str]:
+    """Of the models that are named for decisions about pairs."""
+    found = operating_points.points_table(answered[0].named if answered else ())
+    if found is None:
+        return []
+    return [f"### {operating_points.TITLE}\n", f"{escaped(operating_points.HOW_TO_READ)}\n", _shown_table(found)]
 
 
 def _leaderboard(board: Leaderboard) -> str:

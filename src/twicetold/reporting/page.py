@@ -4,11 +4,12 @@ The markup is in `templates/page.html.j2`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from twicetold.reporting import (
     checked,
+    choice,
     comparison,
     cost,
     dedupe,
@@ -16,37 +17,44 @@ from twicetold.reporting import (
     errors,
     fair,
     false_negatives,
+    glance,
+    operating_points,
     panels,
     provenance,
     published,
     samples,
     search_vectors,
     slices,
+    tiers,
     topic_map,
     topics,
     twin_groups,
     word_hashing,
     wrong_groups,
 )
+from twicetold.reporting.dedupe import DedupeTable
 from twicetold.reporting.glossary import describe
 from twicetold.reporting.leaderboard import Leaderboard, Row
 from twicetold.reporting.rendering import render
-from twicetold.runs.records import KnnCurves, Peer, Provenance, read_knn_curves
+from twicetold.runs.records import Abroad, KnnCurves, Peer, Provenance, read_knn_curves
 
 _PARTS = (
     checked,
+    choice,
     cost,
     dedupe,
     elsewhere,
     errors,
     fair,
     false_negatives,
+    operating_points,
     panels,
     provenance,
     published,
     samples,
     search_vectors,
     slices,
+    tiers,
     topic_map,
     topics,
     twin_groups,
@@ -65,8 +73,28 @@ class Section:
     peers: Sequence[Peer] = ()
     on_terms: Sequence[fair.FairTable] = ()
     mistakes: errors.Judged | str | None = None
-    groups: Sequence[wrong_groups.GroupMistakes] = ()
+    wrong: Sequence[wrong_groups.GroupMistakes] = ()
     costs: cost.Costs | None = None
+    grid: choice.Grid = field(default_factory=choice.Grid)
+    elsewhere: Sequence[Abroad] = ()
+
+    @cached_property
+    def answers(self) -> tuple[choice.Answer, ...]:
+        """What to take for each use."""
+        return choice.answers(self.board, self.about.kind, grid=self.grid, elsewhere=self.elsewhere)
+
+    @property
+    def groups(self) -> tiers.Tiers | None:
+        """Agreement of the groups of a dedupe."""
+        found = tiers.all_tiers(self.board, self.about.kind)
+        return next((each for each in found if each.use.title == tiers.GROUPS), None)
+
+    @property
+    def points(self) -> tuple[DedupeTable | None, DedupeTable | None]:
+        """Operating points of the models that are named for decisions about pairs, and of the others."""
+        named = self.answers[0].named if self.answers else ()
+        others = [row for row in self.board.rows if not any(row is one for one in named)]
+        return operating_points.points_table(named), operating_points.points_table(others)
 
     @property
     def anchor(self) -> str:
@@ -124,6 +152,9 @@ def page(
         matrices=matrices,
         by_topic=by_topic,
         models=models,
+        at_a_glance=glance.glance([(each.about.name, [a.tiers for a in each.answers]) for each in sections]),
+        how_to_glance=glance.HOW_TO_READ,
+        tied_mark=glance.TIED,
         runs=sum(len(row.runs) for row in rows),
         colours={model: colour for colour, model in enumerate(models)},
         explains_dedupe=next((section for section in sections if section.deduped), None),

@@ -6,18 +6,18 @@ dataset. What an error finds makes a figure of the run wrong for new texts; a wa
 note, no fair comparison.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from twicetold import layout
-from twicetold.evaluation.promise import Promise, PromisedLinks
+from twicetold.evaluation.promise import PromisedLinks
 from twicetold.neighbours.rules import RULES
 from twicetold.runs.evidence import one_answer
-from twicetold.runs.promised import PROMISE
 from twicetold.runs.records import Cell, intervals_of, read_card, read_metrics, read_object
 from twicetold.trained.elsewhere import MOST_SHARED
+from twicetold.trained.model_folder import read_thresholds
 from twicetold.trained.provenance import may_have_seen
 
 Severity = Literal["error", "warning", "note"]
@@ -48,6 +48,7 @@ class Inspected:
         elsewhere: dataset -> metrics on its test texts.
         audit: split -> finding of `data.audit`.
         seeds: how many runs of the same data and model there are beside it, itself included.
+        promised: what links promise of other files; empty without the model, whose folder has it.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Inspected:
     elsewhere: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     audit: Mapping[str, Any] | None = None
     seeds: int | None = None
+    promised: Sequence[PromisedLinks] = ()
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,7 @@ def inspect(place: Path, *, cards: Path | None = None, audit: Mapping[str, Any] 
         elsewhere=_elsewhere(run / layout.ELSEWHERE),
         audit=audit,
         seeds=None if cell is None else _seeds(run, cell),
+        promised=_promised(run / layout.MODEL),
     )
 
 
@@ -298,11 +301,9 @@ def _not_clean(run: Inspected) -> str | Missing | None:
 def _unkept_promise(run: Inspected) -> str | Missing | None:
     """Whether a precision of links was promised on validation that test denies, or that too few groups support."""
     if not run.summary:
-        return Missing(f"there is no {layout.SUMMARY}, so neither intervals nor what the promise rests on are known")
+        return Missing(f"there is no {layout.SUMMARY}, so no intervals are known")
     val, test = (run.metrics.get(split, {}) for split in ("val", "test"))
-    intervals, content = intervals_of(run.summary), run.summary.get(PROMISE)
-    promise = None if content is None else Promise.from_json(content)
-    said = []
+    intervals, said = intervals_of(run.summary), []
     for name in sorted(name for name in val if name.startswith(AIM)):
         aim = float(name.removeprefix(AIM)) / 100
         if val[name] < aim:
@@ -312,16 +313,20 @@ def _unkept_promise(run: Inspected) -> str | Missing | None:
         elif name in intervals and intervals[name][1] < aim:
             low, high = intervals[name]
             said.append(f"precision {aim:g} is promised, test has {test[name]:.3f} ({low:.3f} to {high:.3f})")
-        elif promise and (links := _behind(promise, aim)) and links.groups < FEWEST_GROUPS:
+        elif (links := _behind(run.promised, aim)) and links.groups < FEWEST_GROUPS:
             said.append(f"precision {aim:g} is promised by links of {links.groups} groups alone")
-    if said and promise and not promise.complete:
-        said.append("labels are not complete, so precisions are lower bounds")
     return "; ".join(said) or None
 
 
-def _behind(promise: Promise, aim: float) -> PromisedLinks | None:
+def _promised(model: Path) -> Sequence[PromisedLinks]:
+    """What the links of a model promise; empty where the folder is not there, as in published runs."""
+    chosen = read_thresholds(model) if (model / layout.PRECISION).is_file() else None
+    return chosen.promised if chosen else ()
+
+
+def _behind(promised: Sequence[PromisedLinks], aim: float) -> PromisedLinks | None:
     """The links of the lowest threshold that has a precision on validation."""
-    return next((links for links in reversed(promise.at) if links.precision >= aim), None)
+    return next((links for links in reversed(promised) if links.precision >= aim), None)
 
 
 CHECKS: tuple[Check, ...] = (

@@ -17,8 +17,12 @@ from twicetold import layout
 from twicetold.data.download import FileRecord, Manifest
 from twicetold.evaluation.decision import Decision, Verdict
 from twicetold.evaluation.inputs import ScoredPairs, described, is_number
+from twicetold.evaluation.operating_points import OperatingPoint, points_from_json
 from twicetold.evaluation.ranking import RocCurve
+from twicetold.evaluation.units import Kept
+from twicetold.evaluation.units import from_json as units_from_json
 from twicetold.files import write_text
+from twicetold.runs.summary import POINTS, UNITS
 from twicetold.trained.cost import FILE, Cost
 from twicetold.trained.provenance import may_have_seen
 
@@ -65,6 +69,11 @@ class Run:
     cost: Cost | None = None
     """What it costs in use; None where this was not measured."""
 
+    units: Mapping[str, Kept] = field(default_factory=dict)
+    """Test measure -> what a comparison of two models in pairs needs; empty where an older summary does not have it."""
+    points: tuple[OperatingPoint, ...] = ()
+    """Operating points of labelled pairs."""
+
     @property
     def is_clean(self) -> bool:
         """Whether its weights, as far as is known, had never met texts of this dataset before it was trained."""
@@ -87,6 +96,10 @@ class Abroad:
     """Dataset -> metric -> ends of its 95 % interval."""
     shared: Mapping[str, int]
     """Dataset -> how many of its test texts are known from the model's own."""
+
+    def is_clean_of(self, data: str) -> bool:
+        """Whether its weights, as far as is known, had never met texts of a dataset before it was trained."""
+        return self.run.pretrained_on is None or not may_have_seen(self.run.seen, data)
 
 
 @dataclass(frozen=True)
@@ -392,6 +405,8 @@ def _read_run(cell: Cell, folder: Path) -> Run:
         tuned_how=about.get("tuned_how"),
         word_hashing=about["word_hashing"],
         cost=read_cost(folder),
+        units=units_from_json(about.get(UNITS, [])),
+        points=points_from_json(about.get(POINTS, [])),
     )
 
 

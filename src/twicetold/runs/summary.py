@@ -8,8 +8,13 @@ from typing import Any
 
 from twicetold import layout
 from twicetold.evaluation.decision import Verdict
+from twicetold.evaluation.operating_points import OperatingPoint
+from twicetold.evaluation.units import Kept, to_json
 from twicetold.features.hashing_card import by_view
 from twicetold.trained.provenance import pretrained_on_of, seen_of
+
+POINTS = "operating_points"
+UNITS = "units"  # a list, of which DVC shows nothing among its metrics
 
 
 def summary(
@@ -18,6 +23,8 @@ def summary(
     intervals: Mapping[str, tuple[float, float]],
     samples: Sequence[Verdict],
     tuned_how: str,
+    points: Sequence[OperatingPoint],
+    units: Mapping[str, Kept],
 ) -> Mapping[str, Any]:
     """The content of `layout.SUMMARY`.
 
@@ -26,6 +33,8 @@ def summary(
         intervals: test metric -> ends of its 95 % interval.
         samples: scores and decisions of the evaluator's sample pairs.
         tuned_how: where the model's settings come from, in words.
+        points: operating points of labelled pairs.
+        units: test measure -> what a comparison of two models in pairs needs.
 
     Returns:
         Plain containers. `word_hashing` is by view of the features, empty if they hash no words.
@@ -35,11 +44,13 @@ def summary(
     return {
         "epochs": training["epochs"],
         "intervals": intervals,
+        POINTS: [asdict(point) for point in points],
         "parameters": training["parameters"],
         "pretrained_on": pretrained_on_of(model),
         "primary": training["metric"],
         "samples": [asdict(verdict) for verdict in samples],
         "seen": seen_of(model),
         "tuned_how": tuned_how,
+        UNITS: to_json(units),
         "word_hashing": by_view(json.loads(state.read_text(encoding="utf-8")).get("card_")) if state.exists() else {},
     }

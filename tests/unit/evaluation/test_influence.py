@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from twicetold.evaluation.all_pairs import pair_counts, pair_histograms
-from twicetold.evaluation.influence import all_pairs_intervals, cluster_sums
+from twicetold.evaluation.influence import all_pairs_intervals, all_pairs_units, cluster_sums
 from twicetold.evaluation.inputs import DocumentVectors
 
 
@@ -53,7 +53,8 @@ def test_the_width_of_the_interval_is_the_spread_over_repeated_samples():
         vectors = sample(seed, stories=40)
         histograms = pair_histograms(vectors, bins=4096)
         areas.append([histograms[name].counts().auroc() for name in ("category", "story")])
-        found = all_pairs_intervals(vectors, histograms, clusters=vectors.groups["story"])
+        units = all_pairs_units(vectors, histograms, clusters=vectors.groups["story"])
+        found = all_pairs_intervals(histograms, units)
         widths.append([np.ptp(found[name]["auroc"]) / (2 * 1.96) for name in ("category", "story")])
     assert np.mean(widths, axis=0) == pytest.approx(np.std(areas, axis=0), rel=0.25)
 
@@ -62,7 +63,7 @@ def test_intervals_hold_their_value_and_stay_between_0_and_1():
     vectors = sample(3)
     vectors.groups["category"][:20] = -1
     histograms = pair_histograms(vectors)
-    found = all_pairs_intervals(vectors, histograms, clusters=vectors.groups["story"])
+    found = all_pairs_intervals(histograms, all_pairs_units(vectors, histograms, clusters=vectors.groups["story"]))
     assert sorted(found) == ["category", "story"]
     for name, ends in found.items():
         counts = histograms[name].counts()

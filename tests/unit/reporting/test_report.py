@@ -33,7 +33,7 @@ class Balance(HTMLParser):
         if tag == "tr":
             self.cells = 0
         if tag in ("td", "th"):
-            self.cells += 1
+            self.cells += int(dict(attrs).get("colspan", 1))
 
     def handle_startendtag(self, tag, attrs):
         pass

@@ -1,0 +1,216 @@
+"""What each unit of sampling adds to a measure of test: what a comparison of two models in pairs needs, kept in Git.
+
+A unit is what the measure's interval draws as a whole: a pair of texts, a story, a cluster of duplicates. Two models
+that were evaluated on the same units err on many of the same ones, so the standard error of their difference is less
+than two separate intervals suggest.
+
+- Of verdicts about pairs one bit each is kept, whether it is right. Two models are compared by McNemar's exact test.
+- Of any other measure m, what unit g adds is kept: its term of a mean, or to first order what is lost without it. By
+  the jackknife (Efron 1982), var(m) = U / (U - 1) Σ added². The differences of two models' terms give the variance of
+  their difference in the same way.
+
+More than `MOST` units are pooled, each with every `MOST`-th other, and their terms added: pools of independent units
+are independent, and their variance is estimated as well by a thousand of them as by ten thousand.
+
+Shape letters: P pairs, G units, U units or pools.
+"""
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtr, stdtrit
+
+from twicetold.evaluation.inputs import described, finite, is_number
+from twicetold.evaluation.intervals import PairedTest, mcnemar
+from twicetold.evaluation.ranking import Floats
+
+MOST = 1024
+"""Units that are kept for a measure; further ones are pooled."""
+_KEYS = {"measure", "units", "digest"}
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Whether a model's verdict about each of P pairs is right."""
+
+    right: NDArray[np.bool_]
+    digest: str
+    """Of the pairs' labels: only models with the same one can be compared."""
+
+    @classmethod
+    def of(cls, verdict: ArrayLike, label: ArrayLike) -> "Verdicts":
+        """From (P,) verdicts and labels 0/1."""
+        truth = np.asarray(label).astype(bool)
+        return cls(np.asarray(verdict, dtype=bool) == truth, digest_of(truth))
+
+    @property
+    def terms(self) -> Floats:
+        """(P,) what each pair adds to accuracy."""
+        return np.asarray((self.right - self.right.mean()) / len(self.right))
+
+
+@dataclass(frozen=True)
+class Units:
+    """What each of G units, pooled to U, adds to a measure."""
+
+    terms: Floats
+    """(U,)"""
+    digest: str
+    """Of the units and their order."""
+
+    @classmethod
+    def of(cls, terms: Floats, *codes: NDArray[Any]) -> "Units":
+        """From (G,) terms, which are pooled.
+
+        Args:
+            terms: what each unit adds; those that are NaN, where the measure is undefined without it, count as 0.
+            codes: arrays that tell these units, in this order, from others.
+        """
+        known = np.where(np.isnan(terms), 0.0, terms)
+        pooled = np.bincount(np.arange(len(known)) % MOST, weights=known).astype(np.float64)
+        return cls(pooled, digest_of(*codes))
+
+    @classmethod
+    def of_left_out(cls, left: Floats, *codes: NDArray[Any]) -> "Units":
+        """From the (G,) values of the measure without each unit."""
+        number = max(int((~np.isnan(left)).sum()), 1)
+        mean = np.nanmean(left) if not np.isnan(left).all() else 0.0
+        return cls.of((mean - left) * (number - 1) / number, *codes)
+
+    @classmethod
+    def of_mean(cls, values: Floats, unit: NDArray[np.int64]) -> "Units":
+        """From values whose mean is the measure, and the code of the unit of each."""
+        _, place = np.unique(unit, return_inverse=True)
+        return cls.of(np.bincount(place, weights=values - values.mean()) / len(values), unit)
+
+
+Kept: TypeAlias = Verdicts | Units
+
+
+def pearson_terms(scores: ArrayLike, grades: ArrayLike) -> Floats:
+    """(P,) what each pair adds to Pearson's correlation, to first order; 0 where either side is constant.
+
+    Raises:
+        ValueError: if a number is not finite.
+    """
+    x, y = finite(scores, "scores"), finite(grades, "grades")
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return np.zeros(len(x))
+    x, y = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()
+    return np.asarray((x * y - float(np.mean(x * y)) * (x * x + y * y) / 2) / len(x))
+
+
+def variance(terms: Floats) -> float:
+    """Variance of a measure from its (U,) terms, or of a difference of two from theirs; infinite for one unit."""
+    units = len(terms)
+    centred = terms - terms.mean()
+    return float(units / (units - 1) * np.dot(centred, centred)) if units > 1 else np.inf
+
+
+def paired_test(one: Sequence[Kept], other: Sequence[Kept], *, difference: float) -> PairedTest:
+    """Whether two models differ on the same units.
+
+    McNemar's exact test of verdicts of a single seed each; otherwise Student's t with the jackknife's variance, of the
+    mean over seeds, which says nothing of how another seed would do.
+
+    Args:
+        one: of each seed of model a.
+        other: of each seed of model b.
+        difference: measure of model a minus that of model b, each the mean over seeds.
+
+    Raises:
+        ValueError: if there is nothing of a model, or not all are of the same units.
+    """
+    if not one or not other:
+        raise ValueError(f"expected units of both models, got those of {len(one)} and {len(other)} runs")
+    lengths = {len(each.terms) for each in (*one, *other)}
+    if len(lengths) > 1 or len({each.digest for each in (*one, *other)}) > 1:
+        raise ValueError(
+            "the models were evaluated on different units of test (other texts, pairs or labels, or in another order), "
+            "so they cannot be compared in pairs: run `dvc repro --force` on both evaluate stages"
+        )
+    if len(one) == len(other) == 1 and isinstance(one[0], Verdicts) and isinstance(other[0], Verdicts):
+        return mcnemar(one[0].right, other[0].right)
+    terms = np.mean([each.terms for each in one], axis=0) - np.mean([each.terms for each in other], axis=0)
+    error, degrees = float(np.sqrt(variance(terms))), max(len(terms) - 1, 1)
+    if error == 0:
+        return PairedTest(difference, difference, difference, 1.0 if difference == 0 else 0.0)
+    half = float(stdtrit(degrees, 0.975)) * error
+    p_value = float(2 * stdtr(degrees, -abs(difference) / error))
+    return PairedTest(difference, difference - half, difference + half, p_value)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """p-values that are corrected for their number (Holm 1979, "A simple sequentially rejective multiple test")."""
+    order = np.argsort(p_values, kind="stable")
+    number = len(order)
+    stepped = np.maximum.accumulate([p_values[place] * (number - rank) for rank, place in enumerate(order)] or [0.0])
+    corrected = [0.0] * number
+    for rank, place in enumerate(order):
+        corrected[place] = min(1.0, float(stepped[rank]))
+    return corrected
+
+
+def to_json(kept: Mapping[str, Kept]) -> list[dict[str, Any]]:
+    """What `from_json` reads, of each measure; terms as 16-bit numbers, relative to the largest."""
+    return [{"measure": name, **_packed(kept[name])} for name in sorted(kept)]
+
+
+def from_json(found: Any) -> dict[str, Kept]:
+    """Measure -> what was kept.
+
+    Raises:
+        ValueError: if it is something else than `to_json` made.
+    """
+    if not isinstance(found, list):
+        raise ValueError(f"expected a list of measures with their units, got {described(found)}")
+    return dict(_unpacked(each) for each in found)
+
+
+def digest_of(*codes: NDArray[Any]) -> str:
+    """16 hexadecimal digits for whole numbers or truth values in their order."""
+    total = hashlib.sha256()
+    for each in codes:
+        total.update(f"{len(each)} ".encode())
+        total.update(np.ascontiguousarray(each, "<i8").tobytes())
+    return total.hexdigest()[:16]
+
+
+def _packed(kept: Kept) -> dict[str, Any]:
+    about = {"units": len(kept.terms), "digest": kept.digest}
+    if isinstance(kept, Verdicts):
+        return {**about, "right": base64.b64encode(np.packbits(kept.right).tobytes()).decode()}
+    largest = float(np.abs(kept.terms).max()) or 1.0
+    return {
+        **about,
+        "largest": largest,
+        "terms": base64.b64encode((kept.terms / largest).astype("<f2").tobytes()).decode(),
+    }
+
+
+def _unpacked(about: Any) -> tuple[str, Kept]:
+    keys = set(about) if isinstance(about, dict) else set()
+    if keys not in (_KEYS | {"right"}, _KEYS | {"terms", "largest"}):
+        raise ValueError(
+            f"expected {sorted(_KEYS)} with 'right', or with 'terms' and 'largest', of each measure, got "
+            f"{sorted(keys) if keys else described(about)}"
+        )
+    name, digest, units = str(about["measure"]), str(about["digest"]), about["units"]
+    try:
+        content = base64.b64decode(about["right"] if "right" in keys else about["terms"], validate=True)
+    except (binascii.Error, TypeError, ValueError) as error:
+        raise ValueError(f"the units of {name!r:.80} are no base64: {error}") from error
+    if type(units) is not int or len(content) != (-(-units // 8) if "right" in keys else 2 * units) or units < 1:
+        raise ValueError(f"expected {described(units)} units of {name!r:.80}, got {len(content)} bytes of them")
+    if "right" in keys:
+        return name, Verdicts(np.unpackbits(np.frombuffer(content, np.uint8), count=units).astype(bool), digest)
+    terms = np.frombuffer(content, "<f2").astype(np.float64)
+    if not is_number(about["largest"]) or not np.isfinite(terms).all():
+        raise ValueError(f"expected finite terms of {name!r:.80}")
+    return name, Units(terms * about["largest"], digest)
