@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from twicetold.evaluation.decision import Decision, decide_counts
-from twicetold.evaluation.dedupe import FEWEST_LINKS
 from twicetold.evaluation.inputs import ScoredPairs, described
 from twicetold.evaluation.intervals import Interval, accuracy_interval
+from twicetold.evaluation.link_metrics import FEWEST_LINKS
 from twicetold.evaluation.pair_metrics import Confusion
 from twicetold.evaluation.ranking import ScoreCounts, at_least
 

@@ -132,7 +132,8 @@ def _chosen(board: Leaderboard, texts: int) -> list[Row]:
 
     def usable(row: Row) -> bool:
         folder = row.first.folder / layout.MODEL
-        slow = row.texts_per_second is not None and texts > MOST_SECONDS * row.texts_per_second
+        speed = None if row.cost is None else row.cost.texts_per_second_256
+        slow = speed is not None and texts > MOST_SECONDS * speed
         files = (layout.RECIPE, layout.PRECISION)
         return best_rule(row.metrics) is not None and not slow and all((folder / file).is_file() for file in files)
 

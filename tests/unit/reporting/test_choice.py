@@ -1,6 +1,5 @@
 """What the report says to take: the best by validation, the cheapest that is tied for first, what needs no labels."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from twicetold.reporting.glance import TIED, glance
 from twicetold.reporting.leaderboard import rank
 from twicetold.reporting.tiers import DECIDE, DEDUPE, OVERLAP, SEARCH, all_tiers, tiers, uses_of
 from twicetold.runs.records import Abroad, Run
+from twicetold.trained.cost import Cost
 
 MEASURE = "auroc"
 TEXTS = np.arange(2000)
@@ -33,7 +33,6 @@ def run(model, val, test, *, parameters=10, seed=0, units=None, width=0.05, **fu
         samples=(),
         primary=MEASURE,
         train_seconds=None,
-        texts_per_second=None,
         units={} if units is None else {MEASURE: units},
         **further,
     )
@@ -142,19 +141,15 @@ def test_a_model_that_is_not_clean_is_marked_and_a_clean_one_named(monkeypatch):
     assert "clean: own, 0.850" in found["Best"].said
 
 
-def test_speed_decides_what_is_cheapest_where_it_was_measured(tmp_path):
-    runs = []
-    for name, parameters, speed in (("table", 1000, 5000.0), ("network", 10, 20.0)):
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "cost.json").write_text(json.dumps({"model_bytes": 4000, "texts_per_second_256": speed}))
-        runs.append(replace(run(name, 0.8, 0.8, parameters=parameters), folder=folder))
+def test_speed_decides_what_is_cheapest_where_it_was_measured():
+    runs = [
+        replace(run(name, 0.8, 0.8, parameters=size), cost=Cost("one", 4000, 1000, None, None, 1.0, speed, 1.0, 2.0))
+        for name, size, speed in (("table", 1000, 5000.0), ("network", 10, 20.0))
+    ]
     cheap = said(one_use(runs))["Cheapest tied for first"]
     assert cheap.model == "table"
     assert "1,000 parameters, 4 kB, 5,000 texts a second" in cheap.said
-    assert (
-        said(one_use([replace(each, folder=tmp_path) for each in runs]))["Cheapest tied for first"].model == "network"
-    )
+    assert said(one_use([replace(each, cost=None) for each in runs]))["Cheapest tied for first"].model == "network"
 
 
 def test_without_labels_an_untrained_model_is_named_and_no_ensemble():

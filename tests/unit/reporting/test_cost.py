@@ -123,7 +123,7 @@ def test_what_was_measured_stands_beside_quality_and_a_note_names_the_processor_
     project, cells = finished
     add_cost(project, Cell("questions", "dae", 0))
     text = project.markdown(cells)
-    section = text.split("## questions")[1].split("\n## ")[0]
+    section = text.split("\n## questions\n")[1].split("\n## ")[0]
     row = "| dae | 0.810 (0.790 to 0.830) | 4.0 MB | 1.1 MB | 500.0 MB | 100.0 MB | 62,500 | 500 | 1.50 | 3.25 |"
     assert row in section
     assert "| tfidf | 0.700 (0.680 to 0.720) | – | – |" in section

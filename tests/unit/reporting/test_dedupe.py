@@ -107,7 +107,7 @@ def test_average_precision_and_ari_stand_beside_auroc_wherever_documents_are_ran
 
 def test_a_precision_is_shown_as_promised_and_as_kept(finished, html):
     project, cells = finished
-    text = section(project.markdown(cells), "news").split("### Dedupe")[1]
+    text = section(project.markdown(cells), "news").split("\n### Dedupe\n")[1]
     heads = row_of(text, "model")
     row = dict(zip(heads, row_of(text, "tfidf"), strict=True))
 
@@ -130,7 +130,7 @@ def test_a_precision_is_shown_as_promised_and_as_kept(finished, html):
 
 def test_an_aim_that_validation_did_not_reach_is_a_dash_with_the_highest_precision(finished, html):
     project, cells = finished
-    row = row_of(project.markdown(cells).split("### Dedupe")[1], "dae")
+    row = row_of(project.markdown(cells).split("\n### Dedupe\n")[1], "dae")
 
     assert row[3:7] == ["– (highest 0.550)", "–", "–", "–"]
     assert html.count('– <span class="sub">highest') == 4  # 0.9 and 0.8 of dae, 0.95 of both
@@ -194,7 +194,7 @@ def test_clusters_of_labelled_pairs_come_with_the_note_on_lower_bounds(finished,
     assert text.count(LOWER_BOUND) == 1
     assert LOWER_BOUND in section(text, "questions")
     assert LOWER_BOUND in page.split('<section id="data-questions">')[1].split("</section>")[0]
-    table = section(text, "questions").split("### Dedupe")[1]
+    table = section(text, "questions").split("\n### Dedupe\n")[1]
     assert row_of(table, "model")[1].startswith("Average precision")  # AUROC over all their pairs is not known
     glossary = page.split('id="glossary"')[1]
     assert "pairs without a label count as different" in glossary

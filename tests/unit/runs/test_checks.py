@@ -149,7 +149,7 @@ def folder(tmp_path):
 
 def test_a_run_folder_is_read_whole(folder):
     found = inspect(folder, cards=folder.parents[1] / "cards")
-    assert found == replace(SOUND, elsewhere=found.elsewhere)
+    assert found == replace(SOUND, elsewhere=found.elsewhere, promised=())
     assert dict(found.elsewhere) == SOUND.elsewhere
     (folder / "model").mkdir()
     assert inspect(folder / "model", audit=SOUND.audit) == found
