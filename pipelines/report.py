@@ -1,4 +1,4 @@
-"""Leaderboard and HTML report of every cell of the grid in params.yaml.
+"""Leaderboard and HTML report of every cell of the grid in params.yaml, from the files in Git where it has not run.
 
 `--show` prints the leaderboard instead; `--results` writes a card of each dataset, and RESULTS.md and docs/sources.md
 from the cards and other files in Git.
@@ -55,8 +55,15 @@ def main() -> None:
             for folder in sorted({place.parent for place in paths["runs"].glob(f"*/{layout.METRICS}")}):
                 if (folder / layout.MODEL / layout.RECIPE).is_file():  # a run that DVC restored has none yet
                     write_text(folder / layout.MODEL_CARD, card(f"{folder}", cards=paths["cards"]))
-            commands = commands_of(grid)
-            reporting.build(own, runs=paths["runs"], target=paths["reports"], commands=commands, **further, **folders)
+            reporting.build(
+                own,
+                runs=paths["runs"],
+                target=paths["reports"],
+                cards=paths["cards"],
+                commands=commands_of(grid),
+                **further,
+                **folders,
+            )
             print(f"report: {paths['reports'] / layout.REPORT}")
 
 

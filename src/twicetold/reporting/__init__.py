@@ -24,7 +24,17 @@ from twicetold.reporting.terminal import leaderboard_text
 from twicetold.reporting.topics import read_topics, topic_sections
 from twicetold.reporting.twin_groups import find_twins
 from twicetold.reporting.wrong_groups import wrong_groups
-from twicetold.runs.records import Cell, Provenance, read_elsewhere, read_peers, read_provenance, read_runs, write_card
+from twicetold.runs.records import (
+    Cell,
+    Provenance,
+    has_card,
+    read_card,
+    read_elsewhere,
+    read_peers,
+    read_provenance,
+    read_runs,
+    write_card,
+)
 
 __all__ = ["Cell", "FairCell", "build", "leaderboard_text", "markdown", "sources_page", "write_cards"]
 
@@ -37,6 +47,7 @@ def build(
     raw: Path,
     triplets: Path,
     target: Path,
+    cards: Path | None = None,
     elsewhere: Sequence[Cell] = (),
     topics: Sequence[Cell] = (),
     fair: Sequence[FairCell] = (),
@@ -53,6 +64,7 @@ def build(
         raw: the folder of raw folders.
         triplets: the folder of folders of mined triplets.
         target: where `leaderboard.csv`, `cost.csv`, `index.html` and `errors.parquet` go.
+        cards: the folder of dataset cards, which describe a dataset whose corpus is not there.
         elsewhere: the runs that were evaluated on other data as well.
         topics: the runs on whose vectors texts were grouped by topic.
         fair: the runs of families on the same terms, beside `cells`.
@@ -71,7 +83,7 @@ def build(
     grid, abroad = Grid(commands or {}, ensembles), read_elsewhere(elsewhere, runs)
     sections = [
         Section(
-            _described(data, processed=processed, raw=raw, triplets=triplets),
+            _described(data, processed=processed, raw=raw, triplets=triplets, cards=cards),
             board := rank(data, by_data),
             peers.get(data, ()),
             fair_tables(board, fair, on_terms.get(data, []), took),
@@ -100,7 +112,9 @@ def write_cards(names: Iterable[str], *, processed: Path, raw: Path, triplets: P
         write_card(_described(name, processed=processed, raw=raw, triplets=triplets), cards)
 
 
-def _described(data: str, *, processed: Path, raw: Path, triplets: Path) -> Provenance:
+def _described(data: str, *, processed: Path, raw: Path, triplets: Path, cards: Path | None = None) -> Provenance:
+    if cards and not (processed / data).is_dir() and has_card(data, cards):
+        return read_card(data, cards)
     about = read_provenance(data, processed=processed, raw=raw, triplets=triplets)
     if not (processed / data / layout.TEXTS).is_file():
         return about

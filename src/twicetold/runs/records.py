@@ -265,6 +265,11 @@ def write_card(about: Provenance, folder: Path) -> None:
     write_text(_card_file(about.name, folder), text + "\n")
 
 
+def has_card(data: str, folder: Path) -> bool:
+    """Whether `write_card` wrote the description of a dataset."""
+    return _card_file(data, folder).is_file()
+
+
 def read_card(data: str, folder: Path) -> Provenance:
     """The description of a dataset that `write_card` wrote.
 

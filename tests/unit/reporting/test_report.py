@@ -373,6 +373,24 @@ def test_the_markdown_is_made_from_metrics_summaries_and_cards_alone(finished):
     assert "- dae: `train questions-dae-0`" in text
 
 
+def test_the_page_is_made_from_files_in_git_where_the_data_are_not_there(finished):
+    project, cells = finished
+    project.markdown(cells)  # writes the cards
+    for folder in ("processed", "raw", "triplets"):
+        shutil.rmtree(project.root / folder, ignore_errors=True)
+    for file in (project.root / "runs").rglob("*"):
+        if file.is_file() and file.name not in (layout.METRICS, layout.SUMMARY):
+            file.unlink()
+    reporting.build(cells, **project.folders, target=project.root / "reports", cards=project.root / "cards")
+    html = (project.root / "reports" / layout.REPORT).read_text(encoding="utf-8")
+
+    assert all(f'id="data-{cell.data}"' in html for cell in cells)
+    assert "0.810" in html, "an accuracy"
+    shutil.rmtree(project.root / "cards")
+    with pytest.raises(FileNotFoundError, match="prepare@"):
+        reporting.build(cells, **project.folders, target=project.root / "reports", cards=project.root / "cards")
+
+
 def test_a_card_says_nothing_of_where_files_came_from(finished):
     project, cells = finished
     project.markdown(cells)
