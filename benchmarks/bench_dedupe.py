@@ -35,10 +35,10 @@ import numpy as np
 import torch
 from bench_full_size import copies, growth
 from bench_throughput import texts_of, untrained
-from memory import peak_resident
 
 from twicetold.evaluation.decision import Decision
 from twicetold.tables.files import choose_pair, open_rows, write_rows
+from twicetold.trained.memory import peak_resident
 from twicetold.trained.scoring import Scorer
 from twicetold.use import Model
 from twicetold.use.pairs import score_file

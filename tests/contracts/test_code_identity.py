@@ -135,16 +135,16 @@ REACH = {
     "reporting/page": (0, 0),
     "tracking/run": (0, 0),
     "dedupe/dedupe": (0, 0),
-    "evaluation/intervals": (0, 160),
-    "evaluation/dedupe_report": (0, 160),
-    "features/vectors": (30, 30),
+    "evaluation/intervals": (0, 165),
+    "evaluation/dedupe_report": (0, 165),
+    "features/vectors": (35, 35),
     "models/dae": (9, 9),
     "models/static": (25, 25),
     "training/adam_by_rows": (17, 0),
-    "training/learner": (125, 0),
-    "training/cell": (160, 0),
+    "training/learner": (130, 0),
+    "training/cell": (165, 0),
 }
-"""Module of the library -> how many of the 160 trainings and evaluations of params.yaml its edit makes stale.
+"""Module of the library -> how many of the 165 trainings and evaluations of params.yaml its edit makes stale.
 
 A new row of the grid changes some of these numbers. A number that grows without one is an import to look at.
 """
@@ -155,7 +155,7 @@ def test_an_edit_reaches_so_many_trainings_and_evaluations_of_the_published_grid
     subprocess.run([sys.executable, str(ROOT / "pipelines/compose.py"), str(rendered)], cwd=ROOT, check=True)
     found = {file.stem: read_yaml(file) for file in (rendered / "train").glob("*.yaml")}
     configs = {cell: config for cell, config in found.items() if "members" not in config}
-    assert len(configs) == 160
+    assert len(configs) == 165
     code = copied(tmp_path / "code", monkeypatch, configs)
     reached = {}
     for name in REACH:

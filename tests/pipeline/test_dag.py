@@ -56,11 +56,15 @@ def test_the_evaluator_reruns_every_evaluation_and_no_training(lab, cells):
 def test_what_was_deleted_comes_from_the_cache_but_for_costs_which_are_observed_anew(lab, cells):
     outputs = ("build/conf", "data/processed", "data/raw", "data/triplets", "runs")
     unmade = ("observed.json", "README.md")  # which no stage depends on
-    before = {path: content for path, content in lab.bytes_of(*outputs).items() if not path.endswith(unmade)}
+
+    def made():
+        return {path: content for path, content in lab.bytes_of(*outputs).items() if not path.endswith(unmade)}
+
+    before = made()
     for folder in (*outputs, "reports"):
         shutil.rmtree(lab.root / folder)
     assert {*cells("measure", data=DATA, model=["tfidf", "dae"]), "report"} == set(lab.ran())
-    after = lab.bytes_of(*outputs)
+    after = made()
     costs = {path for path in before if path.endswith("cost.json")}
     assert {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)} <= costs
     assert len(costs) == len(DATA) * 2

@@ -303,7 +303,11 @@ def _unkept_promise(run: Inspected) -> str | Missing | None:
     if not run.summary:
         return Missing(f"there is no {layout.SUMMARY}, so no intervals are known")
     val, test = (run.metrics.get(split, {}) for split in ("val", "test"))
-    intervals, said = intervals_of(run.summary), []
+    try:
+        intervals = intervals_of(run.summary)
+    except (AttributeError, TypeError, ValueError, OverflowError):
+        return Missing(f"the intervals of {layout.SUMMARY} are no pairs of numbers")
+    said = []
     for name in sorted(name for name in val if name.startswith(AIM)):
         aim = float(name.removeprefix(AIM)) / 100
         if val[name] < aim:
