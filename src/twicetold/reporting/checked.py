@@ -36,11 +36,10 @@ def check_table(board: Leaderboard, audit: Mapping[str, Any]) -> CheckTable:
     """
     outcomes = {row.model: check(inspect(row.first.folder, audit=audit)) for row in board.rows}
     said: dict[str, list[str]] = {}
-    for each in CHECKS:
+    for place in range(len(CHECKS)):
         for model, of_model in outcomes.items():
-            for outcome in of_model:
-                if outcome.check == each and outcome.state == FOUND:
-                    said.setdefault(outcome.line, []).append(model)
+            if of_model[place].state == FOUND:
+                said.setdefault(of_model[place].line, []).append(model)
     return CheckTable(
         tuple((each.number, each.title) for each in CHECKS),
         tuple((model, tuple(map(_mark, of_model))) for model, of_model in outcomes.items()),

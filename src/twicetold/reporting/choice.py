@@ -8,10 +8,10 @@ a part in. Of models that learnt on other data the highest on test is reported.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from twicetold.reporting.cost_in_use import cheapest, cost_in_use
+from twicetold.reporting.cost import cheapest, in_words
 from twicetold.reporting.glossary import describe, number, probability
 from twicetold.reporting.leaderboard import MARK, Estimate, Leaderboard, Row, or_worst
-from twicetold.reporting.tiers import DEDUPE, GROUPS, OVERLAP, Standing, Tiers, Use, all_tiers, clean
+from twicetold.reporting.tiers import DEDUPE, GROUPS, OVERLAP, Standing, Tiers, Use, clean
 from twicetold.runs.records import Abroad, Cell, Run
 
 TITLE = "What to take"
@@ -83,22 +83,19 @@ def how_to_read(boards: Iterable[Leaderboard]) -> str:
 
 
 def answers(
-    board: Leaderboard, kind: str, *, grid: Grid | None = None, elsewhere: Sequence[Abroad] = ()
+    board: Leaderboard, compared: Sequence[Tiers], *, grid: Grid | None = None, elsewhere: Sequence[Abroad] = ()
 ) -> tuple[Answer, ...]:
     """The answers for each use of a dataset.
 
     Args:
         board: of the dataset.
-        kind: of data.
+        compared: its models for each use, from `all_tiers`.
         grid: commands and ensembles.
         elsewhere: results of models on data that they did not learn from.
-
-    Raises:
-        ValueError: if models were evaluated on different units of test.
     """
     known = grid or Grid()
     found = []
-    for each in all_tiers(board, kind):
+    for each in compared:
         if each.use.title == GROUPS:
             continue
         sentences = [_best(each, known), _cheapest(each, known), _without_labels(board, each, known, elsewhere)]
@@ -109,7 +106,7 @@ def answers(
 
 def _best(found: Tiers, grid: Grid) -> Sentence:
     row = found.chosen
-    said, standing, top = [_figure(found, row), f"{cost_in_use(row.first)}"], found.of(row), found.standings[0]
+    said, standing, top = [_figure(found, row), in_words(row.first)], found.of(row), found.standings[0]
     if standing is top:
         said.append("also the highest on test")
     elif standing.first:
@@ -128,7 +125,7 @@ def _cheapest(found: Tiers, grid: Grid) -> Sentence:
     tied = f"of {len(rows)} tied" if len(rows) > 1 else "no other model is tied with it"
     if row is found.chosen:
         return Sentence(head, _name(row), f"The best is also the cheapest; {tied}.")
-    said = [_figure(found, row), f"{cost_in_use(row.first)}", tied]
+    said = [_figure(found, row), in_words(row.first), tied]
     if row is not top.row:
         said.append(f"not told from {_name(top.row)}{_compared(found.of(row))}")
     elif len(rows) > 1:
@@ -153,12 +150,12 @@ def _without_labels(board: Leaderboard, found: Tiers, grid: Grid, elsewhere: Seq
         said_of_strange = f"{_shown(use, _of_abroad(strange, board.data, use))}, {source}"
     if row is None:
         assert strange is not None
-        said = [said_of_strange, f"{cost_in_use(strange.run)}", "the highest on test of the models from other data"]
+        said = [said_of_strange, in_words(strange.run), "the highest on test of the models from other data"]
         mark = "" if strange.is_clean_of(board.data) else f" {MARK}"
         command = grid.commands.get(strange.run.cell, "")
         return Sentence(NO_LABELS, strange.run.cell.model + mark, _joined(said), command)
     standing = found.of(row)
-    said = [f"{_shown(use, standing.value)} as it is", f"{cost_in_use(row.first)}"]
+    said = [f"{_shown(use, standing.value)} as it is", in_words(row.first)]
     said.append("tied for first" if standing.first else f"behind the first{_compared(standing)}")
     if not row.first.is_clean:
         said.append(_clean_one(_best_on_validation(found, clean(untrained)), found))

@@ -31,6 +31,7 @@ from twicetold.reporting.glossary import count, describe, magnitude, number, sha
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row, rank
 from twicetold.reporting.published import PUBLISHED
 from twicetold.reporting.samples import decision_in_words, sample_table
+from twicetold.reporting.tiers import all_tiers
 from twicetold.reporting.topics import HOW_TO_READ as HOW_TO_READ_TOPICS
 from twicetold.reporting.topics import TITLE as TITLE_OF_TOPICS
 from twicetold.reporting.topics import TopicSection, read_topics, topic_sections
@@ -78,7 +79,7 @@ def markdown(
         about = read_card(data, cards)
         board = rank(data, found)
         boards.append(board)
-        answered = answers(board, about.kind, grid=grid, elsewhere=abroad)
+        answered = answers(board, all_tiers(board, about.kind), grid=grid, elsewhere=abroad)
         taken += _choice(data, answered)
         section = deduped(board, about.kind, peers.get(data, []))
         parts += [f"## {escaped(data)}\n", f"{provenance.KINDS[about.kind]}\n", _leaderboard(board)]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from twicetold.evaluation.intervals import Interval
 from twicetold.evaluation.operating_points import OperatingPoint, Rates
-from twicetold.reporting.dedupe import DedupeTable, Shown
+from twicetold.reporting.dedupe import NOTHING, DedupeTable, Shown
 from twicetold.reporting.glossary import magnitude, number, share
 from twicetold.reporting.leaderboard import Row
 
@@ -19,7 +19,6 @@ HOW_TO_READ = (
     "the same thing. Precision depends on how many pairs say the same; the last columns have it for other shares, with "
     "recall and the false positive rate of test."
 )
-NOTHING = "–"
 _COLUMNS = (
     Shown("Threshold", "validation"),
     Shown("Probability", "at the threshold"),

@@ -81,13 +81,12 @@ class Section:
     @cached_property
     def answers(self) -> tuple[choice.Answer, ...]:
         """What to take for each use."""
-        return choice.answers(self.board, self.about.kind, grid=self.grid, elsewhere=self.elsewhere)
+        return choice.answers(self.board, self.tiers, grid=self.grid, elsewhere=self.elsewhere)
 
-    @property
-    def groups(self) -> tiers.Tiers | None:
-        """Agreement of the groups of a dedupe."""
-        found = tiers.all_tiers(self.board, self.about.kind)
-        return next((each for each in found if each.use.title == tiers.GROUPS), None)
+    @cached_property
+    def tiers(self) -> tuple[tiers.Tiers, ...]:
+        """Who is tied for first, for each use and for the groups of a dedupe."""
+        return tiers.all_tiers(self.board, self.about.kind)
 
     @property
     def points(self) -> tuple[DedupeTable | None, DedupeTable | None]:

@@ -16,6 +16,7 @@ from twicetold import layout
 from twicetold.reporting.glossary import number
 from twicetold.reporting.markdown import code, escaped, table
 from twicetold.reporting.terminal import aligned
+from twicetold.runs.records import intervals_of
 from twicetold.tracking.repository import commit_of, files_at
 
 HEADS = ("cell", "metric of test", "base", "its 95 % interval", "head", "difference")
@@ -179,7 +180,7 @@ def _cells(revision: str, runs: str) -> dict[str, _Cell]:
         summary = _read(revision, beside, files.get(beside, b"{}"))
         try:
             values = {f"{split}/{name}": float(v) for split, each in metrics.items() for name, v in each.items()}
-            intervals = {name: (float(low), float(high)) for name, (low, high) in summary.get("intervals", {}).items()}
+            intervals = intervals_of(summary)
         except (AttributeError, TypeError, ValueError) as error:
             raise ValueError(
                 f"{path} of {revision} holds something else than metrics and intervals: {error}"

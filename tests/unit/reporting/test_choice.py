@@ -42,8 +42,13 @@ def kept(right):
     return Units.of_mean(np.asarray(right, dtype=float), TEXTS)
 
 
+def answered(kind, runs, **further):
+    board = rank("mine", runs)
+    return answers(board, all_tiers(board, kind), **further)
+
+
 def one_use(runs, **further):
-    [found] = answers(rank("mine", runs), "graded_pairs", **further)
+    [found] = answered("graded_pairs", runs, **further)
     return found
 
 
@@ -164,11 +169,11 @@ def test_for_verdicts_without_labels_a_model_with_the_threshold_of_other_data_is
     own = replace(run("own", 0.9, 0.9), metrics=metrics)
     there = replace(run("words", 0.9, 0.9, parameters=0), cell=Cell("news", "words", 0))
     abroad = Abroad(there, {"mine": {"accuracy": 0.7}}, {"mine": {"accuracy": (0.6, 0.8)}}, {})
-    [found] = answers(rank("mine", [own]), "labelled_pairs", elsewhere=[abroad])
+    [found] = answered("labelled_pairs", [own], elsewhere=[abroad])
     sentence = said(found)["Without labels"]
     assert sentence.model == "words"
     assert "Accuracy 0.700 (0.600 to 0.800), threshold of news" in sentence.said
-    [found] = answers(rank("mine", [own]), "labelled_pairs")
+    [found] = answered("labelled_pairs", [own])
     assert "a threshold needs labels" in said(found)["Without labels"].said
 
 
