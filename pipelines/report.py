@@ -85,10 +85,12 @@ def results(grid: dict[str, Any], *, runs: Path, cards: Path, earlier: bool) -> 
         }
     rows, commands = grid["cells"] | grid["ensembles"], commands_of(grid)
     observed = json.loads((runs / layout.LAST_RUN).read_text(encoding="utf-8"))
+    hours = sum(observed["stages"].values()) / 3600 / observed["jobs"]
+    commits = "several commits, the last one" if earlier else "commit"
     made = (
-        f"{len(rows)} cells of the grid in params.yaml, profile `{grid['profile']}`, made by `make results` of commit "
-        f"`{observed['commit']}` on {observed['processor']}, {observed['jobs']} side by side. Everything from download "
-        f"to evaluation takes about {sum(observed['stages'].values()) / 3600 / observed['jobs']:.1f} hours there.\n"
+        f"{len(rows)} cells of the grid in params.yaml, profile `{grid['profile']}`, made by `make results` of "
+        f"{commits} `{observed['commit']}` on {observed['processor']}, {observed['jobs']} side by side. Everything "
+        f"from download to evaluation takes about {hours:.1f} hours there.\n"
     )
     for ran in observed.get("environments", []):
         made += f"\n{len(ran['stages'])} of its stages ran on {in_words(ran['environment'])}.\n"
