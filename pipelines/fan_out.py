@@ -1,7 +1,7 @@
 """Run stale cells of the grid as jobs of a launcher of Hydra: `fan_out.py -m hydra/launcher=submitit_slurm`.
 
 A job clones the commit, has DVC run `evaluate@<cell>` in the clone, and leaves what came out in DVC's run cache. Then
-`dvc repro` restores every finished cell here, and it alone writes dvc.lock. docs/many-machines.md describes it.
+`dvc repro` restores every finished cell here, and it alone writes dvc.lock. docs/guides/many-machines.md describes it.
 """
 
 import checkout  # noqa: F401 (for its effects)

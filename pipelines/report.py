@@ -1,7 +1,7 @@
 """Leaderboard and HTML report of every cell of the grid in params.yaml, from the files in Git where it has not run.
 
-`--show` prints the leaderboard instead; `--results` writes a card of each dataset, and RESULTS.md and docs/sources.md
-from the cards and other files in Git.
+`--show` prints the leaderboard instead; `--results` writes a card of each dataset, and RESULTS.md and
+docs/explanation/sources.md from the cards and other files in Git.
 """
 
 import checkout  # noqa: F401 (for its effects)
@@ -23,7 +23,7 @@ from twicetold.topics import files
 from twicetold_grid.lock import stale_stages
 
 PREFACE = Path("docs/results-preface.md")
-RESULTS, SOURCES = Path("RESULTS.md"), Path("docs/sources.md")
+RESULTS, SOURCES = Path("RESULTS.md"), Path("docs/explanation/sources.md")
 EXPERIMENT = "+experiment="
 EARLIER = (
     "**These results are of earlier code than the files beside them.** Settings or code that `dvc.lock` records have "
@@ -100,7 +100,7 @@ def results(grid: dict[str, Any], *, runs: Path, cards: Path, earlier: bool) -> 
 
 
 def sources(grid: dict[str, Any], *, runs: Path) -> str:
-    """The content of docs/sources.md, made from files in Git; the arguments are those of `results`."""
+    """The content of docs/explanation/sources.md, made from files in Git; the arguments are those of `results`."""
     return reporting.sources_page(commands_of(grid), runs=runs, seconds=further_of(grid, runs)["seconds"])
 
 

@@ -7,9 +7,9 @@
     python tools/choosing_pairs.py --render                       # the tables again, of the results that are there
 
 Each training is a command of pipelines/, run in a fork of a process that has imported the large packages. What it gave
-on validation goes to docs/experiments/choosing-pairs.json at once, and the tables to the page beside it. A training
-that is there with the same command is left out, so that the same call goes on where it was stopped. Models and mined
-files are in build/choosing_pairs and data/ of the folder that it is called in. Test is read by `--evaluate` alone.
+on validation goes to docs/explanation/experiments/choosing-pairs.json at once, and the tables to the page beside it. A
+training that is there with the same command is left out, so that the same call goes on where it was stopped. Models and
+mined files are in build/choosing_pairs and data/ of the folder that it is called in. Only `--evaluate` reads test.
 """
 
 import sys
@@ -36,7 +36,7 @@ from twicetold.files import write_json
 
 TOP = Path(__file__).resolve().parents[1]
 WAYS = Path(__file__).with_suffix(".toml")
-RESULTS, PAGE = (TOP / f"docs/experiments/choosing-pairs.{suffix}" for suffix in ("json", "md"))
+RESULTS, PAGE = (TOP / f"docs/explanation/experiments/choosing-pairs.{suffix}" for suffix in ("json", "md"))
 IMPORTED = ("torch", "pytorch_lightning", "hydra", "sklearn.feature_extraction.text", "pyarrow.parquet")
 
 

@@ -1,6 +1,6 @@
 """A launcher of Hydra for Ray, `hydra/launcher=ray`: here, or on the cluster that `hydra.launcher.init.address` names.
 
-hydra-ray-launcher 1.2.2 needs cloudpickle below 3 (docs/decisions/0031-cells-as-jobs.md).
+hydra-ray-launcher 1.2.2 needs cloudpickle below 3 (docs/explanation/decisions/0031-cells-as-jobs.md).
 """
 
 from collections.abc import Sequence

@@ -50,7 +50,7 @@ def check_remote() -> None:
     if name is None:
         raise ValueError(
             "push=true needs a default remote of DVC: dvc remote add --default --local <name> <url>, with a folder, "
-            "s3:// or ssh:// (docs/many-machines.md)"
+            "s3:// or ssh:// (docs/guides/many-machines.md)"
         )
     if known["remote"][name]["url"].startswith("http"):
         raise ValueError(f"DVC's run cache does not travel over http, as the remote {name} does: use s3:// or ssh://")
@@ -106,7 +106,7 @@ def stores(cells: Iterable[str], cfg: DictConfig) -> dict[str, str]:
     if not here and (files := {store for store in found.values() if store.startswith(SQLITE)}):
         raise ValueError(
             f"several machines cannot write one SQLite file ({', '.join(sorted(files))}): set MLFLOW_TRACKING_URI to a "
-            "server (docs/many-machines.md#tracking), or switch tracking off in params.yaml: overrides: "
+            "server (docs/guides/many-machines.md#tracking), or switch tracking off in params.yaml: overrides: "
             "[tracking.enabled=false]"
         )
     return found

@@ -7,7 +7,7 @@ import typer
 
 from twicetold.commands import app
 
-PAGE = Path(__file__).parents[2] / "docs/using-a-model.md"
+PAGE = Path(__file__).parents[2] / "docs/guides/using-a-model.md"
 
 
 def every(command, path):

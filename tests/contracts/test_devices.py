@@ -1,6 +1,6 @@
 """Every family trains on a device that is not the CPU, with the same losses and with no needless copies.
 
-What the device can show, and what only a GPU can, is in docs/devices.md.
+What the device can show, and what only a GPU can, is in docs/guides/devices.md.
 """
 
 from collections import Counter

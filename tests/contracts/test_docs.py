@@ -11,7 +11,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-DECISIONS = sorted(ROOT.glob("docs/decisions/*.md"))
+DECISIONS = sorted(ROOT.glob("docs/explanation/decisions/*.md"))
 HEADINGS = ["Context", "Decision", "Consequences"]
 
 

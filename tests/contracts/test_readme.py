@@ -1,4 +1,4 @@
-"""What the README and docs/film.md say of results stands in RESULTS.md; commands shown with output give that output."""
+"""What README and docs/explanation/film.md say of results stands in RESULTS.md; commands give the output shown."""
 
 import re
 import shlex
@@ -68,13 +68,13 @@ def test_the_table_of_results_is_an_extract_of_those_on_dedupes():
 
 
 def test_the_tables_of_film_are_extracts_of_the_leaderboards():
-    heads, rows = first_table("docs/film.md", "The families of the paper's tables, on test")
+    heads, rows = first_table("docs/explanation/film.md", "The families of the paper's tables, on test")
     assert len(rows) > 5
     for head in heads[1:]:
         data, metric = head.replace("`", "").split(", ")
         board = leaderboard(data, [f"{metric[0].upper()}{metric[1:]}, test"])
         assert [[row[head]] for row in rows] == [board.get(row["model"].strip("`"), ["–"]) for row in rows]
-    _, summary = first_table("docs/film.md", "Summary")
+    _, summary = first_table("docs/explanation/film.md", "Summary")
     values = {row["model"].strip("`"): row for row in rows}
     for row in summary:
         assert [row["`film`"], row["TF-IDF"]] == [values[model][row["metric"]] for model in ("film", "tfidf")]

@@ -1,4 +1,4 @@
-"""docs/sources.md is what `report.py --results` makes of sources, grid and runs, and every system has its row."""
+"""docs/explanation/sources.md is what `report.py --results` makes of sources, grid and runs; a system has its row."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def in_root(monkeypatch):
 
 
 def test_the_page_is_a_rendering_of_the_sources_the_grid_and_the_runs(in_root):
-    page = Path("docs/sources.md").read_text(encoding="utf-8")
+    page = Path("docs/explanation/sources.md").read_text(encoding="utf-8")
     assert page == report.sources(GRID, runs=Path("runs")), "python pipelines/report.py --results writes it anew"
 
 

@@ -175,7 +175,7 @@ def test_an_unquoted_title_that_begins_with_a_quote_is_an_error_that_names_its_l
     path.write_text(titles(1000, delimiter, odd))
     with pytest.raises(ValueError, match=rf"(?s){path.name}: .*line {min(odd) + 1}: .*quote") as caught:
         own(path)
-    assert "docs/your-own-data.md" in str(caught.value)
+    assert "the guide to your own data has a command" in str(caught.value)
     bad = sum(title.startswith('"') for title in odd.values())
     assert f"{bad} row{'s' * (bad > 1)} cannot be used" in str(caught.value)
 

@@ -1,4 +1,4 @@
-"""The commands of docs/power-users.md: experiments, callbacks, averages, schedules, accumulation, loggers.
+"""The commands of docs/guides/power-users.md: experiments, callbacks, averages, schedules, accumulation, loggers.
 
 The tests of one lab; each command trains for two epochs on generated questions.
 """
@@ -10,7 +10,7 @@ import pytest
 
 from lab import PROJECT, Lab, copy_project
 
-DOCS = PROJECT / "docs/power-users.md"
+DOCS = PROJECT / "docs/guides/power-users.md"
 QUICK = ("data=toy_questions", "profile=smoke", "tracking.enabled=false")
 MODULE = """
 from hydra.experimental.callback import Callback as OfHydra

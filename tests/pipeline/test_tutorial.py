@@ -1,4 +1,4 @@
-"""docs/tutorial-siamese.md from beginning to end: its commands and snippets give what the page shows."""
+"""docs/tutorials/siamese-network.md from beginning to end: its commands and snippets give what the page shows."""
 
 import doctest
 import re
@@ -11,7 +11,7 @@ from lab import PROJECT, Lab, copy_project
 from twicetold.commands import app
 
 pytestmark = pytest.mark.slow
-PAGE = (PROJECT / "docs/tutorial-siamese.md").read_text()
+PAGE = (PROJECT / "docs/tutorials/siamese-network.md").read_text()
 SNIPPETS = re.findall(r"^```pycon\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 COMMANDS = re.findall(r"^\$ (.*)\n((?:(?!\$ |```).*\n)*)", PAGE, re.MULTILINE)
 STAGES = [

@@ -28,8 +28,8 @@ def check(
 ) -> None:
     """Check runs for leakage, promises that were not kept, uneven comparisons.
 
-    Each check has a number (docs/checks.md shows them). A check that lacks its file says so. The exit code is 3 if one
-    of severity error found something, else 0.
+    Each check has a number (docs/guides/checks.md shows them). A check that lacks its file says so. The exit code is 3
+    if one of severity error found something, else 0.
     """
     from twicetold.runs.checks import ERROR, FOUND, inspect
     from twicetold.runs.checks import check as outcomes

@@ -7,7 +7,7 @@ are expected to be (N − 1) / (M − 1) times lower. They spread as those of va
 
     logit(p) − log((N − 1) / (M − 1)) − z · s · sqrt(1 + M / N)
 
-with z of 0.95, with which nine of ten files keep it (docs/dedupe.md). `s` is taken from the lower decile of the
+with z of 0.95, with which nine of ten files keep it (docs/guides/dedupe.md). `s` is taken from the lower decile of the
 resamples, as they are skewed, and is at least that of a share of as many independent trials as there are groups with
 links (U of them); a share of 0 or 1 counts as half a trial less. Thresholds are candidates from `FEWEST_LINKS` links
 on.

@@ -19,7 +19,7 @@ differ: how similar unrelated texts are, and how many texts say the same.
    the links they bear: p is above 1.
 
 It is an empirical null, as Efron 2004 ("Large-scale simultaneous hypothesis testing", JASA 99) estimates from the bulk
-of what is tested. `docs/experiments/default-dedupe.md` has what the constants were chosen by.
+of what is tested. `docs/explanation/experiments/default-dedupe.md` has what the constants were chosen by.
 
 Shape letters: R rows of a sample, n texts, S candidates.
 """
@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from twicetold.evaluation.decision import Decision
 
-UNRELATED, ORDER = 0.05, 2.0  # a and p, docs/experiments/default-dedupe.md
+UNRELATED, ORDER = 0.05, 2.0  # a and p, docs/explanation/experiments/default-dedupe.md
 STEP = 0.01  # of candidates
 LEAST = 1.5  # x of the lowest candidate: below it almost all pairs are unrelated
 FEWEST_TEXTS = 50  # of fewer, percentiles of similarities say little

@@ -155,7 +155,8 @@ def _folder(model: str) -> Path:
             return folder
     raise pretrained.ModelUnavailable(
         f"expected a folder with tokenizer.json and model.safetensors as features.model, got {model!r}: "
-        "`python pipelines/download_pretrained.py pretrained=wordllama` makes one; docs/ready-made-vectors.md says more"
+        "`python pipelines/download_pretrained.py pretrained=wordllama` makes one; more is in the guide "
+        "to ready-made vectors"
     )
 
 

@@ -10,7 +10,7 @@ from twicetold.runs.checks import CHECKS, CLEAR, FOUND, NOT_CHECKED, Outcome, ch
 TITLE = "Checks"
 EXPLANATION = (
     "What the figures do not say by themselves, for each model's first seed. An error: a figure does not hold for new "
-    "texts. A warning: it holds under a condition. A note: a comparison is uneven. docs/checks.md shows each of them."
+    "texts. A warning: it holds under a condition. A note: a comparison is uneven. docs/guides/checks.md shows each."
 )
 MARKS = {CLEAR: "–", NOT_CHECKED: "not checked"}
 

@@ -32,9 +32,9 @@ Five documents stand at the beginning of this project: an article, a paper and t
 page says what it claims, what is here, the command, the published figure, ours, and why they differ.
 
 `make results` writes this page from `src/twicetold/reporting/sources.toml`, the grid in `params.yaml` and \
-`runs/*/metrics.json`. Figures of ours are those of [RESULTS.md](../RESULTS.md): of test unless a row says otherwise, \
-with 95 % intervals over test data and, of several seeds, the standard deviation. If RESULTS.md says that its numbers \
-are of earlier code, so are these.
+`runs/*/metrics.json`. Figures of ours are those of [RESULTS.md](../../RESULTS.md): of test unless a row says \
+otherwise, with 95 % intervals over test data and, of several seeds, the standard deviation. If RESULTS.md says that \
+its numbers are of earlier code, so are these.
 """
 
 

@@ -1,4 +1,4 @@
-"""Numbered checks of a run: what its figures do not say by themselves. docs/checks.md shows each of them happen.
+"""Numbered checks of a run: what its figures do not say by themselves. docs/guides/checks.md shows each of them happen.
 
 A check is a pure function of what was read from a run folder (`Inspected`) and says in a line what it found, nothing,
 or which file it lacks. Published run folders have metrics and summary alone; the leakage audit is on the card of the

@@ -1,6 +1,6 @@
 """What affects results and stands in no file of the project: versions of libraries, processor, threads.
 
-`dvc.lock` sees none of it, so each run records it (docs/decisions/0032-what-a-lock-cannot-see.md).
+`dvc.lock` sees none of it, so each run records it (docs/explanation/decisions/0032-what-a-lock-cannot-see.md).
 """
 
 import os

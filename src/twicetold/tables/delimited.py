@@ -100,7 +100,7 @@ def fault(reason: str, lines: Sequence[str], *, delimiter: str, header: Sequence
     return (
         "a field begins with a quote, and no quote before a separator or a line end closes it (or it closes after "
         "swallowing other rows). A field that holds a quote must be in double quotes, and its own quotes doubled "
-        '(""). If the file quotes nothing, docs/your-own-data.md has a command that quotes its fields'
+        '(""). If the file quotes nothing, the guide to your own data has a command that quotes its fields'
     )
 
 

@@ -70,7 +70,7 @@ class Mixture:
     exponent: float
 
 
-# Weights and exponents: docs/experiments/default-dedupe.md. Trigrams group better than 4-grams.
+# Weights and exponents: docs/explanation/experiments/default-dedupe.md. Trigrams group better than 4-grams.
 _LETTER_TFIDF = "twicetold.features.letter_tfidf.LetterTfIdf"
 _LETTERS = {"_target_": _LETTER_TFIDF, "letters": 3}
 _WORDS = {"_target_": _LETTER_TFIDF, "letters": 0, "words": 1}

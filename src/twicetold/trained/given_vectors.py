@@ -17,7 +17,7 @@ from twicetold.neighbours.nearest import Matrix, row_dots
 from twicetold.trained.fitted import guessed
 from twicetold.trained.scoring import RowsOf, TrainedModel
 
-EXPONENT = 0.9  # of unrelated pairs by static vectors, see `evaluation.unlabelled`: docs/experiments/default-dedupe.md
+EXPONENT = 0.9  # of unrelated pairs by static vectors, by which `evaluation.unlabelled` guesses a threshold
 NO_VECTOR = -1
 
 

@@ -1,4 +1,4 @@
-"""`twicetold check` as a user runs it, and docs/checks.md, which shows each check."""
+"""`twicetold check` as a user runs it, and docs/guides/checks.md, which shows each check."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from twicetold.files import write_json
 from twicetold.runs.checks import CHECKS
 
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs/checks.md").read_text()
+PAGE = (ROOT / "docs/guides/checks.md").read_text()
 SHOWN = re.findall(r"^\$ (twicetold check .*)\n((?:(?!```|\$ ).*\n)*)", PAGE, re.MULTILINE)
 
 
