@@ -2,7 +2,8 @@
 
 Karpukhin et al., Dense Passage Retrieval, EMNLP 2020, section 4.2, use the best passage of BM25 that contains the
 answer as the positive of a question without a labelled passage. Here there is no answer to check, so some of these
-positives are wrong; the card of a labelled corpus gives their number.
+positives are wrong; the card of a labelled corpus gives their number. It also names the label: a card without it counts
+as mined by another one (`data.freshness`), and a training by hand would mine the default strategies in their place.
 
 Scores come from products of sparse matrices, a batch of texts at a time (`mining.bm25`).
 
@@ -73,6 +74,7 @@ def mine(corpus: Corpus, *, seed: int, label: str, score: Score, max_df: int = 1
             "texts_without_neighbour": int((best == NOBODY).sum()),
             "triplets": len(anchor),
             "positives": _known(corpus, label, anchor, positive),
+            "label": label,
         },
     )
 
