@@ -24,12 +24,13 @@ from sklearn.base import BaseEstimator
 
 from twicetold import layout
 from twicetold.data.corpus import Corpus
+from twicetold.errors import damaged
 from twicetold.evaluation.dedupe import Chosen
-from twicetold.evaluation.inputs import described
 from twicetold.evaluation.labelled_links import LabelledLinks
 from twicetold.evaluation.labels import DUPLICATE, Decisions, LabelDecision, numbers
 from twicetold.evaluation.selection import OVER_PAIRS
 from twicetold.evaluation.stacking import Weights
+from twicetold.evaluation.stored import json_object
 from twicetold.features.rows import Featuriser
 from twicetold.features.saved import load_fitted
 from twicetold.files import require_regular, write_folder, write_json
@@ -44,7 +45,6 @@ TARGET = re.compile(r"twicetold\.(?P<kind>features|models)\.[a-z][a-z0-9_]*\.(?P
 FILES = (layout.WEIGHTS, layout.FEATURISER_ARRAYS, layout.FEATURISER_STATE, layout.DECISION)
 UNNAMED = "unknown"  # label of the decision of a folder that does not say which one it is about
 CALIBRATION = "calibration.json"  # what `twicetold calibrate` did, and on which labels
-LONGEST = 400  # characters of the reason why a folder is refused
 LEVELS = 3  # of ensembles within ensembles
 STATE_LIMIT = 1 << 27  # bytes of a featuriser's state, such as ten million words
 JSON_LIMIT = 1 << 22  # bytes of any other JSON file
@@ -446,13 +446,7 @@ def _read_object(file: Path) -> dict[str, Any]:
     """The JSON object in a file."""
     if (size := file.stat().st_size) > JSON_LIMIT:
         raise ValueError(f"expected at most {JSON_LIMIT:,} bytes in {file.name}, got {size:,}")
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file.name} is not JSON: {error}") from error
-    if not isinstance(content, dict):
-        raise ValueError(f"expected an object in {file.name}, got {described(content)}")
-    return content
+    return json_object(file, file.name)
 
 
 @contextmanager
@@ -463,9 +457,4 @@ def _refusing(folder: Path) -> Iterator[None]:
     except (ModelUnavailable, KeyboardInterrupt, SystemExit):  # the first says what to install
         raise
     except BaseException as error:  # a panic of the tokenizers library is no Exception
-        said = " ".join(str(error).split())
-        reason = said if isinstance(error, (ValueError, OSError)) else f"{type(error).__name__}: {said}"
-        raise ValueError(
-            f"cannot load the model in {folder}: {reason[:LONGEST]}. Copy the folder again, or train the model again; "
-            "if somebody else made it, do not use it"
-        ) from error
+        raise damaged(folder, error, what="load the model", again="train the model") from error

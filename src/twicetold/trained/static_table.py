@@ -22,6 +22,7 @@ from torch import Tensor
 
 from twicetold import layout
 from twicetold.encoding import Encoding, SparseRows
+from twicetold.errors import damaged
 from twicetold.evaluation.inputs import described
 from twicetold.features.matrix_file import write_matrix
 from twicetold.files import write_folder, write_json
@@ -147,12 +148,7 @@ def load_table(folder: Path) -> Scorer:
         if not np.isfinite(scorer.score(["a text"], ["another"])).all():
             raise ValueError("the score of two texts is not a number")
     except Exception as error:  # whatever a file from elsewhere brings about
-        said = " ".join(str(error).split())
-        reason = said if isinstance(error, (ValueError, OSError)) else f"{type(error).__name__}: {said}"
-        raise ValueError(
-            f"cannot load the table in {folder}: {reason[:400]}. Copy the folder again, or export the model again; if "
-            "somebody else made it, do not use it"
-        ) from error
+        raise damaged(folder, error, what="load the table", again="export the model") from error
     return scorer
 
 
