@@ -17,7 +17,8 @@ def pages() -> dict[str, str]:
     """Path of each page in the site -> its Markdown."""
     made = {f"{FOLDER}/primary.md": _page("Primary configs", "What a script begins with.", _primary(), group=None)}
     for folder in names.groups():
-        text = sentences().get(folder.name, "")
+        sentence = sentences().get(folder.name, "")
+        text = f"{sentence[:1].upper()}{sentence[1:]}."
         made[f"{FOLDER}/{folder.name}.md"] = _page(folder.name, text, sorted(folder.glob("*.yaml")), group=folder.name)
     return made
 

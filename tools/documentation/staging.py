@@ -10,6 +10,7 @@ import re
 import shutil
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -37,7 +38,8 @@ LISTS = {
 }
 """Folders of docs/ whose index is a list of their pages."""
 NOT_PAGES = {"docs/results-preface.md"}  # a part of RESULTS.md
-LINK = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
+LINK = re.compile(r"""((?<=\]\()[^)\s]+(?=\))|(?<=\bsrc=")[^"]+(?=")|(?<=\bhref=")[^"]+(?="))""")
+PICTURES = (".png", ".svg")
 CODE = re.compile(r"(^ *```.*?^ *```$|``.+?``|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 NAV = re.compile(r"^nav = \[\n.*?^\]\n", re.MULTILINE | re.DOTALL)
 
@@ -96,7 +98,7 @@ def place_of(source: str) -> str:
     inside = source.removeprefix("docs/")
     if inside in LISTS:
         return f"{inside}/index.md"
-    pages = source.startswith("docs/") and source not in NOT_PAGES and source.endswith((".md", ".png"))
+    pages = source.startswith("docs/") and source not in NOT_PAGES and source.endswith((".md", *PICTURES))
     return inside if pages else ""
 
 
@@ -119,11 +121,25 @@ def relinked(text: str, source: str) -> str:
         if not inside:
             kind = "tree" if (TOP / target).is_dir() else "blob"
             return f"{repository()}/{kind}/main/{target}{mark}{anchor}"
-        return f"{os.path.relpath(inside, posixpath.dirname(place))}{mark}{anchor}"
+        return f"{os.path.relpath(inside, posixpath.dirname(place) or '.')}{mark}{anchor}"
+
+    def named(code: str, before: str) -> str:
+        """A page that is named by its path in the repository, as a link."""
+        page = code.strip("`")
+        if not page.startswith("docs/") or before.endswith("[") or not place_of(page) or not (TOP / page).is_file():
+            return code
+        return f"[{title_of(page)}]({os.path.relpath(place_of(page), posixpath.dirname(place) or '.')})"
 
     parts = CODE.split(text)  # text and code in turns
     # Code within the text of a link, as in [`a`](b.md), parts the link; its address begins the next text.
-    return "".join(part if number % 2 else LINK.sub(turned, part) for number, part in enumerate(parts))
+    parts[::2] = [LINK.sub(turned, part) for part in parts[::2]]
+    parts[1::2] = [named(code, before) for before, code in zip(parts[::2], parts[1::2], strict=False)]
+    return "".join(parts)
+
+
+def title_of(source: str) -> str:
+    """The title of a page in Git."""
+    return (TOP / source).read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
 
 
 def repository() -> str:
@@ -136,6 +152,7 @@ def base() -> str:
     return urlsplit(str(_project()["site_url"])).path
 
 
+@cache
 def _project() -> dict[str, object]:
     project = tomllib.loads(CONFIG.read_text(encoding="utf-8"))["project"]
     assert isinstance(project, dict)
@@ -143,11 +160,16 @@ def _project() -> dict[str, object]:
 
 
 def expanded(nav: list[object], pages: list[str]) -> Iterator[object]:
-    """The navigation with each folder, such as `reference/library/`, as those of its pages that have no entry."""
+    """The navigation with each folder, such as `reference/library/`, as those of its pages that have no entry.
+
+    A section that is left without pages is left out.
+    """
     for entry in nav:
         if isinstance(entry, dict):
             for title, inside in entry.items():
-                yield {title: list(expanded(inside, pages)) if isinstance(inside, list) else inside}
+                found = list(expanded(inside, pages)) if isinstance(inside, list) else inside
+                if found:
+                    yield {title: found}
         elif str(entry).endswith("/"):
             yield from (page for page in pages if page.startswith(str(entry)))
         else:
@@ -177,6 +199,6 @@ def in_toml(nav: object) -> str:
 
 def _list(folder: str, text: str) -> str:
     pages = sorted((DOCS / folder).glob("*.md"))
-    titles = {page.name: page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ") for page in pages}
+    titles = {page.name: title_of(str(page.relative_to(TOP))) for page in pages}
     lines = [f"- [{title}]({name})" for name, title in titles.items()]
     return f"# {folder.rpartition('/')[2].capitalize()}\n\n{text}\n\n" + "\n".join(lines) + "\n"
