@@ -7,7 +7,7 @@ export PATH := $(BIN):$(PATH)
 export PYTHONWARNINGS ?= ignore::FutureWarning,ignore::DeprecationWarning
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: help demo test repro results sweep ui compare bench gpu-check check clean lock
+.PHONY: help demo test repro results sweep ui compare bench gpu-check check docs clean lock
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -59,6 +59,9 @@ check: .venv/ready ## ruff, mypy, import-linter
 	@ruff format --check .
 	@mypy
 	@lint-imports
+
+docs: .venv/ready ## the site of the documentation, built strictly: no broken link, no name without a page
+	@python tools/documentation/build.py
 
 clean: ## remove what the pipeline makes; .venv, mlruns, downloads and DVC's cache stay
 	@git clean -qfdX -- build runs reports outputs multirun data/raw data/pretrained data/processed data/triplets data/self_training

@@ -114,6 +114,16 @@ def test_the_workflow_runs_what_a_person_runs():
     assert {"run": ".ci/run"} in steps
 
 
+def test_the_site_is_built_by_ci_and_published_from_main():
+    assert "make docs\n" in (ROOT / ".ci/run").read_text()
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yaml").read_text())
+    job = workflow["jobs"]["site"]
+    assert job["if"] == "github.event_name == 'push'"
+    assert {"run": "python tools/documentation/build.py"} in job["steps"]
+    (upload,) = [step for step in job["steps"] if "upload-pages-artifact" in step.get("uses", "")]
+    assert upload["with"] == {"path": "build/site/html"}
+
+
 def test_the_workflow_posts_how_metrics_moved_with_both_revisions_at_hand():
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yaml").read_text())
     job = workflow["jobs"]["metrics"]

@@ -67,6 +67,13 @@ class DryRun:
         unfinished: distinct texts that may have more links at the lowest threshold than were looked for.
         approximate: whether an approximate index was searched, which may miss links.
         at: by threshold, the lowest first.
+
+    Examples:
+        >>> import twicetold
+        >>> texts = ["How do I learn to swim?", "how do I learn to swim", "Where can I buy a tent?"]
+        >>> found = twicetold.fit(texts, lexical=True).dry_run(texts, threshold=0.5)  # DryRun
+        >>> [(at.links, at.groups) for at in found.at if at.chosen]
+        [(1, 1)]
     """
 
     texts: int

@@ -138,6 +138,19 @@ class TextGroups:
         summary: in numbers.
         review: the pairs nearest to the threshold on both sides, if they were asked for; the nearest first.
         agreement: with groups that are known, if some are.
+
+    Examples:
+        >>> import twicetold
+        >>> texts = ["How do I learn to swim?", "how do I learn to swim", "Where can I buy a tent?"]
+        >>> found = twicetold.fit(texts, lexical=True).dedupe(texts)  # TextGroups
+        >>> [texts[row] for row in found.kept()]
+        ['How do I learn to swim?', 'Where can I buy a tent?']
+        >>> found.links  # TextLinks
+        TextLinks(left=array([0]), right=array([1]), ...)
+        >>> found.table  # GroupsOfTexts
+        GroupsOfTexts(group=array([0]), size=array([2]), ...)
+        >>> found.summary  # DedupeSummary
+        DedupeSummary(texts=3, distinct=3, links=1, groups=1, grouped=2, ...)
     """
 
     group: Ints

@@ -21,7 +21,15 @@ from twicetold.trained.vectors import search_vectors
 
 @dataclass(frozen=True)
 class Added:
-    """What became of the texts that were added."""
+    """What became of the texts that were added.
+
+    Examples:
+        >>> import twicetold
+        >>> texts = ["How do I learn to swim?", "Where can I buy a tent?"]
+        >>> index = twicetold.fit(texts, lexical=True).index(texts)
+        >>> index.add(["how do I learn to swim"])
+        Added(ids=['2'], groups=array([0]), joined=1, ...)
+    """
 
     ids: list[str]
     groups: NDArray[np.int64]

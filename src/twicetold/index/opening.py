@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from twicetold.index.folder import locked, read
-from twicetold.index.text_index import TextIndex
+from twicetold.index.text_index import TextIndex, save_locked
 from twicetold.tracking.locate import folder_of
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.vectors_identity import fingerprint
@@ -51,4 +51,4 @@ def changing(folder: str | Path, model: LoadedModel | str | Path | None = None) 
     with locked(Path(folder)):
         index = open_index(folder, model)
         yield index
-        index.save_locked()
+        save_locked(index)

@@ -46,7 +46,14 @@ from twicetold.trained.vectors_identity import fingerprint
 
 @dataclass(frozen=True)
 class Match:
-    """A text that was found."""
+    """A text that was found.
+
+    Examples:
+        >>> import twicetold
+        >>> texts = ["How do I learn to swim?", "Where can I buy a tent?"]
+        >>> twicetold.fit(texts, lexical=True).index(texts).search(["tents to buy"], k=1)
+        [[Match(id='1', text='Where can I buy a tent?', ...)]]
+    """
 
     id: str
     text: str
@@ -65,6 +72,29 @@ class TextIndex:
         manifest: what is known besides the parts.
         segments: the parts.
         folder: where it was read from; None if it is in memory alone.
+
+    Examples:
+        >>> import twicetold
+        >>> texts = ["How do I learn to swim?", "how do I learn to swim", "Where can I buy a tent?"]
+        >>> model = twicetold.fit(texts, lexical=True)
+        >>> index = model.index(texts)  # or twicetold.index.TextIndex.build(model, texts)
+        >>> index.ids, index.groups, index.rule, index.parts
+        (['0', '1', '2'], array([0, 0, 1]), 'average', 1)
+        >>> [match.text for match in index.related(["How do I learn to swim?"], k=1)[0]]
+        ['how do I learn to swim']
+        >>> index.merge(0, 1)  # what a person knows better
+        0
+        >>> index.unmerge(1)
+        0
+        >>> index.apart
+        [(0, 1)]
+        >>> index.ignore(0, 1)  # it is not proposed, either
+        >>> index.proposals
+        []
+        >>> changes = index.regroup("complete")
+        >>> index.remove(["1"])
+        >>> len(index)
+        2
     """
 
     def __init__(
@@ -332,18 +362,13 @@ class TextIndex:
             self._state = replace(self._state, manifest=known)
         if self.folder is not None and (folder is None or Path(folder).resolve() == self.folder.resolve()):
             with locked(self.folder):
-                self.save_locked()
+                save_locked(self)
         elif folder is not None:
             with new_folder(Path(folder)) as target:
                 parts = [s.changed(name=None, removed_file=None, groups_file=None) for s in self._segments]
                 known = replace(self._manifest, parts=[], saved=0)
                 self._state = IndexState(*save_changes(target, known, parts))
             self.folder = Path(folder)
-
-    def save_locked(self) -> None:
-        """Write what has changed to the folder that the index was read from; the caller holds its lock."""
-        assert self.folder is not None
-        self._state = IndexState(*save_changes(self.folder, self._manifest, self._segments))
 
     @property
     def _manifest(self) -> IndexManifest:
@@ -357,3 +382,10 @@ class TextIndex:
     def _grouping(self) -> GroupRule:
         known = self._manifest
         return GroupRule(self.model, known.decision, self._constant, self.rule, known.neighbours)
+
+
+def save_locked(index: TextIndex) -> None:
+    """Write what has changed to the folder that an index was read from; the caller holds its lock."""
+    assert index.folder is not None
+    state = index._state
+    index._state = IndexState(*save_changes(index.folder, state.manifest, state.segments))

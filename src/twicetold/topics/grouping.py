@@ -26,7 +26,15 @@ MOST_BY_DEFAULT = 50
 
 @dataclass(frozen=True)
 class Topics:
-    """Groups of texts by topic, the largest first."""
+    """Groups of texts by topic, the largest first.
+
+    Examples:
+        >>> import twicetold
+        >>> texts = ["How do I learn to swim?", "how do I learn to swim", "Where can I buy a tent?"]
+        >>> found = twicetold.fit(texts, lexical=True).topics(texts, count=2)  # Topics
+        >>> dict(zip(found.names, found.size.tolist()))
+        {'how, do, learn, to, swim': 2, 'where, can, buy, tent': 1}
+    """
 
     topic: NDArray[np.int64]
     """(n,) from 0; `NO_TOPIC` of a text of which the model knows nothing, so that its vector has no direction."""

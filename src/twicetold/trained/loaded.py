@@ -35,6 +35,17 @@ class LoadedModel:
     Args:
         trained: the model.
         folder: where it was loaded from.
+
+    Examples:
+        >>> import twicetold
+        >>> texts = ["How do I learn to swim?", "Where can I buy a tent?"]
+        >>> model = twicetold.fit(texts, lexical=True)  # of a folder: twicetold.load or LoadedModel.from_folder
+        >>> model.about, model.decisions.finest, model.decision.threshold == model.threshold
+        ('meaning', 'meaning', True)
+        >>> model.thresholds is None  # nothing was measured on all pairs of validation texts
+        True
+        >>> model.similarity(["learning to swim"], ["How do I learn to swim?"]).shape
+        (1,)
     """
 
     def __init__(self, trained: TrainedModel, folder: Path) -> None:

@@ -16,6 +16,13 @@ class TextEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Args:
         model: what `load` takes, or what it gives; clones share a loaded model.
+
+    Examples:
+        >>> import twicetold
+        >>> texts = ["How do I learn to swim?", "Where can I buy a tent?"]
+        >>> encoder = twicetold.TextEncoder(twicetold.fit(texts, lexical=True))
+        >>> encoder.fit_transform(texts).shape[0]
+        2
     """
 
     def __init__(self, model: str | Path | LoadedModel) -> None:

@@ -114,7 +114,24 @@ def fit(
 
 
 class Model(LoadedModel):
-    """A trained model with all that people do with it: see also `LoadedModel`."""
+    """A trained model with all that people do with it: see also `LoadedModel`.
+
+    Examples:
+        A model that `fit` made, which needs no training; one of `load` has the same methods.
+
+        >>> import twicetold
+        >>> texts = ["How do I learn to swim?", "how do I learn to swim", "Where can I buy a tent?"]
+        >>> model = twicetold.fit(texts, lexical=True)  # a Model
+        >>> model.dedupe(texts).group
+        array([0, 0, 1])
+        >>> model.dry_run(texts, threshold=0.5).at[0].groups
+        1
+        >>> model.topics(texts, count=2).names
+        ['how, do, learn, to, swim', 'where, can, buy, tent']
+        >>> reasons = model.why(texts[:1], texts[1:2])  # what adds most to the score of each pair, in words
+        >>> model.index(texts).search(["buying a tent"], k=1)[0][0].text
+        'Where can I buy a tent?'
+    """
 
     def dedupe(
         self,

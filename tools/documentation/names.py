@@ -1,0 +1,116 @@
+"""The public names of the project: those of the library, the commands, and the groups of settings.
+
+A name of the library is public if a front room exports it, if a call of those gives it back, if documentation imports
+it, or if a file of `conf/` builds it. A class brings its public methods and properties.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import griffe
+import typer
+
+TOP = Path(__file__).resolve().parents[2]
+CONF = TOP / "conf"
+PACKAGE = "twicetold"
+FRONT_ROOMS = (PACKAGE, f"{PACKAGE}.use", f"{PACKAGE}.index")
+GIVEN_BACK = (
+    "twicetold.trained.loaded.LoadedModel",
+    "twicetold.dedupe.results.TextLinks",
+    "twicetold.dedupe.results.GroupsOfTexts",
+    "twicetold.dedupe.results.DedupeSummary",
+    "twicetold.dedupe.dry_run.DryRun",
+    "twicetold.topics.grouping.Topics",
+    "twicetold.index.text_index.Match",
+    "twicetold.index.growing.Added",
+)
+"""What calls of the front rooms give back without exporting its name."""
+WITH_EXAMPLES = ("tutorials", "guides", "reference/settings")
+TARGET = re.compile(rf"\b_target_: ({PACKAGE}(?:\.\w+)+)")
+FENCED = re.compile(r"^ *```(\w*)[^\n]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+DOCTEST = re.compile(r"^ *>>> .*\n(?:^ *[^\s\"].*\n)*", re.MULTILINE)
+IMPORTED = re.compile(rf"^ *from ({PACKAGE}[\w.]*) import \(?([^)\n]+)", re.MULTILINE)
+
+
+@cache
+def library() -> griffe.Module:
+    """The library as its source says it is; nothing is imported."""
+    loaded = griffe.load(PACKAGE, search_paths=[TOP / "src"], allow_inspection=False)
+    assert isinstance(loaded, griffe.Module)
+    return loaded
+
+
+def resolved(path: str) -> griffe.Object:
+    """What a dotted path names, where it is defined.
+
+    Raises:
+        KeyError: if there is no such name.
+    """
+    found = library()[path.removeprefix(f"{PACKAGE}.")] if path != PACKAGE else library()
+    return found.final_target if isinstance(found, griffe.Alias) else found
+
+
+@cache
+def code_blocks() -> str:
+    """The fenced blocks of README, tutorials, guides and the page of settings."""
+    pages = [TOP / "README.md", *(page for room in WITH_EXAMPLES for page in sorted(TOP.glob(f"docs/{room}/*.md")))]
+    return "\n".join(block for page in pages for _, block in FENCED.findall(page.read_text(encoding="utf-8")))
+
+
+@cache
+def examples() -> str:
+    """Code that shows how names are used: fenced blocks of pages, and the examples of docstrings."""
+    sources = (file.read_text(encoding="utf-8") for file in sorted((TOP / "src").glob(f"{PACKAGE}/**/*.py")))
+    return code_blocks() + "\n".join(block for source in sources for block in DOCTEST.findall(source))
+
+
+def exported() -> list[str]:
+    """The paths of what the front rooms export, where it is defined, and of what their calls give back."""
+    names = [f"{room}.{name}" for room in FRONT_ROOMS for name in resolved(room).exports or ()]
+    return list(dict.fromkeys([*(resolved(name).path for name in names), *GIVEN_BACK]))
+
+
+def imported() -> list[str]:
+    """The paths of what code in README, tutorials and guides imports from the library's modules."""
+    found = [
+        f"{module}.{name.split()[0]}" for module, names in IMPORTED.findall(code_blocks()) for name in names.split(",")
+    ]
+    return sorted({resolved(path).path for path in found if path.rpartition(".")[0] not in FRONT_ROOMS})
+
+
+def built() -> dict[str, list[Path]]:
+    """What files of `conf/` build -> the files."""
+    found: dict[str, list[Path]] = {}
+    for leaf in sorted(CONF.rglob("*.yaml")):
+        for path in dict.fromkeys(TARGET.findall(leaf.read_text(encoding="utf-8"))):
+            found.setdefault(path, []).append(leaf)
+    return found
+
+
+def with_members(path: str) -> Iterator[griffe.Object]:
+    """What a path names and, of a class, its public methods and properties."""
+    named = resolved(path)
+    yield named
+    if named.is_class:
+        for name, member in named.members.items():
+            if not name.startswith("_") and not member.is_alias and (member.is_function or "property" in member.labels):
+                yield member  # type: ignore[misc]
+
+
+def commands() -> dict[str, typer.core.TyperCommand]:
+    """Each command of `twicetold` by the words that call it."""
+    from twicetold.commands import app
+
+    def below(command: typer.core.TyperCommand, path: str) -> Iterator[tuple[str, typer.core.TyperCommand]]:
+        yield path, command
+        for name, child in getattr(command, "commands", {}).items():
+            yield from below(child, f"{path} {name}")
+
+    return dict(below(typer.main.get_command(app), PACKAGE))
+
+
+def groups() -> list[Path]:
+    """The folders of `conf/`, each a group of settings."""
+    return sorted(folder for folder in CONF.iterdir() if folder.is_dir())
