@@ -243,7 +243,7 @@ def links_above(vectors: DocumentVectors, threshold: float) -> Links:
 
     def search(block: int) -> tuple[Any, Any, Any]:
         rows = np.arange(block * step, min((block + 1) * step, count))
-        scores = similar(rows).numpy()
+        scores = similar(rows)
         above = (scores >= threshold) & (columns > rows[:, None])
         row, column = np.nonzero(above)
         return rows[row], column, scores[above]

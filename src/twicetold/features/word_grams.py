@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from twicetold.encoding import UNKNOWN_TOKEN
+from twicetold.conventions import UNKNOWN_TOKEN
 from twicetold.features.distinct_words import encoded, runs
 from twicetold.features.letter_grams import as_numbers, as_strings, letter_grams
 from twicetold.features.rows import CsrRows, Declared
