@@ -337,6 +337,8 @@ def _evaluating(encoder: Encoder) -> Iterator[torch.device]:
 
 
 def _stack(parts: Sequence[Tensor | SparseRows]) -> Matrix:
+    if len(parts) == 1:
+        return matrix_of(parts[0])
     return (
         sp.vstack([matrix_of(p) for p in parts], format="csr")
         if isinstance(parts[0], SparseRows)
