@@ -1,4 +1,10 @@
-"""Render each cell of params.yaml to a resolved config with the hashes of its code: `compose.py <folder>`.
+"""Render each cell of params.yaml to a resolved config with the hashes of its code.
+
+Usage: python pipelines/compose.py <folder>
+
+Examples:
+    python pipelines/compose.py build/conf
+    python pipelines/compose.py /tmp/conf
 
 Imports neither torch nor the library, but for how scripts end and for digests; several processes share the cells.
 """
