@@ -33,5 +33,8 @@ if {"-h", "--help"} & set(sys.argv[1:]) and os.path.dirname(script) == os.path.j
 
     from twicetold_grid.script_help import help_of
 
-    print(help_of(Path(script), sys.modules["__main__"].__doc__ or ""))
+    try:
+        print(help_of(Path(script), sys.modules["__main__"].__doc__ or ""), flush=True)
+    except BrokenPipeError:  # the reader has gone, as in `--help | head -1`
+        os._exit(0)
     raise SystemExit
