@@ -3,8 +3,8 @@
 k-means divides the vectors into about √n cells, as in an inverted file (Jégou, Douze and Schmid 2011, "Product
 quantization for nearest neighbor search", without the quantisation). A vector is compared with all of the cells whose
 centres are most similar to it, its own among them, so a pair is missed only if neither text has the other's cell among
-these. The unit of work is a cell, with the links of `dense_joining.links_between`. A cell with several times the mean is
-divided again, as the work grows with the squares of their sizes.
+these. The unit of work is a cell, with the links of `dense_joining.links_between`. A cell with several times the mean
+is divided again, as the work grows with the squares of their sizes.
 
 Shape letters: n vectors, d dimensions, C cells, p probes.
 """
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from twicetold.neighbours.dense_joining import Dense, Found, Turn, compared, gathered, nearly_above, spread
 from twicetold.neighbours.grouping import Ints, Vectors
-from twicetold.neighbours.parallel import in_threads
+from twicetold.neighbours.parallel import in_threads, serial_products
 
 PROBES = 16  # cells that a vector is compared with
 ROUNDS, PER_CENTRE = 10, 64  # of k-means, and vectors that it uses for each centre
@@ -96,8 +96,9 @@ def nearest_centres(vectors: Dense, centres: Dense, probes: int) -> NDArray[np.i
         order = np.argsort(-np.take_along_axis(near, some, axis=1), axis=1, kind="stable")
         found[rows] = np.take_along_axis(some, order, axis=1)
 
-    for _ in in_threads(search, math.ceil(len(vectors) / step)):
-        pass
+    with serial_products():
+        for _ in in_threads(search, math.ceil(len(vectors) / step)):
+            pass
     return found
 
 
@@ -125,7 +126,8 @@ def pairs_in_cells(vectors: Vectors, threshold: float, *, most: int) -> Found | 
         apart = left != right
         return compared(queries, left[apart], documents, right[apart], threshold)
 
-    found = gathered(in_threads(compare, len(cells)), 2 * most)
+    with serial_products():
+        found = gathered(in_threads(compare, len(cells)), 2 * most)
     return None if found is None else once(len(documents), *found, most=most)
 
 

@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.neighbours.grouping import Floats, Ints, Vectors, row_dots
-from twicetold.neighbours.parallel import in_threads
-from twicetold.neighbours.products import multiply
+from twicetold.neighbours.parallel import in_threads, serial_products
 
 TILE = (512, 1024)  # rows of a product, which stays in a processor's cache (2 MB)
 ROUNDING = 1e-4  # of float32 products and turns, of the product of the longest vectors; ample
@@ -132,7 +131,8 @@ def pairs_above(vectors: Vectors, threshold: float, *, most: int) -> Found | Non
         later = right > left
         return compared(queries, left[later] + start, documents, right[later] + start, threshold)
 
-    return gathered(in_threads(compare, -(-len(heads) // step)), most)
+    with serial_products():
+        return gathered(in_threads(compare, -(-len(heads) // step)), most)
 
 
 def gathered(parts: object, most: int) -> Found | None:
@@ -158,7 +158,7 @@ def nearly_above(queries: Dense, candidates: Dense, threshold: float) -> tuple[I
         for start in range(0, len(candidates), wide):
             columns = candidates[start : start + wide]
             out = _buffer()[: len(rows) * len(columns)].reshape(len(rows), len(columns))
-            place = _true(multiply(rows, columns, out) >= least)
+            place = _true(np.matmul(rows, columns.T, out=out) >= least)
             if len(place):
                 row, column = np.divmod(place, len(columns))
                 found.append((row + top, column + start))
@@ -198,7 +198,7 @@ def _longest(vectors: Dense) -> float:
 
 
 def _buffer() -> Dense:
-    """Memory of this thread for a product: fresh memory costs as much as half a product."""
+    """Memory of this thread for a product: with fresh memory a product of NumPy or PyTorch takes half as long again."""
     if not hasattr(_held, "product"):
         _held.product = np.empty(TILE[0] * TILE[1], np.float32)
     found: Dense = _held.product
