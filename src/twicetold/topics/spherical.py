@@ -135,7 +135,7 @@ def _dots(vectors: Matrix, centre: Matrix) -> Iterator[tuple[slice, Floats]]:
     step = max(1, BLOCK // centre.shape[0])
     for start in range(0, vectors.shape[0], step):
         rows = slice(start, min(start + step, vectors.shape[0]))
-        yield rows, product(rows).numpy()
+        yield rows, product(rows)
 
 
 def _spread(vectors: Matrix, count: int, random: np.random.Generator) -> Matrix:
