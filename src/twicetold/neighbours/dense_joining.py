@@ -14,7 +14,7 @@ the turn, the library that multiplies, or how rows come in blocks.
 Shape letters: n rows, d dimensions, r columns of a head, L pairs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from threading import local
 from typing import TypeAlias
@@ -135,10 +135,10 @@ def pairs_above(vectors: Vectors, threshold: float, *, most: int) -> Found | Non
         return gathered(in_threads(compare, -(-len(heads) // step)), most)
 
 
-def gathered(parts: object, most: int) -> Found | None:
+def gathered(parts: Iterable[Found], most: int) -> Found | None:
     """Pairs of several parts; None as soon as there are more than `most`."""
     held, total = [], 0
-    for part in parts:  # type: ignore[attr-defined]
+    for part in parts:
         total += len(part[0])
         if total > most:
             return None
@@ -180,7 +180,7 @@ def _true(mask: NDArray[np.bool_]) -> Ints:
     place = (8 * np.flatnonzero(flat[:eights].view(np.uint64))[:, None] + np.arange(8)).ravel()
     if eights < len(flat):
         place = np.append(place, np.arange(eights, len(flat)))
-    return place[flat[place]]
+    return np.asarray(place[flat[place]])
 
 
 def _cut(turned: Dense, kept: int) -> Dense:
