@@ -43,10 +43,9 @@ def works(*arguments, **options):
 
 
 @pytest.fixture
-def questions_file(tmp_path):
-    names = ["make tea", "cook rice", "learn the piano", "fix a bicycle", "sell an old house", "grow tomatoes"]
-    texts = [f"{how} {name}?" for name in names for how in ("How do I", "how can I", "What is the best way to")]
-    (tmp_path / "texts.csv").write_text("text\n" + "\n".join(texts) + "\n", encoding="utf-8")
+def questions_file(questions, tmp_path):
+    texts = list(dict.fromkeys(questions.texts_of("train")))[:18]
+    (tmp_path / "texts.csv").write_text("\n".join(["text", *texts]) + "\n", encoding="utf-8")
     return tmp_path / "texts.csv"
 
 
@@ -65,7 +64,8 @@ def test_a_model_scores_as_it_does_with_the_extras(family, run, tmp_path):
 def test_an_index_is_made_and_searched(family, run, questions_file, tmp_path):
     folder = run(family) / layout.MODEL
     works("index", "build", folder, questions_file, "-o", tmp_path / "index")
-    assert "tea" in works("search", tmp_path / "index", "How do I make tea?")
+    asked = questions_file.read_text(encoding="utf-8").splitlines()[1]
+    assert asked in works("search", tmp_path / "index", asked)
 
 
 @pytest.mark.parametrize("options", [["--lexical"], []])
@@ -76,7 +76,7 @@ def test_a_file_is_deduped_without_a_model(options, questions_file):
 def test_a_file_is_deduped_grouped_by_topic_and_drawn_from(run, questions_file, tmp_path):
     folder = run("static") / layout.MODEL
     assert len(works("dedupe", folder, questions_file, "--threshold", "0.9").splitlines()) == 19
-    assert len(works("topics", folder, questions_file, "--topics", "3").splitlines()) == 19
+    assert len(works("topics", folder, questions_file, "--count", "3").splitlines()) == 19
     works("label", questions_file, "--lexical", "-o", tmp_path / "drawn.csv", given="q\n")
 
 
@@ -92,16 +92,18 @@ def test_a_neural_model_names_the_extra(run):
     recipe["encoder"] = {"_target_": "twicetold.models.mfilm.MiniBatchFilm", "hidden": 8}
     (folder / layout.RECIPE).write_text(json.dumps(recipe))
     done = without_extras("score", folder, "a", "b")
-    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
     assert "needs the package torch, which is not installed: pip install 'twicetold[torch]'" in done.stderr
 
 
-@pytest.mark.parametrize(
-    "command", [["models"], ["score", "models:/twicetold-quora/1", "a", "b"], ["register", "runs/x"]]
-)
+@pytest.mark.parametrize("command", [["models"], ["score", "models:/twicetold-quora/1", "a", "b"]])
 def test_a_command_on_the_registry_names_the_extra(command, tmp_path):
+    (tmp_path / "mlruns").mkdir()
+    (tmp_path / "mlruns" / "mlflow.db").touch()
     done = without_extras(*command, cwd=tmp_path)
-    assert done.returncode == 1 and "pip install 'twicetold[train]'" in done.stderr, done.stderr
+    assert done.returncode == 1
+    assert "pip install 'twicetold[train]'" in done.stderr
 
 
 def test_the_base_lacks_what_is_kept_out_here():
