@@ -21,7 +21,7 @@ def name(page):
 
 def fenced(text):
     """The blocks between ``` lines, with the language that the first of them names."""
-    return re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return re.findall(r"^```(\w*)[^\n]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
 def anchors(text):
@@ -82,9 +82,9 @@ def test_sweep_without_arguments_is_a_grid_of_three():
     assert done.stdout.splitlines()[-1].endswith("sweep.py data=toy_news model=dae objective.alpha=10,100,1000")
 
 
-def test_the_readme_names_every_package():
+def test_the_tree_names_every_package():
     packages = {page.parent.name for page in ROOT.glob("src/twicetold/*/__init__.py")}
-    tree = next(block for _, block in fenced((ROOT / "README.md").read_text()) if "src/twicetold/" in block)
+    tree = next(block for _, block in fenced((ROOT / "CONTRIBUTING.md").read_text()) if "src/twicetold/" in block)
     assert packages <= set(re.findall(r"(\w+)/", tree))
 
 
