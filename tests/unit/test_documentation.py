@@ -32,6 +32,7 @@ def tool():
         ("README.md", "[a](LICENSE)", "[a](https://github.com/twicetold/twicetold/blob/main/LICENSE)"),
         ("README.md", "[a](data/own)", "[a](https://github.com/twicetold/twicetold/tree/main/data/own)"),
         ("README.md", "`docs/guides/topics.md`", "[Topics](guides/topics.md)"),
+        ("RESULTS.md", "<details><summary>", '<details markdown="1"><summary>'),
         ("README.md", "`[a](docs/nothing.md)`", "`[a](docs/nothing.md)`"),
         ("README.md", "```\n[a](docs/nothing.md)\n```", "```\n[a](docs/nothing.md)\n```"),
     ],
