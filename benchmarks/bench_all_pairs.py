@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation.all_pairs import BINS, count_row, pair_counts
+from twicetold.evaluation.all_pairs import BINS, pair_counts
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.evaluation.tiles import ScoreScale, Tiling, tiles_of
+from twicetold.evaluation.score_scale import ScoreScale
+from twicetold.evaluation.tiles import Tiling, count_row, tiles_of
 from twicetold.neighbours.parallel import in_parallel
 from twicetold.trained.memory import peak_resident
 

@@ -21,7 +21,7 @@ from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
 from twicetold.examples.positives import sentences_of
 from twicetold.neighbours.nearest import Matrix
-from twicetold.trained.scoring import matrix_of
+from twicetold.trained.neural import matrix_of
 from twicetold.training.cell import Trained
 
 AT = (1, 5, 20)

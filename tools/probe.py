@@ -16,9 +16,10 @@ from pathlib import Path
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
+from twicetold.evaluation.intervals import Share
 from twicetold.evaluation.labels import NoVerdict
 from twicetold.files import csv_text, write_text
-from twicetold.interpretation.probes import FAMILIES, Flips, flips, probes, save_flips_figure
+from twicetold.interpretation.probes import FAMILIES, flips, probes, save_flips_figure
 from twicetold.printable import print
 from twicetold.tables.files import choose_text, open_rows
 from twicetold.trained.loaded import LoadedModel
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     with readable_errors():
         asked = probes(texts_in(chosen.texts), each=chosen.each, seed=chosen.seed)
-        found: dict[str, tuple[Flips, ...]] = {}
+        found: dict[str, dict[str, Share]] = {}
         for place in chosen.models:
             folder = place if (place / layout.RECIPE).is_file() else place / layout.MODEL
             try:
@@ -58,22 +59,22 @@ def texts_in(place: Path) -> list[str]:
         return [text for block in rows.blocks([column]) for text in block.texts(column)]
 
 
-def table(found: dict[str, tuple[Flips, ...]]) -> str:
+def table(found: dict[str, dict[str, Share]]) -> str:
     """Flips as text, a line for each model."""
     width = max(map(len, found))
     lines = [f"{'flips of probes':{width}}  " + "  ".join(f"{family:>10}" for family in FAMILIES)]
     for model, of_model in found.items():
-        counts = (f"{each.flips}/{each.probes}" for each in of_model)
+        counts = (f"{each.count}/{each.total}" for each in of_model.values())
         lines.append(f"{model:{width}}  " + "  ".join(f"{count:>10}" for count in counts))
     return "\n".join(lines)
 
 
-def csv_of(found: dict[str, tuple[Flips, ...]]) -> str:
+def csv_of(found: dict[str, dict[str, Share]]) -> str:
     """Flips as a table with Wilson's intervals."""
     rows = [
-        (model, each.family, each.flips, each.probes, each.share, *(each.interval or ("", "")))
+        (model, family, each.count, each.total, each.value, *(each.interval or ("", "")))
         for model, of_model in found.items()
-        for each in of_model
+        for family, each in of_model.items()
     ]
     return csv_text(("model", "family", "flips", "probes", "share", "low", "high"), rows)
 

@@ -12,9 +12,6 @@ from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor
 from torch.nn import functional as F
 
-UNKNOWN_TOKEN = 0  # number of every token that is not in the vocabulary
-UNDECIDED = 0.5  # pairs with a label above this one are duplicates
-
 
 @dataclass(frozen=True)
 class SparseRows:

@@ -3,12 +3,14 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from twicetold.printable import printable, without_passwords
 
 TRACEBACK = "HYDRA_FULL_ERROR"  # Hydra's own switch
 EXPECTED = (ValueError, TypeError, OSError)
+LONGEST = 400  # characters of the reason why a folder is refused
 
 
 class Pruned(Exception):
@@ -38,6 +40,23 @@ def readable_errors() -> Iterator[None]:
 def shown(error: BaseException) -> str:
     """What an error says, without what could change the terminal and without passwords."""
     return printable(without_passwords(error))
+
+
+def damaged(folder: Path, error: BaseException, *, what: str, again: str) -> ValueError:
+    """The one message for a folder from elsewhere that cannot be read, whatever a file in it brought about.
+
+    Args:
+        folder: from elsewhere.
+        error: what was raised.
+        what: could not be done, such as `load the model`.
+        again: what makes such a folder, such as `train the model`.
+    """
+    said = " ".join(str(error).split())
+    reason = said if isinstance(error, (ValueError, OSError)) else f"{type(error).__name__}: {said}"
+    return ValueError(
+        f"cannot {what} in {folder}: {reason[:LONGEST]}. Copy the folder again, or {again} again; if somebody else "
+        "made it, do not use it"
+    )
 
 
 def _expected(error: Exception) -> Exception | None:

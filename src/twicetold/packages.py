@@ -1,10 +1,41 @@
-"""Where an installed package keeps its files, without importing it."""
+"""Installed packages: where they keep their files, and what to do where one is missing."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
+EXTRAS = {"torch": "torch", "jaxtyping": "torch", "transformers": "transformers", "huggingface_hub": "transformers"}
+"""The extra that brings a package; `train` brings all others that may be missing."""
+
+
+class PackageMissing(OSError):
+    """A package is not installed; the message names the extra that brings it."""
+
+
+@contextmanager
+def naming_the_extra(what: str) -> Iterator[None]:
+    """Where a package of an extra is not installed, end with a message that names both.
+
+    Args:
+        what: needs packages, as the subject of a sentence.
+
+    Raises:
+        PackageMissing: if one is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in ("", "twicetold"):
+            raise
+        extra = EXTRAS.get(package, "train")
+        raise PackageMissing(
+            f"{what} needs the package {package}, which is not installed: pip install 'twicetold[{extra}]'"
+        ) from error
+
 
 def folder_of_package(name: str) -> Path | None:
-    """The folder of a package; None if it is not installed."""
+    """The folder of a package, without importing it; None if it is not installed."""
     found = find_spec(name)
     return Path(found.submodule_search_locations[0]) if found and found.submodule_search_locations else None

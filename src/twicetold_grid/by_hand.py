@@ -24,7 +24,7 @@ OF_DATA = ("data.", "data@", "paths.", "profile=")
 
 
 def prepare_data(cfg: DictConfig, hydra: DictConfig | None = None) -> None:
-    """Run `download`, `prepare` and `mine`, or `mine` alone, unless corpus and triplets are those of the config.
+    """Run `download` and `prepare` unless the corpus is that of the config, and `mine` where triplets are read.
 
     Of several commands that need the same data at the same time, one prepares them and the others wait.
 
@@ -87,11 +87,20 @@ def _missing(cfg: DictConfig) -> list[str]:
     """The data stages whose output is missing or of other settings."""
     data = OmegaConf.to_container(cfg.data, resolve=True)
     processed, triplets = (Path(root, cfg.data.name) for root in (cfg.paths.processed, cfg.paths.triplets))
+    mine = ["mine"] if reads_triplets(cfg) else []
     if not corpus_is_current(processed, data):
-        return ["download", "prepare", "mine"]
-    if not triplets_are_current(triplets, Corpus.load(processed), label=cfg.data.label):  # prepare ran alone
-        return ["mine"]
-    return []
+        return ["download", "prepare", *mine]
+    if mine and triplets_are_current(triplets, Corpus.load(processed), label=cfg.data.label):
+        return []
+    return mine
+
+
+def reads_triplets(cfg: DictConfig) -> bool:
+    """Whether a training may read what the stage `mine` writes: its examples name one of the strategies.
+
+    Those count as its data then (`runs.identity`), also where a corpus has labelled pairs and none is read.
+    """
+    return cfg.examples.get("strategy") is not None
 
 
 def check_data(cfg: DictConfig, corpus: Corpus, triplets: Path) -> None:
@@ -101,7 +110,8 @@ def check_data(cfg: DictConfig, corpus: Corpus, triplets: Path) -> None:
         ValueError: if it is not.
     """
     data = OmegaConf.to_container(cfg.data, resolve=True)
-    if not (is_made_with(corpus.card, data) and triplets_are_current(triplets, corpus, label=cfg.data.label)):
+    mined = not reads_triplets(cfg) or triplets_are_current(triplets, corpus, label=cfg.data.label)
+    if not (is_made_with(corpus.card, data) and mined):
         raise ValueError(
             f"the data of {corpus.name} in {cfg.paths.processed} and {cfg.paths.triplets} are of other settings than "
             "this command's: another command has prepared them since. Run this command again when that one has ended, "

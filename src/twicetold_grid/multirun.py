@@ -23,7 +23,7 @@ from twicetold import tracking
 from twicetold.errors import readable_errors
 from twicetold.files import only_process
 from twicetold.printable import print
-from twicetold_grid.by_hand import prepare_data
+from twicetold_grid.by_hand import prepare_data, reads_triplets
 from twicetold_grid.jobs import code_of
 from twicetold_grid.recipe import parts_of
 from twicetold_grid.settings import check_used, check_whole, is_trained, readable_refusals, without_hydra
@@ -113,7 +113,7 @@ def begin(config: DictConfig) -> None:
     folder = Path(config.hydra.sweep.dir)
     _held.enter_context(only_process(folder / LOCK, f"the sweep {folder}"))
     by_data = {cfg.data.name: cfg for cfg in configs}
-    for cfg in by_data.values():
+    for cfg in {(cfg.data.name, reads_triplets(cfg)): cfg for cfg in configs}.values():
         prepare_data(cfg, cfg.hydra)
     if searching:
         swept = space_of(configs[0])

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, Union, Unpack, get_args, get_origin, get_type_hints
 
 import hydra._internal.utils
 from hydra.core.global_hydra import GlobalHydra
@@ -246,12 +246,16 @@ class _Accepted(NamedTuple):
 
 def _accepted(target: Callable[..., Any]) -> _Accepted:
     parameters = inspect.signature(target).parameters.values()
-    names = frozenset(parameter.name for parameter in parameters)
+    names = frozenset(one.name for one in parameters if one.kind != one.VAR_KEYWORD)
+    others = next((one.name for one in parameters if one.kind == one.VAR_KEYWORD), "")
     try:
         hints = get_type_hints(target.__init__ if inspect.isclass(target) else target)
     except NameError:  # a type that is imported for the type checker alone
         hints = {}
-    return _Accepted(names, any(parameter.kind == parameter.VAR_KEYWORD for parameter in parameters), hints)
+    if get_origin(hints.get(others)) is Unpack:  # those of a TypedDict
+        further = get_type_hints(*get_args(hints[others]))
+        return _Accepted(names.union(further), any_name=False, hints=hints | further)
+    return _Accepted(names, bool(others), hints)
 
 
 def _parts(value: Any, key: str = "") -> Iterator[tuple[str, dict[str, Any]]]:

@@ -128,6 +128,6 @@ def test_the_workflow_posts_how_metrics_moved_with_both_revisions_at_hand():
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yaml").read_text())
     job = workflow["jobs"]["metrics"]
     assert job["if"] == "github.event_name == 'pull_request'"
-    assert job["steps"][0]["with"] == {"fetch-depth": 0}
+    assert job["steps"][0]["with"]["fetch-depth"] == 0
     last = job["steps"][-1]["run"]
     assert re.search(r"pipelines/compare\.py --base .* --head .* --markdown >> \"\$GITHUB_STEP_SUMMARY\"$", last)

@@ -77,7 +77,12 @@ def test_the_encoder_of_a_recipe_has_numbers_texts_and_lists_for_settings(model,
 
 
 def test_an_encoder_is_measured_without_memory():
-    settings = {"_target_": "twicetold.models.static.Static", "embedding": 10**9, "init_std": 0.1, "input_dropout": 0.0}
+    settings = {"_target_": "twicetold.models.mfilm.MiniBatchFilm", "hidden": 10**9}
     with torch.device("meta"):
         planned = construct(settings, "models", width=10**9)
     assert all(tensor.is_meta for tensor in planned.state_dict().values())
+
+
+def test_a_table_is_measured_without_memory():
+    settings = {"_target_": "twicetold.models.static.Static", "embedding": 10**9, "init_std": 0.1, "input_dropout": 0.0}
+    assert construct(settings, "models", width=10**9).shapes == {"weight": (10**9, 10**9)}

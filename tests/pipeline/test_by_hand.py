@@ -31,6 +31,12 @@ def command(stage, *overrides):
     return (stage, *run, *overrides)
 
 
+def with_triplets(*overrides):
+    """A training that reads triplets."""
+    run = ("model=static", "profile=smoke", "trainer.epochs=1", "hydra.run.dir=runs/static")
+    return ("train", *SOURCE, "data.source.story=story", "tracking.enabled=false", *run, *overrides)
+
+
 def cards(lab):
     return [json.loads(path.read_text()) for path in sorted((lab.root / "data/triplets/documents").glob("*.card.json"))]
 
@@ -52,7 +58,8 @@ def test_a_model_is_evaluated_where_it_is_and_with_the_settings_that_it_was_trai
 
     retrained, otherwise = lab.scripts(command("train", "features.max_features=3"), command("evaluate"))
     assert retrained[0] == 0
-    assert "triplets by" not in retrained[1], "they are those of the first training"
+    assert "triplets by" not in trained[1] + retrained[1]
+    assert not (lab.root / "data/triplets/documents").exists(), "a lexical family reads none"
     left = {path.name for path in (lab.root / "runs/mine").iterdir() if path.suffix != ".log"}
     assert left == {".hydra", "model", "observed.json"}, "a model that takes the place of another is not yet evaluated"
     assert otherwise[0] != 0
@@ -61,19 +68,23 @@ def test_a_model_is_evaluated_where_it_is_and_with_the_settings_that_it_was_trai
 
 def test_another_split_or_label_is_noticed(lab):
     """What was trained on another split is not evaluated, and triplets of another split or label are chosen anew."""
+    mined, again = lab.scripts(with_triplets(), with_triplets())
+    assert mined[0] == again[0] == 0, mined[1]
+    assert "triplets by random" in mined[1]
+    assert "triplets by" not in again[1], "they are those of the first training"
     first = cards(lab)
     evaluated, prepared, other, trained = lab.scripts(
         command("evaluate", "features.max_features=3"),
         ("prepare", *SOURCE, "data.source.story=story", OTHER_SPLIT),  # and then an interrupt
         command("evaluate", "features.max_features=3"),
-        command("train", OTHER_SPLIT),
+        with_triplets(OTHER_SPLIT),
     )
     assert evaluated[0] == prepared[0] == trained[0] == 0
     assert other[0] != 0
     assert "was trained on other train texts (documents) than documents has now" in other[1]
     assert "triplets by random" in trained[1]
     assert not {card["train"] for card in first} & {card["train"] for card in cards(lab)}
-    ((code, _),) = lab.scripts(command("train", OTHER_SPLIT, "data.label=story"))
+    ((code, _),) = lab.scripts(with_triplets(OTHER_SPLIT, "data.label=story"))
     assert code == 0
     assert {card["label"] for card in cards(lab)} == {"story"}
 

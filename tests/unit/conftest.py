@@ -2,12 +2,12 @@
 
 import pytest
 import torch
+from hydra.utils import instantiate
 
 from twicetold import layout
 from twicetold.evaluation.decision import decide
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
-from twicetold.trained.model_folder import construct
 from twicetold.trained.scoring import Scorer
 from twicetold.training.cell import Trained
 from twicetold.training.schedule import Fitted
@@ -41,7 +41,7 @@ def run(questions, tmp_path):
         features = {"_target_": f"{type(featuriser).__module__}.{type(featuriser).__name__}"}
         featuriser.fit(questions.texts_of("train"))
         torch.manual_seed(0)
-        encoder = construct(ENCODERS[family], "models", **featuriser.shape).eval()
+        encoder = instantiate(ENCODERS[family], **featuriser.shape).eval()
         pairs, texts = questions.pairs["val"], questions.texts.to_pylist()
         sides = ([texts[row] for row in side] for side in (pairs.left, pairs.right))
         scorer = Scorer(featuriser, encoder, None)

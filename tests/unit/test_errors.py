@@ -3,7 +3,7 @@ from hydra.utils import instantiate
 from omegaconf import OmegaConf
 from omegaconf.errors import MissingMandatoryValue
 
-from twicetold.errors import readable_errors
+from twicetold.errors import damaged, readable_errors
 
 
 def fail(message):
@@ -39,3 +39,13 @@ def test_the_switch_shows_the_traceback(monkeypatch):
 def test_ctrl_c_ends_with_a_word():
     with pytest.raises(SystemExit, match=r"^stopped\. run it again$"), readable_errors():
         raise KeyboardInterrupt("run it again")
+
+
+def test_a_damaged_folder_is_refused_in_one_line_that_says_what_to_do():
+    found = str(damaged("there", KeyError("a\nb"), what="load the model", again="train the model"))
+    assert found == (
+        "cannot load the model in there: KeyError: 'a\\nb'. Copy the folder again, or train the model again; if "
+        "somebody else made it, do not use it"
+    )
+    assert "\n" not in str(damaged("there", ValueError("two\nlines"), what="read", again="write"))
+    assert len(str(damaged("there", ValueError("x" * 10_000), what="read", again="write"))) < 600

@@ -42,7 +42,7 @@ def exact_peer(peers):
         return TfIdf().fit(texts).transform(texts).gather(np.arange(len(texts)))
 
     def matrix(texts):
-        from twicetold.trained.scoring import matrix_of
+        from twicetold.trained.neural import matrix_of
 
         return matrix_of(rows(texts))
 

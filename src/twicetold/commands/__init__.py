@@ -19,6 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from twicetold.errors import shown
+from twicetold.packages import naming_the_extra
 from twicetold.printable import print
 
 USE = ("score", "pairs", "dedupe", "topics", "index", "search", "related", "label", "calibrate")
@@ -34,7 +35,7 @@ NOT_USABLE, CTRL_C, CLOSED_PIPE = 1, 130, 141
 def readable_errors() -> Iterator[None]:
     """Turn expected errors into one message and an exit code; `TWICETOLD_TRACEBACK=1` shows the traceback instead."""
     try:
-        with plain_warnings():
+        with plain_warnings(), naming_the_extra("this command"):
             yield
             sys.stdout.flush()
     except KeyboardInterrupt as stop:

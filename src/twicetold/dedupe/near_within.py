@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from twicetold.dedupe import near
@@ -20,7 +19,7 @@ from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.near import NearPairs, near_pairs
 from twicetold.dedupe.options import MOST_NEIGHBOURS
 from twicetold.neighbours.grouping import Ints, Vectors
-from twicetold.neighbours.nearest import similarities
+from twicetold.neighbours.nearest import largest, similarities
 from twicetold.neighbours.parallel import in_parallel
 
 PIECE = 512  # least number of texts that are compared at a time, if there are as many
@@ -99,16 +98,16 @@ def _by_pieces(vectors: Vectors, limits: Limits, names: Ints, least: float | Non
         allowed &= (columns != rows) & (columns >= reach.start[rows]) if both else columns > rows
         for value, size in zip(limits.values[1:], limits.sizes[1:], strict=True):
             allowed &= np.abs(value[rows] - value[columns]) <= size
-        scores.masked_fill_(torch.from_numpy(~allowed), -torch.inf)
-        there = (scores > -torch.inf if least is None else scores >= least).numpy()
+        scores[~allowed] = -np.inf
+        there = scores > -np.inf if least is None else scores >= least
         full = there.sum(axis=1) > most
         row, column = np.nonzero(there & ~full[:, None])
-        left, right, dots = [row + start], [column + first], [scores.numpy()[row, column]]
+        left, right, dots = [row + start], [column + first], [scores[row, column]]
         if full.any():
-            values, places = torch.topk(scores[torch.from_numpy(full)], most, dim=1)
+            places, values = largest(scores[full], most)
             left.append(np.repeat(np.flatnonzero(full) + start, most))
-            right.append(places.numpy().ravel() + first)
-            dots.append(values.numpy().ravel())
+            right.append(places.ravel() + first)
+            dots.append(values.ravel())
         return np.concatenate(left), np.concatenate(right), np.concatenate(dots), 0 if both else int(full.sum())
 
     found = list(in_parallel(search, len(pieces)))

@@ -16,13 +16,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.ranking import ScoreCounts
-from twicetold.evaluation.tiles import ScoreScale, Tiles, Tiling, tiles_of
+from twicetold.evaluation.score_scale import ScoreScale
 from twicetold.neighbours.parallel import in_parallel
 
 BINS = 65_536
@@ -112,25 +110,12 @@ def _count(
     vectors: DocumentVectors, codes: NDArray[np.int64], scale: ScoreScale, *, across: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Counts of the pairs within groups and, if `across`, of those across."""
+    from twicetold.evaluation.tiles import Tiling, count_row, tiles_of  # takes PyTorch, and models in use do without
+
     tiling = Tiling.of(codes)
     tiles = tiles_of(vectors, scale, order=tiling.order)
     within, beyond = np.zeros((2, scale.bins + 1), dtype=np.int64)
     for one, other in in_parallel(lambda row: count_row(tiles, tiling, row, scale.bins, across), len(tiling.parts)):
         within += one.numpy()
         beyond += other.numpy()
-    return within, beyond
-
-
-def count_row(tiles: Tiles, tiling: Tiling, row: int, bins: int, across: bool) -> tuple[Tensor, Tensor]:
-    """Counts within and across groups for the pairs of tile `row` with itself and all later tiles."""
-    part = tiling.parts[row]
-    block, same = tiles.block(part, part), tiling.same(row)
-    upper = torch.ones_like(same).triu(diagonal=1)
-    within = torch.bincount(block[upper & same], minlength=bins + 1)
-    beyond = torch.bincount(block[upper & ~same], minlength=bins + 1) if across else torch.zeros_like(within)
-    for column in range(row + 1, len(tiling.parts)):
-        if tiling.together(row, column):
-            within += tiles.counts(part, tiling.parts[column])
-        elif across:
-            beyond += tiles.counts(part, tiling.parts[column])
     return within, beyond

@@ -1,9 +1,8 @@
 """Threshold and probability calibration of scores, fitted on validation only.
 
-The threshold is midway between two neighbouring distinct scores, so that rounding does not matter. The
-probability is Platt's sigmoid (Platt 1999, "Probabilistic outputs for support vector machines") with his
-smoothed targets, found by the safeguarded Newton steps of Lin, Lin & Weng 2007 ("A note on Platt's
-probabilistic outputs for support vector machines").
+The probability is Platt's sigmoid (Platt 1999, "Probabilistic outputs for support vector machines") with his smoothed
+targets, found by the safeguarded Newton steps of Lin, Lin & Weng 2007 ("A note on Platt's probabilistic outputs for
+support vector machines").
 
 Shape letters: K distinct scores, P pairs.
 """
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from twicetold.evaluation.inputs import finite
-from twicetold.evaluation.ranking import Floats, ScoreCounts, at_least
+from twicetold.evaluation.ranking import Floats, ScoreCounts, at_least, cuts
 
 Aim = Literal["accuracy", "f1"]
 
@@ -92,19 +91,29 @@ def sigmoid(log_odds: Floats) -> Floats:
     return np.asarray(0.5 * (1.0 + np.tanh(0.5 * log_odds)))
 
 
+def in_widest_gap(score: Floats, best: NDArray[np.bool_]) -> float:
+    """The threshold of the best cut in the widest gap between scores, of equally wide ones the highest.
+
+    Args:
+        score: (K,) distinct, ascending.
+        best: (K + 1,) whether to take cut k, which calls everything from score k up a duplicate; the last, nothing.
+    """
+    thresholds, gap = np.append(cuts(score), np.nextafter(score[-1], np.inf)), gaps(score)
+    place = np.flatnonzero(best)
+    return float(thresholds[place[gap[place] == gap[place].max()][-1]])
+
+
+def gaps(score: Floats) -> Floats:
+    """(K + 1,) width of the gap between scores that each cut lies in; 0 below the lowest and above the highest."""
+    return np.concatenate([[0.0], np.diff(score), [0.0]])
+
+
 def _threshold(counts: ScoreCounts, aim: Aim) -> float:
-    score = counts.score
     # Cut k calls everything from score k up a duplicate; cut K calls nothing one.
     true = np.append(at_least(counts.positive), 0)
     false = np.append(at_least(counts.negative), 0)
     value = (true - false).astype(np.float64) if aim == "accuracy" else 2 * true / (true + false + counts.positives)
-    middle = (score[:-1] + score[1:]) / 2
-    middle = np.where(middle > score[:-1], middle, score[1:])  # adjacent floats have no middle
-    cut = np.concatenate([score[:1], middle, [np.nextafter(score[-1], np.inf)]])
-    gap = np.concatenate([[0.0], np.diff(score), [0.0]])
-    best = np.flatnonzero(value == value.max())
-    widest = best[gap[best] == gap[best].max()]
-    return float(cut[widest[-1]])
+    return in_widest_gap(counts.score, value == value.max())
 
 
 def _platt(counts: ScoreCounts) -> tuple[float, float]:

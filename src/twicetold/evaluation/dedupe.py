@@ -30,7 +30,7 @@ from twicetold.evaluation.group_metrics import group_scores
 from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors
 from twicetold.evaluation.link_metrics import FEWEST_LINKS
 from twicetold.evaluation.promise import Promise, PromisedLinks, promise
-from twicetold.evaluation.ranking import at_least
+from twicetold.evaluation.ranking import at_least, place_reaching
 from twicetold.evaluation.stored import objects, record
 from twicetold.neighbours.grouping import Links, merge
 from twicetold.neighbours.nearest import BLOCK, similarities
@@ -243,7 +243,7 @@ def links_above(vectors: DocumentVectors, threshold: float) -> Links:
 
     def search(block: int) -> tuple[Any, Any, Any]:
         rows = np.arange(block * step, min((block + 1) * step, count))
-        scores = similar(rows).numpy()
+        scores = similar(rows)
         above = (scores >= threshold) & (columns > rows[:, None])
         row, column = np.nonzero(above)
         return rows[row], column, scores[above]
@@ -268,12 +268,9 @@ def _aimed_links(histogram: PairHistogram, aimed: float) -> AimedLinks:
     counts = histogram.counts()
     precision = counts.precision_from_top()
     recall = at_least(counts.positive) / counts.positives
-    enough = np.flatnonzero(at_least(counts.positive + counts.negative) >= FEWEST_LINKS)
-    if not len(enough):
-        return AimedLinks(aimed, None, float(precision[0]), 1.0)
-    reached = enough[precision[enough] >= aimed]
-    at = int(reached[0] if len(reached) else enough[np.argmax(precision[enough])])
-    threshold = _lower_edge(histogram, float(counts.score[at])) if len(reached) else None
+    pairs = at_least(counts.positive + counts.negative)
+    at, reached = place_reaching(precision, pairs, aimed, fewest=FEWEST_LINKS)
+    threshold = _lower_edge(histogram, float(counts.score[at])) if reached else None
     return AimedLinks(aimed, threshold, float(precision[at]), float(recall[at]))
 
 

@@ -11,8 +11,9 @@ Shape letters: M texts, G true groups, P predicted ones, C entries above 0 of th
 import numpy as np
 from numpy.typing import ArrayLike
 
-from twicetold.evaluation.group_metrics import group_scores
+from twicetold.evaluation.group_metrics import adjusted_rand, group_scores
 from twicetold.evaluation.intervals import Interval, logit_interval
+from twicetold.evaluation.left_out import LeftOut
 from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.resampling import jackknife_variance
 
@@ -38,6 +39,9 @@ def agreement_intervals(predicted: ArrayLike, true: ArrayLike) -> dict[str, Inte
 
 def without_each(predicted: ArrayLike, true: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Three times (G,): `MEASURES` without each true group, NaN where undefined."""
+    of_predicted, of_true, right, every = LeftOut.of(predicted, true, true).pairs()
+    false, missed = of_predicted - right, of_true - right
+    apart = every - right - false - missed
     _, column = np.unique(np.asarray(predicted), return_inverse=True)
     _, row, size = np.unique(np.asarray(true), return_inverse=True, return_counts=True)
     cell, count = np.unique(row * (column.max() + 1) + column, return_counts=True)
@@ -50,13 +54,7 @@ def without_each(predicted: ArrayLike, true: ArrayLike) -> tuple[Floats, Floats,
 
     whole = np.bincount(column, weights=shared)[column]  # (C,) texts of the predicted group
     squares = np.bincount(column, weights=shared**2)[column]
-    found = of_group(shared * (shared - 1) / 2)  # (G,) true pairs that are predicted
-    crossing = of_group(shared * (whole - shared))  # (G,) false pairs with a text of the group
-    pairs, texts = size * (size - 1) / 2, len(np.asarray(true)) - size
-    right = found.sum() - found
-    false = crossing.sum() / 2 - crossing
-    missed = pairs.sum() - pairs - right
-    apart = texts * (texts - 1) / 2 - right - false - missed
+    texts = len(np.asarray(true)) - size
     precise = of_group(shared**2 / whole)  # (G,) sums over its texts of B-cubed's precision
     rest = np.where(whole > shared, whole - shared, 1.0)  # where nobody else is, nobody gains
     gained = of_group((squares - shared**2) * shared / (whole * rest))  # by the others, when its texts go
@@ -66,6 +64,5 @@ def without_each(predicted: ArrayLike, true: ArrayLike) -> tuple[Floats, Floats,
         precision = (precise.sum() - precise + gained) / texts
         recall = (recalled.sum() - recalled) / texts
         b3 = 2 * precision * recall / (precision + recall)
-        chance = (right + missed) * (missed + apart) + (right + false) * (false + apart)
-        ari = np.where(false + missed == 0, 1.0, 2 * (right * apart - missed * false) / chance)
+        ari = np.where(false + missed == 0, 1.0, adjusted_rand(right, false, missed, apart))
     return f1, b3, np.where(texts > 0, ari, np.nan)

@@ -12,11 +12,15 @@ Shape letters: M texts.
 """
 
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from twicetold.evaluation.pair_metrics import Confusion
+from twicetold.evaluation.ranking import Floats
+
+Number = TypeVar("Number", int, Floats)
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,11 @@ def group_scores(predicted: ArrayLike, true: ArrayLike) -> GroupScores:
     )
 
 
+def adjusted_rand(true: Number, false: Number, missed: Number, apart: Number) -> Any:
+    """ARI from numbers of pairs, whole or (G,) arrays of them; undefined where no pair is false or missed."""
+    return 2 * (true * apart - missed * false) / ((true + missed) * (missed + apart) + (true + false) * (false + apart))
+
+
 def _pairs(shared: ArrayLike, predicted: ArrayLike, true: ArrayLike) -> Confusion:
     """The confusion of all pairs, from the numbers of texts of the table's entries, rows and columns."""
     both, marked, right = (int((n * (n - 1) // 2).sum()) for n in map(np.asarray, (shared, predicted, true)))
@@ -73,6 +82,4 @@ def _pairs(shared: ArrayLike, predicted: ArrayLike, true: ArrayLike) -> Confusio
 
 def _adjusted_rand(pairs: Confusion) -> float:
     true, false, missed, apart = pairs.true_positive, pairs.false_positive, pairs.false_negative, pairs.true_negative
-    if false == missed == 0:
-        return 1.0
-    return 2 * (true * apart - missed * false) / ((true + missed) * (missed + apart) + (true + false) * (false + apart))
+    return 1.0 if false == missed == 0 else float(adjusted_rand(true, false, missed, apart))

@@ -9,15 +9,13 @@ Shape letters: M documents, T tables (label × metric), K distinct scores.
 """
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from twicetold.evaluation.all_pairs import PairHistogram
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.intervals import Interval, logit_interval
 from twicetold.evaluation.ranking import Floats, ScoreCounts
-from twicetold.evaluation.tiles import ScoreScale, Tiling, tiles_of
+from twicetold.evaluation.score_scale import ScoreScale
 from twicetold.evaluation.units import Units, variance
 from twicetold.neighbours.parallel import in_parallel
 
@@ -93,13 +91,17 @@ def influence_tables(histogram: PairHistogram) -> tuple[Floats, Floats]:
 
 def row_sums(vectors: DocumentVectors, scale: ScoreScale, codes: NDArray[np.int64], tables: Floats) -> Floats:
     """(T, M): for each document the sum of table[score index] over the other documents of its code."""
+    import torch  # which models in use do without
+
+    from twicetold.evaluation.tiles import Tiling, tiles_of
+
     tiling = Tiling.of(codes)
     tiles = tiles_of(vectors, scale, order=tiling.order)
     # Table entries are of the order of 1 / pairs; scaled up, they keep float32's precision.
     unit = np.abs(tables).max() or 1.0
     lookup = [torch.from_numpy(table / unit).to(torch.float32) for table in tables]
 
-    def row(one: int) -> Tensor:
+    def row(one: int) -> torch.Tensor:
         part = tiling.parts[one]
         sums = torch.zeros(len(lookup), len(codes), dtype=torch.float64)
         for other in range(one, len(tiling.parts)):

@@ -75,6 +75,24 @@ def accuracy_interval(right: int, total: int) -> Interval:
     return (0.0 if right == 0 else low), (1.0 if right == total else high)
 
 
+@dataclass(frozen=True)
+class Share:
+    """How many of some cases something is true of."""
+
+    count: int
+    total: int
+
+    @property
+    def value(self) -> float:
+        """The share; NaN without cases."""
+        return self.count / self.total if self.total else math.nan
+
+    @property
+    def interval(self) -> Interval | None:
+        """Wilson's 95 % interval; None without cases."""
+        return accuracy_interval(self.count, self.total) if self.total else None
+
+
 def mcnemar(right_a: ArrayLike, right_b: ArrayLike) -> PairedTest:
     """McNemar's exact test of whether two models differ in accuracy on the same (P,) pairs.
 

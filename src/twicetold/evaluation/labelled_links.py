@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.evaluation.dedupe import AIMED, AimedLinks, aimed_at, carried_over
-from twicetold.evaluation.ranking import Floats
+from twicetold.evaluation.ranking import Floats, cuts
 from twicetold.evaluation.stored import objects, record
 
 FEWEST_LABELLED = 20  # a precision of fewer labelled pairs is not taken for one that can be kept
@@ -90,16 +90,14 @@ def thresholds(
     ranked = score[order]
     true, reached = np.cumsum((weight * label)[order]), np.cumsum(weight[order])
     precision, recall = true / reached, true / true[-1]
-    ends = np.append(ranked[1:] < ranked[:-1], True)  # equal scores are reached together
-    enough = np.flatnonzero(ends & (np.arange(1, len(ranked) + 1) >= FEWEST_LABELLED))
-    below = np.append(ranked[1:], ranked[-1])
-    cuts = np.where(ends, (ranked + below) / 2, ranked)
+    last = np.flatnonzero(np.append(ranked[1:] < ranked[:-1], True))  # equal scores are reached together
+    cut = dict(zip(last.tolist(), cuts(ranked[last][::-1])[::-1].tolist(), strict=True))
+    enough = last[last + 1 >= FEWEST_LABELLED]
     found = []
     for each in aimed:
         good = enough[precision[enough] >= each]
         at = int(good[-1] if len(good) else enough[np.argmax(precision[enough])])
-        cut = float(cuts[at]) if len(good) else None
-        found.append(AimedLinks(each, cut, float(precision[at]), float(recall[at])))
+        found.append(AimedLinks(each, cut[at] if len(good) else None, float(precision[at]), float(recall[at])))
     return tuple(found)
 
 

@@ -20,7 +20,7 @@ from twicetold.evaluation.inputs import ScoredPairs, described
 from twicetold.evaluation.intervals import Interval, accuracy_interval
 from twicetold.evaluation.link_metrics import FEWEST_LINKS
 from twicetold.evaluation.pair_metrics import Confusion
-from twicetold.evaluation.ranking import ScoreCounts, at_least
+from twicetold.evaluation.ranking import ScoreCounts, at_least, cuts, place_reaching
 
 AIMS = (0.8, 0.9, 0.95, 0.99)
 SPLITS = ("val", "test")
@@ -104,17 +104,11 @@ def operating_points(val: ScoredPairs, test: ScoredPairs, *, calibration: Decisi
 def lowest_reaching(counts: ScoreCounts, precision: float) -> float | None:
     """The lowest threshold from which on at least such a share of at least `FEWEST_LINKS` pairs are duplicates.
 
-    It is midway between two neighbouring distinct scores, so that rounding does not matter. None if there is none.
+    None if there is none.
     """
-    enough = (at_least(counts.positive + counts.negative) >= FEWEST_LINKS) & (counts.precision_from_top() >= precision)
-    if not enough.any():
-        return None
-    at = int(np.argmax(enough))
-    score = counts.score
-    if at == 0:
-        return float(score[0])
-    middle = float((score[at - 1] + score[at]) / 2)
-    return middle if middle > score[at - 1] else float(score[at])
+    pairs = at_least(counts.positive + counts.negative)
+    place, reached = place_reaching(counts.precision_from_top(), pairs, precision, fewest=FEWEST_LINKS)
+    return float(cuts(counts.score)[place]) if reached else None
 
 
 def _point(

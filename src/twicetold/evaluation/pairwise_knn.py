@@ -24,13 +24,11 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy import sparse
-from torch import Tensor
 
 from twicetold.evaluation.inputs import Vectors, binary
 from twicetold.evaluation.intervals import Interval, accuracy_interval
@@ -39,9 +37,12 @@ from twicetold.files import csv_text, write_text
 from twicetold.neighbours.nearest import similarities
 from twicetold.neighbours.parallel import in_parallel
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 BLOCK = 2**20  # similarities that each thread holds at a time: 4 MB stay in cache
 ROUNDING = 1e-6  # of a similarity, relative to itself or to 1
-RankOf: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int64]], Tensor]
+RankOf: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int64]], "Tensor"]
 """From b texts and a neighbour of each to the (b,) ranks of these neighbours."""
 
 
@@ -169,10 +170,12 @@ def mutual_ranks(pairs: PooledPairs) -> NDArray[np.int64]:
 
 
 def _sparse_ranks(pairs: PooledPairs) -> RankOf:
+    import torch  # which models in use do without
+
     similar = similarities(pairs.queries, pairs.texts)
 
-    def rank_of(source: NDArray[np.int64], target: NDArray[np.int64]) -> Tensor:
-        scores = similar(source)
+    def rank_of(source: NDArray[np.int64], target: NDArray[np.int64]) -> torch.Tensor:
+        scores = torch.from_numpy(similar(source))
         row = torch.arange(len(scores))
         own = scores[row, torch.from_numpy(target)]
         scores[row, torch.from_numpy(source)] = -torch.inf  # a text is no neighbour of itself
@@ -183,11 +186,13 @@ def _sparse_ranks(pairs: PooledPairs) -> RankOf:
 
 
 def _dense_ranks(pairs: PooledPairs) -> RankOf:
+    import torch
+
     queries = torch.tensor(pairs.queries, dtype=torch.float32)
     texts = queries if pairs.texts is pairs.queries else torch.tensor(pairs.texts, dtype=torch.float32)
     width = math.isqrt(BLOCK)
 
-    def rank_of(source: NDArray[np.int64], target: NDArray[np.int64]) -> Tensor:
+    def rank_of(source: NDArray[np.int64], target: NDArray[np.int64]) -> torch.Tensor:
         asking, number = queries[source], torch.from_numpy(source)
         least = _above((asking * texts[target]).sum(dim=1))[:, None]
         rank = torch.ones(len(source), dtype=torch.int64)
@@ -201,7 +206,7 @@ def _dense_ranks(pairs: PooledPairs) -> RankOf:
     return rank_of
 
 
-def _above(own: Tensor) -> Tensor:
+def _above(own: "Tensor") -> "Tensor":
     """(b,) what a similarity must exceed to be larger than each of these by more than rounding."""
     return own + ROUNDING * own.abs().clamp(1, 1e6)
 

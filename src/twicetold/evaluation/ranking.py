@@ -1,7 +1,8 @@
 """Ranking measures, computed from the counts of positives and negatives at each distinct score.
 
 A list of pairs and a histogram of billions of pairs both give such counts. Definitions are those of scikit-learn: pairs
-with equal scores are one step of the curve.
+with equal scores are one step of the curve. Thresholds are midway between two neighbouring distinct scores, so that
+rounding does not matter.
 
 Shape letters: K distinct scores, P pairs, C points of a curve.
 """
@@ -128,3 +129,32 @@ class ScoreCounts:
 def at_least(counts: NDArray[Any]) -> NDArray[Any]:
     """(K,) sum of `counts` from each position to the end."""
     return np.asarray(np.cumsum(counts[::-1])[::-1])
+
+
+def cuts(score: Floats) -> Floats:
+    """(K,) thresholds: from each on, pairs with this score or a higher one count.
+
+    Args:
+        score: (K,) distinct, ascending.
+    """
+    middle = (score[:-1] + score[1:]) / 2
+    return np.concatenate([score[:1], np.where(middle > score[:-1], middle, score[1:])])  # adjacent floats have none
+
+
+def place_reaching(precision: Floats, pairs: NDArray[Any], aim: float, *, fewest: int) -> tuple[int, bool]:
+    """The position of the lowest score from which on an aimed precision is reached, and whether it is.
+
+    Args:
+        precision: (K,) from each score on, ascending.
+        pairs: (K,) their number.
+        aim: the precision.
+        fewest: a precision of fewer pairs counts as none.
+
+    Returns:
+        Where no score reaches it, the lowest one with the highest precision; 0 where there are too few pairs.
+    """
+    enough = np.flatnonzero(pairs >= fewest)
+    reached = enough[precision[enough] >= aim]
+    if len(reached):
+        return int(reached[0]), True
+    return (int(enough[np.argmax(precision[enough])]) if len(enough) else 0), False

@@ -1,10 +1,31 @@
-"""Dataclasses that are stored with a model as JSON, whose types are checked when they are read."""
+"""JSON objects, and dataclasses that are stored with a model as JSON, whose types are checked when they are read."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from twicetold.evaluation.inputs import described, is_number
+
+
+def json_object(file: Path, name: str) -> dict[str, Any]:
+    """The JSON object in a file.
+
+    Args:
+        file: that is read.
+        name: of the file, for messages.
+
+    Raises:
+        ValueError: if it holds something else.
+    """
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{name} is not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"expected an object in {name}, got {described(content)}")
+    return content
 
 
 def objects(values: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:

@@ -15,25 +15,23 @@ Many small topics share much information with labels by chance alone, so NMI and
 observations, of a category neither. Topics stay as they are, so the intervals say nothing of how topics vary with the
 texts that they are made of, or with the seed.
 
-All follow from sums of n log n or n² over the table of topics by labels and over its margins. Leaving a unit out
-changes only the entries that it has texts in, so the G values of a jackknife take one pass.
+All follow from sums of n log n or n² over the table of topics by labels and over its margins (`left_out`).
 
-Shape letters: M texts, G units, C entries of a table that have texts of a unit.
+Shape letters: M texts, G units.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from twicetold.evaluation.intervals import Interval, Z
+from twicetold.evaluation.left_out import LeftOut
 from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.resampling import jackknife_variance
 
 MEASURES = ("nmi", "v_measure", "ari")
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -63,49 +61,32 @@ def agreement(predicted: ArrayLike, label: ArrayLike, unit: ArrayLike, *, seed: 
         raise ValueError(
             f"expected a topic, a label and a unit of each text, got shapes {topic.shape}, {true.shape}, {whole.shape}"
         )
-    once = np.zeros(len(topic), np.int64)
-    values = {name: float(found[0]) for name, found in _left_out(topic, true, once, nothing=True).items()}
+    values = _of_all(topic, true)
     intervals = {}
-    for name, left in _left_out(topic, true, whole).items():
+    for name, left in without_each(topic, true, whole).items():
         variance = jackknife_variance(left)
         if math.isfinite(variance):
             intervals[name] = _interval(values[name], variance, least=-1 if name == "ari" else 0)
     dealt = np.random.default_rng(seed).permutation(topic)
-    chance = float(_left_out(dealt, true, once, nothing=True)["v_measure"][0])
-    return Agreement({**values, "by_chance": chance}, intervals)
+    return Agreement({**values, "by_chance": _of_all(dealt, true)["v_measure"]}, intervals)
+
+
+def _of_all(topic: ArrayLike, label: ArrayLike) -> dict[str, float]:
+    found = _measures(LeftOut.of(topic, label, np.zeros_like(topic), nothing=True))
+    return {name: float(values[0]) for name, values in found.items()}
 
 
 def without_each(predicted: ArrayLike, label: ArrayLike, unit: ArrayLike) -> dict[str, Floats]:
     """Each of `MEASURES` -> (G,) its value without each unit, in the order of codes; NaN without any text."""
-    return _left_out(*(np.asarray(codes) for codes in (predicted, label, unit)))
+    return _measures(LeftOut.of(predicted, label, unit))
 
 
-def _left_out(topic: Ints, label: Ints, unit: Ints, *, nothing: bool = False) -> dict[str, Floats]:
-    """(G,) values without each unit; with `nothing`, in each place the value of all texts."""
-    topic, label, unit = (np.unique(codes, return_inverse=True)[1].astype(np.int64) for codes in (topic, label, unit))
-    units, labels = int(unit.max()) + 1, int(label.max()) + 1
-    size = np.bincount(unit, minlength=units).astype(np.float64)
-    texts = np.full(units, float(len(topic))) - (0 if nothing else size)
-    tables = (topic, label, topic * labels + label)
-    logs = [_sums(table, unit, units, _n_log_n, nothing=nothing) for table in tables]
-    squares = [_sums(table, unit, units, np.square, nothing=nothing) for table in tables]
+def _measures(left: LeftOut) -> dict[str, Floats]:
+    texts = left.texts
     with np.errstate(divide="ignore", invalid="ignore"):
-        entropy = [np.maximum(np.log(texts) - each / texts, 0) for each in logs]
-        predicted, true, both = ((each - texts) / 2 for each in squares)
-        values = _information(*entropy) | {"ari": _adjusted_rand(predicted, true, both, texts * (texts - 1) / 2)}
+        entropy = [np.maximum(np.log(texts) - each / texts, 0) for each in left.sums(_n_log_n)]
+        values = _information(*entropy) | {"ari": _adjusted_rand(*left.pairs())}
     return {name: np.where(texts > 0, value, np.nan) for name, value in values.items()}
-
-
-def _sums(table: Ints, unit: Ints, units: int, of: Callable[[Floats], Floats], *, nothing: bool) -> Floats:
-    """(G,) sum over the entries of a table of a function of their numbers of texts, without each unit."""
-    count = np.bincount(table).astype(np.float64)
-    total = float(of(count).sum())
-    if nothing:
-        return np.full(units, total)
-    pair, own = np.unique(unit * len(count) + table, return_counts=True)  # (C,)
-    row, entry = np.divmod(pair, len(count))
-    change = of(count[entry] - own) - of(count[entry])
-    return np.asarray(total + np.bincount(row, weights=change, minlength=units), np.float64)
 
 
 def _n_log_n(count: Floats) -> Floats:

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from twicetold.conventions import UNDECIDED
 from twicetold.data.corpus import UNKNOWN, Corpus
-from twicetold.encoding import UNDECIDED
 from twicetold.examples.batches import ExampleIndex
 from twicetold.examples.labelled import LabelledPairs, MinedTriplets, mined_file
 from twicetold.mining.pseudo_labels import PseudoPairs

@@ -9,15 +9,16 @@ Shape letters: N rows, K stored entries, B rows of a batch.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-import torch
 from numpy.typing import NDArray
 
-from twicetold.encoding import SparseRows
 from twicetold.files import write_folder
+
+if TYPE_CHECKING:
+    from twicetold.encoding import SparseRows
 
 Texts: TypeAlias = Sequence[str] | Mapping[str, Sequence[str]]
 """Texts, or (for a featuriser with several `fields`) columns of texts by name, `text` among them."""
@@ -65,12 +66,16 @@ class CsrRows:
         values = np.ones(len(self.indices), np.float32) if self.values is None else self.values
         return sp.csr_matrix((values, self.indices, self.indptr), shape=(len(self), self.width))
 
-    def gather(self, rows: NDArray[np.int64]) -> SparseRows:
+    def gather(self, rows: NDArray[np.int64]) -> "SparseRows":
         """The given rows, in the given order, as one batch of tensors.
 
         Args:
             rows: (B,) row numbers.
         """
+        import torch  # which features do without
+
+        from twicetold.encoding import SparseRows
+
         starts = self.indptr[rows]
         lengths = self.indptr[rows + 1] - starts
         offsets = np.zeros(len(rows) + 1, np.int64)

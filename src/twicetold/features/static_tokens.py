@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from twicetold import pretrained
-from twicetold.encoding import UNKNOWN_TOKEN
+from twicetold.conventions import UNKNOWN_TOKEN
 from twicetold.features.rows import CsrRows, Declared
 from twicetold.features.token_weights import smooth_weights, zipf_weights
 from twicetold.features.tokenizer_parts import loaded, token_ids

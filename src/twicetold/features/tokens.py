@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from twicetold.encoding import UNKNOWN_TOKEN
+from twicetold.conventions import UNKNOWN_TOKEN
 from twicetold.features.rows import CsrRows, Declared
 from twicetold.features.splitting import Tokens, characters, words
 from twicetold.features.token_weights import smooth_weights

@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.encoding import UNKNOWN_TOKEN
+from twicetold.conventions import UNKNOWN_TOKEN
 from twicetold.features.tokens import Words, numbered
 
 

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from twicetold.dedupe.options import DEFAULTS, MOST_NEIGHBOURS
-from twicetold.errors import require
+from twicetold.errors import damaged, require
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.inputs import is_number
 from twicetold.files import (
@@ -52,7 +52,6 @@ LOCK = "lock"
 PART = re.compile(r"\d{8}")
 REMOVED = re.compile(r"removed-\d{8}\.npy")
 GROUPS = re.compile(r"groups-\d{8}\.npy")
-LONGEST = 400  # characters of the reason why a folder is refused
 ATTEMPTS = 5  # to read an index that other processes change
 LARGEST = 1 << 28  # bytes of the manifest: a proposal takes 200
 
@@ -317,12 +316,7 @@ def _segments(folder: Path, manifest: IndexManifest) -> list[Segment]:
 
 
 def _damaged(folder: Path, error: Exception) -> ValueError:
-    said = " ".join(str(error).split())
-    reason = said if isinstance(error, (ValueError, OSError)) else f"{type(error).__name__}: {said}"
-    return ValueError(
-        f"cannot read the index in {folder}: {reason[:LONGEST]}. Copy the folder again, or build the index again; if "
-        "somebody else made it, do not use it"
-    )
+    return damaged(folder, error, what="read the index", again="build the index")
 
 
 def _part(values: Any) -> Part:

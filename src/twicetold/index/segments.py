@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import torch
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 from scipy import sparse
@@ -31,7 +30,7 @@ from scipy import sparse
 from twicetold.dedupe.distinct import folded
 from twicetold.errors import require
 from twicetold.index.memberships import Memberships
-from twicetold.neighbours.nearest import BLOCK, PER_CENTRE, PROBES, ROUNDS, Matrix
+from twicetold.neighbours.nearest import BLOCK, PER_CENTRE, PROBES, ROUNDS, Matrix, largest, reached_by
 
 CELLS_FROM = 100_000  # texts of a dense part: below, the exact search takes milliseconds
 ROWS = 1 << 16  # dense rows that are compared at once
@@ -198,7 +197,7 @@ class Segment:
 
     def _search_cells(self, cells: Cells, queries: NDArray[np.float32], first: int, k: int) -> Hits:
         visited = min(PROBES, len(cells.centres))
-        near = torch.topk(torch.from_numpy(queries @ cells.centres.T), visited, dim=1).indices.numpy()
+        near, _ = largest(_numbers(queries @ cells.centres.T), visited)
         order = np.argsort(near, axis=None, kind="stable")
         asking, cell = order // visited, near.ravel()[order]
         edges = np.flatnonzero(np.diff(cell, prepend=-1, append=-1))
@@ -211,7 +210,7 @@ class Segment:
         return Hits.joined(found).nearest(k)
 
     def _hits(self, queries: Matrix, rows: slice, k: int, before: NDArray[np.int64] | None) -> Hits:
-        """At least the `k` most similar of these rows, and all that are as similar as the last of them."""
+        """At least the `k` most similar of these rows, and all that are as similar as the last of them; few others."""
         if sparse.issparse(self.vectors):
             scores = (queries @ self._columns).toarray().astype(np.float32, copy=False)
             scores[scores <= 0] = -np.inf
@@ -222,10 +221,8 @@ class Segment:
             scores[:, ~alive] = -np.inf
         if before is not None:
             scores[np.arange(rows.start, rows.stop) >= before[:, None]] = -np.inf
-        last = torch.topk(torch.from_numpy(scores), min(k, scores.shape[1]), dim=1).values.numpy()
-        if np.isnan(last).any():
-            raise ValueError("a similarity is not a number")
-        query, row = np.nonzero((scores >= last[:, -1:]) & (scores > -np.inf))
+        least = reached_by(_numbers(scores), min(k, scores.shape[1]))
+        query, row = np.nonzero((scores >= least[:, None]) & (scores > -np.inf))
         return Hits(query, row + rows.start, scores[query, row])
 
     def save(self, folder: Path) -> None:
@@ -293,6 +290,12 @@ def cells_of(vectors: NDArray[np.float32], *, seed: int = 0) -> tuple[Cells, NDA
     cell = np.concatenate(nearest)
     order = np.argsort(cell, kind="stable")
     return Cells(centres, np.searchsorted(cell[order], np.arange(len(centres) + 1))), order
+
+
+def _numbers(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The scores, none of which may be NaN."""
+    require(not np.isnan(scores.max(initial=0)), "a similarity is not a number")
+    return scores
 
 
 def _read_dense(file: Path) -> NDArray[np.float32]:

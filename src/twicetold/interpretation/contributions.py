@@ -20,15 +20,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import torch
 from numpy.typing import NDArray
 
-from twicetold import models
-from twicetold.encoding import SparseRows
 from twicetold.features.rows import CsrRows, Featuriser
-from twicetold.models.protocol import Encoder, Linear
 from twicetold.trained.ensemble import Ensemble
-from twicetold.trained.scoring import Scorer, TrainedModel, matrix_of
+from twicetold.trained.scoring import AnyEncoder, EncoderInUse, Scorer, TrainedModel, in_use
 from twicetold.trained.vectors import constant
 
 CONSTANT = "(constant)"  # of an ensemble: what its score has beyond products of terms
@@ -96,12 +92,10 @@ def _explained(model: TrainedModel, left: str, right: str) -> Explanation:
     encoder = linear(model.encoder)
     rows = model.featuriser.transform([left, right])
     names = names_of(model.featuriser)
-    with torch.inference_mode():
-        query_map, document_map = encoder.linear_maps()
-        encoding = model.encoder.encode(rows.gather(np.arange(2)))
-        queries, documents = encoder.search_vectors(encoding)
-    left_terms, left_vectors = _terms(rows, 0, names, query_map, matrix_of(queries)[[0]])
-    right_terms, right_vectors = _terms(rows, 1, names, document_map, matrix_of(documents)[[1]])
+    query_map, document_map = encoder.linear_maps()
+    queries, documents = encoder.search_matrices(rows, np.arange(2))
+    left_terms, left_vectors = _terms(rows, 0, names, query_map, queries[[0]])
+    right_terms, right_vectors = _terms(rows, 1, names, document_map, documents[[1]])
     sides = ((left_terms, left_vectors), (right_terms, right_vectors))
     products = left_vectors @ right_vectors.T
     contribution = products.toarray() if sp.issparse(products) else np.asarray(products)
@@ -143,9 +137,9 @@ def largest_terms(model: TrainedModel, count: int) -> list[list[tuple[str, float
     if not isinstance(model, Scorer):
         return []
     columns, _ = linear(model.encoder).linear_maps()
-    if isinstance(columns, SparseRows):
+    if sp.issparse(columns):
         return []
-    weights, names = matrix_of(columns.detach()), names_of(model.featuriser)
+    weights, names = columns, names_of(model.featuriser)
     count = min(count, len(weights))
     largest = np.argpartition(-np.abs(weights), count - 1, axis=0)[:count]  # (count, E)
     order = np.argsort(-np.abs(np.take_along_axis(weights, largest, 0)), axis=0, kind="stable")
@@ -154,14 +148,14 @@ def largest_terms(model: TrainedModel, count: int) -> list[list[tuple[str, float
     return [list(zip(names[c].tolist(), v.tolist(), strict=True)) for c, v in zip(largest.T, values.T, strict=True)]
 
 
-def linear(encoder: Encoder) -> Linear:
+def linear(encoder: AnyEncoder) -> EncoderInUse:
     """The encoder, if it is linear.
 
     Raises:
         TypeError: if its family is not linear; the message lists the linear families.
     """
-    if isinstance(encoder, Linear):
-        return encoder
+    if (used := in_use(encoder)).linear:
+        return used
     raise TypeError(
         f"the scores of {type(encoder).__name__} are not sums over terms, as the family is not linear; "
         f"linear families: {', '.join(linear_families())}"
@@ -170,6 +164,10 @@ def linear(encoder: Encoder) -> Linear:
 
 def linear_families() -> list[str]:
     """Names of the families whose scores can be explained."""
+    from torch import nn
+
+    from twicetold import models
+
     modules = (importlib.import_module(f"{models.__name__}.{m.name}") for m in pkgutil.iter_modules(models.__path__))
     return sorted(
         module.__name__.rpartition(".")[2]
@@ -177,7 +175,7 @@ def linear_families() -> list[str]:
         for value in vars(module).values()
         if isinstance(value, type)
         and value.__module__ == module.__name__
-        and issubclass(value, torch.nn.Module)
+        and issubclass(value, nn.Module)
         and hasattr(value, "linear_maps")
     )
 
@@ -201,7 +199,7 @@ def _terms(
     terms = {term: place for place, term in enumerate(dict.fromkeys(found))}
     place = [terms[term] for term in found]
     gather = sp.csr_matrix((values, (place, np.arange(len(columns)))), shape=(len(terms), len(columns)))
-    vectors = gather @ matrix_of(column_map)[columns].astype(np.float64)
+    vectors = gather @ column_map[columns].astype(np.float64)
     whole, length = _length(vectors.sum(axis=0)), _length(vector)
     return tuple(terms), vectors * (length / whole if whole else 0.0)
 

@@ -14,15 +14,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import torch
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from twicetold.encoding import SparseRows
 from twicetold.interpretation.contributions import names_of
-from twicetold.models.protocol import Linear
 from twicetold.neighbours.nearest import Matrix, row_dots
 from twicetold.trained.ensemble import Ensemble
-from twicetold.trained.scoring import Scorer, TrainedModel
+from twicetold.trained.scoring import Scorer, TrainedModel, in_use
 from twicetold.trained.vectors import search_vectors
 
 TERMS = 5  # that are shown of a pair
@@ -92,11 +90,10 @@ def _parts(model: TrainedModel, texts: Sequence[str]) -> list[_Part]:
 
 
 def _terms(model: TrainedModel) -> NDArray[np.object_] | None:
-    if not isinstance(model, Scorer) or not isinstance(model.encoder, Linear):
+    if not isinstance(model, Scorer) or not (encoder := in_use(model.encoder)).linear:
         return None
-    with torch.inference_mode():
-        columns, _ = model.encoder.linear_maps()
-    return names_of(model.featuriser) if isinstance(columns, SparseRows) else None
+    columns, _ = encoder.linear_maps()
+    return names_of(model.featuriser) if sp.issparse(columns) else None
 
 
 def _told(parts: Sequence[_Part], left: Ints, right: Ints, most: int) -> list[str]:

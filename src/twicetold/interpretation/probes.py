@@ -16,7 +16,7 @@ Shape letters: N texts.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from twicetold.augmentation.alterations import with_typo
 from twicetold.evaluation.figures import COLOURS, INK, save_figure
-from twicetold.evaluation.intervals import Interval, accuracy_interval
+from twicetold.evaluation.intervals import Share
 from twicetold.trained.loaded import LoadedModel
 
 DIRECTED = {"from", "to", "into", "onto", "than", "before", "after", "over", "beats", "buys", "sues"}
@@ -75,25 +75,6 @@ class Probe:
         return self.family in SAME
 
 
-@dataclass(frozen=True)
-class Flips:
-    """Wrong verdicts of one model about the probes of one family."""
-
-    family: str
-    flips: int
-    probes: int
-
-    @property
-    def share(self) -> float:
-        """Of the probes; NaN without any."""
-        return self.flips / self.probes if self.probes else float("nan")
-
-    @property
-    def interval(self) -> Interval | None:
-        """Wilson's 95 % interval of the share; None without probes."""
-        return accuracy_interval(self.flips, self.probes) if self.probes else None
-
-
 def probes(texts: Sequence[str], *, each: int = 200, seed: int = 0) -> list[Probe]:
     """Edited copies of texts, of each family at most so many; a text that an edit does not fit is passed over.
 
@@ -122,8 +103,8 @@ def probes(texts: Sequence[str], *, each: int = 200, seed: int = 0) -> list[Prob
     return found
 
 
-def flips(model: LoadedModel, asked: Sequence[Probe]) -> tuple[Flips, ...]:
-    """How often a model is wrong about probes, by family.
+def flips(model: LoadedModel, asked: Sequence[Probe]) -> dict[str, Share]:
+    """How often a model is wrong about probes, by family of `FAMILIES`.
 
     Args:
         model: a trained model.
@@ -136,29 +117,27 @@ def flips(model: LoadedModel, asked: Sequence[Probe]) -> tuple[Flips, ...]:
     if asked:
         said = model.predict([probe.text for probe in asked], [probe.edited for probe in asked])
         wrong = [(probe.family, bool(same) != probe.same) for probe, same in zip(asked, said, strict=True)]
-    return tuple(
-        Flips(family, sum(flip for of, flip in wrong if of == family), sum(of == family for of, _ in wrong))
-        for family in FAMILIES
-    )
+    of_family = {family: [flip for of, flip in wrong if of == family] for family in FAMILIES}
+    return {family: Share(sum(found), len(found)) for family, found in of_family.items()}
 
 
-def save_flips_figure(path: Path, found: dict[str, tuple[Flips, ...]]) -> None:
+def save_flips_figure(path: Path, found: Mapping[str, Mapping[str, Share]]) -> None:
     """Write a heat map of flips to `path`: a row for each model, a column for each family, counts in the squares."""
     save_figure(path, lambda: _figure(found))
 
 
-def _figure(found: dict[str, tuple[Flips, ...]]) -> Any:
+def _figure(found: Mapping[str, Mapping[str, Share]]) -> Any:
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure  # not pyplot: no display, no global state
 
-    shares = np.array([[each.share for each in row] for row in found.values()])
+    shares = np.array([[each.value for each in row.values()] for row in found.values()])
     figure = Figure(figsize=(2.2 + 0.95 * shares.shape[1], 1.1 + 0.42 * len(shares)), layout="constrained")
     axes = figure.add_subplot()
     colours = LinearSegmentedColormap.from_list("flips", ["#ffffff", COLOURS[1]])
     axes.pcolormesh(np.ma.masked_invalid(shares), cmap=colours, vmin=0, vmax=1, edgecolors="#e6e6e6", linewidth=0.6)
     for row, of_model in enumerate(found.values()):
-        for column, each in enumerate(of_model):
-            text = f"{each.flips} of {each.probes}" if each.probes else "none"
+        for column, each in enumerate(of_model.values()):
+            text = f"{each.count} of {each.total}" if each.total else "none"
             axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", color=INK, fontsize=8)
     heads = [f"{family}\n({'same' if family in SAME else 'not the same'})" for family in FAMILIES]
     axes.set_xticks(np.arange(len(heads)) + 0.5, heads, fontsize=8)

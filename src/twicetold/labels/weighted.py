@@ -9,7 +9,7 @@ Shape letters: P pairs, K distinct scores, R resamples.
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation.decision import Aim, Decision, sigmoid
+from twicetold.evaluation.decision import Aim, Decision, in_widest_gap, sigmoid
 from twicetold.evaluation.inputs import binary, finite
 from twicetold.evaluation.ranking import Floats
 
@@ -72,11 +72,6 @@ def from_cut(weight: Floats) -> Floats:
     return sums
 
 
-def gaps(score: Floats) -> Floats:
-    """(K + 1,) width of the gap between scores that each cut lies in; 0 below the lowest and above the highest."""
-    return np.concatenate([[0.0], np.diff(score), [0.0]])
-
-
 def platt_of_each(
     score: Floats, positive: Floats, negative: Floats, *, near: tuple[float, float]
 ) -> tuple[Floats, Floats]:
@@ -117,13 +112,8 @@ def _by_score(scores: Floats, labels: NDArray[np.bool_], weights: Floats) -> tup
 def _threshold(score: Floats, positive: Floats, negative: Floats, aim: Aim) -> float:
     """The middle of the widest gap between scores that is best, of equally wide ones the highest."""
     value = cut_values(positive, negative, aim)
-    middle = (score[:-1] + score[1:]) / 2
-    middle = np.where(middle > score[:-1], middle, score[1:])  # adjacent floats have no middle
-    cut = np.concatenate([score[:1], middle, [np.nextafter(score[-1], np.inf)]])
-    gap = gaps(score)
-    best = np.flatnonzero(value >= value.max() - 1e-9 * (positive.sum() + negative.sum()))  # sums are rounded
-    widest = best[gap[best] == gap[best].max()]
-    return float(cut[widest[-1]])
+    slight = 1e-9 * (positive.sum() + negative.sum())  # sums are rounded
+    return in_widest_gap(score, value >= value.max() - slight)
 
 
 def _targets(positive: Floats, negative: Floats) -> Floats:

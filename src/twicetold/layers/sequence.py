@@ -16,7 +16,8 @@ from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
-from twicetold.encoding import UNKNOWN_TOKEN, SparseRows
+from twicetold.conventions import UNKNOWN_TOKEN
+from twicetold.encoding import SparseRows
 
 GROUP = 64  # texts that are computed together; small, so that their lengths are similar
 

@@ -14,7 +14,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from twicetold import pretrained
-from twicetold.encoding import UNKNOWN_TOKEN, SparseRows
+from twicetold.conventions import UNKNOWN_TOKEN
+from twicetold.encoding import SparseRows
 from twicetold.layers.sequence import GROUP, groups_of_like_length, padded
 
 GROUP_GPU = 1024  # texts that are processed together on a GPU

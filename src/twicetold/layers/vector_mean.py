@@ -18,7 +18,8 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
-from twicetold.encoding import UNKNOWN_TOKEN, Encoding, SparseRows, WordsInContext
+from twicetold.conventions import UNKNOWN_TOKEN
+from twicetold.encoding import Encoding, SparseRows, WordsInContext
 from twicetold.layers.first_layer import product
 from twicetold.layers.hashing import word_rows
 from twicetold.layers.two_tower import TwoTower

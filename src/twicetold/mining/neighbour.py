@@ -2,7 +2,8 @@
 
 Karpukhin et al., Dense Passage Retrieval, EMNLP 2020, section 4.2, use the best passage of BM25 that contains the
 answer as the positive of a question without a labelled passage. Here there is no answer to check, so some of these
-positives are wrong; the card of a labelled corpus gives their number.
+positives are wrong; the card of a labelled corpus gives their number. It also names the label: a card without it counts
+as mined by another one (`data.freshness`), and a training by hand would mine the default strategies in their place.
 
 Scores come from products of sparse matrices, a batch of texts at a time (`mining.bm25`).
 
@@ -17,8 +18,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from twicetold.data.corpus import UNKNOWN, Corpus
+from twicetold.data.corpus import Corpus
 from twicetold.mining.bm25 import NOBODY, Weigh, bm25_weights, hardest
+from twicetold.mining.confirmed import confirmed
 from twicetold.mining.groups import Groups, sorted_groups
 from twicetold.mining.triplets import Triplets
 
@@ -72,7 +74,8 @@ def mine(corpus: Corpus, *, seed: int, label: str, score: Score, max_df: int = 1
             "texts": len(groups),
             "texts_without_neighbour": int((best == NOBODY).sum()),
             "triplets": len(anchor),
-            "positives": _known(corpus, label, anchor, positive),
+            "positives": confirmed(corpus, label, anchor, positive),
+            "label": label,
         },
     )
 
@@ -99,12 +102,3 @@ def _thirds(groups: Groups, best: NDArray[np.int64], rng: np.random.Generator) -
         free = (third == NOBODY) & (groups.code[drawn] != groups.code[best])
         third[free] = drawn[free]
     return third
-
-
-def _known(corpus: Corpus, label: str, anchor: NDArray[np.int64], positive: NDArray[np.int64]) -> dict[str, int]:
-    """Of the positives whose group is known, how many are of the anchor's."""
-    if label not in corpus.groups:
-        return {}
-    one, other = corpus.groups[label][anchor], corpus.groups[label][positive]
-    known = (one != UNKNOWN) & (other != UNKNOWN)
-    return {"of_known_group": int(known.sum()), "of_the_anchors_group": int((known & (one == other)).sum())}

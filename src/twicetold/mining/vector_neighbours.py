@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.data.corpus import UNKNOWN, Corpus
+from twicetold.data.corpus import Corpus
+from twicetold.mining.confirmed import confirmed
 from twicetold.mining.groups import sorted_groups
 from twicetold.mining.mined_file import load_mined, save_mined
 from twicetold.mining.teacher import Teacher
@@ -94,15 +95,6 @@ def mine(corpus: Corpus, teacher: Teacher, *, label: str, seed: int) -> NearestP
         "texts": len(groups),
         "texts_without_neighbour": int((~kept).sum()),
         "pairs": len(anchor),
-        "positives": _known(corpus, label, anchor, positive),
+        "positives": confirmed(corpus, label, anchor, positive),
     }
     return NearestPairs(anchor, positive, card)
-
-
-def _known(corpus: Corpus, label: str, anchor: NDArray[np.int64], positive: NDArray[np.int64]) -> dict[str, int]:
-    """Of the pairs whose groups are known, how many are of one group."""
-    if label not in corpus.groups:
-        return {}
-    one, other = corpus.groups[label][anchor], corpus.groups[label][positive]
-    known = (one != UNKNOWN) & (other != UNKNOWN)
-    return {"of_known_group": int(known.sum()), "of_the_anchors_group": int((known & (one == other)).sum())}

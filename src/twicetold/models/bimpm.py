@@ -29,7 +29,8 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
-from twicetold.encoding import UNKNOWN_TOKEN, Encoding, Extra, SparseRows
+from twicetold.conventions import UNKNOWN_TOKEN
+from twicetold.encoding import Encoding, Extra, SparseRows
 from twicetold.layers.alignment import Facing
 from twicetold.layers.dropout import dropout
 from twicetold.layers.four_matchings import FourMatchings

@@ -17,57 +17,29 @@ Shape letters: B texts, K tokens of a batch, V tokens of the vocabulary, E embed
 size, N window sizes.
 """
 
-from collections.abc import Sequence
+from typing import Unpack
 
-import numpy as np
-import torch
-from jaxtyping import Float
-from torch import nn
-
-from twicetold.encoding import Encoding, SparseRows, unit_vectors
+from twicetold.encoding import Encoding, SparseRows
 from twicetold.layers.perspectives import MultiPerspective
-from twicetold.layers.pooling import Pooling
-from twicetold.layers.sequence import RaggedConvolution, TokenEmbedding, with_known_token
+from twicetold.layers.token_networks import ConvolutionSettings, convolution_network, embedded
 
 
 class MpCnn(MultiPerspective):
     """Convolutions of several window sizes for both texts, and perspectives on their maxima.
 
     Args:
-        width: V, numbers of tokens.
-        embedding: E, dimensions of a token's vector.
-        filters: H, for each window size.
-        windows: their sizes, odd numbers of tokens.
-        pooling: `max`, `mean` or `attention`, over a text's windows.
-        dropout: share of the entries of the tokens' vectors that are zeroed in training.
-        frozen: do not train the tokens' vectors.
         perspectives: l.
         scale: l times each weight w_k at the start of training.
-        vectors: (V, E) pretrained initial vectors, from the featuriser.
+        network: settings of the network, see `ConvolutionSettings`.
     """
 
-    def __init__(
-        self,
-        *,
-        width: int,
-        embedding: int,
-        filters: int,
-        windows: Sequence[int],
-        pooling: str,
-        dropout: float,
-        frozen: bool,
-        perspectives: int,
-        scale: float,
-        vectors: Float[np.ndarray, "V E"] | None = None,
-    ) -> None:
-        super().__init__(size=filters * len(windows), perspectives=perspectives, scale=scale)
-        self.embed = TokenEmbedding(width, embedding, dropout=dropout, vectors=vectors, frozen=frozen)
-        self.convolve = nn.ModuleList(RaggedConvolution(embedding, filters, window=n) for n in windows)
-        self.pool = Pooling(pooling, filters * len(self.convolve))
+    def __init__(self, *, perspectives: int, scale: float, **network: Unpack[ConvolutionSettings]) -> None:
+        size = network["filters"] * len(network["windows"])
+        super().__init__(size=size, perspectives=perspectives, scale=scale)
+        self.embed, self.convolve, self.pool = convolution_network(**network)
 
     def encode(self, features: SparseRows) -> Encoding:
         """Embed: (B, N H), of length 1."""
         tokens = self.embed(features)  # (K,) -> (K, E)
-        windows = torch.cat([convolve(tokens, features.offsets) for convolve in self.convolve], 1)  # (K, N H)
-        pooled = self.pool(windows.tanh(), features.offsets)  # (K, N H) -> (B, N H)
-        return Encoding(unit_vectors(pooled) * with_known_token(features)[:, None])
+        windows = self.convolve(tokens, features.offsets)  # (K, E) -> (K, N H)
+        return embedded(self.pool(windows, features.offsets), features)  # (K, N H) -> (B, N H)

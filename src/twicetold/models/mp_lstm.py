@@ -19,52 +19,28 @@ The paper does not say how its LSTM is pooled; here it is `siamese_lstm`'s netwo
 Shape letters: B texts, K tokens of a batch, V tokens of the vocabulary, E embedding and H hidden dimensions.
 """
 
-import numpy as np
-from jaxtyping import Float
+from typing import Unpack
 
-from twicetold.encoding import Encoding, SparseRows, unit_vectors
+from twicetold.encoding import Encoding, SparseRows
 from twicetold.layers.perspectives import MultiPerspective
-from twicetold.layers.pooling import Pooling
-from twicetold.layers.sequence import RaggedLstm, TokenEmbedding, with_known_token
+from twicetold.layers.token_networks import LstmSettings, embedded, lstm_network
 
 
 class MpLstm(MultiPerspective):
     """One LSTM layer for both texts, and perspectives on its embeddings.
 
     Args:
-        width: V, numbers of tokens.
-        embedding: E, dimensions of a token's vector.
-        hidden: H, of a state, per direction.
-        bidirectional: use an LSTM in each direction.
-        pooling: `mean`, `max`, `last` or `attention`, over a text's states.
-        dropout: share of the entries of the tokens' vectors that are zeroed in training.
-        frozen: do not train the tokens' vectors.
         perspectives: l.
         scale: l times each weight w_k at the start of training.
-        vectors: (V, E) pretrained initial vectors, from the featuriser.
+        network: settings of the network, see `LstmSettings`.
     """
 
-    def __init__(
-        self,
-        *,
-        width: int,
-        embedding: int,
-        hidden: int,
-        bidirectional: bool,
-        pooling: str,
-        dropout: float,
-        frozen: bool,
-        perspectives: int,
-        scale: float,
-        vectors: Float[np.ndarray, "V E"] | None = None,
-    ) -> None:
-        super().__init__(size=2 * hidden if bidirectional else hidden, perspectives=perspectives, scale=scale)
-        self.embed = TokenEmbedding(width, embedding, dropout=dropout, vectors=vectors, frozen=frozen)
-        self.read = RaggedLstm(embedding, hidden, bidirectional=bidirectional)
-        self.pool = Pooling(pooling, self.read.size, bidirectional=bidirectional)
+    def __init__(self, *, perspectives: int, scale: float, **network: Unpack[LstmSettings]) -> None:
+        directions = 2 if network["bidirectional"] else 1
+        super().__init__(size=directions * network["hidden"], perspectives=perspectives, scale=scale)
+        self.embed, self.read, self.pool = lstm_network(**network)
 
     def encode(self, features: SparseRows) -> Encoding:
         """Embed: (B, H), or (B, 2 H) if bidirectional, of length 1."""
         states = self.read(self.embed(features), features.offsets, features.lengths)  # (K,) -> (K, E) -> (K, H)
-        pooled = self.pool(states, features.offsets)  # (K, H) -> (B, H)
-        return Encoding(unit_vectors(pooled) * with_known_token(features)[:, None])
+        return embedded(self.pool(states, features.offsets), features)  # (K, H) -> (B, H)

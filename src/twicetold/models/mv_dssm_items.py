@@ -30,7 +30,7 @@ from torch import Tensor, nn
 
 from twicetold.encoding import Encoding, Roles, SparseRows, unit_vectors
 from twicetold.layers.hashing import HashingTower, TowerSettings, columns
-from twicetold.layers.two_tower import both_roles, dense
+from twicetold.layers.two_tower import both_roles
 
 
 class MultiViewItems(nn.Module):
@@ -83,4 +83,4 @@ class MultiViewItems(nn.Module):
 
     def search_vectors(self, encoding: Encoding) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:
         """Vectors whose dot products are the scores: [query | item] and [item | query]."""
-        return both_roles(Encoding(dense(encoding)))
+        return both_roles(encoding)

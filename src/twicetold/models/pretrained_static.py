@@ -23,7 +23,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from twicetold.encoding import UNKNOWN_TOKEN, Encoding, SparseRows
+from twicetold.conventions import UNKNOWN_TOKEN
+from twicetold.encoding import Encoding, SparseRows
 from twicetold.layers.corruption import corrupt
 from twicetold.layers.first_layer import product
 from twicetold.layers.two_tower import TwoTower

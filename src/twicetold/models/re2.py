@@ -37,7 +37,8 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, embedding, gelu, linear
 
-from twicetold.encoding import UNKNOWN_TOKEN, Encoding, Extra, SparseRows
+from twicetold.conventions import UNKNOWN_TOKEN
+from twicetold.encoding import Encoding, Extra, SparseRows
 from twicetold.layers.alignment import Alignment, Facing
 from twicetold.layers.dropout import dropout
 from twicetold.layers.first_layer import product

@@ -12,16 +12,10 @@ Shape letters: B texts, K tokens of a batch, V tokens of the vocabulary, E embed
 size, N window sizes.
 """
 
-from collections.abc import Sequence
+from typing import Unpack
 
-import numpy as np
-import torch
-from jaxtyping import Float
-from torch import nn
-
-from twicetold.encoding import Encoding, SparseRows, unit_vectors
-from twicetold.layers.pooling import Pooling
-from twicetold.layers.sequence import RaggedConvolution, TokenEmbedding, with_known_token
+from twicetold.encoding import Encoding, SparseRows
+from twicetold.layers.token_networks import ConvolutionSettings, convolution_network, embedded
 from twicetold.layers.two_tower import TwoTower
 
 
@@ -29,36 +23,15 @@ class SiameseCnn(TwoTower):
     """Convolutions of several window sizes for both texts.
 
     Args:
-        width: V, numbers of tokens.
-        embedding: E, dimensions of a token's vector.
-        filters: H, for each window size.
-        windows: their sizes, odd numbers of tokens.
-        pooling: `max`, `mean` or `attention`, over a text's windows.
-        dropout: share of the entries of the tokens' vectors that are zeroed in training.
-        frozen: do not train the tokens' vectors.
-        vectors: (V, E) pretrained initial vectors, from the featuriser.
+        network: settings of the network, see `ConvolutionSettings`.
     """
 
-    def __init__(
-        self,
-        *,
-        width: int,
-        embedding: int,
-        filters: int,
-        windows: Sequence[int],
-        pooling: str,
-        dropout: float,
-        frozen: bool,
-        vectors: Float[np.ndarray, "V E"] | None = None,
-    ) -> None:
+    def __init__(self, **network: Unpack[ConvolutionSettings]) -> None:
         super().__init__()
-        self.embed = TokenEmbedding(width, embedding, dropout=dropout, vectors=vectors, frozen=frozen)
-        self.convolve = nn.ModuleList(RaggedConvolution(embedding, filters, window=n) for n in windows)
-        self.pool = Pooling(pooling, filters * len(self.convolve))
+        self.embed, self.convolve, self.pool = convolution_network(**network)
 
     def encode(self, features: SparseRows) -> Encoding:
         """Embed: (B, N H), of length 1."""
         tokens = self.embed(features)  # (K,) -> (K, E)
-        windows = torch.cat([convolve(tokens, features.offsets) for convolve in self.convolve], 1)  # (K, N H)
-        pooled = self.pool(windows.tanh(), features.offsets)  # (K, N H) -> (B, N H)
-        return Encoding(unit_vectors(pooled) * with_known_token(features)[:, None])
+        windows = self.convolve(tokens, features.offsets)  # (K, E) -> (K, N H)
+        return embedded(self.pool(windows, features.offsets), features)  # (K, N H) -> (B, N H)

@@ -13,13 +13,13 @@ Thyagarajan, Siamese Recurrent Architectures for Learning Sentence Similarity, A
 Shape letters: B texts, K tokens of a batch, V tokens of the vocabulary, E embedding and H hidden dimensions.
 """
 
-import numpy as np
-import torch
-from jaxtyping import Float
+from typing import Unpack
 
-from twicetold.encoding import Encoding, SparseRows, unit_vectors
+import torch
+
+from twicetold.encoding import Encoding, SparseRows
 from twicetold.layers.pooling import Pooling
-from twicetold.layers.sequence import RaggedLstm, TokenEmbedding, with_known_token
+from twicetold.layers.token_networks import LstmSettings, embedded, lstm_network
 from twicetold.layers.two_tower import TwoTower
 
 
@@ -27,36 +27,15 @@ class SiameseLstm(TwoTower):
     """One LSTM layer for both texts.
 
     Args:
-        width: V, numbers of tokens.
-        embedding: E, dimensions of a token's vector.
-        hidden: H, of a state, per direction.
-        bidirectional: use an LSTM in each direction.
-        pooling: `mean`, `max`, `last` or `attention`, over a text's states.
-        dropout: share of the entries of the tokens' vectors that are zeroed in training.
-        frozen: do not train the tokens' vectors.
         shortcut: also pool the tokens' vectors.
-        vectors: (V, E) pretrained initial vectors, from the featuriser.
+        network: settings of the network, see `LstmSettings`.
     """
 
-    def __init__(
-        self,
-        *,
-        width: int,
-        embedding: int,
-        hidden: int,
-        bidirectional: bool,
-        pooling: str,
-        dropout: float,
-        frozen: bool,
-        shortcut: bool,
-        vectors: Float[np.ndarray, "V E"] | None = None,
-    ) -> None:
+    def __init__(self, *, shortcut: bool, **network: Unpack[LstmSettings]) -> None:
         super().__init__()
         self.shortcut = shortcut
-        self.embed = TokenEmbedding(width, embedding, dropout=dropout, vectors=vectors, frozen=frozen)
-        self.read = RaggedLstm(embedding, hidden, bidirectional=bidirectional)
-        self.pool = Pooling(pooling, self.read.size, bidirectional=bidirectional)
-        self.pool_tokens = Pooling(pooling, embedding) if shortcut else None
+        self.embed, self.read, self.pool = lstm_network(**network)
+        self.pool_tokens = Pooling(network["pooling"], network["embedding"]) if shortcut else None
 
     def encode(self, features: SparseRows) -> Encoding:
         """Embed: (B, H), or (B, 2 H) if bidirectional, and E more with a shortcut, of length 1."""
@@ -65,4 +44,4 @@ class SiameseLstm(TwoTower):
         pooled = self.pool(states, features.offsets)  # (K, H) -> (B, H)
         if self.pool_tokens is not None:
             pooled = torch.cat([pooled, self.pool_tokens(tokens, features.offsets)], 1)  # (B, H) -> (B, H + E)
-        return Encoding(unit_vectors(pooled) * with_known_token(features)[:, None])
+        return embedded(pooled, features)

@@ -17,7 +17,8 @@ finished. Each round is a few array operations over the links that are left; a c
 rounds as it has texts. Where similarities are dot products, the mean over A × B is the dot product of the means, so it
 is computed from the vectors of the texts, and pairs without a link count with their true similarity.
 
-Equal similarities are ordered by a fixed function of the texts' positions: the same links give the same groups.
+Equal similarities are ordered by a fixed function of the texts' positions: the same links give the same groups. A part
+of the texts is grouped as in the whole if it is told their positions there.
 
 Shape letters: n texts, L links, G groups, E pairs of groups, D columns of the vectors.
 """
@@ -130,7 +131,13 @@ def numbered(codes: NDArray[Any]) -> Ints:
 
 
 def merge(
-    links: Links, *, rule: Rule, threshold: float, vectors: Vectors | None = None, missing: float = 0.0
+    links: Links,
+    *,
+    rule: Rule,
+    threshold: float,
+    vectors: Vectors | None = None,
+    missing: float = 0.0,
+    positions: Ints | None = None,
 ) -> Merges:
     """The merges by a rule, down to a threshold; `Merges.cut` gives the groups at this threshold or a higher one.
 
@@ -140,6 +147,7 @@ def merge(
         threshold: the least similarity of a merge.
         vectors: of the texts, for average linkage; without them a pair without a link counts as `missing`.
         missing: below the threshold.
+        positions: (n,) ascending, of these texts among all of a larger whole; None: they are the whole.
 
     Raises:
         ValueError: if the rule is unknown, or `missing` is not below the threshold.
@@ -150,16 +158,16 @@ def merge(
             held = strong.take(strongest_forest(strong))
             return Merges(held.count, held.left, held.right, held.similarity)
         case "complete":
-            return _rounds(strong, threshold, _least)
+            return _rounds(strong, threshold, _least, positions)
         case "average" if vectors is not None:
-            return _rounds(strong, threshold, _mean_of_vectors(vectors))
+            return _rounds(strong, threshold, _mean_of_vectors(vectors), positions)
         case "average":
             if missing >= threshold:
                 raise ValueError(
                     f"a pair without a link counts as {missing:g} and must be below the threshold, which is "
                     f"{threshold:g}: raise the threshold, or give the vectors of the texts"
                 )
-            return _rounds(links, threshold, _mean_of_links(missing))
+            return _rounds(links, threshold, _mean_of_links(missing), positions)
     raise ValueError(f"expected one of the rules {RULES}, got {rule!r}")
 
 
@@ -248,9 +256,10 @@ _Measure: TypeAlias = Callable[[_Edges, Ints, Ints], _Edges]
 """From edges without similarity and the (n,) size and group of first texts, to those edges that count, with it."""
 
 
-def _rounds(links: Links, threshold: float, measure: _Measure) -> Merges:
+def _rounds(links: Links, threshold: float, measure: _Measure, positions: Ints | None) -> Merges:
     """Merge all pairs of groups that are each other's nearest, until no pair reaches the threshold."""
     count = links.count
+    place = np.arange(count) if positions is None else positions
     value = links.similarity
     edges = _Edges(links.left, links.right, value, value, value, np.ones(len(links)))
     group = np.arange(count)
@@ -264,7 +273,7 @@ def _rounds(links: Links, threshold: float, measure: _Measure) -> Merges:
         edges = edges.take(unfinished[edges.one] & unfinished[edges.other])
         if not len(edges):
             break
-        merged = edges.take(_each_others_nearest(edges, np.flatnonzero(edges.similarity >= threshold), count))
+        merged = edges.take(_each_others_nearest(edges, np.flatnonzero(edges.similarity >= threshold), place))
         found.append((merged.one, merged.other, merged.similarity))
         size[merged.one] += size[merged.other]
         into[merged.other] = merged.one
@@ -280,13 +289,13 @@ def _rounds(links: Links, threshold: float, measure: _Measure) -> Merges:
     return Merges(count, np.asarray(one, np.int64), np.asarray(other, np.int64), np.asarray(similarity, np.float64))
 
 
-def _each_others_nearest(edges: _Edges, near: Ints, count: int) -> Ints:
+def _each_others_nearest(edges: _Edges, near: Ints, place: Ints) -> Ints:
     """Positions of the edges that are the strongest one of both their groups."""
     one, other = edges.one[near], edges.other[near]
-    order = np.lexsort((_mixed(one, other), -edges.similarity[near]))
+    order = np.lexsort((_mixed(place[one], place[other]), -edges.similarity[near]))
     one, other = one[order], other[order]
     rank = np.arange(len(order))
-    best = np.full(count, len(order))
+    best = np.full(len(place), len(order))
     np.minimum.at(best, one, rank)
     np.minimum.at(best, other, rank)
     return np.asarray(near[order[(best[one] == rank) & (best[other] == rank)]])

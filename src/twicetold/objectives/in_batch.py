@@ -21,7 +21,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from twicetold.encoding import UNDECIDED, EncodedBatch, Encoding, Roles, unit_vectors
+from twicetold.conventions import UNDECIDED
+from twicetold.encoding import EncodedBatch, Encoding, Roles, unit_vectors
 
 UNKNOWN = -1  # group code of a text whose cluster is not known
 

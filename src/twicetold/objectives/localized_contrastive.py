@@ -18,7 +18,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from twicetold.encoding import UNDECIDED, EncodedBatch
+from twicetold.conventions import UNDECIDED
+from twicetold.encoding import EncodedBatch
 from twicetold.objectives.in_batch import one_cluster
 from twicetold.objectives.protocol import Objective
 

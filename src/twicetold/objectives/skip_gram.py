@@ -17,7 +17,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from twicetold.encoding import UNKNOWN_TOKEN, EncodedBatch, WordsInContext
+from twicetold.conventions import UNKNOWN_TOKEN
+from twicetold.encoding import EncodedBatch, WordsInContext
 from twicetold.objectives.protocol import Objective
 
 POWER = 0.75  # of counts, for noise words

@@ -10,10 +10,11 @@ from dataclasses import asdict, dataclass, fields
 from markupsafe import Markup
 
 from twicetold.files import csv_text
-from twicetold.reporting.cost_figure import Point, cost_figure
+from twicetold.reporting.cost_figure import Point, cost_figure, rivals
 from twicetold.reporting.dedupe import NOTHING, DedupeTable, Shown
 from twicetold.reporting.glossary import count, describe, magnitude, number, size
 from twicetold.reporting.leaderboard import Leaderboard, Row
+from twicetold.reporting.tiers import Standing, against
 from twicetold.runs.records import Run
 from twicetold.trained.cost import MANY, Cost
 
@@ -29,10 +30,12 @@ HOW_TO_READ = (
 )
 OF_TRAINING = "Training is the whole stage, as in runs/last_run.json, or else the fit alone."
 FIGURE = (
-    "filled are the models that no faster one beats, which the step joins, and those whose interval overlaps that of "
-    "the best model that is as fast; the others are hollow. The area is the size of the model. The step is drawn "
-    "through values of test: it describes them, and chooses nothing"
+    "filled are the models that no faster one beats, which the step joins, and those that cannot be told from the best "
+    "model that is as fast; the others are hollow. The area is the size of the model. The step is drawn through values "
+    "of test: it describes them, and chooses nothing"
 )
+BY_TEST = "Models are told apart by the paired test of the tables below, at 5 %, corrected for their number"
+BY_INTERVALS = "Models are told apart where intervals do not overlap, as what a paired test needs was not kept"
 
 
 @dataclass(frozen=True)
@@ -108,18 +111,34 @@ def cheapest(runs: Sequence[Run]) -> Run:
     return runs[speeds.index(max(speeds))] if len(speeds) == len(runs) else min(runs, key=lambda run: run.parameters)
 
 
-def drawn(board: Leaderboard) -> Markup | None:
+@dataclass(frozen=True)
+class Drawn:
+    """The figure and its caption."""
+
+    figure: Markup
+    caption: str
+
+
+def drawn(board: Leaderboard) -> Drawn | None:
     """The primary metric on test against microseconds a text; None for fewer than two models.
 
     Times of two processors cannot be compared: drawn are the models of the one with the most of them.
+
+    Raises:
+        ValueError: if models were evaluated on different units.
     """
     found = [(row, row.cost) for row in board.rows if row.cost and row.cost.texts_per_second_256]
     found = [(row, cost) for row, cost in found if cost.processor == _usual([cost for _, cost in found])]
-    points = [point for row, cost in found if (point := _point(row, cost, board.primary))]
-    if len(points) < 2:
+    rows = {point: row for row, cost in found if (point := _point(row, cost, board.primary))}
+    if len(rows) < 2:
         return None
+    behind = rivals([*rows])
+    compared = against([(rows[point], rows[best]) for point, best in behind.items()], board.primary)
+    tied = [point for point, standing in zip(behind, compared, strict=True) if standing.first]
     label = describe(board.primary).label
-    return cost_figure(points, title=f"{label} on test against microseconds a text", quality=f"{label}, test")
+    title = f"{label} on test against microseconds a text"
+    figure = cost_figure([*rows], tied=tied, title=title, quality=f"{label}, test")
+    return Drawn(figure, ". ".join([FIGURE, *_told_apart(compared)]))
 
 
 def cost_csv(runs: Iterable[Run], seconds: Mapping[str, float]) -> str:
@@ -187,6 +206,16 @@ def _notes(board: Leaderboard) -> list[str]:
     if without:
         notes.append(f"Not measured yet: {', '.join(without)}.")
     return notes
+
+
+def _told_apart(compared: Sequence[Standing]) -> list[str]:
+    """How the models behind the front were told from it; nothing if there are none."""
+    unpaired = [each.row.model for each in compared if each.against_first is None]
+    if not compared:
+        return []
+    if len(unpaired) == len(compared):
+        return [BY_INTERVALS]
+    return [f"{BY_TEST}; of {', '.join(unpaired)} by overlapping intervals" if unpaired else BY_TEST]
 
 
 def _usual(measured: Sequence[Cost]) -> str:

@@ -1,11 +1,11 @@
 """Quality of models with its interval against the time that a text takes, as inline SVG with reproducible bytes.
 
-The front (Pareto) has the models that no faster one reaches. A model that is slower, and whose interval overlaps that
-of the best one that is as fast, cannot be told from the front and is drawn as on it.
+The front (Pareto) has the models that no faster one reaches. A model that is slower, and cannot be told from the best
+one that is as fast, is drawn as on it.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -90,22 +90,19 @@ def front(points: Sequence[Point]) -> list[Point]:
     return found
 
 
-def on_front(points: Sequence[Point]) -> list[Point]:
-    """The points of the front, and those whose interval overlaps that of the best one that is as fast."""
+def rivals(points: Sequence[Point]) -> dict[Point, Point]:
+    """Each point that is not of the front -> the best one that is as fast."""
     steps = front(points)
-
-    def reaches(point: Point) -> bool:
-        best = [step for step in steps if step.microseconds <= point.microseconds][-1]
-        return point.high >= best.low
-
-    return [point for point in points if reaches(point)]
+    others = [point for point in points if point not in steps]
+    return {point: [step for step in steps if step.microseconds <= point.microseconds][-1] for point in others}
 
 
-def cost_figure(points: Sequence[Point], *, title: str, quality: str) -> Markup:
+def cost_figure(points: Sequence[Point], *, tied: Collection[Point] = (), title: str, quality: str) -> Markup:
     """The figure.
 
     Args:
-        points: at least one; labels are placed in their order, those of the front first.
+        points: at least one; labels are placed in their order, those on the front first.
+        tied: points that are drawn as on the front, besides those of it.
         title: what it shows, for screen readers.
         quality: the label of the axis up.
     """
@@ -119,7 +116,7 @@ def cost_figure(points: Sequence[Point], *, title: str, quality: str) -> Markup:
         )
         for point in points
     }
-    reached = set(on_front(points))
+    reached = {*front(points), *tied}
     labels = _labels([*(p for p in points if p in reached), *(p for p in points if p not in reached)], places)
     bubbles = [
         Bubble(

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from twicetold import layout
 from twicetold.data.corpus import Corpus
+from twicetold.evaluation.intervals import Share
 from twicetold.files import csv_text, write_file, write_text
 from twicetold.reporting.leaderboard import Leaderboard
-from twicetold.reporting.slices import SLICES, Signs, SliceAccuracy, in_slices, signs, words
+from twicetold.reporting.slices import SLICES, Signs, in_slices, signs, words
 from twicetold.runs.records import read_decision, read_scores
 
 TITLE = "Mistakes"
@@ -111,7 +112,7 @@ class Judged:
         return [self._mistake(int(pair)) for pair in self.doubtful[:LISTED]]
 
     @cached_property
-    def slices(self) -> dict[str, dict[str, tuple[SliceAccuracy, SliceAccuracy]]]:
+    def slices(self) -> dict[str, dict[str, tuple[Share, Share]]]:
         """Model -> slice -> how often it is right in it and outside of it."""
         return {model: in_slices(self.signs, ~wrong) for model, wrong in zip(self.models, self.wrong, strict=True)}
 

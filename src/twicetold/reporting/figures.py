@@ -12,7 +12,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from twicetold.evaluation.ranking import RocCurve
-from twicetold.reporting.comparison import Reliability
+from twicetold.reporting.reliability import Reliability
 from twicetold.reporting.rendering import coordinate, part
 
 _TEMPLATE = "figures.html.j2"

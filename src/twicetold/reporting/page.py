@@ -10,7 +10,6 @@ from functools import cached_property
 from twicetold.reporting import (
     checked,
     choice,
-    comparison,
     cost,
     dedupe,
     elsewhere,
@@ -22,6 +21,7 @@ from twicetold.reporting import (
     panels,
     provenance,
     published,
+    reliability,
     samples,
     search_vectors,
     slices,
@@ -106,14 +106,9 @@ class Section:
         return dedupe.deduped(self.board, self.about.kind, self.peers)
 
     @cached_property
-    def reliabilities(self) -> list[comparison.Reliability]:
+    def reliabilities(self) -> list[reliability.Reliability]:
         """Of the probabilities of labelled pairs."""
-        return comparison.reliabilities(self.board.rows) if self.about.kind == "labelled_pairs" else []
-
-    @property
-    def comparisons(self) -> list[comparison.Comparison]:
-        """The best model against each other one on the same labelled pairs."""
-        return comparison.compare(self.board) if self.about.kind == "labelled_pairs" else []
+        return reliability.reliabilities(self.board.rows) if self.about.kind == "labelled_pairs" else []
 
     @property
     def searched(self) -> dict[str, float | None]:

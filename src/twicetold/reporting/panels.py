@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from twicetold.evaluation.ranking import ON_TRAIN
-from twicetold.reporting.comparison import Reliability
 from twicetold.reporting.figures import Axis, Line, line_figure, reliability_figure, roc_figure, whisker
 from twicetold.reporting.glossary import describe
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row
+from twicetold.reporting.reliability import Reliability
 from twicetold.runs.records import KnnCurves, read_curves
 
 _RATES = (

@@ -19,7 +19,6 @@ _SHOWN_BY = (
     glossary.describe,
     glossary.magnitude,
     glossary.number,
-    glossary.probability,
     glossary.share,
     glossary.size,
     glossary.split_of,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation.intervals import accuracy_interval
+from twicetold.evaluation.intervals import Share
 
 TITLE = "Slices"
 LONG = 12
@@ -54,24 +54,6 @@ SLICES = {
 assert tuple(SLICES) == tuple(each.name for each in fields(Signs))
 
 
-@dataclass(frozen=True)
-class SliceAccuracy:
-    """How often a model is right about some pairs."""
-
-    right: int
-    pairs: int
-
-    @property
-    def value(self) -> float:
-        """The share; NaN without pairs."""
-        return self.right / self.pairs if self.pairs else float("nan")
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """Wilson's 95 % interval; None without pairs."""
-        return accuracy_interval(self.right, self.pairs) if self.pairs else None
-
-
 def signs(left: Sequence[str], right: Sequence[str], known: frozenset[str]) -> Signs:
     """The slices that pairs are in.
 
@@ -89,23 +71,19 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def in_slices(signs: Signs, right: NDArray[np.bool_]) -> dict[str, tuple[SliceAccuracy, SliceAccuracy]]:
+def in_slices(signs: Signs, right: NDArray[np.bool_]) -> dict[str, tuple[Share, Share]]:
     """How often a model is right in each slice and outside of it.
 
     Args:
         signs: of P pairs.
         right: (P,) whether the model is right.
     """
-    return {name: tuple(_accuracy(right[where]) for where in _sides(signs, name)) for name in SLICES}  # type: ignore[misc]
+    sides: dict[str, NDArray[np.bool_]] = {name: getattr(signs, name) for name in SLICES}
+    return {name: (_share(right[inside]), _share(right[~inside])) for name, inside in sides.items()}
 
 
-def _sides(signs: Signs, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    inside: NDArray[np.bool_] = getattr(signs, name)
-    return inside, ~inside
-
-
-def _accuracy(right: NDArray[np.bool_]) -> SliceAccuracy:
-    return SliceAccuracy(int(right.sum()), len(right))
+def _share(right: NDArray[np.bool_]) -> Share:
+    return Share(int(right.sum()), len(right))
 
 
 def _of_pair(left: str, right: str, known: frozenset[str]) -> tuple[bool, ...]:

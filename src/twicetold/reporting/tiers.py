@@ -107,16 +107,11 @@ def tiers(board: Leaderboard, use: Use) -> Tiers:
     Raises:
         ValueError: if models were evaluated on different units.
     """
-    rows = [row for row in board.rows if not math.isnan(_value(row, use).mean)]
-    ranked = sorted(rows, key=lambda row: -_value(row, use).mean)
+    rows = [row for row in board.rows if not math.isnan(value_of(row, use.measure).mean)]
+    ranked = sorted(rows, key=lambda row: -value_of(row, use.measure).mean)
     top, *others = ranked
-    tests = [_against(top, row, use) for row in others]
-    corrected = iter(holm([test.p_value for test in tests if test is not None]))
-    standings = [Standing(top, _value(top, use), True, None, None)]
-    for row, test in zip(others, tests, strict=True):
-        p_value = None if test is None else next(corrected)
-        tied = _overlap(_value(top, use), _value(row, use)) if p_value is None else p_value >= LEVEL
-        standings.append(Standing(row, _value(row, use), tied, test, p_value))
+    standings = [Standing(top, value_of(top, use.measure), True, None, None)]
+    standings += against([(row, top) for row in others], use.measure)
     chosen = max(rows, key=lambda row: or_worst(row.metrics["val"].get(use.measure)))
     return Tiers(use, tuple(standings), chosen)
 
@@ -126,21 +121,40 @@ def all_tiers(board: Leaderboard, kind: str) -> tuple[Tiers, ...]:
     return tuple(tiers(board, use) for use in uses_of(board, kind))
 
 
-def _value(row: Row, use: Use) -> Estimate:
-    return row.metrics["test"].get(use.measure, Estimate(math.nan, None, None))
+def value_of(row: Row, measure: str) -> Estimate:
+    """A measure of a model on test; NaN where it is missing."""
+    return row.metrics["test"].get(measure, Estimate(math.nan, None, None))
 
 
-def _against(top: Row, row: Row, use: Use) -> PairedTest | None:
-    """The row minus the highest; None where units are missing."""
-    kept = [[run.units.get(use.measure) for run in each.runs] for each in (row, top)]
+def against(pairs: Sequence[tuple[Row, Row]], measure: str) -> list[Standing]:
+    """Whether each first model of two is tied with the other, which is as high or higher on test.
+
+    By a paired test, corrected for the number of pairs; by their intervals where units were not kept.
+
+    Raises:
+        ValueError: if two models were evaluated on different units.
+    """
+    tests = [_paired_test(row, top, measure) for row, top in pairs]
+    corrected = iter(holm([test.p_value for test in tests if test is not None]))
+    found = []
+    for (row, top), test in zip(pairs, tests, strict=True):
+        value, p_value = value_of(row, measure), None if test is None else next(corrected)
+        tied = _overlap(value_of(top, measure), value) if p_value is None else p_value >= LEVEL
+        found.append(Standing(row, value, tied, test, p_value))
+    return found
+
+
+def _paired_test(row: Row, top: Row, measure: str) -> PairedTest | None:
+    """The first model minus the other; None where units are missing."""
+    kept = [[run.units.get(measure) for run in each.runs] for each in (row, top)]
     one, other = ([unit for unit in each if unit is not None] for each in kept)
     if len(one) < len(row.runs) or len(other) < len(top.runs):
         return None
     try:
-        return paired_test(one, other, difference=_value(row, use).mean - _value(top, use).mean)
+        return paired_test(one, other, difference=value_of(row, measure).mean - value_of(top, measure).mean)
     except ValueError as error:
         names = f"{row.first.folder.name} and {top.first.folder.name}"
-        raise ValueError(f"{names}, {use.measure}: {error}") from error
+        raise ValueError(f"{names}, {measure}: {error}") from error
 
 
 def _overlap(one: Estimate, other: Estimate) -> bool:

@@ -19,6 +19,7 @@ from twicetold.evaluation.decision import Decision, Verdict
 from twicetold.evaluation.inputs import ScoredPairs, described, is_number
 from twicetold.evaluation.operating_points import OperatingPoint, points_from_json
 from twicetold.evaluation.ranking import RocCurve
+from twicetold.evaluation.stored import json_object
 from twicetold.evaluation.units import Kept
 from twicetold.evaluation.units import from_json as units_from_json
 from twicetold.files import write_text
@@ -373,15 +374,7 @@ def read_object(file: Path) -> dict[str, Any]:
     Raises:
         ValueError: if the file holds something else.
     """
-    if not file.is_file():
-        return {}
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file} is not JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise ValueError(f"expected an object in {file}, got {described(found)}")
-    return found
+    return json_object(file, str(file)) if file.is_file() else {}
 
 
 def _read_run(cell: Cell, folder: Path) -> Run:

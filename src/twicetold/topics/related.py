@@ -164,7 +164,7 @@ def by_query(articles: Articles, read: Ints) -> Score:
 
     def score(places: Ints, candidates: slice) -> Floats:
         similar = similarities(asked[places], articles.documents[candidates])(slice(0, len(places)))
-        return similar.numpy().astype(np.float64)
+        return similar.astype(np.float64)
 
     return score
 

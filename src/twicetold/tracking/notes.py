@@ -4,14 +4,12 @@ Made from what was logged with the run, so that no stage has to say it: the metr
 value on test with the interval that the evaluation wrote, and the folder that the files were logged from.
 """
 
-import json
 import os
 import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from twicetold import layout
 from twicetold.printable import without_passwords
@@ -29,7 +27,7 @@ class Note:
     metrics: Mapping[str, float]
     folder: Path | None
     """That its files were logged from."""
-    intervals: Mapping[str, Any]
+    intervals: Mapping[str, tuple[float, float]]
     """Metric of test -> ends of its 95 % interval."""
 
     def text(self) -> str:
@@ -67,11 +65,11 @@ def _from_here(folder: Path) -> Path:
     return folder.relative_to(here) if folder.is_relative_to(here) else folder
 
 
-def intervals_of(folder: Path) -> Mapping[str, Any]:
+def intervals_in(folder: Path) -> Mapping[str, tuple[float, float]]:
     """The intervals that an evaluation wrote to a run folder; empty if it did not, or they cannot be read."""
+    from twicetold.runs.records import intervals_of, read_object  # imported here: it brings torch
+
     try:
-        found = json.loads((folder / layout.SUMMARY).read_text(encoding="utf-8"))
-        intervals = found["intervals"]
-        return {name: (float(low), float(high)) for name, (low, high) in intervals.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return intervals_of(read_object(folder / layout.SUMMARY))
+    except (OSError, ValueError, TypeError, AttributeError):
         return {}

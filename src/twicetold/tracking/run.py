@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from twicetold.errors import Pruned
 from twicetold.printable import without_passwords
-from twicetold.tracking.notes import OURS, Note, intervals_of
+from twicetold.tracking.notes import OURS, Note, intervals_in
 from twicetold.tracking.pages import DESCRIPTION, describe
 from twicetold.tracking.parameters import dotted
 from twicetold.tracking.store import Store, insist, warn_untracked
@@ -230,7 +230,7 @@ class TrackedRun:
 
         What a person wrote there stays.
         """
-        intervals = intervals_of(self._folder) if self._folder else {}
+        intervals = intervals_in(self._folder) if self._folder else {}
 
         def write(client: Any) -> None:
             known = client.get_run(self.id).data

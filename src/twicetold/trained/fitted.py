@@ -176,7 +176,7 @@ def _member(part: Part, texts: Sequence[str]) -> Scorer:
             featuriser.set_params(model=folder).fit(texts).set_params(model=_VECTORS["model"])
     else:
         featuriser.fit(texts)
-    encoder = construct(part.encoder, "models", **featuriser.shape).eval()
+    encoder = construct(part.encoder, "models", **featuriser.shape)
     return Scorer(featuriser, encoder, COSINE, as_documents=True)
 
 
@@ -190,7 +190,7 @@ def sampled_similarities(vectors: Matrix) -> NDArray[np.float32]:
     """(R, n) similarities of a sample of texts to all; NaN to themselves."""
     count = vectors.shape[0]
     rows = np.sort(np.random.default_rng(SEED).choice(count, min(count, SAMPLED, 1 + HELD // count), replace=False))
-    similarity = similarities(vectors[rows], vectors)(slice(None)).numpy()
+    similarity = similarities(vectors[rows], vectors)(slice(None))
     np.maximum(similarity, 0, out=similarity)  # -inf of those that share no term
     similarity[np.arange(len(rows)), rows] = np.nan
     return similarity

@@ -70,7 +70,7 @@ class FittedStatic:
             "input_dropout": 0.0,
         }
         featuriser = construct({**features, "model": str(folder.resolve())}, "features").fit(texts)
-        built = construct(encoder, "models", **featuriser.shape).eval()
+        built = construct(encoder, "models", **featuriser.shape)
         plain = Scorer(featuriser.set_params(model=name), built, COSINE, as_documents=True)
         decision, by_label = guessed(search_vectors(plain, texts)[0], exponent=EXPONENT)
         scorer = replace(plain, decision=decision, by_label=by_label)

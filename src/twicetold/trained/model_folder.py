@@ -17,26 +17,27 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
-import torch
 from safetensors import safe_open
-from safetensors.torch import load_file
 from sklearn.base import BaseEstimator
 
 from twicetold import layout
 from twicetold.data.corpus import Corpus
+from twicetold.errors import damaged
 from twicetold.evaluation.dedupe import Chosen
-from twicetold.evaluation.inputs import described
 from twicetold.evaluation.labelled_links import LabelledLinks
 from twicetold.evaluation.labels import DUPLICATE, Decisions, LabelDecision, numbers
 from twicetold.evaluation.selection import OVER_PAIRS
 from twicetold.evaluation.stacking import Weights
+from twicetold.evaluation.stored import json_object
 from twicetold.features.rows import Featuriser
 from twicetold.features.saved import load_fitted
 from twicetold.files import require_regular, write_folder, write_json
+from twicetold.packages import PackageMissing, naming_the_extra
 from twicetold.pretrained import ModelUnavailable
+from twicetold.trained.columns import FAMILIES, ColumnEncoder
 from twicetold.trained.ensemble import Ensemble, Stacking
 from twicetold.trained.provenance import joined, pretrained_on_of, seen_of
-from twicetold.trained.scoring import Scorer, TrainedModel
+from twicetold.trained.scoring import AnyEncoder, Scorer, TrainedModel
 
 Kind: TypeAlias = Literal["features", "models"]
 """The package that a part of a model is defined in: a featuriser, or an encoder."""
@@ -44,7 +45,6 @@ TARGET = re.compile(r"twicetold\.(?P<kind>features|models)\.[a-z][a-z0-9_]*\.(?P
 FILES = (layout.WEIGHTS, layout.FEATURISER_ARRAYS, layout.FEATURISER_STATE, layout.DECISION)
 UNNAMED = "unknown"  # label of the decision of a folder that does not say which one it is about
 CALIBRATION = "calibration.json"  # what `twicetold calibrate` did, and on which labels
-LONGEST = 400  # characters of the reason why a folder is refused
 LEVELS = 3  # of ensembles within ensembles
 STATE_LIMIT = 1 << 27  # bytes of a featuriser's state, such as ten million words
 JSON_LIMIT = 1 << 22  # bytes of any other JSON file
@@ -96,15 +96,32 @@ def load_scorer(folder: str | Path) -> Scorer:
             raise ValueError(f"there is no file {missing[0]}")
         settings = _field(recipe, "encoder", dict)
         featuriser = load_featuriser(_field(recipe, "features", dict), folder)
-        with torch.device("meta"):  # allocates nothing
-            _require_shapes(construct(settings, "models", **featuriser.shape), folder / layout.WEIGHTS)
-        encoder = construct(settings, "models", **featuriser.shape)
-        encoder.load_state_dict(load_file(folder / layout.WEIGHTS))
+        encoder = _read_encoder(settings, featuriser.shape, folder / layout.WEIGHTS)
         as_documents, decisions = _field(recipe, "as_documents", bool), read_decisions(folder)
-        scorer = Scorer(featuriser, encoder.eval(), decisions.selected, as_documents, decisions)
+        scorer = Scorer(featuriser, encoder, decisions.selected, as_documents, decisions)
         if not np.isfinite(scorer.score(["a text"], ["another"])).all():
             raise ValueError("the score of two texts is not a number")
     return scorer
+
+
+def _read_encoder(settings: Mapping[str, Any], shape: Mapping[str, Any], weights: Path) -> AnyEncoder:
+    """An encoder with its weights; those of `FAMILIES` do without PyTorch."""
+    if settings.get("_target_") in FAMILIES:
+        from safetensors.numpy import load_file as load_arrays
+
+        encoder: ColumnEncoder = construct(settings, "models", **shape)
+        _require_shapes(encoder.shapes, weights)
+        encoder.load(load_arrays(weights))
+        return encoder
+    with naming_the_extra("a model of this family"):
+        import torch
+        from safetensors.torch import load_file
+    with torch.device("meta"):  # allocates nothing
+        planned = construct(settings, "models", **shape).state_dict()
+    _require_shapes({name: tuple(tensor.shape) for name, tensor in planned.items()}, weights)
+    module = construct(settings, "models", **shape)
+    module.load_state_dict(load_file(weights))
+    return module.eval()
 
 
 def load_featuriser(config: Mapping[str, Any], folder: Path) -> Featuriser:
@@ -359,7 +376,8 @@ def construct(config: Mapping[str, Any], kind: Kind, /, **further: Any) -> Any:
     """Build the featuriser or the encoder that a recipe describes.
 
     What may be built are public classes of `twicetold.features` that are scikit-learn estimators, and public classes
-    of `twicetold.models` that are modules with `encode`, each under the name of the module that defines it.
+    of `twicetold.models` that are modules with `encode`, each under the name of the module that defines it; of the
+    latter, `FAMILIES` are built as what they are in use.
     `tests/contracts/test_model_folders.py` checks that these are the classes that `conf/` names, and no others. Their
     constructors only keep or allocate. Settings are numbers, texts, lists, and parts of the same kind.
 
@@ -381,6 +399,8 @@ def construct(config: Mapping[str, Any], kind: Kind, /, **further: Any) -> Any:
 
 def _buildable(target: Any, kind: Kind) -> type:
     """The class of a `_target_`, whose module is imported only if it may be built."""
+    if kind == "models" and isinstance(target, str) and target in FAMILIES:
+        return FAMILIES[target]
     found = TARGET.fullmatch(target) if isinstance(target, str) else None
     if found and found["kind"] == kind:
         module = found[0].rpartition(".")[0]
@@ -394,6 +414,8 @@ def _buildable(target: Any, kind: Kind) -> type:
 def _is_part(made: type, kind: Kind) -> bool:
     if kind == "features":
         return issubclass(made, BaseEstimator)
+    import torch
+
     return issubclass(made, torch.nn.Module) and hasattr(made, "encode")
 
 
@@ -424,11 +446,10 @@ def _weights(recipe: Mapping[str, Any]) -> Weights | None:
     return Weights(tuple(_field(recipe, "weights", list)), _field(recipe, "intercept", float))
 
 
-def _require_shapes(encoder: torch.nn.Module, weights: Path) -> None:
-    """Compare the tensors of an encoder with those of a file, of which only the head is read."""
-    with safe_open(weights, framework="pt") as file:
+def _require_shapes(expected: Mapping[str, tuple[int, ...]], weights: Path) -> None:
+    """Compare the shapes of an encoder's weights with those of a file, of which only the head is read."""
+    with safe_open(weights, framework="numpy") as file:
         stored = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
-    expected = {name: tuple(tensor.shape) for name, tensor in encoder.state_dict().items()}
     for name in sorted(expected.keys() | stored.keys()):
         wanted, got = (str(shapes[name]) if name in shapes else "no such tensor" for shapes in (expected, stored))
         if wanted != got:
@@ -446,13 +467,7 @@ def _read_object(file: Path) -> dict[str, Any]:
     """The JSON object in a file."""
     if (size := file.stat().st_size) > JSON_LIMIT:
         raise ValueError(f"expected at most {JSON_LIMIT:,} bytes in {file.name}, got {size:,}")
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file.name} is not JSON: {error}") from error
-    if not isinstance(content, dict):
-        raise ValueError(f"expected an object in {file.name}, got {described(content)}")
-    return content
+    return json_object(file, file.name)
 
 
 @contextmanager
@@ -460,12 +475,7 @@ def _refusing(folder: Path) -> Iterator[None]:
     """End with one message that names the folder, whatever a file from elsewhere brings about."""
     try:
         yield
-    except (ModelUnavailable, KeyboardInterrupt, SystemExit):  # the first says what to install
+    except (ModelUnavailable, PackageMissing, KeyboardInterrupt, SystemExit):  # the first says what to install
         raise
     except BaseException as error:  # a panic of the tokenizers library is no Exception
-        said = " ".join(str(error).split())
-        reason = said if isinstance(error, (ValueError, OSError)) else f"{type(error).__name__}: {said}"
-        raise ValueError(
-            f"cannot load the model in {folder}: {reason[:LONGEST]}. Copy the folder again, or train the model again; "
-            "if somebody else made it, do not use it"
-        ) from error
+        raise damaged(folder, error, what="load the model", again="train the model") from error

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import save_file
+from safetensors.numpy import save_file
 
 from twicetold import layout
 from twicetold.evaluation.dedupe import Chosen
 from twicetold.features.saved import save_fitted
 from twicetold.files import write_folder, write_json
-from twicetold.trained.scoring import Scorer
+from twicetold.trained.scoring import Scorer, in_use
 
 
 def save_scorer(
@@ -44,10 +44,10 @@ def save_scorer(
     recipe = {"features": features, "encoder": encoder, "as_documents": scorer.as_documents}
     recipe |= {"data": dict(data), "pretrained_on": list(pretrained_on)}
     recipe |= {"seen": None if seen is None else list(seen)}
-    weights = scorer.encoder.state_dict()
+    weights = in_use(scorer.encoder).state()
     with write_folder(folder) as target:
         save_fitted(scorer.featuriser, target)
-        save_file({name: t.contiguous() for name, t in weights.items()}, target / layout.WEIGHTS)
+        save_file(weights, target / layout.WEIGHTS)
         write_json(target / layout.RECIPE, recipe)
         write_json(target / layout.DECISION, scorer.decisions.to_json())
         if thresholds is not None:

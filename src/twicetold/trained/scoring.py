@@ -8,27 +8,23 @@ Shape letters: N texts of the corpus, P pairs, M documents of a split, D columns
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from twicetold.data.corpus import Corpus
-from twicetold.encoding import SparseRows
 from twicetold.evaluation.decision import Decision, Verdict
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
 from twicetold.evaluation.labels import DUPLICATE, Decisions
 from twicetold.features.rows import CsrRows, Featuriser
-from twicetold.models.protocol import Encoder, Searchable
 from twicetold.neighbours.nearest import Matrix, row_dots
+from twicetold.trained.columns import ColumnEncoder
 
-BATCH = 1024  # texts or pairs encoded at once
+AnyEncoder: TypeAlias = Any
+"""A `ColumnEncoder`, or a family's module (`models.protocol.Encoder`), whose type only PyTorch knows."""
 SAMPLE = 20_000
 """Documents of a sample that is compared each with each, as by an epoch's validation: their pairs grow with the square,
 and 84,000 take 40 s of a core."""
@@ -57,11 +53,55 @@ class TextVectors:
         return queries, queries if self.documents is self.queries else self.documents[places]
 
 
-def search_matrices(encoder: Encoder, rows: CsrRows, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
+class EncoderInUse(Protocol):
+    """An encoder for feature rows."""
+
+    @property
+    def searchable(self) -> bool:
+        """Whether texts have search vectors."""
+        ...
+
+    @property
+    def score_is_dot_product(self) -> bool:
+        """Whether the score of a pair is the dot product of these."""
+        ...
+
+    @property
+    def linear(self) -> bool:
+        """Whether the search vectors are linear in the feature rows, up to their lengths."""
+        ...
+
+    def search_matrices(self, rows: CsrRows, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
+        """See the function of this name."""
+        ...
+
+    def score_pairs(self, rows: CsrRows, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
+        """(P,) score of each pair, where it is no dot product."""
+        ...
+
+    def linear_maps(self) -> tuple[Matrix, Matrix]:
+        """(V, D) what each of V feature columns adds to the search vectors, as query and as document."""
+        ...
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """The weights by name."""
+        ...
+
+
+def in_use(encoder: AnyEncoder) -> EncoderInUse:
+    """An encoder for feature rows: by NumPy itself, or by PyTorch."""
+    if isinstance(encoder, ColumnEncoder):
+        return encoder
+    from twicetold.trained.neural import Neural  # takes PyTorch, which the others do without
+
+    return Neural(encoder)
+
+
+def search_matrices(encoder: AnyEncoder, rows: CsrRows, texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
     """Search vectors of the given texts, as queries and as documents.
 
     Args:
-        encoder: a `Searchable` family.
+        encoder: one that embeds each text alone.
         rows: feature rows of the whole corpus.
         texts: (M,) row numbers.
 
@@ -71,28 +111,11 @@ def search_matrices(encoder: Encoder, rows: CsrRows, texts: NDArray[np.int64]) -
     Raises:
         TypeError: if the family cannot embed a text alone.
     """
-    if not isinstance(encoder, Searchable):
-        raise TypeError(
-            f"{type(encoder).__name__} scores pairs only, it has no vector per text: "
-            "use it on labelled or graded pairs, or choose a family with search_vectors"
-        )
-    queries, documents = [], []
-    # Texts of one length together: a batch of sequences is as wide as its longest.
-    order = np.argsort(rows.indptr[texts + 1] - rows.indptr[texts], kind="stable")
-    with _evaluating(encoder) as device:
-        for start in range(0, len(texts), BATCH):
-            batch = rows.gather(texts[order[start : start + BATCH]]).to(device)
-            query, document = encoder.search_vectors(encoder.encode(batch))
-            queries.append(query)
-            documents.append(query if document is query else document)
-    same = all(q is d for q, d in zip(queries, documents, strict=True))
-    back = np.argsort(order)
-    left = _stack(queries)[back]
-    return left, left if same else _stack(documents)[back]
+    return in_use(encoder).search_matrices(rows, texts)
 
 
 def score_pairs(
-    encoder: Encoder,
+    encoder: AnyEncoder,
     rows: CsrRows,
     left: NDArray[np.int64],
     right: NDArray[np.int64],
@@ -110,18 +133,14 @@ def score_pairs(
         as_documents: score as `search_matrices` ranks documents, which is not the score of every family.
         vectors: of all these texts, where they have been computed already.
     """
-    if as_documents or _score_is_dot_product(encoder):
-        if vectors is None:
-            texts = np.unique(np.concatenate([left, right]))
-            vectors = TextVectors(texts, *search_matrices(encoder, rows, texts))
-        ends = (np.searchsorted(vectors.texts, side) for side in (left, right))
-        return row_dots(vectors.queries, next(ends), vectors.documents, next(ends))
-    scores = []
-    with _evaluating(encoder) as device:
-        for start in range(0, len(left), BATCH):
-            sides = (rows.gather(side[start : start + BATCH]).to(device) for side in (left, right))
-            scores.append(encoder.score(*(encoder.encode(side) for side in sides)).float().cpu())
-    return torch.cat(scores).numpy()
+    used = in_use(encoder)
+    if not (as_documents or used.score_is_dot_product):
+        return used.score_pairs(rows, left, right)
+    if vectors is None:
+        texts = np.unique(np.concatenate([left, right]))
+        vectors = TextVectors(texts, *used.search_matrices(rows, texts))
+    ends = (np.searchsorted(vectors.texts, side) for side in (left, right))
+    return row_dots(vectors.queries, next(ends), vectors.documents, next(ends))
 
 
 class ReadTexts(Protocol):
@@ -158,10 +177,6 @@ class ReadTexts(Protocol):
         ...
 
 
-def _score_is_dot_product(encoder: Encoder) -> bool:
-    return isinstance(encoder, Searchable) and encoder.score_is_dot_product
-
-
 @dataclass(frozen=True)
 class EncodedTexts:
     """Texts as feature rows in front of one encoder.
@@ -173,7 +188,7 @@ class EncodedTexts:
         kept: search vectors that are not computed again, see `ReadTexts.keeping`.
     """
 
-    encoder: Encoder
+    encoder: AnyEncoder
     rows: CsrRows
     as_documents: bool = False
     kept: TextVectors | None = None
@@ -181,12 +196,12 @@ class EncodedTexts:
     @property
     def searchable(self) -> bool:
         """See `ReadTexts`."""
-        return isinstance(self.encoder, Searchable)
+        return in_use(self.encoder).searchable
 
     @property
     def score_is_dot_product(self) -> bool:
         """See `ReadTexts`."""
-        return _score_is_dot_product(self.encoder) or (self.as_documents and self.searchable)
+        return in_use(self.encoder).score_is_dot_product or (self.as_documents and self.searchable)
 
     def score(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
         """See `ReadTexts`."""
@@ -299,7 +314,7 @@ class Scorer(TrainedModel):
     """A trained encoder with its featuriser."""
 
     featuriser: Featuriser
-    encoder: Encoder
+    encoder: AnyEncoder
     decision: Decision
     as_documents: bool = False
     by_label: Decisions | None = None
@@ -322,31 +337,3 @@ def several(texts: Sequence[str]) -> Sequence[str]:
     if isinstance(texts, str):
         raise TypeError(f"expected a list of texts, got one text: put it in a list, [{texts!r:.80}]")
     return texts
-
-
-@contextmanager
-def _evaluating(encoder: Encoder) -> Iterator[torch.device]:
-    """Set evaluation mode without gradients, then restore the mode; yields the encoder's device."""
-    training = encoder.training
-    encoder.eval()
-    try:
-        with torch.inference_mode():
-            yield next((t.device for t in encoder.state_dict().values()), torch.device("cpu"))
-    finally:
-        encoder.train(training)
-
-
-def _stack(parts: Sequence[Tensor | SparseRows]) -> Matrix:
-    return (
-        sp.vstack([matrix_of(p) for p in parts], format="csr")
-        if isinstance(parts[0], SparseRows)
-        else np.concatenate([matrix_of(p) for p in parts])
-    )
-
-
-def matrix_of(vectors: Tensor | SparseRows) -> Matrix:
-    """Vectors as an array or a SciPy matrix."""
-    if isinstance(vectors, Tensor):
-        return vectors.detach().float().cpu().numpy()
-    parts = (vectors.values_or_ones().cpu().numpy(), vectors.indices.cpu().numpy(), vectors.offsets.cpu().numpy())
-    return sp.csr_matrix(parts, shape=(len(vectors), vectors.width))

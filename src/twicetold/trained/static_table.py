@@ -12,30 +12,27 @@ Shape letters: B texts, V columns, U different columns of a batch, D dimensions.
 """
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from twicetold import layout
-from twicetold.encoding import Encoding, SparseRows
+from twicetold.errors import damaged
 from twicetold.evaluation.inputs import described
 from twicetold.features.matrix_file import write_matrix
 from twicetold.files import write_folder, write_json
-from twicetold.layers.first_layer import product
-from twicetold.layers.two_tower import TwoTower
-from twicetold.models.pretrained_static import PretrainedStatic
-from twicetold.models.static import Static
+from twicetold.neighbours.nearest import Matrix
+from twicetold.trained.columns import Floats, PretrainedTable, StaticTable, Table
 from twicetold.trained.model_folder import CALIBRATION, load_featuriser, load_scorer, read_decisions, read_recipe
 from twicetold.trained.scoring import Scorer
 
 Bits = Literal["int8", "float16"]
 TABLE = "table.npy"  # (V, D) int8 or float16
 SCALES = "scales.npy"  # (V,) float32, with int8 only
-FAMILIES = {Static: "static", PretrainedStatic: "pretrained_static"}  # sums of rows of a table
+KINDS: Mapping[type, str] = {StaticTable: "static", PretrainedTable: "pretrained_static"}  # sums of rows of a table
 KEY = "table"  # of the recipe, in place of `encoder`
 KEPT = (
     layout.FEATURISER_ARRAYS,
@@ -49,8 +46,8 @@ KEPT = (
 ROWS = 8192  # quantised at a time
 
 
-class TableEncoder(TwoTower):
-    """The sum of rows of a table, compared by cosine.
+class SmallTable(Table):
+    """A table in fewer bits.
 
     Args:
         table: (V, D), memory-mapped.
@@ -58,24 +55,19 @@ class TableEncoder(TwoTower):
     """
 
     def __init__(self, table: NDArray[Any], scales: NDArray[np.float32] | None) -> None:
-        super().__init__()
         self.table, self.scales = table, scales
 
-    def encode(self, features: SparseRows) -> Encoding:
-        """Embed: (B, D); 0 for a text without a known column."""
-        columns, place = torch.unique(features.indices.cpu(), return_inverse=True)  # type: ignore[no-untyped-call]
-        rows = self._rows(columns.numpy())
-        return Encoding(product(SparseRows(place, features.offsets, features.values, len(columns)), rows))
+    def rows(self, columns: NDArray[np.int32]) -> Floats:
+        """(..., D) rows in 32 bits."""
+        rows = self.table[columns].astype(np.float32)
+        if self.scales is not None:
+            rows *= self.scales[columns][..., None]
+        return rows
 
-    def linear_maps(self) -> tuple[Tensor, Tensor]:
+    def linear_maps(self) -> tuple[Matrix, Matrix]:
         """(V, D) contribution of each column, in memory; the same for queries and documents."""
-        whole = self._rows(np.arange(len(self.table)))
+        whole = self.rows(np.arange(len(self.table), dtype=np.int32))
         return whole, whole
-
-    def _rows(self, columns: NDArray[np.int64]) -> Tensor:
-        """(U, D) rows in 32 bits."""
-        rows = torch.from_numpy(self.table[columns]).float()
-        return rows if self.scales is None else rows * torch.from_numpy(self.scales[columns])[:, None]
 
 
 def save_table(model: Path, folder: Path, *, bits: Bits) -> None:
@@ -84,7 +76,7 @@ def save_table(model: Path, folder: Path, *, bits: Bits) -> None:
     Thresholds, calibration and what was promised are those of the model: the scores hardly change.
 
     Args:
-        model: the model folder of a model of one of `FAMILIES`.
+        model: the model folder of a model of one of `KINDS`.
         folder: becomes a model folder that `twicetold.load` reads.
         bits: of each number.
 
@@ -93,12 +85,12 @@ def save_table(model: Path, folder: Path, *, bits: Bits) -> None:
         ValueError: if the model is of another family, or has a number that float16 cannot hold.
     """
     encoder = load_scorer(model).encoder
-    if type(encoder) not in FAMILIES or not isinstance(encoder, Static | PretrainedStatic):
+    if not isinstance(encoder, StaticTable | PretrainedTable):
         raise ValueError(
-            f"expected a model of the family {' or '.join(FAMILIES.values())}, whose vectors are a table; {model} is "
+            f"expected a model of the family {' or '.join(KINDS.values())}, whose vectors are a table; {model} is "
             f"{type(encoder).__name__}: use its folder as it is"
         )
-    weight = encoder.linear_maps()[0].detach().numpy()
+    weight = encoder.linear_maps()[0]
     if bits == "float16" and not np.abs(weight).max(initial=0) < np.finfo(np.float16).max:
         raise ValueError("the table has numbers beyond the range of float16: use int8")
     recipe = {name: value for name, value in read_recipe(model).items() if name != "encoder"}
@@ -114,7 +106,7 @@ def save_table(model: Path, folder: Path, *, bits: Bits) -> None:
                 write(rows)
         if bits == "int8":
             np.save(target / SCALES, scales)
-        write_json(target / layout.RECIPE, {**recipe, KEY: {"family": FAMILIES[type(encoder)], "bits": bits}})
+        write_json(target / layout.RECIPE, {**recipe, KEY: {"family": KINDS[type(encoder)], "bits": bits}})
 
 
 def load_table(folder: Path) -> Scorer:
@@ -141,18 +133,13 @@ def load_table(folder: Path) -> Scorer:
             raise ValueError(f"expected {width} float32 in {SCALES}, got {scales.shape} of {scales.dtype}")
         if scales is not None and not np.isfinite(scales).all():
             raise ValueError(f"{SCALES} has a value that is not finite")
-        encoder = TableEncoder(table, scales).eval()
+        encoder = SmallTable(table, scales)
         decisions = read_decisions(folder)
         scorer = Scorer(featuriser, encoder, decisions.selected, recipe["as_documents"], decisions)
         if not np.isfinite(scorer.score(["a text"], ["another"])).all():
             raise ValueError("the score of two texts is not a number")
     except Exception as error:  # whatever a file from elsewhere brings about
-        said = " ".join(str(error).split())
-        reason = said if isinstance(error, (ValueError, OSError)) else f"{type(error).__name__}: {said}"
-        raise ValueError(
-            f"cannot load the table in {folder}: {reason[:400]}. Copy the folder again, or export the model again; if "
-            "somebody else made it, do not use it"
-        ) from error
+        raise damaged(folder, error, what="load the table", again="export the model") from error
     return scorer
 
 

@@ -22,8 +22,9 @@ from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.models.protocol import Encoder, OnFrozen, Settling
 from twicetold.neighbours.nearest import Matrix
 from twicetold.trained.duplicates import choose_decisions, primary_value
+from twicetold.trained.neural import BATCH
 from twicetold.trained.saving import save_scorer
-from twicetold.trained.scoring import BATCH, SAMPLE, EncodedTexts, Scorer, evaluation_inputs, score_pairs
+from twicetold.trained.scoring import SAMPLE, EncodedTexts, Scorer, evaluation_inputs, score_pairs
 from twicetold.training.frozen import with_token_vectors
 from twicetold.training.parts import Parts, Places
 from twicetold.training.schedule import Fitted, MakeOptimizer, OnEpoch, Runtime

@@ -25,8 +25,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from twicetold.conventions import UNDECIDED
 from twicetold.data.corpus import UNKNOWN, Corpus
-from twicetold.encoding import UNDECIDED
 from twicetold.examples.batches import ExampleIndex, GatheredExamples
 from twicetold.files import write_file
 from twicetold.neighbours.nearest import NOBODY, Index

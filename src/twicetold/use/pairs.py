@@ -10,15 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import torch
 from numpy.typing import NDArray
 
 from twicetold.interpretation.word_use import WordUse
-from twicetold.models.protocol import Linear
+from twicetold.neighbours.parallel import serial_products, threads
 from twicetold.runs.evidence import no_better_than_one_answer
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import Rows, Write
-from twicetold.trained.scoring import Scorer
+from twicetold.trained.scoring import Scorer, in_use
 from twicetold.trained.unlike import Likeness
 from twicetold.use.model import Model
 
@@ -106,7 +105,7 @@ def _scored(
     A linear family spends its time in NumPy and Arrow, so several blocks are scored at once, each on a thread. Others
     spend it in PyTorch, which has threads of its own.
     """
-    if not (isinstance(model.trained, Scorer) and isinstance(model.trained.encoder, Linear)):
+    if not (isinstance(model.trained, Scorer) and in_use(model.trained.encoder).linear):
         for block in blocks:
             left, right = (block.texts(side) for side in pair)
             pieces = [np.empty(0, np.float32)]
@@ -119,19 +118,19 @@ def _scored(
     def score(block: Block) -> Scores:
         return model.similarity(*(block.texts(side) for side in pair))
 
-    threads = torch.get_num_threads()
+    most = threads()
     waiting: deque[tuple[Block, Future[Scores]]] = deque()
-    pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
-    try:
-        for block in blocks:
-            waiting.append((block, pool.submit(score, block)))
-            if len(waiting) > threads:
+    with serial_products() as alone:
+        pool = ThreadPoolExecutor(most, initializer=alone)
+        try:
+            for block in blocks:
+                waiting.append((block, pool.submit(score, block)))
+                if len(waiting) > most:
+                    yield _done(waiting, progress)
+            while waiting:
                 yield _done(waiting, progress)
-        while waiting:
-            yield _done(waiting, progress)
-    finally:
-        pool.shutdown(cancel_futures=True)
-        torch.set_num_threads(threads)
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def _done(waiting: deque[tuple[Block, Future[Scores]]], progress: Callable[[int], None]) -> tuple[Block, Scores]:

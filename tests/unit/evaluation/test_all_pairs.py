@@ -10,7 +10,8 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from twicetold.evaluation import all_pairs
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.evaluation.tiles import ScoreScale, Tiling
+from twicetold.evaluation.score_scale import ScoreScale
+from twicetold.evaluation.tiles import Tiling
 
 
 def unit_vectors(rng, documents, dimensions=8):

@@ -165,3 +165,11 @@ def test_a_mean_over_stories_is_as_certain_as_there_are_stories():
     by_ten = intervals.clustered_mean_interval(values, np.arange(100) // 10)
     assert np.ptp(alone) == pytest.approx(2 * 1.96 * 0.5 / np.sqrt(99), rel=1e-3)
     assert np.ptp(by_ten) == pytest.approx(2 * 1.96 * 0.5 / np.sqrt(9), rel=1e-3)
+
+
+def test_a_share_has_wilsons_interval_and_none_without_cases():
+    found = intervals.Share(3, 4)
+    assert (found.value, found.interval) == (0.75, intervals.accuracy_interval(3, 4))
+    empty = intervals.Share(0, 0)
+    assert np.isnan(empty.value)
+    assert empty.interval is None

@@ -53,6 +53,13 @@ def test_a_weight_of_three_is_three_pairs(rows):
             assert other.threshold <= one.threshold  # more pairs are enough for lower counts of labels
 
 
+def test_a_threshold_is_above_the_score_below_it_also_where_no_number_is_between():
+    below = 0.1
+    score = np.repeat([below, np.nextafter(below, 1)], 30)
+    (found,) = thresholds(score, score > below, np.ones(60), aimed=[0.99])
+    assert found.threshold == np.nextafter(below, 1)
+
+
 def test_a_precision_of_few_labelled_pairs_is_not_promised():
     score = np.arange(100) / 100
     label = score >= 1 - (FEWEST_LABELLED - 1) / 100  # one pair too few of 1

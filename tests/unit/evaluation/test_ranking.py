@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
-from twicetold.evaluation.ranking import RocCurve, ScoreCounts
+from twicetold.evaluation.ranking import RocCurve, ScoreCounts, cuts, place_reaching
 
 labelled = st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=2, max_size=60).filter(
     lambda rows: 0 < sum(label for _, label in rows) < len(rows)
@@ -72,3 +72,21 @@ def test_counts_of_trillions_of_pairs_do_not_overflow():
     counts = ScoreCounts(np.array([0.0, 1.0]), many, many)
     assert counts.auroc() == 0.5
     assert counts.roc_curve().area == 0.5
+
+
+def test_a_cut_is_above_the_score_below_it_also_where_no_number_is_between():
+    below = 0.1
+    score = np.array([below, np.nextafter(below, 1), 0.5, 0.75])
+    assert cuts(score).tolist() == [below, score[1], (score[1] + 0.5) / 2, 0.625]
+    assert (cuts(score)[1:] > score[:-1]).all()
+
+
+def test_the_lowest_place_that_reaches_an_aim_is_that_of_trying_each():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        precision, pairs = rng.integers(0, 5, 9) / 4, np.sort(rng.integers(1, 20, 9))[::-1]
+        aim, fewest = rng.integers(0, 5) / 4, int(rng.integers(1, 25))
+        enough = [place for place in range(9) if pairs[place] >= fewest]
+        good = [place for place in enough if precision[place] >= aim]
+        best = min(enough, key=lambda place: (-precision[place], place), default=0)
+        assert place_reaching(precision, pairs, aim, fewest=fewest) == ((good[0], True) if good else (best, False))

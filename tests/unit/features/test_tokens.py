@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from twicetold.encoding import UNKNOWN_TOKEN
+from twicetold.conventions import UNKNOWN_TOKEN
 from twicetold.features.saved import load_fitted, save_fitted
 from twicetold.features.subwords import Subwords
 from twicetold.features.tokens import Characters, Words

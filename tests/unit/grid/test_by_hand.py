@@ -1,11 +1,13 @@
-"""What a training by hand fetches before it begins."""
+"""What a training by hand fetches and mines before it begins."""
 
 from multiprocessing import get_context
 
 import pytest
+from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
-from twicetold_grid.by_hand import prepare_pretrained
+from twicetold_grid.by_hand import prepare_pretrained, reads_triplets
+from twicetold_grid.settings import CONF
 
 GLOVE = "glove/glove.6B.50d.txt"
 OFF = {"augmentation": {"share": 0.0, "synonym": 0.0, "vectors": None}, "consistency": {"weight": 0.0}}
@@ -50,3 +52,19 @@ def test_synonyms_are_fetched_where_a_training_makes_some(mirror, tmp_path):
 def test_a_file_of_ones_own_that_is_missing_is_an_error_that_names_the_command(mirror):
     with pytest.raises(FileNotFoundError, match=r"at mine.txt.*download_pretrained.py pretrained=glove"):
         prepare("mine.txt")
+
+
+@pytest.mark.parametrize("leaf", sorted(path.stem for path in (CONF / "examples").glob("*.yaml")))
+def test_triplets_are_mined_for_the_examples_that_read_them_and_for_no_others(leaf, news, composed, tmp_path):
+    cfg = composed("train", "data=toy_news", "model=static", f"examples={leaf}")
+    if cfg.examples.get("mined") or leaf == "none":  # read nothing, or what a model mined
+        assert reads_triplets(cfg) == ("strategy" in cfg.examples)
+        return
+    read = False
+    try:
+        instantiate(cfg.examples).index(news, tmp_path / "nowhere")
+    except FileNotFoundError:
+        read = True
+    except ValueError:  # the leaf is for other data
+        pass
+    assert reads_triplets(cfg) == read

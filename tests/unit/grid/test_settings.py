@@ -176,6 +176,19 @@ def test_a_wrong_value_of_a_training_is_named_with_its_full_key(composed, overri
 @pytest.mark.parametrize(
     ("override", "message"),
     [
+        ("encoder.filters=x", "encoder.filters must be a whole number; got 'x'"),
+        ("+encoder.filtres=3", "there is no encoder.filtres: did you mean encoder.filters?"),
+    ],
+)
+def test_settings_that_a_typed_dict_names_are_checked_like_others(composed, override, message):
+    check_settings(composed("train", *TOY, "model=mp_cnn"), **READ_BY)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        check_settings(composed("train", *TOY, "model=mp_cnn", override), **READ_BY)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
         (
             "objective.alhpa=3",
             "there is no objective.alhpa: did you mean objective.alpha? There are: alpha, negatives, ",

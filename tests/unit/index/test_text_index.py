@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
+from hydra.utils import instantiate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -23,7 +24,6 @@ from twicetold.index import open_index, scored_search, segments
 from twicetold.index.segments import SCHEMA, Segment
 from twicetold.index.text_index import TextIndex
 from twicetold.trained.ensemble import Ensemble
-from twicetold.trained.model_folder import construct
 from twicetold.trained.scoring import Scorer
 from twicetold.trained.vectors import constant
 from twicetold.use.model import Model
@@ -64,7 +64,7 @@ def models(run, questions):
         kind, encoder = FURTHER[family]
         featuriser = kind().fit(questions.texts_of("train"))
         torch.manual_seed(0)
-        built = construct(encoder, "models", **featuriser.shape).eval()
+        built = instantiate(encoder, **featuriser.shape).eval()
         return Model(Scorer(featuriser, built, decision), Path("nowhere"))
 
     return _models

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from twicetold.evaluation.intervals import accuracy_interval
+from twicetold.evaluation.intervals import Share
 from twicetold.interpretation.probes import FAMILIES, SAME, UNITS, Probe, flips, probes
 from twicetold.trained.loaded import LoadedModel
 
@@ -100,22 +100,19 @@ class Says:
 @pytest.mark.parametrize("same", [True, False])
 def test_a_model_of_one_answer_flips_on_all_families_that_want_the_other(same):
     asked = [Probe(family, "a", "b") for family in FAMILIES for _ in range(4)]
-    for each in flips(Says(same), asked):
-        expected = 0 if (each.family in SAME) == same else 4
-        assert (each.flips, each.probes) == (expected, 4)
-        assert each.interval == accuracy_interval(expected, 4)
+    for family, each in flips(Says(same), asked).items():
+        assert each == Share(0 if (family in SAME) == same else 4, 4)
 
 
 def test_a_model_of_words_in_lower_case_never_flips_on_case(run):
     words = ["bank rate cut", "film star bank"]  # that its vocabulary has
     case = [each for each in probes(words) if each.family == "case"]
-    assert [each.flips for each in flips(LoadedModel.from_folder(run() / "model"), case) if each.probes] == [0]
+    found = flips(LoadedModel.from_folder(run() / "model"), case)
+    assert [each.count for each in found.values() if each.total] == [0]
 
 
-def test_a_family_without_probes_has_no_share():
-    (first, *_) = flips(Says(True), [])
-    assert np.isnan(first.share)
-    assert first.interval is None
+def test_a_family_without_probes_has_no_flips():
+    assert flips(Says(True), []) == dict.fromkeys(FAMILIES, Share(0, 0))
 
 
 def test_the_tool_prints_and_writes_flips_of_each_model(run, tmp_path, capsys):
@@ -132,5 +129,5 @@ def test_the_tool_prints_and_writes_flips_of_each_model(run, tmp_path, capsys):
     rows = (tmp_path / "out/probes.csv").read_text().splitlines()
     assert len(rows) == 1 + 2 * len(FAMILIES)
     expected = flips(LoadedModel.from_folder(folders[0] / "model"), probes(TEXTS))
-    assert lines[0].split()[1:] == [f"{each.flips}/{each.probes}" for each in expected]
+    assert lines[0].split()[1:] == [f"{each.count}/{each.total}" for each in expected.values()]
     assert (tmp_path / "out/probes.svg").read_text().count("<svg") == 1

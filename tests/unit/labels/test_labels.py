@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hydra.utils import instantiate
 from typer.testing import CliRunner
 
 import twicetold
@@ -27,7 +28,7 @@ from twicetold.reporting.model_card import model_card, read_about
 from twicetold.tables.files import open_rows, write_rows
 from twicetold.trained.duplicates import choose_decisions
 from twicetold.trained.loaded import OlderFolder
-from twicetold.trained.model_folder import construct, read_decisions, read_thresholds
+from twicetold.trained.model_folder import read_decisions, read_thresholds
 from twicetold.trained.scoring import EncodedTexts, Scorer, evaluation_inputs
 from twicetold.training.cell import Trained
 from twicetold.training.schedule import Fitted
@@ -47,7 +48,7 @@ def saved(corpus, folder, featuriser, encoder):
     """The model folder that training would write."""
     featuriser.fit(corpus.texts_of("train"))
     torch.manual_seed(0)
-    built = construct(encoder, "models", **featuriser.shape).eval()
+    built = instantiate(encoder, **featuriser.shape).eval()
     read = EncodedTexts(built, featuriser.transform(corpus.texts.to_pylist())).keeping(corpus.members["val"])
     selection, inputs = Selection(), evaluation_inputs(read, corpus, "val")
     decisions, thresholds = choose_decisions(read, inputs, corpus, selection)

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+from hydra.utils import instantiate
 
 import twicetold
 from twicetold import layout
@@ -22,7 +23,7 @@ from twicetold.labels.labelling import draw_file, labelling
 from twicetold.reporting.model_card import model_card, read_about
 from twicetold.runs.evidence import labelled_on, of_links, of_pairs
 from twicetold.runs.labelled_promises import read_expected
-from twicetold.trained.model_folder import CALIBRATION, construct, read_calibrated
+from twicetold.trained.model_folder import CALIBRATION, read_calibrated
 from twicetold.trained.scoring import Scorer
 from twicetold.training.cell import Trained
 from twicetold.training.schedule import Fitted
@@ -60,7 +61,7 @@ def trained_on(tmp_path):
     def _trained_on(**kind):
         texts, truth = made(seed=1, **kind)
         featuriser = TfIdf().fit([*made(seed=2)[0], *WORDS])
-        encoder = construct(TFIDF, "models", **featuriser.shape).eval()
+        encoder = instantiate(TFIDF, **featuriser.shape).eval()
         vectors = Scorer(featuriser, encoder, None, as_documents=True).embed(texts)
         left, right = np.triu_indices(len(texts), 1)
         dots = (vectors @ vectors.T).toarray()[left, right]

@@ -1,10 +1,15 @@
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 import pytest
+from hydra.utils import instantiate
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from twicetold import layout
 from twicetold.data.corpus import Corpus
-from twicetold.mining import bm25, neighbour
+from twicetold.data.freshness import triplets_are_current
+from twicetold.mining import bm25, neighbour, random
 
 
 def corpus_of(texts):
@@ -82,3 +87,14 @@ def test_a_corpus_without_neighbours_says_so(texts, score):
 def test_an_unknown_score_is_refused(crowd):
     with pytest.raises(ValueError, match=r"score is one of .* got 'cosine'"):
         neighbour.mine(corpus_of(crowd), seed=0, label="g", score="cosine")
+
+
+def test_what_the_leaf_mines_is_current_for_a_training_by_hand(news, composed, tmp_path):
+    strategies = composed("prepare", "data=toy_news", "mining=neighbours").mining.strategies
+    random.mine(news, seed=0, label="story", per_anchor=1).save(layout.mined_file(tmp_path, "random"))
+    for name in ("bm25_neighbour", "tfidf_neighbour"):
+        mine = instantiate(strategies[name])
+        assert isinstance(mine, partial)
+        mine(news, seed=0, label="story").save(layout.mined_file(tmp_path, name))
+    assert triplets_are_current(tmp_path, news, label="story")
+    assert not triplets_are_current(tmp_path, news, label="category")

@@ -106,6 +106,24 @@ def test_groups_do_not_depend_on_the_order_or_the_repetition_of_links(rule):
     np.testing.assert_array_equal(once, again)
 
 
+@given(seed=st.integers(0, 10_000), count=st.integers(2, 60))
+@pytest.mark.parametrize("rule", grouping.RULES)
+def test_a_component_alone_has_its_groups_of_the_whole(rule, seed, count):
+    rng = np.random.default_rng(seed)
+    vectors = rng.integers(0, 3, (count, 4)).astype(np.float32)  # many pairs are equally similar
+    links = all_links((vectors @ vectors.T).astype(np.float64)).at_least(5)
+    whole = merge(links, rule=rule, threshold=5, vectors=(vectors, vectors)).cut(5)
+    component = components(count, links.left, links.right)
+    for number in range(component.max() + 1):
+        texts = np.flatnonzero(component == number)
+        inside = links.take(component[links.left] == number)
+        ends = (np.searchsorted(texts, side) for side in (inside.left, inside.right))
+        part = Links(len(texts), *ends, inside.similarity)
+        own = vectors[texts]
+        alone = merge(part, rule=rule, threshold=5, vectors=(own, own), positions=texts).cut(5)
+        np.testing.assert_array_equal(alone, grouping.numbered(whole[texts]))
+
+
 def test_a_table_of_groups_names_the_link_that_holds_each_together():
     left, right, similarity = zip((0, 1, 0.9), (1, 2, 0.8), (0, 2, 0.5), (3, 4, 0.7), (2, 3, 0.6))
     links = Links.of(6, left, right, similarity)

@@ -98,9 +98,8 @@ def test_what_is_not_kept_is_dropped_and_the_others_move_up_in_order():
     assert kept.similarity.tolist() == [[4, 2, 1], [1, 0, 0]]
 
 
-def test_a_search_does_not_copy_the_texts_and_takes_those_that_may_not_be_written():
+def test_a_search_takes_texts_that_may_not_be_written():
     vectors = np.random.default_rng(0).standard_normal((50, 8), np.float32)
-    assert search._tensor(vectors).data_ptr() == vectors.ctypes.data
     writable = Index(vectors).search(vectors, k=3).index
     vectors.setflags(write=False)
     np.testing.assert_array_equal(Index(vectors).search(vectors, k=3).index, writable)
@@ -111,6 +110,6 @@ def test_dense_columns_beside_sparse_ones_are_compared_as_if_all_were_dense():
     lexical = sparse.random(60, 500, 0.03, format="csr", dtype=np.float32, rng=rng)
     side = sparse.hstack([lexical, sparse.csr_matrix(rng.standard_normal((60, 20), np.float32))], format="csr")
     whole = side.toarray()
-    found = similarities(side, side)(slice(10, 30)).numpy()
+    found = similarities(side, side)(slice(10, 30))
     expected = whole[10:30] @ whole.T
     np.testing.assert_allclose(found, np.where(expected > 0, expected, -np.inf), rtol=1e-4, atol=1e-5)

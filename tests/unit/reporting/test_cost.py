@@ -3,17 +3,20 @@ import dataclasses
 import json
 import re
 from itertools import combinations
+from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twicetold.evaluation.units import Units
 from twicetold.reporting import cost as costs
 from twicetold.reporting import cost_figure
-from twicetold.reporting.cost_figure import LogAxis, Point, front, on_front
+from twicetold.reporting.cost_figure import LogAxis, Point, front, rivals
 from twicetold.reporting.leaderboard import rank
-from twicetold.runs.records import Cell, read_cost, read_runs
+from twicetold.runs.records import Cell, Run, read_cost, read_runs
 from twicetold.trained.cost import FILE, Cost
 
 HERE = Cost("A processor", 4_000_000, 1_100_000, 500_000_000, 400_000_000, 500.0, 62_500.0, 1.5, 3.25)
@@ -42,21 +45,22 @@ def test_the_front_has_the_best_of_all_that_are_as_fast_each_once(found):
 
 
 @given(points())
-def test_on_the_front_is_who_is_of_it_or_overlaps_the_best_that_is_as_fast(found):
-    for point in found:
+def test_who_is_not_of_the_front_is_compared_with_the_best_that_is_as_fast(found):
+    assert {*rivals(found)} == {*found} - {*front(found)}
+    for point, best in rivals(found).items():
         as_fast = [step for step in front(found) if step.microseconds <= point.microseconds]
-        best = max(as_fast, key=lambda step: step.quality)
-        assert (point in on_front(found)) == (point.high >= best.low)
-    assert set(front(found)) <= set(on_front(found))
+        assert best == max(as_fast, key=lambda step: step.quality)
+        assert best.quality >= point.quality
 
 
 @given(points())
 def test_the_figure_is_well_formed_and_the_same_every_time(found):
-    drawn = cost_figure.cost_figure(found, title="t", quality="AUROC, test")
+    tied = [*rivals(found)][:2]
+    drawn = cost_figure.cost_figure(found, tied=tied, title="t", quality="AUROC, test")
     figure = ElementTree.fromstring(str(drawn))
-    assert len(figure.findall(".//g[@class='bubble on']")) == len(on_front(found))
+    assert len(figure.findall(".//g[@class='bubble on']")) == len(front(found)) + len(tied)
     assert len(figure.findall(".//circle")) == len(found)
-    assert drawn == cost_figure.cost_figure(found, title="t", quality="AUROC, test")
+    assert drawn == cost_figure.cost_figure(found, tied=tied, title="t", quality="AUROC, test")
     for number in re.findall(r"[MHV](-?[\d.]+)", figure.find("path[@class='step']").get("d")):
         assert 0 <= float(number) <= 520
 
@@ -155,6 +159,49 @@ def test_the_page_draws_two_models_and_explains_the_figure(finished, make_page):
     assert page.count("Quality against speed") == 1
     assert "dae: 0.810 (0.790 to 0.830), 16.0 µs a text, 4.0 MB" in page
     assert page.count('class="bubble on"') == 2, "the slower one is better, the faster one is of the front as well"
+
+
+def kept(seed, worse):
+    """Units of a model that is right about nearly the same of 2,000 texts as the others, and its share."""
+    rng = np.random.default_rng(0)
+    right = (rng.random(2000) < 0.8) & (np.random.default_rng(seed).random(2000) > worse)
+    return Units.of_mean(right.astype(float), np.arange(2000)), float(right.mean())
+
+
+def costing(model, seconds, worse, *, paired=True):
+    units, value = kept(len(model), worse)
+    return Run(
+        cell=Cell("mine", model, 0),
+        folder=Path(f"runs/mine-{model}-0"),
+        metrics={"val": {"pearson": value}, "test": {"pearson": value}},
+        intervals={"pearson": (value - 0.1, value + 0.1)},
+        parameters=1,
+        epochs=1,
+        samples=(),
+        primary="pearson",
+        train_seconds=None,
+        cost=dataclasses.replace(HERE, texts_per_second_256=1 / seconds),
+        units={"pearson": units} if paired else {},
+    )
+
+
+def test_models_of_the_figure_are_told_apart_in_pairs_where_units_are_kept():
+    fast, near, far = costing("fast", 1e-5, 0.0), costing("near", 2e-5, 0.002), costing("worse", 3e-5, 0.1)
+    found = costs.drawn(rank("mine", [fast, near, far]))
+    on = [name for name in ("fast", "near", "worse") if f'<g class="bubble on"><title>{name}:' in found.figure]
+    assert on == ["fast", "near"]
+    assert found.caption.endswith(costs.BY_TEST)
+
+    unpaired = costs.drawn(rank("mine", [fast, near, costing("worse", 3e-5, 0.1, paired=False)]))
+    assert unpaired.figure.count('class="bubble on"') == 3
+    assert unpaired.caption.endswith("; of worse by overlapping intervals")
+
+    none = costs.drawn(rank("mine", [dataclasses.replace(each, units={}) for each in (fast, near, far)]))
+    assert none.figure.count('class="bubble on"') == 3
+    assert none.caption.endswith(costs.BY_INTERVALS)
+
+    alone = costs.drawn(rank("mine", [far, costing("fast", 4e-5, 0.0)]))
+    assert alone.caption == costs.FIGURE
 
 
 def test_times_of_two_processors_are_not_drawn_together(finished):

@@ -73,7 +73,7 @@ def test_a_mistake_is_a_verdict_at_the_model_s_own_threshold_against_the_label(p
         np.testing.assert_array_equal(wrong, (score >= threshold) != (corpus.pairs["test"].label > 0.5))
     for model, by_slice in found.slices.items():
         inside, outside = by_slice["long"]
-        assert inside.right + outside.right == (~found.wrong[found.models.index(model)]).sum()
+        assert inside.count + outside.count == (~found.wrong[found.models.index(model)]).sum()
 
 
 def test_the_page_shows_each_model_s_surest_mistakes_and_the_widest_disagreement_of_each_two(found):

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twicetold.evaluation.ranking import RocCurve
-from twicetold.reporting.comparison import reliability_bins
 from twicetold.reporting.figures import roc_figure, thinned, whisker
+from twicetold.reporting.reliability import reliability_bins
 from twicetold.reporting.rendering import COLOURS
 
 

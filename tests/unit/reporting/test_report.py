@@ -5,9 +5,6 @@ import re
 import shutil
 from html.parser import HTMLParser
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from twicetold import layout, reporting
@@ -123,42 +120,10 @@ def test_a_page_of_documents_draws_one_roc_figure_for_each_label(make_page):
     assert html.count('aria-label="ROC curves for story"') == 1
 
 
-def test_only_labelled_pairs_get_paired_tests_and_a_reliability_figure(make_page):
+def test_only_labelled_pairs_get_a_reliability_figure(make_page):
     html = make_page()
 
-    assert html.count("really better?</h3>") == 1
     assert html.count("Observed share against predicted probability") == 1
-
-
-def test_the_paired_tests_are_those_of_the_evaluation_package(finished):
-    from twicetold.evaluation.intervals import mcnemar, paired_auroc_test
-    from twicetold.reporting.comparison import compare
-    from twicetold.reporting.leaderboard import rank
-    from twicetold.runs.records import read_runs
-
-    project, cells = finished
-    (found,) = compare(rank("questions", read_runs(cells, project.root / "runs")["questions"]))
-
-    sides = [pq.read_table(project.run(Cell("questions", model, 0)) / layout.SCORES) for model in ("dae", "tfidf")]
-    best, other = (side["score"].to_numpy()[:-1] for side in sides)
-    label = sides[0]["label"].to_numpy()[:-1] == 1
-    expected = paired_auroc_test(best, other, label)
-    right, other_right = (best >= 0.5) == label, (other >= 0.5) == label
-    assert found.auroc == expected
-    assert found.only_best_right == np.sum(right & ~other_right)
-    assert found.only_other_right == np.sum(~right & other_right)
-    assert found.mcnemar_p_value == mcnemar(right, other_right).p_value
-
-
-def test_models_scored_on_different_pairs_are_not_compared(finished):
-    project, cells = finished
-    scores = project.run(Cell("questions", "tfidf", 0)) / layout.SCORES
-    table = pq.read_table(scores).to_pydict()
-    table["label"][0] = 1 - table["label"][0]
-    pq.write_table(pa.table(table), scores)
-
-    with pytest.raises(ValueError, match="questions-dae-0 and questions-tfidf-0 were scored on different test pairs"):
-        build(project, cells)
 
 
 def test_the_audit_is_told_in_words_and_undefined_findings_are_left_out(make_page):

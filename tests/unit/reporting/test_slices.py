@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from twicetold.evaluation.intervals import accuracy_interval
+from twicetold.evaluation.intervals import Share
 from twicetold.reporting.slices import LONG, SLICES, in_slices, signs, words
 
 KNOWN = frozenset(words("how do i not never buy 3 or 4 gold coins don't in 2014 the price of a is rising rise"))
@@ -36,15 +36,11 @@ def test_a_slice_and_its_outside_hold_all_pairs_and_count_what_is_right():
     right = generator.random(60) < 0.7
     for name, (inside, outside) in in_slices(found, right).items():
         where = getattr(found, name)
-        assert (inside.pairs, inside.right) == (where.sum(), right[where].sum())
-        assert (outside.pairs, outside.right) == ((~where).sum(), right[~where].sum())
-        assert outside.value == right[~where].mean()
-        assert outside.interval == accuracy_interval(outside.right, outside.pairs)
+        assert inside == Share(right[where].sum(), where.sum())
+        assert outside == Share(right[~where].sum(), (~where).sum())
     assert list(in_slices(found, right)) == list(SLICES)
 
 
-def test_an_empty_slice_has_no_value_and_no_interval():
+def test_an_empty_slice_has_no_pairs():
     inside, outside = in_slices(signs([PLAIN[0]], [PLAIN[1]], KNOWN), np.array([True]))["digits"]
-    assert np.isnan(inside.value)
-    assert inside.interval is None
-    assert outside.value == 1
+    assert (inside, outside) == (Share(0, 0), Share(1, 1))

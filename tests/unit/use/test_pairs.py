@@ -28,7 +28,7 @@ def test_blocks_are_scored_as_the_whole_is_and_in_order(family, linear, file, ru
     monkeypatch.setattr(reading, "BLOCK", 500)
     monkeypatch.setattr("twicetold.use.pairs.PIECE", 3)
     if not linear:
-        monkeypatch.setattr("twicetold.use.pairs.Linear", int)
+        monkeypatch.setattr("twicetold.trained.columns.ColumnEncoder.linear", False)
     model, told = twicetold.load(run(family)), []
     with open_rows(file) as rows, write_rows(tmp_path / "out.parquet") as write:
         found = score_file(model, rows, write, choose_pair(rows), progress=told.append)
