@@ -75,7 +75,7 @@ def test_a_folder_in_the_navigation_is_its_pages_without_an_entry(tool):
 
 
 SOUND = {
-    "index.html": '<a href="a/">A</a> <a href="a/#here">here</a> <a href="https://elsewhere.org">elsewhere</a>',
+    "index.html": '<a href="a/">A</a> <a href="#top" id="top">top</a> <a href="https://elsewhere.org">elsewhere</a>',
     "a/index.html": '<h1 id="here">A</h1> <img src="../a.png"> <a href="..">home</a>',
     "a.png": "",
     "404.html": '<a href="/base/a/">A</a>',
@@ -90,6 +90,8 @@ SOUND = {
         ({"index.html": '<a href="a/#there">A</a>'}, "index.html: a/#there has no such anchor"),
         ({"index.html": ""}, "a/index.html: no page leads here"),
         ({"a/index.html": '<img src="../b.png">'}, "a/index.html: ../b.png leads nowhere"),
+        ({"a/index.html": "Steps: <p>\n - one</p>"}, "a/index.html: ' - ' is left of Markdown"),
+        ({"a/index.html": "<code>\n - one</code>"}, None),
         ({"404.html": '<a href="/base/b/">B</a>'}, "404.html: /base/b/ leads nowhere"),
         (
             {"404.html": '<script src="https://elsewhere.org/a.js"></script>'},

@@ -31,6 +31,7 @@ ROOT_PAGES = {
     "RESULTS.md": RESULTS,
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
 }
 LISTS = {
     "explanation/decisions": "Each page has the context of a choice, the choice, and its consequences.",
