@@ -42,7 +42,7 @@ def score(
 
     Examples:
         twicetold score model "How do I learn to swim?" "how to learn swimming"
-        twicetold score model "bank rate" "rate of a bank" --why
+        twicetold score model "bank rate" "rate of a bank" --json
 
     A model that cannot tell gives the score alone, and says why. Write -- before a text that begins with a dash.
     """
