@@ -20,9 +20,13 @@ Texts are the questions of Quora where `TWICETOLD_MIRROR` is a folder that has t
 the same number of threads, one by default, for tokenizers as for matrices. Each encodes some texts to warm up; then
 they take turns, and medians are shown: texts a second by the clock, and texts for each second of processor time, which
 other work on the same cores disturbs less. The ratio is of the latter, to the first way.
+
+Then one pair of texts is scored at a time, in milliseconds of processor time: by a featuriser that keeps what it made
+of its vocabulary (`features.kept`), as a loaded model does, and by a new copy of it for each pair, which keeps nothing.
 """
 
 import argparse
+import copy
 import logging
 import os
 import statistics
@@ -42,11 +46,14 @@ from twicetold.data.sources.quora import COLUMNS, FILE
 from twicetold.data.sources.source_table import read_quoted
 from twicetold.features.rows import Featuriser
 from twicetold.models.protocol import Encoder
-from twicetold.trained.scoring import search_matrices
+from twicetold.trained.scoring import score_pairs, search_matrices
 
 FAMILIES = ("static", "dssm", "siamese_lstm", "minilm", "wordllama", "potion")
 POTION, WORD_PIECES, NUMBERS = "minishlab/potion-base-8M", 30_000, 256
 WARM_UP = 256
+PAIRWISE = ("static", "dssm", "fasttext", "tfidf", "bm25")
+PAIRS = 50
+"""Pairs that are scored one at a time."""
 SIZES = {"quick": (1_000, 10_000, 3), "full": (10_000, 60_000, 5)}
 """Texts to encode, further ones to learn vocabularies from, and rounds."""
 
@@ -165,6 +172,19 @@ def rates_of(ways: dict[str, Encode], texts: Sequence[str], rounds: int) -> dict
     }
 
 
+def pair_milliseconds(name: str, known: Sequence[str], texts: Sequence[str]) -> tuple[float, float]:
+    """Median processor time of scoring one pair by an `untrained` family: what is kept is there, and it is not."""
+    featuriser, encoder = untrained(name, known)
+    taken: dict[bool, list[float]] = {True: [], False: []}
+    for pair in zip(texts[: 2 * PAIRS : 2], texts[1 : 2 * PAIRS : 2], strict=False):
+        for keeps, times in taken.items():
+            reader = featuriser if keeps else copy.copy(featuriser)
+            begun = time.process_time()
+            score_pairs(encoder, reader.transform(list(pair)), np.array([0]), np.array([1]))
+            times.append(1000 * (time.process_time() - begun))
+    return statistics.median(taken[True]), statistics.median(taken[False])
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -183,11 +203,15 @@ def main(arguments: list[str] | None = None) -> None:
         ways, notes = ways_of(known)
         width = {name: encode(texts[:2]).shape[1] for name, encode in ways.items()}
         rates = rates_of(ways, texts, rounds)
+        pairs = {name: pair_milliseconds(name, known, texts) for name in PAIRWISE}
     print(f"{len(texts):,} {what}, {words:.1f} words each, {options.threads} thread(s), {rounds} rounds")
     print(f"  {'way':<14}{'numbers':>9}{'texts/s':>12}{'texts/CPU s':>14}{'ratio':>10}")
     _, first = next(iter(rates.values()))
     for name, (clock, processor) in rates.items():
         print(f"  {name:<14}{width[name]:>9}{clock:>12,.0f}{processor:>14,.0f}{processor / first:>9.3f}x", flush=True)
+    print(f"  {'one pair':<14}{'ms':>9}{'nothing kept':>14}{'ratio':>10}")
+    for name, (kept, anew) in pairs.items():
+        print(f"  {name:<14}{kept:>9.2f}{anew:>14.2f}{kept / anew:>9.3f}x")
     for note in notes:
         print(f"  {note}")
 

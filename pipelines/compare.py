@@ -1,12 +1,26 @@
 """Compare runs of one dataset: what differs between them, and whether their results do on the same test pairs.
 
-Run folders:        compare.py build/demo/runs/toy_news-dae-0 build/demo/runs/toy_news-dssm-0
-Jobs of a sweep:    compare.py multirun/toy_news-dae-ba1d0b3c           (its folder stands for those with a model)
-Runs in MLflow:     compare.py --data toy_news      (but those of sweeps, or what --where says; folders may be added)
+Usage: python pipelines/compare.py [<run folder> ...] [--data <name>] [--base <revision>] [<option> ...]
 
-Or two revisions of the repository: which published metrics moved, read from Git without checking out.
+Examples:
+    python pipelines/compare.py build/demo/runs/toy_news-dae-0 build/demo/runs/toy_news-dssm-0
+    python pipelines/compare.py multirun/toy_news-dae-ba1d0b3c
+    python pipelines/compare.py --data toy_news
+    python pipelines/compare.py --base main --head HEAD --markdown
 
-Revisions:          compare.py --base main --head HEAD [--markdown]
+The folder of a sweep stands for those of its jobs that have a model. --data takes runs from MLflow, but those of
+sweeps, or what --where says; folders may be added. --base compares two revisions of the repository: which published
+metrics moved, read from Git without checking out.
+
+Options:
+    --data NAME      the dataset, that is the experiment, of runs in MLflow
+    --where QUERY    MLflow's query; default: tags.origin != 'sweep'
+    --limit N        runs from MLflow at most, the newest; default: 20
+    --against NAME   the run to compare with; default: the best on validation
+    --page FILE      where the page goes; default: build/comparison.html
+    --base REV       compare the metrics of this revision
+    --head REV       with those of this one; default: HEAD
+    --markdown       the comparison of revisions as Markdown
 """
 
 import checkout  # noqa: F401 (for its effects)
@@ -39,16 +53,16 @@ NO_SWEEPS = "tags.origin != 'sweep'"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("runs", nargs="*", type=Path, help="run folders, or folders of sweeps")
-    parser.add_argument("--data", help="the dataset, that is the experiment, of runs in MLflow")
-    parser.add_argument("--where", help=f"MLflow's query; default: {NO_SWEEPS}")
-    parser.add_argument("--limit", type=int, default=20, help="runs from MLflow at most, the newest; default: 20")
-    parser.add_argument("--against", help="name of the run to compare with; default: the best on validation")
-    parser.add_argument("--page", type=Path, default=PAGE, help=f"where the page goes; default: {PAGE}")
-    parser.add_argument("--base", metavar="REV", help="compare the metrics of this revision")
-    parser.add_argument("--head", metavar="REV", help="with those of this one; default: HEAD")
-    parser.add_argument("--markdown", action="store_true", help="the comparison of revisions as Markdown")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("runs", nargs="*", type=Path)
+    parser.add_argument("--data")
+    parser.add_argument("--where")
+    parser.add_argument("--limit", type=int, default=20)
+    parser.add_argument("--against")
+    parser.add_argument("--page", type=Path, default=PAGE)
+    parser.add_argument("--base", metavar="REV")
+    parser.add_argument("--head", metavar="REV")
+    parser.add_argument("--markdown", action="store_true")
     chosen = parser.parse_args()
     if chosen.base is None and (chosen.head is not None or chosen.markdown):
         parser.error("--head and --markdown need --base, the revision to compare with")

@@ -1,4 +1,10 @@
-"""Render each cell of params.yaml to a resolved config with the hashes of its code: `compose.py <folder>`.
+"""Render each cell of params.yaml to a resolved config with the hashes of its code.
+
+Usage: python pipelines/compose.py <folder>
+
+Examples:
+    python pipelines/compose.py build/conf
+    python pipelines/compose.py /tmp/conf
 
 Imports neither torch nor the library, but for how scripts end and for digests; several processes share the cells.
 """
@@ -29,7 +35,6 @@ from twicetold_grid.rendering import (
     for_data,
     name_of,
     of_data,
-    scoring,
     tracked,
     write,
 )
@@ -54,30 +59,60 @@ def main() -> None:
         check_grid(grid)
     except ValueError as error:
         raise SystemExit(str(error)) from None
+    cells = [Job("train", key, row) for key, row in grid["cells"].items()]
     jobs = [Job("prepare", key, row) for key, row in grid["data"].items()]
     jobs += [Job("pretrained", key, {}) for key in grid["pretrained"]]
-    jobs += [Job("train", key, row) for key, row in (grid["cells"] | grid["ensembles"]).items()]
+    jobs += [Job("train", key, row) for key, row in grid["ensembles"].items()]
     jobs += [Job("self_training", key, row) for key, row in grid["self_training"].items()]
     jobs += [Job(kind, key, row) for kind in ("elsewhere", "topics") for key, row in grid[kind].items()]
-    for kind in {job.kind for job in jobs}:
+    for kind in {job.kind for job in [*cells, *jobs]}:
         (out / kind).mkdir(parents=True, exist_ok=True)
+    # Before the pool, whose processes then have most of the code parsed.
+    write(out / "report.yaml", {"code": {"report": code_identity("pipelines/report.py", {})}})
     gc.disable()  # a third of the time otherwise: each composition leaves many cycles, and all of them fit in memory
-    processes = max(1, min(len(os.sched_getaffinity(0)), len(jobs) // 4))
+    processes = max(1, min(len(os.sched_getaffinity(0)), len(cells) // 4))
     with (
         initialize(version_base="1.3", config_path="../conf"),
         # Ctrl-C is for this process, which ends the pool.
         multiprocessing.get_context("fork").Pool(processes, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool,
     ):
         try:
-            for _ in pool.imap_unordered(partial(render, grid=grid, out=out), jobs, chunksize=4):
+            rendered = partial(render_cell, grid=grid, out=out)
+            scoring = dict(pool.imap_unordered(rendered, cells, chunksize=4))
+            for _ in pool.imap_unordered(partial(render, grid=grid, out=out, scoring=scoring), jobs, chunksize=4):
                 pass
         except ValueError as error:
             raise SystemExit(str(error)) from None
-    write(out / "report.yaml", {"code": {"report": code_identity("pipelines/report.py", {})}})
 
 
-def render(job: Job, *, grid: Config, out: Path) -> None:
-    """Compose one file and write it."""
+def render_cell(job: Job, *, grid: Config, out: Path) -> tuple[str, Config]:
+    """Compose and write the file of one training.
+
+    Returns:
+        Its key, and the parts that are built to score with its trained model.
+    """
+    row = job.row
+    config = cell(job.key, row, grid)
+    check_cell(job.key, row, config, data=data_of(*for_data(row["data"], grid)), overrides=for_cell(job.key, row, grid))
+    scoring = {key: config[key] for key in SCORING}
+    config["code"] = {
+        "train": code_identity("pipelines/train.py", learnt_from(config)),
+        "evaluate": code_identity("pipelines/evaluate.py", scoring | {"evaluator": config["evaluator"]}),
+        "measure": code_identity("pipelines/measure.py", scoring),
+    }
+    write(out / job.kind / f"{job.key}.yaml", config)
+    return job.key, scoring
+
+
+def render(job: Job, *, grid: Config, out: Path, scoring: Mapping[str, Config]) -> None:
+    """Compose and write one other file.
+
+    Args:
+        job: what it is.
+        grid: that of params.yaml.
+        out: folder of all files.
+        scoring: of each training, the parts that `render_cell` returned.
+    """
     row = job.row
     if job.kind == "prepare":
         config = composed("prepare", *for_data(job.key, grid))
@@ -94,20 +129,20 @@ def render(job: Job, *, grid: Config, out: Path) -> None:
     elif job.kind == "self_training":
         names = [f"{name}={row[name]}" for name in ("data", "mining", "teacher", "seed")]
         config = composed("mine_with_model", *names, *of_data(grid))
-        parts = [config["mining"], scoring(grid, run_of(row, row["teacher"]))]
+        parts = [config["mining"], scoring[run_of(row, row["teacher"])]]
         config["code"] = {"mine_with_model": code_identity("pipelines/mine_with_model.py", parts)}
     elif job.kind == "elsewhere":
         config = composed(
             "evaluate_elsewhere", f"run=${{paths.runs}}/{job.key}", f"others={row['others']}", *tracked(grid)
         )
-        parts = [scoring(grid, member) for member in members_of(grid, job.key)]
+        parts = [scoring[member] for member in members_of(grid, job.key)]
         code = code_identity("pipelines/evaluate_elsewhere.py", [*parts, config["evaluator"]])
         config["code"] = {"evaluate_elsewhere": code}
     elif job.kind == "topics":
         config = composed("topics", f"run=${{paths.runs}}/{job.key}")
-        parts = [scoring(grid, member) for member in members_of(grid, job.key)]
+        parts = [scoring[member] for member in members_of(grid, job.key)]
         config["code"] = {"topics": code_identity("pipelines/topics.py", parts)}
-    elif "members" in row:
+    else:  # an ensemble
         names = [
             f"data={row['data']}",
             f"name={name_of(job.key, job.row)}",
@@ -116,22 +151,11 @@ def render(job: Job, *, grid: Config, out: Path) -> None:
         ]
         names += [f"stacking={row['stacking']}"] if "stacking" in row else []
         config = composed("ensemble", *names, *tracked(grid))
-        parts = [scoring(grid, member) for member in members_of(grid, job.key)]
+        parts = [scoring[member] for member in members_of(grid, job.key)]
         config["code"] = {
             "ensemble": code_identity("pipelines/ensemble.py", parts),
             "evaluate": code_identity("pipelines/evaluate.py", [*parts, config["evaluator"]]),
             "measure": code_identity("pipelines/measure.py", parts),
-        }
-    else:
-        config = cell(job.key, row, grid)
-        check_cell(
-            job.key, row, config, data=data_of(*for_data(row["data"], grid)), overrides=for_cell(job.key, row, grid)
-        )
-        scored = {key: config[key] for key in (*SCORING, "evaluator")}
-        config["code"] = {
-            "train": code_identity("pipelines/train.py", learnt_from(config)),
-            "evaluate": code_identity("pipelines/evaluate.py", scored),
-            "measure": code_identity("pipelines/measure.py", {key: config[key] for key in SCORING}),
         }
     write(out / job.kind / f"{job.key}.yaml", config)
 

@@ -1,7 +1,13 @@
-"""Fetch the raw files of a dataset: `download.py data=quora`; `TWICETOLD_MIRROR` is tried first."""
+"""Fetch the raw files of a dataset; the folder or address `TWICETOLD_MIRROR` is tried first.
+
+Usage: python pipelines/download.py data=<name> [<key>=<value> ...]
+
+Examples:
+    python pipelines/download.py data=quora
+    TWICETOLD_MIRROR=mirror python pipelines/download.py data=uci_news
+"""
 
 import checkout  # noqa: F401 (for its effects)
-from twicetold.command_line import help_for
 
 import os
 from pathlib import Path
@@ -29,5 +35,4 @@ def main(cfg: DictConfig) -> None:
 
 
 if __name__ == "__main__":
-    help_for("data=toy_news")
     run_script(main)

@@ -1,7 +1,13 @@
-"""Fetch pretrained files: `download_pretrained.py pretrained=glove`; `TWICETOLD_MIRROR` is tried first."""
+"""Fetch pretrained files; the folder or address `TWICETOLD_MIRROR` is tried first.
+
+Usage: python pipelines/download_pretrained.py pretrained=<name> [<key>=<value> ...]
+
+Examples:
+    python pipelines/download_pretrained.py pretrained=glove
+    TWICETOLD_MIRROR=mirror python pipelines/download_pretrained.py pretrained=potion
+"""
 
 import checkout  # noqa: F401 (for its effects)
-from twicetold.command_line import help_for
 
 import os
 from pathlib import Path
@@ -29,5 +35,4 @@ def main(cfg: DictConfig) -> None:
 
 
 if __name__ == "__main__":
-    help_for("pretrained=glove")
     run_script(main)

@@ -1,4 +1,10 @@
-"""Make an ensemble of trained models: `ensemble.py data=quora_wang members=[re2,static_mlp]`.
+"""Make an ensemble of trained models.
+
+Usage: python pipelines/ensemble.py data=<name> members=[<member>,<member>] [<key>=<value> ...]
+
+Examples:
+    python pipelines/ensemble.py data=quora_wang members=[re2,static_mlp]
+    python pipelines/ensemble.py data=toy_questions members=[tfidf,static] stacking=logistic
 
 Their log-odds are averaged, or weighted by logistic regression on validation (`stacking=logistic`).
 A member is a family, whose run `runs/<data>-<family>-<seed>` is read, or a run folder. To evaluate an ensemble by hand:
@@ -6,7 +12,6 @@ A member is a family, whose run `runs/<data>-<family>-<seed>` is read, or a run 
 """
 
 import checkout  # noqa: F401 (for its effects)
-from twicetold.command_line import help_for
 
 import os
 import time
@@ -95,5 +100,4 @@ def models_of(cfg: DictConfig) -> dict[str, Path]:
 
 
 if __name__ == "__main__":
-    help_for("data=toy_questions", "members=[tfidf,static]")
     run_script(main)

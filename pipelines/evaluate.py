@@ -1,11 +1,15 @@
 """Evaluate a trained model on validation and test, at its stored threshold; no other stage reads test.
 
-After `train.py data=quora model=dae hydra.run.dir=X`: `evaluate.py data=quora model=dae hydra.run.dir=X`.
-After `ensemble.py data=quora members=[dae,static] hydra.run.dir=X`: `evaluate.py -cn ensemble` with the same settings.
+Usage: python pipelines/evaluate.py data=<name> model=<family> hydra.run.dir=<run folder> [<key>=<value> ...]
+
+Examples:
+    python pipelines/evaluate.py data=quora model=dae hydra.run.dir=runs/quora-dae-0
+    python pipelines/evaluate.py -cn ensemble data=quora members=[dae,static] hydra.run.dir=runs/quora-ensemble-0
+
+The run folder is that of `train.py` or `ensemble.py`, which got the same settings.
 """
 
 import checkout  # noqa: F401 (for its effects)
-from twicetold.command_line import help_for
 
 import json
 import os
@@ -160,5 +164,4 @@ def write(report: Report, inputs: dict[str, ScoredPairs | DocumentVectors], out:
 
 
 if __name__ == "__main__":
-    help_for("data=toy_news", "model=static")
     run_script(main)

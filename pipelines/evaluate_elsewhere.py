@@ -1,11 +1,16 @@
 """Evaluate a trained model on test texts of other datasets, at the threshold it brings, and on those of its own.
 
-After a training: `evaluate_elsewhere.py run=runs/toy_news-tfidf-0 others=[toy_questions]`. The other datasets must be
-prepared, and of another kind: their texts must not be what the model learnt from.
+Usage: python pipelines/evaluate_elsewhere.py run=<run folder> others=[<data>,...] [<key>=<value> ...]
+
+Examples:
+    python pipelines/evaluate_elsewhere.py run=runs/toy_news-tfidf-0 others=[toy_questions]
+    python pipelines/evaluate_elsewhere.py run=runs/uci_news-static-0 others=[quora_disjoint,stsb]
+
+It follows a training. The other datasets must be prepared, and of another kind: their texts must not be what the model
+learnt from.
 """
 
 import checkout  # noqa: F401 (for its effects)
-from twicetold.command_line import help_for
 
 from dataclasses import asdict
 from pathlib import Path
@@ -47,5 +52,4 @@ def main(cfg: DictConfig) -> None:
 
 
 if __name__ == "__main__":
-    help_for("run=runs/toy_news-tfidf-0", "others=[toy_questions]")
     run_script(main)

@@ -1,4 +1,10 @@
-"""Explain the score of two texts by their terms: `explain.py run=runs/quora-film-0 left="..." right="..."`.
+"""Explain the score of two texts by their terms.
+
+Usage: python pipelines/explain.py run=<run folder> left=<text> right=<text> [<key>=<value> ...]
+
+Examples:
+    python pipelines/explain.py run=runs/quora-film-0 left="how do I learn french" right="best way to learn french"
+    python pipelines/explain.py run=runs/quora-film-0 left="a red car" right="a red bus" top=5 out=build
 
 Not a stage of the pipeline: no stage reads its output.
 """

@@ -1,4 +1,10 @@
-"""Run stale cells of the grid as jobs of a launcher of Hydra: `fan_out.py -m hydra/launcher=submitit_slurm`.
+"""Run stale cells of the grid as jobs of a launcher of Hydra.
+
+Usage: python pipelines/fan_out.py [-m] [cell=<cell>,...] [hydra/launcher=<launcher>] [<key>=<value> ...]
+
+Examples:
+    python pipelines/fan_out.py -m hydra/launcher=submitit_slurm
+    python pipelines/fan_out.py -m cell=stsb-dae-0,stsb-dssm-0 hydra.launcher.n_jobs=2
 
 A job clones the commit, has DVC run `evaluate@<cell>` in the clone, and leaves what came out in DVC's run cache. Then
 `dvc repro` restores every finished cell here, and it alone writes dvc.lock. docs/guides/many-machines.md describes it.
@@ -91,7 +97,7 @@ def start(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    if {a for a in sys.argv[1:] if a.startswith("-")} - {"-m", "--multirun"}:  # --help, --cfg job
+    if {a for a in sys.argv[1:] if a.startswith("-")} - {"-m", "--multirun"}:  # --cfg job
         main()
     else:
         with readable_errors():

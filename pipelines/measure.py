@@ -1,12 +1,16 @@
 """Measure what a trained model costs in use: size, memory, texts a second, milliseconds a pair; some seconds.
 
-After `train.py data=quora model=dae hydra.run.dir=X`: `measure.py data=quora model=dae hydra.run.dir=X`. After
-`ensemble.py`: `measure.py -cn ensemble` with the same settings. It writes cost.json to the run folder, with the name of
-the processor. The texts are those of validation.
+Usage: python pipelines/measure.py data=<name> model=<family> hydra.run.dir=<run folder> [<key>=<value> ...]
+
+Examples:
+    python pipelines/measure.py data=quora model=dae hydra.run.dir=runs/quora-dae-0
+    python pipelines/measure.py -cn ensemble data=quora members=[dae,static] hydra.run.dir=runs/quora-ensemble-0
+
+The run folder is that of `train.py` or `ensemble.py`, which got the same settings. It writes cost.json there, with the
+name of the processor. The texts are those of validation.
 """
 
 import checkout  # noqa: F401 (for its effects)
-from twicetold.command_line import help_for
 
 from dataclasses import asdict
 from pathlib import Path
@@ -45,5 +49,4 @@ def main(cfg: DictConfig) -> None:
 
 
 if __name__ == "__main__":
-    help_for("data=toy_news", "model=static")
     run_script(main)

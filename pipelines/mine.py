@@ -1,7 +1,13 @@
-"""Choose training triplets from the whole train split, by every strategy of the config: `mine.py data=quora`."""
+"""Choose training triplets from the whole train split, by every strategy of the config.
+
+Usage: python pipelines/mine.py data=<name> [<key>=<value> ...]
+
+Examples:
+    python pipelines/mine.py data=quora
+    python pipelines/mine.py data=toy_news profile=smoke
+"""
 
 import checkout  # noqa: F401 (for its effects)
-from twicetold.command_line import help_for
 
 from pathlib import Path
 
@@ -42,5 +48,4 @@ def main(cfg: DictConfig) -> None:
 
 
 if __name__ == "__main__":
-    help_for("data=toy_news")
     run_script(main)

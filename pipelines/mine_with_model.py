@@ -1,11 +1,16 @@
-"""Mine examples with a trained model: `mine_with_model.py data=quora mining=pseudo_labels teacher=static`.
+"""Mine examples with a trained model, for the training of another one.
+
+Usage: python pipelines/mine_with_model.py data=<name> mining=<strategy> [teacher=<family>] [<key>=<value> ...]
+
+Examples:
+    python pipelines/mine_with_model.py data=quora mining=pseudo_labels teacher=static
+    python pipelines/mine_with_model.py data=quora mining=hard_negatives run=runs/quora-dssm-0
 
 Then `train.py data=quora model=static examples=pseudo_labels teacher=static name=static-pseudo_labels` trains a
 student; `hard_negatives` works alike. The teacher is in runs/<data>-<teacher>-<seed>, or elsewhere: run=<folder>.
 """
 
 import checkout  # noqa: F401 (for its effects)
-from twicetold.command_line import help_for
 
 from dataclasses import replace
 from pathlib import Path
@@ -47,5 +52,4 @@ def main(cfg: DictConfig) -> None:
 
 
 if __name__ == "__main__":
-    help_for("data=toy_questions", "mining=pseudo_labels")
     run_script(main)

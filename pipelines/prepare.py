@@ -1,7 +1,13 @@
-"""Read, clean and split a dataset into a corpus: `prepare.py data=quora`."""
+"""Read, clean and split a dataset into a corpus.
+
+Usage: python pipelines/prepare.py data=<name> [<key>=<value> ...]
+
+Examples:
+    python pipelines/prepare.py data=quora
+    python pipelines/prepare.py data=toy_news profile=smoke
+"""
 
 import checkout  # noqa: F401 (for its effects)
-from twicetold.command_line import help_for
 
 import json
 from dataclasses import replace
@@ -45,5 +51,4 @@ def main(cfg: DictConfig) -> None:
 
 
 if __name__ == "__main__":
-    help_for("data=toy_news")
     run_script(main)

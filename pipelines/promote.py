@@ -1,4 +1,10 @@
-"""Write the winner of a sweep to `conf/tuned/<data>-<model>.yaml`, as a change to review: `promote.py sweep=latest`.
+"""Write the winner of a sweep to `conf/tuned/<data>-<model>.yaml`, as a change to review.
+
+Usage: python pipelines/promote.py [sweep=<id, folder or latest>] [seeds=<n>] [best=<n>] [workers=<n>]
+
+Examples:
+    python pipelines/promote.py sweep=latest
+    python pipelines/promote.py sweep=latest seeds=3 best=1 workers=2
 
 The value of a trial that was chosen because it was the highest is too high. So with `seeds=3` the three best, and what
 conf/ has now, are first trained with three seeds that the sweep has not used; their means decide. `best=1` does so with
@@ -20,9 +26,6 @@ SETTINGS = {"sweep": "latest", "seeds": "0", "best": "3", "workers": "1"}
 
 
 def main() -> None:
-    if {"-h", "--help"} & set(sys.argv):
-        print(__doc__, end="")
-        return
     with readable_errors():
         settings = _settings(sys.argv[1:])
         sweep = find_sweep(settings["sweep"])

@@ -1,5 +1,11 @@
 """Leaderboard and HTML report of every cell of the grid in params.yaml, from the files in Git where it has not run.
 
+Usage: python pipelines/report.py [--show | --results]
+
+Examples:
+    python pipelines/report.py
+    python pipelines/report.py --show
+
 `--show` prints the leaderboard instead; `--results` writes a card of each dataset, and RESULTS.md and
 docs/explanation/sources.md from the cards and other files in Git.
 """
@@ -33,9 +39,6 @@ EARLIER = (
 
 
 def main() -> None:
-    if "--help" in argv:
-        print(__doc__)
-        return
     paths = {name: Path(path) for name, path in OmegaConf.load("conf/paths.yaml").paths.items()}
     grid = grid_of(Path("params.yaml"))
     cells = [cell_of(key, row) for key, row in (grid["cells"] | grid["ensembles"]).items()]

@@ -1,4 +1,10 @@
-"""A sweep, on validation only: `sweep.py data=uci_news model=dae`.
+"""A sweep, on validation only: a search with Optuna, or every combination of values.
+
+Usage: python pipelines/sweep.py data=<name> model=<family> [trials=<n>] [workers=<n>] [<key>=<value>,... ...]
+
+Examples:
+    python pipelines/sweep.py data=uci_news model=dae trials=40 workers=2
+    python pipelines/sweep.py data=uci_news model=dae objective.alpha=10,100 seed=0,1
 
 Without lists of values it searches the space in `conf/sweep/<model>.yaml` with Optuna: `trials=40`. Where keys have
 lists of values (`objective.alpha=10,100`) it tries every combination, as `train.py -m` does. `workers=2` runs two
@@ -6,7 +12,6 @@ trainings at the same time. The same command goes on with a sweep that was stopp
 """
 
 import checkout  # noqa: F401 (for its effects)
-from twicetold.command_line import help_for
 
 import os
 import sys
@@ -75,8 +80,7 @@ def _in_conf(group: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    help_for("data=toy_news", "model=dae")
-    if {"--help", "--hydra-help"} & set(sys.argv):
+    if "--hydra-help" in sys.argv:
         main()
     else:
         try:

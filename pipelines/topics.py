@@ -1,11 +1,16 @@
 """Group a split's documents by topic and find related ones, with a trained model, and compare with their labels.
 
-After a training: `topics.py run=runs/toy_news-tfidf-0`. It writes topics.json, related.json and topic_map.json to the
-run folder. The texts are those of test, or of another split: split=val.
+Usage: python pipelines/topics.py run=<run folder> [split=<split>] [<key>=<value> ...]
+
+Examples:
+    python pipelines/topics.py run=runs/toy_news-tfidf-0
+    python pipelines/topics.py run=runs/uci_news-static_story-0 split=val
+
+It follows a training, and writes topics.json, related.json and topic_map.json to the run folder. The texts are those of
+test, or of another split.
 """
 
 import checkout  # noqa: F401 (for its effects)
-from twicetold.command_line import help_for
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -96,5 +101,4 @@ def tell(run: Path, what: str, metrics: dict[str, float]) -> None:
 
 
 if __name__ == "__main__":
-    help_for("run=runs/toy_news-tfidf-0")
     run_script(main)

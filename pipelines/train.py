@@ -1,10 +1,16 @@
-"""Train one family on one dataset: `train.py data=quora model=dae`, or `-m` for a sweep; returns val/<primary>.
+"""Train one family on one dataset; returns val/<primary>, by which a sweep is judged.
 
-A sweep that was stopped goes on when it is called again: its folder is named by what the command says.
+Usage: python pipelines/train.py [-m] data=<name> model=<family> [<key>=<value> ...]
+
+Examples:
+    python pipelines/train.py data=toy_questions model=static
+    python pipelines/train.py -m data=toy_news model=dae,dssm seed=0,1 profile=smoke
+
+With -m, values with commas are a sweep over all combinations. A sweep that was stopped goes on when it is called again:
+its folder is named by what the command says.
 """
 
 import checkout  # noqa: F401 (for its effects)
-from twicetold.command_line import help_for
 
 from functools import partial
 from pathlib import Path
@@ -43,6 +49,5 @@ def train(cfg: DictConfig, out: Path, job: Job | None = None) -> Result:
 
 
 if __name__ == "__main__":
-    help_for("data=toy_news", "model=static")
     name_folder()
     run_script(main)

@@ -1,5 +1,11 @@
 """Serve MLflow's pages of the local store, and print an address for the runs of each dataset.
 
+Usage: python pipelines/ui.py [--port <number>]
+
+Examples:
+    python pipelines/ui.py
+    python pipelines/ui.py --port 5050
+
 On the first free port from 5000 on, or on --port. The addresses that trainings print meanwhile have the same port.
 """
 
@@ -21,8 +27,8 @@ SERVERS = ("http://", "https://")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--port", type=int, help="default: the first free one from 5000 on")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int)
     chosen = parser.parse_args()
     settings = tracking.Settings(enabled=True, uri=None, root=Path.cwd(), origin="run")
     with readable_errors():

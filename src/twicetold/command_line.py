@@ -17,20 +17,6 @@ STAGE = "DVC_STAGE"  # DVC sets it for the commands of stages
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
-def help_for(*choices: str) -> None:
-    """Make `--help` work without further arguments: Hydra needs a choice for groups without a default.
-
-    Args:
-        choices: used if the user does not choose, for example `data=toy_news`.
-    """
-    if {"--help", "-h"}.isdisjoint(sys.argv):
-        return
-    chosen = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
-    named = {argument.partition("=")[0] for argument in chosen}
-    missing = [choice for choice in choices if choice.partition("=")[0] not in named]
-    sys.argv[1:] = [*chosen, *missing, "--help"]
-
-
 def end_with_parent() -> None:
     """Have the kernel kill this process when the thread that started it ends; on Linux only."""
     if sys.platform == "linux":

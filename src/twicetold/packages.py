@@ -5,28 +5,31 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
+EXTRAS = {"torch": "torch", "jaxtyping": "torch", "transformers": "transformers", "huggingface_hub": "transformers"}
+"""The extra that brings a package; `train` brings all others that may be missing."""
+
 
 class PackageMissing(OSError):
     """A package is not installed; the message names the extra that brings it."""
 
 
 @contextmanager
-def needing(package: str, *, extra: str, what: str) -> Iterator[None]:
-    """Import a package, and what needs it, in this context.
+def naming_the_extra(what: str) -> Iterator[None]:
+    """Where a package of an extra is not installed, end with a message that names both.
 
     Args:
-        package: name of the package.
-        extra: that brings it.
-        what: needs it, as the subject of a sentence.
+        what: needs packages, as the subject of a sentence.
 
     Raises:
-        PackageMissing: if it is not installed.
+        PackageMissing: if one is not installed.
     """
     try:
         yield
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] != package:
+        package = (error.name or "").partition(".")[0]
+        if package in ("", "twicetold"):
             raise
+        extra = EXTRAS.get(package, "train")
         raise PackageMissing(
             f"{what} needs the package {package}, which is not installed: pip install 'twicetold[{extra}]'"
         ) from error

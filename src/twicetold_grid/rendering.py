@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from hydra import compose
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from twicetold_grid.code_identity import SCORING, Config
+from twicetold_grid.code_identity import Config
+from twicetold_grid.composing import compose
 
 
 def cell(key: str, row: Mapping[str, Any], grid: Config) -> Config:
@@ -48,12 +48,6 @@ def digest_of(source: Mapping[str, Any]) -> str | None:
     return own_file_digest(source)
 
 
-def scoring(grid: Config, key: str) -> Config:
-    """The parts of a cell's config that are built to score with its trained model."""
-    config = cell(key, grid["cells"][key], grid)
-    return {key: config[key] for key in SCORING}
-
-
 def name_of(key: str, row: Mapping[str, Any]) -> str:
     """The middle of <data>-<name>-<seed>."""
     return key.removeprefix(f"{row['data']}-").removesuffix(f"-{row['seed']}")
@@ -76,7 +70,7 @@ def composed(primary: str, *overrides: str) -> Config:
         ValueError: if Hydra refuses. Not SystemExit: a process of a pool that exits makes the pool wait for ever.
     """
     try:
-        config = OmegaConf.to_container(compose(primary, overrides=list(overrides)), resolve=True)
+        config = OmegaConf.to_container(compose(primary, overrides), resolve=True)
     except (HydraException, OmegaConfBaseException) as error:
         raise ValueError(f"cannot compose {primary} from {' '.join(overrides)}:\n{error}") from error
     assert isinstance(config, dict)

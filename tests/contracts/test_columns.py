@@ -66,7 +66,8 @@ def test_vectors_scores_and_maps_are_those_of_the_module(target, features, setti
 
 
 def close(found, expected):
-    assert type(found) is type(expected) and found.dtype == np.float32
+    assert type(found) is type(expected)
+    assert found.dtype == np.float32
     dense = [side.toarray() if hasattr(side, "toarray") else side for side in (found, expected)]
     np.testing.assert_allclose(*dense, rtol=1e-5, atol=1e-5)
 

@@ -131,3 +131,19 @@ def test_the_workflow_posts_how_metrics_moved_with_both_revisions_at_hand():
     assert job["steps"][0]["with"]["fetch-depth"] == 0
     last = job["steps"][-1]["run"]
     assert re.search(r"pipelines/compare\.py --base .* --head .* --markdown >> \"\$GITHUB_STEP_SUMMARY\"$", last)
+
+
+MODEL_USED = re.compile(r"(?:^twicetold (?!check )[a-z ]*|load\(\"|\brun=)((?:build/demo/)?runs/[\w-]+)", re.MULTILINE)
+GUIDES = [page for page in PAGES if not {"decisions", "experiments"} & set(page.parts) and page.name != "CHANGELOG.md"]
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=name)
+def test_a_page_says_what_makes_the_model_that_its_commands_use(page):
+    """The run folders of a fresh clone have no models."""
+    text = page.read_text()
+    for _, block in fenced(text):
+        for used in MODEL_USED.finditer(block):
+            folder, cell = used[1], used[1].rpartition("/")[2]
+            makers = ["make demo"] if folder.startswith("build/") else [f"@{cell}", f"hydra.run.dir={folder}"]
+            before = text[: text.index(block) + block.index("\n", used.start())]
+            assert any(maker in before for maker in makers), f"nothing before `{used[0]}` makes {folder}"

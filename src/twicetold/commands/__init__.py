@@ -19,6 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from twicetold.errors import shown
+from twicetold.packages import naming_the_extra
 from twicetold.printable import print
 
 USE = ("score", "pairs", "dedupe", "topics", "index", "search", "related", "label", "calibrate")
@@ -34,7 +35,7 @@ NOT_USABLE, CTRL_C, CLOSED_PIPE = 1, 130, 141
 def readable_errors() -> Iterator[None]:
     """Turn expected errors into one message and an exit code; `TWICETOLD_TRACEBACK=1` shows the traceback instead."""
     try:
-        with plain_warnings():
+        with plain_warnings(), naming_the_extra("this command"):
             yield
             sys.stdout.flush()
     except KeyboardInterrupt as stop:
@@ -101,7 +102,13 @@ def options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Use trained models of text similarity: score pairs of texts, find duplicates.
+    """Find texts that say the same, with a trained model or without one.
+
+    Examples:
+        twicetold dedupe questions.csv -o grouped.csv
+        twicetold score model "How do I learn to swim?" "how to learn swimming"
+
+    COMMAND --help has examples of each; they use a file questions.csv, and a model that label and calibrate make of it.
 
     MODEL is a run folder (runs/...), a model folder copied from anywhere, or an address of MLflow's registry
     (models:/twicetold-quora@champion).

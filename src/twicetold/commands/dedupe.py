@@ -17,6 +17,7 @@ from twicetold.commands._options import (
     Vectors,
     model_and_file,
 )
+from twicetold.commands._waiting import load_model, waiting
 from twicetold.dedupe.options import DEFAULTS, KEEP, MOST_NEIGHBOURS
 from twicetold.printable import json_text, print
 
@@ -85,6 +86,10 @@ def dedupe(
 ) -> None:
     """Group the rows of a file whose texts say the same; nothing is dropped without --drop.
 
+    Examples:
+        twicetold dedupe questions.csv -o grouped.csv
+        twicetold dedupe questions.csv --lexical --threshold 0.6 --drop -o unique.csv
+
     Columns are added: group, representative (the number of a row, from 1, or its id), probability_to_representative.
     Without MODEL the letters and words of the texts are compared, and vectors where the extra static is installed, or
     with --vectors yours alone; and the last column is similarity_to_representative.
@@ -94,15 +99,15 @@ def dedupe(
 
     import numpy as np
 
-    from twicetold.commands import _dedupe_told
-    from twicetold.commands._columns import columns_of, keeping, kept_by, truth_of, window
-    from twicetold.commands._dedupe_file import TextFile
-    from twicetold.commands._fitted import fitted_to
-    from twicetold.commands._pairs_file import pairs_of
-    from twicetold.dedupe.limits import Limits
-    from twicetold.tables.files import write_rows
-    from twicetold.tables.streams import STANDARD
-    from twicetold.use.model import load
+    with waiting("loading libraries"):
+        from twicetold.commands import _dedupe_told
+        from twicetold.commands._columns import columns_of, keeping, kept_by, truth_of, window
+        from twicetold.commands._dedupe_file import TextFile
+        from twicetold.commands._fitted import fitted_to
+        from twicetold.commands._pairs_file import pairs_of
+        from twicetold.dedupe.limits import Limits
+        from twicetold.tables.files import write_rows
+        from twicetold.tables.streams import STANDARD
 
     def tell(step: str) -> None:
         print(step, file=sys.stderr)
@@ -113,11 +118,13 @@ def dedupe(
     by_column = keeping(keep)
     needed = [*(same or []), *(column for column, _ in windows), *([by_column[1]] if by_column else [])]
     needed += [] if truth is None else [truth]
-    read = TextFile.read(file, text=text, id_column=id_column, needed=needed, format=format, skip_bad=skip_bad)
+    with waiting(f"reading {file}"):
+        read = TextFile.read(file, text=text, id_column=id_column, needed=needed, format=format, skip_bad=skip_bad)
     limits, chosen, known = columns_of(read, same or [], windows), kept_by(read, keep), truth_of(read, truth)
     said = None if pairs is None else pairs_of(pairs, read, Limits.of(len(read.texts), **limits))
-    loaded, reranker = (None if each is None else load(each) for each in (model, rerank))
-    loaded = loaded or fitted_to(read, lexical=lexical, vectors=vectors)
+    loaded, reranker = (None if each is None else load_model(each) for each in (model, rerank))
+    with waiting("learning the words of the texts"):
+        loaded = loaded or fitted_to(read, lexical=lexical, vectors=vectors)
     options: dict[str, Any] = {
         "precision": precision,
         "threshold": threshold,

@@ -20,6 +20,7 @@ from twicetold.commands._options import (
     Threshold,
     tell_left_out,
 )
+from twicetold.commands._waiting import changing, load_model, waiting
 from twicetold.dedupe.options import DEFAULTS
 from twicetold.neighbours import rules
 from twicetold.printable import json_text, print
@@ -32,7 +33,14 @@ if TYPE_CHECKING:
 SHOWN = 10  # proposals and merges that are shown
 Merges = Literal["make", "propose"]  # `twicetold.index.groups`, which is slow to import
 
-index = typer.Typer(no_args_is_help=True, help="Build, grow and describe an index of texts, see also search.")
+HELP = """Build, grow and describe an index of texts, see also search.
+
+Examples:
+    twicetold index build model questions.csv -o faq
+    twicetold index add faq new.csv
+"""
+
+index = typer.Typer(no_args_is_help=True, help=HELP)
 
 Index = Annotated[str, typer.Argument(metavar="INDEX", help="Folder of the index.", show_default=False)]
 Id = Annotated[str | None, typer.Option("--id", help="Column with the ids.", show_default="numbers, counted through")]
@@ -53,18 +61,23 @@ def build(
     skip_bad: SkipBad = False,
     as_json: Json = False,
 ) -> None:
-    """Make an index of the texts of a file, grouped as dedupe does."""
+    """Make an index of the texts of a file, grouped as dedupe does.
+
+    Examples:
+        twicetold index build model questions.csv -o faq
+        twicetold index build model questions.csv --id id --rule complete -o faq
+    """
     from pathlib import Path
 
-    from twicetold.index.folder import require_new
-    from twicetold.index.info import index_info
-    from twicetold.use.model import load
+    with waiting("loading libraries"):
+        from twicetold.index.folder import require_new
+        from twicetold.index.info import index_info
 
     require_new(Path(output))
     texts, ids = _read(file, text, id_column, format=format, skip_bad=skip_bad)
     if not texts:
         raise ValueError(f"{file}: there are no rows")
-    made = load(model).index(
+    made = load_model(model).index(
         texts,
         ids,
         groups=not no_groups,
@@ -96,9 +109,12 @@ def add(
     skip_bad: SkipBad = False,
     as_json: Json = False,
 ) -> None:
-    """Add the texts of a file, and group what they are near to anew, by the rule that built the index."""
-    from twicetold.index.opening import changing
+    """Add the texts of a file, and group what they are near to anew, by the rule that built the index.
 
+    Examples:
+        twicetold index add faq new.csv
+        twicetold index add faq new.csv --merges propose
+    """
     texts, ids = _read(file, text, id_column, format=format, skip_bad=skip_bad)
     with changing(folder, model) as opened:
         found = opened.add(texts, ids, merges=merges)
@@ -124,8 +140,12 @@ def remove(
     model: IndexModel = None,
     format: Format = None,
 ) -> None:
-    """Remove texts by their ids. If one is not there, nothing is removed."""
-    from twicetold.index.opening import changing
+    """Remove texts by their ids. If one is not there, nothing is removed.
+
+    Examples:
+        twicetold index remove faq 3 17
+        twicetold index remove faq --file old.csv --id id
+    """
     from twicetold.tables.files import open_rows
 
     named = list(ids or [])
@@ -147,9 +167,12 @@ def merge(
     ignore: Annotated[bool, typer.Option("--ignore", help="Keep them apart; do not propose it again.")] = False,
     model: IndexModel = None,
 ) -> None:
-    """Make one group of two, or keep them apart. The lower number stays."""
-    from twicetold.index.opening import changing
+    """Make one group of two, or keep them apart. The lower number stays.
 
+    Examples:
+        twicetold index merge faq 0 1
+        twicetold index merge faq 2 3 --ignore
+    """
     with changing(folder, model) as opened:
         if ignore:
             opened.ignore(group, other)
@@ -164,9 +187,12 @@ def unmerge(
     group: Annotated[int, typer.Argument(help="A group that is part of another one now.", show_default=False)],
     model: IndexModel = None,
 ) -> None:
-    """Undo the merge of a group into another one, of yours or of the rule, and keep the two apart."""
-    from twicetold.index.opening import changing
+    """Undo the merge of a group into another one, of yours or of the rule, and keep the two apart.
 
+    Examples:
+        twicetold index unmerge faq 1
+        twicetold index unmerge faq 1 --model model
+    """
     with changing(folder, model) as opened:
         _tell(f"group {group} is no part of group {opened.unmerge(group)} any more, and they stay apart")
 
@@ -180,9 +206,13 @@ def regroup(
     model: IndexModel = None,
     as_json: Json = False,
 ) -> None:
-    """Group all texts anew, by the rule of the index. Groups keep their numbers where they can."""
+    """Group all texts anew, by the rule of the index. Groups keep their numbers where they can.
+
+    Examples:
+        twicetold index regroup faq
+        twicetold index regroup faq --rule complete
+    """
     from twicetold.index.info import index_info
-    from twicetold.index.opening import changing
 
     with changing(folder, model) as opened:
         changes = opened.regroup(rule)
@@ -197,7 +227,12 @@ def regroup(
 
 @index.command()
 def groups(folder: Index, out: OutFile = "-", format: Format = None) -> None:
-    """Write the id, text and group of all texts, sorted by group."""
+    """Write the id, text and group of all texts, sorted by group.
+
+    Examples:
+        twicetold index groups faq
+        twicetold index groups faq -o groups.csv
+    """
     import numpy as np
 
     from twicetold.index.info import grouped_texts
@@ -214,7 +249,12 @@ def groups(folder: Index, out: OutFile = "-", format: Format = None) -> None:
 
 @index.command()
 def info(folder: Index, as_json: Json = False) -> None:
-    """Describe an index: texts, groups, rule, model, merges."""
+    """Describe an index: texts, groups, rule, model, merges.
+
+    Examples:
+        twicetold index info faq
+        twicetold index info faq --json
+    """
     from twicetold.index.info import index_info
 
     about = index_info(folder)
@@ -274,7 +314,7 @@ def _read(
 
     texts: list[str] = []
     ids: list[str] | None = None if id_column is None else []
-    with open_rows(file, format=format) as rows:
+    with waiting(f"reading {file}"), open_rows(file, format=format) as rows:
         column = choose_text(rows, text)
         if id_column is not None:
             rows.require(id_column)

@@ -7,6 +7,7 @@ import typer
 from twicetold.commands._options import Format, IndexModel, SkipBad, Text
 from twicetold.commands._queries import Asked, AskedFile, Count, Exact, Index, JsonLines, check_queries, queries
 from twicetold.commands._queries import tell_matches as tell
+from twicetold.commands._waiting import open_index
 
 
 def related(
@@ -27,10 +28,12 @@ def related(
 ) -> None:
     """Find the texts of an index to go on with after a text: the most alike that are other than it, nearest first.
 
+    Examples:
+        twicetold related faq "How do I learn to swim?"
+        twicetold related faq --file questions.csv -k 3 --not-copies
+
     Texts that are equal to it but for case and white space are left out. Columns: as of search.
     """
-    from twicetold.index.opening import open_index
-
     check_queries(texts, file)
     opened = open_index(folder, model)
     named = file is not None or len(texts or []) > 1

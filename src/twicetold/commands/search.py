@@ -3,6 +3,7 @@
 from twicetold.commands._options import Format, IndexModel, SkipBad, Text
 from twicetold.commands._queries import Asked, AskedFile, Count, Exact, Index, JsonLines, check_queries, queries
 from twicetold.commands._queries import tell_matches as tell
+from twicetold.commands._waiting import open_index
 
 
 def search(
@@ -19,10 +20,12 @@ def search(
 ) -> None:
     """Find the texts of an index that are most alike, nearest first.
 
+    Examples:
+        twicetold search faq "how do I learn to swim"
+        twicetold search faq --file questions.csv -k 3 --json
+
     Columns: similarity, probability that both say the same, group, id, text.
     """
-    from twicetold.index.opening import open_index
-
     check_queries(texts, file)
     opened = open_index(folder, model)
     named = file is not None or len(texts or []) > 1

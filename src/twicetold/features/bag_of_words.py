@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
 
+from twicetold.features.kept import kept
 from twicetold.features.rows import CsrRows, Declared
 
 
@@ -53,7 +53,7 @@ class BagOfWords(Declared, BaseEstimator):
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """One binary row per text."""
         check_is_fitted(self)
-        return CsrRows.from_scipy(count_words(self.vocabulary_, texts, binary=True), binary=True)
+        return CsrRows.from_scipy(kept(self, binary_counter, self.vocabulary_).transform(texts), binary=True)
 
     @property
     def shape(self) -> dict[str, int]:
@@ -81,12 +81,17 @@ def vocabulary_of(vectorizer: CountVectorizer, texts: Sequence[str]) -> list[str
     return [str(word) for word in vectorizer.get_feature_names_out()]
 
 
-def count_words(vocabulary: list[str], texts: Sequence[str], *, binary: bool = False) -> sp.csr_matrix:
-    """(texts, words) counts over a fixed vocabulary.
+def counter(vocabulary: list[str]) -> CountVectorizer:
+    """Whose `transform` gives (texts, words) counts over a fixed vocabulary, a float32 CSR matrix.
 
     Raises:
-        ValueError: if it is no list, which a stored one may be, or a word occurs twice in it.
+        ValueError: if it is no list, which a stored one may be; `transform` does if a word occurs twice in it.
     """
     if not isinstance(vocabulary, list):
         raise ValueError(f"expected a list of words as vocabulary_, got {type(vocabulary).__name__}")
-    return CountVectorizer(vocabulary=vocabulary, binary=binary, dtype=np.float32).transform(texts)
+    return CountVectorizer(vocabulary=vocabulary, dtype=np.float32)
+
+
+def binary_counter(vocabulary: list[str]) -> CountVectorizer:
+    """The same with 1 for any count."""
+    return counter(vocabulary).set_params(binary=True)

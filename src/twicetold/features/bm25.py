@@ -17,7 +17,8 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
 
-from twicetold.features.bag_of_words import count_words, vocabulary_of
+from twicetold.features.bag_of_words import counter, vocabulary_of
+from twicetold.features.kept import diagonal, kept
 from twicetold.features.rows import CsrRows, Declared
 
 
@@ -47,7 +48,7 @@ class Bm25Weights(Declared, BaseEstimator):
             ValueError: if no word is left.
         """
         self.vocabulary_ = vocabulary_of(CountVectorizer(stop_words=self.stop_words), texts)
-        counts = count_words(self.vocabulary_, texts)
+        counts = kept(self, counter, self.vocabulary_).transform(texts)
         df = counts.getnnz(axis=0)
         self.idf_ = np.log1p((counts.shape[0] - df + 0.5) / (df + 0.5)).astype(np.float32)
         self.mean_length_ = float(counts.sum() / counts.shape[0])
@@ -56,12 +57,12 @@ class Bm25Weights(Declared, BaseEstimator):
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """One row of query counts followed by document impacts per text."""
         check_is_fitted(self)
-        counts = count_words(self.vocabulary_, texts)
+        counts = kept(self, counter, self.vocabulary_).transform(texts)
         lengths = np.asarray(counts.sum(axis=1), np.float32).ravel()
         saturation = self.k1 * (1 - self.b + self.b * lengths / self.mean_length_)
         impacts = counts.copy()
         impacts.data = impacts.data / (impacts.data + np.repeat(saturation, np.diff(counts.indptr)))
-        return CsrRows.from_scipy(sp.hstack([counts, impacts @ sp.diags(self.idf_, format="csr")], format="csr"))
+        return CsrRows.from_scipy(sp.hstack([counts, impacts @ kept(self, diagonal, self.idf_)], format="csr"))
 
     @property
     def shape(self) -> dict[str, int]:

@@ -13,6 +13,7 @@ from typing import Self
 import numpy as np
 from scipy.sparse import csr_array
 
+from twicetold.features.kept import diagonal, kept
 from twicetold.features.rows import CsrRows
 from twicetold.features.tfidf import weighted
 from twicetold.features.word_hashing import WordHashing
@@ -47,7 +48,7 @@ class LetterTfIdf(WordHashing):
 
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """One row of unit length per text; a text without a known column has an empty row."""
-        return weighted(self._counts(texts), self.idf_)
+        return weighted(self._counts(texts), kept(self, diagonal, self.idf_))
 
     def _counts(self, texts: Sequence[str]) -> csr_array:
         """(N, width) float32."""

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
@@ -23,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from twicetold.conventions import UNKNOWN_TOKEN
 from twicetold.features.distinct_words import runs
+from twicetold.features.kept import kept, text_places
 from twicetold.features.rows import CsrRows, Declared
 from twicetold.features.splitting import Tokens, words
 from twicetold.features.tokens import UNKNOWN_NAME, vocabulary_of
@@ -101,8 +101,7 @@ class SpeltWords(Declared, BaseEstimator):
 
     def _distinct(self, tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Entries of each distinct word, and (U + 1,) offsets: where each word's begin."""
-        place = pc.index_in(tokens.spellings, pa.array(self.vocabulary_, pa.large_string()))
-        number = np.asarray(pc.fill_null(place, -1)).astype(np.int64) + 1 + UNKNOWN_TOKEN  # (U,)
+        number = kept(self, text_places, self.vocabulary_).of(tokens.spellings) + 1 + UNKNOWN_TOKEN  # (U,)
         if not self.letters_:
             return number, np.arange(len(number) + 1)
         short = pc.utf8_slice_codeunits(tokens.spellings, 0, self.letters)

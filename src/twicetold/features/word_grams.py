@@ -20,13 +20,13 @@ from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from twicetold.conventions import UNKNOWN_TOKEN
 from twicetold.features.distinct_words import encoded, runs
+from twicetold.features.kept import kept, text_places
 from twicetold.features.letter_grams import as_numbers, as_strings, letter_grams
 from twicetold.features.rows import CsrRows, Declared
 from twicetold.features.splitting import words
@@ -100,8 +100,7 @@ class WordGrams(Declared, BaseEstimator):
         check_is_fitted(self)
         require_counts(self.counts_, 1 + len(self.vocabulary_))
         tokens = words(texts, lower_case=True)
-        place = pc.index_in(tokens.spellings, pa.array(self.vocabulary_, pa.large_string()))
-        number = np.asarray(pc.fill_null(place, -1)).astype(np.int64) + 1 + UNKNOWN_TOKEN  # (U,)
+        number = kept(self, text_places, self.vocabulary_).of(tokens.spellings) + 1 + UNKNOWN_TOKEN  # (U,)
         columns, offsets = self._distinct(number, encoded(tokens.spellings.to_pylist()))
         sizes = np.diff(offsets)
         parts = sizes - (self.counts_[number] == 0)  # a number that is not learnt has no vector, no part in the mean
@@ -119,8 +118,7 @@ class WordGrams(Declared, BaseEstimator):
         """Entries of each distinct word, and (U + 1,) offsets: where each word's begin."""
         word, column = [np.arange(len(number))], [number]
         first = 1 + len(self.vocabulary_)
-        for size in SIZES:
-            known = as_numbers([gram for gram in self.grams_ if len(gram) == size], size)
+        for size, known in kept(self, by_size, self.grams_).items():
             found, offsets = known_grams(spelt, known, size)
             word.append(np.repeat(np.arange(len(number)), np.diff(offsets)))
             column.append(first + found)
@@ -146,3 +144,8 @@ class WordGrams(Declared, BaseEstimator):
     def get_feature_names_out(self) -> NDArray[np.object_]:
         """(width,) words and n-grams in column order, as scikit-learn's transformers give them."""
         return np.array([UNKNOWN_NAME, *self.vocabulary_, *self.grams_], object)
+
+
+def by_size(grams: list[str]) -> dict[int, NDArray[np.uint64]]:
+    """The n-grams of each size as numbers."""
+    return {size: as_numbers([gram for gram in grams if len(gram) == size], size) for size in SIZES}

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from twicetold.features.distinct_words import SplitWords, decoded, encoded, runs, split
 from twicetold.features.hashing_card import card
+from twicetold.features.kept import Places, kept
 from twicetold.features.letter_grams import as_numbers, as_strings, colliding, find, letter_grams
 from twicetold.features.rows import CsrRows, Declared
 
@@ -92,14 +93,14 @@ class WordHashing(Declared, BaseEstimator):
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """One row of counts per text; a text without a known word has an empty row."""
         check_is_fitted(self)
-        grams, words = as_numbers(self.letter_grams_, self.letters), encoded(self.words_)
+        grams = kept(self, as_numbers, self.letter_grams_, self.letters)
         width = self.shape["width"]
-        parts = [counted(self._columns(chunk, grams, words), len(chunk.offsets) - 1, width) for chunk in split(texts)]
+        parts = [counted(self._columns(chunk, grams), len(chunk.offsets) - 1, width) for chunk in split(texts)]
         lengths, columns, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
         return CsrRows(np.concatenate([[0], np.cumsum(lengths)]), columns, counts, width)
 
     def _columns(
-        self, chunk: SplitWords, grams: NDArray[np.uint64], words: pa.BinaryArray
+        self, chunk: SplitWords, grams: NDArray[np.uint64]
     ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Text and column of each entry, with repetitions, by kind."""
         text, found = chunk.text(), []
@@ -108,12 +109,12 @@ class WordHashing(Declared, BaseEstimator):
             lengths = np.diff(offsets)[chunk.number]
             found.append((np.repeat(text, lengths), column[runs(offsets[chunk.number], lengths)]))
         if self.words:
-            known = pc.fill_null(pc.index_in(chunk.distinct, words), -1).to_numpy()[chunk.number].astype(np.int64)
+            known = kept(self, word_places, self.words_).of(chunk.distinct)[chunk.number]
             found.append((text[known >= 0], len(grams) + known[known >= 0]))
         if self.words == 2:
             inner = np.flatnonzero((text[1:] == text[:-1]) & (known[1:] >= 0) & (known[:-1] >= 0))
-            place, there = find(self.pairs_, known[inner] * len(words) + known[inner + 1])
-            found.append((text[inner[there]], len(grams) + len(words) + place[there]))
+            place, there = find(self.pairs_, known[inner] * len(self.words_) + known[inner + 1])
+            found.append((text[inner[there]], len(grams) + len(self.words_) + place[there]))
         return found
 
     @property
@@ -126,6 +127,11 @@ class WordHashing(Declared, BaseEstimator):
         words = np.array(self.words_, object)
         first, second = np.divmod(self.pairs_, max(len(words), 1))
         return np.concatenate([np.array(self.letter_grams_, object), words, words[first] + " " + words[second]])
+
+
+def word_places(words: list[str]) -> Places:
+    """Of words in the form of `SplitWords.distinct`."""
+    return Places(encoded(words))
 
 
 def known_grams(

@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from twicetold.features.distinct_words import runs, split
+from twicetold.features.kept import kept
 from twicetold.features.letter_grams import as_numbers
 from twicetold.features.rows import CsrRows, Declared
 from twicetold.features.word_hashing import WordHashing, known_grams
@@ -54,7 +55,7 @@ class WordTrigrams(Declared, BaseEstimator):
     def transform(self, texts: Sequence[str]) -> CsrRows:
         """One sequence per text."""
         check_is_fitted(self)
-        grams = as_numbers(self.letter_grams_, TRIGRAM)
+        grams = kept(self, as_numbers, self.letter_grams_, TRIGRAM)
         lengths, entries = [np.empty(0, np.int64)], [np.empty(0, ENTRIES)]
         for chunk in split(texts):
             column, offsets = known_grams(chunk.distinct, grams, TRIGRAM)

@@ -124,6 +124,20 @@ class Index:
 
 def similarities(queries: Matrix, texts: Matrix) -> Callable[[Rows], NDArray[np.float32]]:
     """From the rows of b queries to their (b, M) similarities; with sparse vectors, -inf where no term is shared."""
+    product = products(queries, texts)
+    if not sparse.issparse(queries):
+        return product
+
+    def masked(rows: Rows) -> NDArray[np.float32]:
+        scores = product(rows)
+        scores[scores <= 0] = -np.inf
+        return scores
+
+    return masked
+
+
+def products(queries: Matrix, texts: Matrix) -> Callable[[Rows], NDArray[np.float32]]:
+    """From the rows of b queries to their (b, M) dot products."""
     if sparse.issparse(queries):
         full = _full_columns(queries, texts)
         left, right = queries.tocsr(), texts.tocsr()
@@ -138,7 +152,6 @@ def similarities(queries: Matrix, texts: Matrix) -> Callable[[Rows], NDArray[np.
             scores: NDArray[np.float32] = (left[rows] @ right).toarray().astype(np.float32, copy=False)
             if dense is not None:
                 scores += dense[0][rows] @ dense[1].T
-            scores[scores <= 0] = -np.inf
             return scores
 
         return sparsely

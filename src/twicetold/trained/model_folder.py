@@ -32,7 +32,7 @@ from twicetold.evaluation.stored import json_object
 from twicetold.features.rows import Featuriser
 from twicetold.features.saved import load_fitted
 from twicetold.files import require_regular, write_folder, write_json
-from twicetold.packages import PackageMissing, needing
+from twicetold.packages import PackageMissing, naming_the_extra
 from twicetold.pretrained import ModelUnavailable
 from twicetold.trained.columns import FAMILIES, ColumnEncoder
 from twicetold.trained.ensemble import Ensemble, Stacking
@@ -113,7 +113,7 @@ def _read_encoder(settings: Mapping[str, Any], shape: Mapping[str, Any], weights
         _require_shapes(encoder.shapes, weights)
         encoder.load(load_arrays(weights))
         return encoder
-    with needing("torch", extra="torch", what="a model of this family"):
+    with naming_the_extra("a model of this family"):
         import torch
         from safetensors.torch import load_file
     with torch.device("meta"):  # allocates nothing

@@ -108,6 +108,8 @@ class Neural:
 
 
 def _stack(parts: list[Any]) -> Matrix:
+    if len(parts) == 1:
+        return matrix_of(parts[0])
     return (
         sp.vstack([matrix_of(p) for p in parts], format="csr")
         if isinstance(parts[0], SparseRows)
