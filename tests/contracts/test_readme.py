@@ -14,7 +14,8 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 IN_DEDUPE = {"average precision": "Average precision, all pairs", "ARI": "ARI, best rule"}
 HEADLINES, QUESTIONS = "uci_news", "quora_disjoint"
-TREE = next(block for block in re.findall(r"^```\n(.*?)^```", README, re.MULTILINE | re.DOTALL) if "conf/ " in block)
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+TREE = next(block for _, block in BLOCKS if "conf/ " in block)
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def test_the_commands_of_the_readme_run(folder):
 
 
 def test_the_python_of_the_readme_is_three_lines_that_run(folder, capsys):
-    (code,) = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    (code,) = [block for language, block in BLOCKS if language == "python"]
     assert len(code.splitlines()) == 3
     exec(code, {})
     assert "representative" in capsys.readouterr().out
