@@ -15,7 +15,6 @@ import checkout  # noqa: F401 (for its effects)
 import argparse
 
 import report
-
 from twicetold.files import write_text
 from twicetold.reporting.cost import drawn
 from twicetold.reporting.leaderboard import rank
@@ -46,9 +45,10 @@ def picture(data: str) -> str:
     found = drawn(rank(data, read_runs(cells, Path("runs"))[data])) if cells else None
     if found is None:
         sys.exit(f"error: expected costs of two models of {data} at least, runs/{data}-*/cost.json; run make results")
-    style = f'<style><![CDATA[{content_of("style.css")}]]></style><rect width="100%" height="100%" fill="var(--paper)"/>'
+    style = f"<style><![CDATA[{content_of('style.css')}]]></style>"
+    paper = '<rect width="100%" height="100%" fill="var(--paper)"/>'
     head, _, body = str(found.figure).strip().removeprefix("<svg").partition(">")
-    return f'<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif"{head}>{style}{body}\n'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif"{head}>{style}{paper}{body}\n'
 
 
 if __name__ == "__main__":
