@@ -1,0 +1,37 @@
+"""A sample of numbers that depends on nothing but the numbers: those whose hash is low."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twicetold.neighbours.grouping import Ints
+
+STEP = 1 << 22  # numbers that are hashed at a time
+
+
+def hashed(numbers: Ints, salt: int) -> NDArray[np.uint64]:
+    """A hash of each number: SplitMix64's (Steele, Lea and Flood 2014)."""
+    state = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(salt)
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(state ^ (state >> np.uint64(31)))
+
+
+def sample(count: int, size: int, *, salt: int) -> Ints:
+    """About `size` of the numbers 0 .. count - 1, ascending; all of them if there are no more.
+
+    Args:
+        count: of the numbers.
+        size: that is expected of the sample.
+        salt: another one gives another sample.
+    """
+    if count <= size:
+        return np.arange(count)
+    return np.concatenate(list(_low(count, np.uint64(min(size / count, 1.0) * 2.0**64), salt)))
+
+
+def _low(count: int, below: np.uint64, salt: int) -> Iterator[Ints]:
+    for start in range(0, count, STEP):
+        numbers = np.arange(start, min(start + STEP, count))
+        yield numbers[hashed(numbers, salt) < below]
