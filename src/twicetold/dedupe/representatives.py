@@ -24,10 +24,7 @@ def representatives(codes: Ints, links: Links, keep: Keep, lengths: ArrayLike, v
     first = np.unique(codes, return_index=True)[1]
     if keep == "first":
         return first
-    if keep == "longest":
-        worth = np.asarray(lengths, np.float64)
-    else:
-        worth = _centrality(codes, links, vectors)
+    worth = np.asarray(lengths, np.float64) if keep == "longest" else _centrality(codes, links, vectors)
     order = np.lexsort((np.arange(len(codes)), -worth, codes))
     return order[np.searchsorted(codes[order], np.arange(len(first)))]
 

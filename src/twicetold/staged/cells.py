@@ -8,6 +8,7 @@ themselves, which is the same wherever they are met.
 Shape letters: n vectors, C cells, D columns, p visited cells, L links.
 """
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -25,7 +26,7 @@ Pairs = tuple[Ints, Ints, Floats]
 
 def cells_for(count: int) -> int:
     """How many cells so many texts have."""
-    return max(1, round(count**0.5))
+    return max(1, round(math.sqrt(count)))
 
 
 def centres_of(sampled: Vectors, cells: int) -> Vectors:

@@ -1,6 +1,7 @@
 """A dedupe of a folder of parts in stages, out of core: the order of the stages, and what each depends on.
 
-    read → exact → distinct → threshold → encode → centres → scatter → links → components → route → group → number → join
+    read → exact → distinct → threshold → encode → centres → scatter → links → recall → components → route → group →
+    number → join
 
 Sparse vectors go by `terms`, `scatter_terms` and `links_terms` in place of cells; few texts, or with `exact` all, by
 `links_all`. Each stage is a module with a function from files to files. What comes out does not depend on how rows come
@@ -13,16 +14,22 @@ in parts, on how many tasks run at a time, or on what runs them:
 5. A component is grouped by one task, however large it is.
 """
 
+import json
+import shutil
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from twicetold.dedupe.near import EXACT_UP_TO
 from twicetold.files import only_process, write_json
 from twicetold.fingerprint import folder_digest
 from twicetold.staged.cells import PROBES, cells_for
+from twicetold.staged.distinct import firsts_of, texts_of_rows
+from twicetold.staged.group import SHOWN
 from twicetold.staged.launch import Launch
 from twicetold.staged.plan import Link, Part, Plan, Settings, numbered, require_names, written
 from twicetold.staged.tasks import Task, digest, of_all
@@ -32,6 +39,7 @@ from twicetold.tables.streams import COMPRESSIONS, SUFFIXES
 STAGES = ".stages"  # in the folder that is written, while it is
 SUMMARY = "summary.json"  # the same: it is there only once all parts are
 COPIES = 3  # of a vector, in as many shards, about
+OF_SPARSE = 400  # bytes of a sparse vector, about
 HELD = 0.4  # share of a task's memory for the vectors of a shard
 
 
@@ -40,21 +48,25 @@ class Found:
     """What a staged dedupe found.
 
     Args:
-        plan: with all that stages established.
-        summary: a `DedupeSummary` by its fields, without what only one file knows.
-        counts: of the stages `number`, `components` and `missed`.
-        groups: the loosest ones.
-        component: the largest component, and what holds it together; None if there are no links.
-        warnings: on texts unlike those of the model.
+        summary: a `DedupeSummary` by its fields.
+        parts: bytes of each part that was written, by its name.
+        groups: number of all groups, those of a single row among them.
+        cells: that were compared within; 0: all texts, or all that share a rare term, were compared.
+        recall: of links, on a sample, see `missed`; empty where nothing can be missed.
+        components: see the stage of this name.
+        loosest: groups of which the smallest share of pairs are links, each with the link that holds it together.
+        component: the same of the largest component; None if there are no links.
         used: by stage, see `Work.used`.
     """
 
-    plan: Plan
     summary: dict[str, Any]
-    counts: dict[str, dict[str, Any]]
-    groups: list[dict[str, Any]]
+    parts: dict[str, int]
+    groups: int
+    cells: int
+    recall: dict[str, Any]
+    components: dict[str, Any]
+    loosest: list[dict[str, Any]]
     component: dict[str, Any] | None
-    warnings: list[str]
     used: dict[str, dict[str, float]]
 
 
@@ -92,8 +104,8 @@ def _require_own(folder: Path, out: Path, parts: Sequence[Part]) -> None:
     ours = {written(part.name) for part in parts} if any((out / name).exists() for name in (STAGES, SUMMARY)) else set()
     if other := sorted(path.name for path in out.iterdir() if path.name not in {*ours, STAGES, SUMMARY}):
         raise FileExistsError(
-            f"{out}: expected nothing but what this command wrote for the parts of {folder}, found {', '.join(other[:5])}: "
-            "delete it, or choose another folder"
+            f"{out}: expected nothing but what this command wrote for the parts of {folder}, found "
+            f"{', '.join(other[:5])}: delete it, or choose another folder"
         )
 
 
@@ -111,6 +123,7 @@ def dedupe_folder(
 
     Raises:
         BlockingIOError: if another process writes to the same folder.
+        FileExistsError: if there is something else in the folder that is written.
         ValueError: if a part is damaged, has no texts or bad rows, or the model cannot be used.
         DiskFullError: if there is no room.
     """
@@ -118,14 +131,33 @@ def dedupe_folder(
     stages = out / STAGES
     parts = parts_of(folder)
     _require_own(folder, out, parts)
+    model = folder_digest(Path(settings.model))
+    state = digest(parts, asdict(settings), model)
     with only_process(stages / "lock", f"a dedupe that writes to {out}"):
-        tidy(stages)
-        plan = Plan(stages, settings, parts)
-        _tell_changes(plan, tell)
-        found = _Stages(Work(launch, tell), plan).run()
-    if not keep_stages:
-        _remove_stages(found.plan)
+        if (found := _found_before(out, state)) is not None:
+            tell(f"{out} has the groups of these parts already: nothing is to be done")
+        else:
+            tidy(stages)
+            plan = Plan(stages, settings, parts)
+            _tell_changes(plan, tell)
+            found = _Stages(Work(launch, tell), plan).run(model)
+            write_json(out / SUMMARY, {"state": state, **asdict(found)})
+        if not keep_stages:
+            shutil.rmtree(stages, ignore_errors=True)
     return found
+
+
+def _found_before(out: Path, state: str) -> Found | None:
+    """What an earlier call found for the same; None if a part is not as it left it."""
+    try:
+        content = json.loads((out / SUMMARY).read_text(encoding="utf-8"))
+        if content.pop("state") == state:
+            found = Found(**content)
+            if all((out / name).stat().st_size == size for name, size in found.parts.items()):
+                return found
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        pass
+    return None
 
 
 class _Stages:
@@ -134,9 +166,14 @@ class _Stages:
     def __init__(self, work: Work, plan: Plan) -> None:
         self.work, self.plan = work, plan
 
-    def run(self) -> Found:
+    def run(self, model: str) -> Found:
+        """Do what is to be done.
+
+        Args:
+            model: digest of its folder.
+        """
         settings = self.plan.settings
-        model = digest(folder_digest(Path(settings.model)), settings.precision, settings.threshold, settings.rule)
+        model = digest(model, settings.precision, settings.threshold, settings.rule)
         vectors = self.one("model", model)
         if vectors["evidence"] is not None:
             self.work.tell(f"threshold and probabilities rest on {vectors['evidence']}")
@@ -145,8 +182,8 @@ class _Stages:
         known = self.one("threshold", digest(model, self.plan.distinct, self.plan.rows))
         link = known["link"]
         self._choose_shards(link)
-        model = vectors["fingerprint"]
-        encode = [Task("encode", *block) for block in zip(self.plan.blocks, _of_blocks(model, blocks, read, self.plan), strict=True)]
+        digests = _of_blocks(vectors["fingerprint"], blocks, read, self.plan)
+        encode = [Task("encode", *block) for block in zip(self.plan.blocks, digests, strict=True)]
         encoded = self.work.run(self.plan, encode)
         links, missed = self._links(digest(of_all(encode), link))
         state = digest(of_all(links), settings.memory)
@@ -159,18 +196,35 @@ class _Stages:
         grouped = self.work.run(self.plan, group)
         sizes = self.one("number", state)
         remove(self.plan, "route")
-        self._join(digest(state, of_all(read), settings.drop))
-        loosest = sorted((each for bin in grouped.values() for each in bin["loosest"]), key=_looseness)
-        whole = [bin["component"] for bin in grouped.values()]
-        return Found(
-            plan=self.plan,
-            summary={**known["summary"], "links": sum(bin["links"] for bin in grouped.values())},
-            counts={"number": sizes, "components": components, "missed": missed},
-            groups=loosest[:5],
-            component=max(whole, key=lambda each: each["size"], default=None),
-            warnings=_warnings(encoded, self.plan),
-            used=self.work.used,
-        )
+        parts = self._join(digest(state, of_all(read), settings.drop))
+        return self._found(known["summary"], sizes, components, missed, grouped.values(), encoded, parts)
+
+    def _found(
+        self,
+        summary: dict[str, Any],
+        sizes: dict[str, Any],
+        components: dict[str, Any],
+        missed: dict[str, Any],
+        grouped: Collection[dict[str, Any]],
+        encoded: dict[str, dict[str, Any]],
+        parts: dict[str, int],
+    ) -> Found:
+        plan = self.plan
+        loosest = sorted((each for bin in grouped for each in bin["loosest"]), key=_looseness)[:SHOWN]
+        whole = max((bin["component"] for bin in grouped), key=lambda each: each["size"], default=None)
+        firsts = firsts_of(plan)
+        for each in [*loosest, *([] if whole is None else [whole])]:
+            rows = firsts.numbers(np.array([each["first"], each["left"], each["right"]]))
+            each["first"], each["left"], each["right"] = rows.tolist()
+            each["left_text"], each["right_text"] = texts_of_rows(plan, rows[1:])
+        summary = {
+            **summary,
+            "links": sum(bin["links"] for bin in grouped),
+            **{name: sizes[name] for name in ("groups", "grouped", "largest")},
+            "approximate": bool(plan.cells),
+            "warnings": _warnings(encoded, plan),
+        }
+        return Found(summary, parts, sizes["all"], plan.cells, missed, components, loosest, whole, self.work.used)
 
     def one(self, stage: str, state: str) -> dict[str, Any]:
         """Do a stage of one task, which depends on a state."""
@@ -202,15 +256,7 @@ class _Stages:
         return read, numbers["blocks"]
 
     def _choose_shards(self, link: dict[str, Any]) -> None:
-        plan, settings = self.plan, self.plan.settings
-        exact = plan.sparse or settings.exact or plan.distinct <= EXACT_UP_TO
-        held = COPIES * (400 if plan.sparse else 4 * plan.width + 16 * PROBES) * plan.distinct
-        self.plan = replace(
-            plan,
-            link=Link(**link),
-            cells=0 if exact else cells_for(plan.distinct),
-            shards=max(1, -(-held // max(1, int(HELD * settings.memory)))),
-        )
+        self.plan = with_shards(replace(self.plan, link=Link(**link)))
 
     def _links(self, state: str) -> tuple[list[Task], dict[str, Any]]:
         """Find links; the tasks, and what a sample says of those that were missed."""
@@ -233,16 +279,18 @@ class _Stages:
         self.all("recall", plan.blocks, state)
         return links, self.one("missed", state)
 
-    def _join(self, state: str) -> None:
+    def _join(self, state: str) -> dict[str, int]:
+        """Write parts; bytes of each."""
         out = Path(self.plan.settings.out)
         tasks = [Task("join", name, digest(state)) for name in self.plan.names]
         if not self.work.finished(self.plan, tasks):
             (out / SUMMARY).unlink(missing_ok=True)
         self.work.run(self.plan, tasks)
+        return {written(name): (out / written(name)).stat().st_size for name in self.plan.names}
 
 
 def _of_blocks(model: str, blocks: list[list[Any]], read: list[Task], plan: Plan) -> Iterator[str]:
-    """A digest of each block of texts: of the parts that it is of, where it begins in the first, and which rows it has."""
+    """A digest of each block of texts: of its parts, where it begins in the first, and which rows it has."""
     for start, stop, rows in blocks:
         first = bisect_right(plan.offsets, start) - 1
         last = bisect_right(plan.offsets, stop - 1)
@@ -266,6 +314,14 @@ def _tell_changes(plan: Plan, tell: Tell) -> None:
             tell(f"{len(names)} parts {what} since the last call: {some}; what depends on them is done anew")
 
 
+def with_shards(plan: Plan) -> Plan:
+    """The plan with numbers of cells and of shards."""
+    exact = plan.sparse or plan.settings.exact or plan.distinct <= EXACT_UP_TO
+    held = COPIES * (OF_SPARSE if plan.sparse else 4 * plan.width + 16 * PROBES) * plan.distinct
+    shards = max(1, -(-held // max(1, int(HELD * plan.settings.memory))))
+    return replace(plan, cells=0 if exact else cells_for(plan.distinct), shards=shards)
+
+
 def _warnings(encoded: dict[str, dict[str, Any]], plan: Plan) -> list[str]:
     blank = sum(found["blank"] for found in encoded.values())
     said = list(dict.fromkeys(each for found in encoded.values() for each in found["unlike"]))[:3]
@@ -279,14 +335,3 @@ def _warnings(encoded: dict[str, dict[str, Any]], plan: Plan) -> list[str]:
 
 def _looseness(group: dict[str, Any]) -> tuple[float, int]:
     return group["density"], -group["size"]
-
-
-def _remove_stages(plan: Plan) -> None:
-    import shutil
-
-    shutil.rmtree(plan.folder, ignore_errors=True)
-
-
-def write_summary(out: Path, content: dict[str, Any]) -> None:
-    """Say that all parts are there."""
-    write_json(out / SUMMARY, content)

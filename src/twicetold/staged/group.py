@@ -67,8 +67,8 @@ def _links(plan: Plan, number: int) -> tuple[Ints, Links]:
             found.append(file.read(side, begin, end))
     left, right, dot = (np.concatenate(found) for found in sides.values())
     texts = np.unique(np.concatenate([left, right]))
-    ends = (np.searchsorted(texts, side) for side in (left, right))
-    return texts, Links.of(len(texts), *ends, dot + plan.known.constant)
+    one, other = (np.searchsorted(texts, side) for side in (left, right))
+    return texts, Links.of(len(texts), one, other, dot + plan.known.constant)
 
 
 def _described(codes: Ints, links: Links, texts: Ints) -> list[dict[str, Any]]:

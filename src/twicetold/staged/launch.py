@@ -5,6 +5,8 @@ order, and yields it when it has ended. Only the folder's path and the tasks tra
 machine must see the folder, the parts and the model at the same paths. To use another engine, give such a function.
 """
 
+from twicetold.command_line import end_with_parent
+
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -15,7 +17,6 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from twicetold.command_line import end_with_parent
 from twicetold.staged.tasks import Task, run
 
 On: TypeAlias = Literal["joblib", "submitit", "ray"]
@@ -59,9 +60,10 @@ def processes(workers: int, folder: Path, tasks: Sequence[Task]) -> Iterator[Tas
     """
     waiting = dict.fromkeys(tasks)
     for lost in range(LOST + 1):
-        with one_thread_each(), ProcessPoolExecutor(
-            min(workers, len(waiting)), get_context("spawn"), initializer=end_with_parent
-        ) as pool:
+        with (
+            one_thread_each(),
+            ProcessPoolExecutor(min(workers, len(waiting)), get_context("spawn"), initializer=end_with_parent) as pool,
+        ):
             futures = {pool.submit(run, folder, task): task for task in waiting}
             try:
                 for future in as_completed(futures):

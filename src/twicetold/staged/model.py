@@ -8,7 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from twicetold.dedupe.options import DedupeOptions
-from twicetold.dedupe.pairs import PairsByVectors, pairs_of
+from twicetold.dedupe.pairs import pairs_of
+from twicetold.dedupe.pairs_by_vectors import PairsByVectors
 from twicetold.dedupe.thresholds import Thresholds
 from twicetold.staged.plan import Plan, Settings
 from twicetold.trained.loaded import LoadedModel
