@@ -1,7 +1,8 @@
 """Pairs of texts whose search vectors are near each other: those that may be links.
 
-Each text is compared with its nearest ones: exactly up to `EXACT_UP_TO` texts or with sparse vectors, of which all
-pairs from the threshold on are found (`joining`); else with an approximate index.
+All pairs from a threshold on are found: of sparse vectors (`joining`), and of dense ones up to `EXACT_UP_TO` texts
+(`dense_joining`). Of more texts with dense vectors, cells are compared, which may miss pairs (`cells`). Where there is
+no threshold, or more pairs reach it than are held, each text is compared with its nearest ones.
 
 Shape letters: m distinct texts, C pairs.
 """
@@ -14,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.dedupe.options import MOST_NEIGHBOURS
+from twicetold.neighbours import cells, dense_joining, joining
+from twicetold.neighbours.dense_joining import Found
 from twicetold.neighbours.grouping import Ints, Vectors
-from twicetold.neighbours.joining import pairs_above
 from twicetold.neighbours.nearest import NOBODY, Index, Matrix, NearestTexts
 from twicetold.neighbours.parallel import in_threads
 
-EXACT_UP_TO = 30_000  # texts with dense vectors: twice as many take four times as long
+EXACT_UP_TO = 50_000  # texts with dense vectors: twice as many take four times as long
 MOST_PAIRS = 30_000_000  # pairs that are held
 QUERIES = 8192  # texts that are searched for at a time in an approximate index
 
@@ -52,11 +54,10 @@ def near_pairs(vectors: Vectors, least: float | None, *, neighbours: int) -> Nea
         neighbours: of each text.
     """
     queries, documents = vectors
-    if least is not None and least > 0 and is_sparse(queries) and documents is queries:
-        joined = pairs_above(queries, least, most=MOST_PAIRS)
-        if joined is not None:
-            return NearPairs(*joined, unfinished=0, approximate=False)
     approximate = not is_sparse(documents) and documents.shape[0] > EXACT_UP_TO
+    joined = None if least is None else _joined(vectors, least, approximate=approximate)
+    if joined is not None:
+        return NearPairs(*joined, unfinished=0, approximate=approximate)
     index = Index(documents, approximate=approximate)
     todo, reach = np.arange(len(index)), neighbours
     found: list[tuple[Ints, Ints, NDArray[np.float32]]] = []
@@ -76,6 +77,15 @@ def near_pairs(vectors: Vectors, least: float | None, *, neighbours: int) -> Nea
             unfinished = 0 if least is None else int(full.sum())
             return NearPairs(*_once(len(index), left, right, similarity), unfinished, approximate)
         todo, reach = todo[full], deeper
+
+
+def _joined(vectors: Vectors, least: float, *, approximate: bool) -> Found | None:
+    """All pairs from a dot product on, or with `approximate` most of them; None if another search costs less."""
+    queries, documents = vectors
+    if not is_sparse(documents):
+        join = cells.pairs_in_cells if approximate else dense_joining.pairs_above
+        return join(vectors, least, most=MOST_PAIRS)
+    return joining.pairs_above(queries, least, most=MOST_PAIRS) if least > 0 and documents is queries else None
 
 
 def _once(

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from threadpoolctl import threadpool_limits
+
 Result = TypeVar("Result")
 
 
@@ -12,10 +14,11 @@ def in_threads(task: Callable[[int], Result], count: int) -> Iterator[Result]:
     """Compute `task(0)`, `task(1)`, … on several threads; results are in order.
 
     For NumPy and SciPy, whose loops release the interpreter's lock. There are as many threads as OMP_NUM_THREADS
-    says, or as there are cores.
+    says, or as there are cores; each multiplies matrices serially.
     """
     asked = os.environ.get("OMP_NUM_THREADS", "")
-    with ThreadPoolExecutor(int(asked) if asked.isdecimal() and int(asked) else _cores()) as pool:
+    threads = int(asked) if asked.isdecimal() and int(asked) else _cores()
+    with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
         yield from pool.map(task, range(count))
 
 
