@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 Block = NDArray[np.float32]
@@ -31,7 +30,11 @@ def with_numpy(left: Block, right: Block, out: Block) -> Block:
 
 def with_torch(left: Block, right: Block, out: Block) -> Block:
     """By PyTorch's BLAS."""
-    torch.mm(_tensor(left), _tensor(right).T, out=torch.from_numpy(out))
+    import torch  # takes a second
+
+    # The same memory, unless it is read-only, which torch does not know.
+    one, other = (torch.from_numpy(np.require(block, np.float32, ["W"])) for block in (left, right))
+    torch.mm(one, other.T, out=torch.from_numpy(out))
     return out
 
 
@@ -51,8 +54,3 @@ def _fastest() -> Callable[[Block, Block, Block], Block]:
         return min(took)
 
     return min((with_numpy, with_torch), key=seconds)
-
-
-def _tensor(block: Block) -> torch.Tensor:
-    """The same memory, unless it is read-only, which torch does not know."""
-    return torch.from_numpy(np.require(block, np.float32, ["W"]))

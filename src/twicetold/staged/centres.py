@@ -13,44 +13,44 @@ from typing import Any
 
 import numpy as np
 
+from twicetold.neighbours.cells import centres_of, nearest_centres, sampled
+from twicetold.neighbours.dense_joining import Dense
 from twicetold.neighbours.grouping import Floats, Ints
+from twicetold.neighbours.sample import sample
 from twicetold.staged.arrays import Arrays, write_arrays
-from twicetold.staged.cells import PER_CENTRE, Vectors, centres_of, nearest_cells
 from twicetold.staged.encode import vectors_of
 from twicetold.staged.plan import Plan
-from twicetold.staged.sample import sample
 
-OF_CENTRES, OF_RECALL = 1, 2  # salts
+SALT = 1  # of the sample of texts that are compared with all others; that of centres has another one
 
 
 def run(plan: Plan, name: str) -> dict[str, Any]:
     """Find centres.
 
     Returns:
-        How unequal the cells of the sample are: by which factor more pairs share a cell than if all were as large.
+        Number of cells.
     """
-    chosen = sample(plan.distinct, plan.cells * PER_CENTRE, salt=OF_CENTRES)
-    vectors = vectors_of(plan, chosen)
+    vectors = vectors_of(plan, sampled(plan.distinct))
     centres = centres_of(vectors, plan.cells)
-    sizes = np.bincount(nearest_cells(vectors, centres, 1)[:, 0], minlength=len(centres))
-    asked = sample(plan.distinct, plan.settings.sampled, salt=OF_RECALL) if plan.settings.sampled else chosen[:0]
+    weights = np.bincount(nearest_centres(vectors, centres, 1)[:, 0], minlength=len(centres)).astype(np.float64)
+    asked = sample(plan.distinct, plan.settings.sampled, salt=SALT) if plan.settings.sampled else np.empty(0, np.int64)
     content = {
         "centres": centres,
-        "shard": shards_of(centres, sizes.astype(np.float64), plan.shards),
+        "shard": shards_of(centres, weights, plan.shards),
         "asked": asked,
         "vectors": vectors_of(plan, asked),
     }
     write_arrays(plan.file("centres", name, "centres"), content)
-    return {"unequal": float((sizes.astype(np.float64) ** 2).mean() / sizes.mean() ** 2)}
+    return {"cells": len(centres)}
 
 
-def centres_in(plan: Plan) -> tuple[Vectors, Ints]:
+def centres_in(plan: Plan) -> tuple[Dense, Ints]:
     """(C, D) centres, and the (C,) shard of each cell."""
     found = Arrays(plan.file("centres", "all", "centres"))
     return found.read("centres"), found.read("shard")
 
 
-def shards_of(centres: Vectors, weights: Floats, shards: int) -> Ints:
+def shards_of(centres: Dense, weights: Floats, shards: int) -> Ints:
     """(C,) shard of each cell, of about equal weights."""
     found = np.zeros(len(centres), np.int64)
     waiting = [(np.arange(len(centres)), 0, min(shards, len(centres)))]

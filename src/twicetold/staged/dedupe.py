@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from twicetold.dedupe.near import EXACT_UP_TO
+from twicetold.dedupe.options import EXACT_UP_TO
 from twicetold.files import only_process, write_json
 from twicetold.fingerprint import folder_digest
-from twicetold.staged.cells import PROBES, cells_for
+from twicetold.neighbours.cells import PROBES, cells_for
 from twicetold.staged.distinct import firsts_of, texts_of_rows
 from twicetold.staged.group import SHOWN
 from twicetold.staged.launch import Launch

@@ -14,7 +14,6 @@ from scipy import sparse
 from twicetold.neighbours.grouping import Ints
 from twicetold.staged.arrays import Arrays, write_arrays
 from twicetold.staged.distinct import firsts_of, texts_of_rows
-from twicetold.staged.model import loaded
 from twicetold.staged.plan import BLOCK, Plan, bounds
 
 FEW = 0.02  # share of a block's rows below which they are read one by one
@@ -26,6 +25,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     Returns:
         Number of texts without a term that the model knows, and sentences on how texts are unlike the model's.
     """
+    from twicetold.staged.model import loaded  # with it comes torch, and other stages read vectors alone
     from twicetold.trained.unlike import Likeness, blank
     from twicetold.trained.vectors import search_vectors
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from scipy import sparse
 
-from twicetold.staged.cells import PER_CENTRE, PROBES, ROUNDS
+from twicetold.neighbours.cells import PER_CENTRE, PROBES, ROUNDS
 from twicetold.staged.dedupe import COPIES, parts_of, with_shards
 from twicetold.staged.model import loaded
 from twicetold.staged.plan import BLOCK, Plan, Settings

@@ -1,6 +1,6 @@
 """`links`: the links in the cells of a shard, and files of links.
 
-Shape letters: R texts of the shard, V visits.
+Shape letters: L links of a chunk.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.files import write_file
+from twicetold.neighbours.cells import Cells, links_in
+from twicetold.neighbours.dense_joining import Dense, Found
+from twicetold.neighbours.grouping import Ints
 from twicetold.staged.arrays import Arrays
-from twicetold.staged.cells import Pairs, links_between
 from twicetold.staged.centres import centres_in
 from twicetold.staged.plan import Plan
 
@@ -24,53 +26,49 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     """Find the links of a shard.
 
     Returns:
-        Their number, each pair once for each cell in which it was met; and how many pairs were compared.
+        Their number, a pair as often as it was met; and how many pairs were compared.
     """
-    shard = int(name)
-    number, own, visits, cell, vectors = _shard(plan, shard)
-    of_cell = centres_in(plan)[1]
-    counts = np.diff(visits)
-    order = np.argsort(cell, kind="stable")
-    text = np.repeat(np.arange(len(number)), counts)[order]
-    ends = np.searchsorted(cell[order], np.arange(len(of_cell) + 1))
-    compared = 0
-
-    def found() -> Iterator[Pairs]:
-        nonlocal compared
-        for each in np.flatnonzero(of_cell == shard).tolist():
-            here = text[ends[each] : ends[each + 1]]
-            inside = own[here] == each
-            members, guests = here[inside], here[~inside]
-            compared += len(members) * (len(members) - 1) // 2 + len(members) * len(guests)
-            mine, its = vectors[members], number[members]
-            yield from links_between(mine, its, mine, its, plan.known.least - plan.known.constant, same=True)
-            theirs = vectors[guests]
-            yield from links_between(theirs, number[guests], mine, its, plan.known.least - plan.known.constant)
-
-    links = write_links(plan.file("links", name, "links"), found())
-    return {"links": links, "compared": compared}
+    number, cells, vectors = _shard(plan, int(name))
+    least = plan.known.least - plan.known.constant
+    found = in_numbers(links_in(cells, (vectors, vectors), least), number, number)
+    compared = int((np.diff(cells.start) * np.diff(cells.visit)).sum())
+    return {"links": write_links(plan.file("links", name, "links"), found), "compared": compared}
 
 
-def _shard(plan: Plan, shard: int) -> tuple[NDArray[Any], ...]:
-    """Numbers, own cells, first visits, visited cells and vectors of the texts of a shard."""
+def in_numbers(found: Iterable[Found], left: Ints, right: Ints) -> Iterator[Found]:
+    """Links between rows as those between the texts of these numbers, the lower one first; none of a text to itself."""
+    for one, other, dot in found:
+        low, high = np.minimum(left[one], right[other]), np.maximum(left[one], right[other])
+        apart = low < high
+        yield low[apart], high[apart], dot[apart]
+
+
+def _shard(plan: Plan, shard: int) -> tuple[Ints, Cells, Dense]:
+    """Numbers of the texts of a shard, its cells, and vectors."""
     files = [Arrays(plan.file("scatter", block, "rows")) for block in plan.blocks]
     total = sum(int(file.starts[shard + 1] - file.starts[shard]) for file in files)
     number, own = np.empty(total, np.int64), np.empty(total, np.int32)
-    counts, vectors, cells = np.empty(total, np.int64), np.empty((total, plan.width), np.float32), []
+    counts, vectors, parts = np.empty(total, np.int64), np.empty((total, plan.width), np.float32), []
     start = 0
     for file in files:
         begin, end = (int(place) for place in file.starts[shard : shard + 2])
-        stop = start + end - begin
-        number[start:stop], own[start:stop] = file.read("number", begin, end), file.read("own", begin, end)
+        here = slice(start, start + end - begin)
+        number[here], own[here] = file.read("number", begin, end), file.read("own", begin, end)
         visits = file.read("visits", begin, end + 1)
-        counts[start:stop] = np.diff(visits)
-        cells.append(file.read("cell", int(visits[0]), int(visits[-1])))
-        vectors[start:stop] = file.read("vectors", begin, end)
-        start = stop
-    return number, own, np.append(0, np.cumsum(counts)), np.concatenate(cells), vectors
+        counts[here] = np.diff(visits)
+        parts.append(file.read("cell", int(visits[0]), int(visits[-1])))
+        vectors[here] = file.read("vectors", begin, end)
+        start = here.stop
+    cell, visitor = np.concatenate(parts), np.repeat(np.arange(total), counts)
+    cells = np.flatnonzero(centres_in(plan)[1] == shard)
+    member, order = np.argsort(own, kind="stable"), np.argsort(cell, kind="stable")
+    starts, ends = (np.searchsorted(own[member], cells, side) for side in ("left", "right"))
+    visits = np.append(np.searchsorted(cell[order], cells), len(cell))
+    mine = np.concatenate([member[start:end] for start, end in zip(starts, ends, strict=True)])
+    return number, Cells(mine, np.append(0, np.cumsum(ends - starts)), visitor[order], visits), vectors
 
 
-def write_links(path: Path, found: Iterable[Pairs]) -> int:
+def write_links(path: Path, found: Iterable[Found]) -> int:
     """Write links to a file as they are found.
 
     Returns:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from twicetold.neighbours.dense_joining import Found
 from twicetold.neighbours.grouping import Ints, row_dots
 from twicetold.staged.arrays import Arrays
-from twicetold.staged.cells import Pairs
-from twicetold.staged.links import write_links
+from twicetold.staged.links import in_numbers, write_links
 from twicetold.staged.plan import Plan
 from twicetold.staged.terms import ROUNDING, terms_in
 
@@ -33,7 +33,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     norm = np.sqrt(np.asarray(rest.multiply(rest).sum(axis=1), np.float64).ravel())
     compared = 0
 
-    def found() -> Iterator[Pairs]:
+    def found() -> Iterator[Found]:
         nonlocal compared
         for start, stop in _blocks(inside):
             near = (inside[start:stop] @ inside[start:].T).tocoo()
@@ -44,8 +44,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
             left, right = left[keep].astype(np.int64), right[keep].astype(np.int64)
             dots = row_dots(rows, left, rows, right)
             there = dots >= least
-            one, other = number[left[there]], number[right[there]]
-            yield np.minimum(one, other), np.maximum(one, other), dots[there]
+            yield from in_numbers([(left[there], right[there], dots[there])], number, number)
 
     links = write_links(plan.file("links_terms", name, "links"), found())
     return {"links": links, "compared": compared}

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from twicetold.neighbours.cells import PROBES, nearest_centres
+from twicetold.neighbours.dense_joining import Dense
 from twicetold.staged.arrays import Pieces, write_arrays
-from twicetold.staged.cells import Vectors, nearest_cells
 from twicetold.staged.centres import centres_in
 from twicetold.staged.encode import block
 from twicetold.staged.plan import Plan, bounds
@@ -25,7 +26,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     """
     vectors = block(plan, name)
     centres, shard = centres_in(plan)
-    near = nearest_cells(vectors, centres)
+    near = nearest_centres(vectors, centres, PROBES)
     text = np.repeat(np.arange(len(near)), near.shape[1])
     cell = near.ravel()
     order = np.lexsort((text, shard[cell]))
@@ -46,6 +47,6 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     return {"copies": len(copied)}
 
 
-def _pieces(vectors: Vectors, rows: Any) -> Iterator[Vectors]:
+def _pieces(vectors: Dense, rows: Any) -> Iterator[Dense]:
     for start in range(0, len(rows), STEP):
         yield vectors[rows[start : start + STEP]]
