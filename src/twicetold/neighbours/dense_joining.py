@@ -180,7 +180,8 @@ def _true(mask: NDArray[np.bool_]) -> Ints:
     place = (8 * np.flatnonzero(flat[:eights].view(np.uint64))[:, None] + np.arange(8)).ravel()
     if eights < len(flat):
         place = np.append(place, np.arange(eights, len(flat)))
-    return place[flat[place]]
+    found: Ints = place[flat[place]]
+    return found
 
 
 def _cut(turned: Dense, kept: int) -> Dense:

@@ -1,5 +1,6 @@
-"""A sample of numbers that depends on nothing but the numbers: those whose hash is low."""
+"""A sample of numbers that depends on nothing but the numbers: those whose hash is lowest."""
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 from twicetold.neighbours.grouping import Ints
 
 STEP = 1 << 22  # numbers that are hashed at a time
+SPARE = 6.0  # standard deviations: more are looked at, so that there are enough
 
 
 def hashed(numbers: Ints, salt: int) -> NDArray[np.uint64]:
@@ -19,19 +21,23 @@ def hashed(numbers: Ints, salt: int) -> NDArray[np.uint64]:
 
 
 def sample(count: int, size: int, *, salt: int) -> Ints:
-    """About `size` of the numbers 0 .. count - 1, ascending; all of them if there are no more.
+    """`size` of the numbers 0 .. count - 1, ascending; all of them if there are no more.
 
     Args:
         count: of the numbers.
-        size: that is expected of the sample.
+        size: of the sample.
         salt: another one gives another sample.
     """
-    if count <= size:
-        return np.arange(count)
-    return np.concatenate(list(_low(count, np.uint64(min(size / count, 1.0) * 2.0**64), salt)))
+    share = (size + SPARE * math.sqrt(size) + SPARE**2) / max(1, count)
+    if count <= size or share >= 1:
+        low = np.arange(count)
+    else:
+        low = np.concatenate(list(_below(count, np.uint64(share * 2.0**64), salt)))
+    return np.sort(low[np.argsort(hashed(low, salt), kind="stable")[:size]])
 
 
-def _low(count: int, below: np.uint64, salt: int) -> Iterator[Ints]:
+def _below(count: int, bound: np.uint64, salt: int) -> Iterator[Ints]:
+    """The numbers with a hash below a bound."""
     for start in range(0, count, STEP):
         numbers = np.arange(start, min(start + STEP, count))
-        yield numbers[hashed(numbers, salt) < below]
+        yield numbers[hashed(numbers, salt) < bound]
