@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from twicetold.neighbours.dense_joining import Dense, Found, Turn, compared, gathered, nearly_above, spread
 from twicetold.neighbours.grouping import Ints, Vectors
-from twicetold.neighbours.parallel import in_threads
+from twicetold.neighbours.parallel import in_threads, serial_products
 from twicetold.neighbours.sample import sample
 
 PROBES = 16  # cells that a vector is compared with
@@ -119,8 +119,9 @@ def nearest_centres(vectors: Dense, centres: Dense, probes: int) -> NDArray[np.i
         order = np.argsort(-np.take_along_axis(near, some, axis=1), axis=1, kind="stable")
         found[rows] = np.take_along_axis(some, order, axis=1)
 
-    for _ in in_threads(search, math.ceil(len(vectors) / step)):
-        pass
+    with serial_products():
+        for _ in in_threads(search, math.ceil(len(vectors) / step)):
+            pass
     return found
 
 
@@ -163,7 +164,8 @@ def links_in(cells: Cells, vectors: Vectors, threshold: float) -> Iterator[Found
         apart = left != right
         return compared(queries, left[apart], documents, right[apart], threshold)
 
-    yield from in_threads(compare, len(cells))
+    with serial_products():
+        yield from in_threads(compare, len(cells))
 
 
 def once(count: int, left: Ints, right: Ints, dots: NDArray[Any], *, most: int) -> Found | None:

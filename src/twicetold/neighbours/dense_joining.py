@@ -14,7 +14,7 @@ the turn, the library that multiplies, or how rows come in blocks.
 Shape letters: n rows, d dimensions, r columns of a head, L pairs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from threading import local
 from typing import TypeAlias
@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.neighbours.grouping import Floats, Ints, Vectors, row_dots
-from twicetold.neighbours.parallel import in_threads
-from twicetold.neighbours.products import multiply
+from twicetold.neighbours.parallel import in_threads, serial_products
 
 TILE = (512, 1024)  # rows of a product, which stays in a processor's cache (2 MB)
 ROUNDING = 1e-4  # of float32 products and turns, of the product of the longest vectors; ample
@@ -132,13 +131,14 @@ def pairs_above(vectors: Vectors, threshold: float, *, most: int) -> Found | Non
         later = right > left
         return compared(queries, left[later] + start, documents, right[later] + start, threshold)
 
-    return gathered(in_threads(compare, -(-len(heads) // step)), most)
+    with serial_products():
+        return gathered(in_threads(compare, -(-len(heads) // step)), most)
 
 
-def gathered(parts: object, most: int) -> Found | None:
+def gathered(parts: Iterable[Found], most: int) -> Found | None:
     """Pairs of several parts; None as soon as there are more than `most`."""
     held, total = [], 0
-    for part in parts:  # type: ignore[attr-defined]
+    for part in parts:
         total += len(part[0])
         if total > most:
             return None
@@ -158,7 +158,7 @@ def nearly_above(queries: Dense, candidates: Dense, threshold: float) -> tuple[I
         for start in range(0, len(candidates), wide):
             columns = candidates[start : start + wide]
             out = _buffer()[: len(rows) * len(columns)].reshape(len(rows), len(columns))
-            place = _true(multiply(rows, columns, out) >= least)
+            place = _true(np.matmul(rows, columns.T, out=out) >= least)
             if len(place):
                 row, column = np.divmod(place, len(columns))
                 found.append((row + top, column + start))
@@ -180,8 +180,7 @@ def _true(mask: NDArray[np.bool_]) -> Ints:
     place = (8 * np.flatnonzero(flat[:eights].view(np.uint64))[:, None] + np.arange(8)).ravel()
     if eights < len(flat):
         place = np.append(place, np.arange(eights, len(flat)))
-    found: Ints = place[flat[place]]
-    return found
+    return np.asarray(place[flat[place]])
 
 
 def _cut(turned: Dense, kept: int) -> Dense:
@@ -199,7 +198,7 @@ def _longest(vectors: Dense) -> float:
 
 
 def _buffer() -> Dense:
-    """Memory of this thread for a product: fresh memory costs as much as half a product."""
+    """Memory of this thread for a product: with fresh memory a product of NumPy or PyTorch takes half as long again."""
     if not hasattr(_held, "product"):
         _held.product = np.empty(TILE[0] * TILE[1], np.float32)
     found: Dense = _held.product

@@ -3,7 +3,8 @@
     similarity(q, t) = ⟨query_q, text_t⟩
 
 The exact search multiplies a block of queries with all texts and keeps the k largest of each row. On one thread it
-takes half as long as faiss's exact index. The approximate search uses an inverted file (Jégou, Douze and Schmid 2011,
+takes about twice as long as faiss's exact index, of which it differs in two ways: equal similarities are ranked by
+position, and texts may be left out. The approximate search uses an inverted file (Jégou, Douze and Schmid 2011,
 "Product quantization for nearest neighbor search", without the quantisation) as implemented in faiss (Johnson, Douze
 and Jégou 2017, arXiv:1702.08734): k-means assigns the texts to cells, and a query is compared with the texts of the
 cells whose centres are most similar to it. One thread builds it from a seed, so the same texts give the same index.
@@ -122,6 +123,19 @@ class Index:
 
 def similarities(queries: Matrix, texts: Matrix) -> Callable[[Rows], Tensor]:
     """From the rows of b queries to their (b, M) similarities; with sparse vectors, -inf where no term is shared."""
+    product = products(queries, texts)
+    if not sparse.issparse(queries):
+        return product
+
+    def masked(rows: Rows) -> Tensor:
+        scores = product(rows)
+        return scores.masked_fill_(scores <= 0, -torch.inf)
+
+    return masked
+
+
+def products(queries: Matrix, texts: Matrix) -> Callable[[Rows], Tensor]:
+    """From the rows of b queries to their (b, M) dot products."""
     if sparse.issparse(queries):
         full = _full_columns(queries, texts)
         left, right = queries.tocsr(), texts.tocsr()
@@ -136,7 +150,7 @@ def similarities(queries: Matrix, texts: Matrix) -> Callable[[Rows], Tensor]:
             scores = torch.from_numpy((left[rows] @ right).toarray().astype(np.float32, copy=False))
             if dense is not None:
                 scores.addmm_(dense[0][rows], dense[1].T)
-            return scores.masked_fill_(scores <= 0, -torch.inf)
+            return scores
 
         return sparsely
     asked = _tensor(queries)

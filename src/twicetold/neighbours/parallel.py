@@ -1,11 +1,12 @@
 """Blocks of a large computation on several threads; the result does not depend on their number."""
 
+import functools
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 Result = TypeVar("Result")
 
@@ -14,12 +15,21 @@ def in_threads(task: Callable[[int], Result], count: int) -> Iterator[Result]:
     """Compute `task(0)`, `task(1)`, … on several threads; results are in order.
 
     For NumPy and SciPy, whose loops release the interpreter's lock. There are as many threads as OMP_NUM_THREADS
-    says, or as there are cores; each multiplies matrices serially.
+    says, or as there are cores.
     """
     asked = os.environ.get("OMP_NUM_THREADS", "")
-    threads = int(asked) if asked.isdecimal() and int(asked) else _cores()
-    with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(int(asked) if asked.isdecimal() and int(asked) else _cores()) as pool:
         yield from pool.map(task, range(count))
+
+
+def serial_products() -> Any:
+    """A context in which NumPy multiplies each product on one thread, so that several can be made at a time."""
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+@functools.cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()  # it looks through all that is loaded, which takes some milliseconds
 
 
 def in_parallel(task: Callable[[int], Result], count: int) -> Iterator[Result]:

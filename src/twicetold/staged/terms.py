@@ -1,8 +1,8 @@
 """`terms`: what takes the place of cells for sparse vectors: ranges of terms, from the rarest on.
 
 As in `neighbours.joining`, the most frequent terms of a row are its common part, as long as they have at most norm
-t / 2B; B is the largest norm. Any two rows with ⟨x, y⟩ >= t share a term in the rare parts of both, so the rarest term
-that they share is in both. A row goes to each range in which it has a rare term, and the pair is met in the range r of
+0.8 t / B; B is the largest norm. Any two rows with ⟨x, y⟩ >= t share a term in the rare parts of both, so the rarest
+term that they share is in both. A row goes to each range in which it has a rare term, and the pair is met in the range r of
 the rarest shared term. There are no shared terms in rarer ranges, so with the entries x_r in the range and x_> in more
 frequent ones,
 
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.neighbours.grouping import Floats, Ints
+from twicetold.neighbours.joining import COMMON
 from twicetold.staged.arrays import Arrays, write_arrays
 from twicetold.staged.encode import block
 from twicetold.staged.plan import Plan
@@ -49,7 +50,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
             "this model has dense vectors beside sparse ones, so most texts share a term and no index of terms helps: "
             "give a model of one kind, dense such as static or lexical such as tfidf_letters"
         )
-    bound = (least - ROUNDING) / (2 * longest**0.5)
+    bound = COMMON * (least - ROUNDING) / longest**0.5
     counts = np.zeros(plan.width, np.int64)
     for each in plan.blocks:
         rows = block(plan, each)

@@ -15,14 +15,14 @@ pairs, so it is for few vectors.
 Shape letters: n vectors, D dimensions, T clusters, b rows of a block.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from twicetold.neighbours.nearest import FEWEST_FULL, FULL, Matrix
+from twicetold.neighbours.nearest import Matrix, products
 
 STARTS = 4
 ROUNDS = 50  # of a start, at most; headlines need about ten
@@ -131,23 +131,11 @@ def nearest_centre(vectors: Matrix, centre: Matrix) -> tuple[Ints, Floats]:
 
 def _dots(vectors: Matrix, centre: Matrix) -> Iterator[tuple[slice, Floats]]:
     """Rows of a block, and their (b, T) products with the centres."""
-    products = _sparse_products(vectors, centre) if sparse.issparse(vectors) else lambda rows: vectors[rows] @ centre.T
+    product = products(vectors, centre)
     step = max(1, BLOCK // centre.shape[0])
     for start in range(0, vectors.shape[0], step):
         rows = slice(start, min(start + step, vectors.shape[0]))
-        yield rows, products(rows)
-
-
-def _sparse_products(vectors: Matrix, centre: Matrix) -> Callable[[slice], Floats]:
-    """From rows to their products; columns that most vectors have, as those of dense vectors beside words, at once."""
-    often = np.bincount(vectors.indices, minlength=vectors.shape[1]) > FULL * vectors.shape[0]
-    if often.sum() < FEWEST_FULL:
-        columns = centre.T.tocsr()
-        return lambda rows: (vectors[rows] @ columns).toarray()
-    full, rest = np.flatnonzero(often), np.flatnonzero(~often)
-    left, right = vectors[:, full].toarray(), centre[:, full].toarray().T
-    some, columns = vectors[:, rest], centre[:, rest].T.tocsr()
-    return lambda rows: (some[rows] @ columns).toarray() + left[rows] @ right
+        yield rows, product(rows).numpy()
 
 
 def _spread(vectors: Matrix, count: int, random: np.random.Generator) -> Matrix:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from twicetold.neighbours import cells, dense_joining, products
+from twicetold.neighbours import cells, dense_joining
 from twicetold.neighbours.cells import Cells, centres_of, pairs_in_cells
 from twicetold.neighbours.dense_joining import Turn, links_between, pairs_above
 from twicetold.neighbours.grouping import row_dots
@@ -43,16 +43,14 @@ def as_dict(found):
     unit=st.booleans(),
     head=st.sampled_from([1, 4, 39, 40]),
     tile=st.sampled_from([(3, 7), (16, 16), (512, 1024)]),
-    product=st.sampled_from([products.with_numpy, products.with_torch]),
 )
-def test_pairs_and_their_last_bits_are_those_of_the_plain_product(seed, count, threshold, unit, head, tile, product):
+def test_pairs_and_their_last_bits_are_those_of_the_plain_product(seed, count, threshold, unit, head, tile):
     vectors = vectors_of(seed, count, unit=unit)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dense_joining, "TILE", tile)
         patch.setattr(dense_joining, "HEADS", (head,))
         patch.setattr(dense_joining, "CHECK", 0)  # the fewest columns
         patch.setattr(dense_joining, "_held", dense_joining.local())
-        patch.setattr(products, "_fastest", lambda: product)
         found = pairs_above((vectors, vectors), threshold, most=10**6)
     assert as_dict(found) == {
         pair: dot for pair, dot in every(vectors, vectors, threshold).items() if pair[0] < pair[1]
