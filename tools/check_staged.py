@@ -3,7 +3,7 @@
     python tools/check_staged.py MODEL... --texts FILE [--on here,processes,joblib,submitit,ray,spark] [--kills 50]
 
 For each model, rule, launcher and number of parts it prints a hash of the groups, representatives and probabilities,
-and compares it with that of one file. Then the driver, a worker, or all of them are killed at moments that are spread
+and compares it with that of one file. With `--kills`, runs are killed at moments that are spread
 over a whole run, and the same command goes on; the bytes that it writes must be those of a run that nothing ended.
 
 Spark needs pyspark and Java, and is left out where they are not there. Exit status 1: something differs.
@@ -11,20 +11,20 @@ Spark needs pyspark and Java, and is left out where they are not there. Exit sta
 
 import argparse
 import hashlib
-import os
 import random
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
+from multiprocessing import get_context
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import numpy as np
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -102,15 +102,31 @@ def of_one_file(model: str, texts: Sequence[str], threshold: float | None, rule:
     return hash_of([found.group, found.representative + 1, found.probability])
 
 
-def compare(models: Sequence[str], texts: Sequence[str], ways: dict[str, Launch], threshold: float | None) -> int:
-    """Print a line a combination; how many differ."""
-    wrong = 0
+def compare(
+    models: Sequence[str],
+    texts: Sequence[str],
+    ways: dict[str, Launch],
+    threshold: float | None,
+    *,
+    few: Sequence[str] = (),
+) -> int:
+    """Print a line a combination; how many differ.
+
+    Args:
+        models: their folders.
+        texts: that are grouped.
+        ways: launchers by name.
+        threshold: of links.
+        few: launchers that run one number of parts for each model and rule, as each run takes long.
+    """
+    wrong, done = 0, list[str]()
     for model in models:
         for rule in RULES:
             expected = of_one_file(model, texts, threshold, rule)
             print(f"{Path(model).name:<12} {rule:<12} one file           {expected}", flush=True)
             for way, launch in ways.items():
-                for count in PARTS:
+                for count in PARTS if way not in few else [PARTS[(len(done) + 1) % len(PARTS)]]:
+                    done.append(way)
                     with tempfile.TemporaryDirectory() as temporary:
                         place = Path(temporary)
                         settings = Settings(model, f"{place / 'out'}", threshold=threshold, rule=rule)
@@ -126,60 +142,71 @@ def compare(models: Sequence[str], texts: Sequence[str], ways: dict[str, Launch]
 
 
 def kill(model: str, texts: Sequence[str], threshold: float | None, kills: int) -> int:
-    """End a run at many moments and go on; how many of the results differ from that of a run that nothing ended."""
+    """End a run at many moments and go on; how many of the results differ from that of a run that nothing ended.
+
+    Runs are forks of this process, so that imports take no time.
+    """
+    wrong = ended = 0
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(temporary)
         folder = write_parts(place / "in", texts, 3)
 
-        def command(out: str) -> list[str]:
-            line = ["-m", "twicetold.commands", "dedupe", model, str(folder), "-o", str(place / out), "--workers", "2"]
-            line += ["--memory", "2GB"]
-            return [sys.executable, *line, *([] if threshold is None else ["--threshold", str(threshold)])]
+        def dedupe(out: str) -> None:
+            # several blocks, shards and bins: as of many texts
+            settings = Settings(model, f"{place / out}", threshold=threshold, memory=1_000_000)
+            dedupe_folder(folder, settings, launcher(None, 1))
 
         began = time.monotonic()
-        subprocess.run(command("whole"), check=True, stderr=subprocess.DEVNULL)
+        dedupe("whole")
         took = time.monotonic() - began
         expected = {path.name: path.read_bytes() for path in (place / "whole").glob("*.parquet")}
-        chance, wrong, ended = random.Random(0), 0, 0
+        chance = random.Random(0)
         for number in range(kills):
-            driver = subprocess.Popen(command("out"), stderr=subprocess.DEVNULL, start_new_session=True)
-            time.sleep(took * (number + chance.random()) / kills)
-            whom = chance.choice(("driver", "worker", "all"))
-            ended += _end(driver, whom)
-            if whom == "worker":
-                driver.wait()
-            done = subprocess.run(command("out"), check=False, capture_output=True, text=True)
+            driver = get_context("fork").Process(target=dedupe, args=("out",))
+            driver.start()
+            driver.join(took * (number + chance.random()) / kills)
+            driver.kill()
+            driver.join()
+            ended += driver.exitcode != 0
+            before = sorted(path.name for path in (place / "out").rglob("*.done"))
+            dedupe("out")
             found = {path.name: path.read_bytes() for path in (place / "out").glob("*.parquet")}
-            if done.returncode or found != expected:
+            if found != expected:
                 wrong += 1
-                print(f"kill {number} ({whom}): DIFFERS or failed: {done.stderr[-500:]}", flush=True)
-            shutil.rmtree(place / "out", ignore_errors=True)
-    print(f"{kills} runs of {took:.0f} s, {ended} of them killed before their end: {wrong} differ", flush=True)
+                print(f"kill {number}, with {len(before)} tasks done: DIFFERS", flush=True)
+            shutil.rmtree(place / "out")
+    print(f"{kills} runs of {took:.1f} s, {ended} of them killed before their end: {wrong} differ", flush=True)
     return wrong
 
 
-def _end(driver: "subprocess.Popen[bytes]", whom: str) -> bool:
-    """Kill a process, one of those that it started, or all of them; whether it was there."""
-    import psutil
+def kill_workers(model: str, texts: Sequence[str], threshold: float | None, kills: int) -> int:
+    """Kill a worker of a run with two of them, some times; whether the result differs."""
+    with tempfile.TemporaryDirectory() as temporary:
+        place = Path(temporary)
+        folder = write_parts(place / "in", texts, 3)
+        killed = 0
 
-    if driver.poll() is not None:
-        return False
-    try:
-        children = psutil.Process(driver.pid).children(recursive=True)
-        if whom == "worker":
-            workers = [child for child in children if "spawn_main" in " ".join(child.cmdline())]
-            if not workers:
-                return False
-            workers[0].kill()
-        elif whom == "all":
-            os.killpg(driver.pid, signal.SIGKILL)
-        else:
-            driver.kill()
-    except (psutil.NoSuchProcess, ProcessLookupError):
-        return False
-    if whom != "worker":
-        driver.wait()
-    return True
+        def tell(line: str) -> None:
+            nonlocal killed
+            if killed < kills and line.startswith(("read", "encode", "join")):
+                killed += 1
+                Timer(1.0, _kill_a_child).start()
+
+        for out, workers in (("whole", 1), ("out", 2)):
+            settings = Settings(model, f"{place / out}", threshold=threshold)
+            dedupe_folder(folder, settings, launcher(None, workers), tell=tell if workers > 1 else lambda _: None)
+        whole, found = (
+            {path.name: path.read_bytes() for path in (place / out).glob("*.parquet")} for out in ("whole", "out")
+        )
+    print(f"a worker was killed {killed} times: {'equal' if found == whole else 'DIFFERS'}", flush=True)
+    return int(found != whole)
+
+
+def _kill_a_child() -> None:
+    for child in psutil.Process().children():
+        if "spawn_main" in " ".join(child.cmdline()):
+            child.kill()
+            return
 
 
 def main() -> None:
@@ -190,15 +217,21 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=2000, help="texts of it that are used")
     parser.add_argument("--threshold", type=float)
     parser.add_argument("--on", default=",".join(ON), help="with commas between")
-    parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--few", default="submitit,processes", help="of these, with one number of parts each")
+    parser.add_argument("--kills", type=int, default=0, help="of each model")
     options = parser.parse_args()
     with open_rows(options.texts) as rows:
         column = choose_text(rows)
         texts = [text for block in rows.blocks([column]) for text in block.texts(column)][: options.count]
     models = [str(Path(model).resolve()) for model in options.models]
-    wrong = compare(models, texts, launchers(options.on.split(",")), options.threshold) if options.on else 0
+    wrong = 0
     if options.kills:
-        wrong += kill(models[0], texts, options.threshold, options.kills)
+        for model in models:
+            wrong += kill(model, texts, options.threshold, options.kills)
+        wrong += kill_workers(models[0], texts, options.threshold, 2)
+    if options.on:
+        few = options.few.split(",")
+        wrong += compare(models, texts, launchers(options.on.split(",")), options.threshold, few=few)
     sys.exit(bool(wrong))
 
 

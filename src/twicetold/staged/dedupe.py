@@ -25,14 +25,14 @@ from typing import Any
 import numpy as np
 
 from twicetold.dedupe.options import EXACT_UP_TO
-from twicetold.files import only_process, write_json
+from twicetold.files import TEMPORARY, only_process, write_json
 from twicetold.fingerprint import folder_digest
 from twicetold.neighbours.cells import PROBES, cells_for
 from twicetold.staged.distinct import firsts_of, texts_of_rows
 from twicetold.staged.group import SHOWN
 from twicetold.staged.launch import Launch
 from twicetold.staged.plan import Link, Part, Plan, Settings, numbered, require_names, written
-from twicetold.staged.tasks import Task, digest, of_all
+from twicetold.staged.tasks import FILES, Task, digest, of_all
 from twicetold.staged.work import Tell, Work, remove, tidy
 from twicetold.tables.streams import COMPRESSIONS, SUFFIXES
 
@@ -102,7 +102,8 @@ def _require_own(folder: Path, out: Path, parts: Sequence[Part]) -> None:
     if not out.exists():
         return
     ours = {written(part.name) for part in parts} if any((out / name).exists() for name in (STAGES, SUMMARY)) else set()
-    if other := sorted(path.name for path in out.iterdir() if path.name not in {*ours, STAGES, SUMMARY}):
+    there = (path.name for path in out.iterdir() if not path.name.startswith(TEMPORARY))
+    if other := sorted(name for name in there if name not in {*ours, STAGES, SUMMARY}):
         raise FileExistsError(
             f"{out}: expected nothing but what this command wrote for the parts of {folder}, found "
             f"{', '.join(other[:5])}: delete it, or choose another folder"
@@ -137,7 +138,7 @@ def dedupe_folder(
         if (found := _found_before(out, state)) is not None:
             tell(f"{out} has the groups of these parts already: nothing is to be done")
         else:
-            tidy(stages)
+            tidy(out, *(stages / stage for stage in FILES))
             plan = Plan(stages, settings, parts)
             _tell_changes(plan, tell)
             found = _Stages(Work(launch, tell), plan).run(model)

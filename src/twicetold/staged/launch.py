@@ -73,10 +73,7 @@ def processes(workers: int, folder: Path, tasks: Sequence[Task]) -> Iterator[Tas
                 return
             except BrokenProcessPool as error:
                 if lost == LOST:
-                    raise OSError(
-                        f"{LOST + 1} processes were lost in the stage {tasks[0].stage}, for a lack of memory perhaps: "
-                        "run the same command again, with fewer --workers or less --memory; what is done is kept"
-                    ) from error
+                    raise _lost(tasks) from error
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
@@ -88,7 +85,10 @@ def by_joblib(workers: int, folder: Path, tasks: Sequence[Task]) -> Iterator[Tas
 
     with one_thread_each():
         work = Parallel(workers, return_as="generator_unordered")
-        yield from work(delayed(_returned)(folder, task) for task in tasks)
+        try:
+            yield from work(delayed(_returned)(folder, task) for task in tasks)
+        except BrokenProcessPool as error:
+            raise _lost(tasks) from error
 
 
 def by_submitit(workers: int, folder: Path, tasks: Sequence[Task], **options: Any) -> Iterator[Task]:
@@ -110,6 +110,9 @@ def by_submitit(workers: int, folder: Path, tasks: Sequence[Task], **options: An
     with one_thread_each():
         jobs = executor.map_array(partial(_several, folder), shares)
         for job in submitit.helpers.as_completed(jobs):
+            if (error := job.exception()) is not None:
+                said = str(error).strip().splitlines()[-1]
+                raise OSError(f"the job {job.job_id} failed, its log is {job.paths.stderr}: {said}") from error
             yield from job.result()
 
 
@@ -128,6 +131,8 @@ def by_ray(workers: int, folder: Path, tasks: Sequence[Task], **options: Any) ->
             yield from ray.get(ended)
         except ray.exceptions.RayTaskError as error:
             raise error.cause from error
+        except ray.exceptions.RayError as error:
+            raise _lost(tasks) from error
 
 
 @contextmanager
@@ -140,6 +145,13 @@ def one_thread_each() -> Iterator[None]:
     finally:
         for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def _lost(tasks: Sequence[Task]) -> OSError:
+    return OSError(
+        f"processes were lost in the stage {tasks[0].stage}, for a lack of memory perhaps: run the same command again, "
+        "with fewer --workers or less --memory; what is done is kept"
+    )
 
 
 def _returned(folder: Path, task: Task) -> Task:

@@ -2,9 +2,9 @@
 
 As in `neighbours.joining`, the most frequent terms of a row are its common part, as long as they have at most norm
 0.8 t / B; B is the largest norm. Any two rows with ⟨x, y⟩ >= t share a term in the rare parts of both, so the rarest
-term that they share is in both. A row goes to each range in which it has a rare term, and the pair is met in the range r of
-the rarest shared term. There are no shared terms in rarer ranges, so with the entries x_r in the range and x_> in more
-frequent ones,
+term that they share is in both. A row goes to each range in which it has a rare term, and the pair is met in the range
+r of the rarest shared term. There are no shared terms in rarer ranges, so with the entries x_r in the range and x_> in
+more frequent ones,
 
     ⟨x, y⟩ <= ⟨x_r, y_r⟩ + |x_>| |y_>|
 

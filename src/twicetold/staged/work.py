@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from twicetold.files import TEMPORARY
 from twicetold.staged.launch import Launch
 from twicetold.staged.plan import Plan
-from twicetold.staged.tasks import FILES, Done, Task, done
+from twicetold.staged.tasks import Done, Task, done
 
 EVERY = 10.0  # seconds between two lines on progress
 Tell = Callable[[str], None]
@@ -78,13 +78,8 @@ def remove(plan: Plan, stage: str) -> None:
     shutil.rmtree(plan.folder / stage, ignore_errors=True)
 
 
-def tidy(folder: Path) -> None:
+def tidy(*folders: Path) -> None:
     """Delete what a kill left half written."""
-    for stage in FILES:
-        for path in (folder / stage).glob(f"{TEMPORARY}*"):
+    for folder in folders:
+        for path in folder.glob(f"{TEMPORARY}*"):
             path.unlink(missing_ok=True)
-
-
-def total(used: Mapping[str, Mapping[str, float]], name: str) -> float:
-    """Of all stages."""
-    return sum(each[name] for each in used.values())
