@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 OF_FOLDERS = {"workers", "on", "launch", "memory", "exact", "sample", "keep_stages"}  # and of nothing else
 OF_BOTH = {"arguments", "out", "text", "skip_bad", "precision", "threshold", "rule", "keep", "drop"}
 OF_BOTH |= {"as_json", "dry_run"}
-KEPT = ("first", "longest", "most-central")
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 LIBRARIES = 400_000_000  # bytes of a process before it holds anything
 LEAST = 200_000_000  # bytes that a task needs besides
@@ -57,8 +56,6 @@ def dedupe(given: Mapping[str, Any]) -> None:
     model, folder = given["arguments"]
     if given["on"] is not None and given["on"] not in ON:
         raise typer.BadParameter(f"--on: expected {', '.join(ON)}, got {given['on']!r}")
-    if given["keep"] not in KEPT:
-        raise typer.BadParameter(f"--keep: expected {', '.join(KEPT)} for a folder, got {given['keep']!r}")
     settings = _settings(f"{folder_of(model).resolve()}", given)
     if given["dry_run"]:
         from twicetold.staged.estimate import estimate

@@ -32,7 +32,7 @@ from twicetold.staged.distinct import firsts_of, texts_of_rows
 from twicetold.staged.group import SHOWN
 from twicetold.staged.launch import Launch
 from twicetold.staged.plan import Link, Part, Plan, Settings, numbered, require_names, written
-from twicetold.staged.tasks import FILES, Task, digest, of_all
+from twicetold.staged.tasks import Task, digest, of_all
 from twicetold.staged.work import Tell, Work, remove, tidy
 from twicetold.tables.streams import COMPRESSIONS, SUFFIXES
 
@@ -138,7 +138,7 @@ def dedupe_folder(
         if (found := _found_before(out, state)) is not None:
             tell(f"{out} has the groups of these parts already: nothing is to be done")
         else:
-            tidy(out, *(stages / stage for stage in FILES))
+            tidy(out, stages)
             plan = Plan(stages, settings, parts)
             _tell_changes(plan, tell)
             found = _Stages(Work(launch, tell), plan).run(model)
@@ -182,7 +182,7 @@ class _Stages:
         read, blocks = self._texts()
         known = self.one("threshold", digest(model, self.plan.distinct, self.plan.rows))
         link = known["link"]
-        self._choose_shards(link)
+        self.plan = with_shards(replace(self.plan, link=Link(**link)))
         digests = _of_blocks(vectors["fingerprint"], blocks, read, self.plan)
         encode = [Task("encode", *block) for block in zip(self.plan.blocks, digests, strict=True)]
         encoded = self.work.run(self.plan, encode)
@@ -255,9 +255,6 @@ class _Stages:
         numbers = self.one("distinct", state)
         self.plan = replace(self.plan, distinct=numbers["distinct"])
         return read, numbers["blocks"]
-
-    def _choose_shards(self, link: dict[str, Any]) -> None:
-        self.plan = with_shards(replace(self.plan, link=Link(**link)))
 
     def _links(self, state: str) -> tuple[list[Task], dict[str, Any]]:
         """Find links; the tasks, and what a sample says of those that were missed."""

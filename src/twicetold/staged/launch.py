@@ -109,11 +109,16 @@ def by_submitit(workers: int, folder: Path, tasks: Sequence[Task], **options: An
     shares = [list(tasks[first::workers]) for first in range(min(workers, len(tasks)))]
     with one_thread_each():
         jobs = executor.map_array(partial(_several, folder), shares)
+    try:
         for job in submitit.helpers.as_completed(jobs):
             if (error := job.exception()) is not None:
                 said = str(error).strip().splitlines()[-1]
                 raise OSError(f"the job {job.job_id} failed, its log is {job.paths.stderr}: {said}") from error
             yield from job.result()
+    except BaseException:
+        for job in jobs:
+            job.cancel()
+        raise
 
 
 def by_ray(workers: int, folder: Path, tasks: Sequence[Task], **options: Any) -> Iterator[Task]:

@@ -1,5 +1,6 @@
 """What all tasks of a staged dedupe know: the parts, what was asked for, and what earlier stages found."""
 
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -8,10 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from twicetold.files import write_json
-from twicetold.neighbours.rules import Rule
+from twicetold.neighbours.rules import RULES, Rule
 
 PLAN = "plan.json"
 BLOCK = 1 << 16  # distinct texts of a block: those that `trained.vectors` encodes at once
+KEPT = ("first", "longest", "most-central")  # what may represent a group
 BUCKET = 1 << 22  # rows whose hashes are compared at once
 
 
@@ -48,6 +50,9 @@ class Settings:
         memory: bytes that a task may hold besides the libraries.
         sampled: texts whose links are also searched for exactly; 0: none.
         out: folder of the parts that are written.
+
+    Raises:
+        ValueError: if the rule is unknown, or `keep` is one that only a file knows.
     """
 
     model: str
@@ -62,6 +67,12 @@ class Settings:
     drop: bool = False
     memory: int = 1 << 30
     sampled: int = 1000
+
+    def __post_init__(self) -> None:
+        if self.rule not in RULES:
+            raise ValueError(f"expected one of the rules {RULES}, got {self.rule!r}")
+        if self.keep not in KEPT:
+            raise ValueError(f"expected one of {KEPT} to keep of the groups of a folder, got {self.keep!r}")
 
 
 @dataclass(frozen=True)
@@ -114,14 +125,14 @@ class Plan:
     bins: int = 0
 
     @classmethod
-    def read(cls, folder: Path) -> "Plan":
-        """The one of a folder.
+    def read(cls, folder: Path, name: str = PLAN) -> "Plan":
+        """One of a folder: the last one, or the one of a name that `write` gave.
 
         Raises:
             FileNotFoundError: if there is none.
             ValueError: if it is damaged.
         """
-        path = folder / PLAN
+        path = folder / name
         try:
             found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             link = found.pop("link")
@@ -136,11 +147,17 @@ class Plan:
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(f"{path} is damaged: delete {folder}, then run the same command again") from error
 
-    def write(self) -> None:
-        """Write it to its folder."""
+    def write(self) -> str:
+        """Write it to its folder, as the last one and under a name of its own.
+
+        A task that is left over from a call that was killed, such as a job of Slurm, never sees a later plan.
+        """
         content = asdict(replace(self, folder=Path()))
         del content["folder"]
-        write_json(self.folder / PLAN, content)
+        name = f"plan-{hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]}.json"
+        for each in (name, PLAN):
+            write_json(self.folder / each, content)
+        return name
 
     def file(self, stage: str, name: str, kind: str) -> Path:
         """A file of a stage; what `join` writes is not in the folder of the stages."""

@@ -55,11 +55,13 @@ class Task(NamedTuple):
         stage: one of `FILES`.
         name: within the stage.
         digest: of all that it depends on.
+        plan: name of the plan to go by; known once it is to be done.
     """
 
     stage: str
     name: str
     digest: str
+    plan: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def run(folder: str | Path, task: Task) -> None:
         folder: of the stages, with their plan.
         task: of one stage.
     """
-    plan = Plan.read(Path(folder))
+    plan = Plan.read(Path(folder), task.plan)
     forget_peak()
     began, cpu = time.monotonic(), time.process_time()
     stage = import_module(f"twicetold.staged.{task.stage}") if task.stage in FILES else None

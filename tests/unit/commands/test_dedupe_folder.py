@@ -53,7 +53,7 @@ def test_a_dry_run_says_what_it_would_cost_and_writes_nothing(run, twicetold, fo
         (("one.parquet", "-o", "out", "--workers", "2"), "--workers: for a folder of parts alone"),
         (("parts",), "-o OUT_FOLDER"),
         (("parts", "-o", "out", "--on", "dask"), "expected joblib, submitit, ray"),
-        (("parts", "-o", "out", "--keep", "cleanest"), "expected first, longest, most-central for a folder"),
+        (("parts", "-o", "out", "--keep", "cleanest"), "to keep of the groups of a folder, got 'cleanest'"),
         (("parts", "-o", "out", "--memory", "much"), "expected a size such as 4GB"),
         (("parts", "-o", "out", "--memory", "1GB", "--workers", "4"), "for each worker"),
         (("parts", "-o", "out", "--on", "ray", "--launch", "address"), "expected KEY=VALUE"),
