@@ -72,7 +72,7 @@ def ranges_of(frequency: Ints, counts: Ints, ranges: int) -> Ints:
         counts: (D,) of them in rare parts.
         ranges: how many.
     """
-    order = np.lexsort((np.arange(len(frequency)), frequency))
+    order = np.lexsort((np.arange(len(frequency)), -frequency))[::-1]  # that of common parts, also of equal frequencies
     rows = np.cumsum(counts[order].astype(np.float64))
     pairs = np.cumsum(counts[order].astype(np.float64) ** 2)
     share = (rows / max(1.0, rows[-1]) + pairs / max(1.0, pairs[-1])) / 2

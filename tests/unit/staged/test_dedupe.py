@@ -34,7 +34,7 @@ def test_groups_are_those_of_one_file_whatever_the_parts_are(family, rule, run, 
     model = run(family)
     options = {"threshold": probability(model, family), "rule": rule}
     alone, expected = as_one_file(model, many, **options)
-    assert alone.summary.groups > 20
+    assert alone.summary.groups > 10
     for count in (1, 3, 7):
         found, table = deduped(model, parts(many, count), f"out{count}", **options, **small)
         assert columns(table) == expected
