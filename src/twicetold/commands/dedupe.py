@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from twicetold.commands._folder_options import Exact, KeepStages, Launch, Memory, On, Sample, Workers
 from twicetold.commands._options import (
     Format,
     Lexical,
@@ -25,6 +26,7 @@ REVIEWED = 100  # pairs of a review
 
 
 def dedupe(
+    context: typer.Context,
     arguments: ModelAndFile,
     out: OutFile = "-",
     text: Text = None,
@@ -81,8 +83,16 @@ def dedupe(
     skip_bad: SkipBad = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON to stdout.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Write nothing; show what would be found, by threshold.")
+        bool,
+        typer.Option("--dry-run", help="Write nothing; show what would be found, by threshold; of a folder, the cost."),
     ] = False,
+    workers: Workers = 1,
+    on: On = None,
+    launch: Launch = None,
+    memory: Memory = "4GB",
+    exact: Exact = False,
+    sample: Sample = 1000,
+    keep_stages: KeepStages = False,
 ) -> None:
     """Group the rows of a file whose texts say the same; nothing is dropped without --drop.
 
@@ -93,6 +103,9 @@ def dedupe(
     Columns are added: group, representative (the number of a row, from 1, or its id), probability_to_representative.
     Without MODEL the letters and words of the texts are compared, and vectors where the extra static is installed, or
     with --vectors yours alone; and the last column is similarity_to_representative.
+
+    With MODEL, FILE may be a folder of parts, and --out is a folder as well: they are grouped as one file, in stages,
+    out of memory. The same command goes on after whatever ended it.
     """
     import sys
     from dataclasses import asdict
@@ -100,7 +113,7 @@ def dedupe(
     import numpy as np
 
     with waiting("loading libraries"):
-        from twicetold.commands import _dedupe_told
+        from twicetold.commands import _dedupe_folder, _dedupe_told
         from twicetold.commands._columns import columns_of, keeping, kept_by, truth_of, window
         from twicetold.commands._dedupe_file import TextFile
         from twicetold.commands._fitted import fitted_to
@@ -112,6 +125,9 @@ def dedupe(
     def tell(step: str) -> None:
         print(step, file=sys.stderr)
 
+    if _dedupe_folder.is_meant(context, arguments):
+        _dedupe_folder.dedupe(context.params)
+        return
     model, file = model_and_file(arguments, "dedupe", lexical=lexical, vectors=vectors)
     _check_outputs({"rows": out, "links": links, "review": review}, drop=drop, as_json=as_json, dry_run=dry_run)
     windows = [window(each) for each in within or []]

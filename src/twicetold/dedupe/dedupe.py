@@ -72,7 +72,8 @@ def dedupe(
     if worth is None and options.keep == "cleanest":
         worth = cleanness(texts_of(texts), distinct.place)
     if worth is None:
-        rows = distinct.rows[representatives(codes, links, options.keep, distinct.texts, pairs.vectors)]
+        lengths = [len(text) for text in distinct.texts]
+        rows = distinct.rows[representatives(codes, links, options.keep, lengths, pairs.vectors)]
     else:
         rows = most_worth(codes[distinct.place], worth)
     grouped = GroupedTexts(distinct, pairs, links, codes, rows[codes])

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from twicetold.dedupe.options import EXACT_UP_TO as EXACT_UP_TO
 from twicetold.dedupe.options import MOST_NEIGHBOURS
 from twicetold.neighbours import cells, dense_joining, joining
 from twicetold.neighbours.dense_joining import Found
@@ -21,7 +22,6 @@ from twicetold.neighbours.grouping import Ints, Vectors
 from twicetold.neighbours.nearest import NOBODY, Index, Matrix, NearestTexts
 from twicetold.neighbours.parallel import in_threads
 
-EXACT_UP_TO = 50_000  # texts with dense vectors: twice as many take four times as long
 MOST_PAIRS = 30_000_000  # pairs that are held
 QUERIES = 8192  # texts that are searched for at a time in an approximate index
 
