@@ -20,6 +20,7 @@ from twicetold.reporting.leaderboard import leaderboard_csv, rank
 from twicetold.reporting.markdown import markdown
 from twicetold.reporting.numbers import FILE, numbers_csv
 from twicetold.reporting.page import Section, page
+from twicetold.reporting.run_files import RunFiles, run_files
 from twicetold.reporting.sources import sources_page
 from twicetold.reporting.terminal import leaderboard_text
 from twicetold.reporting.topics import read_topics, topic_sections
@@ -38,7 +39,7 @@ from twicetold.runs.records import (
     write_card,
 )
 
-__all__ = ["Cell", "FairCell", "build", "leaderboard_text", "markdown", "sources_page", "write_cards"]
+__all__ = ["Cell", "FairCell", "RunFiles", "build", "leaderboard_text", "markdown", "sources_page", "write_cards"]
 
 
 def build(
@@ -56,7 +57,7 @@ def build(
     seconds: Mapping[str, float] | None = None,
     commands: Mapping[Cell, str] | None = None,
     ensembles: Collection[Cell] = (),
-) -> None:
+) -> list[RunFiles]:
     """Write the leaderboard and the HTML report of all cells to `target`.
 
     Args:
@@ -74,6 +75,9 @@ def build(
         seconds: that a cell's training took, by the cell's name; where they are not known, those that it observed.
         commands: that train the cells.
         ensembles: the runs that join others.
+
+    Returns:
+        What the report says of each run, as files.
 
     Raises:
         ValueError: if there are no cells, or models of one dataset were evaluated on different units or pairs.
@@ -107,6 +111,7 @@ def build(
     if wrong := {each.board.data: each.wrong for each in sections if each.wrong}:
         write_text(target / GROUPS, groups_csv(wrong))
     write_errors({each.board.data: each.mistakes for each in sections if isinstance(each.mistakes, Judged)}, target)
+    return list(run_files(sections))
 
 
 def write_cards(names: Iterable[str], *, processed: Path, raw: Path, triplets: Path, cards: Path) -> None:
