@@ -69,7 +69,7 @@ def attach(settings: Settings, experiment: str, wanted: Sequence[Attachment]) ->
 
 
 def _is(run: Any, wanted: Attachment) -> bool:
-    return run.info.run_name == wanted.run and run.data.metrics.get(f"test/{wanted.metric}") == wanted.value
+    return bool(run.info.run_name == wanted.run and run.data.metrics.get(f"test/{wanted.metric}") == wanted.value)
 
 
 def _write(client: Any, run_id: str, wanted: Attachment) -> None:
