@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 Keep: TypeAlias = Literal["first", "longest", "most-central", "cleanest"]
 KEEP: tuple[Keep, ...] = get_args(Keep)
-MOST_NEIGHBOURS = 320  # that are looked for, where a text has more links
+MOST_NEIGHBOURS = 320  # of a text whose pairs another model scores
 
 
 @dataclass(frozen=True)

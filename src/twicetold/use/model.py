@@ -208,8 +208,8 @@ class Model(LoadedModel):
                 similarity to the others, or the `cleanest`, with the fewest defects (`twicetold.dedupe.worth`). Or by a
                 column, such as `("newest", frame["date"])`: `newest`, `oldest`, `highest` or `lowest`.
             rerank: another model, which scores the pairs of nearest texts; it may be one that scores pairs only.
-            neighbours: of each text that are compared. With `rerank` all these pairs are scored; without, texts that
-                have more links are searched for more.
+            neighbours: of each text whose pairs are scored, with `rerank` or a model whose scores are no dot products.
+                Else all pairs from the threshold on are found.
             same: columns, each of n values, such as `[frame["language"]]`: texts are linked only if they have equal
                 values in all of them, so that no group has several. A text without a value is linked with none.
             within: columns of numbers or dates, each with how far apart the values of linked texts may be, such as
