@@ -13,7 +13,7 @@ Shape letters: M texts of a part, Q queries, D dimensions, C cells, H hits, k ne
 
 import math
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -29,7 +29,9 @@ from scipy import sparse
 
 from twicetold.dedupe.distinct import folded
 from twicetold.errors import require
+from twicetold.index.dense_search import nearest_rows
 from twicetold.index.memberships import Memberships
+from twicetold.neighbours.dense_joining import links_between
 from twicetold.neighbours.nearest import BLOCK, PER_CENTRE, PROBES, ROUNDS, Matrix, largest, reached_by
 
 CELLS_FROM = 100_000  # texts of a dense part: below, the exact search takes milliseconds
@@ -180,22 +182,67 @@ class Segment:
         if self.cells is None or exact or before is not None:
             return self._search_all(queries, k, before)
         step = range(0, queries.shape[0], QUERIES)
-        return Hits.joined([self._search_cells(self.cells, queries[at : at + QUERIES], at, k) for at in step])
+        found = [
+            self._in_cells(self.cells, queries[at : at + QUERIES], at, lambda asked, rows: self._hits(asked, rows, k))
+            for at in step
+        ]
+        return Hits.joined(found).nearest(k)
 
-    def _search_all(self, queries: Matrix, k: int, before: NDArray[np.int64] | None) -> Hits:
+    def above(self, queries: Matrix, least: float, *, most: int, before: NDArray[np.int64] | None = None) -> Hits:
+        """The texts whose dot products with the (Q, D) queries reach a number, in no order.
+
+        Where there are cells, only those of the cells that a search visits are found, unless `before` is given.
+
+        Args:
+            queries: (Q, D).
+            least: the dot product; of sparse vectors, texts that share no term are not found.
+            most: of each query, about: the most similar ones, where there are very many.
+            before: as in `search`.
+
+        Raises:
+            ValueError: if a similarity is not a number.
+        """
+        if self.cells is not None and before is None:
+            step = range(0, queries.shape[0], QUERIES)
+            return Hits.joined(
+                [
+                    self._in_cells(
+                        self.cells, queries[at : at + QUERIES], at, lambda asked, rows: self._above(asked, rows, least)
+                    )
+                    for at in step
+                ]
+            )
         count = self.vectors.shape[0]
         width = count if sparse.issparse(self.vectors) else min(ROWS, count)
-        step = max(1, BLOCK // max(1, width))
+        step = range(0, queries.shape[0], max(1, BLOCK // max(1, width)))
         found = []
-        for first in range(0, queries.shape[0], step):
-            asked = queries[first : first + step]
-            limit = None if before is None else before[first : first + step]
-            parts = [self._hits(asked, slice(at, min(at + width, count)), k, limit) for at in range(0, count, width)]
-            hits = Hits.joined(parts).nearest(k)
+        for first in step:
+            hits = Hits.joined([])
+            for at in range(0, count, max(1, width)):
+                part = self._above(queries[first : first + step.step], slice(at, min(at + width, count)), least)
+                if before is not None:
+                    part = part.at(part.row < before[first + part.query])
+                hits = Hits.joined([hits, part])
+                hits = hits if len(hits.query) <= BLOCK else hits.nearest(most)
             found.append(replace(hits, query=hits.query + first))
         return Hits.joined(found)
 
-    def _search_cells(self, cells: Cells, queries: NDArray[np.float32], first: int, k: int) -> Hits:
+    def _search_all(self, queries: Matrix, k: int, before: NDArray[np.int64] | None) -> Hits:
+        count = self.vectors.shape[0]
+        if not sparse.issparse(self.vectors):
+            return Hits(*nearest_rows(queries, self.vectors, k, alive=self.alive, before=before)).nearest(k)
+        step = max(1, BLOCK // max(1, count))
+        found = []
+        for first in range(0, queries.shape[0], step):
+            limit = None if before is None else before[first : first + step]
+            hits = self._hits(queries[first : first + step], slice(0, count), k, limit).nearest(k)
+            found.append(replace(hits, query=hits.query + first))
+        return Hits.joined(found)
+
+    def _in_cells(
+        self, cells: Cells, queries: NDArray[np.float32], first: int, hits_of: Callable[[Matrix, slice], Hits]
+    ) -> Hits:
+        """What some queries, the first of which has this number, find in the cells that they visit."""
         visited = min(PROBES, len(cells.centres))
         near, _ = largest(_numbers(queries @ cells.centres.T), visited)
         order = np.argsort(near, axis=None, kind="stable")
@@ -205,11 +252,26 @@ class Segment:
         for start, end in pairwise(edges):
             rows = slice(*(int(at) for at in cells.starts[cell[start] : cell[start] + 2]))
             if rows.start < rows.stop:
-                hits = self._hits(queries[asking[start:end]], rows, k, None)
+                hits = hits_of(queries[asking[start:end]], rows)
                 found.append(replace(hits, query=asking[start:end][hits.query] + first))
-        return Hits.joined(found).nearest(k)
+        return Hits.joined(found)
 
-    def _hits(self, queries: Matrix, rows: slice, k: int, before: NDArray[np.int64] | None) -> Hits:
+    def _above(self, queries: Matrix, rows: slice, least: float) -> Hits:
+        """Those of these rows whose dot products reach a number."""
+        if sparse.issparse(self.vectors):
+            near = (queries @ self._columns).tocoo()
+            kept = (near.data >= least) & (near.data > 0)
+            query, row, similarity = near.row[kept], near.col[kept], near.data[kept]
+            _numbers(near.data)
+        else:
+            vectors = self.vectors[rows]
+            for side in (queries, vectors):
+                _numbers(np.einsum("nd,nd->n", side, side))
+            query, row, similarity = links_between(np.ascontiguousarray(queries), vectors, least)
+        hits = Hits(query.astype(np.int64), row.astype(np.int64) + rows.start, similarity.astype(np.float32))
+        return hits.at(self.alive[hits.row])
+
+    def _hits(self, queries: Matrix, rows: slice, k: int, before: NDArray[np.int64] | None = None) -> Hits:
         """At least the `k` most similar of these rows, and all that are as similar as the last of them; few others."""
         if sparse.issparse(self.vectors):
             scores = (queries @ self._columns).toarray().astype(np.float32, copy=False)
