@@ -83,10 +83,9 @@ def _by_pieces(vectors: Vectors, limits: Limits, names: Ints, least: float | Non
     vectors, limits, names = of_rows(vectors, order), limits.take(order), names[order]
     reach = _reach(limits)
     found = None if least is None else _above(vectors, limits, reach, least)
-    unfinished = 0
-    if found is None:
-        *found, unfinished = _nearest(vectors, limits, reach, least, neighbours)
-    left, right, dots = found
+    left, right, dots, unfinished = (
+        _nearest(vectors, limits, reach, least, neighbours) if found is None else (*found, 0)
+    )
     return NearPairs(names[left], names[right], dots, unfinished, False)
 
 

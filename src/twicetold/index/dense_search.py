@@ -8,6 +8,8 @@ Shape letters: Q queries, M rows, D columns, H hits, k neighbours.
 """
 
 import math
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +22,11 @@ from twicetold.neighbours.parallel import in_parallel
 
 HIGH, PRODUCTS = 512, 1 << 19  # queries and products of a tile (2 MB)
 OFTEN = 4  # hits for each neighbour after which bounds are raised
+Products: TypeAlias = tuple[Ints, Ints, NDArray[np.float32]]
+"""(H,) queries, rows and products."""
 
 
-def nearest_rows(
-    queries: Dense, vectors: Dense, k: int, *, alive: NDArray[np.bool_], before: Ints | None
-) -> tuple[Ints, Ints, NDArray[np.float32]]:
+def nearest_rows(queries: Dense, vectors: Dense, k: int, *, alive: NDArray[np.bool_], before: Ints | None) -> Products:
     """At least the `k` rows with the largest products with each query, and all that are as large as the last of them.
 
     Args:
@@ -42,26 +44,23 @@ def nearest_rows(
     """
     blocks = math.ceil(len(queries) / HIGH)
 
-    def search(block: int) -> tuple[Ints, Ints, NDArray[np.float32]]:
+    def search(block: int) -> Products:
         part = slice(block * HIGH, (block + 1) * HIGH)
         limit = None if before is None else before[part]
         query, row, product = _of_block(np.ascontiguousarray(queries[part]), vectors, k, alive, limit)
         return query + part.start, row, product
 
     found = [search(0)] if blocks == 1 else list(in_parallel(search, blocks))
-    query, row, product = ([part[side] for part in found] for side in range(3))
-    return _joined(query), _joined(row), np.concatenate([np.empty(0, np.float32), *product])
+    return _joined(found)
 
 
-def _of_block(
-    queries: Dense, vectors: Dense, k: int, alive: NDArray[np.bool_], before: Ints | None
-) -> tuple[Ints, Ints, NDArray[np.float32]]:
+def _of_block(queries: Dense, vectors: Dense, k: int, alive: NDArray[np.bool_], before: Ints | None) -> Products:
     count = len(queries)
     wide = max(1, PRODUCTS // count)
     bound = np.full(count, -np.inf, np.float32)
     buffer = np.empty(count * min(wide, len(vectors)), np.float32)
     all_alive = bool(alive.all())
-    found: list[tuple[Ints, Ints, NDArray[np.float32]]] = []
+    found: list[Products] = []
     fresh = 0  # hits since bounds were raised
     for start in range(0, len(vectors), wide):
         rows = vectors[start : start + wide]
@@ -79,20 +78,19 @@ def _of_block(
         if fresh > OFTEN * k * count and start + wide < len(vectors):
             found = [_largest(found, k)]
             bound, fresh = np.maximum(bound, _least(found[0], k, count)), 0
-    query, row, product = zip(*found, strict=True) if found else ((), (), ())
-    return _joined(query), _joined(row), np.concatenate([np.empty(0, np.float32), *product])
+    return _joined(found)
 
 
-def _largest(found: list[tuple[Ints, Ints, NDArray[np.float32]]], k: int) -> tuple[Ints, Ints, NDArray[np.float32]]:
+def _largest(found: Sequence[Products], k: int) -> Products:
     """The `k` largest of each query, of equal ones those of the first rows; sorted."""
-    query, row, product = (np.concatenate(side) for side in zip(*found, strict=True))
+    query, row, product = _joined(found)
     order = np.lexsort((row, -product, query))
     query = query[order]
     kept = np.arange(len(order)) - np.searchsorted(query, query) < k
     return query[kept], row[order][kept], product[order][kept]
 
 
-def _least(found: tuple[Ints, Ints, NDArray[np.float32]], k: int, count: int) -> NDArray[np.float32]:
+def _least(found: Products, k: int, count: int) -> NDArray[np.float32]:
     """(Q,) the smallest product of each query that has k of them; no bound where there are fewer."""
     query, _, product = found
     least = np.full(count, -np.inf, np.float32)
@@ -102,5 +100,9 @@ def _least(found: tuple[Ints, Ints, NDArray[np.float32]], k: int, count: int) ->
     return least
 
 
-def _joined(parts: "list[Ints] | tuple[Ints, ...]") -> Ints:
-    return np.concatenate([np.empty(0, np.int64), *parts])
+def _joined(parts: Sequence[Products]) -> Products:
+    return (
+        np.concatenate([np.empty(0, np.int64), *(part[0] for part in parts)]),
+        np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)]),
+        np.concatenate([np.empty(0, np.float32), *(part[2] for part in parts)]),
+    )

@@ -33,7 +33,8 @@ def links_of(queries: Matrix, documents: Matrix, threshold: float) -> Found:
     if isinstance(queries, np.ndarray):
         return links_between(queries, documents, threshold)
     near = products(queries, documents)(slice(None)) >= _nearly(threshold)
-    return _checked(queries, documents, *np.nonzero(near), threshold)
+    left, right = np.nonzero(near)
+    return _checked(queries, documents, left, right, threshold)
 
 
 def pairs_above(vectors: Vectors, threshold: float, *, most: int) -> Found | None:
