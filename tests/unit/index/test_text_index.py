@@ -21,8 +21,9 @@ from twicetold.evaluation.stacking import Weights
 from twicetold.features.bm25 import Bm25Weights
 from twicetold.features.word_hashing import WordHashing
 from twicetold.index import open_index, scored_search, segments
-from twicetold.index.segments import SCHEMA, Segment
+from twicetold.index.segments import Segment
 from twicetold.index.text_index import TextIndex
+from twicetold.index.texts import SCHEMA
 from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.scoring import Scorer
 from twicetold.trained.vectors import constant
@@ -344,13 +345,6 @@ def test_a_search_for_less_than_one_text_is_refused(models):
         models("tfidf").index(["bank rate"]).search(["bank"], 0)
 
 
-def clustered(seed, count, dimensions=16, centres=40):
-    rng = np.random.default_rng(seed)
-    vectors = rng.normal(size=(centres, dimensions))[rng.integers(0, centres, count)]
-    vectors += 0.3 * rng.normal(size=(count, dimensions))
-    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
-
-
 def table_of(count):
     numbers = [str(number) for number in range(count)]
     return pa.table([pa.array(numbers), pa.array(numbers), pa.array(np.arange(count))], schema=SCHEMA)
@@ -376,26 +370,6 @@ def test_a_part_is_searched_as_by_a_full_stable_sort(seed, k, sparsely, block):
     expected = [(q, row) for q in range(5) for row in order[q] if scores[q, row] > -np.inf]
     assert list(zip(found.query.tolist(), found.row.tolist())) == expected
     assert found.similarity.tolist() == [scores[pair] for pair in expected]
-
-
-def test_cells_find_most_of_what_the_exact_search_finds(monkeypatch):
-    monkeypatch.setattr(segments, "CELLS_FROM", 1000)
-    vectors, queries = clustered(0, 4000), clustered(0, 4000)[:100]
-    part = Segment.of(vectors, table_of(4000)).without(np.arange(50))
-    assert part.cells is not None
-    np.testing.assert_array_equal(part.vectors, vectors[part.members.group])  # texts are sorted as their vectors are
-    found, exact = (part.search(queries, 10, exact=how) for how in (False, True))
-    assert not set(found.row.tolist()) & set(range(50))
-    pairs, expected = (set(zip(hits.query.tolist(), hits.row.tolist())) for hits in (found, exact))
-    assert len(pairs & expected) / len(expected) > 0.9
-
-
-def test_as_many_cells_as_are_visited_find_all_that_the_exact_search_finds(monkeypatch):
-    monkeypatch.setattr(segments, "CELLS_FROM", 1)
-    part = Segment.of(clustered(1, 200), table_of(200))
-    found, exact = (part.search(clustered(2, 30), 7, exact=how) for how in (False, True))
-    np.testing.assert_array_equal(found.row, exact.row)
-    np.testing.assert_allclose(found.similarity, exact.similarity, atol=1e-6)
 
 
 def test_the_constant_of_an_ensemble_is_what_its_scores_have_beyond_dot_products(models):
