@@ -48,7 +48,7 @@ def dedupe(
     ] = DEFAULTS.keep,
     rerank: Annotated[str | None, typer.Option(metavar="MODEL", help="Model that scores the nearest pairs.")] = None,
     neighbours: Annotated[
-        int, typer.Option(help="Nearest texts that are compared.", min=1, max=MOST_NEIGHBOURS)
+        int, typer.Option(help="Nearest texts that --rerank scores.", min=1, max=MOST_NEIGHBOURS)
     ] = DEFAULTS.neighbours,
     same: Annotated[
         list[str] | None,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 Keep: TypeAlias = Literal["first", "longest", "most-central", "cleanest"]
 KEEP: tuple[Keep, ...] = get_args(Keep)
 EXACT_UP_TO = 50_000  # texts with dense vectors that are compared each with each: twice as many take four times as long
-MOST_NEIGHBOURS = 320  # that are looked for, where a text has more links
+MOST_NEIGHBOURS = 320  # of a text whose pairs another model scores
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,44 @@ def nearest(
     return Hits.joined(found)
 
 
+def above(
+    segments: Sequence[Segment], centres: Centres | None, queries: Matrix, least: float, *, most: int, nprobe: int
+) -> Hits:
+    """The texts whose dot products reach a number, in no order; where there are cells, of `nprobe` of them.
+
+    Args:
+        segments: the parts.
+        centres: of their cells.
+        queries: (Q, D).
+        least: the dot product.
+        most: of each query, about, in a part without cells: the most similar ones, where there are very many.
+        nprobe: cells that a query visits, at least 1.
+
+    Raises:
+        ValueError: if a similarity is not a number.
+    """
+    found, near = [], None if centres is None else centres.nearest(queries, nprobe)
+    for first, segment in numbered(segments):
+        if near is None or segment.cells is None:
+            found.append(segment.above(queries, least, most=most).moved(row=first))
+            continue
+        for cell, visits in _visits(near):
+            rows = slice(*segment.cells.starts[cell : cell + 2].tolist())
+            if rows.start < rows.stop:
+                own = visits // near.shape[1]
+                hits = segment.above_in(queries[own], rows, least)
+                found.append(Hits(own[hits.query], hits.row + first, hits.similarity))
+    return Hits.joined(found)
+
+
+def _visits(near: NDArray[np.int32]) -> Iterator[tuple[int, Ints]]:
+    """Each visited cell, with the places in (Q, p) `near` that name it."""
+    order = np.argsort(near, axis=None, kind="stable")
+    cell = near.ravel()[order]
+    for start, end in pairwise(np.flatnonzero(np.diff(cell, prepend=-1, append=-1)).tolist()):
+        yield int(cell[start]), order[start:end]
+
+
 def _blocks(parts: Sequence[Part], near: NDArray[np.int32]) -> Iterator[slice]:
     """Queries that are searched for at once, so that their scores fit into a block."""
     ends = np.cumsum(_sizes(parts, near).sum(axis=(1, 2)))
@@ -91,13 +129,10 @@ def _rough(parts: Sequence[Part], queries: Dense, near: NDArray[np.int32], k: in
     ends = np.cumsum(sizes.ravel())
     place = (ends - sizes.ravel()).reshape(sizes.shape)
     scores = np.empty(ends[-1], np.float32)
-    order = np.argsort(near, axis=None, kind="stable")
-    cell = near.ravel()[order]
-    for start, end in pairwise(np.flatnonzero(np.diff(cell, prepend=-1, append=-1)).tolist()):
-        own = order[start:end]
+    for cell, own in _visits(near):
         own_queries = asked[own // visits]
         for number, (_, segment, cells) in enumerate(parts):
-            for at, found in cells.scores(own_queries, int(cell[start]), segment.alive):
+            for at, found in cells.scores(own_queries, cell, segment.alive):
                 for row, first in enumerate((place[own, number] + at).tolist()):
                     scores[first : first + found.shape[1]] = found[row]
     best = _best(scores, np.append(0, ends[visits * len(parts) - 1 :: visits * len(parts)]), k)

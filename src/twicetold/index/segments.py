@@ -25,9 +25,11 @@ from twicetold.dedupe.distinct import folded
 from twicetold.errors import require
 from twicetold.index.cells import Cells
 from twicetold.index.centres import Centres, Dense
+from twicetold.index.dense_search import nearest_rows
 from twicetold.index.hits import Hits, numbers
 from twicetold.index.memberships import Memberships
 from twicetold.index.texts import SCHEMA, TEXTS, Texts
+from twicetold.neighbours.dense_joining import links_between
 from twicetold.neighbours.nearest import BLOCK, Matrix, reached_by
 
 ROWS = 1 << 16  # dense rows that are compared at once
@@ -153,31 +155,67 @@ class Segment:
             ValueError: if a similarity is not a number.
         """
         count = self.vectors.shape[0]
-        width = count if sparse.issparse(self.vectors) else min(ROWS, count)
-        step = max(1, BLOCK // max(1, width))
+        if not sparse.issparse(self.vectors):
+            return Hits(*nearest_rows(queries, self.vectors, k, alive=self.alive, before=before)).nearest(k)
+        step = max(1, BLOCK // max(1, count))
         found = []
         for first in range(0, queries.shape[0], step):
-            asked = queries[first : first + step]
             limit = None if before is None else before[first : first + step]
-            parts = [self._hits(asked, slice(at, min(at + width, count)), k, limit) for at in range(0, count, width)]
-            found.append(Hits.joined(parts).nearest(k).moved(query=first))
+            found.append(self._hits(queries[first : first + step], k, limit).nearest(k).moved(query=first))
         return Hits.joined(found)
 
-    def _hits(self, queries: Matrix, rows: slice, k: int, before: NDArray[np.int64] | None) -> Hits:
-        """At least the `k` most similar of these rows, and all that are as similar as the last of them; few others."""
+    def above(self, queries: Matrix, least: float, *, most: int, before: NDArray[np.int64] | None = None) -> Hits:
+        """All texts whose dot products with the (Q, D) queries reach a number, in no order.
+
+        Args:
+            queries: (Q, D).
+            least: the dot product; of sparse vectors, texts that share no term are not found.
+            most: of each query, about: the most similar ones, where there are very many.
+            before: as in `search`.
+
+        Raises:
+            ValueError: if a similarity is not a number.
+        """
+        count = self.vectors.shape[0]
+        width = count if sparse.issparse(self.vectors) else min(ROWS, count)
+        step = range(0, queries.shape[0], max(1, BLOCK // max(1, width)))
+        found = []
+        for first in step:
+            hits = Hits.joined([])
+            for at in range(0, count, max(1, width)):
+                part = self.above_in(queries[first : first + step.step], slice(at, min(at + width, count)), least)
+                if before is not None:
+                    part = part.at(part.row < before[first + part.query])
+                hits = Hits.joined([hits, part])
+                hits = hits if len(hits.query) <= BLOCK else hits.nearest(most)
+            found.append(hits.moved(query=first))
+        return Hits.joined(found)
+
+    def above_in(self, queries: Matrix, rows: slice, least: float) -> Hits:
+        """Those of these rows whose dot products reach a number; of sparse vectors, of all rows."""
         if sparse.issparse(self.vectors):
-            scores = (queries @ self._columns).toarray().astype(np.float32, copy=False)
-            scores[scores <= 0] = -np.inf
+            near = (queries @ self._columns).tocoo()
+            kept = (near.data >= least) & (near.data > 0)
+            query, row, similarity = near.row[kept], near.col[kept], near.data[kept]
+            numbers(near.data)
         else:
-            scores = np.asarray(queries @ self.vectors[rows].T)
-        alive = self.alive[rows]
-        if not alive.all():
-            scores[:, ~alive] = -np.inf
+            vectors = self.vectors[rows]
+            for side in (queries, vectors):
+                numbers(np.einsum("nd,nd->n", side, side))
+            query, row, similarity = links_between(np.ascontiguousarray(queries), vectors, least)
+        hits = Hits(query.astype(np.int64), row.astype(np.int64) + rows.start, similarity.astype(np.float32))
+        return hits.at(self.alive[hits.row])
+
+    def _hits(self, queries: Matrix, k: int, before: NDArray[np.int64] | None) -> Hits:
+        """At least the `k` most similar rows of a sparse part, and all as similar as the last of them; few others."""
+        scores = (queries @ self._columns).toarray().astype(np.float32, copy=False)
+        scores[scores <= 0] = -np.inf
+        scores[:, ~self.alive] = -np.inf
         if before is not None:
-            scores[np.arange(rows.start, rows.stop) >= before[:, None]] = -np.inf
+            scores[np.arange(scores.shape[1]) >= before[:, None]] = -np.inf
         least = reached_by(numbers(scores), min(k, scores.shape[1]))
         query, row = np.nonzero((scores >= least[:, None]) & (scores > -np.inf))
-        return Hits(query, row + rows.start, scores[query, row])
+        return Hits(query, row, scores[query, row])
 
     def save(self, folder: Path) -> None:
         """Write the part to `folder`, without what may change: which texts were removed, and groups."""

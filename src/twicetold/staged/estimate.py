@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -25,14 +25,16 @@ from twicetold.tables.files import choose_text, open_rows
 from twicetold.trained.vectors import search_vectors
 
 TRIED = 4096  # texts that are encoded to see how long it takes
-LIBRARIES = 400_000_000  # bytes of a process before it holds anything
+LIBRARIES = 200_000_000  # bytes of a process before it holds anything
+WITH_MODEL = 600_000_000  # of one that encodes
 UNEQUAL = 2.0  # more pairs share a cell than if all cells were as large
 GROUPED = 2e-5  # seconds a text to number, group and write rows
 PRODUCT = 1e-8  # seconds a product of sparse entries
 COMPRESSED = 0.6  # of a text's bytes that its copy takes
 
 
-class Stage(NamedTuple):
+@dataclass(frozen=True)
+class Stage:
     """A stage.
 
     Args:
@@ -103,7 +105,7 @@ def _stages(plan: Plan, vectors: Any, size: float, reading: float, encoding: flo
     block = min(rows, BLOCK) * each
     yield Stage("read", len(plan.parts), LIBRARIES + 150 * largest, rows * (24 + COMPRESSED * size), rows * reading)
     yield Stage("exact, distinct", plan.buckets, LIBRARIES + 100 * rows / plan.buckets, rows / 8, rows * 1e-6)
-    yield Stage("encode", blocks, LIBRARIES + 4 * block, rows * each, rows * encoding)
+    yield Stage("encode", blocks, WITH_MODEL + 4 * block, rows * each, rows * encoding)
     held = LIBRARIES + plan.settings.memory
     if plan.sparse:
         found = vectors.tocsc()

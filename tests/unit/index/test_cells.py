@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from twicetold.index import cells, probing
 from twicetold.index.cells import in_8_bits
 from twicetold.index.centres import EXACT, Centres, TextSample, whole_numbers
-from twicetold.index.probing import nearest
+from twicetold.index.probing import above, nearest
 from twicetold.index.recall import PROBES, measured
 from twicetold.index.segments import Segment
 from twicetold.index.texts import SCHEMA
@@ -110,6 +110,22 @@ def test_the_same_is_found_to_the_last_bit_however_texts_are_divided_into_parts(
         assert found_in(parts_of(vectors, centres, sorted(bounds)), centres, queries, k, nprobe=nprobe) == whole
     merged = Segment.merged(parts_of(vectors, centres, sorted(bounds)), centres)
     assert found_in([merged], centres, queries, k, nprobe=nprobe) == whole
+
+
+def test_texts_from_a_dot_product_on_are_those_of_the_visited_cells():
+    vectors, queries = clustered(1, 900), clustered(2, 50)
+    centres = Centres(centres_of(vectors, 30))
+    whole, parts = parts_of(vectors, centres, []), parts_of(vectors, centres, [200, 500])
+    found = {}
+    for name, some in (("whole", whole), ("parts", parts)):
+        hits = above(some, centres, queries, 0.8, most=9, nprobe=3)
+        numbers = np.concatenate([part.members.group for part in some])[hits.row]
+        found[name] = set(zip(hits.query.tolist(), numbers.tolist()))
+    assert found["whole"] == found["parts"]
+    every = above(whole, centres, queries, 0.8, most=9, nprobe=99)
+    expected = set(zip(*(side.tolist() for side in np.nonzero(queries @ whole[0].vectors.T >= 0.8))))
+    assert set(zip(every.query.tolist(), every.row.tolist())) == expected
+    assert len(found["whole"]) <= len(expected)
 
 
 def test_similarities_that_are_no_numbers_are_refused_by_a_search_in_cells():

@@ -20,7 +20,7 @@ from twicetold.evaluation.group_metrics import group_scores
 from twicetold.evaluation.stacking import Weights
 from twicetold.features.bm25 import Bm25Weights
 from twicetold.features.word_hashing import WordHashing
-from twicetold.index import open_index, scored_search, segments
+from twicetold.index import dense_search, open_index, scored_search, segments
 from twicetold.index.segments import Segment
 from twicetold.index.text_index import TextIndex
 from twicetold.index.texts import SCHEMA
@@ -364,12 +364,34 @@ def test_a_part_is_searched_as_by_a_full_stable_sort(seed, k, sparsely, block):
     kind = sparse.csr_matrix if sparsely else np.asarray
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segments, "BLOCK", block)
-        patch.setattr(segments, "ROWS", 5)
+        patch.setattr(dense_search, "HIGH", 2)
+        patch.setattr(dense_search, "PRODUCTS", min(block, 20))
+        patch.setattr(dense_search, "OFTEN", 0)
         found = Segment.of(kind(vectors), table_of(17)).without(removed).search(kind(queries), k, before=before)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     expected = [(q, row) for q in range(5) for row in order[q] if scores[q, row] > -np.inf]
     assert list(zip(found.query.tolist(), found.row.tolist())) == expected
     assert found.similarity.tolist() == [scores[pair] for pair in expected]
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 10**6), sparsely=st.booleans(), block=st.sampled_from([20, 10**6]))
+def test_all_texts_of_a_part_from_a_dot_product_on_are_found(seed, sparsely, block):
+    rng = np.random.default_rng(seed)
+    queries, vectors = (rng.integers(0 if sparsely else -2, 3, (n, 4)).astype(np.float32) for n in (5, 17))
+    removed, before, least = rng.choice(17, 4, replace=False), rng.integers(0, 18, 5), int(rng.integers(1, 6))
+    kind = sparse.csr_matrix if sparsely else np.asarray
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(segments, "BLOCK", block)
+        patch.setattr(segments, "ROWS", 6)
+        part = Segment.of(kind(vectors), table_of(17)).without(removed)
+        found, earlier = (part.above(kind(queries), least, most=99, before=limit) for limit in (None, before))
+    scores = queries @ np.asarray(part.vectors.todense() if sparsely else part.vectors).T
+    scores[:, removed] = -np.inf
+    for hits, limit in ((found, np.full(5, 17)), (earlier, before)):
+        expected = np.nonzero((scores >= least) & (np.arange(17) < limit[:, None]))
+        assert set(zip(hits.query.tolist(), hits.row.tolist())) == set(zip(*(side.tolist() for side in expected)))
+        assert (hits.similarity == scores[hits.query, hits.row]).all()
 
 
 def test_the_constant_of_an_ensemble_is_what_its_scores_have_beyond_dot_products(models):
