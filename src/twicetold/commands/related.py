@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from twicetold.commands._options import Format, IndexModel, SkipBad, Text
-from twicetold.commands._queries import Asked, AskedFile, Count, Exact, Index, JsonLines, check_queries, queries
+from twicetold.commands._queries import Asked, AskedFile, Count, Exact, Index, JsonLines, Nprobe, check_queries, queries
 from twicetold.commands._queries import tell_matches as tell
 from twicetold.commands._waiting import open_index
 
@@ -20,6 +20,7 @@ def related(
         typer.Option("--not-copies", help="Leave out what shares seven of ten words with the text, or one above."),
     ] = False,
     exact: Exact = False,
+    nprobe: Nprobe = None,
     text: Text = None,
     model: IndexModel = None,
     format: Format = None,
@@ -38,5 +39,6 @@ def related(
     opened = open_index(folder, model)
     named = file is not None or len(texts or []) > 1
     for asked in queries(texts, file, text, format=format, skip_bad=skip_bad):
-        for query, found in zip(asked, opened.related(asked, k, not_copies=not_copies, exact=exact), strict=True):
+        others = opened.related(asked, k, not_copies=not_copies, exact=exact, nprobe=nprobe)
+        for query, found in zip(asked, others, strict=True):
             tell(query, found, named=named, as_json=as_json)

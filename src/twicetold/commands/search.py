@@ -1,7 +1,7 @@
 """`twicetold search`: the texts of an index that are most alike."""
 
 from twicetold.commands._options import Format, IndexModel, SkipBad, Text
-from twicetold.commands._queries import Asked, AskedFile, Count, Exact, Index, JsonLines, check_queries, queries
+from twicetold.commands._queries import Asked, AskedFile, Count, Exact, Index, JsonLines, Nprobe, check_queries, queries
 from twicetold.commands._queries import tell_matches as tell
 from twicetold.commands._waiting import open_index
 
@@ -12,6 +12,7 @@ def search(
     file: AskedFile = None,
     k: Count = 10,
     exact: Exact = False,
+    nprobe: Nprobe = None,
     text: Text = None,
     model: IndexModel = None,
     format: Format = None,
@@ -30,5 +31,5 @@ def search(
     opened = open_index(folder, model)
     named = file is not None or len(texts or []) > 1
     for asked in queries(texts, file, text, format=format, skip_bad=skip_bad):
-        for query, found in zip(asked, opened.search(asked, k, exact=exact), strict=True):
+        for query, found in zip(asked, opened.search(asked, k, exact=exact, nprobe=nprobe), strict=True):
             tell(query, found, named=named, as_json=as_json)

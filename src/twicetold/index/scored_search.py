@@ -12,9 +12,12 @@ import pyarrow.compute as pc
 
 from twicetold.dedupe.distinct import first_of, folded, require_texts
 from twicetold.dedupe.near import held
+from twicetold.index.centres import Centres
 from twicetold.index.groups import EQUAL, TextLinks
+from twicetold.index.hits import Hits
 from twicetold.index.parts import count_of, numbered, rows_of
-from twicetold.index.segments import Hits, Segment
+from twicetold.index.probing import NPROBE, above, nearest
+from twicetold.index.segments import Segment
 from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.nearest import Matrix
 from twicetold.trained.loaded import LoadedModel
@@ -33,11 +36,15 @@ class ScoredSearch:
         model: whose scores count.
         constant: score minus dot product; None if scores are no dot products.
         segments: the parts.
+        centres: of their cells.
+        nprobe: cells that a query visits.
     """
 
     model: LoadedModel
     constant: float | None
     segments: Sequence[Segment]
+    centres: Centres | None
+    nprobe: int = NPROBE
 
     def nearest(self, texts: Sequence[str], queries: Matrix, k: int, *, exact: bool = False) -> Hits:
         """The `k` texts that are most alike, with their scores.
@@ -49,7 +56,9 @@ class ScoredSearch:
             exact: compare with every text, also where there are cells.
         """
         reach = self._reach(k)
-        return self._scored(texts, self._among(self.segments, queries, reach, exact=exact).nearest(reach)).nearest(k)
+        self._check(queries)
+        near = nearest(self.segments, self.centres, queries, reach, exact=exact, nprobe=self.nprobe)
+        return self._scored(texts, near.nearest(reach)).nearest(k)
 
     def links(self, texts: Sequence[str], queries: Matrix, *, threshold: float, neighbours: int) -> TextLinks:
         """The texts of the last part with those before them whose score reaches a threshold, sorted by the later text.
@@ -66,6 +75,7 @@ class ScoredSearch:
         Raises:
             ValueError: if a text is blank.
         """
+        self._check(queries)
         known, fresh = count_of(self.segments[:-1]), self.segments[-1]
         found = [self._equal(texts)]
         for start in range(0, len(texts), CHUNK):
@@ -85,13 +95,13 @@ class ScoredSearch:
         if self.constant is None:
             reach = self._reach(neighbours)
             near = among.search(asked, reach, before=new)
-            near = Hits.joined([self._among(known, asked, reach), replace(near, row=near.row + last)]).nearest(reach)
-            hits = self._scored([texts[number] for number in new.tolist()], near).nearest(neighbours)
+            near = Hits.joined([nearest(known, self.centres, asked, reach, nprobe=self.nprobe), near.moved(row=last)])
+            hits = self._scored([texts[number] for number in new.tolist()], near.nearest(reach)).nearest(neighbours)
         else:
             least, most = threshold - self.constant - ROUNDING * max(1.0, abs(threshold)), held(CHUNK, neighbours)
-            parts = [(start, segment.above(asked, least, most=most)) for start, segment in numbered(known)]
-            parts.append((last, among.above(asked, least, most=most, before=new)))
-            hits = self._scored([], Hits.joined([replace(part, row=part.row + start) for start, part in parts]))
+            near = among.above(asked, least, most=most, before=new).moved(row=last)
+            earlier = above(known, self.centres, asked, least, most=most, nprobe=self.nprobe)
+            hits = self._scored([], Hits.joined([earlier, near]))
         hits = hits.at(hits.similarity >= threshold)
         return replace(hits, query=new[hits.query])
 
@@ -111,13 +121,10 @@ class ScoredSearch:
         query, row = (np.concatenate(side) for side in zip(*pairs, strict=True))
         return Hits(query, row, np.full(len(query), EQUAL, np.float32))
 
-    def _among(self, segments: Sequence[Segment], queries: Matrix, k: int, *, exact: bool = False) -> Hits:
-        """At least the `k` nearest of each query, by dot products."""
-        found = []
-        for first, segment in numbered(segments):
-            hits = segment.search(queries, k, exact=exact)
-            found.append(replace(hits, row=hits.row + first))
-        return Hits.joined(found)
+    def _check(self, queries: Matrix) -> None:
+        for segment in self.segments:
+            if queries.shape[1] != segment.vectors.shape[1]:
+                raise ValueError(f"expected vectors of {queries.shape[1]} columns, got {segment.vectors.shape[1]}")
 
     def _reach(self, k: int) -> int:
         return k if self.constant is not None else max(k, CANDIDATES)
