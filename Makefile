@@ -5,7 +5,10 @@ PYTHON ?= python3
 BIN := $(CURDIR)/.venv/bin
 export PATH := $(BIN):$(PATH)
 export PYTHONWARNINGS ?= ignore::FutureWarning,ignore::DeprecationWarning
-JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# Of nproc without these variables, which it takes for the number of processors.
+JOBS ?= $(shell env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc 2>/dev/null || echo 2)
+# What runs models needs no development tools: it takes the environment with them only where that is there.
+RUNS := $(if $(wildcard .venv/ready),.venv/ready,.venv/ready-to-run)
 
 .PHONY: help demo test repro results sweep ui compare bench gpu-check check docs clean lock
 .DEFAULT_GOAL := help
@@ -13,20 +16,23 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | while IFS='|' read -r t d; do printf '  make %-9s %s\n' "$$t" "$$d"; done
 
-.venv/ready: pyproject.toml constraints.txt
+.venv/ready: EXTRA = dev
+.venv/ready-to-run: EXTRA = train
+.venv/ready .venv/ready-to-run: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python 3.11 or later is needed, {sys.executable} is {sys.version.split()[0]}: make PYTHON=python3.12 ...")'
 	@echo "Setting up .venv (once; some minutes). Step 1 of 2: the environment"
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
 	@echo "Step 2 of 2: the packages, one line each"
-	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --constraint constraints.txt --editable '.[dev]' \
+	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --constraint constraints.txt --editable '.[$(EXTRA)]' \
 	  | sed -unE 's/^(Collecting|Processing) /  /p; s/^Installing collected packages.*/Installing them (a minute or two) .../p'
 	@touch $@
 
-demo: .venv/ready ## the whole pipeline on two generated corpora, in minutes and without a network
+demo: $(RUNS) ## the whole pipeline on two generated corpora, in minutes and without a network
 	@tools/demo --jobs $(JOBS)
 	@echo
 	@echo "The report:      build/demo/reports/index.html"
 	@echo "The MLflow runs: make ui prints their addresses"
+	@echo "Next: change one thing and reproduce a row, docs/tutorials/reproduce-and-change.md"
 
 test: .venv/ready ## every test that needs no real data; with TWICETOLD_MIRROR set, those that do as well
 	@$(if $(ARGS),,echo "25 to 30 minutes on two cores; a part: make test ARGS=tests/contracts")
@@ -38,14 +44,15 @@ repro: .venv/ready ## dvc repro: the grid of params.yaml on the real data, JOBS 
 results: .venv/ready ## the same, and RESULTS.md of it
 	@python tools/run_grid.py --jobs $(JOBS) --record
 	@python pipelines/report.py --results
+	@python tools/cost_picture.py
 
-sweep: .venv/ready ## a search for better values, say: make sweep ARGS="data=toy_news model=dae trials=20 workers=2"
+sweep: $(RUNS) ## a search for better values, say: make sweep ARGS="data=toy_news model=dae trials=20 workers=2"
 	@python pipelines/sweep.py $(if $(ARGS),$(ARGS),data=toy_news model=dae objective.alpha=10,100,1000)
 
-ui: .venv/ready ## the MLflow pages of all runs; prints an address for each dataset (PORT=5001: on this port)
+ui: $(RUNS) ## the MLflow pages of all runs; prints an address for each dataset (PORT=5001: on this port)
 	@python pipelines/ui.py $(if $(PORT),--port $(PORT))
 
-compare: .venv/ready ## runs side by side, say: make compare ARGS="runs/stsb-dae-0 runs/stsb-tfidf-0"
+compare: $(RUNS) ## runs side by side, say: make compare ARGS="--data toy_news"; or two revisions: ARGS="--base main"
 	@python pipelines/compare.py $(ARGS)
 
 bench: .venv/ready ## speed as ratios in one run: losses, all-pairs AUC, training, data path, encoding

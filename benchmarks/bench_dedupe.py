@@ -3,17 +3,18 @@
     python benchmarks/bench_dedupe.py [--quick] [--texts 50000,100000,200000,500000] [--pairs 100000] [--json FILE]
 
 1. From texts to groups:
-   - `static`, `tfidf`: `Model.dedupe` with average linkage.
+   - `static`, `tfidf`, `tfidf_letters`: `Model.dedupe` with average linkage and a threshold of a cosine of 0.8. The
+     vocabulary is learnt before. `static` has random weights.
+   - `fitted`, `fitted, lexical`: `twicetold.fit` and `Model.dedupe`, as `twicetold dedupe` of a file without a model.
    - `semhash`: over the vectors of `static`, with the same threshold. Where it is installed (`pip install -e
      '.[bench]'`), up to 100,000 texts.
    - `faiss, exact`, `faiss, cells`: the 21 nearest texts of each by a flat index (up to 100,000 texts) and by an
      inverted file of about √n cells, of which 16 are searched. These search alone, over vectors made before.
 2. `twicetold pairs`: reading, scoring and writing a CSV of pairs, without the start of the program.
 
-Texts are the questions of Quora where `TWICETOLD_MIRROR` is a folder that has them, else generated ones. They
-are an eighth of the texts; each further copy of them has some words of its own, as in `bench_full_size.py`, so the
-vocabulary grows, and copies of a text are alike. `static` is as in `conf/`, with random weights; the threshold is a
-cosine of 0.8.
+Texts are the distinct questions of Quora where `TWICETOLD_MIRROR` is a folder that has them, else generated ones. Where
+they are not enough, further ones are made of them: in nine of ten, half of the words are others, drawn as often as
+texts have them; of the tenth, one word, so that they are alike.
 
 Each measurement is a process, whose greatest resident size it shows. Exponents are least squares through log seconds of
 processor time against log texts, which other work on the same cores disturbs less than the time by the clock.
@@ -27,13 +28,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import torch
-from bench_full_size import copies, growth
+from bench_full_size import growth
 from bench_throughput import texts_of, untrained
 
 from twicetold.evaluation.decision import Decision
@@ -41,16 +43,20 @@ from twicetold.tables.files import choose_pair, open_rows, write_rows
 from twicetold.trained.memory import peak_resident
 from twicetold.trained.scoring import Scorer
 from twicetold.use import Model
+from twicetold.use.model import fit
 from twicetold.use.pairs import score_file
 
 THREADS = {"OMP_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 TEXTS, QUICK = (20_000, 40_000), (2_000, 4_000)
 KNOWN = 50_000  # texts that vocabularies are learnt from
-COPIES = 8  # of each text, the text itself among them
+SOURCE = 100_000  # texts that further ones are made of
+OTHERS, COPIED = 0.5, 0.1  # share of the words of a text that are others, and of the texts with one other word
 SMALL = 100_000  # texts up to which semhash and a flat index are measured
 COSINE = 0.8
 NEAREST, PROBES = 21, 16
-WAYS = ("static", "tfidf", "semhash", "faiss, exact", "faiss, cells")
+MODELS = ("static", "tfidf", "tfidf_letters")
+FITTED = ("fitted", "fitted, lexical")
+WAYS = (*MODELS, *FITTED, "semhash", "faiss, exact", "faiss, cells")
 
 
 @dataclass(frozen=True)
@@ -73,14 +79,26 @@ class Took:
 
 
 def texts_for(count: int) -> list[str]:
-    """Texts, of which an eighth is the source and the rest are copies of it."""
-    source, _ = texts_of(-(-count // COPIES))
-    found: list[str] = []
-    for some in copies(source, seed=0):
-        found += some
-        if len(found) >= count:
-            return found[:count]
-    raise AssertionError  # copies never end
+    """Texts, and if there are not as many, further ones that resemble them."""
+    source, _ = texts_of(min(count, SOURCE))
+    return [*source, *islice(resembling(source, seed=0), count - len(source))]
+
+
+def resembling(source: Sequence[str], seed: int) -> Iterator[str]:
+    """Texts without end, each made of one of the source."""
+    split = [text.split() for text in source]
+    words = np.array([word for text in split for word in text], object)
+    rng = np.random.default_rng(seed)
+    while True:
+        for number in rng.permutation(len(split)).tolist():
+            text = list(split[number])
+            if rng.random() < COPIED:
+                changed = rng.integers(0, len(text), 1)
+            else:
+                changed = np.flatnonzero(rng.random(len(text)) < OTHERS)
+            for place, word in zip(changed.tolist(), words[rng.integers(0, len(words), len(changed))], strict=True):
+                text[place] = word
+            yield " ".join(text)
 
 
 def model_of(name: str, texts: Sequence[str]) -> Model:
@@ -91,25 +109,35 @@ def model_of(name: str, texts: Sequence[str]) -> Model:
 
 def by_model(name: str, texts: list[str]) -> tuple[Callable[[], str], dict[str, float]]:
     """`Model.dedupe`, and the dictionary that gets the seconds of its steps."""
-    model, steps = model_of(name, texts), {}
-    model.dedupe(texts[:1000])  # warm up
+    steps: dict[str, float] = {}
+    if name in FITTED:
+        fit_to(texts[:1000], name).dedupe(texts[:1000])  # warm up
+    else:
+        model = model_of(name, texts)
+        model.dedupe(texts[:1000])
 
     def dedupe() -> str:
-        last = [time.process_time(), ""]
+        last = [time.process_time(), "fitting" if name in FITTED else ""]
 
         def progress(step: str) -> None:
-            if step.startswith("threshold"):  # what it rests on: no step
+            if step.split(" ")[0] in ("threshold", "the", "warning:"):  # what it rests on: no step
                 return
             now = time.process_time()
             if last[1]:
                 steps[last[1]] = now - last[0]
             last[:] = [now, step.split(" ")[0]]
 
-        found = model.dedupe(texts, progress=progress).summary
+        chosen = fit_to(texts, name) if name in FITTED else model
+        found = chosen.dedupe(texts, progress=progress).summary
         progress("end")
         return f"{found.links:,} links, {found.groups:,} groups, the largest of {found.largest:,}"
 
     return dedupe, steps
+
+
+def fit_to(texts: list[str], name: str) -> Model:
+    """A model that is fitted to the texts."""
+    return fit(texts, lexical=name.endswith("lexical"))
 
 
 def by_semhash(texts: list[str]) -> Callable[[], str]:
@@ -169,7 +197,7 @@ def measured(way: str, count: int) -> Took:
     torch.set_num_threads(1)
     texts, steps = texts_for(2 * count if way == "pairs" else count), {}
     with tempfile.TemporaryDirectory() as folder:
-        if way in ("static", "tfidf"):
+        if way in (*MODELS, *FITTED):
             run, steps = by_model(way, texts)
         elif way == "semhash":
             run = by_semhash(texts)
@@ -206,11 +234,21 @@ def ways_of(count: int, asked: Sequence[str]) -> list[str]:
 
 
 def table(results: Sequence[Took]) -> str:
-    """A Markdown table: a line a way, seconds of processor time and peak memory by texts, and the exponent."""
+    """A Markdown table: a line a way, seconds of processor time and peak memory by texts, and the exponent.
+
+    A second one has the seconds of each way divided by those of the first at the same size, which depend less on the
+    machine.
+    """
     found: dict[tuple[str, ...], dict[int, tuple[float, float]]] = {}
     for took in results:
         found.setdefault((took.way,), {})[took.texts] = took.cpu, took.peak
-    return growth(("way",), found, digits=1)
+    first = next(iter(found.values()))
+    sizes = sorted({took.texts for took in results})
+    lines = ["| ratio of seconds | " + " | ".join(f"{n:,}" for n in sizes) + " |", "|---" + "|---:" * len(sizes) + "|"]
+    for (way,), by_size in found.items():
+        ratios = (f"{by_size[n][0] / first[n][0]:.2f}" if n in by_size and n in first else "–" for n in sizes)
+        lines.append(f"| {way} | " + " | ".join(ratios) + " |")
+    return "\n".join([growth(("way",), found, digits=1), "", *lines])
 
 
 def main(arguments: list[str] | None = None) -> None:

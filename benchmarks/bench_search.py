@@ -1,9 +1,10 @@
 """The ten nearest of 160,000 vectors: exact search and indexes of faiss and usearch, on one thread in one run.
 
 Vectors are generated around common centres, which is kind to every index; `--vectors file.npy` takes real ones (rows
-of unit length). Time is processor time, so that a busy machine does not blur it. The parts of an index folder are
-written, read again and memory-mapped. usearch is measured where it is installed, graphs only up to 200,000 texts.
-Columns: all queries at once, and one query at a time, also as a multiple of the time of faiss's exact search.
+of unit length). Time is processor time, so that a busy machine does not blur it. The part of an index folder is read
+again and memory-mapped; in cells, 16 or 64 of them are searched. usearch is measured where it is installed, graphs only
+up to 200,000 texts. Columns: all queries at once, and one query at a time, also as a multiple of the time of faiss's
+exact search.
 
     python benchmarks/bench_search.py [--quick] [--texts 1000000] [--dimensions 256] [--vectors file.npy]
 """
@@ -21,8 +22,11 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
-from twicetold.index.memberships import Memberships
-from twicetold.index.segments import SCHEMA, Cells, Segment, cells_of
+from twicetold.index.centres import Centres
+from twicetold.index.probing import NPROBE, nearest
+from twicetold.index.segments import Segment
+from twicetold.index.texts import SCHEMA
+from twicetold.neighbours.cells import sampled
 from twicetold.neighbours.nearest import Index
 
 TEXTS, DIMENSIONS, QUERIES, NEAREST = 160_000, 128, 1000, 10
@@ -81,21 +85,23 @@ def generated(count: int, dimensions: int) -> NDArray[np.float32]:
     return vectors
 
 
-def part_of_an_index(*, in_cells: bool) -> Callable[[NDArray[np.float32]], Search]:
-    """Dense vectors as `twicetold index` keeps them, read from a folder."""
+def part_of_an_index(nprobe: int | None) -> Callable[[NDArray[np.float32]], Search]:
+    """Dense vectors as `twicetold index` keeps them, read from a folder; None: without cells."""
 
     def build(texts: NDArray[np.float32]) -> Search:
-        cells: Cells | None = None
-        order = np.arange(len(texts))
-        if in_cells:
-            cells, order = cells_of(texts)
-        numbers = pa.array(order)
+        centres = None if nprobe is None else Centres.of(texts[sampled(len(texts))], len(texts))
+        numbers = pa.array(np.arange(len(texts)))
         table = pa.table([numbers.cast(pa.string()), numbers.cast(pa.string()), numbers], schema=SCHEMA)
         with tempfile.TemporaryDirectory() as folder:
-            members = Memberships.of(order)
-            Segment(texts[order], table, np.ones(len(order), bool), members, cells).save(Path(folder))
-            part = Segment.load(Path(folder), texts=len(order), removed_file=None, groups_file=None)
-        return lambda queries: part.members.group[part.search(queries, NEAREST).row].reshape(len(queries), NEAREST)
+            Segment.of(texts, table, centres=centres).save(Path(folder))
+            files = {"removed_file": None, "groups_file": None}
+            part = Segment.load(Path(folder), texts=len(texts), centres=centres, **files)
+
+        def search(queries: NDArray[np.float32]) -> NDArray[np.int64]:
+            hits = nearest([part], centres, queries, NEAREST, nprobe=nprobe or NPROBE).nearest(NEAREST)
+            return part.members.group[hits.row].reshape(len(queries), NEAREST)
+
+        return search
 
     return build
 
@@ -124,9 +130,9 @@ def contenders(count: int) -> dict[str, Callable[[NDArray[np.float32]], Search]]
     found = {
         FAISS: flat,
         "exact, twicetold": ours(False),
-        "exact, index folder": part_of_an_index(in_cells=False),
+        "exact, index folder": part_of_an_index(None),
         "inverted file, twicetold (faiss)": ours(True),
-        "cells, index folder": part_of_an_index(in_cells=True),
+        **{f"{probes} cells, index folder": part_of_an_index(probes) for probes in (NPROBE, 4 * NPROBE)},
         "HNSW, faiss": graph,
     } | (usearch() if importlib.util.find_spec("usearch") else {})
     return {name: build for name, build in found.items() if count <= GRAPHS_UP_TO or "HNSW" not in name}

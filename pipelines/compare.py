@@ -95,9 +95,18 @@ def compare_runs(chosen: argparse.Namespace) -> None:
 
 
 def folders_of(place: Path) -> list[Path]:
-    """The folder of a run, or those of the jobs of a sweep that have a model, in their order."""
+    """The folder of a run, or those of the jobs of a sweep that have a model, in their order.
+
+    Raises:
+        FileNotFoundError: if the run has metrics alone, as those in Git have.
+    """
     if (place / layout.MODEL).exists() or (place / layout.RECIPE).exists():
         return [place]
+    if (place / layout.METRICS).is_file():
+        raise FileNotFoundError(
+            f"{place} has metrics, and no model and scores to compare: `dvc repro evaluate@{place.name}` makes them "
+            "for a cell of the grid; metrics of two revisions are compared by --base"
+        )
     jobs = [job.parent for job in place.glob(f"*/{layout.MODEL}") if job.parent.name.isdecimal()]
     return sorted(jobs, key=lambda job: int(job.name)) or [place]
 

@@ -13,14 +13,16 @@ docs/explanation/sources.md from the cards and other files in Git.
 import checkout  # noqa: F401 (for its effects)
 
 import json
+import math
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from sys import argv
 from typing import Any
 
 from omegaconf import OmegaConf
 
-from twicetold import layout, reporting
+from twicetold import layout, reporting, tracking
 from twicetold.errors import readable_errors
 from twicetold.files import write_text
 from twicetold.runs.environment import in_words
@@ -58,7 +60,7 @@ def main() -> None:
             for folder in sorted({place.parent for place in paths["runs"].glob(f"*/{layout.METRICS}")}):
                 if (folder / layout.MODEL / layout.RECIPE).is_file():  # a run that DVC restored has none yet
                     write_text(folder / layout.MODEL_CARD, card(f"{folder}", cards=paths["cards"]))
-            reporting.build(
+            found = reporting.build(
                 own,
                 runs=paths["runs"],
                 target=paths["reports"],
@@ -68,6 +70,20 @@ def main() -> None:
                 **folders,
             )
             print(f"report: {paths['reports'] / layout.REPORT}")
+            attach(found)
+
+
+def attach(found: Iterable[reporting.RunFiles]) -> None:
+    """Write what the report says of each run to the run in MLflow that was reported, where there is one."""
+    about = OmegaConf.load("conf/evaluation.yaml").tracking
+    settings = tracking.Settings(enabled=about.enabled, uri=about.uri, root=Path.cwd(), origin="dvc")
+    wanted: dict[str, list[tracking.Attachment]] = {}
+    for each in found:
+        cell, metric = each.run.cell, each.run.primary
+        value = each.run.metrics["test"].get(metric, math.nan)
+        one = tracking.Attachment(f"{cell.model}-{cell.seed}", metric, value, each.files)
+        wanted.setdefault(cell.data, []).append(one)
+    all(tracking.attach(settings, data, of_data) for data, of_data in wanted.items())  # one warning if it fails
 
 
 def results(grid: dict[str, Any], *, runs: Path, cards: Path, earlier: bool) -> str:

@@ -21,7 +21,7 @@ def name(page):
 
 def fenced(text):
     """The blocks between ``` lines, with the language that the first of them names."""
-    return re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return re.findall(r"^```(\w*)[^\n]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
 def anchors(text):
@@ -82,9 +82,9 @@ def test_sweep_without_arguments_is_a_grid_of_three():
     assert done.stdout.splitlines()[-1].endswith("sweep.py data=toy_news model=dae objective.alpha=10,100,1000")
 
 
-def test_the_readme_names_every_package():
+def test_the_tree_names_every_package():
     packages = {page.parent.name for page in ROOT.glob("src/twicetold/*/__init__.py")}
-    tree = next(block for _, block in fenced((ROOT / "README.md").read_text()) if "src/twicetold/" in block)
+    tree = next(block for _, block in fenced((ROOT / "CONTRIBUTING.md").read_text()) if "src/twicetold/" in block)
     assert packages <= set(re.findall(r"(\w+)/", tree))
 
 
@@ -131,3 +131,19 @@ def test_the_workflow_posts_how_metrics_moved_with_both_revisions_at_hand():
     assert job["steps"][0]["with"]["fetch-depth"] == 0
     last = job["steps"][-1]["run"]
     assert re.search(r"pipelines/compare\.py --base .* --head .* --markdown >> \"\$GITHUB_STEP_SUMMARY\"$", last)
+
+
+MODEL_USED = re.compile(r"(?:^twicetold (?!check )[a-z ]*|load\(\"|\brun=)((?:build/demo/)?runs/[\w-]+)", re.MULTILINE)
+GUIDES = [page for page in PAGES if not {"decisions", "experiments"} & set(page.parts) and page.name != "CHANGELOG.md"]
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=name)
+def test_a_page_says_what_makes_the_model_that_its_commands_use(page):
+    """The run folders of a fresh clone have no models."""
+    text = page.read_text()
+    for _, block in fenced(text):
+        for used in MODEL_USED.finditer(block):
+            folder, cell = used[1], used[1].rpartition("/")[2]
+            makers = ["make demo"] if folder.startswith("build/") else [f"@{cell}", f"hydra.run.dir={folder}"]
+            before = text[: text.index(block) + block.index("\n", used.start())]
+            assert any(maker in before for maker in makers), f"nothing before `{used[0]}` makes {folder}"

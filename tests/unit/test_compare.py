@@ -78,6 +78,13 @@ def test_a_run_folder_and_a_model_folder_stand_for_themselves_and_any_other_is_l
     ]
 
 
+def test_metrics_without_a_model_as_in_a_fresh_clone_are_refused_with_what_makes_one(tmp_path):
+    (tmp_path / "stsb-dae-0").mkdir()
+    (tmp_path / "stsb-dae-0" / layout.METRICS).write_text("{}")
+    with pytest.raises(FileNotFoundError, match="no model and scores to compare: `dvc repro evaluate@stsb-dae-0`"):
+        compare.folders_of(tmp_path / "stsb-dae-0")
+
+
 def test_runs_of_one_name_are_told_apart_by_their_folders(project):
     places = [trained(project / place / "questions-dae-0") for place in ("runs", "kept")]
     assert [one.name for one in compare.entries(places)] == ["runs/dae-0", "kept/dae-0"]

@@ -32,6 +32,7 @@ def tool():
         ("README.md", "[a](LICENSE)", "[a](https://github.com/twicetold/twicetold/blob/main/LICENSE)"),
         ("README.md", "[a](data/own)", "[a](https://github.com/twicetold/twicetold/tree/main/data/own)"),
         ("README.md", "`docs/guides/topics.md`", "[Topics](guides/topics.md)"),
+        ("RESULTS.md", "<details><summary>", '<details markdown="1"><summary>'),
         ("README.md", "`[a](docs/nothing.md)`", "`[a](docs/nothing.md)`"),
         ("README.md", "```\n[a](docs/nothing.md)\n```", "```\n[a](docs/nothing.md)\n```"),
     ],
@@ -74,7 +75,7 @@ def test_a_folder_in_the_navigation_is_its_pages_without_an_entry(tool):
 
 
 SOUND = {
-    "index.html": '<a href="a/">A</a> <a href="a/#here">here</a> <a href="https://elsewhere.org">elsewhere</a>',
+    "index.html": '<a href="a/">A</a> <a href="#top" id="top">top</a> <a href="https://elsewhere.org">elsewhere</a>',
     "a/index.html": '<h1 id="here">A</h1> <img src="../a.png"> <a href="..">home</a>',
     "a.png": "",
     "404.html": '<a href="/base/a/">A</a>',
@@ -89,6 +90,8 @@ SOUND = {
         ({"index.html": '<a href="a/#there">A</a>'}, "index.html: a/#there has no such anchor"),
         ({"index.html": ""}, "a/index.html: no page leads here"),
         ({"a/index.html": '<img src="../b.png">'}, "a/index.html: ../b.png leads nowhere"),
+        ({"a/index.html": "Steps: <p>\n - one</p>"}, "a/index.html: ' - ' is left of Markdown"),
+        ({"a/index.html": "<code>\n - one</code>"}, None),
         ({"404.html": '<a href="/base/b/">B</a>'}, "404.html: /base/b/ leads nowhere"),
         (
             {"404.html": '<script src="https://elsewhere.org/a.js"></script>'},

@@ -1,4 +1,4 @@
-"""`tools/make_examples.py`: the shipped files are what it makes, and the README says of them what holds."""
+"""`tools/make_examples.py`: the shipped files are what it makes, and the tutorial says of them what holds."""
 
 import importlib.util
 from pathlib import Path
@@ -10,6 +10,7 @@ import twicetold
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
+PAGE = (ROOT / "docs/tutorials/dedupe-a-file.md").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -20,24 +21,21 @@ def script():
     return found
 
 
-def test_the_shipped_questions_are_those_of_the_script(script, tmp_path):
-    script.write_questions(tmp_path / "questions.csv")
-    made = (tmp_path / "questions.csv").read_text()
-    assert made == (EXAMPLES / "questions.csv").read_text()
-    assert len(made) < 60_000
+def test_the_shipped_files_are_those_of_the_script(script, tmp_path):
+    texts, origins = script.questions()
+    script.write_questions(tmp_path / "questions.csv", texts)
+    script.write_answers(tmp_path / "answers.txt", texts, origins)
+    for made in tmp_path.iterdir():
+        assert made.read_text() == (EXAMPLES / made.name).read_text()
+        assert made.stat().st_size < 60_000
 
 
-def test_the_readme_counts_questions_copies_and_duplicates(script):
-    rng = np.random.default_rng(script.SEED)
-    questions = script.asked(1, rng)
-    chosen = rng.choice(len(questions), script.AGAIN)
-    texts = [*questions, *script.again([questions[place] for place in chosen], rng)]
-    true = np.append(np.arange(len(questions)), chosen)
+def test_the_tutorial_counts_questions_copies_and_duplicates(script):
+    texts, origins = script.questions()
+    once = len(set(origins))
+    assert f"{len(texts)} questions: {once} generated ones, and {len(texts) - once} copies with other spelling" in PAGE
     found = twicetold.fit(texts, lexical=True).dedupe(texts, threshold=0.6)
     pairs = np.triu(np.ones((len(texts), len(texts)), bool), 1)
-    same, grouped = (pairs & (codes[:, None] == codes) for codes in (true, found.group))
+    same, grouped = (pairs & (codes[:, None] == codes) for codes in (np.array(origins), found.group))
     assert not (grouped & ~same).any()  # every group is right
-    said = f"{len(questions)} generated questions and {len(chosen)} copies with other spelling"
-    assert said in (ROOT / "README.md").read_text()
-    said = f"of the {same.sum()} pairs of duplicates, {grouped.sum()} are found"
-    assert said in (ROOT / "README.md").read_text()
+    assert f"of the {same.sum()} pairs of duplicates, {grouped.sum()} are found" in PAGE

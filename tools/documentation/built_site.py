@@ -1,5 +1,9 @@
-"""What is checked of the built site: every link, anchor and picture is there, and every page can be reached."""
+"""What is checked of the built site: every link, anchor and picture is there, and every page can be reached.
 
+No sign of Markdown is left, such as that of a list which GitHub reads and Zensical does not.
+"""
+
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -8,25 +12,39 @@ from urllib.parse import unquote, urlsplit
 
 START, NOT_LINKED = "index.html", {"404.html"}
 REFERENCES = {"a": "href", "img": "src", "link": "href", "script": "src", "source": "src", "iframe": "src"}
+VERBATIM = {"code", "pre", "script", "style"}
+LEFT_OVER = re.compile(r"```|\*\*|\]\(|^ *- |^\|.*\|$|^:::", re.MULTILINE)
 
 
 @dataclass
 class Page(HTMLParser):
-    """The anchors of a page, and what it refers to: (tag, address)."""
+    """The anchors of a page, what it refers to, as (tag, address), and its text without code."""
 
     anchors: set[str] = field(default_factory=set)
     references: list[tuple[str, str]] = field(default_factory=list)
+    prose: str = ""
+    depth: int = 0
 
     def __post_init__(self) -> None:
         super().__init__()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note the anchor of an element, and what it refers to."""
+        self.depth += tag in VERBATIM
         values = dict(attrs)
         self.anchors |= {value for name in ("id", "name") if (value := values.get(name))}
         address = values.get(REFERENCES.get(tag, ""))
         if address and values.get("rel") != "canonical":
             self.references.append((tag, address))
+
+    def handle_endtag(self, tag: str) -> None:
+        """Note the end of code."""
+        self.depth -= tag in VERBATIM
+
+    def handle_data(self, data: str) -> None:
+        """Keep text that is no code."""
+        if not self.depth:
+            self.prose += data
 
 
 def read(folder: Path) -> dict[str, Page]:
@@ -49,6 +67,9 @@ def faults(folder: Path, *, base: str = "/", named: Iterable[tuple[str, str]] = 
     pages = read(folder)
     found = [line for path in pages for line in _broken(path, pages, folder, base)]
     found += [f"{path}: no page leads here" for path in sorted(set(pages) - NOT_LINKED - _reached(pages))]
+    found += [
+        f"{path}: {sign[0]!r} is left of Markdown" for path in pages if (sign := LEFT_OVER.search(pages[path].prose))
+    ]
     for path, anchor in named:
         if path not in pages or anchor not in pages[path].anchors:
             found.append(f"{path}: {anchor} is not there")

@@ -31,6 +31,7 @@ ROOT_PAGES = {
     "RESULTS.md": RESULTS,
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
 }
 LISTS = {
     "explanation/decisions": "Each page has the context of a choice, the choice, and its consequences.",
@@ -39,6 +40,7 @@ LISTS = {
 """Folders of docs/ whose index is a list of their pages."""
 NOT_PAGES = {"docs/results-preface.md"}  # a part of RESULTS.md
 LINK = re.compile(r"""((?<=\]\()[^)\s]+(?=\))|(?<=\bsrc=")[^"]+(?=")|(?<=\bhref=")[^"]+(?="))""")
+FOLDED = '<details markdown="1">'  # what is in it is Markdown, as it is to GitHub
 PICTURES = (".png", ".svg")
 CODE = re.compile(r"(^ *```.*?^ *```$|``.+?``|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 NAV = re.compile(r"^nav = \[\n.*?^\]\n", re.MULTILINE | re.DOTALL)
@@ -132,7 +134,7 @@ def relinked(text: str, source: str) -> str:
 
     parts = CODE.split(text)  # text and code in turns
     # Code within the text of a link, as in [`a`](b.md), parts the link; its address begins the next text.
-    parts[::2] = [LINK.sub(turned, part) for part in parts[::2]]
+    parts[::2] = [LINK.sub(turned, part.replace("<details>", FOLDED)) for part in parts[::2]]
     parts[1::2] = [named(code, before) for before, code in zip(parts[::2], parts[1::2], strict=False)]
     return "".join(parts)
 

@@ -102,7 +102,13 @@ def options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Use trained models of text similarity: score pairs of texts, find duplicates.
+    """Find texts that say the same, with a trained model or without one.
+
+    Examples:
+        twicetold dedupe questions.csv -o grouped.csv
+        twicetold score model "How do I learn to swim?" "how to learn swimming"
+
+    COMMAND --help has examples of each; they use a file questions.csv, and a model that label and calibrate make of it.
 
     MODEL is a run folder (runs/...), a model folder copied from anywhere, or an address of MLflow's registry
     (models:/twicetold-quora@champion).

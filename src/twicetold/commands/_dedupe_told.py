@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from twicetold.dedupe.agreement import Agreement
     from twicetold.dedupe.dry_run import DryRun
-    from twicetold.dedupe.results import TextGroups
+    from twicetold.dedupe.results import DedupeSummary, TextGroups
 
 NO_PROMISE = (
     "no share of right links and no probability is promised, as nobody has labelled texts like these: twicetold label "
@@ -40,16 +40,28 @@ def as_json(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Re
 
 def in_sentences(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons = None) -> str:
     """The summary, with the loosest groups."""
+    lines = of_summary(found.summary, dropped=found.summary.texts - len(found.kept()))
+    if found.agreement is not None:
+        lines += _agreement(found.agreement)
+    return "\n".join([*lines, *_loosest(found, texts, names, reasons)])
+
+
+def of_summary(summary: "DedupeSummary", *, dropped: int) -> list[str]:
+    """What is said of links and groups as a whole.
+
+    Args:
+        summary: of a dedupe.
+        dropped: texts that have another one as representative.
+    """
     from twicetold.dedupe.told import known_of_links
 
-    summary = found.summary
     since = f"probability {summary.probability:.3f} on (score {summary.threshold:.4f})"
     if not summary.calibrated:
         since = f"similarity {summary.threshold:.3f} on"
     lines = [
         f"{summary.texts:,} texts, {summary.distinct:,} of them distinct; {summary.links:,} links from {since}",
         f"{summary.groups:,} groups of {summary.grouped:,} texts, the largest of {summary.largest:,}; "
-        f"{summary.texts - len(found.kept()):,} texts have another one as representative",
+        f"{dropped:,} texts have another one as representative",
     ]
     lines += known_of_links(summary)
     if summary.covered is not None:
@@ -73,9 +85,7 @@ def in_sentences(found: "TextGroups", texts: Sequence[str], names: Names, reason
             f"{summary.wide:,} groups span more than --within allows for a pair: their texts are linked in a chain; "
             "with --rule complete, there is no such group"
         )
-    if found.agreement is not None:
-        lines += _agreement(found.agreement)
-    return "\n".join([*lines, *_loosest(found, texts, names, reasons)])
+    return lines
 
 
 def by_threshold(found: "DryRun") -> str:

@@ -18,6 +18,15 @@ AskedFile = Annotated[
     str | None, typer.Option("--file", "-f", help="File with texts to search for; - for stdin.", show_default=False)
 ]
 Exact = Annotated[bool, typer.Option("--exact", help="Compare with every text of a large index.")]
+Nprobe = Annotated[
+    int | None,
+    typer.Option(
+        "--nprobe",
+        help="Cells of a large index to search; index info says how much each number finds.",
+        show_default="as many as find 0.95 of the nearest",
+        min=1,
+    ),
+]
 Count = Annotated[int, typer.Option("-k", help="Texts to find for each.", min=1)]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print JSON lines, one for each text.")]
 

@@ -8,6 +8,7 @@ from rich.table import Table
 
 from twicetold.commands._console import Console
 from twicetold.commands._options import About, Left, Model, Right, SkipBad
+from twicetold.commands._waiting import load_model, waiting
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
@@ -45,20 +46,25 @@ def calibrate(
 ) -> None:
     """Fit threshold and calibration on labelled pairs of your own.
 
+    Examples:
+        twicetold calibrate pairs.csv.model pairs.csv -o model
+        twicetold calibrate model pairs.csv -o better --aim f1
+
     The new folder is a copy of the model with another decision. The numbers of the new decision are what it is worth
     on other pairs of the kind, not on those that it was chosen on. If by these it is no better than the stored one,
     nothing is written, and the exit code is 3. A model that was fitted without labels is always calibrated.
     """
     from dataclasses import asdict
 
-    from twicetold.labels.calibration import calibrate as fit
-    from twicetold.labels.calibration import read_pairs, require_free_of, save_calibrated
-    from twicetold.use.model import load
+    with waiting("loading libraries"):
+        from twicetold.labels.calibration import calibrate as fit
+        from twicetold.labels.calibration import read_pairs, require_free_of, save_calibrated
 
-    loaded = load(model)
+    loaded = load_model(model)
     require_free_of(loaded.folder, out, force=force)
     read = read_pairs(pairs, left=left, right=right, label=label, skip_bad=skip_bad)
-    found = fit(loaded, read, aim=aim, seed=seed, about=about)
+    with waiting(f"fitting the decision to {pairs}"):
+        found = fit(loaded, read, aim=aim, seed=seed, about=about)
     guessed = loaded.decisions.of(found.about).unlabelled  # by a model without labels: any label says more
     better = guessed or found.better(aim) or found.contradicted is True
     if written := better or anyway:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from twicetold.commands._options import Model
+from twicetold.commands._waiting import waiting
 from twicetold.printable import print
 
 
@@ -18,12 +19,20 @@ def card(
 ) -> None:
     """Describe a model: data, quality with intervals, threshold, cost, what it had seen, how to use it.
 
+    Examples:
+        twicetold card model
+        twicetold card model -o README.md
+
     A model folder without its run has no metrics, and the card says so.
     """
     from twicetold.files import write_text
-    from twicetold.serving.champion import card as model_card
+    from twicetold.tracking.locate import require_model
 
-    page = model_card(model, cards=cards)
+    require_model(model)
+    with waiting(f"reading {model}"):
+        from twicetold.serving.champion import card as model_card
+
+        page = model_card(model, cards=cards)
     if out is None:
         print(page, end="")
     else:

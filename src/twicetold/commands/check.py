@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from twicetold.commands._options import Json
+from twicetold.commands._waiting import waiting
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
@@ -28,13 +29,18 @@ def check(
 ) -> None:
     """Check runs for leakage, promises that were not kept, uneven comparisons.
 
+    Examples:
+        twicetold check runs/stsb-dae-0
+        twicetold check runs/stsb-dae-0 runs/stsb-tfidf-0 --select TW004
+
     Each check has a number (docs/guides/checks.md shows them). A check that lacks its file says so. The exit code is 3
     if one of severity error found something, else 0.
     """
-    from twicetold.runs.checks import ERROR, FOUND, inspect
-    from twicetold.runs.checks import check as outcomes
+    with waiting("checking"):
+        from twicetold.runs.checks import ERROR, FOUND, inspect
+        from twicetold.runs.checks import check as outcomes
 
-    found = {f"{place}": outcomes(inspect(place, cards=cards), select or ()) for place in runs}
+        found = {f"{place}": outcomes(inspect(place, cards=cards), select or ()) for place in runs}
     if as_json:
         print(json_text({place: list(map(_as_json, each)) for place, each in found.items()}))
     else:

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from twicetold.commands._folder_options import Exact, KeepStages, Launch, Memory, On, Sample, Workers
 from twicetold.commands._options import (
     Format,
     Lexical,
@@ -17,6 +18,7 @@ from twicetold.commands._options import (
     Vectors,
     model_and_file,
 )
+from twicetold.commands._waiting import load_model, waiting
 from twicetold.dedupe.options import DEFAULTS, KEEP, MOST_NEIGHBOURS
 from twicetold.printable import json_text, print
 
@@ -24,6 +26,7 @@ REVIEWED = 100  # pairs of a review
 
 
 def dedupe(
+    context: typer.Context,
     arguments: ModelAndFile,
     out: OutFile = "-",
     text: Text = None,
@@ -45,7 +48,7 @@ def dedupe(
     ] = DEFAULTS.keep,
     rerank: Annotated[str | None, typer.Option(metavar="MODEL", help="Model that scores the nearest pairs.")] = None,
     neighbours: Annotated[
-        int, typer.Option(help="Nearest texts that are compared.", min=1, max=MOST_NEIGHBOURS)
+        int, typer.Option(help="Nearest texts that --rerank scores.", min=1, max=MOST_NEIGHBOURS)
     ] = DEFAULTS.neighbours,
     same: Annotated[
         list[str] | None,
@@ -80,44 +83,64 @@ def dedupe(
     skip_bad: SkipBad = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON to stdout.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Write nothing; show what would be found, by threshold.")
+        bool,
+        typer.Option("--dry-run", help="Write nothing; show what would be found, by threshold; of a folder, the cost."),
     ] = False,
+    workers: Workers = 1,
+    on: On = None,
+    launch: Launch = None,
+    memory: Memory = "4GB",
+    exact: Exact = False,
+    sample: Sample = 1000,
+    keep_stages: KeepStages = False,
 ) -> None:
     """Group the rows of a file whose texts say the same; nothing is dropped without --drop.
+
+    Examples:
+        twicetold dedupe questions.csv -o grouped.csv
+        twicetold dedupe questions.csv --lexical --threshold 0.6 --drop -o unique.csv
 
     Columns are added: group, representative (the number of a row, from 1, or its id), probability_to_representative.
     Without MODEL the letters and words of the texts are compared, and vectors where the extra static is installed, or
     with --vectors yours alone; and the last column is similarity_to_representative.
+
+    With MODEL, FILE may be a folder of parts, and --out is a folder as well: they are grouped as one file, in stages,
+    out of memory. The same command goes on after whatever ended it.
     """
     import sys
     from dataclasses import asdict
 
     import numpy as np
 
-    from twicetold.commands import _dedupe_told
-    from twicetold.commands._columns import columns_of, keeping, kept_by, truth_of, window
-    from twicetold.commands._dedupe_file import TextFile
-    from twicetold.commands._fitted import fitted_to
-    from twicetold.commands._pairs_file import pairs_of
-    from twicetold.dedupe.limits import Limits
-    from twicetold.tables.files import write_rows
-    from twicetold.tables.streams import STANDARD
-    from twicetold.use.model import load
+    with waiting("loading libraries"):
+        from twicetold.commands import _dedupe_folder, _dedupe_told
+        from twicetold.commands._columns import columns_of, keeping, kept_by, truth_of, window
+        from twicetold.commands._dedupe_file import TextFile
+        from twicetold.commands._fitted import fitted_to
+        from twicetold.commands._pairs_file import pairs_of
+        from twicetold.dedupe.limits import Limits
+        from twicetold.tables.files import write_rows
+        from twicetold.tables.streams import STANDARD
 
     def tell(step: str) -> None:
         print(step, file=sys.stderr)
 
+    if _dedupe_folder.is_meant(context, arguments):
+        _dedupe_folder.dedupe(context.params)
+        return
     model, file = model_and_file(arguments, "dedupe", lexical=lexical, vectors=vectors)
     _check_outputs({"rows": out, "links": links, "review": review}, drop=drop, as_json=as_json, dry_run=dry_run)
     windows = [window(each) for each in within or []]
     by_column = keeping(keep)
     needed = [*(same or []), *(column for column, _ in windows), *([by_column[1]] if by_column else [])]
     needed += [] if truth is None else [truth]
-    read = TextFile.read(file, text=text, id_column=id_column, needed=needed, format=format, skip_bad=skip_bad)
+    with waiting(f"reading {file}"):
+        read = TextFile.read(file, text=text, id_column=id_column, needed=needed, format=format, skip_bad=skip_bad)
     limits, chosen, known = columns_of(read, same or [], windows), kept_by(read, keep), truth_of(read, truth)
     said = None if pairs is None else pairs_of(pairs, read, Limits.of(len(read.texts), **limits))
-    loaded, reranker = (None if each is None else load(each) for each in (model, rerank))
-    loaded = loaded or fitted_to(read, lexical=lexical, vectors=vectors)
+    loaded, reranker = (None if each is None else load_model(each) for each in (model, rerank))
+    with waiting("learning the words of the texts"):
+        loaded = loaded or fitted_to(read, lexical=lexical, vectors=vectors)
     options: dict[str, Any] = {
         "precision": precision,
         "threshold": threshold,

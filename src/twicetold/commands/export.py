@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from twicetold.commands._options import Json, Model
+from twicetold.commands._waiting import waiting
 from twicetold.printable import json_text, print
 
 
@@ -20,15 +21,24 @@ def export(
     cards: Annotated[Path, typer.Option(help="Folder of the cards of datasets.")] = Path("data/cards"),
     as_json: Json = False,
 ) -> None:
-    """Export a model, as a small copy whose table is read from disk, with a model card."""
+    """Export a model, as a small copy whose table is read from disk, with a model card.
+
+    Examples:
+        twicetold export build/demo/runs/toy_questions-static-0 --static -o small
+        twicetold export build/demo/runs/toy_questions-static-0 --static --numbers float16 -o half
+    """
     import sys
 
     if not static:
         raise typer.BadParameter("name what to export the model as: --static")
-    from twicetold.export.exporting import export_table
-    from twicetold.reporting.glossary import describe, size
+    from twicetold.tracking.locate import require_model
 
-    made = export_table(model, out, bits=numbers, processed=processed, cards=cards)
+    require_model(model)
+    with waiting(f"exporting {model}"):
+        from twicetold.export.exporting import export_table
+        from twicetold.reporting.glossary import describe, size
+
+        made = export_table(model, out, bits=numbers, processed=processed, cards=cards)
     if as_json:
         found = {"folder": str(out), "bytes_before": made.before, "bytes_after": made.after}
         found |= {"on_validation": made.on_validation}

@@ -1,7 +1,7 @@
 """`twicetold index`: a folder of texts that can be searched and grown."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -20,6 +20,7 @@ from twicetold.commands._options import (
     Threshold,
     tell_left_out,
 )
+from twicetold.commands._waiting import changing, load_model, waiting
 from twicetold.dedupe.options import DEFAULTS
 from twicetold.neighbours import rules
 from twicetold.printable import json_text, print
@@ -28,11 +29,19 @@ if TYPE_CHECKING:
     from twicetold.index.groups import Proposal
     from twicetold.index.info import IndexInfo
     from twicetold.index.memberships import GroupChanges
+    from twicetold.index.recall import Recall
 
 SHOWN = 10  # proposals and merges that are shown
 Merges = Literal["make", "propose"]  # `twicetold.index.groups`, which is slow to import
 
-index = typer.Typer(no_args_is_help=True, help="Build, grow and describe an index of texts, see also search.")
+HELP = """Build, grow and describe an index of texts, see also search.
+
+Examples:
+    twicetold index build model questions.csv -o faq
+    twicetold index add faq new.csv
+"""
+
+index = typer.Typer(no_args_is_help=True, help=HELP)
 
 Index = Annotated[str, typer.Argument(metavar="INDEX", help="Folder of the index.", show_default=False)]
 Id = Annotated[str | None, typer.Option("--id", help="Column with the ids.", show_default="numbers, counted through")]
@@ -49,28 +58,40 @@ def build(
     threshold: Threshold = DEFAULTS.threshold,
     rule: Rule = DEFAULTS.rule,
     no_groups: Annotated[bool, typer.Option("--no-groups", help="Do not group texts that say the same.")] = False,
+    centres: Annotated[
+        str | None,
+        typer.Option("--centres", metavar="INDEX", help="Take this index's cells, to be its part.", show_default=False),
+    ] = None,
     format: Format = None,
     skip_bad: SkipBad = False,
     as_json: Json = False,
 ) -> None:
-    """Make an index of the texts of a file, grouped as dedupe does."""
+    """Make an index of the texts of a file, grouped as dedupe does.
+
+    Examples:
+        twicetold index build model questions.csv -o faq
+        twicetold index build model questions.csv --id id --rule complete -o faq
+    """
     from pathlib import Path
 
-    from twicetold.index.folder import require_new
-    from twicetold.index.info import index_info
-    from twicetold.use.model import load
+    with waiting("loading libraries"):
+        from twicetold.index.folder import require_new
+        from twicetold.index.info import index_info
+        from twicetold.index.opening import open_index
 
     require_new(Path(output))
     texts, ids = _read(file, text, id_column, format=format, skip_bad=skip_bad)
     if not texts:
         raise ValueError(f"{file}: there are no rows")
-    made = load(model).index(
+    loaded = load_model(model)
+    made = loaded.index(
         texts,
         ids,
         groups=not no_groups,
         precision=precision,
         threshold=threshold,
         rule=rule,
+        centres=None if centres is None else open_index(centres, loaded),
         progress=_tell,
     )
     _tell("writing")
@@ -80,6 +101,74 @@ def build(
         print(_json(about))
     else:
         _tell("\n".join(_described(about)))
+
+
+@index.command()
+def start(
+    model: Model,
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files of the parts.", show_default=False)],
+    output: Annotated[str, typer.Option("--out", "-o", metavar="INDEX", help="New folder for the index.")],
+    text: Text = None,
+    format: Format = None,
+    skip_bad: SkipBad = False,
+) -> None:
+    """Make an index without texts, with cells for those of some files, which are then built and attached as parts.
+
+    Examples:
+        twicetold index start model old.csv new.csv -o faq
+        twicetold index start model old.csv new.csv --text question -o faq
+    """
+    from pathlib import Path
+
+    with waiting("loading libraries"):
+        from twicetold.index.folder import require_new
+        from twicetold.index.text_index import TextIndex
+
+    require_new(Path(output))
+    texts = (block for file in files for block in _texts(file, text, format=format, skip_bad=skip_bad))
+    made = TextIndex.start(load_model(model), texts)
+    made.save(output)
+    _tell(f"{output}: {made.cells:,} cells, no texts; attach parts that were built with --centres {output}")
+
+
+@index.command()
+def attach(
+    folder: Index,
+    parts: Annotated[list[str], typer.Argument(metavar="PART...", help="Indexes without groups.", show_default=False)],
+    model: IndexModel = None,
+) -> None:
+    """Add the texts of other indexes as parts, each named like its folder. Nothing is encoded anew.
+
+    Examples:
+        twicetold index attach faq old
+        twicetold index attach faq old new --model model
+    """
+    from pathlib import Path
+
+    with changing(folder, model) as opened:
+        from twicetold.index.opening import open_index
+
+        for part in parts:
+            opened.attach(open_index(part, opened.model), Path(part).resolve().name)
+    _tell(f"attached {', '.join(parts)}; {folder} has {len(opened):,} texts now")
+
+
+@index.command()
+def detach(
+    folder: Index,
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of parts.", show_default=False)],
+    model: IndexModel = None,
+) -> None:
+    """Take parts away that were attached, with all their texts. The folders that they came from stay.
+
+    Examples:
+        twicetold index detach faq old
+        twicetold index detach faq old new
+    """
+    with changing(folder, model) as opened:
+        for name in names:
+            opened.detach(name)
+    _tell(f"detached {', '.join(names)}; {folder} has {len(opened):,} texts now")
 
 
 @index.command()
@@ -96,9 +185,12 @@ def add(
     skip_bad: SkipBad = False,
     as_json: Json = False,
 ) -> None:
-    """Add the texts of a file, and group what they are near to anew, by the rule that built the index."""
-    from twicetold.index.opening import changing
+    """Add the texts of a file, and group what they are near to anew, by the rule that built the index.
 
+    Examples:
+        twicetold index add faq new.csv
+        twicetold index add faq new.csv --merges propose
+    """
     texts, ids = _read(file, text, id_column, format=format, skip_bad=skip_bad)
     with changing(folder, model) as opened:
         found = opened.add(texts, ids, merges=merges)
@@ -124,8 +216,12 @@ def remove(
     model: IndexModel = None,
     format: Format = None,
 ) -> None:
-    """Remove texts by their ids. If one is not there, nothing is removed."""
-    from twicetold.index.opening import changing
+    """Remove texts by their ids. If one is not there, nothing is removed.
+
+    Examples:
+        twicetold index remove faq 3 17
+        twicetold index remove faq --file old.csv --id id
+    """
     from twicetold.tables.files import open_rows
 
     named = list(ids or [])
@@ -147,9 +243,12 @@ def merge(
     ignore: Annotated[bool, typer.Option("--ignore", help="Keep them apart; do not propose it again.")] = False,
     model: IndexModel = None,
 ) -> None:
-    """Make one group of two, or keep them apart. The lower number stays."""
-    from twicetold.index.opening import changing
+    """Make one group of two, or keep them apart. The lower number stays.
 
+    Examples:
+        twicetold index merge faq 0 1
+        twicetold index merge faq 2 3 --ignore
+    """
     with changing(folder, model) as opened:
         if ignore:
             opened.ignore(group, other)
@@ -164,9 +263,12 @@ def unmerge(
     group: Annotated[int, typer.Argument(help="A group that is part of another one now.", show_default=False)],
     model: IndexModel = None,
 ) -> None:
-    """Undo the merge of a group into another one, of yours or of the rule, and keep the two apart."""
-    from twicetold.index.opening import changing
+    """Undo the merge of a group into another one, of yours or of the rule, and keep the two apart.
 
+    Examples:
+        twicetold index unmerge faq 1
+        twicetold index unmerge faq 1 --model model
+    """
     with changing(folder, model) as opened:
         _tell(f"group {group} is no part of group {opened.unmerge(group)} any more, and they stay apart")
 
@@ -180,9 +282,13 @@ def regroup(
     model: IndexModel = None,
     as_json: Json = False,
 ) -> None:
-    """Group all texts anew, by the rule of the index. Groups keep their numbers where they can."""
+    """Group all texts anew, by the rule of the index. Groups keep their numbers where they can.
+
+    Examples:
+        twicetold index regroup faq
+        twicetold index regroup faq --rule complete
+    """
     from twicetold.index.info import index_info
-    from twicetold.index.opening import changing
 
     with changing(folder, model) as opened:
         changes = opened.regroup(rule)
@@ -197,7 +303,12 @@ def regroup(
 
 @index.command()
 def groups(folder: Index, out: OutFile = "-", format: Format = None) -> None:
-    """Write the id, text and group of all texts, sorted by group."""
+    """Write the id, text and group of all texts, sorted by group.
+
+    Examples:
+        twicetold index groups faq
+        twicetold index groups faq -o groups.csv
+    """
     import numpy as np
 
     from twicetold.index.info import grouped_texts
@@ -214,7 +325,12 @@ def groups(folder: Index, out: OutFile = "-", format: Format = None) -> None:
 
 @index.command()
 def info(folder: Index, as_json: Json = False) -> None:
-    """Describe an index: texts, groups, rule, model, merges."""
+    """Describe an index: texts, groups, rule, model, merges.
+
+    Examples:
+        twicetold index info faq
+        twicetold index info faq --json
+    """
     from twicetold.index.info import index_info
 
     about = index_info(folder)
@@ -235,6 +351,8 @@ def _described(about: "IndexInfo") -> list[str]:
     kind = "sparse" if about.sparse else "dense"
     parts = "1 part" if about.parts == 1 else f"{about.parts} parts"
     cells = f"{about.cells:,} cells" if about.cells else "searched exactly"
+    if about.cells and about.exact:
+        cells += f", but {about.exact:,} texts are searched exactly"
     groups = "none"
     if about.threshold is not None:
         groups = (
@@ -247,12 +365,23 @@ def _described(about: "IndexInfo") -> list[str]:
     return [
         f"texts      {about.texts:,} ({about.removed:,} removed ones take space)",
         f"vectors    {kind}, {about.dimensions:,} columns, {parts}, {cells}",
+        *_found(about.recall),
+        *(f"attached   {name}: {texts:,} texts" for name, texts in about.attached.items()),
         f"size       {about.bytes / 1e6:,.1f} MB",
         f"model      {about.model} (fingerprint {about.fingerprint})",
         f"groups     {groups}",
         f"rule       {rule}",
         *(f"evidence   {sentence}" for sentence in about.evidence),
     ]
+
+
+def _found(recall: "Recall | None") -> list[str]:
+    """How many of the nearest a search finds."""
+    if recall is None:
+        return []
+    shares = ", ".join(f"{share:.3f} with {cells}" for cells, share in recall.found.items() if cells != recall.nprobe)
+    of = f"measured with {recall.asked:,} of {recall.texts:,} texts"
+    return [f"recall@10  {recall.found[recall.nprobe]:.3f} with {recall.nprobe} cells (--nprobe); {shares}; {of}"]
 
 
 def _decided(about: "IndexInfo") -> list[str]:
@@ -274,7 +403,7 @@ def _read(
 
     texts: list[str] = []
     ids: list[str] | None = None if id_column is None else []
-    with open_rows(file, format=format) as rows:
+    with waiting(f"reading {file}"), open_rows(file, format=format) as rows:
         column = choose_text(rows, text)
         if id_column is not None:
             rows.require(id_column)
@@ -288,6 +417,17 @@ def _read(
                 ids += names
         tell_left_out(rows.bad)
     return texts, ids
+
+
+def _texts(file: str, text: str | None, *, format: str | None, skip_bad: bool) -> Iterator[list[str]]:
+    """Texts of a file, some at a time."""
+    from twicetold.tables.files import choose_text, open_rows
+
+    with open_rows(file, format=format) as rows:
+        column = choose_text(rows, text)
+        for block in rows.blocks([column], skip_bad=skip_bad):
+            yield block.texts(column)
+        tell_left_out(rows.bad)
 
 
 def _listed(proposals: Sequence["Proposal"]) -> list[dict[str, object]]:

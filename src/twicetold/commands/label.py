@@ -12,6 +12,7 @@ from rich.text import Text as Styled
 
 from twicetold.commands._console import Console
 from twicetold.commands._options import About, Lexical, ModelAndFile, SkipBad, Text, model_and_file, tell_left_out
+from twicetold.commands._waiting import waiting
 from twicetold.printable import json_text, print, printable
 
 if TYPE_CHECKING:
@@ -53,15 +54,20 @@ def label(
 ) -> None:
     """Label pairs of texts by hand, and estimate precision and recall.
 
+    Examples:
+        twicetold label questions.csv -o pairs.csv
+        twicetold label questions.csv -o pairs.csv --report
+
     Shows one pair at a time: y if the two texts say the same, n if not, s skip, b back, q quit. The same command goes
     on where it stopped. Without a terminal, answers are read from standard input, one a line. Without MODEL, letters
     and words are compared, by a model that is fitted to the texts and kept in the folder OUT.model, for calibrate.
     Without -o, FILE is a review that dedupe --review wrote, and the answers go into it.
     """
-    from twicetold.files import lock_beside, only_process
-    from twicetold.labels.labelling import labelling, read_labelling
-    from twicetold.tables.files import choose_text, open_rows
-    from twicetold.tables.streams import STANDARD
+    with waiting("loading libraries"):
+        from twicetold.files import lock_beside, only_process
+        from twicetold.labels.labelling import labelling, read_labelling
+        from twicetold.tables.files import choose_text, open_rows
+        from twicetold.tables.streams import STANDARD
 
     console = Console(stderr=True)
     model, name = model_and_file(arguments, "label", lexical=lexical, vectors=vectors)
@@ -112,13 +118,16 @@ def _fitted_beside(
     """The folder of a model that is fitted to the texts; the one that is there, if labelling was begun with it."""
     from twicetold import layout
     from twicetold.files import require_free
-    from twicetold.labels.labelling import draw_file
-    from twicetold.use.model import fit
+
+    with waiting("loading libraries"):
+        from twicetold.labels.labelling import draw_file
+        from twicetold.use.model import fit
 
     folder = out.with_name(f"{out.name}.model")
     if not (draw_file(out).exists() and (folder / layout.RECIPE).exists()):
         require_free(folder, apart_from=out, replaces=layout.RECIPE, otherwise="choose another file with -o")
-        fit(texts, lexical=lexical, vectors=vectors, folder=folder, name=name)
+        with waiting("learning the words of the texts"):
+            fit(texts, lexical=lexical, vectors=vectors, folder=folder, name=name)
         console.print(f"the model that compares the texts is in {folder}", markup=False, soft_wrap=True)
     return str(folder)
 

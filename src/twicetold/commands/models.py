@@ -10,6 +10,10 @@ from twicetold.printable import json_text, print
 def models(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """List the registered models: versions, aliases and numbers.
 
+    Examples:
+        twicetold models
+        twicetold models --json
+
     The store is mlruns/mlflow.db in this folder, unless MLFLOW_TRACKING_URI names another.
     """
     from dataclasses import asdict
@@ -18,9 +22,11 @@ def models(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
     from rich.table import Table
 
     from twicetold.commands._console import Console
+    from twicetold.commands._waiting import waiting
     from twicetold.tracking.registry import registered
 
-    found = registered(root=Path.cwd())
+    with waiting("asking the registry"):
+        found = registered(root=Path.cwd())
     if as_json:
         print(json_text([{"address": each.address, **asdict(each)} for each in found]))
         return

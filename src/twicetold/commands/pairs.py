@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from twicetold.commands._options import About, File, Format, Left, Model, OutFile, Right, SkipBad, tell_left_out
+from twicetold.commands._waiting import load_model, waiting
 from twicetold.printable import json_text, print
 
 
@@ -22,6 +23,10 @@ def pairs(
 ) -> None:
     """Add score, probability and duplicate to each pair of a file, and say which label the verdicts are about.
 
+    Examples:
+        twicetold pairs model candidates.csv -o scored.csv
+        twicetold pairs model candidates.csv --left question --right other -o scored.jsonl
+
     A model that cannot tell leaves probability and duplicate empty, and says why.
 
     A bad row (a text is missing, a line is malformed) ends the command before anything is written; every one is
@@ -33,18 +38,19 @@ def pairs(
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from twicetold.commands._console import Console
-    from twicetold.runs.evidence import of_pairs
-    from twicetold.tables.files import choose_pair, open_rows, write_rows
-    from twicetold.tables.streams import STANDARD
-    from twicetold.use.model import load
-    from twicetold.use.pairs import score_file
+
+    with waiting("loading libraries"):
+        from twicetold.runs.evidence import of_pairs
+        from twicetold.tables.files import choose_pair, open_rows, write_rows
+        from twicetold.tables.streams import STANDARD
+        from twicetold.use.pairs import score_file
 
     if as_json and out == STANDARD:
         raise typer.BadParameter("the summary and the rows would both go to stdout: name a file with -o")
     console = Console(stderr=True)
     with open_rows(file, format=format) as rows:
         pair = choose_pair(rows, left, right)
-        loaded = load(model)
+        loaded = load_model(model)
         start = time.monotonic()
         columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} pairs, {task.fields[rate]:,.0f} a second"))
         off = not console.is_terminal

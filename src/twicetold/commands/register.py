@@ -21,6 +21,10 @@ def register(
 ) -> None:
     """Make a model a version of twicetold-DATA in MLflow's registry, with its numbers and its model card.
 
+    Examples:
+        twicetold register build/demo/runs/toy_questions-static-0
+        twicetold register --data toy_questions --runs build/demo/runs --dry-run
+
     With --data: of the runs that a paired test on validation cannot tell from the best one, the fastest is taken.
     """
     if (run is None) == (data is None):
@@ -28,11 +32,18 @@ def register(
     from rich.table import Table
 
     from twicetold.commands._console import Console
-    from twicetold.serving.champion import choose, register_run
+    from twicetold.commands._waiting import waiting
+    from twicetold.tracking.locate import require_model
+
+    if run is not None:
+        require_model(run)
+    with waiting("loading libraries"):
+        from twicetold.serving.champion import choose, register_run
 
     talk = Console(stderr=True)
     if data is not None:
-        choice = choose(data, runs)
+        with waiting(f"comparing the runs of {data}"):
+            choice = choose(data, runs)
         run = choice.chosen.folder
         table = Table("run", f"val {choice.chosen.primary}", "lead of the best, 95 %", "texts a second", "")
         for each in choice.candidates:
@@ -46,7 +57,8 @@ def register(
     if dry_run:
         print(json_text({"run": str(run)}, indent=None) if as_json else run)
         return
-    made = register_run(run, alias=alias or None, root=Path.cwd())
+    with waiting(f"registering {run}"):
+        made = register_run(run, alias=alias or None, root=Path.cwd())
     if as_json:
         print(json_text({"address": made.address, "aliases": made.aliases, "run": str(run)}, indent=None))
     else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from twicetold.commands._options import About, Json, Model
+from twicetold.commands._waiting import load_model, waiting
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
@@ -39,15 +40,18 @@ def score(
 ) -> None:
     """Say whether two texts say the same: score, probability and verdict, and the label that it is about.
 
+    Examples:
+        twicetold score model "How do I learn to swim?" "how to learn swimming"
+        twicetold score model "bank rate" "rate of a bank" --json
+
     A model that cannot tell gives the score alone, and says why. Write -- before a text that begins with a dash.
     """
-    from twicetold.use.model import load
-
     _require_texts(left, right)
-    loaded = load(model)
+    loaded = load_model(model)
     _warn(loaded, left, right)
-    answer = _answer(loaded, left, right, about)
-    explanation = _explanation(loaded, left, right) if why else None
+    with waiting("comparing both texts"):
+        answer = _answer(loaded, left, right, about)
+        explanation = _explanation(loaded, left, right) if why else None
     if as_json:
         print(json_text(asdict(answer) | ({} if explanation is None else _contributions(explanation, top))))
         return

@@ -1,8 +1,9 @@
 """`twicetold search`: the texts of an index that are most alike."""
 
 from twicetold.commands._options import Format, IndexModel, SkipBad, Text
-from twicetold.commands._queries import Asked, AskedFile, Count, Exact, Index, JsonLines, check_queries, queries
+from twicetold.commands._queries import Asked, AskedFile, Count, Exact, Index, JsonLines, Nprobe, check_queries, queries
 from twicetold.commands._queries import tell_matches as tell
+from twicetold.commands._waiting import open_index
 
 
 def search(
@@ -11,6 +12,7 @@ def search(
     file: AskedFile = None,
     k: Count = 10,
     exact: Exact = False,
+    nprobe: Nprobe = None,
     text: Text = None,
     model: IndexModel = None,
     format: Format = None,
@@ -19,13 +21,15 @@ def search(
 ) -> None:
     """Find the texts of an index that are most alike, nearest first.
 
+    Examples:
+        twicetold search faq "how do I learn to swim"
+        twicetold search faq --file questions.csv -k 3 --json
+
     Columns: similarity, probability that both say the same, group, id, text.
     """
-    from twicetold.index.opening import open_index
-
     check_queries(texts, file)
     opened = open_index(folder, model)
     named = file is not None or len(texts or []) > 1
     for asked in queries(texts, file, text, format=format, skip_bad=skip_bad):
-        for query, found in zip(asked, opened.search(asked, k, exact=exact), strict=True):
+        for query, found in zip(asked, opened.search(asked, k, exact=exact, nprobe=nprobe), strict=True):
             tell(query, found, named=named, as_json=as_json)

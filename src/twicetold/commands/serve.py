@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from twicetold.commands._options import About, Model
+from twicetold.commands._waiting import waiting
 from twicetold.printable import print
 
 
@@ -21,15 +22,22 @@ def serve(
 ) -> None:
     """Answer over HTTP as MLflow's scoring server does, until Ctrl-C: POST /invocations.
 
+    Examples:
+        twicetold serve model
+        twicetold serve model --port 8080
+
     A table with the columns left and right gives score, probability and verdict, with the label that it is about; one
     with text gives vectors.
     """
-    from twicetold.serving.server import serve as answer
-    from twicetold.tracking.locate import folder_of
-    from twicetold.trained.loaded import LoadedModel
+    from twicetold.tracking.locate import folder_of, require_model
 
-    folder = folder_of(model)
-    verdicts = LoadedModel.from_folder(folder).decisions.of(about)  # its errors are clearer than the server's
+    require_model(model)
+    with waiting(f"loading {model}"):
+        from twicetold.serving.server import serve as answer
+        from twicetold.trained.loaded import LoadedModel
+
+        folder = folder_of(model)
+        verdicts = LoadedModel.from_folder(folder).decisions.of(about)  # its errors are clearer than the server's
     reason = f"; none, as {verdicts.no_verdict}" if verdicts.no_verdict else ""
     print(f"verdicts are about {verdicts.label}{reason}", file=sys.stderr)
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from twicetold.commands._options import Format, Lexical, ModelAndFile, OutFile, SkipBad, Text, model_and_file
+from twicetold.commands._waiting import load_model, waiting
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
@@ -36,25 +37,33 @@ def topics(
 ) -> None:
     """Group the rows of a file by topic; each topic is named by its most distinctive words.
 
+    Examples:
+        twicetold topics questions.csv -o topics.csv
+        twicetold topics model questions.csv --count 20 -o topics.csv
+
     Columns are added: topic (a number from 0, the largest first), topic_terms, closeness (cosine to the topic's
     centre). All are empty for a text of which the model knows nothing. Without MODEL the letters and words of the texts
     are compared, and vectors where the extra static is installed.
     """
     import sys
 
-    from twicetold.commands._dedupe_file import TextFile
-    from twicetold.tables.files import write_rows
-    from twicetold.tables.streams import STANDARD
-    from twicetold.topics.spherical import require_few
-    from twicetold.use.model import fit, load
+    with waiting("loading libraries"):
+        from twicetold.commands._dedupe_file import TextFile
+        from twicetold.tables.files import write_rows
+        from twicetold.tables.streams import STANDARD
+        from twicetold.topics.spherical import require_few
+        from twicetold.use.model import fit
 
     model, file = model_and_file(arguments, "topics", lexical=lexical)
     if as_json and out == STANDARD:
         raise typer.BadParameter("--json prints to stdout: write the rows to a file, with -o")
-    read = TextFile.read(file, text=text, id_column=None, needed=(), format=format, skip_bad=skip_bad, added=ADDED)
+    with waiting(f"reading {file}"):
+        read = TextFile.read(file, text=text, id_column=None, needed=(), format=format, skip_bad=skip_bad, added=ADDED)
     if method == "agglomerative":
         require_few(len(read.texts))
-    loaded = fit(read.texts, lexical=lexical) if model is None else load(model)
+    loaded = None if model is None else load_model(model)
+    with waiting("learning the words of the texts"):
+        loaded = loaded or fit(read.texts, lexical=lexical)
     found = loaded.topics(
         read.texts,
         count=count,

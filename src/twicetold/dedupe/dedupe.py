@@ -2,7 +2,8 @@
 
 1. Texts that are equal but for case, white space and Unicode compatibility forms (NFKC) are one (`distinct`).
    Where rows have limits, such as a window of dates (`limits`), so must be their values.
-2. Each distinct text is compared with its nearest ones by search vectors (`near`), within the limits (`near_within`).
+2. Pairs of distinct texts are found by search vectors (`near`), within the limits (`near_within`): all from the
+   threshold on, or where another score counts, those of the nearest texts.
 3. With `rerank`, another model scores these pairs; it may be one that scores pairs only (`pairs`).
 4. Pairs whose similarity reaches a threshold (`thresholds`) are links, and groups follow from links by a rule of
    `twicetold.neighbours.grouping`.
@@ -72,7 +73,8 @@ def dedupe(
     if worth is None and options.keep == "cleanest":
         worth = cleanness(texts_of(texts), distinct.place)
     if worth is None:
-        rows = distinct.rows[representatives(codes, links, options.keep, distinct.texts, pairs.vectors)]
+        lengths = [len(text) for text in distinct.texts]
+        rows = distinct.rows[representatives(codes, links, options.keep, lengths, pairs.vectors)]
     else:
         rows = most_worth(codes[distinct.place], worth)
     grouped = GroupedTexts(distinct, pairs, links, codes, rows[codes])

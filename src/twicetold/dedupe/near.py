@@ -1,8 +1,10 @@
 """Pairs of texts whose search vectors are near each other: those that may be links.
 
-All pairs from a threshold on are found: of sparse vectors (`joining`), and of dense ones up to `EXACT_UP_TO` texts
-(`dense_joining`). Of more texts with dense vectors, cells are compared, which may miss pairs (`cells`). Where there is
-no threshold, or more pairs reach it than are held, each text is compared with its nearest ones.
+All pairs from a threshold on are found: of sparse vectors (`joining`), of those that are sparse and dense
+(`mixed_joining`), and of dense ones (`dense_joining`). Of more than `EXACT_UP_TO` texts, dense vectors are compared in
+cells, which may miss pairs (`cells`). Where a join costs more than to compare all texts, these are compared
+(`comparing`). Where there is no threshold, or more pairs reach it than are held, each text is compared with its nearest
+ones.
 
 Shape letters: m distinct texts, C pairs.
 """
@@ -14,14 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.dedupe.options import MOST_NEIGHBOURS
-from twicetold.neighbours import cells, dense_joining, joining
+from twicetold.dedupe.options import EXACT_UP_TO as EXACT_UP_TO
+from twicetold.neighbours import cells, comparing, dense_joining, joining, mixed_joining
 from twicetold.neighbours.dense_joining import Found
 from twicetold.neighbours.grouping import Ints, Vectors
 from twicetold.neighbours.nearest import NOBODY, Index, Matrix, NearestTexts
 from twicetold.neighbours.parallel import in_threads
 
-EXACT_UP_TO = 50_000  # texts with dense vectors: twice as many take four times as long
 MOST_PAIRS = 30_000_000  # pairs that are held
 QUERIES = 8192  # texts that are searched for at a time in an approximate index
 
@@ -35,7 +36,7 @@ class NearPairs:
         right: (C,) the later one.
         dots: (C,) dot products of their vectors.
         unfinished: number of texts that may have more links.
-        approximate: whether an approximate index was searched, which may miss pairs.
+        approximate: whether vectors were compared in cells, which may miss pairs.
     """
 
     left: Ints
@@ -50,50 +51,51 @@ def near_pairs(vectors: Vectors, least: float | None, *, neighbours: int) -> Nea
 
     Args:
         vectors: of the distinct texts, as queries and as documents.
-        least: dot product of a link: a text whose nearest ones are all linked is searched again for more; None: not.
+        least: dot product of a link: all pairs from it on are found, unless there are more than are held; None: as many
+            as `neighbours` of each text.
         neighbours: of each text.
     """
     queries, documents = vectors
-    approximate = not is_sparse(documents) and documents.shape[0] > EXACT_UP_TO
-    joined = None if least is None else _joined(vectors, least, approximate=approximate)
-    if joined is not None:
-        return NearPairs(*joined, unfinished=0, approximate=approximate)
+    count = documents.shape[0]
+    large = count > EXACT_UP_TO
+    if least is not None:
+        found, approximate = _joined(vectors, least, large=large)
+        if found is not None:
+            return NearPairs(*found, unfinished=0, approximate=approximate)
+        neighbours = held(count, neighbours)
+    approximate = large and not is_sparse(documents)
     index = Index(documents, approximate=approximate)
-    todo, reach = np.arange(len(index)), neighbours
-    found: list[tuple[Ints, Ints, NDArray[np.float32]]] = []
-    while True:
-        near = _search(index, queries if len(todo) == len(index) else queries[todo], reach + 1, approximate=approximate)
-        there = (near.index != NOBODY) & (near.index != todo[:, None])
-        if least is not None:
-            there &= near.similarity >= least
-        full = there.sum(axis=1) >= reach
-        deeper = min(4 * reach, MOST_NEIGHBOURS)
-        held = sum(len(pairs[0]) for pairs in found)
-        last = least is None or deeper == reach or not full.any() or held + full.sum() * deeper > MOST_PAIRS
-        row, column = np.nonzero(there if last else there & ~full[:, None])
-        found.append((todo[row], near.index[row, column], near.similarity[row, column]))
-        if last:
-            left, right, similarity = (np.concatenate(part) for part in zip(*found, strict=True))
-            unfinished = 0 if least is None else int(full.sum())
-            return NearPairs(*_once(len(index), left, right, similarity), unfinished, approximate)
-        todo, reach = todo[full], deeper
+    near = _search(index, queries, min(neighbours + 1, count), approximate=approximate)
+    there = (near.index != NOBODY) & (near.index != np.arange(count)[:, None])
+    if least is not None:
+        there &= near.similarity >= least
+    row, column = np.nonzero(there)
+    unfinished = 0 if least is None else int((there.sum(axis=1) >= neighbours).sum())
+    pairs = cells.once(count, row, near.index[row, column], near.similarity[row, column], most=len(row))
+    assert pairs is not None
+    return NearPairs(*pairs, unfinished, approximate)
 
 
-def _joined(vectors: Vectors, least: float, *, approximate: bool) -> Found | None:
-    """All pairs from a dot product on, or with `approximate` most of them; None if another search costs less."""
+def held(count: int, neighbours: int) -> int:
+    """How many of each text are held, at least `neighbours`, where there are more pairs than `MOST_PAIRS`."""
+    return max(neighbours, MOST_PAIRS // count)
+
+
+def _joined(vectors: Vectors, least: float, *, large: bool) -> tuple[Found | None, bool]:
+    """All pairs from a dot product on, or most of them, and whether some may be missing; None if they are too many."""
     queries, documents = vectors
     if not is_sparse(documents):
-        join = cells.pairs_in_cells if approximate else dense_joining.pairs_above
-        return join(vectors, least, most=MOST_PAIRS)
-    return joining.pairs_above(queries, least, most=MOST_PAIRS) if least > 0 and documents is queries else None
-
-
-def _once(
-    count: int, left: Ints, right: Ints, similarity: NDArray[np.float32]
-) -> tuple[Ints, Ints, NDArray[np.float32]]:
-    """Each pair once, whichever of its texts found the other."""
-    keys, first = np.unique(np.minimum(left, right) * count + np.maximum(left, right), return_index=True)
-    return keys // count, keys % count, similarity[first]
+        join = cells.pairs_in_cells if large else dense_joining.pairs_above
+        return join(vectors, least, most=MOST_PAIRS), large
+    if least > 0 and documents is queries:
+        columns = mixed_joining.dense_columns(documents)
+        if len(columns):
+            found = mixed_joining.pairs_above(documents, columns, least, most=MOST_PAIRS, approximate=large)
+        else:
+            found = joining.pairs_above(documents, least, most=MOST_PAIRS)
+        if found is not None:
+            return found, large and len(columns) > 0
+    return comparing.pairs_above(vectors, least, most=MOST_PAIRS), False
 
 
 def _search(index: Index, queries: Matrix, k: int, *, approximate: bool) -> NearestTexts:

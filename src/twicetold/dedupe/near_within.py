@@ -2,7 +2,7 @@
 
 Texts are sorted by block, and in it by the value of the first window. Those that a text may be linked with then follow
 each other, so a piece of consecutive texts is compared with one slice of the others, and each pair is met once. The
-other windows mask the similarities of a piece. So no allowed pair is lost to nearer ones that are not allowed, and no
+other windows mask the pairs of a piece. So no allowed pair is lost to nearer ones that are not allowed, and no
 more than a piece is held. A block too large for that is searched by itself as if there were no limits (`near`).
 
 Shape letters: m distinct texts, b texts of a piece, w texts of its slice.
@@ -17,14 +17,15 @@ from numpy.typing import NDArray
 from twicetold.dedupe import near
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.near import NearPairs, near_pairs
-from twicetold.dedupe.options import MOST_NEIGHBOURS
+from twicetold.neighbours import comparing
+from twicetold.neighbours.dense_joining import Found, gathered
 from twicetold.neighbours.grouping import Ints, Vectors
 from twicetold.neighbours.nearest import largest, similarities
 from twicetold.neighbours.parallel import in_parallel
 
 PIECE = 512  # least number of texts that are compared at a time, if there are as many
 CELLS = 16_000_000  # similarities held at a time by each thread (64 MB)
-LARGE = 4096  # texts of a block that is searched by itself, if that may cost less than to compare all its pairs
+LARGE = 4096  # texts of a block that is searched by itself, as that may cost less than to compare all its pairs
 
 
 def near_pairs_within(vectors: Vectors, limits: Limits, least: float | None, *, neighbours: int) -> NearPairs:
@@ -33,12 +34,12 @@ def near_pairs_within(vectors: Vectors, limits: Limits, least: float | None, *, 
     Args:
         vectors: of the distinct texts, as queries and as documents.
         limits: of the distinct texts.
-        least: dot product of a link: all pairs from it on are found, up to a number for each text; None: as many as
-            `neighbours` of each text.
+        least: dot product of a link: all pairs from it on are found, unless there are more than are held; None: as many
+            as `neighbours` of each text.
         neighbours: of each text.
     """
     count = len(limits.block)
-    apart, packed = _large_blocks(vectors, limits)
+    apart, packed = _large_blocks(limits)
     found = []
     for texts in apart:
         part = near_pairs(of_rows(vectors, texts), least, neighbours=neighbours)
@@ -52,11 +53,10 @@ def near_pairs_within(vectors: Vectors, limits: Limits, least: float | None, *, 
     return NearPairs(keys // count, keys % count, dots[first], unfinished, approximate)
 
 
-def _large_blocks(vectors: Vectors, limits: Limits) -> tuple[list[Ints], Ints]:
+def _large_blocks(limits: Limits) -> tuple[list[Ints], Ints]:
     """The texts of each block that is searched by itself, and all other texts."""
     size = np.bincount(limits.block)
-    large = LARGE if near.is_sparse(vectors[0]) else max(LARGE, near.EXACT_UP_TO)
-    alone = np.zeros(len(size), bool) if limits.values else size > large
+    alone = np.zeros(len(size), bool) if limits.values else size > LARGE
     searched = [np.flatnonzero(limits.block == block) for block in np.flatnonzero(alone)]
     return searched, np.flatnonzero(~alone[limits.block])
 
@@ -80,13 +80,44 @@ class _Reach:
 
 def _by_pieces(vectors: Vectors, limits: Limits, names: Ints, least: float | None, neighbours: int) -> NearPairs:
     order = np.lexsort((*(value for value in limits.values[:1]), limits.block))
-    queries, documents = of_rows(vectors, order)
-    limits, names = limits.take(order), names[order]
+    vectors, limits, names = of_rows(vectors, order), limits.take(order), names[order]
     reach = _reach(limits)
+    found = None if least is None else _above(vectors, limits, reach, least)
+    left, right, dots, unfinished = (
+        _nearest(vectors, limits, reach, least, neighbours) if found is None else (*found, 0)
+    )
+    return NearPairs(names[left], names[right], dots, unfinished, False)
+
+
+def _above(vectors: Vectors, limits: Limits, reach: "_Reach", least: float) -> Found | None:
+    """The allowed pairs of sorted texts from a dot product on; None if they are more than are held."""
+    queries, documents = vectors
+    pieces = _pieces(reach, both=False)
+
+    def search(number: int) -> Found:
+        start, stop = pieces[number]
+        last = int(reach.stop[stop - 1])
+        left, right, dots = comparing.links_of(queries[start:stop], documents[start:last], least)
+        left, right = left + start, right + start
+        allowed = (right > left) & (right < reach.stop[left])
+        for value, size in zip(limits.values[1:], limits.sizes[1:], strict=True):
+            allowed &= np.abs(value[left] - value[right]) <= size
+        return left[allowed], right[allowed], dots[allowed]
+
+    return gathered(in_parallel(search, len(pieces)), near.MOST_PAIRS)
+
+
+def _nearest(
+    vectors: Vectors, limits: Limits, reach: "_Reach", least: float | None, neighbours: int
+) -> tuple[Ints, Ints, NDArray[Any], int]:
+    """The allowed pairs of each sorted text with its nearest ones, and how many texts may have more links.
+
+    With `least` they are as many of each as are held, among the texts after it.
+    """
+    queries, documents = vectors
     both = least is None  # each text needs its nearest, on either side
     pieces = _pieces(reach, both=both)
-    count = len(order)
-    most = neighbours if both else max(neighbours, min(MOST_NEIGHBOURS, near.MOST_PAIRS // count))
+    most = neighbours if both else near.held(len(limits.block), neighbours)
 
     def search(number: int) -> tuple[Ints, Ints, NDArray[Any], int]:
         start, stop = pieces[number]
@@ -110,11 +141,8 @@ def _by_pieces(vectors: Vectors, limits: Limits, names: Ints, least: float | Non
             dots.append(values.ravel())
         return np.concatenate(left), np.concatenate(right), np.concatenate(dots), 0 if both else int(full.sum())
 
-    found = list(in_parallel(search, len(pieces)))
-    left, right, dots, unfinished = zip(*found, strict=True)
-    return NearPairs(
-        names[np.concatenate(left)], names[np.concatenate(right)], np.concatenate(dots), sum(unfinished), False
-    )
+    left, right, dots, unfinished = zip(*in_parallel(search, len(pieces)), strict=True)
+    return np.concatenate(left), np.concatenate(right), np.concatenate(dots), sum(unfinished)
 
 
 def _reach(limits: Limits) -> _Reach:

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
 Keep: TypeAlias = Literal["first", "longest", "most-central", "cleanest"]
 KEEP: tuple[Keep, ...] = get_args(Keep)
-MOST_NEIGHBOURS = 320  # that are looked for, where a text has more links
+EXACT_UP_TO = 50_000  # texts with dense vectors that are compared each with each: twice as many take four times as long
+MOST_NEIGHBOURS = 320  # of a text whose pairs another model scores
 
 
 @dataclass(frozen=True)

@@ -3,24 +3,28 @@
 Shape letters: m distinct texts.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from twicetold.dedupe.options import Keep
 from twicetold.neighbours.grouping import Floats, Ints, Links, Vectors, row_dots
 
 
-def representatives(codes: Ints, links: Links, keep: Keep, texts: Sequence[str], vectors: Vectors | None) -> Ints:
-    """(groups,) the distinct text that stands for each group; of several as good the first one."""
+def representatives(codes: Ints, links: Links, keep: Keep, lengths: ArrayLike, vectors: Vectors | None) -> Ints:
+    """(groups,) the distinct text that stands for each group; of several as good the first one.
+
+    Args:
+        codes: (m,) group of each text.
+        links: between them.
+        keep: what the text has most of; `cleanest` is for rows (`worth`).
+        lengths: (m,) of the texts, in characters.
+        vectors: of the texts; None: links say what is central.
+    """
     first = np.unique(codes, return_index=True)[1]
     if keep == "first":
         return first
-    if keep == "longest":
-        worth = np.array([len(text) for text in texts], np.float64)
-    else:
-        worth = _centrality(codes, links, vectors)
+    worth = np.asarray(lengths, np.float64) if keep == "longest" else _centrality(codes, links, vectors)
     order = np.lexsort((np.arange(len(codes)), -worth, codes))
     return order[np.searchsorted(codes[order], np.arange(len(first)))]
 

@@ -68,7 +68,7 @@ def grown(
     parts, known = [*state.segments, fresh], count_of(state.segments)
     before, changes = members_of(parts), GroupChanges()
     if manifest.groups:
-        links = ScoredSearch(rule.model, rule.constant, parts).links(
+        links = ScoredSearch(rule.model, rule.constant, parts, state.centres, state.nprobe).links(
             texts, queries, threshold=manifest.decision.threshold, neighbours=manifest.neighbours
         )
         found = grow(rule, parts, links, merges=merges, ignored=manifest.ignored, next_group=manifest.next_group)
@@ -83,7 +83,7 @@ def grown(
     larger = state.in_groups(after.at(slice(known))).with_part(part_of(names, texts, documents, groups))
     next_group = max(manifest.next_group, int(after.group.max()) + 1)
     larger = replace(
-        larger, manifest=replace(manifest, added=manifest.added + len(texts), next_group=next_group)
+        larger, manifest=replace(larger.manifest, added=manifest.added + len(texts), next_group=next_group)
     ).after(changes, [*manifest.proposals, *proposed])
     there = {each.groups for each in larger.manifest.proposals}
     return larger, Added(

@@ -43,7 +43,7 @@ class Memberships:
     @classmethod
     def of(cls, group: Ints) -> "Memberships":
         """Groups that were never merged."""
-        return cls(group, group, np.full(len(group), NO_TIE))
+        return cls(group, group, np.broadcast_to(np.int64(NO_TIE), len(group)))
 
     @classmethod
     def joined(cls, parts: Sequence["Memberships"]) -> "Memberships":
@@ -70,7 +70,13 @@ class Memberships:
 
     def same_as(self, other: "Memberships") -> bool:
         """Whether all numbers are equal."""
-        return np.array_equal(self.array(), other.array())
+        return all(map(np.array_equal, self._columns, other._columns))
+
+    def within(self, groups: int) -> bool:
+        """Whether all are numbers of so many groups."""
+        least = (0, 0, NO_TIE)
+        every = zip(self._columns, least, strict=True)
+        return all(column.min(initial=0) >= low and column.max(initial=low) < groups for column, low in every)
 
     def with_rows(self, rows: Ints, members: "Memberships") -> "Memberships":
         """The same, but for some texts."""

@@ -19,7 +19,8 @@ import pyarrow as pa
 
 from twicetold.dedupe.distinct import first_of, folded
 from twicetold.dedupe.near import near_pairs
-from twicetold.dedupe.pairs import PairsByModel, PairsByVectors
+from twicetold.dedupe.pairs import PairsByModel
+from twicetold.dedupe.pairs_by_vectors import PairsByVectors
 from twicetold.evaluation.decision import Decision
 from twicetold.index.groups import EQUAL, Merges, Settled, TextLinks, codes_by_links, settle
 from twicetold.index.memberships import NO_GROUP, Memberships, Pair

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from twicetold.index.folder import locked, read
+from twicetold.index.state import IndexState
 from twicetold.index.text_index import TextIndex, save_locked
 from twicetold.tracking.locate import folder_of
 from twicetold.trained.loaded import LoadedModel
@@ -23,7 +24,7 @@ def open_index(folder: str | Path, model: LoadedModel | str | Path | None = None
         ValueError: if the index is damaged, or the model is another one.
     """
     folder = Path(folder)
-    manifest, segments = read(folder)
+    manifest, segments, centres = read(folder)
     if not isinstance(model, LoadedModel):
         try:
             model = LoadedModel.from_folder(folder_of(model or manifest.model))
@@ -38,7 +39,7 @@ def open_index(folder: str | Path, model: LoadedModel | str | Path | None = None
             f"{model.folder} is another one (fingerprint {found}): vectors of two models cannot be compared. Name the "
             "model that made the index, or build the index again"
         )
-    return TextIndex(model, manifest, segments, folder)
+    return TextIndex(model, IndexState(manifest, segments, centres), folder)
 
 
 @contextmanager

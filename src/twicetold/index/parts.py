@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from twicetold.index.memberships import Memberships
-from twicetold.index.segments import SCHEMA, Segment
+from twicetold.index.segments import Segment
+from twicetold.index.texts import SCHEMA
 from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.nearest import Matrix
 
@@ -21,12 +22,12 @@ def numbered(segments: Sequence[Segment]) -> Iterator[tuple[int, Segment]]:
     first = 0
     for segment in segments:
         yield first, segment
-        first += segment.table.num_rows
+        first += len(segment)
 
 
 def count_of(segments: Sequence[Segment]) -> int:
     """M, with the texts that were removed."""
-    return sum(segment.table.num_rows for segment in segments)
+    return sum(map(len, segments))
 
 
 def members_of(segments: Sequence[Segment]) -> Memberships:
@@ -36,10 +37,7 @@ def members_of(segments: Sequence[Segment]) -> Memberships:
 
 def in_groups(segments: Sequence[Segment], members: Memberships) -> list[Segment]:
     """The same parts with other groups of their (M,) texts; a part whose groups do not change stays as it is."""
-    return [
-        segment.in_groups(members.at(slice(first, first + segment.table.num_rows)))
-        for first, segment in numbered(segments)
-    ]
+    return [segment.in_groups(members.at(slice(first, first + len(segment)))) for first, segment in numbered(segments)]
 
 
 def alive_of(segments: Sequence[Segment]) -> NDArray[np.bool_]:
@@ -49,17 +47,17 @@ def alive_of(segments: Sequence[Segment]) -> NDArray[np.bool_]:
 
 def table_of(segments: Sequence[Segment]) -> pa.Table:
     """Id, text and group of all texts that have not been removed, sorted by group."""
-    parts = [part.table.set_column(2, "group", pa.array(part.members.group)) for part in segments]
+    parts = [part.texts.table.set_column(2, "group", pa.array(part.members.group)) for part in segments]
     alive = [part.filter(pa.array(segment.alive)) for part, segment in zip(parts, segments, strict=True)]
     table = pa.concat_tables([SCHEMA.empty_table(), *(part.cast(SCHEMA) for part in alive)])
     return table.take(pa.array(np.argsort(table["group"].to_numpy(), kind="stable")))
 
 
 def rows_of(segments: Sequence[Segment], rows: Ints) -> pa.Table:
-    """Ids and texts of these (R,) texts, in this order."""
+    """Ids, texts and groups of these (R,) texts, in this order."""
     order, parts = np.argsort(rows, kind="stable"), [SCHEMA.empty_table()]
     for part, own in _by_part(segments, rows[order]):
-        parts.append(part.table.take(pa.array(own)))
+        parts.append(part.texts.at(own).set_column(2, "group", pa.array(part.members.group[own])).cast(SCHEMA))
     return pa.concat_tables(parts).take(pa.array(np.argsort(order)))
 
 
@@ -74,6 +72,6 @@ def vectors_of(segments: Sequence[Segment], rows: Ints) -> Matrix:
 def _by_part(segments: Sequence[Segment], rows: Ints) -> Iterator[tuple[Segment, Ints]]:
     """The parts that have some of these ascending texts, with the rows within the part."""
     for first, segment in numbered(segments):
-        start, end = np.searchsorted(rows, [first, first + segment.table.num_rows])
+        start, end = np.searchsorted(rows, [first, first + len(segment)])
         if start < end:
             yield segment, rows[start:end] - first

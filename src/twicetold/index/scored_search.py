@@ -11,10 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from twicetold.dedupe.distinct import first_of, folded, require_texts
-from twicetold.dedupe.options import MOST_NEIGHBOURS
+from twicetold.dedupe.near import held
+from twicetold.index.centres import Centres
 from twicetold.index.groups import EQUAL, TextLinks
+from twicetold.index.hits import Hits
 from twicetold.index.parts import count_of, numbered, rows_of
-from twicetold.index.segments import Hits, Segment
+from twicetold.index.probing import NPROBE, above, nearest
+from twicetold.index.segments import Segment
 from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.nearest import Matrix
 from twicetold.trained.loaded import LoadedModel
@@ -22,7 +25,7 @@ from twicetold.trained.vectors import ENCODED
 
 CHUNK = 4096  # texts that are compared with each other at once
 CANDIDATES = 50  # texts whose pairs are scored, by a family whose scores are no dot products
-DEEPER = 4  # times as many neighbours are looked for, where all are links
+ROUNDING = 1e-5  # of float32 sums, of the threshold or of 1
 
 
 @dataclass(frozen=True)
@@ -33,11 +36,15 @@ class ScoredSearch:
         model: whose scores count.
         constant: score minus dot product; None if scores are no dot products.
         segments: the parts.
+        centres: of their cells.
+        nprobe: cells that a query visits.
     """
 
     model: LoadedModel
     constant: float | None
     segments: Sequence[Segment]
+    centres: Centres | None
+    nprobe: int = NPROBE
 
     def nearest(self, texts: Sequence[str], queries: Matrix, k: int, *, exact: bool = False) -> Hits:
         """The `k` texts that are most alike, with their scores.
@@ -49,23 +56,26 @@ class ScoredSearch:
             exact: compare with every text, also where there are cells.
         """
         reach = self._reach(k)
-        return self._scored(texts, self._among(self.segments, queries, reach, exact=exact).nearest(reach)).nearest(k)
+        self._check(queries)
+        near = nearest(self.segments, self.centres, queries, reach, exact=exact, nprobe=self.nprobe)
+        return self._scored(texts, near.nearest(reach)).nearest(k)
 
     def links(self, texts: Sequence[str], queries: Matrix, *, threshold: float, neighbours: int) -> TextLinks:
         """The texts of the last part with those before them whose score reaches a threshold, sorted by the later text.
 
-        A text is linked with the nearest ones, with more where all of these are links, and with the first one of each
-        part that is equal but for case and white space.
+        A text is linked with all of them, where scores are dot products, else with those of the nearest ones; and with
+        the first one of each part that is equal but for case and white space.
 
         Args:
             texts: (N,) of the last part, which has no cells.
             queries: (N, D) their vectors.
             threshold: the least score of a link.
-            neighbours: how many of the nearest.
+            neighbours: how many of the nearest, where scores are no dot products.
 
         Raises:
             ValueError: if a text is blank.
         """
+        self._check(queries)
         known, fresh = count_of(self.segments[:-1]), self.segments[-1]
         found = [self._equal(texts)]
         for start in range(0, len(texts), CHUNK):
@@ -77,25 +87,23 @@ class ScoredSearch:
         return TextLinks(hits.row[order], hits.query[order] + known, hits.similarity[order])
 
     def _linked(
-        self, texts: Sequence[str], queries: Matrix, todo: Ints, among: Segment, threshold: float, neighbours: int
+        self, texts: Sequence[str], queries: Matrix, new: Ints, among: Segment, threshold: float, neighbours: int
     ) -> Hits:
         """Links of some new texts with texts of the index, and with those of the new ones in `among` before them."""
-        reach, found = self._reach(neighbours), []
-        dots, known = self.constant is not None, count_of(self.segments[:-1])
-        while True:
-            asked = queries[todo]
-            near = among.search(asked, reach, before=todo)
-            near = Hits.joined([self._among(self.segments[:-1], asked, reach), replace(near, row=near.row + known)])
-            hits = self._scored([texts[number] for number in todo.tolist()], near.nearest(reach))
-            hits = hits.nearest(reach if dots else neighbours)
-            hits = hits.at(hits.similarity >= threshold)
-            full = np.bincount(hits.query, minlength=len(todo)) >= reach
-            last = not dots or reach >= MOST_NEIGHBOURS or not full.any()
-            kept = hits if last else hits.at(~full[hits.query])
-            found.append(replace(kept, query=todo[kept.query]))
-            if last:
-                return Hits.joined(found)
-            todo, reach = todo[full], min(DEEPER * reach, MOST_NEIGHBOURS)
+        asked, known = queries[new], self.segments[:-1]
+        last = count_of(known)
+        if self.constant is None:
+            reach = self._reach(neighbours)
+            near = among.search(asked, reach, before=new)
+            near = Hits.joined([nearest(known, self.centres, asked, reach, nprobe=self.nprobe), near.moved(row=last)])
+            hits = self._scored([texts[number] for number in new.tolist()], near.nearest(reach)).nearest(neighbours)
+        else:
+            least, most = threshold - self.constant - ROUNDING * max(1.0, abs(threshold)), held(CHUNK, neighbours)
+            near = among.above(asked, least, most=most, before=new).moved(row=last)
+            earlier = above(known, self.centres, asked, least, most=most, nprobe=self.nprobe)
+            hits = self._scored([], Hits.joined([earlier, near]))
+        hits = hits.at(hits.similarity >= threshold)
+        return replace(hits, query=new[hits.query])
 
     def _equal(self, texts: Sequence[str]) -> Hits:
         """New texts, each with the first one of each part that is equal but for case and white space."""
@@ -113,13 +121,10 @@ class ScoredSearch:
         query, row = (np.concatenate(side) for side in zip(*pairs, strict=True))
         return Hits(query, row, np.full(len(query), EQUAL, np.float32))
 
-    def _among(self, segments: Sequence[Segment], queries: Matrix, k: int, *, exact: bool = False) -> Hits:
-        """At least the `k` nearest of each query, by dot products."""
-        found = []
-        for first, segment in numbered(segments):
-            hits = segment.search(queries, k, exact=exact)
-            found.append(replace(hits, row=hits.row + first))
-        return Hits.joined(found)
+    def _check(self, queries: Matrix) -> None:
+        for segment in self.segments:
+            if queries.shape[1] != segment.vectors.shape[1]:
+                raise ValueError(f"expected vectors of {queries.shape[1]} columns, got {segment.vectors.shape[1]}")
 
     def _reach(self, k: int) -> int:
         return k if self.constant is not None else max(k, CANDIDATES)

@@ -1,87 +1,40 @@
 """A part of an index: some texts with ids, vectors and groups. Only groups change, and which texts were removed.
 
-Small parts and sparse vectors are searched exactly. The rows of a large dense part are sorted by cells, an inverted
-file (Jégou, Douze and Schmid 2011, "Product quantization for nearest neighbor search", without the quantisation):
-k-means finds the centres, and a query is compared with the texts of the cells whose centres are most similar to it.
-A cell is a slice of the memory-mapped vectors, so a search reads some cells and no more. faiss finds the centres; its
-own file format is not used, because its reader trusts what it reads.
+Vectors are memory-mapped, texts are read when they are asked for. This search compares with all texts; of a large dense
+index the rows are sorted by cells (`cells`), which `probing` searches.
 
 Ties are ranked by position. With sparse vectors a text that shares no term with the query is not found.
 
-Shape letters: M texts of a part, Q queries, D dimensions, C cells, H hits, k neighbours, q and m rows of a block.
+Shape letters: M texts of a part, Q queries, D dimensions, C cells, k neighbours.
 """
 
-import math
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 from scipy import sparse
 
 from twicetold.dedupe.distinct import folded
 from twicetold.errors import require
+from twicetold.index.cells import Cells
+from twicetold.index.centres import Centres, Dense
+from twicetold.index.dense_search import nearest_rows
+from twicetold.index.hits import Hits, numbers
 from twicetold.index.memberships import Memberships
-from twicetold.neighbours.nearest import BLOCK, PER_CENTRE, PROBES, ROUNDS, Matrix, largest, reached_by
+from twicetold.index.texts import SCHEMA, TEXTS, Texts
+from twicetold.neighbours.dense_joining import links_between
+from twicetold.neighbours.nearest import BLOCK, Matrix, reached_by
 
-CELLS_FROM = 100_000  # texts of a dense part: below, the exact search takes milliseconds
 ROWS = 1 << 16  # dense rows that are compared at once
-QUERIES = 1024  # queries whose cells are searched at once
-SCHEMA = pa.schema([("id", pa.string()), ("text", pa.string()), ("group", pa.int64())])
-TEXTS = "texts.parquet"
 DENSE = "vectors.npy"
 SPARSE = "vectors.safetensors"
-CELLS = "cells.safetensors"
-
-
-@dataclass(frozen=True)
-class Hits:
-    """Texts that were found for queries, one row for each pair of query and text."""
-
-    query: NDArray[np.int64]
-    """(H,) number of the query."""
-    row: NDArray[np.int64]
-    """(H,) number of the text."""
-    similarity: NDArray[np.float32]
-    """(H,)."""
-
-    def nearest(self, k: int) -> "Hits":
-        """The `k` most similar of each query, nearest first, of equal ones the lower row; sorted by query."""
-        order = np.lexsort((self.row, -self.similarity, self.query))
-        query = self.query[order]
-        kept = order[np.arange(len(order)) - np.searchsorted(query, query) < k]
-        return self.at(kept)
-
-    def at(self, kept: NDArray[Any]) -> "Hits":
-        """The hits of these numbers, or of this mask."""
-        return Hits(self.query[kept], self.row[kept], self.similarity[kept])
-
-    @classmethod
-    def joined(cls, parts: Sequence["Hits"]) -> "Hits":
-        """All hits of several parts."""
-        return cls(
-            np.concatenate([np.empty(0, np.int64), *(part.query for part in parts)]),
-            np.concatenate([np.empty(0, np.int64), *(part.row for part in parts)]),
-            np.concatenate([np.empty(0, np.float32), *(part.similarity for part in parts)]),
-        )
-
-
-@dataclass(frozen=True)
-class Cells:
-    """An inverted file of rows that are sorted by cell."""
-
-    centres: NDArray[np.float32]
-    """(C, D)."""
-    starts: NDArray[np.int64]
-    """(C + 1,) first row of each cell, and the number of rows."""
 
 
 @dataclass(frozen=True)
@@ -90,42 +43,62 @@ class Segment:
 
     Args:
         vectors: (M, D) of the texts as documents; dense float32, or CSR.
-        table: (M,) `id`, `text` and `group`, the group that the text had when the part was made.
+        texts: (M,) ids, texts and groups as they were when the part was made.
         alive: (M,) which texts have not been removed.
         members: (M,) groups of the texts.
-        cells: of a large dense part.
+        cells: of a dense part of an index with centres.
+        source: name of a part that was attached, and is not merged with others; None of one that was not.
         name: of its folder, None if it has not been saved.
         removed_file: the file in that folder that says which texts were removed, if it has been saved.
-        groups_file: the file in that folder with the groups, if they differ from the table's and have been saved.
+        groups_file: the file in that folder with the groups, if they differ from the texts' and have been saved.
     """
 
     vectors: Matrix
-    table: pa.Table
+    texts: Texts
     alive: NDArray[np.bool_]
     members: Memberships
     cells: Cells | None = None
+    source: str | None = None
     name: str | None = None
     removed_file: str | None = None
     groups_file: str | None = None
 
     @classmethod
-    def of(cls, vectors: Matrix, table: pa.Table, members: Memberships | None = None) -> "Segment":
-        """A part that has not been saved, with cells if it is dense and large; None: groups are those of the table."""
+    def of(
+        cls, vectors: Matrix, table: pa.Table, members: Memberships | None = None, centres: Centres | None = None
+    ) -> "Segment":
+        """A part that has not been saved.
+
+        Args:
+            vectors: (M, D).
+            table: (M,) of `SCHEMA`.
+            members: (M,) groups; None: those of the table.
+            centres: of cells, for dense vectors; None: without cells.
+        """
         alive = np.ones(table.num_rows, bool)
         members = Memberships.of(table["group"].to_numpy()) if members is None else members
-        if sparse.issparse(vectors) or table.num_rows < CELLS_FROM:
-            return cls(vectors, table, alive, members)
-        cells, order = cells_of(vectors)
-        return cls(vectors[order], table.take(pa.array(order)), alive, members.at(order), cells)
+        if centres is None or sparse.issparse(vectors):
+            return cls(vectors, Texts.of(table), alive, members)
+        cells, order = Cells.of(vectors, centres)
+        return cls(vectors[order], Texts.of(table.take(pa.array(order))), alive, members.at(order), cells)
 
     @classmethod
-    def merged(cls, parts: Sequence["Segment"]) -> "Segment":
-        """One part with the texts of several that have not been removed, in the same order."""
+    def merged(cls, parts: Sequence["Segment"], centres: Centres | None = None) -> "Segment":
+        """One part with the texts of several that have not been removed, in the same order but for cells.
+
+        Args:
+            parts: of which the first one gives its source.
+            centres: see `of`.
+        """
         members = Memberships.joined([part.members.at(part.alive) for part in parts])
-        table = pa.concat_tables([part.table.filter(pa.array(part.alive)) for part in parts]).combine_chunks()
-        table = table.set_column(2, "group", pa.array(members.group))
+        table = pa.concat_tables([part.texts.table.filter(pa.array(part.alive)) for part in parts]).combine_chunks()
+        table = table.set_column(2, "group", pa.array(members.group)).cast(SCHEMA)
         stack = sparse.vstack if sparse.issparse(parts[0].vectors) else np.concatenate
-        return cls.of(stack([part.vectors[part.alive] for part in parts]), table.cast(SCHEMA), members)
+        whole = cls.of(stack([part.vectors[part.alive] for part in parts]), table, members, centres)
+        return whole.changed(source=parts[0].source)
+
+    def __len__(self) -> int:
+        return len(self.texts)
 
     @property
     def count(self) -> int:
@@ -134,13 +107,13 @@ class Segment:
 
     @property
     def groups_differ(self) -> bool:
-        """Whether groups are others than those of the table."""
-        return not self.members.same_as(Memberships.of(self.table["group"].to_numpy()))
+        """Whether groups are others than those of the texts when the part was made."""
+        return not self.members.same_as(Memberships.of(self.texts.column("group").to_numpy()))
 
     @cached_property
     def folded(self) -> pa.ChunkedArray:
         """(M,) texts without case and needless white space: equal ones are the same text."""
-        return folded(self.table["text"].cast(pa.large_string()))
+        return folded(self.texts.column("text").cast(pa.large_string()))
 
     @cached_property
     def _columns(self) -> Any:
@@ -153,6 +126,13 @@ class Segment:
         alive[rows] = False
         return self.changed(alive=alive, removed_file=None)
 
+    def numbered_from(self, first: int) -> "Segment":
+        """The same texts, not saved yet, each in a group of its own, from a number on."""
+        groups = first + np.arange(len(self))
+        table = self.texts.table.set_column(2, "group", pa.array(groups)).cast(SCHEMA)
+        members = Memberships.of(groups)
+        return self.changed(texts=Texts.of(table), members=members, name=None, removed_file=None, groups_file=None)
+
     def in_groups(self, members: Memberships) -> "Segment":
         """The same with other groups."""
         return self if members.same_as(self.members) else self.changed(members=members, groups_file=None)
@@ -163,71 +143,83 @@ class Segment:
         changed.__dict__.update({name: self.__dict__[name] for name in ("folded", "_columns") if name in self.__dict__})
         return changed
 
-    def search(self, queries: Matrix, k: int, *, exact: bool = False, before: NDArray[np.int64] | None = None) -> Hits:
-        """The `k` most similar texts of each of the (Q, D) queries.
+    def search(self, queries: Matrix, k: int, *, before: NDArray[np.int64] | None = None) -> Hits:
+        """The `k` most similar of all texts for each of the (Q, D) queries.
 
         Args:
             queries: (Q, D).
             k: at least 1.
-            exact: compare with all texts, where there are cells.
-            before: (Q,) only rows below this one are found, for an exact search. None: all rows.
+            before: (Q,) only rows below this one are found. None: all rows.
 
         Raises:
-            ValueError: if the vectors do not fit, or a similarity is not a number.
+            ValueError: if a similarity is not a number.
         """
-        if queries.shape[1] != self.vectors.shape[1]:
-            raise ValueError(f"expected vectors of {queries.shape[1]} columns, got {self.vectors.shape[1]}")
-        if self.cells is None or exact or before is not None:
-            return self._search_all(queries, k, before)
-        step = range(0, queries.shape[0], QUERIES)
-        return Hits.joined([self._search_cells(self.cells, queries[at : at + QUERIES], at, k) for at in step])
-
-    def _search_all(self, queries: Matrix, k: int, before: NDArray[np.int64] | None) -> Hits:
         count = self.vectors.shape[0]
-        width = count if sparse.issparse(self.vectors) else min(ROWS, count)
-        step = max(1, BLOCK // max(1, width))
+        if not sparse.issparse(self.vectors):
+            return Hits(*nearest_rows(queries, self.vectors, k, alive=self.alive, before=before)).nearest(k)
+        step = max(1, BLOCK // max(1, count))
         found = []
         for first in range(0, queries.shape[0], step):
-            asked = queries[first : first + step]
             limit = None if before is None else before[first : first + step]
-            parts = [self._hits(asked, slice(at, min(at + width, count)), k, limit) for at in range(0, count, width)]
-            hits = Hits.joined(parts).nearest(k)
-            found.append(replace(hits, query=hits.query + first))
+            found.append(self._hits(queries[first : first + step], k, limit).nearest(k).moved(query=first))
         return Hits.joined(found)
 
-    def _search_cells(self, cells: Cells, queries: NDArray[np.float32], first: int, k: int) -> Hits:
-        visited = min(PROBES, len(cells.centres))
-        near, _ = largest(_numbers(queries @ cells.centres.T), visited)
-        order = np.argsort(near, axis=None, kind="stable")
-        asking, cell = order // visited, near.ravel()[order]
-        edges = np.flatnonzero(np.diff(cell, prepend=-1, append=-1))
-        found = []
-        for start, end in pairwise(edges):
-            rows = slice(*(int(at) for at in cells.starts[cell[start] : cell[start] + 2]))
-            if rows.start < rows.stop:
-                hits = self._hits(queries[asking[start:end]], rows, k, None)
-                found.append(replace(hits, query=asking[start:end][hits.query] + first))
-        return Hits.joined(found).nearest(k)
+    def above(self, queries: Matrix, least: float, *, most: int, before: NDArray[np.int64] | None = None) -> Hits:
+        """All texts whose dot products with the (Q, D) queries reach a number, in no order.
 
-    def _hits(self, queries: Matrix, rows: slice, k: int, before: NDArray[np.int64] | None) -> Hits:
-        """At least the `k` most similar of these rows, and all that are as similar as the last of them; few others."""
+        Args:
+            queries: (Q, D).
+            least: the dot product; of sparse vectors, texts that share no term are not found.
+            most: of each query, about: the most similar ones, where there are very many.
+            before: as in `search`.
+
+        Raises:
+            ValueError: if a similarity is not a number.
+        """
+        count = self.vectors.shape[0]
+        width = count if sparse.issparse(self.vectors) else min(ROWS, count)
+        step = range(0, queries.shape[0], max(1, BLOCK // max(1, width)))
+        found = []
+        for first in step:
+            hits = Hits.joined([])
+            for at in range(0, count, max(1, width)):
+                part = self.above_in(queries[first : first + step.step], slice(at, min(at + width, count)), least)
+                if before is not None:
+                    part = part.at(part.row < before[first + part.query])
+                hits = Hits.joined([hits, part])
+                hits = hits if len(hits.query) <= BLOCK else hits.nearest(most)
+            found.append(hits.moved(query=first))
+        return Hits.joined(found)
+
+    def above_in(self, queries: Matrix, rows: slice, least: float) -> Hits:
+        """Those of these rows whose dot products reach a number; of sparse vectors, of all rows."""
         if sparse.issparse(self.vectors):
-            scores = (queries @ self._columns).toarray().astype(np.float32, copy=False)
-            scores[scores <= 0] = -np.inf
+            near = (queries @ self._columns).tocoo()
+            kept = (near.data >= least) & (near.data > 0)
+            query, row, similarity = near.row[kept], near.col[kept], near.data[kept]
+            numbers(near.data)
         else:
-            scores = np.asarray(queries @ self.vectors[rows].T)
-        alive = self.alive[rows]
-        if not alive.all():
-            scores[:, ~alive] = -np.inf
+            vectors = self.vectors[rows]
+            for side in (queries, vectors):
+                numbers(np.einsum("nd,nd->n", side, side))
+            query, row, similarity = links_between(np.ascontiguousarray(queries), vectors, least)
+        hits = Hits(query.astype(np.int64), row.astype(np.int64) + rows.start, similarity.astype(np.float32))
+        return hits.at(self.alive[hits.row])
+
+    def _hits(self, queries: Matrix, k: int, before: NDArray[np.int64] | None) -> Hits:
+        """At least the `k` most similar rows of a sparse part, and all as similar as the last of them; few others."""
+        scores = (queries @ self._columns).toarray().astype(np.float32, copy=False)
+        scores[scores <= 0] = -np.inf
+        scores[:, ~self.alive] = -np.inf
         if before is not None:
-            scores[np.arange(rows.start, rows.stop) >= before[:, None]] = -np.inf
-        least = reached_by(_numbers(scores), min(k, scores.shape[1]))
+            scores[np.arange(scores.shape[1]) >= before[:, None]] = -np.inf
+        least = reached_by(numbers(scores), min(k, scores.shape[1]))
         query, row = np.nonzero((scores >= least[:, None]) & (scores > -np.inf))
-        return Hits(query, row + rows.start, scores[query, row])
+        return Hits(query, row, scores[query, row])
 
     def save(self, folder: Path) -> None:
         """Write the part to `folder`, without what may change: which texts were removed, and groups."""
-        pq.write_table(self.table, folder / TEXTS, write_page_checksum=True)
+        self.texts.save(folder)
         if sparse.issparse(self.vectors):
             arrays = {"data": self.vectors.data, "indices": self.vectors.indices, "indptr": self.vectors.indptr}
             shape = np.array(self.vectors.shape, np.int64)
@@ -235,71 +227,61 @@ class Segment:
         else:
             np.save(folder / DENSE, self.vectors, allow_pickle=False)
         if self.cells is not None:
-            save_file({"centres": self.cells.centres, "starts": self.cells.starts}, folder / CELLS)
+            self.cells.save(folder)
         mode = (folder / TEXTS).stat().st_mode
         for file in folder.iterdir():  # safetensors lets nobody else read its files
             file.chmod(stat.S_IMODE(mode))
 
     @classmethod
-    def load(cls, folder: Path, *, texts: int, removed_file: str | None, groups_file: str | None) -> "Segment":
-        """Read what `save` wrote; dense vectors are memory-mapped.
+    def load(
+        cls,
+        folder: Path,
+        *,
+        texts: int,
+        removed_file: str | None,
+        groups_file: str | None,
+        source: str | None = None,
+        centres: Centres | None = None,
+    ) -> "Segment":
+        """Read what `save` wrote; dense vectors are memory-mapped, texts are read later.
 
         Args:
             folder: of the part.
             texts: how many there are.
             removed_file: name of the file that says which were removed, None if none was.
-            groups_file: name of the file with the groups, None if they are those of the table.
+            groups_file: name of the file with the groups, None if they are those of the texts.
+            source: of an attached part.
+            centres: of the index.
 
         Raises:
             ValueError: if the files do not fit each other.
         """
-        table = pq.ParquetFile(folder / TEXTS, memory_map=True, page_checksum_verification=True).read()
-        require(table.schema.equals(SCHEMA), f"{TEXTS} has other columns: {table.schema.names}")
-        require(table.num_rows == texts, f"{TEXTS} has {table.num_rows} rows, expected {texts}")
-        require(not any(column.null_count for column in table.columns), f"a value is missing in {TEXTS}")
+        rows = Texts.read(folder)
+        require(len(rows) == texts, f"{TEXTS} has {len(rows)} rows, expected {texts}")
         vectors = _read_sparse(folder / SPARSE) if (folder / SPARSE).exists() else _read_dense(folder / DENSE)
         require(vectors.shape[0] == texts, f"there are {vectors.shape[0]} vectors, expected {texts}")
-        cells = _read_cells(folder / CELLS, vectors) if (folder / CELLS).exists() else None
+        cells = None if sparse.issparse(vectors) else Cells.load(folder, vectors.shape, centres)
+        require(
+            cells is not None or centres is None or sparse.issparse(vectors), f"there are no cells in {folder.name}"
+        )
         alive = np.ones(texts, bool)
         if removed_file is not None:
             removed = np.load(folder / removed_file, allow_pickle=False)
             require(removed.dtype == np.int64 and removed.ndim == 1, f"{removed_file} has no row numbers")
             require(((removed >= 0) & (removed < texts)).all(), f"{removed_file} names rows that are not there")
             alive[removed] = False
-        members = Memberships.of(table["group"].to_numpy())
-        if groups_file is not None:
+        if groups_file is None:
+            members = Memberships.of(rows.column("group").to_numpy())
+        else:
             array = np.load(folder / groups_file, allow_pickle=False)
             fit = array.dtype == np.int64 and array.shape == (texts, 3)
             require(fit, f"{groups_file} has not three numbers for each of {texts} texts")
             members = Memberships.from_array(array)
-        return cls(vectors, table, alive, members, cells, folder.name, removed_file, groups_file)
+        return cls(vectors, rows, alive, members, cells, source, folder.name, removed_file, groups_file)
 
 
-def cells_of(vectors: NDArray[np.float32], *, seed: int = 0) -> tuple[Cells, NDArray[np.int64]]:
-    """About √M cells of dense vectors, as `search.Index` has them, and the (M,) rows in their order."""
-    import faiss  # slow to import, and small indexes do without
-
-    count, dimensions = vectors.shape
-    faiss.omp_set_num_threads(1)  # another order of sums would give other cells
-    points = {"min_points_per_centroid": 1, "max_points_per_centroid": PER_CENTRE}
-    kmeans = faiss.Kmeans(dimensions, round(math.sqrt(count)), niter=ROUNDS, seed=seed, spherical=True, **points)
-    kmeans.train(np.ascontiguousarray(vectors, np.float32))
-    centres = np.ascontiguousarray(kmeans.centroids, np.float32)
-    step = max(1, BLOCK // len(centres))
-    nearest = [np.argmax(vectors[at : at + step] @ centres.T, axis=1) for at in range(0, count, step)]
-    cell = np.concatenate(nearest)
-    order = np.argsort(cell, kind="stable")
-    return Cells(centres, np.searchsorted(cell[order], np.arange(len(centres) + 1))), order
-
-
-def _numbers(scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The scores, none of which may be NaN."""
-    require(not np.isnan(scores.max(initial=0)), "a similarity is not a number")
-    return scores
-
-
-def _read_dense(file: Path) -> NDArray[np.float32]:
-    vectors: NDArray[np.float32] = np.load(file, mmap_mode="r", allow_pickle=False)
+def _read_dense(file: Path) -> Dense:
+    vectors: Dense = np.load(file, mmap_mode="r", allow_pickle=False)
     require(vectors.dtype == np.float32 and vectors.ndim == 2, f"{file.name} has no rows of 32-bit numbers")
     return vectors
 
@@ -315,14 +297,3 @@ def _read_sparse(file: Path) -> Any:
     vectors = sparse.csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
     vectors.check_format(full_check=True)  # SciPy's products read outside an array that is wrong
     return vectors
-
-
-def _read_cells(file: Path, vectors: Matrix) -> Cells:
-    arrays = load_file(file)
-    require(set(arrays) == {"centres", "starts"}, f"{file.name} has other arrays: {sorted(arrays)}")
-    centres, starts = arrays["centres"], arrays["starts"]
-    fit = centres.dtype == np.float32 and centres.ndim == 2 and centres.shape[1] == vectors.shape[1]
-    fit = fit and starts.dtype == np.int64 and starts.shape == (len(centres) + 1,) and len(centres) > 0
-    fit = fit and starts[0] == 0 and starts[-1] == vectors.shape[0] and bool((np.diff(starts) >= 0).all())
-    require(fit and not sparse.issparse(vectors), f"the cells of {file.name} are not those of the vectors")
-    return Cells(centres, starts)

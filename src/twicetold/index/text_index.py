@@ -11,9 +11,8 @@
 Shape letters: N texts, Q queries, k neighbours.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,22 +20,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
-from twicetold.dedupe.told import known_of_links
 from twicetold.evaluation.decision import Decision
+from twicetold.index.building import OTHER_MODEL, built, started
 from twicetold.index.folder import IndexManifest, locked, new_folder, save_changes
 from twicetold.index.groups import Merges, Proposal
 from twicetold.index.growing import Added, grown, regrouped
-from twicetold.index.ids import names_of
 from twicetold.index.memberships import GroupChanges, Pair
 from twicetold.index.neighbourhood import GroupRule
-from twicetold.index.parts import members_of, rows_of, table_of
+from twicetold.index.parts import rows_of, table_of
 from twicetold.index.related import related_texts
 from twicetold.index.scored_search import ScoredSearch
 from twicetold.index.segments import Segment
-from twicetold.index.state import IndexState, part_of
-from twicetold.neighbours.nearest import Matrix
+from twicetold.index.state import IndexState
 from twicetold.neighbours.rules import RULES, Rule
 from twicetold.tables.texts import texts_of
 from twicetold.trained.loaded import LoadedModel
@@ -69,8 +65,7 @@ class TextIndex:
 
     Args:
         model: whose vectors and scores are used.
-        manifest: what is known besides the parts.
-        segments: the parts.
+        state: what it holds.
         folder: where it was read from; None if it is in memory alone.
 
     Examples:
@@ -97,12 +92,10 @@ class TextIndex:
         2
     """
 
-    def __init__(
-        self, model: LoadedModel, manifest: IndexManifest, segments: Sequence[Segment] = (), folder: Path | None = None
-    ) -> None:
+    def __init__(self, model: LoadedModel, state: IndexState, folder: Path | None = None) -> None:
         self.model = model
         self.folder = folder
-        self._state = IndexState(manifest, list(segments))
+        self._state, manifest = state, state.manifest
         dots = manifest.by_vectors or model.trained.read(["a"]).score_is_dot_product
         self._constant = (0.0 if manifest.by_vectors else constant(model.trained)) if dots else None
 
@@ -114,6 +107,7 @@ class TextIndex:
         ids: Sequence[str] | None = None,
         *,
         grouped_by: DedupeOptions | None = DEFAULTS,
+        centres: "TextIndex | None" = None,
         progress: Callable[[str], None] | None = None,
     ) -> "TextIndex":
         """A new index in memory.
@@ -123,44 +117,29 @@ class TextIndex:
             texts: N of them, none empty.
             ids: (N,) distinct names; None: numbers from 0.
             grouped_by: which texts say the same; None: each text has a group of its own.
+            centres: an index of the same model, whose centres of cells are taken; None: a large index chooses its own.
             progress: is called with a description of each step.
 
         Raises:
             ValueError: if an id is given twice; and as `dedupe` does.
             TypeError: as `dedupe` does.
         """
-        measured = model.thresholds
-        decision = model.decision if measured is None else measured.decision
-        texts = texts_of(texts)
-        codes, evidence = np.arange(len(texts)), list[str]()
-        names = names_of(texts, ids, first=0)
+        taken = None if centres is None else (centres.model, centres._state.centres)
+        return cls(model, built(model, texts, ids, grouped_by=grouped_by, centres=taken, progress=progress))
 
-        @cache
-        def encoded() -> tuple[Matrix, Matrix]:
-            if progress is not None:
-                progress(f"encoding {len(texts):,} texts")
-            return search_vectors(model.trained, texts)
+    @classmethod
+    def start(cls, model: LoadedModel, texts: Iterable[Sequence[str]]) -> "TextIndex":
+        """An index without texts and groups, with centres of cells for these texts, whose parts are to be attached.
 
-        if grouped_by is not None:
-            found = dedupe(model, texts, grouped_by, encoded=encoded, progress=progress)
-            codes, decision = found.group, replace(decision, threshold=found.summary.threshold)
-            evidence = [f"the threshold rests on {found.summary.evidence}", *known_of_links(found.summary)]
-        options = DEFAULTS if grouped_by is None else grouped_by
-        manifest = IndexManifest(
-            str(model.folder.resolve()),
-            fingerprint="",
-            decision=decision,
-            groups=grouped_by is not None,
-            by_vectors=measured is not None,
-            rule=options.rule,
-            neighbours=options.neighbours,
-            evidence=evidence,
-            built_by=options.rule,
-        )
-        if not len(texts):
-            return cls(model, manifest)
-        manifest = replace(manifest, added=len(texts), next_group=int(codes.max()) + 1)
-        return cls(model, manifest, [Segment.merged([part_of(names, texts, encoded()[1], codes)])])
+        Args:
+            model: that makes the vectors, which are dense.
+            texts: some at a time; a sample of them is kept.
+
+        Raises:
+            ValueError: if there is no text, or vectors are sparse and need no cells.
+            TypeError: if the family scores pairs only.
+        """
+        return cls(model, started(model, texts))
 
     def __repr__(self) -> str:
         return f"TextIndex({len(self)} texts, {self.model!r})"
@@ -208,7 +187,19 @@ class TextIndex:
         """Number of parts that a search goes through."""
         return len(self._segments)
 
-    def search(self, texts: Sequence[str], k: int = 10, *, exact: bool = False) -> list[list[Match]]:
+    @property
+    def cells(self) -> int:
+        """Number of cells of a large dense index, of which a search looks at some; 0 if all texts are compared."""
+        return 0 if self._state.centres is None else len(self._state.centres)
+
+    @property
+    def attached(self) -> list[str]:
+        """Names of the parts that were attached."""
+        return self._state.sources
+
+    def search(
+        self, texts: Sequence[str], k: int = 10, *, exact: bool = False, nprobe: int | None = None
+    ) -> list[list[Match]]:
         """The `k` texts most alike to each query, nearest first.
 
         A lexical family finds only texts that share a term with the query, so there may be fewer. A family whose
@@ -218,30 +209,38 @@ class TextIndex:
             texts: (Q,) queries.
             k: at least 1.
             exact: compare with every text, also where a large index has cells.
+            nprobe: cells of a large index that are searched for each query; None: as many as found 0.95 of the ten
+                nearest when that was measured.
 
         Raises:
-            ValueError: if `k` is below 1, or the index is damaged.
+            ValueError: if `k` or `nprobe` is below 1, or the index is damaged.
             TypeError: if one text is given in place of several.
         """
-        if k < 1:
-            raise ValueError(f"expected k, the number of texts to find, to be at least 1, got {k}")
+        _require_counts(k, nprobe)
         texts = texts_of(texts)
         if not len(texts) or not self._segments:
             return [[] for _ in texts]
         queries = search_vectors(self.model.trained, texts)[0]
-        hits = ScoredSearch(self.model, self._constant, self._segments).nearest(texts, queries, k, exact=exact)
+        state = self._state
+        among = ScoredSearch(self.model, self._constant, state.segments, state.centres, nprobe or state.nprobe)
+        hits = among.nearest(texts, queries, k, exact=exact)
         if not len(hits.row):
             return [[] for _ in texts]
         found = rows_of(self._segments, hits.row)
         columns = (found["id"].to_pylist(), found["text"].to_pylist(), hits.similarity.tolist())
         probability = self.decision.probability(hits.similarity).tolist()
-        groups = members_of(self._segments).group[hits.row].tolist()
-        matches = [Match(*row) for row in zip(*columns, probability, groups, strict=True)]
+        matches = [Match(*row) for row in zip(*columns, probability, found["group"].to_pylist(), strict=True)]
         ends = np.searchsorted(hits.query, np.arange(len(texts) + 1))
         return [matches[start:end] for start, end in pairwise(ends)]
 
     def related(
-        self, texts: Sequence[str], k: int = 10, *, not_copies: bool = False, exact: bool = False
+        self,
+        texts: Sequence[str],
+        k: int = 10,
+        *,
+        not_copies: bool = False,
+        exact: bool = False,
+        nprobe: int | None = None,
     ) -> list[list[Match]]:
         """The `k` texts to go on with after each text: the most alike that are other than it, nearest first.
 
@@ -251,15 +250,18 @@ class TextIndex:
             not_copies: leave out also what shares seven of ten words with the text, or with a suggestion above. Of a
                 text with a thousand copies, there may be fewer than `k` others.
             exact: see `search`.
+            nprobe: see `search`.
 
         Raises:
-            ValueError: if `k` is below 1, or the index is damaged.
+            ValueError: if `k` or `nprobe` is below 1, or the index is damaged.
             TypeError: if one text is given in place of several.
         """
-        if k < 1:
-            raise ValueError(f"expected k, the number of texts to find, to be at least 1, got {k}")
+        _require_counts(k, nprobe)
         return related_texts(
-            lambda asked, depth: self.search(asked, depth, exact=exact), texts_of(texts), k, not_copies=not_copies
+            lambda asked, depth: self.search(asked, depth, exact=exact, nprobe=nprobe),
+            texts_of(texts),
+            k,
+            not_copies=not_copies,
         )
 
     def table(self) -> pa.Table:
@@ -310,6 +312,31 @@ class TextIndex:
             TypeError: if one id is given in place of several.
         """
         self._state = self._state.without(ids)
+
+    def attach(self, part: "TextIndex", name: str) -> None:
+        """Add the texts of another index as a part, which stays by itself and can be taken away again.
+
+        If both have the same centres, nothing is computed: the part's files are copied when the index is saved, and a
+        search finds what it finds in one build with these centres. Otherwise the part's vectors are sorted anew.
+
+        Args:
+            part: an index by the same model; neither index has groups.
+            name: of the part.
+
+        Raises:
+            ValueError: if the models differ, an index has groups, the name is taken, or an id is in both indexes.
+        """
+        if len({each._manifest.fingerprint or fingerprint(each.model.folder) for each in (self, part)}) > 1:
+            raise ValueError(f"the part was made by another model: {OTHER_MODEL}")
+        self._state = self._state.attached(part._state, name)
+
+    def detach(self, name: str) -> None:
+        """Take a part away that was attached.
+
+        Raises:
+            ValueError: if there is no such part.
+        """
+        self._state = self._state.detached(name)
 
     def merge(self, one: int, other: int) -> int:
         """Make one group of two. It has the lower of their numbers, which is returned.
@@ -366,8 +393,8 @@ class TextIndex:
         elif folder is not None:
             with new_folder(Path(folder)) as target:
                 parts = [s.changed(name=None, removed_file=None, groups_file=None) for s in self._segments]
-                known = replace(self._manifest, parts=[], saved=0)
-                self._state = IndexState(*save_changes(target, known, parts))
+                known = replace(self._manifest, parts=[], centres=None, saved=0)
+                self._state = _saved(target, replace(self._state, manifest=known, segments=parts))
             self.folder = Path(folder)
 
     @property
@@ -387,5 +414,15 @@ class TextIndex:
 def save_locked(index: TextIndex) -> None:
     """Write what has changed to the folder that an index was read from; the caller holds its lock."""
     assert index.folder is not None
-    state = index._state
-    index._state = IndexState(*save_changes(index.folder, state.manifest, state.segments))
+    index._state = _saved(index.folder, index._state)
+
+
+def _saved(folder: Path, state: IndexState) -> IndexState:
+    return IndexState(*save_changes(folder, state.manifest, state.segments, state.centres), state.centres)
+
+
+def _require_counts(k: int, nprobe: int | None) -> None:
+    if k < 1:
+        raise ValueError(f"expected k, the number of texts to find, to be at least 1, got {k}")
+    if nprobe is not None and nprobe < 1:
+        raise ValueError(f"expected nprobe, the number of cells to search, to be at least 1, got {nprobe}")

@@ -1,15 +1,17 @@
 """Most pairs of many dense vectors with a dot product from a threshold on, by cells.
 
 k-means divides the vectors into about √n cells, as in an inverted file (Jégou, Douze and Schmid 2011, "Product
-quantization for nearest neighbor search", without the quantisation). A vector is compared with all of the cells whose
-centres are most similar to it, its own among them, so a pair is missed only if neither text has the other's cell among
-these. The unit of work is a cell, with the links of `dense_joining.links_between`. A cell with several times the mean
-is divided again, as the work grows with the squares of their sizes.
+quantization for nearest neighbor search", without the quantisation). It uses a sample of the vectors, by a hash
+of their positions. A vector is compared with all of the cells whose centres are most similar to it, its own among them,
+so a pair is missed only if neither text has the other's cell among these. The unit of work is a cell, with the links of
+`dense_joining.links_between`. A cell with several times the mean is divided again, as the work grows with the squares
+of their sizes.
 
 Shape letters: n vectors, d dimensions, C cells, p probes.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +21,13 @@ from numpy.typing import NDArray
 from twicetold.neighbours.dense_joining import Dense, Found, Turn, compared, gathered, nearly_above, spread
 from twicetold.neighbours.grouping import Ints, Vectors
 from twicetold.neighbours.parallel import in_threads, serial_products
+from twicetold.neighbours.sample import sample
 
 PROBES = 16  # cells that a vector is compared with
 ROUNDS, PER_CENTRE = 10, 64  # of k-means, and vectors that it uses for each centre
 LARGEST = 3.0  # vectors of a cell, in means of all cells; a larger one is divided
 SEED = 0
+PART = 1 << 16  # vectors
 BLOCK = 4_000_000  # products with centres that are held at a time (16 MB)
 ALIKE, SETS = 200, 20  # vectors of each side whose pairs say how many columns cost least, and number of such cells
 
@@ -68,9 +72,25 @@ class Cells:
         return self.visitor[self.visit[cell] : self.visit[cell + 1]]
 
 
-def centres_of(vectors: Dense, *, seed: int = SEED) -> Dense:
-    """(C, d) centres of about √n cells; one thread finds them, so the same vectors and seed give the same centres."""
-    count = max(1, round(math.sqrt(len(vectors))))
+def sampled(count: int) -> Ints:
+    """Positions, among so many vectors, of those that centres are found with."""
+    return sample(count, PER_CENTRE * cells_for(count), salt=SEED)
+
+
+def cells_for(count: int) -> int:
+    """How many cells so many vectors have, about."""
+    return max(1, round(math.sqrt(count)))
+
+
+def centres_of(vectors: Dense, count: int, *, seed: int = SEED) -> Dense:
+    """(C, d) centres of about `count` cells; one thread finds them, so the same vectors and seed give the same centres.
+
+    Args:
+        vectors: the sample.
+        count: of cells.
+        seed: of k-means.
+    """
+    count = min(count, len(vectors))
     centres = _k_means(vectors, count, seed)
     own = nearest_centres(vectors, centres, 1)[:, 0]
     size = np.bincount(own, minlength=len(centres))
@@ -81,10 +101,13 @@ def centres_of(vectors: Dense, *, seed: int = SEED) -> Dense:
 
 
 def nearest_centres(vectors: Dense, centres: Dense, probes: int) -> NDArray[np.int32]:
-    """(n, p) the cells with the most similar centres, the most similar first, equal ones by their number."""
+    """(n, p) the cells with the most similar centres, the most similar first, equal ones by their number.
+
+    A part of the vectors that begins at a multiple of `PART` has the cells that it has in the whole, to the last bit.
+    """
     reach = min(probes, len(centres))
     found = np.empty((len(vectors), reach), np.int32)
-    step = max(1, BLOCK // len(centres))
+    step = min(PART, 1 << max(0, (BLOCK // len(centres)).bit_length() - 1))
 
     def search(block: int) -> None:
         rows = slice(block * step, (block + 1) * step)
@@ -113,8 +136,23 @@ def pairs_in_cells(vectors: Vectors, threshold: float, *, most: int) -> Found | 
     Returns:
         The earlier rows, the later ones and the dot products; None if there are more than `most` pairs.
     """
+    documents = vectors[1]
+    count = len(documents)
+    centres = centres_of(documents[sampled(count)], cells_for(count))
+    parts = links_in(Cells.of(vectors, centres, probes=PROBES), vectors, threshold)
+    found = gathered(parts, 2 * most)
+    return None if found is None else once(count, *found, most=most)
+
+
+def links_in(cells: Cells, vectors: Vectors, threshold: float) -> Iterator[Found]:
+    """The pairs of a visitor and a member of each cell with ⟨query, document⟩ >= threshold, cell by cell.
+
+    Args:
+        cells: of the vectors.
+        vectors: (n, d) as queries and as documents.
+        threshold: of dot products.
+    """
     queries, documents = vectors
-    cells = Cells.of(vectors, centres_of(documents), probes=PROBES)
     turn = Turn.of(vectors, threshold, _alike(cells))
     heads = turn.reduced(documents)
     asked = heads if queries is documents else turn.reduced(queries)
@@ -127,8 +165,7 @@ def pairs_in_cells(vectors: Vectors, threshold: float, *, most: int) -> Found | 
         return compared(queries, left[apart], documents, right[apart], threshold)
 
     with serial_products():
-        found = gathered(in_threads(compare, len(cells)), 2 * most)
-    return None if found is None else once(len(documents), *found, most=most)
+        yield from in_threads(compare, len(cells))
 
 
 def once(count: int, left: Ints, right: Ints, dots: NDArray[Any], *, most: int) -> Found | None:
@@ -155,7 +192,7 @@ def _k_means(vectors: Dense, count: int, seed: int) -> Dense:
         seed=seed,
         spherical=True,
         min_points_per_centroid=1,
-        max_points_per_centroid=PER_CENTRE,
+        max_points_per_centroid=2 * PER_CENTRE,  # all of the sample
     )
     means.train(np.ascontiguousarray(vectors, np.float32))
     return np.ascontiguousarray(means.centroids, np.float32)

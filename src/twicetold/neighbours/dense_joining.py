@@ -158,7 +158,7 @@ def nearly_above(queries: Dense, candidates: Dense, threshold: float) -> tuple[I
         for start in range(0, len(candidates), wide):
             columns = candidates[start : start + wide]
             out = _buffer()[: len(rows) * len(columns)].reshape(len(rows), len(columns))
-            place = _true(np.matmul(rows, columns.T, out=out) >= least)
+            place = true_places(np.matmul(rows, columns.T, out=out) >= least)
             if len(place):
                 row, column = np.divmod(place, len(columns))
                 found.append((row + top, column + start))
@@ -173,7 +173,7 @@ def compared(queries: Dense, left: Ints, documents: Dense, right: Ints, threshol
     return left[keep], right[keep], dots[keep]
 
 
-def _true(mask: NDArray[np.bool_]) -> Ints:
+def true_places(mask: NDArray[np.bool_]) -> Ints:
     """Where a mask with few true values is true; eight values are looked at together."""
     flat = mask.ravel()
     eights = len(flat) // 8 * 8

@@ -18,12 +18,15 @@ from twicetold.reporting.errors import Judged, judged, write_errors
 from twicetold.reporting.fair import FairCell, fair_runs, fair_tables
 from twicetold.reporting.leaderboard import leaderboard_csv, rank
 from twicetold.reporting.markdown import markdown
+from twicetold.reporting.numbers import FILE, numbers_csv
 from twicetold.reporting.page import Section, page
+from twicetold.reporting.run_files import RunFiles, run_files
 from twicetold.reporting.sources import sources_page
 from twicetold.reporting.terminal import leaderboard_text
 from twicetold.reporting.topics import read_topics, topic_sections
 from twicetold.reporting.twin_groups import find_twins
-from twicetold.reporting.wrong_groups import wrong_groups
+from twicetold.reporting.wrong_groups import FILE as GROUPS
+from twicetold.reporting.wrong_groups import groups_csv, wrong_groups
 from twicetold.runs.records import (
     Cell,
     Provenance,
@@ -36,7 +39,7 @@ from twicetold.runs.records import (
     write_card,
 )
 
-__all__ = ["Cell", "FairCell", "build", "leaderboard_text", "markdown", "sources_page", "write_cards"]
+__all__ = ["Cell", "FairCell", "RunFiles", "build", "leaderboard_text", "markdown", "sources_page", "write_cards"]
 
 
 def build(
@@ -54,7 +57,7 @@ def build(
     seconds: Mapping[str, float] | None = None,
     commands: Mapping[Cell, str] | None = None,
     ensembles: Collection[Cell] = (),
-) -> None:
+) -> list[RunFiles]:
     """Write the leaderboard and the HTML report of all cells to `target`.
 
     Args:
@@ -63,7 +66,8 @@ def build(
         processed: the folder of corpora.
         raw: the folder of raw folders.
         triplets: the folder of folders of mined triplets.
-        target: where `leaderboard.csv`, `cost.csv`, `index.html` and `errors.parquet` go.
+        target: where `index.html` goes, and beside it the numbers on it: `leaderboard.csv`, `cost.csv`, `numbers.csv`
+            and, where the texts are there, `errors.parquet` and `groups.csv`.
         cards: the folder of dataset cards, which describe a dataset whose corpus is not there.
         elsewhere: the runs that were evaluated on other data as well.
         topics: the runs on whose vectors texts were grouped by topic.
@@ -71,6 +75,9 @@ def build(
         seconds: that a cell's training took, by the cell's name; where they are not known, those that it observed.
         commands: that train the cells.
         ensembles: the runs that join others.
+
+    Returns:
+        What the report says of each run, as files.
 
     Raises:
         ValueError: if there are no cells, or models of one dataset were evaluated on different units or pairs.
@@ -95,11 +102,16 @@ def build(
         )
         for data, by_data in found.items()
     ]
-    html = page(sections, matrices(abroad), topic_sections(read_topics(topics, runs)))
+    by_topic = read_topics(topics, runs)
+    html = page(sections, matrices(abroad), topic_sections(by_topic))
     write_text(target / layout.LEADERBOARD, leaderboard_csv(everything))
     write_text(target / TABLE, cost_csv(everything, took))
     write_text(target / layout.REPORT, html)
+    write_text(target / FILE, numbers_csv(sections, abroad, by_topic))
+    if wrong := {each.board.data: each.wrong for each in sections if each.wrong}:
+        write_text(target / GROUPS, groups_csv(wrong))
     write_errors({each.board.data: each.mistakes for each in sections if isinstance(each.mistakes, Judged)}, target)
+    return list(run_files(sections))
 
 
 def write_cards(names: Iterable[str], *, processed: Path, raw: Path, triplets: Path, cards: Path) -> None:

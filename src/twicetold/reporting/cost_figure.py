@@ -15,7 +15,7 @@ from twicetold.reporting.figures import Axis, Frame
 from twicetold.reporting.glossary import magnitude, number, size
 from twicetold.reporting.rendering import coordinate, part
 
-_FRAME = Frame(left=46, top=24, right=508, bottom=344, width=520, height=386)
+_FRAME = Frame(left=46, top=24, right=508, bottom=344, width=528, height=386)
 _LARGEST, _LEAST = 20.0, 2.5  # radius of the largest model, and the smallest radius that can be seen, in SVG units
 _LETTER, _LINE = 5.4, 11.0  # width of a letter and height of a line of a label
 _GAP = 3.0  # between a circle and its label

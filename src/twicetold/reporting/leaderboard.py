@@ -148,14 +148,19 @@ def best_rule(metrics: Metrics) -> str | None:
 
 
 def leaderboard_csv(runs: Iterable[Run]) -> str:
-    """Every metric of every run in long form, `data,model,seed,split,metric,value`, at full precision."""
+    """Every metric of every run at full precision, a line each, with its interval where test has one."""
     rows = (
-        (run.cell.data, run.cell.model, run.cell.seed, split, metric, repr(value))
+        (run.cell.data, run.cell.model, run.cell.seed, split, metric, repr(value), *_ends_of(run, split, metric))
         for run in sorted(runs, key=lambda run: run.cell)
         for split in sorted(run.metrics)
         for metric, value in sorted(run.metrics[split].items())
     )
-    return csv_text(("data", "model", "seed", "split", "metric", "value"), rows)
+    return csv_text(("data", "model", "seed", "split", "metric", "value", "low", "high"), rows)
+
+
+def _ends_of(run: Run, split: str, metric: str) -> tuple[str, str]:
+    low, high = map(repr, run.intervals[metric]) if split == "test" and metric in run.intervals else ("", "")
+    return low, high
 
 
 def _row(model: str, runs: list[Run]) -> Row:

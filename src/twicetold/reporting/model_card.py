@@ -159,7 +159,7 @@ def _head(about: About) -> str:
         lines += [f"      name: {data}", f"      type: {data}", "      split: test", "    metrics:"]
         for name in known:
             lines += [f"    - type: {_quoted(name)}", f"      name: {_quoted(describe(name).label)}"]
-            lines += [f"      value: {test[name]!r}"]
+            lines += [f"      value: {round(test[name], 4)!r}"]
     return "\n".join([*lines, "---", ""])
 
 
@@ -249,11 +249,12 @@ def _decision(verdicts: LabelDecision, about: About) -> str:
     chosen = "validation"
     if about.calibrated is not None and verdicts.same is None:  # a decision that was fitted again has no shares
         chosen = f"{count(about.calibrated.labelled)} labelled pairs of {code(about.calibrated.file)}{_day(about)}"
+    threshold, slope, intercept = map(_rounded, (at.threshold, at.slope, at.intercept))
     said = (
-        f"Two texts are called the same from a score of {at.threshold!r} on; the threshold was chosen on {chosen}. "
-        f"The probability is 1 / (1 + exp(−({at.slope!r} · score + ({at.intercept!r})))), Platt's calibration, fitted "
+        f"Two texts are called the same from a score of {threshold} on; the threshold was chosen on {chosen}. The "
+        f"probability is 1 / (1 + exp(−({slope} · score + ({intercept})))), Platt's calibration, fitted "
         "on the same pairs. Both hold for pairs like those: where duplicates are rarer, probabilities are too high, "
-        "and fewer of the pairs above the threshold say the same."
+        "and fewer of the pairs above the threshold say the same. Numbers are rounded; decision.json has all digits."
     )
     if verdicts.same is not None and verdicts.called is not None and verdicts.right is not None:
         said += (
@@ -271,7 +272,7 @@ def _dedupe(about: About) -> Iterator[str]:
     """Thresholds over all pairs of validation texts, and what was kept of them on test where that is known."""
     if about.calibrated is not None and (links := about.calibrated.links) is not None:
         yield (
-            f"A dedupe links from a score of {links.f1_threshold!r} on, where F1 was highest on "
+            f"A dedupe links from a score of {_rounded(links.f1_threshold)} on, where F1 was highest on "
             f"{count(links.labelled)} labelled pairs, drawn from the {count(links.pairs)} pairs of nearest texts "
             f"of {code(links.file)}{_day(about)}.\n"
         )
@@ -294,7 +295,7 @@ def _dedupe(about: About) -> Iterator[str]:
         f"these pairs {count(at.duplicates)} share a {escaped(at.group)}, and average precision is "
         f"{number(at.average_precision)}. Pairs that reach a threshold are links; it is the lowest one that had the "
         "aimed precision. On these pairs the probability is "
-        f"1 / (1 + exp(−({at.slope!r} · similarity + ({at.intercept!r})))).\n"
+        f"1 / (1 + exp(−({_rounded(at.slope)} · similarity + ({_rounded(at.intercept)})))).\n"
     )
     test, intervals = about.metrics.get("test", {}), about.intervals
     heads = ["precision, validation", "recall, validation", "precision, test", "95 % interval", "recall, test"]
@@ -317,11 +318,11 @@ def _dedupe(about: About) -> Iterator[str]:
 
 
 def _default_of_labels(links: LabelledLinks, about: About) -> list[str]:
-    return ["highest F1", repr(links.f1_threshold), "–", *_expected(None, about), "–"]
+    return ["highest F1", _rounded(links.f1_threshold), "–", *_expected(None, about), "–"]
 
 
 def _of_labels(link: AimedLinks, about: About) -> list[str]:
-    threshold = "–" if link.threshold is None else repr(link.threshold)
+    threshold = "–" if link.threshold is None else _rounded(link.threshold)
     seen = (number(link.precision), number(link.recall))
     return [f"{link.aimed:g}", threshold, seen[0], *_expected(link.aimed, about), seen[1]]
 
@@ -337,7 +338,7 @@ def _aimed(link: AimedLinks, test: Mapping[str, float], intervals: Mapping[str, 
     precision, recall = (link_metric(measure, link.aimed) for measure in ("precision", "recall"))
     return [
         f"{link.aimed:g}",
-        "–" if link.threshold is None else repr(link.threshold),
+        "–" if link.threshold is None else _rounded(link.threshold),
         number(link.precision),
         number(link.recall),
         _show(precision, test),
@@ -348,13 +349,13 @@ def _aimed(link: AimedLinks, test: Mapping[str, float], intervals: Mapping[str, 
 
 def _kept_from(aimed: float, least: LeastPrecision) -> list[str]:
     expected = (least.expected, least.text_expected, least.text_least)
-    return [f"{aimed:g}", repr(least.threshold), *map(number, expected)]
+    return [f"{aimed:g}", _rounded(least.threshold), *map(number, expected)]
 
 
 def _grouping(cut: GroupingThreshold, test: Mapping[str, float], intervals: Mapping[str, Any]) -> list[str]:
     ari, b3, f1 = (f"{stem}_{cut.rule}" for stem in ("ari", "b3", "pair_f1"))
     kept = [_show(ari, test), _interval(ari, intervals), _show(b3, test), _show(f1, test)]
-    return [cut.rule, repr(cut.threshold), number(cut.ari), *kept]
+    return [cut.rule, _rounded(cut.threshold), number(cut.ari), *kept]
 
 
 def _checks(about: About, cards: Path | None) -> str:
@@ -395,6 +396,11 @@ def _families(recipe: Mapping[str, Any]) -> list[str]:
         return [family]
     target = _mapping(recipe.get("encoder")).get("_target_")
     return [target.split(".")[-2]] if isinstance(target, str) and target.count(".") > 1 else []
+
+
+def _rounded(value: float) -> str:
+    """A threshold or a coefficient with four digits, and so many more that one just below 1 does not become 1."""
+    return next(text for digits in (4, 6, 17) if (text := f"{value:.{digits}g}") != "1" or value == 1)
 
 
 def _show(name: str, values: Mapping[str, float]) -> str:

@@ -101,6 +101,11 @@ class Section:
         return f"data-{self.about.name}".replace(" ", "-")
 
     @cached_property
+    def drawn(self) -> cost.Drawn | None:
+        """Quality against speed, where speeds were measured."""
+        return cost.drawn(self.board)
+
+    @cached_property
     def deduped(self) -> dedupe.Deduped | None:
         """How far a dedupe by each model can be trusted."""
         return dedupe.deduped(self.board, self.about.kind, self.peers)

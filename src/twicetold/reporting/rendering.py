@@ -55,3 +55,10 @@ def render(template: str, **values: Any) -> str:
 def part(template: str, macro: str, *values: Any) -> Markup:
     """What a macro of a template makes of some values."""
     return Markup(getattr(_templates.get_template(template).module, macro)(*values))
+
+
+def standalone(figure: Markup) -> str:
+    """A figure of the page as a file of its own, which brings the page's style sheet."""
+    opening, _, rest = str(figure).partition(">")
+    head = opening.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" style="background: var(--paper)" ', 1)
+    return f"{head}><style>{content_of('style.css')}</style>{rest}\n"

@@ -97,7 +97,7 @@ def uses_of(board: Leaderboard, kind: str) -> tuple[Use, ...]:
     if board.duplicates is not None:
         uses += [Use(DEDUPE, f"average_precision_{board.duplicates}"), Use(GROUPS, "ari_average", needs_threshold=True)]
     uses.append(Use(SEARCH, f"retrieval_ndcg_at_{RANK}"))
-    measured = {use.measure: use for use in reversed(uses) if use.measure in board.metrics}
+    measured = {use.measure: use for use in reversed(uses) if any(row.has_any([use.measure]) for row in board.rows)}
     return tuple(use for use in uses if measured.get(use.measure) is use)
 
 

@@ -6,7 +6,7 @@ whose groups agreed best with the labels on validation, by the rule and the thre
 Shape letters: M test texts of known group, G groups, L links.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from twicetold import layout
 from twicetold.data.corpus import UNKNOWN, Corpus
 from twicetold.evaluation.dedupe import links_above
 from twicetold.evaluation.inputs import DocumentVectors
+from twicetold.files import csv_text
 from twicetold.neighbours.grouping import Ints, Links, merge
 from twicetold.neighbours.rules import RULES, Rule
 from twicetold.reporting.leaderboard import Leaderboard, Row, best_rule, or_worst
@@ -26,6 +27,9 @@ from twicetold.trained.duplicates import duplicate_groups
 from twicetold.trained.model_folder import load_model, read_thresholds
 
 TITLE = "Groups wrongly joined or split"
+FILE = "groups.csv"
+"""Beside the page."""
+COLUMNS = ("data", "model", "rule", "kind", "place", "texts", "parts", "pairs", "similarity", "part", "text")
 MODELS = 3
 MOST_SECONDS = 5.0
 """That encoding the texts may take, by the speed that was observed."""
@@ -125,6 +129,33 @@ def compare_groups(texts: Sequence[str], groups: Ints, parts: Ints) -> tuple[tup
         for group in order
     )
     return found, int((wrong > 0).sum())
+
+
+def groups_csv(found: Mapping[str, Sequence[GroupMistakes]]) -> str:
+    """The groups and links of the page, a line for each text that it shows of them.
+
+    Args:
+        found: by dataset.
+    """
+    lines = (
+        (data, each.model, each.rule, *line)
+        for data, of_data in found.items()
+        for each in of_data
+        for line in _lines(each)
+    )
+    return csv_text(COLUMNS, lines)
+
+
+def _lines(found: GroupMistakes) -> Iterator[tuple[object, ...]]:
+    """The columns of `COLUMNS` from `kind` on."""
+    for kind, groups in (("joined", found.joined), ("split", found.split)):
+        for place, group in enumerate(groups, start=1):
+            for part, texts in enumerate(group.texts, start=1):
+                for text in texts:
+                    yield kind, place, group.size, group.parts, group.pairs, "", part, text
+    for place, link in enumerate(found.links, start=1):
+        for part, text in enumerate((link.left, link.right), start=1):
+            yield "link", place, "", "", "", repr(link.similarity), part, text
 
 
 def _chosen(board: Leaderboard, texts: int) -> list[Row]:

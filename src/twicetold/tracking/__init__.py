@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from twicetold.tracking.attached import Attachment, attach
 from twicetold.tracking.notes import COMMAND, command
 from twicetold.tracking.pages import DESCRIPTION, PARENT, runs_page, sweep_page
 from twicetold.tracking.repository import ask_git
@@ -22,10 +23,12 @@ from twicetold.tracking.store import Settings, Store, existing, insist, open_sto
 from twicetold.tracking.sweep import describe_sweep, end_lost_runs, report_to_sweep, sweep_parent
 
 __all__ = [
+    "Attachment",
     "Settings",
     "TrackedRun",
     "address_of_sweep",
     "addresses",
+    "attach",
     "describe_sweep",
     "end_lost_runs",
     "reopen",

@@ -104,8 +104,11 @@ def mixture() -> Mixture:
     return LEXICAL if _installed() is None else WITH_VECTORS
 
 
-def fit_to(texts: Sequence[str], compared: Mixture) -> Ensemble:
+def fit_to(texts: Sequence[str], compared: Mixture) -> tuple[Ensemble, tuple[Matrix, Matrix]]:
     """Fit to distinct texts.
+
+    Returns:
+        The model, and the search vectors of these texts, as queries and as documents, which the fit needs anyway.
 
     Raises:
         ValueError: if there is no text, or no word in them.
@@ -115,8 +118,9 @@ def fit_to(texts: Sequence[str], compared: Mixture) -> Ensemble:
     members = {name: _member(part, texts) for name, part in compared.parts.items()}
     weights = Weights(tuple(part.weight for part in compared.parts.values()))
     fitted = Ensemble(members, COSINE, as_documents=True, weights=weights)
-    decision, by_label = guessed(search_vectors(fitted, texts)[0], exponent=compared.exponent)
-    return Ensemble(members, decision, True, weights, by_label)
+    vectors = search_vectors(fitted, texts)
+    decision, by_label = guessed(vectors[0], exponent=compared.exponent)
+    return Ensemble(members, decision, True, weights, by_label), vectors
 
 
 def save_fitted_to(folder: Path, fitted: Ensemble, texts: Sequence[str], compared: Mixture, *, name: str) -> None:
@@ -124,7 +128,7 @@ def save_fitted_to(folder: Path, fitted: Ensemble, texts: Sequence[str], compare
 
     Args:
         folder: the model folder.
-        fitted: what `fit_to` gave.
+        fitted: the model that `fit_to` gave.
         texts: that it was fitted to.
         compared: the ways of comparing, as they were given to `fit_to`.
         name: of these texts, such as that of their file.

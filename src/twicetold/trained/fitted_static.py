@@ -13,6 +13,7 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 
 from twicetold.features.static_tokens import SUBFOLDER, TABLES
+from twicetold.neighbours.nearest import Matrix
 from twicetold.trained.fitted import COSINE, UNTRAINED, fitted_data, guessed
 from twicetold.trained.given_vectors import EXPONENT
 from twicetold.trained.model_folder import construct
@@ -32,11 +33,13 @@ class FittedStatic:
         scorer: the model.
         features: configuration of the featuriser; it names the folder without its path.
         encoder: configuration of the encoder.
+        vectors: of the texts that it was fitted to, as queries and as documents.
     """
 
     scorer: Scorer
     features: Mapping[str, Any]
     encoder: Mapping[str, Any]
+    vectors: tuple[Matrix, Matrix]
 
     @classmethod
     def to(cls, texts: Sequence[str], folder: Path) -> "FittedStatic":
@@ -72,9 +75,10 @@ class FittedStatic:
         featuriser = construct({**features, "model": str(folder.resolve())}, "features").fit(texts)
         built = construct(encoder, "models", **featuriser.shape)
         plain = Scorer(featuriser.set_params(model=name), built, COSINE, as_documents=True)
-        decision, by_label = guessed(search_vectors(plain, texts)[0], exponent=EXPONENT)
+        vectors = search_vectors(plain, texts)
+        decision, by_label = guessed(vectors[0], exponent=EXPONENT)
         scorer = replace(plain, decision=decision, by_label=by_label)
-        return cls(scorer, features, encoder)
+        return cls(scorer, features, encoder, vectors)
 
     def save(self, folder: Path, texts: Sequence[str], *, name: str) -> None:
         """Write it to `folder`, as any model.

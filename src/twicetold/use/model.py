@@ -15,6 +15,7 @@ fit(texts, vectors=matrix).dedupe(texts)       # compares vectors that were made
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -26,12 +27,15 @@ from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.distinct import DistinctTexts, folded, require_texts
 from twicetold.dedupe.dry_run import DryRun, dry_run
 from twicetold.dedupe.limits import Limits
+from twicetold.dedupe.near_within import of_rows
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions, Keep
 from twicetold.dedupe.results import TextGroups
 from twicetold.dedupe.said import Said
 from twicetold.dedupe.worth import KeepBy, worth_of
 from twicetold.index.text_index import TextIndex
 from twicetold.interpretation.links import TERMS, why
+from twicetold.neighbours.grouping import Ints
+from twicetold.neighbours.nearest import Matrix
 from twicetold.neighbours.rules import Rule
 from twicetold.tables.columns import Column, Size
 from twicetold.tables.texts import texts_of
@@ -42,6 +46,7 @@ from twicetold.tracking.locate import folder_of
 from twicetold.trained.fitted import LEXICAL, fit_to, mixture, save_fitted_to
 from twicetold.trained.fitted_static import FittedStatic
 from twicetold.trained.loaded import LoadedModel
+from twicetold.trained.scoring import TrainedModel
 from twicetold.use.vectors import Vectors, folder_in, given
 
 NOWHERE = Path("(not saved)")  # the folder of a model that is in memory alone
@@ -94,7 +99,8 @@ def fit(
             texts, one is 0 or not finite, or they are to be saved in a folder.
     """
     texts = texts_of(texts)
-    distinct = DistinctTexts.of(texts).texts
+    known = DistinctTexts.of(texts)
+    distinct = known.texts
     if vectors is not None:
         if lexical:
             raise ValueError("give lexical or vectors, not both")
@@ -102,19 +108,43 @@ def fit(
             static = FittedStatic.to(distinct, tokens)
             if folder is not None:
                 static.save(folder, distinct, name=name)
-            return Model(static.scorer, folder or NOWHERE)
+            return Model(static.scorer, folder or NOWHERE, known=KnownVectors(texts, known.place, static.vectors))
         if folder is not None:
             raise ValueError("vectors of these texts alone make no model that can be saved: give a folder of model2vec")
         return Model(given(texts, vectors), NOWHERE)
     compared = LEXICAL if lexical else mixture()
-    fitted = fit_to(distinct, compared)
+    fitted, found = fit_to(distinct, compared)
     if folder is not None:
         save_fitted_to(folder, fitted, distinct, compared, name=name)
-    return Model(fitted, folder or NOWHERE)
+    return Model(fitted, folder or NOWHERE, known=KnownVectors(texts, known.place, found))
+
+
+@dataclass(frozen=True)
+class KnownVectors:
+    """Search vectors of some texts, so that these need not be encoded again.
+
+    Args:
+        texts: n of them.
+        place: (n,) row of the vectors of each.
+        vectors: as queries and as documents.
+    """
+
+    texts: Sequence[str]
+    place: Ints
+    vectors: tuple[Matrix, Matrix]
+
+    def of_all(self) -> tuple[Matrix, Matrix]:
+        """(n, D) vectors of the texts."""
+        return of_rows(self.vectors, self.place)
 
 
 class Model(LoadedModel):
     """A trained model with all that people do with it: see also `LoadedModel`.
+
+    Args:
+        trained: the model.
+        folder: where it was loaded from.
+        known: vectors of the texts that it was fitted to; they are held until texts are grouped for the first time.
 
     Examples:
         A model that `fit` made, which needs no training; one of `load` has the same methods.
@@ -132,6 +162,15 @@ class Model(LoadedModel):
         >>> model.index(texts).search(["buying a tent"], k=1)[0][0].text
         'Where can I buy a tent?'
     """
+
+    def __init__(self, trained: TrainedModel, folder: Path, *, known: KnownVectors | None = None) -> None:
+        super().__init__(trained, folder)
+        self._known = known
+
+    def _encoded(self, texts: Sequence[str]) -> Callable[[], tuple[Matrix, Matrix]] | None:
+        """What gives the vectors of texts that it was fitted to a moment ago; None: they are to be encoded."""
+        known, self._known = self._known, None
+        return known.of_all if known is not None and list(known.texts) == list(texts) else None
 
     def dedupe(
         self,
@@ -169,8 +208,8 @@ class Model(LoadedModel):
                 similarity to the others, or the `cleanest`, with the fewest defects (`twicetold.dedupe.worth`). Or by a
                 column, such as `("newest", frame["date"])`: `newest`, `oldest`, `highest` or `lowest`.
             rerank: another model, which scores the pairs of nearest texts; it may be one that scores pairs only.
-            neighbours: of each text that are compared. With `rerank` all these pairs are scored; without, texts that
-                have more links are searched for more.
+            neighbours: of each text whose pairs are scored, with `rerank` or a model whose scores are no dot products.
+                Else all pairs from the threshold on are found.
             same: columns, each of n values, such as `[frame["language"]]`: texts are linked only if they have equal
                 values in all of them, so that no group has several. A text without a value is linked with none.
             within: columns of numbers or dates, each with how far apart the values of linked texts may be, such as
@@ -212,6 +251,7 @@ class Model(LoadedModel):
             worth=worth,
             review=review,
             truth=known,
+            encoded=self._encoded(texts),
             progress=progress,
         )
 
@@ -242,7 +282,8 @@ class Model(LoadedModel):
         texts = texts_of(texts)
         limits, said = Limits.of(len(texts), same, within), None if pairs is None else Said.of(len(texts), *pairs)
         known = None if truth is None else KnownGroups.of(len(texts), truth)
-        return dry_run(self, texts, options, limits=limits, said=said, truth=known, progress=progress)
+        encoded = self._encoded(texts)
+        return dry_run(self, texts, options, limits=limits, said=said, truth=known, encoded=encoded, progress=progress)
 
     def topics(
         self,
@@ -311,6 +352,7 @@ class Model(LoadedModel):
         precision: float | None = DEFAULTS.precision,
         threshold: float | None = DEFAULTS.threshold,
         rule: Rule = DEFAULTS.rule,
+        centres: TextIndex | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> TextIndex:
         """An index of texts, in memory: search, add, remove, save. See `twicetold.index.text_index`.
@@ -322,6 +364,8 @@ class Model(LoadedModel):
             precision: see `dedupe`.
             threshold: see `dedupe`.
             rule: see `dedupe`; texts that are added later are grouped by it, too.
+            centres: an index by this model, such as one by `TextIndex.start`, whose cells are taken, so that this one
+                can be attached to it as a part.
             progress: is called with a description of each step.
 
         Raises:
@@ -329,4 +373,4 @@ class Model(LoadedModel):
             ValueError: if an id is given twice; and as `dedupe` does.
         """
         options = DedupeOptions(precision=precision, threshold=threshold, rule=rule) if groups else None
-        return TextIndex.build(self, texts, ids, grouped_by=options, progress=progress)
+        return TextIndex.build(self, texts, ids, grouped_by=options, centres=centres, progress=progress)

@@ -10,7 +10,8 @@ import twicetold
 from twicetold.index import changing, open_index
 from twicetold.index.folder import LARGEST, LOCK, MANIFEST
 from twicetold.index.info import grouped_texts, index_info
-from twicetold.index.segments import DENSE, TEXTS
+from twicetold.index.segments import DENSE
+from twicetold.index.texts import TEXTS
 
 PART = "00000001"
 ENTRIES = (

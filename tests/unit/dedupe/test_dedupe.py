@@ -98,7 +98,7 @@ def test_the_representative_is_the_one_asked_for(keep, expected, run):
     assert found.representative.tolist() == [expected] * 4
 
 
-def test_more_neighbours_are_looked_for_where_all_of_them_are_links(run, many):
+def test_all_links_are_found_whatever_the_number_of_neighbours(run, many):
     model = twicetold.load(run())
     wide = model.dedupe(many, threshold=0.6)
     narrow = model.dedupe(many, threshold=0.6, neighbours=1)
@@ -107,8 +107,8 @@ def test_more_neighbours_are_looked_for_where_all_of_them_are_links(run, many):
     np.testing.assert_array_equal(wide.group, narrow.group)
 
 
-def test_texts_with_more_links_than_are_looked_for_are_counted(run, many, monkeypatch):
-    monkeypatch.setattr(module, "MOST_NEIGHBOURS", 2)
+def test_texts_with_more_links_than_are_held_are_counted(run, many, monkeypatch):
+    monkeypatch.setattr(module, "MOST_PAIRS", 10)
     model = twicetold.load(run())
     assert model.dedupe(many, threshold=0.6, neighbours=2).summary.unfinished > 0
     assert model.dedupe(many, threshold=0.999999, neighbours=2).summary.unfinished == 0

@@ -87,14 +87,12 @@ def test_a_large_block_is_searched_by_itself_and_has_the_same_pairs(kind, monkey
     vectors, (limits, _) = vectors_of(kind, rng), limits_of("same", rng)
     by_pieces = near_pairs_within(vectors, limits, 0.4, neighbours=20)
     monkeypatch.setattr(near_within, "LARGE", 70)
-    monkeypatch.setattr(near, "EXACT_UP_TO", 70)
-    monkeypatch.setattr(near, "MOST_PAIRS", 10**6)
     apart = near_pairs_within(vectors, limits, 0.4, neighbours=20)
     assert {*zip(apart.left, apart.right)} == {*zip(by_pieces.left, by_pieces.right)}
 
 
 def test_texts_with_more_links_than_are_held_are_counted(monkeypatch):
-    monkeypatch.setattr(near_within, "MOST_NEIGHBOURS", 5)
+    monkeypatch.setattr(near, "MOST_PAIRS", 100)
     rows = np.ones((20, 2), np.float32)
     found = near_pairs_within((rows, rows), Limits.of(20, within=[(np.zeros(20), 1)]), 0.5, neighbours=5)
     assert found.unfinished == 14

@@ -77,7 +77,7 @@ DAMAGES = {
     "no manifest": ("static", lambda folder: (folder / MANIFEST).write_text("{"), "index.json"),
     "a list": ("static", lambda folder: (folder / MANIFEST).write_text("[]"), "expected an object"),
     "deep": ("static", lambda folder: (folder / MANIFEST).write_text("[" * 100_000), "index.json"),
-    "another format": ("static", edited(lambda m: m.update(format=3)), "expected format 1 or 2, got 3"),
+    "another format": ("static", edited(lambda m: m.update(format=4)), "expected format 1 to 3, got 4"),
     "a rule": ("static", edited(lambda m: m.update(rule="single")), "as 'rule', got 'single'"),
     "neighbours": ("static", edited(lambda m: m.update(neighbours=0)), "expected 1 to 320 'neighbours', got 0"),
     "a part elsewhere": ("static", edited(lambda m: m["parts"][0].update(name="../../etc")), "eight digits"),
@@ -324,28 +324,3 @@ def test_a_reader_never_sees_a_half_changed_index(saved, run):
         states.add(tuple(new))
     assert changer.returncode == 0
     assert len(states) > 1
-
-
-def test_large_dense_parts_keep_their_cells_in_the_folder(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(segments, "CELLS_FROM", 100)
-    model = twicetold.load(run("static"))
-    texts = [f"{a} {b} {c}" for a in WORDS for b in WORDS for c in WORDS[:5]]
-    index = model.index(texts, groups=False)
-    index.save(tmp_path / "index")
-    opened = open_index(tmp_path / "index", model)
-    assert (tmp_path / "index/00000001" / segments.CELLS).is_file()
-    queries = texts[::40]
-    assert opened.search(queries, 3) == index.search(queries, 3)
-    exact = opened.search(queries, 3, exact=True)
-    found = opened.search(queries, 3)  # texts of the same words are equally near, in any order
-    scores = [[[match.similarity for match in matches] for matches in each] for each in (found, exact)]
-    assert np.isclose(*scores).all(axis=1).mean() > 0.8
-    path = tmp_path / "index/00000001" / segments.CELLS
-    cells = load_file(path)
-    for change in ({"starts": cells["starts"] + 1}, {"centres": cells["centres"][:, 1:].copy()}):
-        save_file({**cells, **change}, path)
-        with pytest.raises(ValueError, match="cells"):
-            open_index(tmp_path / "index", model)
-
-
-WORDS = "bank rate cut film star award drug trial phone chip game vote".split()

@@ -8,7 +8,7 @@ import pytest
 
 import twicetold
 from twicetold.evaluation.group_metrics import group_scores
-from twicetold.index import neighbourhood, open_index
+from twicetold.index import neighbourhood, open_index, state
 from twicetold.index.folder import FIRST_FORMAT, FORMAT, MANIFEST
 from twicetold.index.info import Merge, grouped_texts, index_info
 from twicetold.index.memberships import GroupChanges
@@ -236,9 +236,7 @@ def test_an_index_of_the_first_format_opens_and_says_that_it_has_no_rule(run, tm
 
 
 def test_ids_and_texts_stay_with_their_groups_in_parts_with_cells(run, tmp_path, monkeypatch):
-    from twicetold.index import segments
-
-    monkeypatch.setattr(segments, "CELLS_FROM", 50)
+    monkeypatch.setattr(state, "CELLS_FROM", 50)
     model = twicetold.load(run("static"))
     texts = [f"{a} {b}" for a in WORDS[:12] for b in WORDS[:12]]
     index = model.index(texts[:90], threshold=0.6)

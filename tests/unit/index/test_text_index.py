@@ -20,9 +20,10 @@ from twicetold.evaluation.group_metrics import group_scores
 from twicetold.evaluation.stacking import Weights
 from twicetold.features.bm25 import Bm25Weights
 from twicetold.features.word_hashing import WordHashing
-from twicetold.index import open_index, scored_search, segments
-from twicetold.index.segments import SCHEMA, Segment
+from twicetold.index import dense_search, open_index, scored_search, segments
+from twicetold.index.segments import Segment
 from twicetold.index.text_index import TextIndex
+from twicetold.index.texts import SCHEMA
 from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.scoring import Scorer
 from twicetold.trained.vectors import constant
@@ -344,13 +345,6 @@ def test_a_search_for_less_than_one_text_is_refused(models):
         models("tfidf").index(["bank rate"]).search(["bank"], 0)
 
 
-def clustered(seed, count, dimensions=16, centres=40):
-    rng = np.random.default_rng(seed)
-    vectors = rng.normal(size=(centres, dimensions))[rng.integers(0, centres, count)]
-    vectors += 0.3 * rng.normal(size=(count, dimensions))
-    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
-
-
 def table_of(count):
     numbers = [str(number) for number in range(count)]
     return pa.table([pa.array(numbers), pa.array(numbers), pa.array(np.arange(count))], schema=SCHEMA)
@@ -370,7 +364,9 @@ def test_a_part_is_searched_as_by_a_full_stable_sort(seed, k, sparsely, block):
     kind = sparse.csr_matrix if sparsely else np.asarray
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segments, "BLOCK", block)
-        patch.setattr(segments, "ROWS", 5)
+        patch.setattr(dense_search, "HIGH", 2)
+        patch.setattr(dense_search, "PRODUCTS", min(block, 20))
+        patch.setattr(dense_search, "OFTEN", 0)
         found = Segment.of(kind(vectors), table_of(17)).without(removed).search(kind(queries), k, before=before)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     expected = [(q, row) for q in range(5) for row in order[q] if scores[q, row] > -np.inf]
@@ -378,24 +374,24 @@ def test_a_part_is_searched_as_by_a_full_stable_sort(seed, k, sparsely, block):
     assert found.similarity.tolist() == [scores[pair] for pair in expected]
 
 
-def test_cells_find_most_of_what_the_exact_search_finds(monkeypatch):
-    monkeypatch.setattr(segments, "CELLS_FROM", 1000)
-    vectors, queries = clustered(0, 4000), clustered(0, 4000)[:100]
-    part = Segment.of(vectors, table_of(4000)).without(np.arange(50))
-    assert part.cells is not None
-    np.testing.assert_array_equal(part.vectors, vectors[part.members.group])  # texts are sorted as their vectors are
-    found, exact = (part.search(queries, 10, exact=how) for how in (False, True))
-    assert not set(found.row.tolist()) & set(range(50))
-    pairs, expected = (set(zip(hits.query.tolist(), hits.row.tolist())) for hits in (found, exact))
-    assert len(pairs & expected) / len(expected) > 0.9
-
-
-def test_as_many_cells_as_are_visited_find_all_that_the_exact_search_finds(monkeypatch):
-    monkeypatch.setattr(segments, "CELLS_FROM", 1)
-    part = Segment.of(clustered(1, 200), table_of(200))
-    found, exact = (part.search(clustered(2, 30), 7, exact=how) for how in (False, True))
-    np.testing.assert_array_equal(found.row, exact.row)
-    np.testing.assert_allclose(found.similarity, exact.similarity, atol=1e-6)
+@settings(max_examples=30)
+@given(seed=st.integers(0, 10**6), sparsely=st.booleans(), block=st.sampled_from([20, 10**6]))
+def test_all_texts_of_a_part_from_a_dot_product_on_are_found(seed, sparsely, block):
+    rng = np.random.default_rng(seed)
+    queries, vectors = (rng.integers(0 if sparsely else -2, 3, (n, 4)).astype(np.float32) for n in (5, 17))
+    removed, before, least = rng.choice(17, 4, replace=False), rng.integers(0, 18, 5), int(rng.integers(1, 6))
+    kind = sparse.csr_matrix if sparsely else np.asarray
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(segments, "BLOCK", block)
+        patch.setattr(segments, "ROWS", 6)
+        part = Segment.of(kind(vectors), table_of(17)).without(removed)
+        found, earlier = (part.above(kind(queries), least, most=99, before=limit) for limit in (None, before))
+    scores = queries @ np.asarray(part.vectors.todense() if sparsely else part.vectors).T
+    scores[:, removed] = -np.inf
+    for hits, limit in ((found, np.full(5, 17)), (earlier, before)):
+        expected = np.nonzero((scores >= least) & (np.arange(17) < limit[:, None]))
+        assert set(zip(hits.query.tolist(), hits.row.tolist())) == set(zip(*(side.tolist() for side in expected)))
+        assert (hits.similarity == scores[hits.query, hits.row]).all()
 
 
 def test_the_constant_of_an_ensemble_is_what_its_scores_have_beyond_dot_products(models):

@@ -98,7 +98,7 @@ def test_cells_find_most_pairs_with_the_same_bits_and_all_where_all_cells_are_co
 
 def test_each_vector_is_in_one_cell_and_is_compared_with_its_own_and_the_next_ones():
     vectors = vectors_of(2, 400)
-    centres = centres_of(vectors)
+    centres = centres_of(vectors, cells.cells_for(len(vectors)))
     found = Cells.of((vectors, vectors), centres, probes=3)
     assert sorted(np.concatenate([found.members(cell) for cell in range(len(found))]).tolist()) == list(range(400))
     nearest = np.argsort(-(vectors @ centres.T), axis=1, kind="stable")[:, :3]
@@ -112,5 +112,14 @@ def test_a_cell_with_several_times_the_mean_is_divided():
     crowd = np.eye(8)[[0] * 2000] + 0.05 * rng.normal(size=(2000, 8))
     vectors = np.concatenate([crowd, rng.normal(size=(2000, 8))]).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    size = np.diff(Cells.of((vectors, vectors), centres_of(vectors), probes=1).start)
+    size = np.diff(Cells.of((vectors, vectors), centres_of(vectors, cells.cells_for(len(vectors))), probes=1).start)
     assert size.max() <= 2 * cells.LARGEST * len(vectors) / len(size)
+
+
+def test_a_part_of_the_vectors_has_the_cells_that_it_has_in_the_whole(monkeypatch):
+    monkeypatch.setattr(cells, "PART", 64)
+    vectors = vectors_of(16, 500)
+    centres = centres_of(vectors[cells.sampled(500)], cells.cells_for(500))
+    whole = cells.nearest_centres(vectors, centres, 5)
+    parts = [cells.nearest_centres(vectors[start : start + 128], centres, 5) for start in range(0, 500, 128)]
+    np.testing.assert_array_equal(whole, np.concatenate(parts))

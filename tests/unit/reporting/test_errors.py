@@ -1,5 +1,6 @@
 """The mistakes on the page are the models' mistakes; the exported labels in doubt are what `label` reads."""
 
+import csv
 import json
 import re
 
@@ -16,6 +17,7 @@ from twicetold.labels.review import Review
 from twicetold.reporting import Cell, errors
 from twicetold.reporting.errors import judged
 from twicetold.reporting.leaderboard import rank
+from twicetold.reporting.run_files import MISTAKES
 from twicetold.runs.records import read_runs
 
 COUNT = 60
@@ -130,6 +132,17 @@ def test_every_number_of_the_page_is_in_the_file_beside_it(pairs, found, tmp_pat
         assert [percent[each.left, model] for model in found.models] == list(map(int, each.percents.split()))
         assert [wrong[each.left, model] for model in found.models] == [digit == "1" for digit in each.wrongs]
     assert sum(row["wrong"] for row in rows) == found.wrong.sum()  # all mistakes, also those that are not shown
+
+
+def test_a_run_s_own_mistakes_are_a_file_the_surest_first(pairs, found, tmp_path):
+    project, cells, _ = pairs
+    of_runs = {each.run.cell.model: each.files for each in reporting.build(cells, **project.folders, target=tmp_path)}
+    for model, wrong, sure in zip(found.models, found.wrong, found.confidence, strict=True):
+        rows = list(csv.DictReader(of_runs[model][MISTAKES].splitlines()))
+        assert {row["left"] for row in rows} == {found.left[pair] for pair in np.flatnonzero(wrong)}
+        confident = [max(float(row["probability"]), 1 - float(row["probability"])) for row in rows]
+        assert confident == sorted(confident, reverse=True)
+        assert confident[0] == pytest.approx(sure[wrong].max(), abs=1e-3)
 
 
 def test_the_page_is_read_without_javascript_and_escapes_texts(pairs, found):

@@ -1,4 +1,4 @@
-"""The filters of the mistakes in headless Chromium, where it is installed."""
+"""The filters of the page in headless Chromium, where it is installed."""
 
 import re
 import shutil
@@ -44,4 +44,34 @@ def test_filters_leave_the_mistakes_of_the_chosen_models_the_surest_first(chosen
     page.write_text(PAGE.replace("SCRIPT", content_of("errors.js")).replace("CHOSEN", chosen))
     line = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", page.as_uri()]
     done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=True)
+    assert re.search("<title>(.*?)</title>", done.stdout)[1] == expected
+
+
+OF_DATA = """<!doctype html><body><nav><label hidden><select><option value="">all</option>
+<option value="data-a b">a b</option><option value="data-c">c</option></select></label></nav>
+<section id="data-a b" data-of="data-a b"></section><section id="data-c" data-of="data-c"></section>
+<script>location.hash = HASH; SCRIPT
+const select = document.querySelector("select");
+CHOSEN
+setTimeout(() => { document.title = [...document.querySelectorAll("section:not([hidden])")].map((each) => each.id)
+  .join(";") + "|" + decodeURIComponent(location.hash); }, 200);
+</script>"""
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+@pytest.mark.parametrize(
+    ("hash_", "chosen", "expected"),
+    [
+        ("", "", "data-a b;data-c|"),
+        ("#only=data-a%20b", "", "data-a b|#only=data-a b"),
+        ("#only=data-c", "location.hash = '#data-a b';", "data-a b;data-c|#data-a b"),
+        ("", "select.value = 'data-c'; select.dispatchEvent(new Event('input'));", "data-c|#only=data-c"),
+    ],
+)
+def test_one_dataset_can_be_shown_alone_and_a_link_to_another_one_shows_it(hash_, chosen, expected, tmp_path):
+    page = tmp_path / "page.html"
+    script = OF_DATA.replace("HASH", f"{hash_!r}").replace("SCRIPT", content_of("only.js")).replace("CHOSEN", chosen)
+    page.write_text(script)
+    line = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", "--dump-dom"]
+    done = subprocess.run([*line, page.as_uri()], capture_output=True, text=True, timeout=300, check=True)
     assert re.search("<title>(.*?)</title>", done.stdout)[1] == expected

@@ -85,7 +85,7 @@ def test_the_csv_is_long_form_sorted_and_exact_to_the_last_bit():
     text = leaderboard_csv([run("b", test=1 / 3), run("a", 10, test=0.1 + 0.2), run("a", 2)])
 
     rows = list(csv.DictReader(io.StringIO(text)))
-    assert list(rows[0]) == ["data", "model", "seed", "split", "metric", "value"]
+    assert list(rows[0]) == ["data", "model", "seed", "split", "metric", "value", "low", "high"]
     assert [(r["model"], r["seed"], r["split"]) for r in rows] == [
         ("a", "2", "test"),
         ("a", "2", "val"),

@@ -151,7 +151,7 @@ def test_the_glossary_explains_each_metric_on_the_page_and_no_other(make_page):
 
 
 def test_seconds_are_shown_where_they_were_observed_and_nowhere_else(make_page):
-    questions, news = make_page().split('<section id="data-news">')
+    questions, news = make_page().split('<section id="data-news"')
 
     assert "12.5" in questions
     assert "Training<small>seconds" not in news.split("</section>")[0]
@@ -266,6 +266,7 @@ def test_other_files_in_the_target_folder_stay(finished):
         "index.html",
         "leaderboard.csv",
         "mine.txt",
+        "numbers.csv",
     ]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import twicetold
+from twicetold.dedupe import prepared
 from twicetold.evaluation.labels import NoVerdict
 from twicetold.trained import fitted as module
 from twicetold.trained.fitted import LEXICAL, WITH_VECTORS, fit_to, mixture
@@ -33,11 +34,22 @@ def questions():
 def test_the_score_is_the_dot_product_of_search_vectors_and_1_for_a_text_and_itself(compared):
     if compared is WITH_VECTORS:
         pytest.importorskip("wordllama")
-    fitted = fit_to(TEXTS, compared)
-    vectors = search_vectors(fitted, TEXTS)[0]
+    fitted, (vectors, _) = fit_to(TEXTS, compared)
+    assert (search_vectors(fitted, TEXTS)[0] != vectors).nnz == 0
     left, right = zip(*PAIRS, strict=True)
     assert fitted.score(left, right) == pytest.approx((vectors @ vectors.T).toarray()[[0, 2, 4], [1, 3, 5]], abs=1e-6)
     assert fitted.score(TEXTS, TEXTS) == pytest.approx(np.ones(6), abs=1e-5)
+
+
+def test_texts_that_a_model_was_fitted_to_are_encoded_once(monkeypatch):
+    texts = [*TEXTS[2:], TEXTS[2], *TEXTS]
+    model, again = twicetold.fit(texts, lexical=True), twicetold.fit(texts, lexical=True)
+    again.dedupe(TEXTS)  # other texts: the vectors are not held any longer
+    expected = again.dedupe(texts)
+    monkeypatch.setattr(prepared, "search_vectors", None)
+    found = model.dedupe(texts)
+    np.testing.assert_array_equal(found.group, expected.group)
+    np.testing.assert_array_equal(found.links.score, expected.links.score)
 
 
 def test_misspelt_copies_are_found_and_other_numbers_are_not():

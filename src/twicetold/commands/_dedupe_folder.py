@@ -1,0 +1,130 @@
+"""`twicetold dedupe MODEL FOLDER -o OUT_FOLDER`: a folder of parts, in stages."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from twicetold.printable import json_text, print
+
+if TYPE_CHECKING:
+    from twicetold.staged.plan import Settings
+
+OF_FOLDERS = {"workers", "on", "launch", "memory", "exact", "sample", "keep_stages"}  # and of nothing else
+OF_BOTH = {"arguments", "out", "text", "skip_bad", "precision", "threshold", "rule", "keep", "drop"}
+OF_BOTH |= {"as_json", "dry_run"}
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+LIBRARIES = 400_000_000  # bytes of a process before it holds anything
+LEAST = 200_000_000  # bytes that a task needs besides
+
+
+def is_meant(context: typer.Context, arguments: list[str]) -> bool:
+    """Whether a folder is to be deduped.
+
+    Raises:
+        typer.BadParameter: if an option is given that is for a file alone, or for a folder alone.
+    """
+    meant = len(arguments) == 2 and Path(arguments[1]).is_dir()
+    given = {
+        name for name in context.params if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
+    }
+    wrong = given - OF_BOTH - OF_FOLDERS if meant else given & OF_FOLDERS
+    if wrong:
+        flags = {parameter.name: parameter.opts[0] for parameter in context.command.params}
+        named = ", ".join(sorted(flags[name] for name in wrong))
+        kind, other = ("file", "folder") if meant else ("folder of parts", "file")
+        raise typer.BadParameter(f"{named}: for a {kind} alone, and {arguments[-1]} is a {other}: leave it out")
+    return meant
+
+
+def dedupe(given: Mapping[str, Any]) -> None:
+    """Dedupe it, or with --dry-run say what that would cost.
+
+    Args:
+        given: options by name.
+    """
+    import sys
+    from dataclasses import asdict
+
+    from twicetold.commands import _dedupe_folder_told
+    from twicetold.staged.dedupe import dedupe_folder
+    from twicetold.staged.launch import ON, launcher
+    from twicetold.tracking.locate import folder_of
+
+    model, folder = given["arguments"]
+    if given["on"] is not None and given["on"] not in ON:
+        raise typer.BadParameter(f"--on: expected {', '.join(ON)}, got {given['on']!r}")
+    settings = _settings(f"{folder_of(model).resolve()}", given)
+    if given["dry_run"]:
+        from twicetold.staged.estimate import estimate
+
+        planned = estimate(Path(folder), settings)
+        lines = _dedupe_folder_told.planned(planned, given["workers"])
+        print(json_text(asdict(planned)) if given["as_json"] else "\n".join(lines))
+        return
+    found = dedupe_folder(
+        Path(folder),
+        settings,
+        launcher(given["on"], given["workers"], _options(given["launch"] or [])),
+        keep_stages=given["keep_stages"],
+        tell=lambda line: print(line, file=sys.stderr),
+    )
+    if given["as_json"]:
+        print(json_text(asdict(found)))
+    else:
+        print("\n".join(_dedupe_folder_told.in_sentences(found)), file=sys.stderr)
+    print(f"{given['out']}: {len(found.parts):,} parts", file=sys.stderr)
+
+
+def _settings(model: str, given: Mapping[str, Any]) -> "Settings":
+    from twicetold.dedupe.options import DedupeOptions
+    from twicetold.staged.plan import Settings
+
+    if given["out"] == "-":
+        raise typer.BadParameter("a folder needs a folder to write to: -o OUT_FOLDER")
+    DedupeOptions(precision=given["precision"], threshold=given["threshold"], rule=given["rule"])
+    each = bytes_of(given["memory"]) // (1 if given["on"] in ("submitit", "ray") else given["workers"])
+    if each < LIBRARIES + LEAST:
+        raise typer.BadParameter(
+            f"--memory {given['memory']}: expected at least {(LIBRARIES + LEAST) // 10**6} MB for each worker, of "
+            f"which libraries take {LIBRARIES // 10**6}: give more, or fewer --workers"
+        )
+    return Settings(
+        model=model,
+        out=f"{Path(given['out']).resolve()}",
+        text=given["text"],
+        skip_bad=given["skip_bad"],
+        precision=given["precision"],
+        threshold=given["threshold"],
+        rule=given["rule"],
+        keep=given["keep"],
+        exact=given["exact"],
+        drop=given["drop"],
+        memory=each - LIBRARIES,
+        sampled=given["sample"],
+    )
+
+
+def bytes_of(size: str) -> int:
+    """The bytes of such as 4GB.
+
+    Raises:
+        typer.BadParameter: if it is no size.
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", size.strip().lower())
+    if found is None:
+        raise typer.BadParameter(f"--memory: expected a size such as 4GB or 500MB, got {size!r}")
+    return int(float(found[1]) * UNITS[found[2]])
+
+
+def _options(given: list[str]) -> dict[str, Any]:
+    """Options of a launcher; whole numbers are numbers."""
+    found: dict[str, Any] = {}
+    for option in given:
+        name, equals, value = option.partition("=")
+        if not (name and equals):
+            raise typer.BadParameter(f"--launch: expected KEY=VALUE, got {option!r}")
+        found[name] = int(value) if value.isdecimal() else value
+    return found

@@ -1,0 +1,335 @@
+"""A dedupe of a folder of parts in stages, out of core: the order of the stages, and what each depends on.
+
+    read → exact → distinct → threshold → encode → centres → scatter → links → recall → components → route → group →
+    number → join
+
+Sparse vectors go by `terms`, `scatter_terms` and `links_terms` in place of cells; few texts, or with `exact` all, by
+`links_all`. Each stage is a module with a function from files to files. What comes out does not depend on how rows come
+in parts, on how many tasks run at a time, or on what runs them:
+
+1. Blocks, cells and ranges are of distinct texts, never of parts.
+2. Texts have their numbers of the whole everywhere: ties are broken by position.
+3. Cells follow from a sample by a hash, in one process.
+4. Links are all pairs above the threshold in a cell; their scores are computed from the two rows by themselves.
+5. A component is grouped by one task, however large it is.
+"""
+
+import json
+import shutil
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from twicetold.dedupe.options import EXACT_UP_TO
+from twicetold.files import TEMPORARY, only_process, write_json
+from twicetold.fingerprint import folder_digest
+from twicetold.neighbours.cells import PROBES, cells_for
+from twicetold.staged.distinct import firsts_of, texts_of_rows
+from twicetold.staged.group import SHOWN
+from twicetold.staged.launch import Launch
+from twicetold.staged.plan import Link, Part, Plan, Settings, numbered, require_names, written
+from twicetold.staged.tasks import Task, digest, of_all
+from twicetold.staged.work import Tell, Work, remove, tidy
+from twicetold.tables.streams import COMPRESSIONS, SUFFIXES
+
+STAGES = ".stages"  # in the folder that is written, while it is
+SUMMARY = "summary.json"  # the same: it is there only once all parts are
+COPIES = 3  # of a vector, in as many shards, about
+OF_SPARSE = 400  # bytes of a sparse vector, about
+HELD = 0.4  # share of a task's memory for the vectors of a shard
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a staged dedupe found.
+
+    Args:
+        summary: a `DedupeSummary` by its fields.
+        parts: bytes of each part that was written, by its name.
+        groups: number of all groups, those of a single row among them.
+        cells: that were compared within; 0: all texts, or all that share a rare term, were compared.
+        recall: of links, on a sample, see `missed`; empty where nothing can be missed.
+        components: see the stage of this name.
+        loosest: groups of which the smallest share of pairs are links, each with the link that holds it together.
+        component: the same of the largest component; None if there are no links.
+        used: by stage, see `Work.used`.
+    """
+
+    summary: dict[str, Any]
+    parts: dict[str, int]
+    groups: int
+    cells: int
+    recall: dict[str, Any]
+    components: dict[str, Any]
+    loosest: list[dict[str, Any]]
+    component: dict[str, Any] | None
+    used: dict[str, dict[str, float]]
+
+
+def parts_of(folder: Path) -> tuple[Part, ...]:
+    """The parts of a folder, in the order of their names; names that begin with a dot or `_` are no parts.
+
+    Raises:
+        ValueError: if there are none, or two would be written under one name.
+    """
+    found = []
+    for path in sorted(folder.iterdir()):
+        suffixes = [suffix for suffix in path.suffixes[-2:] if suffix not in COMPRESSIONS]
+        if path.name.startswith((".", "_")) or not suffixes or suffixes[-1].lower() not in SUFFIXES:
+            continue
+        about = path.stat()
+        found.append(Part(path.name, str(path.resolve()), about.st_size, about.st_mtime_ns))
+    if not found:
+        raise ValueError(f"{folder}: expected parts that end in {', '.join(SUFFIXES)}, found none")
+    require_names(found)
+    return tuple(found)
+
+
+def _require_own(folder: Path, out: Path, parts: Sequence[Part]) -> None:
+    """Check that the folder that is written is one of ours, or new.
+
+    Raises:
+        FileExistsError: if something else is in it.
+        ValueError: if it is the folder of the parts, or in it or around it.
+    """
+    read, made = folder.resolve(), out.resolve()
+    if read.is_relative_to(made) or made.is_relative_to(read):
+        raise ValueError(f"expected a folder apart from {folder}, whose parts are read, got {out}")
+    if not out.exists():
+        return
+    ours = {written(part.name) for part in parts} if any((out / name).exists() for name in (STAGES, SUMMARY)) else set()
+    there = (path.name for path in out.iterdir() if not path.name.startswith(TEMPORARY))
+    if other := sorted(name for name in there if name not in {*ours, STAGES, SUMMARY}):
+        raise FileExistsError(
+            f"{out}: expected nothing but what this command wrote for the parts of {folder}, found "
+            f"{', '.join(other[:5])}: delete it, or choose another folder"
+        )
+
+
+def dedupe_folder(
+    folder: Path, settings: Settings, launch: Launch, *, keep_stages: bool = False, tell: Tell = lambda _: None
+) -> Found:
+    """Group the rows of all parts of a folder; the same call goes on after whatever ended it.
+
+    Args:
+        folder: of the parts.
+        settings: what is asked for.
+        launch: does tasks.
+        keep_stages: keep what stages wrote, so that parts that are added later cost less.
+        tell: is called with a line on progress.
+
+    Raises:
+        BlockingIOError: if another process writes to the same folder.
+        FileExistsError: if there is something else in the folder that is written.
+        ValueError: if a part is damaged, has no texts or bad rows, or the model cannot be used.
+        DiskFullError: if there is no room.
+    """
+    out = Path(settings.out)
+    stages = out / STAGES
+    parts = parts_of(folder)
+    _require_own(folder, out, parts)
+    model = folder_digest(Path(settings.model))
+    state = digest(parts, asdict(settings), model)
+    with only_process(stages / "lock", f"a dedupe that writes to {out}"):
+        if (found := _found_before(out, state)) is not None:
+            tell(f"{out} has the groups of these parts already: nothing is to be done")
+        else:
+            tidy(out, stages)
+            plan = Plan(stages, settings, parts)
+            _tell_changes(plan, tell)
+            found = _Stages(Work(launch, tell), plan).run(model)
+            write_json(out / SUMMARY, {"state": state, **asdict(found)})
+        if not keep_stages:
+            shutil.rmtree(stages, ignore_errors=True)
+    return found
+
+
+def _found_before(out: Path, state: str) -> Found | None:
+    """What an earlier call found for the same; None if a part is not as it left it."""
+    try:
+        content = json.loads((out / SUMMARY).read_text(encoding="utf-8"))
+        if content.pop("state") == state:
+            found = Found(**content)
+            if all((out / name).stat().st_size == size for name, size in found.parts.items()):
+                return found
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        pass
+    return None
+
+
+class _Stages:
+    """The stages in order; `plan` grows with what they establish."""
+
+    def __init__(self, work: Work, plan: Plan) -> None:
+        self.work, self.plan = work, plan
+
+    def run(self, model: str) -> Found:
+        """Do what is to be done.
+
+        Args:
+            model: digest of its folder.
+        """
+        settings = self.plan.settings
+        model = digest(model, settings.precision, settings.threshold, settings.rule)
+        vectors = self.one("model", model)
+        if vectors["evidence"] is not None:
+            self.work.tell(f"threshold and probabilities rest on {vectors['evidence']}")
+        self.plan = replace(self.plan, sparse=vectors["sparse"], width=vectors["width"])
+        read, blocks = self._texts()
+        known = self.one("threshold", digest(model, self.plan.distinct, self.plan.rows))
+        link = known["link"]
+        self.plan = with_shards(replace(self.plan, link=Link(**link)))
+        digests = _of_blocks(vectors["fingerprint"], blocks, read, self.plan)
+        encode = [Task("encode", *block) for block in zip(self.plan.blocks, digests, strict=True)]
+        encoded = self.work.run(self.plan, encode)
+        links, missed = self._links(digest(of_all(encode), link))
+        state = digest(of_all(links), settings.memory)
+        components = self.one("components", state)
+        self.plan = replace(self.plan, bins=components["bins"])
+        state = digest(state, settings.rule, settings.keep)
+        group = [Task("group", name, state) for name in numbered(self.plan.bins)]
+        if not self.work.finished(self.plan, group):
+            self.all("route", [task.name for task in links], state)
+        grouped = self.work.run(self.plan, group)
+        sizes = self.one("number", state)
+        remove(self.plan, "route")
+        parts = self._join(digest(state, of_all(read), settings.drop))
+        return self._found(known["summary"], sizes, components, missed, grouped.values(), encoded, parts)
+
+    def _found(
+        self,
+        summary: dict[str, Any],
+        sizes: dict[str, Any],
+        components: dict[str, Any],
+        missed: dict[str, Any],
+        grouped: Collection[dict[str, Any]],
+        encoded: dict[str, dict[str, Any]],
+        parts: dict[str, int],
+    ) -> Found:
+        plan = self.plan
+        loosest = sorted((each for bin in grouped for each in bin["loosest"]), key=_looseness)[:SHOWN]
+        whole = max((bin["component"] for bin in grouped), key=lambda each: each["size"], default=None)
+        firsts = firsts_of(plan)
+        for each in [*loosest, *([] if whole is None else [whole])]:
+            rows = firsts.numbers(np.array([each["first"], each["left"], each["right"]]))
+            each["first"], each["left"], each["right"] = rows.tolist()
+            each["left_text"], each["right_text"] = texts_of_rows(plan, rows[1:])
+        summary = {
+            **summary,
+            "links": sum(bin["links"] for bin in grouped),
+            **{name: sizes[name] for name in ("groups", "grouped", "largest")},
+            "approximate": bool(plan.cells),
+            "warnings": _warnings(encoded, plan),
+        }
+        return Found(summary, parts, sizes["all"], plan.cells, missed, components, loosest, whole, self.work.used)
+
+    def one(self, stage: str, state: str) -> dict[str, Any]:
+        """Do a stage of one task, which depends on a state."""
+        return self.all(stage, ["all"], state)["all"]
+
+    def all(self, stage: str, names: Sequence[str], state: str) -> dict[str, dict[str, Any]]:
+        """Do a stage of several tasks, each of which depends on a state."""
+        tasks = [Task(stage, name, digest(stage, state)) for name in names]
+        return self.work.run(self.plan, tasks)
+
+    def _texts(self) -> tuple[list[Task], list[list[Any]]]:
+        """Read and number distinct texts; the tasks that read, and rows and digest of each block."""
+        settings = self.plan.settings
+        about = (settings.text, settings.skip_bad)
+        read = [Task("read", part.name, digest(part.size, part.changed, *about)) for part in self.plan.parts]
+        rows = self.work.run(self.plan, read)
+        offsets = [0]
+        for part in self.plan.parts:
+            offsets.append(offsets[-1] + rows[part.name]["rows"])
+            if bad := rows[part.name]["bad"]:
+                self.work.tell(f"{part.name}: bad rows left out: {bad:,}\n" + "\n".join(rows[part.name]["listed"]))
+        if not offsets[-1]:
+            raise ValueError("there are no rows to group")
+        self.plan = replace(self.plan, offsets=tuple(offsets))
+        state = digest(of_all(read), offsets)
+        self.all("exact", numbered(self.plan.buckets), state)
+        numbers = self.one("distinct", state)
+        self.plan = replace(self.plan, distinct=numbers["distinct"])
+        return read, numbers["blocks"]
+
+    def _links(self, state: str) -> tuple[list[Task], dict[str, Any]]:
+        """Find links; the tasks, and what a sample says of those that were missed."""
+        plan = self.plan
+        state = digest(state, plan.cells, plan.shards)
+        if not plan.sparse and not plan.cells:
+            links = [Task("links_all", name, state) for name in plan.blocks]
+            self.work.run(plan, links)
+            return links, {}
+        stages = ("terms", "scatter_terms", "links_terms") if plan.sparse else ("centres", "scatter", "links")
+        state = digest(state, 0 if plan.sparse else plan.settings.sampled)
+        links = [Task(stages[2], name, state) for name in numbered(plan.shards)]
+        self.one(stages[0], state)
+        if not self.work.finished(plan, links):
+            self.all(stages[1], plan.blocks, state)
+        self.work.run(plan, links)
+        remove(plan, stages[1])
+        if plan.sparse or not plan.settings.sampled:
+            return links, {}
+        self.all("recall", plan.blocks, state)
+        return links, self.one("missed", state)
+
+    def _join(self, state: str) -> dict[str, int]:
+        """Write parts; bytes of each."""
+        out = Path(self.plan.settings.out)
+        tasks = [Task("join", name, digest(state)) for name in self.plan.names]
+        if not self.work.finished(self.plan, tasks):
+            (out / SUMMARY).unlink(missing_ok=True)
+        self.work.run(self.plan, tasks)
+        return {written(name): (out / written(name)).stat().st_size for name in self.plan.names}
+
+
+def _of_blocks(model: str, blocks: list[list[Any]], read: list[Task], plan: Plan) -> Iterator[str]:
+    """A digest of each block of texts: of its parts, where it begins in the first, and which rows it has."""
+    for start, stop, rows in blocks:
+        first = bisect_right(plan.offsets, start) - 1
+        last = bisect_right(plan.offsets, stop - 1)
+        yield digest(model, of_all(read[first:last]), start - plan.offsets[first], rows)
+
+
+def _tell_changes(plan: Plan, tell: Tell) -> None:
+    """Say which parts are not as they were when an earlier call began."""
+    try:
+        before = {part.name: part for part in Plan.read(plan.folder).parts}
+    except (OSError, ValueError):
+        return
+    now = {part.name: part for part in plan.parts}
+    for what, names in (
+        ("added", now.keys() - before.keys()),
+        ("gone", before.keys() - now.keys()),
+        ("changed", {name for name in now.keys() & before.keys() if now[name] != before[name]}),
+    ):
+        if names:
+            some = ", ".join(sorted(names)[:5])
+            tell(f"{len(names)} parts {what} since the last call: {some}; what depends on them is done anew")
+
+
+def with_shards(plan: Plan) -> Plan:
+    """The plan with numbers of cells and of shards."""
+    exact = plan.sparse or plan.settings.exact or plan.distinct <= EXACT_UP_TO
+    held = COPIES * (OF_SPARSE if plan.sparse else 4 * plan.width + 16 * PROBES) * plan.distinct
+    shards = max(1, -(-held // max(1, int(HELD * plan.settings.memory))))
+    return replace(plan, cells=0 if exact else cells_for(plan.distinct), shards=shards)
+
+
+def _warnings(encoded: dict[str, dict[str, Any]], plan: Plan) -> list[str]:
+    blank = sum(found["blank"] for found in encoded.values())
+    said = list(dict.fromkeys(each for found in encoded.values() for each in found["unlike"]))[:3]
+    if blank > 0.01 * plan.distinct:
+        said.append(
+            f"{blank:,} of {plan.distinct:,} texts ({blank / plan.distinct:.0%}) have no term that the model knows, "
+            "and are like no other text to it"
+        )
+    return said
+
+
+def _looseness(group: dict[str, Any]) -> tuple[float, int]:
+    return group["density"], -group["size"]

@@ -1,0 +1,161 @@
+"""What a staged dedupe will take: tasks, memory, disk and processor time by stage, before it begins.
+
+Rows of Parquet are counted; those of other formats are estimated by the size of a text in the first part. How long it
+takes to read and to encode a text, and to multiply, is measured here, on some texts of the first part. The rest follows
+from the number of rows; `docs/guides/scale.md` compares it with what was measured.
+"""
+
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from scipy import sparse
+
+from twicetold.neighbours.cells import PER_CENTRE, PROBES, ROUNDS
+from twicetold.staged.dedupe import COPIES, parts_of, with_shards
+from twicetold.staged.model import loaded
+from twicetold.staged.plan import BLOCK, Plan, Settings
+from twicetold.staged.read import hashes_of
+from twicetold.tables.files import choose_text, open_rows
+from twicetold.trained.vectors import search_vectors
+
+TRIED = 4096  # texts that are encoded to see how long it takes
+LIBRARIES = 200_000_000  # bytes of a process before it holds anything
+WITH_MODEL = 600_000_000  # of one that encodes
+UNEQUAL = 2.0  # more pairs share a cell than if all cells were as large
+GROUPED = 2e-5  # seconds a text to number, group and write rows
+PRODUCT = 1e-8  # seconds a product of sparse entries
+COMPRESSED = 0.6  # of a text's bytes that its copy takes
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage.
+
+    Args:
+        name: of the stage.
+        tasks: that can run at a time.
+        memory: most bytes of a process.
+        disk: bytes that it writes, for as long as they are needed.
+        cpu: seconds of processor time.
+    """
+
+    name: str
+    tasks: int
+    memory: float
+    disk: float
+    cpu: float
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Of all stages.
+
+    Args:
+        parts: number of them.
+        rows: of all; of formats other than Parquet, about.
+        cells: of dense vectors; 0: all texts are compared.
+        stages: in order.
+        disk: most bytes that are there at a time.
+        free: bytes that there are.
+    """
+
+    parts: int
+    rows: int
+    cells: int
+    stages: tuple[Stage, ...]
+    disk: float
+    free: int
+
+    @property
+    def cpu(self) -> float:
+        """Seconds of processor time."""
+        return sum(stage.cpu for stage in self.stages)
+
+
+def estimate(folder: Path, settings: Settings) -> Estimate:
+    """Look at the parts and at the model, and write nothing. Errors: `dedupe.dedupe_folder`."""
+    parts = parts_of(folder)
+    texts, reading = _some(parts[0].file, settings)
+    size = sum(len(text.encode()) for text in texts) / len(texts)
+    rows = sum(_rows(part.file, part.size, size) for part in parts)
+    began = time.process_time()
+    vectors = search_vectors(loaded(settings.model).trained, texts)[0]
+    encoding = (time.process_time() - began) / len(texts)
+    is_sparse = bool(sparse.issparse(vectors))
+    plan = with_shards(Plan(Path(), settings, parts, (0, rows), rows, is_sparse, vectors.shape[1]))
+    stages = tuple(_stages(plan, vectors, size, reading, encoding))
+    kept = sum(stage.disk for stage in stages if stage.name not in ("scatter", "join"))
+    there = Path(settings.out)
+    while not there.exists():
+        there = there.parent
+    largest = max((stage.disk for stage in stages if stage.name in ("scatter", "join")), default=0)
+    return Estimate(len(parts), rows, plan.cells, stages, kept + largest, shutil.disk_usage(there).free)
+
+
+def _stages(plan: Plan, vectors: Any, size: float, reading: float, encoding: float) -> Iterator[Stage]:
+    rows, width, blocks = plan.rows, plan.width, len(plan.blocks)
+    largest = max(part.size for part in plan.parts) / max(1, sum(part.size for part in plan.parts)) * rows
+    each = (12 * vectors.nnz / vectors.shape[0] + 8) if plan.sparse else 4 * width
+    block = min(rows, BLOCK) * each
+    yield Stage("read", len(plan.parts), LIBRARIES + 150 * largest, rows * (24 + COMPRESSED * size), rows * reading)
+    yield Stage("exact, distinct", plan.buckets, LIBRARIES + 100 * rows / plan.buckets, rows / 8, rows * 1e-6)
+    yield Stage("encode", blocks, WITH_MODEL + 4 * block, rows * each, rows * encoding)
+    held = LIBRARIES + plan.settings.memory
+    if plan.sparse:
+        found = vectors.tocsc()
+        shared = float((np.diff(found.indptr).astype(np.float64) ** 2).sum()) / 2 / vectors.shape[0] ** 2
+        yield Stage("scatter", blocks, LIBRARIES + 4 * block, COPIES * rows * each, rows * 2e-5)
+        yield Stage("links", plan.shards, held, rows * 24, shared * rows**2 * PRODUCT)
+    elif plan.cells:
+        rate = _rate(width)
+        probes = min(PROBES, plan.cells)
+        sampled = min(rows, plan.cells * PER_CENTRE)
+        yield Stage(
+            "centres", 1, LIBRARIES + 3 * sampled * each, sampled * each / 50, rate(sampled * plan.cells * ROUNDS)
+        )
+        yield Stage("scatter", blocks, LIBRARIES + 3 * block, COPIES * rows * (each + 60), rate(rows * plan.cells))
+        compared = UNEQUAL * rows * probes * rows / plan.cells
+        yield Stage("links", plan.shards, held, rows * 24, rate(compared))
+        yield Stage("recall", blocks, LIBRARIES + 3 * block, 0, rate(rows * plan.settings.sampled))
+    else:
+        yield Stage("links", blocks, LIBRARIES + 4 * block, rows * 24, _rate(width)(rows**2 / 2))
+    yield Stage("group", plan.shards, held, rows * 20, rows * GROUPED / 2)
+    yield Stage(
+        "join", len(plan.parts), LIBRARIES + 60 * largest, sum(part.size for part in plan.parts), rows * GROUPED
+    )
+
+
+def _rate(width: int) -> Any:
+    """From a number of products of two vectors to seconds."""
+    left, right = np.ones((1024, width), np.float32), np.ones((1024, width), np.float32)
+    took = []
+    for _ in range(5):
+        began = time.process_time()
+        left @ right.T
+        took.append(time.process_time() - began)
+    return lambda count: count * min(took) / 1024**2
+
+
+def _some(file: str, settings: Settings) -> tuple[Sequence[str], float]:
+    """Texts of a part, and the seconds that it takes to read one."""
+    began = time.process_time()
+    with open_rows(file) as rows:
+        column = choose_text(rows, settings.text)
+        texts = next(iter(rows.blocks([column], skip_bad=settings.skip_bad))).texts(column)
+    if not texts:
+        raise ValueError(f"{file}: there are no rows to look at")
+    hashes_of(texts)
+    seconds = (time.process_time() - began) / len(texts)
+    return texts[:TRIED], seconds
+
+
+def _rows(file: str, size: int, of_text: float) -> int:
+    if file.endswith(".parquet"):
+        return int(pq.read_metadata(file).num_rows)
+    return round(size / (of_text + 10))

@@ -1,0 +1,92 @@
+"""`group`: the groups of a bin of components, by the rule; rows keep their numbers of the whole.
+
+Shape letters: K texts, L links.
+"""
+
+from typing import Any, cast
+
+import numpy as np
+
+from twicetold.dedupe.options import Keep
+from twicetold.dedupe.pairs_by_vectors import PairsByVectors
+from twicetold.dedupe.representatives import representatives
+from twicetold.evaluation.decision import Decision
+from twicetold.neighbours.grouping import Ints, Links, components, describe
+from twicetold.staged.arrays import Arrays, write_arrays
+from twicetold.staged.components import files_of_links
+from twicetold.staged.encode import lengths_of, vectors_of
+from twicetold.staged.plan import Plan
+
+SHOWN = 5  # groups that a summary shows
+
+
+def run(plan: Plan, name: str) -> dict[str, Any]:
+    """Group.
+
+    Returns:
+        Number of links, the loosest groups of two or more texts, and what holds the largest component together.
+    """
+    texts, links = _links(plan, int(name))
+    known, vectors = plan.known, vectors_of(plan, texts)
+    decision = Decision(known.least, known.slope, known.intercept)
+    pairs = PairsByVectors((vectors, vectors), decision, known.constant, known.calibrated)
+    codes = pairs.groups(links, known.least, plan.settings.rule, positions=texts)(known.least)
+    keep = cast(Keep, plan.settings.keep)
+    lengths = lengths_of(plan, texts) if keep == "longest" else texts
+    chosen = representatives(codes, links, keep, lengths, pairs.vectors)[codes]
+    probability = np.ones(len(texts))
+    others = np.flatnonzero(chosen != np.arange(len(texts)))
+    probability[others] = pairs.probability(pairs.score(others, chosen[others]))
+    first = np.unique(codes, return_index=True)[1]
+    content = {
+        "node": texts,
+        "first": texts[first[codes]],
+        "representative": texts[chosen],
+        "probability": probability,
+    }
+    write_arrays(plan.file("group", name, "groups"), content)
+    whole = components(links.count, links.left, links.right)
+    largest = np.bincount(whole).argmax()
+    return {
+        "links": len(links),
+        "loosest": _described(codes, links, texts)[:SHOWN],
+        "component": {
+            **_described(np.where(whole == largest, 0, np.arange(1, len(whole) + 1)), links, texts)[0],
+            "groups": len(np.unique(codes[whole == largest])),
+        },
+    }
+
+
+def _links(plan: Plan, number: int) -> tuple[Ints, Links]:
+    """The texts of a bin, ascending, and the links between them, each once."""
+    sides: dict[str, list[Any]] = {"left": [], "right": [], "dot": []}
+    for name, _ in files_of_links(plan):
+        file = Arrays(plan.file("route", name, "links"))
+        begin, end = (int(place) for place in file.starts[number : number + 2])
+        for side, found in sides.items():
+            found.append(file.read(side, begin, end))
+    left, right, dot = (np.concatenate(found) for found in sides.values())
+    texts = np.unique(np.concatenate([left, right]))
+    one, other = (np.searchsorted(texts, side) for side in (left, right))
+    return texts, Links.of(len(texts), one, other, dot + plan.known.constant)
+
+
+def _described(codes: Ints, links: Links, texts: Ints) -> list[dict[str, Any]]:
+    """The groups of two or more texts, the loosest first, with the link without which each falls apart."""
+    _, codes = np.unique(codes, return_inverse=True)
+    table = describe(codes, links)
+    loose = [group for group in np.lexsort((-table.size, table.density)).tolist() if table.size[group] > 1]
+    found = []
+    for group in loose[:SHOWN]:
+        weakest = int(table.weakest[group])
+        found.append(
+            {
+                "first": int(texts[np.flatnonzero(codes == group)[0]]),
+                "size": int(table.size[group]),
+                "density": float(table.density[group]),
+                "left": int(texts[links.left[weakest]]),
+                "right": int(texts[links.right[weakest]]),
+                "score": float(links.similarity[weakest]),
+            }
+        )
+    return found

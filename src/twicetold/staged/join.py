@@ -1,0 +1,72 @@
+"""`join`: a part with the group, the representative and the probability of each row.
+
+Shape letters: r rows of the part.
+"""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from twicetold.neighbours.grouping import Floats, Ints
+from twicetold.staged.arrays import Arrays
+from twicetold.staged.bits import Bits
+from twicetold.staged.distinct import firsts_of
+from twicetold.staged.exact import copies_in
+from twicetold.staged.plan import Plan
+from twicetold.tables.files import choose_text, open_rows, write_rows
+
+
+def run(plan: Plan, name: str) -> dict[str, Any]:
+    """Write a part.
+
+    Returns:
+        Number of its rows.
+
+    Raises:
+        ValueError: if the part is not as it was when it was read.
+    """
+    number = plan.names.index(name)
+    group, representative, probability = _of_rows(plan, plan.offsets[number], plan.offsets[number + 1])
+    measure = "probability" if plan.known.calibrated else "similarity"
+    kept = representative == np.arange(plan.offsets[number], plan.offsets[number + 1])
+    start = written = 0
+    with open_rows(plan.part(name).file) as rows, write_rows(plan.file("join", name, "parquet")) as write:
+        column = choose_text(rows, plan.settings.text)
+        for block in rows.blocks([column], skip_bad=plan.settings.skip_bad):
+            here = slice(start, start + len(block))
+            start += len(block)
+            if start > len(group):
+                break
+            added = {
+                "group": pa.array(group[here]),
+                "representative": pa.array(representative[here] + 1),
+                f"{measure}_to_representative": pa.array(probability[here]),
+            }
+            block = block.with_columns(added)
+            block = block.where(kept[here]) if plan.settings.drop else block
+            written += len(block)
+            write(block)
+        if start != len(group):
+            raise ValueError(f"{rows.name} was changed while it was read: run the same command again")
+    return {"rows": written}
+
+
+def _of_rows(plan: Plan, start: int, stop: int) -> tuple[Ints, Ints, Floats]:
+    """(r,) group, row of the representative, and probability, of consecutive rows."""
+    firsts, groups = firsts_of(plan), Bits.read(plan.file("number", "all", "bits"))
+    first = np.arange(start, stop)
+    row, of_row = copies_in(plan, start, stop)
+    first[row - start] = of_row
+    text = firsts.ranks(first)
+    file = Arrays(plan.file("number", "all", "groups"))
+    node = file.mapped("node")
+    place = np.searchsorted(node, text)
+    linked = np.flatnonzero(place < len(node))
+    linked = linked[node[place[linked]] == text[linked]]
+    at = place[linked]
+    group, representative, probability = groups.ranks(text), first, np.ones(len(text))
+    group[linked] = file.mapped("group")[at]
+    representative[linked] = file.mapped("row")[at]
+    probability[linked] = file.mapped("probability")[at]
+    return group, representative, probability

@@ -1,0 +1,74 @@
+"""`model`: whether a model can be used, and what its vectors are."""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from twicetold.dedupe.options import DedupeOptions
+from twicetold.dedupe.pairs import pairs_of
+from twicetold.dedupe.pairs_by_vectors import PairsByVectors
+from twicetold.dedupe.thresholds import Thresholds
+from twicetold.staged.plan import Plan, Settings
+from twicetold.trained.loaded import LoadedModel
+from twicetold.trained.vectors_identity import fingerprint
+
+WORD = ["a"]  # texts that say which vectors a model gives
+
+
+@lru_cache(maxsize=1)
+def loaded(folder: str) -> LoadedModel:
+    """The model of a folder, read once in a process."""
+    return LoadedModel.from_folder(Path(folder))
+
+
+def options_of(settings: Settings) -> DedupeOptions:
+    """What is a link, as for one file."""
+    return DedupeOptions(precision=settings.precision, threshold=settings.threshold, rule=settings.rule)
+
+
+def scores_of(model: LoadedModel, settings: Settings) -> tuple[Thresholds, PairsByVectors]:
+    """What is known of links, and how pairs are scored.
+
+    Raises:
+        TypeError: if the score of a pair is no dot product.
+        ValueError: if no threshold is known for the precision.
+    """
+    thresholds = Thresholds.of(model, options_of(settings))
+    pairs = pairs_of(model, WORD, (None, None), measured=thresholds.measured, rerank=None)
+    if not isinstance(pairs, PairsByVectors):
+        raise TypeError(f"{model.folder} scores pairs one by one: a folder needs a model with a vector for each text")
+    return thresholds, pairs
+
+
+def run(plan: Plan, name: str) -> dict[str, Any]:
+    """Look at the model.
+
+    Returns:
+        Whether vectors are sparse, their columns, and what they depend on.
+
+    Raises:
+        TypeError: if a text has no vector, or two of them, as a query and as a document.
+    """
+    model = loaded(plan.settings.model)
+    read = model.trained.read(WORD)
+    if not read.searchable:
+        raise TypeError(
+            f"{model.folder} scores pairs only: it has no vector per text. Give a model that has one, such as static "
+            "or tfidf"
+        )
+    thresholds, pairs = scores_of(model, plan.settings)
+    thresholds.link(pairs.decision, options_of(plan.settings), 2)
+    queries, documents = read.search_matrices(np.arange(1))
+    if queries is not documents:
+        raise TypeError(
+            f"{model.folder} has two vectors per text, as a query and as a document: a folder needs a model with one"
+        )
+    return {
+        "sparse": bool(sparse.issparse(queries)),
+        "width": int(queries.shape[1]),
+        "fingerprint": fingerprint(model.folder),
+        "evidence": None if thresholds.guessed else thresholds.evidence,
+    }

@@ -1,0 +1,225 @@
+"""What all tasks of a staged dedupe know: the parts, what was asked for, and what earlier stages found."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from twicetold.files import write_json
+from twicetold.neighbours.rules import RULES, Rule
+
+PLAN = "plan.json"
+BLOCK = 1 << 16  # distinct texts of a block: those that `trained.vectors` encodes at once
+KEPT = ("first", "longest", "most-central")  # what may represent a group
+BUCKET = 1 << 22  # rows whose hashes are compared at once
+
+
+class Part(NamedTuple):
+    """A file of rows.
+
+    Args:
+        name: of the file, without its folder.
+        file: its path.
+        size: bytes.
+        changed: time of its last change, in nanoseconds.
+    """
+
+    name: str
+    file: str
+    size: int
+    changed: int
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was asked for; `twicetold.commands.dedupe` describes each option.
+
+    Args:
+        model: its folder.
+        text: column with the texts; None: by its name.
+        skip_bad: leave bad rows out.
+        precision: of links.
+        threshold: of links.
+        rule: by which links make groups.
+        keep: what represents a group.
+        exact: compare each text with all others.
+        drop: write representatives alone.
+        memory: bytes that a task may hold besides the libraries.
+        sampled: texts whose links are also searched for exactly; 0: none.
+        out: folder of the parts that are written.
+
+    Raises:
+        ValueError: if the rule is unknown, or `keep` is one that only a file knows.
+    """
+
+    model: str
+    out: str
+    text: str | None = None
+    skip_bad: bool = False
+    precision: float | None = None
+    threshold: float | None = None
+    rule: Rule = "average"
+    keep: str = "first"
+    exact: bool = False
+    drop: bool = False
+    memory: int = 1 << 30
+    sampled: int = 1000
+
+    def __post_init__(self) -> None:
+        if self.rule not in RULES:
+            raise ValueError(f"expected one of the rules {RULES}, got {self.rule!r}")
+        if self.keep not in KEPT:
+            raise ValueError(f"expected one of {KEPT} to keep of the groups of a folder, got {self.keep!r}")
+
+
+@dataclass(frozen=True)
+class Link:
+    """What is a link; see `dedupe.pairs.PairsByVectors` and `dedupe.thresholds.LinkThreshold`.
+
+    Args:
+        least: score from which a pair is one.
+        constant: score minus dot product.
+        slope: of the log-odds in the score.
+        intercept: log-odds at score 0.
+        calibrated: whether there are probabilities; else scores stand in their place.
+    """
+
+    least: float
+    constant: float
+    slope: float
+    intercept: float
+    calibrated: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """See the head of this module.
+
+    Args:
+        folder: of the stages.
+        settings: what was asked for.
+        parts: in the order of their rows.
+        offsets: (parts + 1,) rows before each part.
+        distinct: number of distinct texts.
+        sparse: whether vectors are.
+        width: columns of the vectors.
+        link: what is a link.
+        cells: number of cells; 0: each text is compared with all others.
+        shards: tasks that look for links.
+        bins: tasks that group.
+    """
+
+    folder: Path
+    settings: Settings
+    parts: tuple[Part, ...]
+    offsets: tuple[int, ...] = ()
+    distinct: int = 0
+    sparse: bool = False
+    width: int = 0
+    link: Link | None = None
+    cells: int = 0
+    shards: int = 0
+    bins: int = 0
+
+    @classmethod
+    def read(cls, folder: Path, name: str = PLAN) -> "Plan":
+        """One of a folder: the last one, or the one of a name that `write` gave.
+
+        Raises:
+            FileNotFoundError: if there is none.
+            ValueError: if it is damaged.
+        """
+        path = folder / name
+        try:
+            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            link = found.pop("link")
+            return cls(
+                folder=folder,
+                settings=Settings(**found.pop("settings")),
+                parts=tuple(Part(*part) for part in found.pop("parts")),
+                offsets=tuple(found.pop("offsets")),
+                link=None if link is None else Link(**link),
+                **found,
+            )
+        except (ValueError, TypeError, KeyError) as error:
+            raise ValueError(f"{path} is damaged: delete {folder}, then run the same command again") from error
+
+    def write(self) -> str:
+        """Write it to its folder, as the last one and under a name of its own.
+
+        A task that is left over from a call that was killed, such as a job of Slurm, never sees a later plan.
+        """
+        content = asdict(replace(self, folder=Path()))
+        del content["folder"]
+        name = f"plan-{hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]}.json"
+        for each in (name, PLAN):
+            write_json(self.folder / each, content)
+        return name
+
+    def file(self, stage: str, name: str, kind: str) -> Path:
+        """A file of a stage; what `join` writes is not in the folder of the stages."""
+        if (stage, kind) == ("join", "parquet"):
+            return Path(self.settings.out, written(name))
+        return self.folder / stage / f"{name}.{kind}"
+
+    @property
+    def rows(self) -> int:
+        """Of all parts."""
+        return self.offsets[-1]
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Of the parts."""
+        return [part.name for part in self.parts]
+
+    def part(self, name: str) -> Part:
+        """The part of a name."""
+        return self.parts[self.names.index(name)]
+
+    @property
+    def buckets(self) -> int:
+        """In which rows of equal hashes meet."""
+        return max(1, -(-self.rows // BUCKET))
+
+    @property
+    def blocks(self) -> list[str]:
+        """Names of the blocks of distinct texts."""
+        return numbered(-(-self.distinct // BLOCK))
+
+    @property
+    def known(self) -> Link:
+        """What is a link, where it is known."""
+        assert self.link is not None
+        return self.link
+
+
+def numbered(count: int) -> list[str]:
+    """Names of so many tasks."""
+    return [f"{number:06}" for number in range(count)]
+
+
+def bounds(block: int | str, count: int) -> tuple[int, int]:
+    """First distinct text of a block, and the one after its last."""
+    return int(block) * BLOCK, min((int(block) + 1) * BLOCK, count)
+
+
+def require_names(parts: Sequence[Part]) -> None:
+    """Check that parts that are written will have names of their own.
+
+    Raises:
+        ValueError: if two would have one.
+    """
+    found: dict[str, str] = {}
+    for part in parts:
+        name = written(part.name)
+        if name in found:
+            raise ValueError(f"expected parts with different names, {found[name]} and {part.name} would both be {name}")
+        found[name] = part.name
+
+
+def written(name: str) -> str:
+    """Name of the part that is written for one that is read."""
+    return f"{name.split('.', 1)[0] or name}.parquet"

@@ -1,0 +1,139 @@
+"""Tasks: each a function from files to files, with a mark that it is done.
+
+A mark says what the files were made of, by a digest of inputs and settings. So a task is done again only if something
+that it depends on has changed, or if a file is not there. Files and marks are written under temporary names, then
+renamed, the mark last: whatever is killed, what is marked is whole.
+"""
+
+import hashlib
+import json
+import platform
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from threadpoolctl import threadpool_limits
+
+from twicetold.files import write_json
+from twicetold.staged.plan import Plan
+from twicetold.trained.memory import forget_peak, peak_resident
+
+VERSION = 1  # of what the stages write: another one makes all of them anew
+MARK = "done"  # suffix of marks
+FILES = {  # kinds of files that a task of each stage writes
+    "model": (),
+    "read": ("parquet", "keys"),
+    "exact": ("copies",),
+    "distinct": ("bits",),
+    "threshold": (),
+    "encode": ("vectors",),
+    "centres": ("centres",),
+    "terms": ("terms",),
+    "scatter": ("rows",),
+    "scatter_terms": ("rows",),
+    "links": ("links",),
+    "links_terms": ("links",),
+    "links_all": ("links",),
+    "recall": ("links",),
+    "components": ("nodes",),
+    "route": ("links",),
+    "group": ("groups",),
+    "number": ("bits", "groups"),
+    "missed": (),
+    "join": ("parquet",),
+}
+
+
+class Task(NamedTuple):
+    """A task.
+
+    Args:
+        stage: one of `FILES`.
+        name: within the stage.
+        digest: of all that it depends on.
+        plan: name of the plan to go by; known once it is to be done.
+    """
+
+    stage: str
+    name: str
+    digest: str
+    plan: str = ""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a mark says.
+
+    Args:
+        digest: of all that the files depend on.
+        found: in numbers and words.
+        sizes: bytes of each file that was written, by its kind.
+        seconds: by the clock.
+        cpu: seconds of processor time.
+        peak: most bytes that were resident.
+        host: name of the machine.
+    """
+
+    digest: str
+    found: dict[str, Any]
+    sizes: dict[str, int]
+    seconds: float
+    cpu: float
+    peak: int
+    host: str
+
+
+def run(folder: str | Path, task: Task) -> None:
+    """Do a task: what each process of a launcher does.
+
+    Args:
+        folder: of the stages, with their plan.
+        task: of one stage.
+    """
+    plan = Plan.read(Path(folder), task.plan)
+    forget_peak()
+    began, cpu = time.monotonic(), time.process_time()
+    stage = import_module(f"twicetold.staged.{task.stage}") if task.stage in FILES else None
+    if stage is None:
+        raise ValueError(f"expected one of the stages {', '.join(FILES)}, got {task.stage!r}")
+    (plan.folder / task.stage).mkdir(parents=True, exist_ok=True)
+    with threadpool_limits(1):  # sums of several threads have other last bits
+        found = stage.run(plan, task.name)
+    done = Done(
+        digest=task.digest,
+        found=found,
+        sizes={kind: plan.file(task.stage, task.name, kind).stat().st_size for kind in FILES[task.stage]},
+        seconds=round(time.monotonic() - began, 3),
+        cpu=round(time.process_time() - cpu, 3),
+        peak=peak_resident(),
+        host=platform.node(),
+    )
+    write_json(plan.file(task.stage, task.name, MARK), asdict(done))
+
+
+def done(plan: Plan, task: Task) -> Done | None:
+    """What the mark of a task says; None if it is to be done."""
+    with suppress(OSError, ValueError, TypeError):
+        mark = Done(**json.loads(plan.file(task.stage, task.name, MARK).read_text(encoding="utf-8")))
+        if mark.digest != task.digest:
+            return None
+        for kind, size in mark.sizes.items():
+            if plan.file(task.stage, task.name, kind).stat().st_size != size:
+                return None
+        return mark
+    return None
+
+
+def digest(*parts: object) -> str:
+    """Of what a task depends on: numbers, texts, lists of them, digests of other tasks."""
+    text = json.dumps([VERSION, *parts], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def of_all(tasks: Iterable[Task]) -> str:
+    """A digest of several tasks."""
+    return digest([[task.stage, task.name, task.digest] for task in tasks])

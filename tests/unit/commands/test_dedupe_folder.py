@@ -1,0 +1,67 @@
+"""`twicetold dedupe` of a folder of parts."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+TEXTS = ["bank rate cut film", "drug trial phone", "Bank  rate cut FILM", "bank rate cut film star", "vote game chip"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "parts").mkdir()
+    for name, some in (("a", TEXTS[:2]), ("b", TEXTS[2:])):
+        pq.write_table(pa.table({"text": some}), tmp_path / "parts" / f"{name}.parquet")
+    pq.write_table(pa.table({"text": TEXTS}), tmp_path / "one.parquet")
+    return tmp_path / "parts"
+
+
+def test_a_folder_is_grouped_as_one_file(run, twicetold, folder, tmp_path):
+    options = ("--threshold", "0.6", "--rule", "components")
+    done = twicetold("dedupe", run(), folder, "-o", "out", *options)
+    assert done.returncode == 0, done.stderr
+    alone = twicetold("dedupe", run(), "one.parquet", "-o", "out.parquet", *options)
+    assert alone.returncode == 0, alone.stderr
+    written = pa.concat_tables(pq.read_table(tmp_path / "out" / f"{name}.parquet") for name in "ab")
+    assert written.equals(pq.read_table(tmp_path / "out.parquet"))
+    for line in alone.stderr.splitlines():
+        if ("texts, " in line and "distinct" in line) or " groups of " in line:
+            assert line in done.stderr
+    assert "no link was missed" in done.stderr
+    assert "out: 2 parts" in done.stderr
+    again = twicetold("dedupe", run(), folder, "-o", "out", *options, "--json")
+    assert "nothing is to be done" in again.stderr
+    assert json.loads(again.stdout)["summary"]["texts"] == 5
+
+
+def test_a_dry_run_says_what_it_would_cost_and_writes_nothing(run, twicetold, folder, tmp_path):
+    done = twicetold("dedupe", run("static"), folder, "-o", "out", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "2 parts, 5 rows, without cells" in done.stdout
+    assert not (tmp_path / "out").exists()
+    done = twicetold("dedupe", run("static"), folder, "-o", "out", "--dry-run", "--json")
+    assert {stage["name"] for stage in json.loads(done.stdout)["stages"]} >= {"read", "encode", "links", "join"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("parts", "-o", "out", "--id", "n"), "--id: for a file alone"),
+        (("parts", "-o", "out", "--truth", "n"), "--truth: for a file alone"),
+        (("one.parquet", "-o", "out", "--workers", "2"), "--workers: for a folder of parts alone"),
+        (("parts",), "-o OUT_FOLDER"),
+        (("parts", "-o", "out", "--on", "dask"), "expected joblib, submitit, ray"),
+        (("parts", "-o", "out", "--keep", "cleanest"), "to keep of the groups of a folder, got 'cleanest'"),
+        (("parts", "-o", "out", "--memory", "much"), "expected a size such as 4GB"),
+        (("parts", "-o", "out", "--memory", "1GB", "--workers", "4"), "for each worker"),
+        (("parts", "-o", "out", "--on", "ray", "--launch", "address"), "expected KEY=VALUE"),
+        (("parts", "-o", "out", "--launch", "address=auto"), "with submitit or ray alone"),
+        (("parts", "-o", "parts/out"), "expected a folder apart from"),
+    ],
+)
+def test_wrong_options_are_named(arguments, message, run, twicetold, folder):
+    done = twicetold("dedupe", run(), *arguments)
+    assert done.returncode in (1, 2)
+    assert message in " ".join(done.stderr.replace("│", " ").split())

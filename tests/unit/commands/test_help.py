@@ -1,0 +1,154 @@
+"""`--help` helps: a sentence, two examples that run, then options; who waits is told."""
+
+import io
+import re
+import shlex
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+import typer
+
+from twicetold import commands
+from twicetold.commands import _waiting
+
+ROOT = Path(__file__).parents[3]
+
+
+def every(command, path):
+    yield path, command
+    for name, child in getattr(command, "commands", {}).items():
+        yield from every(child, f"{path} {name}")
+
+
+APP = typer.main.get_command(commands.app)
+ALL = dict(every(APP, "twicetold"))
+
+
+def examples(path):
+    """The arguments of each example in the help of a command."""
+    block = re.search(r"\n\nExamples:\n((?:    .*\n?)+)", ALL[path].help)
+    assert block, f"{path} --help has no examples"
+    return [shlex.split(line) for line in block[1].splitlines()]
+
+
+@pytest.mark.parametrize("path", ALL)
+def test_help_begins_with_a_sentence_and_has_two_examples(path):
+    first, second = ALL[path].help.split("\n\n")[:2]
+    assert first.endswith(".")
+    assert second.startswith("Examples:\n")
+    assert len(examples(path)) == 2
+    for words in examples(path):
+        assert words[0] == "twicetold"
+        assert path == "twicetold" or f"{shlex.join(words)} ".startswith(f"{path} ")
+
+
+@pytest.mark.parametrize("path", ALL)
+def test_examples_are_lines_that_the_command_takes(path):
+    for _, *words in examples(path):
+        command, context = APP, None
+        while words and words[0] in getattr(command, "commands", {}):
+            command, words = command.commands[words[0]], words[1:]
+        context = command.make_context("twicetold", words)  # an error if an option is unknown, or something is missing
+        assert context.params
+
+
+def test_examples_stand_in_what_is_printed(process):
+    printed = process("score", "--help").stdout
+    usage, first, shown, options = (
+        printed.index(part) for part in ("Usage:", "Say whether", "twicetold score model", "Options")
+    )
+    assert usage < first < shown < options
+
+
+@pytest.mark.slow
+def test_the_examples_run_one_after_the_other(twicetold, tmp_path):
+    """From a file to a model, and what it is used for: nothing but the file has to be there. About 30 s."""
+    shutil.copy(ROOT / "examples/questions.csv", tmp_path)
+    (tmp_path / "new.csv").write_text("id,question\na,How do I learn to swim well?\n")
+    (tmp_path / "old.csv").write_text("id\n5\n")
+    (tmp_path / "candidates.csv").write_text("left,right,question,other\na text,another,a question,another one\n")
+    answers = {"label": "y\nn\n" * 50}
+    names = ("dedupe", "topics", "label", "calibrate", "score", "pairs", "card", *INDEXED)
+    for number in (0, 1):
+        for name in names:
+            if (name, number) in NOT_RUN:
+                continue
+            _, *words = examples(f"twicetold {name}")[number]
+            done = twicetold(*words, input=answers.get(name, ""))
+            assert done.returncode == 0, (words, done.stderr)
+        shutil.rmtree(tmp_path / "faq", ignore_errors=True)
+
+
+INDEXED = (
+    "index build",
+    "search",
+    "related",
+    "index add",
+    "index remove",
+    "index regroup",
+    "index groups",
+    "index info",
+)
+NOT_RUN = {("topics", 1), ("calibrate", 1), ("card", 1)}
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(("stream", "said"), [(Terminal(), "loading a model ...\n"), (io.StringIO(), "")])
+def test_who_waits_at_a_terminal_is_told_what_goes_on(stream, said, monkeypatch):
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr(_waiting, "SOON", 0.01)
+    with _waiting.waiting("loading a model"):
+        time.sleep(0.5)
+    assert stream.getvalue() == said
+
+
+def test_what_is_quick_is_not_told(monkeypatch):
+    monkeypatch.setattr("sys.stderr", stream := Terminal())
+    monkeypatch.setattr(_waiting, "SOON", 60.0)
+    with _waiting.waiting("loading a model"):
+        pass
+    assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize(
+    "command", ["score {} a b", "card {}", "register {}", "dedupe {} in.csv", "serve {}", "pairs {} in.csv"]
+)
+def test_a_run_of_a_fresh_clone_has_no_model_and_the_error_names_what_trains_it(command, twicetold, tmp_path):
+    (tmp_path / "runs/stsb-dae-0").mkdir(parents=True)
+    (tmp_path / "runs/stsb-dae-0/metrics.json").write_text("{}")
+    (tmp_path / "in.csv").write_text("left,right,text\na,b,c\n")
+    if command.startswith("dedupe"):
+        (tmp_path / "in.csv").write_text("text\na\n")
+    done = twicetold(*command.format("runs/stsb-dae-0").split())
+    assert done.returncode == 1
+    assert "no trained model in runs/stsb-dae-0: expected recipe.json there; the folder has the metrics" in done.stderr
+    assert "dvc repro train@stsb-dae-0 trains it" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("folder", "named"),
+    [
+        (
+            "runs/toy_news-dae-7",
+            "python pipelines/train.py data=toy_news model=dae seed=7 hydra.run.dir=runs/toy_news-dae-7",
+        ),
+        ("build/demo/runs/toy_news-dae-0", "make demo trains it"),
+        ("elsewhere", "there is no such folder: check the name, or train it first"),
+    ],
+)
+def test_the_command_that_makes_a_model_is_named_by_the_folder(folder, named, twicetold):
+    done = twicetold("score", folder, "a", "b")
+    assert done.returncode == 1
+    assert named in done.stderr
+
+
+def test_a_card_prints_rounded_numbers(run, twicetold):
+    card = twicetold("card", run()).stdout
+    assert not re.findall(r"\d\.\d{7,}", card)
+    assert "Numbers are rounded" in card

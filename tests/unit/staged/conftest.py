@@ -1,0 +1,70 @@
+"""Folders of parts, and a dedupe of one."""
+
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from twicetold import layout
+from twicetold.dedupe import near
+from twicetold.neighbours import cells
+from twicetold.staged import dedupe, distinct, encode, plan
+from twicetold.staged.launch import here
+from twicetold.staged.plan import Settings
+
+WORDS = "bank rate cut film drug trial phone star vote game chip tax law gas ship road".split()
+
+
+@pytest.fixture
+def many():
+    """700 texts, of which some are copies with a word more or less, and some are equal but for case."""
+    rng = np.random.default_rng(0)
+    found = [" ".join(rng.choice(WORDS, rng.integers(3, 7))) for _ in range(500)]
+    for text in [found[number] for number in rng.integers(0, 500, 200)]:
+        way = rng.integers(3)
+        found.append([f"{text} {rng.choice(WORDS)}", text.upper(), " ".join(text.split()[1:])][way])
+    return [found[number] for number in rng.permutation(len(found))]
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """Writes texts in so many parts."""
+
+    def _parts(texts, count, name="in"):
+        folder = tmp_path / f"{name}{count}"
+        folder.mkdir()
+        bounds = np.linspace(0, len(texts), count + 1).round().astype(int)
+        for number, (start, stop) in enumerate(pairwise(bounds)):
+            table = pa.table({"n": np.arange(start, stop), "text": texts[start:stop]})
+            pq.write_table(table, folder / f"part-{number}.parquet")
+        return folder
+
+    return _parts
+
+
+@pytest.fixture
+def deduped(tmp_path):
+    """Dedupes a folder and gives what was found, and the rows that were written."""
+
+    def _deduped(model, folder, out="out", *, launch=here, tell=lambda _: None, keep_stages=False, **options):
+        settings = Settings(model=f"{model / layout.MODEL}", out=f"{tmp_path / out}", **options)
+        found = dedupe.dedupe_folder(folder, settings, launch, keep_stages=keep_stages, tell=tell)
+        return found, pa.concat_tables(map(pq.read_table, sorted((tmp_path / out).glob("*.parquet"))))
+
+    return _deduped
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Few texts go the way of many: several blocks, buckets and shards, and with dense vectors cells."""
+    for module in (plan, distinct, encode):
+        monkeypatch.setattr(module, "BLOCK", 128)
+    monkeypatch.setattr(plan, "BUCKET", 200)
+    monkeypatch.setattr(cells, "PART", 64)
+    for module in (near, dedupe):
+        monkeypatch.setattr(module, "EXACT_UP_TO", 100)
+    monkeypatch.setattr(cells, "PROBES", 4)
+    monkeypatch.setattr("twicetold.staged.scatter.PROBES", 4)
+    return {"memory": 100_000, "sampled": 50}

@@ -1,0 +1,253 @@
+"""A dedupe of a folder in stages: as of one file, whatever its parts are and whatever ends it."""
+
+import json
+import shutil
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import twicetold
+from twicetold.staged import dedupe as module
+from twicetold.staged.launch import here, launcher
+
+SIMILARITY = {"tfidf": 0.85, "static": 0.97}  # from which there are many groups
+
+
+def probability(model, family):
+    return float(twicetold.load(model).decision.probability([SIMILARITY[family]])[0])
+
+
+def as_one_file(model, texts, **options):
+    found = twicetold.load(model).dedupe(texts, **options)
+    return found, [found.group.tolist(), (found.representative + 1).tolist(), found.probability.tolist()]
+
+
+def columns(table):
+    names = ("group", "representative", "probability_to_representative")
+    return [table[name].to_pylist() for name in names]
+
+
+@pytest.mark.parametrize("rule", ["average", "components"])
+@pytest.mark.parametrize("family", ["tfidf", "static"])
+def test_groups_are_those_of_one_file_whatever_the_parts_are(family, rule, run, many, parts, deduped, small):
+    model = run(family)
+    options = {"threshold": probability(model, family), "rule": rule}
+    alone, expected = as_one_file(model, many, **options)
+    assert alone.summary.groups > 10
+    for count in (1, 3, 7):
+        found, table = deduped(model, parts(many, count), f"out{count}", **options, **small)
+        assert columns(table) == expected
+        assert table["text"].to_pylist() == many
+        summary = alone.summary
+        for name in ("texts", "distinct", "links", "groups", "grouped", "largest", "threshold", "probability"):
+            assert found.summary[name] == getattr(summary, name)
+        assert (found.cells > 0) == (family == "static")
+
+
+@pytest.mark.parametrize("keep", ["longest", "most-central"])
+def test_representatives_are_those_of_one_file(keep, run, many, parts, deduped, small):
+    _, expected = as_one_file(run(), many, threshold=0.6, keep=keep)
+    _, table = deduped(run(), parts(many, 3), threshold=0.6, keep=keep, **small)
+    assert columns(table) == expected
+
+
+def test_all_pairs_are_compared_if_asked_for(run, many, parts, deduped, small, monkeypatch):
+    model, folder = run("static"), parts(many, 3)
+    found, table = deduped(model, folder, "exact", threshold=0.9, exact=True, **small)
+    assert found.cells == 0
+    assert found.recall == {}
+    monkeypatch.setattr("twicetold.dedupe.near.EXACT_UP_TO", 10_000)
+    assert columns(table) == as_one_file(model, many, threshold=0.9)[1]
+
+
+def test_the_share_of_links_that_were_found_is_measured(run, many, parts, deduped, small, monkeypatch):
+    model, folder = run("static"), parts(many, 1)
+    monkeypatch.setattr("twicetold.staged.scatter.PROBES", 1)
+    found, _ = deduped(model, folder, threshold=0.9, memory=100_000, sampled=10_000)
+    exact, _ = deduped(model, folder, "exact", threshold=0.9, exact=True)
+    assert found.recall["links"] == 2 * exact.summary["links"]
+    assert found.recall["found"] == 2 * found.summary["links"]
+    assert 0.2 < found.recall["low"] < found.recall["recall"] < found.recall["high"] < 1
+
+
+def test_representatives_alone_are_written_if_asked_for(run, many, parts, deduped):
+    found, table = deduped(run(), parts(many, 3), threshold=0.6, drop=True)
+    alone, _ = as_one_file(run(), many, threshold=0.6)
+    assert table["n"].to_pylist() == alone.kept().tolist()
+    assert found.groups == len(alone.kept())
+
+
+class Stopped(Exception):
+    pass
+
+
+def stopping(after):
+    """A launcher that ends after so many tasks, and the tasks that it did."""
+    told = []
+
+    def launch(folder, tasks):
+        for task in here(folder, tasks):
+            told.append((task.stage, task.name))
+            if len(told) == after:
+                raise Stopped
+            yield task
+
+    return launch, told
+
+
+@pytest.mark.parametrize("family", ["tfidf", "static"])
+def test_stopped_at_any_stage_it_goes_on_and_writes_the_same(family, run, many, parts, deduped, small, tmp_path):
+    model, folder = run(family), parts(many, 2)
+    options = {"threshold": probability(model, family), **small}
+    launch, tasks = stopping(-1)
+    deduped(model, folder, "whole", launch=launch, **options)
+    expected = {path.name: path.read_bytes() for path in (tmp_path / "whole").glob("*.parquet")}
+    out = tmp_path / "out"
+    stages = [stage for stage, _ in tasks]
+    for after in sorted({stages.index(stage) + 1 for stage in stages}):
+        launch, done = stopping(after)
+        with pytest.raises(Stopped):
+            deduped(model, folder, launch=launch, **options)
+        assert not (out / module.SUMMARY).exists()
+        launch, rest = stopping(-1)
+        deduped(model, folder, launch=launch, **options)
+        assert done + rest == tasks
+        assert {path.name: path.read_bytes() for path in out.glob("*.parquet")} == expected
+        shutil.rmtree(out)
+
+
+def test_the_same_command_again_does_nothing(run, many, parts, deduped):
+    folder, told = parts(many, 2), []
+    first, _ = deduped(run(), folder, threshold=0.6)
+    launch, tasks = stopping(-1)
+    again, _ = deduped(run(), folder, threshold=0.6, launch=launch, tell=told.append)
+    assert tasks == []
+    assert again == first
+    assert "nothing is to be done" in told[0]
+
+
+def test_a_part_that_is_added_is_read_and_the_others_are_not(run, many, parts, deduped, small, tmp_path):
+    folder, told = parts(many[:600], 3), []
+    deduped(run(), folder, threshold=0.6, keep_stages=True, **small)
+    more = parts(many[600:], 1, "more")
+    (more / "part-0.parquet").rename(folder / "part-9.parquet")
+    launch, tasks = stopping(-1)
+    _, table = deduped(run(), folder, threshold=0.6, launch=launch, tell=told.append, **small)
+    assert [name for stage, name in tasks if stage == "read"] == ["part-9.parquet"]
+    assert 0 < len([name for stage, name in tasks if stage == "encode"]) < 4
+    assert columns(table) == as_one_file(run(), many, threshold=0.6)[1]
+    assert "1 parts added since the last call: part-9.parquet" in told[0]
+
+
+def test_a_damaged_part_is_named_and_what_was_done_is_kept(run, many, parts, deduped, tmp_path):
+    folder = parts(many, 3)
+    whole = (folder / "part-2.parquet").read_bytes()
+    (folder / "part-2.parquet").write_bytes(whole[:-100])
+    with pytest.raises(ValueError, match=r"part-2\.parquet: cannot be read as a Parquet file"):
+        deduped(run(), folder, threshold=0.6)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [module.STAGES]
+    (folder / "part-2.parquet").write_bytes(whole)
+    launch, tasks = stopping(-1)
+    _, table = deduped(run(), folder, threshold=0.6, launch=launch)
+    assert [name for stage, name in tasks if stage == "read"] == ["part-2.parquet"]
+    assert columns(table) == as_one_file(run(), many, threshold=0.6)[1]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of the writer that is given up
+def test_a_part_that_changes_while_it_is_read_is_named(run, many, parts, deduped, tmp_path):
+    folder = parts(many, 2)
+
+    def launch(path, tasks):
+        if tasks[0].stage == "join":
+            table = pq.read_table(folder / "part-1.parquet")
+            pq.write_table(table.slice(1), folder / "part-1.parquet")
+        yield from here(path, tasks)
+
+    with pytest.raises(ValueError, match=r"part-1\.parquet was changed while it was read"):
+        deduped(run(), folder, threshold=0.6, launch=launch)
+
+
+def test_bad_rows_are_named_or_left_out(run, deduped, tmp_path):
+    folder, told = tmp_path / "csv", []
+    folder.mkdir()
+    (folder / "a.csv").write_text("text,x\nbank rate cut,1\n,2\n")
+    (folder / "b.csv.gz").write_bytes(__import__("gzip").compress(b"text,x\nBank  rate cut,3\n"))
+    with pytest.raises(ValueError, match=r"a\.csv: 1 row cannot be used"):
+        deduped(run(), folder)
+    _, table = deduped(run(), folder, skip_bad=True, tell=told.append)
+    assert table["x"].to_pylist() == ["1", "3"]
+    assert table["group"].to_pylist() == [0, 0]
+    assert any("a.csv: bad rows left out: 1" in line for line in told)
+
+
+def test_texts_without_a_link_are_groups_of_their_own(run, parts, deduped):
+    found, table = deduped(run(), parts(["bank rate", "drug trial", "vote game"], 2), threshold=0.999999)
+    assert table["group"].to_pylist() == [0, 1, 2]
+    assert found.component is None
+    assert found.summary["largest"] == 1
+
+
+def test_folders_that_cannot_be_used_are_named(run, many, parts, deduped, tmp_path):
+    folder = parts(many, 2)
+    with pytest.raises(ValueError, match="expected parts that end in"):
+        deduped(run(), run())
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").write_text("x")
+    with pytest.raises(FileExistsError, match=r"found mine\.txt"):
+        deduped(run(), folder)
+    with pytest.raises(ValueError, match="expected a folder apart from"):
+        deduped(run(), folder, "in2/out")
+    shutil.copy(folder / "part-0.parquet", folder / "part-0.x.parquet")
+    with pytest.raises(ValueError, match=r"would both be part-0\.parquet"):
+        deduped(run(), folder)
+
+
+def test_a_model_without_vectors_is_refused_before_anything_is_read(run, many, parts, deduped, monkeypatch):
+    folder = parts(many, 1)
+    (folder / "part-0.parquet").write_bytes(b"damaged")
+    with pytest.raises(ValueError, match="no thresholds for a precision"):
+        deduped(run(), folder, precision=0.9)
+
+
+def test_a_second_process_is_refused(run, many, parts, deduped, tmp_path):
+    folder = parts(many, 1)
+
+    def launch(path, tasks):
+        if tasks[0].stage == "read":
+            with pytest.raises(BlockingIOError, match="does this already"):
+                deduped(run(), folder)
+        yield from here(path, tasks)
+
+    deduped(run(), folder, launch=launch)
+
+
+def test_a_full_disk_is_named_and_what_was_done_is_kept(run, many, parts, deduped, monkeypatch):
+    folder = parts(many, 2)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("twicetold.staged.encode.write_arrays", full)
+        with pytest.raises(OSError, match="No space left"):
+            deduped(run(), folder, threshold=0.6)
+    launch, tasks = stopping(-1)
+    deduped(run(), folder, threshold=0.6, launch=launch)
+    assert tasks[0][0] == "encode"
+
+
+def test_processes_give_the_same(run, many, parts, deduped):
+    def launch(folder, tasks):
+        return (launcher(None, 2) if tasks[0].stage in ("read", "join") else here)(folder, tasks)
+
+    _, table = deduped(run(), parts(many, 3), threshold=0.6, launch=launch)
+    assert columns(table) == as_one_file(run(), many, threshold=0.6)[1]
+
+
+def test_the_summary_is_written_last(run, many, parts, deduped, tmp_path):
+    found, table = deduped(run(), parts(many, 2), threshold=0.6)
+    written = json.loads((tmp_path / "out" / module.SUMMARY).read_text())
+    assert written["summary"]["groups"] == found.summary["groups"]
+    assert len(np.unique(table["group"])) == found.groups
+    assert not (tmp_path / "out" / module.STAGES).exists()

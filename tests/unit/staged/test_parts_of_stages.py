@@ -1,0 +1,53 @@
+"""Single steps: shards of cells, ranges of terms, components."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from twicetold.neighbours import grouping
+from twicetold.staged.centres import shards_of
+from twicetold.staged.components import joined
+from twicetold.staged.plan import written
+from twicetold.staged.terms import ranges_of
+
+
+@given(cells=st.integers(1, 60), shards=st.integers(1, 12), seed=st.integers(0, 100))
+def test_each_shard_has_cells_of_about_equal_weight(cells, shards, seed):
+    rng = np.random.default_rng(seed)
+    weights = rng.random(cells)
+    found = shards_of(rng.normal(size=(cells, 5)).astype(np.float32), weights, shards)
+    assert sorted(set(found.tolist())) == list(range(min(shards, cells)))
+    assert np.bincount(found, weights).max() <= weights.sum() / min(shards, cells) + 4 * weights.max()
+
+
+def test_cells_next_to_each_other_are_in_one_shard():
+    centres = np.random.default_rng(0).normal(size=(64, 2)).astype(np.float32) + np.repeat(np.eye(2) * 50, 32, axis=0)
+    found = shards_of(centres.astype(np.float32), np.ones(64), 2)
+    assert len(set(found[:32].tolist())) == len(set(found[32:].tolist())) == 1
+
+
+def test_ranges_of_terms_begin_with_the_rarest():
+    frequency = np.random.default_rng(0).zipf(1.3, 500) % 10_000
+    found = ranges_of(frequency, frequency, 7)
+    common_first = np.lexsort((np.arange(500), -frequency))
+    assert set(found.tolist()) <= set(range(7))
+    assert found[common_first[-1]] == 0
+    assert (np.diff(found[common_first]) <= 0).all()
+
+
+@given(count=st.integers(1, 60), links=st.integers(0, 80), chunk=st.integers(1, 20), seed=st.integers(0, 100))
+def test_components_chunk_by_chunk_are_those_at_once(count, links, chunk, seed):
+    left, right = np.random.default_rng(seed).integers(0, count, (2, links))
+    node, root = np.empty(0, np.int64), np.empty(0, np.int64)
+    for start in range(0, links, chunk):
+        node, root = joined(node, root, left[start : start + chunk], right[start : start + chunk])
+    codes = grouping.components(count, left, right)
+    first = np.unique(codes, return_index=True)[1]
+    np.testing.assert_array_equal(node, np.unique(np.concatenate([left, right])))
+    np.testing.assert_array_equal(root, first[codes[node]])
+
+
+@pytest.mark.parametrize(("name", "expected"), [("a.csv.gz", "a.parquet"), ("b.parquet", "b.parquet")])
+def test_parts_that_are_written_have_the_names_of_those_that_are_read(name, expected):
+    assert written(name) == expected

@@ -1,0 +1,55 @@
+"""Draw the figure of README.md, docs/images/cost.svg, from files in Git: quality with its interval against cost.
+
+    python tools/cost_picture.py            # `make results` calls it
+    python tools/cost_picture.py uci_news   # of other data, whose costs were measured
+
+It is the figure of the report's section on cost (`pipelines/report.py`), with the report's style sheet within it.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipelines"))
+import checkout  # noqa: F401 (for its effects)
+
+import argparse
+
+import report
+from twicetold.files import write_text
+from twicetold.reporting.cost import drawn
+from twicetold.reporting.leaderboard import rank
+from twicetold.reporting.rendering import content_of
+from twicetold.runs.records import read_runs
+
+DATA = "stsb"
+PICTURE = Path("docs/images/cost.svg")
+
+
+def main() -> None:
+    """Draw and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", nargs="?", default=DATA, help=f"a dataset of params.yaml; default: {DATA}")
+    write_text(PICTURE, picture(parser.parse_args().data))
+    print(f"picture: {PICTURE}")
+
+
+def picture(data: str) -> str:
+    """The figure of a dataset as a document that needs nothing else; it follows light and dark.
+
+    Raises:
+        SystemExit: if the cost of fewer than two of its models was measured.
+    """
+    grid = report.grid_of(Path("params.yaml"))
+    rows = {key: row for key, row in grid["cells"].items() if row["data"] == data and not report.terms_of(row)}
+    cells = [report.cell_of(key, row) for key, row in report.having(report.layout.METRICS, rows, Path("runs")).items()]
+    found = drawn(rank(data, read_runs(cells, Path("runs"))[data])) if cells else None
+    if found is None:
+        sys.exit(f"error: expected costs of two models of {data} at least, runs/{data}-*/cost.json; run make results")
+    style = f"<style><![CDATA[{content_of('style.css')}]]></style>"
+    paper = '<rect width="100%" height="100%" fill="var(--paper)"/>'
+    head, _, body = str(found.figure).strip().removeprefix("<svg").partition(">")
+    return f'<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif"{head}>{style}{paper}{body}\n'
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,310 @@
+#!/usr/bin/env python
+"""How much does the split give, and how much do more labels? The same models on splits of one file, and on fewer pairs.
+
+    python tools/splits_and_labels.py                        # both studies, three seeds
+    python tools/splits_and_labels.py --study splits --models tfidf static --seeds 0 --minutes 30
+    python tools/splits_and_labels.py --commands             # what would be trained, one line each
+    python tools/splits_and_labels.py --render               # the tables again, of the results that are there
+
+Study `splits`: Quora's pairs split at random, as Wang et al. 2017 did, and without a question on two sides. Each split
+is trained on with all of its pairs, and with as many as the last one has, so that the number of labels is the same.
+Study `labels`: 10, 30 and 100 % of the training pairs of one split, the same validation and test.
+
+Each training and evaluation is a command of pipelines/, run in a fork of a process that has imported the large
+packages. What came out goes to docs/explanation/experiments/splits-and-labels.json at once, and the tables to the page
+beside it. What is there with the same command is left out, so that the same call goes on where it was stopped. Corpora
+and models are in build/splits_and_labels of the folder that it is called in.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipelines"))
+import checkout  # noqa: F401 (for its effects)
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from choosing_pairs import Runner
+from fewer_pairs import with_fewer_pairs
+from pair_tables import NOTHING_YET, spread
+from pair_ways import Call
+
+from twicetold import layout
+from twicetold.data.corpus import Corpus
+from twicetold.errors import readable_errors
+from twicetold.files import write_json, write_text
+from twicetold.reporting.glossary import count, number, share
+
+TOP = Path(__file__).resolve().parents[1]
+FOLDER = Path("build/splits_and_labels")
+RESULTS, PAGE = (TOP / f"docs/explanation/experiments/splits-and-labels.{suffix}" for suffix in ("json", "md"))
+BEGIN, END = "<!-- tables: written by tools/splits_and_labels.py -->", "<!-- end of tables -->"
+SPLITS, OF_LABELS = ("quora", "quora_wang", "quora_disjoint"), "quora_disjoint"
+MODELS = ("tfidf", "static", "dssm")
+WITHOUT_SEED = ("tfidf",)
+"""Models that come out alike whatever the seed; of fewer pairs, the seed still chooses which."""
+ALL, SAME = "all pairs", "as many as the last"
+SHARES = ("10 %", "30 %")
+MEASURES = {"auroc": "AUROC", "accuracy": "Accuracy at the threshold chosen on validation"}
+AUDIT = {
+    "equal_texts_in_train": "test texts that are in train",
+    "closure_coverage": "test pairs that follow from train",
+    "frequency_auroc_min": "AUROC of counting occurrences in train",
+}
+
+
+@dataclass(frozen=True)
+class Training:
+    """One model on one split with so many of its pairs."""
+
+    data: str
+    pairs: str
+    """`ALL`, `SAME`, or a share in percent."""
+    model: str
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Of its folder, and what tells it from others in the results."""
+        return "-".join([self.data, self.pairs.replace(" ", "_").replace("%", "percent"), self.model, f"{self.seed}"])
+
+    @property
+    def processed(self) -> Path:
+        """The folder of its corpus's folder."""
+        drawn = "" if self.pairs == ALL else f"-{self.seed}"
+        return FOLDER / f"processed-{self.pairs.replace(' ', '_').replace('%', 'percent')}{drawn}"
+
+    @property
+    def arguments(self) -> list[str]:
+        """Of both commands."""
+        places = [*places_of(self.processed), f"paths.features={FOLDER / 'features'}"]
+        further = [f"seed={self.seed}", "tracking.enabled=false", f"hydra.run.dir={FOLDER / 'runs' / self.name}"]
+        return [f"data={self.data}", f"model={self.model}", *places, *further]
+
+    @property
+    def calls(self) -> tuple[Call, Call]:
+        """The training and the evaluation."""
+        run = FOLDER / "runs" / self.name
+        train = Call("train", self.arguments, run / layout.MODEL / layout.TRAINING)
+        return train, Call("evaluate", self.arguments, run / layout.METRICS)
+
+
+def places_of(processed: Path) -> list[str]:
+    """Where its stages read and write, apart from those of the grid."""
+    return [f"paths.raw={FOLDER / 'raw'}", f"paths.processed={processed}", f"paths.triplets={FOLDER / 'triplets'}"]
+
+
+def planned(asked: argparse.Namespace) -> list[Training]:
+    """What is asked for, all trainings with one seed before those with the next one."""
+    rungs = [(data, pairs) for data in asked.splits for pairs in (ALL, SAME) if "splits" in asked.study]
+    rungs = [rung for rung in rungs if rung != (asked.splits[-1], SAME)]
+    rungs += [(asked.of_labels, pairs) for pairs in (*SHARES, ALL)] if "labels" in asked.study else []
+    found = [
+        Training(data, pairs, model, seed)
+        for seed in asked.seeds
+        for data, pairs in dict.fromkeys(rungs)
+        for model in asked.models
+        if pairs != ALL or model not in WITHOUT_SEED or seed == asked.seeds[0]
+    ]
+    return found
+
+
+def prepare(data: Iterable[str], runner: Runner) -> None:
+    """Make the corpora with all pairs, those that are not there yet."""
+    whole = Training("", ALL, "", 0).processed
+    for name in data:
+        chosen = [f"data={name}", *places_of(whole)]
+        fetched = FOLDER / "raw" / name / layout.MANIFEST
+        runner.ensure(iter([Call("download", chosen, fetched), Call("prepare", chosen, whole / name / layout.CARD)]))
+
+
+def cut(training: Training, last: str) -> None:
+    """Make its corpus, if it has fewer pairs than its split and is not there yet.
+
+    Args:
+        training: whose.
+        last: data that `SAME` has as many pairs as.
+
+    Raises:
+        ValueError: if the last split has more pairs.
+    """
+    folder = training.processed / training.data
+    if training.pairs == ALL or (folder / layout.CARD).is_file():
+        return
+    whole = Training("", ALL, "", 0).processed
+    corpus = Corpus.load(whole / training.data)
+    if training.pairs == SAME:
+        kept = len(Corpus.load(whole / last).pairs["train"])
+    else:
+        kept = max(1, round(len(corpus.pairs["train"]) * int(training.pairs.partition(" ")[0]) / 100))
+    with_fewer_pairs(corpus, kept, seed=training.seed).save(folder)
+
+
+def run(trainings: Sequence[Training], file: Path, runner: Runner, *, last: str, minutes: float) -> list[str]:
+    """Train and evaluate what is not in the file of results yet; the names of those that failed.
+
+    Args:
+        trainings: in order.
+        file: of results, written after each.
+        runner: of calls.
+        last: data that `SAME` has as many pairs as.
+        minutes: what would probably end later is not begun: the longest of its data and model counts.
+    """
+    started, took, failed = time.monotonic(), dict[tuple[str, str], float](), []
+    prepare(dict.fromkeys([*(training.data for training in trainings), last]), runner)
+    for training in trainings:
+        rows, kind = read(file), (training.data, training.model)
+        command = f"{training.calls[0]}"
+        if rows.get(training.name, {}).get("command") == command:
+            continue
+        left = 60 * minutes - (time.monotonic() - started)
+        if left < took.get(kind, 1):
+            print(f"{training.name}: not begun, {max(0, round(left))} seconds are left", flush=True)
+            continue
+        try:
+            cut(training, last)
+            seconds = [runner(call) for call in training.calls]
+        except (ValueError, OSError) as error:
+            failed.append(training.name)
+            print(f"{training.name} failed: {error}", file=sys.stderr, flush=True)
+            continue
+        took[kind] = max(took.get(kind, 0), sum(seconds))
+        rows[training.name] = {**result(training), "seconds": [round(each) for each in seconds], "command": command}
+        write_json(file, rows)
+        print(f"{training.name}: AUROC on test {rows[training.name]['test']['auroc']:.4f}, {sum(seconds):.0f} s")
+    return failed
+
+
+def result(training: Training) -> dict[str, Any]:
+    """What is kept of an evaluated run."""
+    run = training.calls[1].writes.parent
+    metrics = json.loads((run / layout.METRICS).read_text(encoding="utf-8"))
+    about = json.loads((run / layout.SUMMARY).read_text(encoding="utf-8"))
+    corpus = Corpus.load(training.processed / training.data)
+    return {
+        **{name: getattr(training, name) for name in ("data", "pairs", "model", "seed")},
+        "train_pairs": len(corpus.pairs["train"]),
+        "test_pairs": len(corpus.pairs["test"]),
+        "share_of_duplicates": float(corpus.pairs["test"].label.mean()),
+        "audit": {name: corpus.card["audit"]["test"][name] for name in AUDIT},
+        **{split: {name: metrics[split][name] for name in MEASURES} for split in ("val", "test")},
+        "intervals": {name: ends for name, ends in about["intervals"].items() if name in MEASURES},
+    }
+
+
+def read(file: Path) -> dict[str, dict[str, Any]]:
+    """The results that are there, by name."""
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
+
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def tables(rows: Mapping[str, Mapping[str, Any]]) -> str:
+    """All tables, as Markdown."""
+    found = list(rows.values())
+    ladder = [row for row in found if row["pairs"] in (ALL, SAME)]
+    curve = [row for row in found if row["data"] in {each["data"] for each in found if each["pairs"] in SHARES}]
+    parts = [f"### The splits\n\n{facts(ladder)}"] if ladder else []
+    for title, chosen in (("The split alone", ladder), ("More labels", [r for r in curve if r["pairs"] != SAME])):
+        if chosen:
+            parts += [f"### {title}: {label}\n\n{table(chosen, name)}" for name, label in MEASURES.items()]
+    return "\n".join(parts) or f"{NOTHING_YET}\n"
+
+
+def rungs(rows: Rows) -> Iterator[tuple[str, str, list[Mapping[str, Any]]]]:
+    """Data, pairs and rows of each column, the splits in their order and fewer pairs first."""
+    orders = {name: place for place, name in enumerate((*SPLITS, *sorted({row["data"] for row in rows})))}
+    sizes = (*SHARES, SAME, ALL)
+    keys = sorted({(row["data"], row["pairs"]) for row in rows}, key=lambda key: (orders[key[0]], sizes.index(key[1])))
+    for data, pairs in keys:
+        yield data, pairs, [row for row in rows if (row["data"], row["pairs"]) == (data, pairs)]
+
+
+def facts(rows: Rows) -> str:
+    """What the splits have, a row for each."""
+    lines = [["split", "pairs", "train pairs", "test pairs", "that say the same", *AUDIT.values()]]
+    lines.append(["---", "---", *["---:"] * (len(lines[0]) - 2)])
+    for data, pairs, found in rungs(rows):
+        of = {name: statistics.fmean(row["audit"][name] for row in found) for name in AUDIT}
+        sizes = [statistics.fmean(row[name] for row in found) for name in ("train_pairs", "test_pairs")]
+        said = [number(value) if "auroc" in name else share(value) for name, value in of.items()]
+        lines.append([f"`{data}`", pairs, *map(count, sizes), share(found[0]["share_of_duplicates"]), *said])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def table(rows: Rows, measure: str) -> str:
+    """A measure of test, models as rows; mean ± standard deviation over seeds, of one seed its interval."""
+    columns = list(rungs(rows))
+    lines = [["model", *(f"`{data}`, {pairs}" for data, pairs, _ in columns)]]
+    lines.append(["---", *["---:"] * len(columns)])
+    for model in dict.fromkeys(row["model"] for row in rows):
+        cells = [cell([row for row in found if row["model"] == model], measure) for _, _, found in columns]
+        lines.append([f"`{model}`", *cells])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def cell(rows: Rows, measure: str) -> str:
+    """One cell of `table`."""
+    said = spread([row["test"][measure] for row in rows])
+    ends = rows[0]["intervals"].get(measure) if len(rows) == 1 else None
+    return f"{said} ({number(ends[0])} to {number(ends[1])})" if ends else said
+
+
+def write_page(page: Path, rows: Mapping[str, Mapping[str, Any]]) -> None:
+    """Put the tables between the marks of the page.
+
+    Raises:
+        ValueError: if the page lacks the marks.
+    """
+    text = page.read_text(encoding="utf-8")
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        raise ValueError(f"{page} must have the lines {BEGIN!r} and {END!r}, once each")
+    before, _, rest = text.partition(BEGIN)
+    write_text(page, f"{before}{BEGIN}\n\n{tables(rows)}\n{END}{rest.partition(END)[2]}")
+
+
+def options() -> argparse.ArgumentParser:
+    """What the command understands."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--study", nargs="+", choices=["splits", "labels"], default=["splits", "labels"])
+    parser.add_argument(
+        "--splits", nargs="+", default=list(SPLITS), help="data of labelled pairs; the last has the fewest"
+    )
+    parser.add_argument("--of-labels", default=OF_LABELS, help="data whose training pairs are cut")
+    parser.add_argument("--models", nargs="+", default=list(MODELS))
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin nothing that would end later")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="file of the results")
+    parser.add_argument("--render", action="store_true", help="train nothing, write the tables again")
+    parser.add_argument("--commands", action="store_true", help="print each training, train nothing")
+    return parser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Train what is asked for and write the tables; the exit status is 1 if something failed."""
+    asked = options().parse_args(arguments)
+    trainings, failed = planned(asked), list[str]()
+    if asked.commands:
+        print("\n".join(f"{training.calls[0]}" for training in trainings))
+        return 0
+    if not asked.render:
+        runner = Runner(FOLDER / "done.json", FOLDER / "last.log")
+        failed = run(trainings, asked.results, runner, last=asked.splits[-1], minutes=asked.minutes)
+    if asked.results == RESULTS:
+        write_page(PAGE, read(RESULTS))
+    print(tables(read(asked.results)))
+    if failed:
+        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    with readable_errors():
+        sys.exit(main(sys.argv[1:]))
