@@ -26,6 +26,7 @@ OBSERVERS = (
     "twicetold.runs.environment",
     "twicetold.use",
     "twicetold.dedupe",
+    "twicetold.staged",
     "twicetold.index",
     "twicetold.labels",
     "twicetold.export",

@@ -189,7 +189,7 @@ def add(
 
     Examples:
         twicetold index add faq new.csv
-        twicetold index add faq new.csv --merges propose
+        twicetold index add faq new.csv --id id --merges propose
     """
     texts, ids = _read(file, text, id_column, format=format, skip_bad=skip_bad)
     with changing(folder, model) as opened:
