@@ -90,6 +90,14 @@ class TextIndex:
         >>> index.remove(["1"])
         >>> len(index)
         2
+
+        Parts of an index over common centres, of a model with dense vectors:
+
+        >>> whole = twicetold.index.TextIndex.start(dense, [texts])  # doctest: +SKIP
+        >>> whole.attach(twicetold.index.open_index("old", dense), "old")  # doctest: +SKIP
+        >>> whole.attached, whole.cells  # doctest: +SKIP
+        (['old'], 1)
+        >>> whole.detach("old")  # doctest: +SKIP
     """
 
     def __init__(self, model: LoadedModel, state: IndexState, folder: Path | None = None) -> None:
