@@ -46,11 +46,20 @@ def write_page(page: Path, file: Ways, results: Results) -> None:
     Raises:
         ValueError: if the page lacks the marks.
     """
-    text = page.read_text(encoding="utf-8")
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise ValueError(f"{page} must have the lines {BEGIN!r} and {END!r}, once each")
-    before, _, rest = text.partition(BEGIN)
-    write_text(page, f"{before}{BEGIN}\n\n{tables(file, results)}\n{END}{rest.partition(END)[2]}")
+    write_between(BEGIN, END, page, tables(file, results))
+
+
+def write_between(begin: str, end: str, page: Path, text: str) -> None:
+    """Put a text between two lines of a page.
+
+    Raises:
+        ValueError: if the page lacks these lines, or has one of them twice.
+    """
+    whole = page.read_text(encoding="utf-8")
+    if whole.count(begin) != 1 or whole.count(end) != 1:
+        raise ValueError(f"{page} must have the lines {begin!r} and {end!r}, once each")
+    before, _, rest = whole.partition(begin)
+    write_text(page, f"{before}{begin}\n\n{text}\n{end}{rest.partition(end)[2]}")
 
 
 def tables(file: Ways, results: Results) -> str:

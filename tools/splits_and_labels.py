@@ -32,13 +32,13 @@ from typing import Any
 
 from choosing_pairs import Runner
 from fewer_pairs import with_fewer_pairs
-from pair_tables import NOTHING_YET, spread
+from pair_tables import NOTHING_YET, spread, write_between
 from pair_ways import Call
 
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
-from twicetold.files import write_json, write_text
+from twicetold.files import write_json
 from twicetold.reporting.glossary import count, number, share
 
 TOP = Path(__file__).resolve().parents[1]
@@ -263,11 +263,7 @@ def write_page(page: Path, rows: Mapping[str, Mapping[str, Any]]) -> None:
     Raises:
         ValueError: if the page lacks the marks.
     """
-    text = page.read_text(encoding="utf-8")
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise ValueError(f"{page} must have the lines {BEGIN!r} and {END!r}, once each")
-    before, _, rest = text.partition(BEGIN)
-    write_text(page, f"{before}{BEGIN}\n\n{tables(rows)}\n{END}{rest.partition(END)[2]}")
+    write_between(BEGIN, END, page, tables(rows))
 
 
 def options() -> argparse.ArgumentParser:

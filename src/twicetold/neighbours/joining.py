@@ -14,6 +14,7 @@ compared in full. Nothing is approximate.
 Shape letters: n rows, D columns, L pairs.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from twicetold.neighbours.dense_joining import Found, gathered
 from twicetold.neighbours.grouping import Floats, Ints, row_dots
 from twicetold.neighbours.parallel import in_threads
 
@@ -32,7 +34,7 @@ STRIPES = 8  # parts of the rows whose columns are indexed anew
 EDGES = 32  # places up to which norms of rows are known
 
 
-def pairs_above(rows: Any, threshold: float, *, most: int) -> tuple[Ints, Ints, Floats] | None:
+def pairs_above(rows: Any, threshold: float, *, most: int) -> Found | None:
     """The pairs i < j with ⟨row_i, row_j⟩ >= threshold, and their dot products.
 
     Args:
@@ -57,7 +59,7 @@ def pairs_above(rows: Any, threshold: float, *, most: int) -> tuple[Ints, Ints, 
 
     least = threshold - longest * float(common.max(initial=0.0)) - ROUNDING
 
-    def compare(number: int, first: int, columns: Any) -> tuple[Ints, Ints, Floats]:
+    def compare(number: int, first: int, columns: Any) -> Found:
         start, stop = int(starts[number]), int(starts[number + 1])
         near = rare[start:stop] @ columns
         some = np.flatnonzero(near.data >= least)  # most products are too small whatever the common parts are
@@ -72,17 +74,13 @@ def pairs_above(rows: Any, threshold: float, *, most: int) -> tuple[Ints, Ints, 
         found = dots >= threshold
         return left[found], right[found], dots[found]
 
-    parts, total = [], 0
-    for numbers in np.array_split(np.arange(len(starts) - 1), min(STRIPES, len(starts) - 1)):
-        first = int(starts[numbers[0]])
-        columns = rare[first:].T.tocsr()  # made once for several blocks: it takes as long as one of them
-        for part in in_threads(lambda at: compare(int(numbers[at]), first, columns), len(numbers)):  # noqa: B023
-            total += len(part[0])
-            if total > most:
-                return None
-            parts.append(part)
-    left, right, dots = (np.concatenate(side) for side in zip(*parts, strict=True))
-    return left, right, dots
+    def parts() -> Iterator[Found]:
+        for numbers in np.array_split(np.arange(len(starts) - 1), min(STRIPES, len(starts) - 1)):
+            first = int(starts[numbers[0]])
+            columns = rare[first:].T.tocsr()  # made once for several blocks: it takes as long as one of them
+            yield from in_threads(lambda at: compare(int(numbers[at]), first, columns), len(numbers))  # noqa: B023
+
+    return gathered(parts(), most)
 
 
 @dataclass(frozen=True)
