@@ -127,13 +127,16 @@ def test_texts_that_are_the_same_on_both_sides_stop_only_a_training_that_needs_t
     (by_hand.root / "mine.csv").write_text("\n".join(["left,right,same", *rows]) + "\n")
     columns = ("data.source.left=left", "data.source.right=right", "data.source.label=same")
     own = ("data=pairs", "data.source.path=mine.csv", *columns, "tracking.enabled=false", "hydra.run.dir=runs/one")
-    lexical, triplets = by_hand.scripts(
+    lexical, labelled, triplets = by_hand.scripts(
         ("train", *own, "model=tfidf"),
+        ("train", *own, "model=static_mlp", "trainer.epochs=1", "hydra.run.dir=runs/three"),
         ("train", *own, "model=static", "objective=triplet", "examples=triplets", "hydra.run.dir=runs/two"),
     )
     assert lexical[0] == 0, lexical[1]
-    assert "warning: no triplet can be made from the train texts of 'pairs'" in lexical[1]
-    assert "0 triplets by random" in lexical[1]
+    assert "triplet" not in lexical[1]  # it reads none, so none are mined
+    assert labelled[0] == 0, labelled[1]
+    assert "warning: no triplet can be made from the train texts of 'pairs'" in labelled[1]
+    assert "0 triplets by random" in labelled[1]
     assert triplets[0] == 1
     assert "error: this training needs triplets, and mining found none: no triplet can be made" in triplets[1]
     assert not (by_hand.root / "runs/two/model").exists()
