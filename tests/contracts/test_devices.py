@@ -131,7 +131,7 @@ def test_a_family_learns_on_a_device_what_it_learns_on_the_cpu(model, recipe, tr
     on_device.save(tmp_path / "model", **settings, data={"name": cfg.data.name, "train": "0"})
     sides = ["bank rate. Story1", "film star. Story2"], ["bank cut. Story1", "drug trial. Story3"]
     scores = load_scorer(tmp_path / "model").score(*sides)
-    np.testing.assert_array_equal(scores, on_device.scorer.score(*sides))
+    np.testing.assert_allclose(scores, on_device.scorer.score(*sides), rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(scores, on_cpu.scorer.score(*sides), rtol=1e-3, atol=1e-4)
 
 

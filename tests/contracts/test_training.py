@@ -39,7 +39,8 @@ def test_a_family_trains_and_a_saved_model_gives_the_same_scores(model, composed
     trained.save(tmp_path / "model", **settings, data={"name": cfg.data.name, "train": "0"})
     sides = sentences[:10], sentences[10:20]
     scores = load_scorer(tmp_path / "model").score(*sides)
-    np.testing.assert_array_equal(scores, trained.scorer.score(*sides))
+    # some saved models are read without PyTorch, whose sums are rounded otherwise
+    np.testing.assert_allclose(scores, trained.scorer.score(*sides), rtol=1e-6, atol=1e-7)
     assert len(np.unique(scores)) > 1
 
 

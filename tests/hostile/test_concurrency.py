@@ -18,6 +18,7 @@ from twicetold.files import write_folder, write_text
 
 PROCESSES = 16
 TOY = ("data=toy_questions", "profile=smoke", "tracking.enabled=false")
+MINED = ("model=dae", "examples=triplets", "objective=triplet", "tuned=none", "trainer.epochs=1")
 OPEN_A_STORE = """
 import os, sys
 from pathlib import Path
@@ -126,7 +127,7 @@ runpy.run_path("pipelines/train.py", run_name="__main__")
 
 def test_two_trainings_at_once_prepare_the_data_and_make_the_feature_rows_once(project: Lab, tmp_path: Path):
     lab = project.copy(tmp_path / "lab")
-    commands = [(*TOY, "model=tfidf", f"seed={n}", f"hydra.run.dir=runs/{n}") for n in range(2)]
+    commands = [(*TOY, *MINED, f"seed={n}", f"hydra.run.dir=runs/{n}") for n in range(2)]
     processes = [lab.start("python", "-c", COUNT, *command) for command in commands]
     printed = [process.communicate(timeout=300)[0] for process in processes]
     assert [process.returncode for process in processes] == [0, 0], "\n".join(printed)

@@ -10,6 +10,7 @@ import re
 import shlex
 import shutil
 import sys
+from operator import methodcaller
 from types import ModuleType
 
 import pytest
@@ -28,6 +29,7 @@ ENTRIES = {"twicetold": "twicetold.commands", "pytest": "pytest"}
 GENERATED = "toy_articles"
 """The rows of params.yaml that a lab has: DVC takes seconds for those that no page names."""
 FIGURE = re.compile(r"\d+\.\d+")
+WARNING = methodcaller("startswith", "warning:")
 CLOSE = 0.02
 """By how much a figure may be another one on another machine."""
 STEPS = {"lower_case", "symbols", "numbers", "stop_words", "user_names"}
@@ -102,11 +104,11 @@ def test_a_page_shows_what_its_steps_give(page, lab, monkeypatch):
 
 
 def typed(lab, command, shown):
-    """Run a line in a shell; each line that is shown is printed, in this order."""
+    """Run a line in a shell; each line that is shown is printed, in this order; warnings may come first."""
     path = os.pathsep.join([str(lab.root / ".venv/bin"), str(forks().python), lab.environment["PATH"]])
     out = lab.run("bash", "-o", "pipefail", "-c", command, env={"PATH": path, "COLUMNS": "100"})
-    left = iter(out.splitlines())
-    for line in shown.splitlines():
+    left = iter(sorted(out.splitlines(), key=WARNING))
+    for line in sorted(shown.splitlines(), key=WARNING):
         if line.strip(" .\n"):
             assert any(alike(found, line) for found in left), f"$ {command}\nnot printed: {line}\nbut:\n{out}"
 

@@ -148,7 +148,7 @@ def test_the_interval_of_a_precision_holds_that_of_the_links_in_most_files(train
     said = f"{summary.expected_precision:.3f} (95 % interval {summary.expected_low:.3f} to {summary.expected_high:.3f})"
     assert said in known_of_links(summary)[0]
     card = model_card(read_about(new.folder))
-    assert f"| {summary.threshold!r} |" in card
+    assert f"| {summary.threshold:.4g} |" in card
     assert f"| {summary.expected_precision:.3f} | {summary.expected_low:.3f} to {summary.expected_high:.3f} |" in card
     index.regroup("complete")
     index.save()
