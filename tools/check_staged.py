@@ -98,10 +98,10 @@ def of_parts(out: Path) -> str:
     return hash_of([np.asarray(table[name]) for name in table.column_names[-3:]])
 
 
-def of_one_file(model: str, texts: Sequence[str], threshold: float | None, rule: Any) -> str:
-    """The same of all texts at once."""
+def of_one_file(model: str, texts: Sequence[str], threshold: float | None, rule: Any) -> tuple[str, int]:
+    """The same of all texts at once, and how many groups they make."""
     found = load(model).dedupe(texts, threshold=threshold, rule=rule)
-    return hash_of([found.group, found.representative + 1, found.probability])
+    return hash_of([found.group, found.representative + 1, found.probability]), found.summary.groups
 
 
 def compare(
@@ -123,9 +123,12 @@ def compare(
     """
     wrong, done = 0, list[str]()
     for model in models:
+        name = Path(model).resolve().parent.name
         for rule in RULES:
-            expected = of_one_file(model, texts, threshold, rule)
-            print(f"{Path(model).name:<12} {rule:<12} one file           {expected}", flush=True)
+            expected, groups = of_one_file(model, texts, threshold, rule)
+            print(f"{name:<16} {rule:<12} one file           {expected} {groups} groups", flush=True)
+            if not groups:
+                sys.exit("there is nothing to compare: lower --threshold")
             for way, launch in ways.items():
                 for count in PARTS if way not in few else [PARTS[(len(done) + 1) % len(PARTS)]]:
                     done.append(way)
@@ -138,7 +141,7 @@ def compare(
                     wrong += found != expected
                     said = "equal" if found == expected else "DIFFERS"
                     took = time.monotonic() - began
-                    line = f"{Path(model).name:<12} {rule:<12} {way:<10} {count} parts {found} {said}"
+                    line = f"{name:<16} {rule:<12} {way:<10} {count} parts {found} {said}"
                     print(f"{line} {took:6.1f} s", flush=True)
     return wrong
 
@@ -219,7 +222,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=2000, help="texts of it that are used")
     parser.add_argument("--threshold", type=float)
     parser.add_argument("--on", default=",".join(ON), help="with commas between")
-    parser.add_argument("--few", default="submitit,processes", help="of these, with one number of parts each")
+    parser.add_argument("--few", default="submitit", help="of these, with one number of parts each")
     parser.add_argument("--kills", type=int, default=0, help="of each model")
     options = parser.parse_args()
     with open_rows(options.texts) as rows:

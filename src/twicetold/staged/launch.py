@@ -41,7 +41,7 @@ def launcher(on: On | None, workers: int, options: Mapping[str, Any] | None = No
     if options and on not in EXTRAS:
         raise ValueError(f"expected options of a launcher with submitit or ray alone, got {', '.join(options)}")
     if on is None:
-        return here if workers == 1 else partial(processes, workers)
+        return here if workers == 1 else Processes(workers)
     return partial({"joblib": by_joblib, "submitit": by_submitit, "ray": by_ray}[on], workers, **(options or {}))
 
 
@@ -52,31 +52,44 @@ def here(folder: Path, tasks: Sequence[Task]) -> Iterator[Task]:
         yield task
 
 
-def processes(workers: int, folder: Path, tasks: Sequence[Task]) -> Iterator[Task]:
-    """In processes of this machine, which are new for each stage and end with this one.
+class Processes:
+    """A launcher: in processes of this machine, which end with this one.
 
-    Raises:
-        OSError: if several of them are lost, by a lack of memory perhaps.
+    Args:
+        workers: tasks at a time.
     """
-    waiting = dict.fromkeys(tasks)
-    for lost in range(LOST + 1):
-        with (
-            one_thread_each(),
-            ProcessPoolExecutor(min(workers, len(waiting)), get_context("spawn"), initializer=end_with_parent) as pool,
-        ):
-            futures = {pool.submit(run, folder, task): task for task in waiting}
-            try:
-                for future in as_completed(futures):
-                    future.result()
-                    del waiting[futures[future]]
-                    yield futures[future]
-                return
-            except BrokenProcessPool as error:
-                if lost == LOST:
-                    raise _lost(tasks) from error
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __call__(self, folder: Path, tasks: Sequence[Task]) -> Iterator[Task]:
+        """Do the tasks, in the processes of the stage before.
+
+        Raises:
+            OSError: if several of them are lost, by a lack of memory perhaps.
+        """
+        waiting = dict.fromkeys(tasks)
+        for lost in range(LOST + 1):
+            with one_thread_each():
+                pool = self._pool = self._pool or ProcessPoolExecutor(
+                    self._workers, get_context("spawn"), initializer=end_with_parent
+                )
+                try:
+                    futures = {pool.submit(run, folder, task): task for task in waiting}
+                    for future in as_completed(futures):
+                        future.result()
+                        del waiting[futures[future]]
+                        yield futures[future]
+                    return
+                except BrokenProcessPool as error:
+                    self._pool = None
+                    if lost == LOST:
+                        raise _lost(tasks) from error
+                except BaseException:
+                    self._pool = None
+                    pool.shutdown(cancel_futures=True)
+                    raise
 
 
 def by_joblib(workers: int, folder: Path, tasks: Sequence[Task]) -> Iterator[Task]:

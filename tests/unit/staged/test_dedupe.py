@@ -238,8 +238,10 @@ def test_a_full_disk_is_named_and_what_was_done_is_kept(run, many, parts, dedupe
 
 
 def test_processes_give_the_same(run, many, parts, deduped):
+    workers = launcher(None, 2)
+
     def launch(folder, tasks):
-        return (launcher(None, 2) if tasks[0].stage in ("read", "join") else here)(folder, tasks)
+        return (workers if tasks[0].stage in ("read", "join") else here)(folder, tasks)
 
     _, table = deduped(run(), parts(many, 3), threshold=0.6, launch=launch)
     assert columns(table) == as_one_file(run(), many, threshold=0.6)[1]
