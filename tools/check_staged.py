@@ -161,8 +161,9 @@ def kill(model: str, texts: Sequence[str], threshold: float | None, kills: int) 
             settings = Settings(model, f"{place / out}", threshold=threshold, memory=1_000_000)
             dedupe_folder(folder, settings, launcher(None, 1))
 
+        dedupe("whole")  # the first run imports what the stages need
         began = time.monotonic()
-        dedupe("whole")
+        dedupe("again")
         took = time.monotonic() - began
         expected = {path.name: path.read_bytes() for path in (place / "whole").glob("*.parquet")}
         chance = random.Random(0)
