@@ -103,7 +103,7 @@ def build(
         for data, by_data in found.items()
     ]
     by_topic = read_topics(topics, runs)
-    html = page(sections, matrices(abroad), topic_sections(by_topic))
+    html = page(sections, matrices(abroad, ensembles), topic_sections(by_topic))
     write_text(target / layout.LEADERBOARD, leaderboard_csv(everything))
     write_text(target / TABLE, cost_csv(everything, took))
     write_text(target / layout.REPORT, html)

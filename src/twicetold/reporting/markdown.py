@@ -95,7 +95,7 @@ def markdown(
         parts += _search(board, about.kind) + (_pairwise_knn(board) if about.kind == "labelled_pairs" else [])
         parts += _samples(board) + _word_hashing(board) + _data(about)
         explained, told = explained or section is not None, told or (cost is not None and cost.is_measured)
-    parts += _elsewhere(matrices(abroad)) + _topics(topic_sections(read_topics(topics, runs)))
+    parts += _elsewhere(matrices(abroad, ensembles)) + _topics(topic_sections(read_topics(topics, runs)))
     head = [f"## {TITLE_OF_CHOICE}\n", f"{escaped(LEAD)} {escaped(how_to_read(boards))}\n", *taken] if taken else []
     return "\n".join([*head, *parts])
 

@@ -51,6 +51,7 @@ class Project:
         val: Mapping[str, float] | None = None,
         intervals: Mapping[str, tuple[float, float]] | None = None,
         parameters: int = 0,
+        epochs: int | None = None,
         seconds: float | None = None,
         samples: Sequence[Mapping[str, Any]] = (),
         pretrained_on: str | None = None,
@@ -59,7 +60,8 @@ class Project:
     ) -> Path:
         folder = self.run(cell)
         write(folder / layout.METRICS, {"test": metrics, "val": metrics if val is None else val})
-        about = {"parameters": parameters, "epochs": 7 if parameters else 0, "primary": primary}
+        about = {"parameters": parameters, "primary": primary}
+        about["epochs"] = (7 if parameters else 0) if epochs is None else epochs
         about["pretrained_on"] = [] if pretrained_on is None else [pretrained_on]
         about["seen"] = seen
         about["intervals"] = {primary: [metrics[primary] - 0.02, metrics[primary] + 0.02], **(intervals or {})}

@@ -27,15 +27,17 @@ def abroad(finished):
             ends = {key: (value - 0.01, value + 0.01) for key, value in metrics.items() if key != "same_share"}
             content[name] = {"metrics": metrics, "intervals": ends, "shared_texts": 7 * (name == "graded")}
         if not (project.run(cell) / layout.SUMMARY).exists():
-            project.add_run(cell, {"auroc": 0.5}, primary="auroc", parameters=parameters, pretrained_on=pretrained_on)
+            epochs = 0 if pretrained_on else 7
+            further = {"parameters": parameters, "pretrained_on": pretrained_on, "epochs": epochs}
+            project.add_run(cell, {"auroc": 0.5}, primary="auroc", **further)
         write(project.run(cell) / layout.ELSEWHERE, content)
         return cell
 
     rows = [
         add(Cell("news", "story", 0), 1000, {"news": 0.7, "questions": 0.2}),
         add(Cell("questions", "pairs", 0), 10, {"questions": 0.5}, without=("average_precision_story", "f1")),
-        add(Cell("graded", "vectors", 0), 0, {"news": 0.6, "questions": 0.4}, pretrained_on="a web of texts"),
-        add(Cell("news", "vectors", 0), 0, {"news": 0.6, "questions": 0.4}, pretrained_on="a web of texts"),
+        add(Cell("graded", "vectors", 0), 5000, {"news": 0.6, "questions": 0.4}, pretrained_on="a web of texts"),
+        add(Cell("news", "vectors", 0), 5000, {"news": 0.6, "questions": 0.4}, pretrained_on="a web of texts"),
     ]
     return project, cells, rows
 
@@ -77,6 +79,14 @@ def test_a_sentence_says_who_ranks_best_with_and_without_having_learnt_there(abr
     assert f"{said}; of the others story (0.700)." in notes
     assert "vectors had been pretrained on a web of texts." in notes
     assert any("news and graded 7" in note for note in notes)
+
+
+def test_an_ensemble_with_a_pretrained_member_is_not_ready_made(abroad):
+    project, _, rows = abroad
+    joined = Cell("news", "vectors", 0)
+    found = matrices(read_elsewhere(rows, project.root / "runs"), [joined])
+    assert ("vectors", "news", "") in cells_of(found.ranking)
+    assert ("vectors", "nothing", "") in cells_of(found.ranking)
 
 
 def test_nothing_is_said_without_rows(finished):
