@@ -106,9 +106,13 @@ def in_words(run: Run) -> str:
 
 
 def cheapest(runs: Sequence[Run]) -> Run:
-    """The fastest if the speed of each was measured, else the one with the fewest parameters; the first of equals."""
+    """The fastest if the speed of each was measured on one processor, else the one with the fewest parameters.
+
+    Of equals it is the first.
+    """
     speeds = [run.cost.texts_per_second_256 for run in runs if run.cost and run.cost.texts_per_second_256 is not None]
-    return runs[speeds.index(max(speeds))] if len(speeds) == len(runs) else min(runs, key=lambda run: run.parameters)
+    compared = len(speeds) == len(runs) and len({run.cost.processor for run in runs if run.cost}) == 1
+    return runs[speeds.index(max(speeds))] if compared else min(runs, key=lambda run: run.parameters)
 
 
 @dataclass(frozen=True)

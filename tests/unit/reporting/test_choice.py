@@ -155,6 +155,8 @@ def test_speed_decides_what_is_cheapest_where_it_was_measured():
     assert cheap.model == "table"
     assert "1,000 parameters, 4 kB, 5,000 texts a second" in cheap.said
     assert said(one_use([replace(each, cost=None) for each in runs]))["Cheapest tied for first"].model == "network"
+    elsewhere = replace(runs[0], cost=replace(runs[0].cost, processor="another"))
+    assert said(one_use([elsewhere, runs[1]]))["Cheapest tied for first"].model == "network"
 
 
 def test_without_labels_an_untrained_model_is_named_and_no_ensemble():
