@@ -34,6 +34,8 @@ SEEDS = 3
 AIM = "link_precision_at_"
 AS_PUBLISHED = ("published", "by analogy")
 """Begin what a run says of settings that nobody chose on its validation."""
+OF_ENSEMBLES = "weights by stacking"
+"""Begins what an ensemble says of them (conf/ensemble.yaml)."""
 
 
 @dataclass(frozen=True)
@@ -278,10 +280,22 @@ def _few_seeds(run: Inspected) -> str | Missing | None:
         return Missing(f"{layout.SUMMARY} does not say whether anything was trained")
     if run.seeds is None:
         return Missing("the folder is not called DATA-MODEL-SEED, so runs with other seeds are not found")
-    if not run.summary["epochs"] or run.seeds >= SEEDS:
+    trained = _was_trained(run.summary)
+    if trained is None:
+        return Missing(f"{layout.SUMMARY} of an ensemble does not say whether its pretrained members were trained on")
+    if not trained or run.seeds >= SEEDS:
         return None
     seeds = "1 seed" if run.seeds == 1 else f"{run.seeds} seeds"
     return f"trained with {seeds}: differences to other models may be those between seeds (expected {SEEDS} or more)"
+
+
+def _was_trained(summary: Mapping[str, Any]) -> bool | None:
+    """Whether a run or, of an ensemble, which has no epochs, a member was trained; None if that is not known."""
+    if summary["epochs"] or not summary.get("parameters"):
+        return bool(summary["epochs"])
+    if not summary.get("pretrained_on"):
+        return True  # parameters that were neither pretrained nor trained here are those of trained members
+    return None if str(summary.get("tuned_how")).startswith(OF_ENSEMBLES) else False
 
 
 def _not_clean(run: Inspected) -> str | Missing | None:

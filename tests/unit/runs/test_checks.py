@@ -2,14 +2,17 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+import yaml
 
 from twicetold import layout
 from twicetold.evaluation.promise import PromisedLinks
 from twicetold.runs.checks import CHECKS, CLEAR, FEWEST_GROUPS, FOUND, NOT_CHECKED, Inspected, check, inspect
 from twicetold.runs.records import Cell
 
+ENSEMBLE = Path(__file__).parents[3] / "conf" / "ensemble.yaml"
 PROMISED = {"link_precision_at_80": 0.8, "link_precision_at_90": 0.9, "link_precision_at_95": 0.85}
 
 
@@ -106,6 +109,17 @@ def test_a_check_finds_its_fault_and_no_other_does(number, run):
 def test_what_was_not_trained_needs_no_seeds_and_what_was_not_pretrained_is_clean():
     assert outcome("TW006", replace(changed("summary", epochs=0), seeds=1)).state == CLEAR
     assert outcome("TW007", changed("summary", pretrained_on=[], seen=None)).state == CLEAR
+
+
+def test_an_ensemble_of_trained_members_needs_seeds_though_it_has_no_epochs_itself():
+    joined = {"epochs": 0, "parameters": 1000, "tuned_how": yaml.safe_load(ENSEMBLE.read_text())["tuned_how"]}
+    one_seed = replace(changed("summary", **joined, pretrained_on=[]), seeds=1)
+    assert outcome("TW006", one_seed).state == FOUND
+    assert outcome("TW006", replace(one_seed, seeds=3)).state == CLEAR
+    with_pretrained = replace(changed("summary", **joined), seeds=1)
+    assert outcome("TW006", with_pretrained).state == NOT_CHECKED
+    ready_made = {**joined, "tuned_how": "nothing to tune"}
+    assert outcome("TW006", replace(changed("summary", **ready_made), seeds=1)).state == CLEAR
 
 
 def test_groups_that_never_agreed_with_the_labels_do_not_break_down():
