@@ -38,6 +38,7 @@ from twicetold.trained.model_folder import (
     read_thresholds,
     require_model_files,
 )
+from twicetold.trained.provenance import may_have_seen
 
 TAGS = ("sentence-similarity", "duplicate-detection")
 
@@ -370,7 +371,7 @@ def _checks(about: About, cards: Path | None) -> str:
 def _cost(about: About) -> str:
     facts = []
     if is_number(parameters := about.training.get("parameters")):
-        facts.append(f"{count(parameters)} trained parameters")
+        facts.append(f"{count(parameters)} parameters")
     if is_number(epochs := about.training.get("epochs")) and epochs:
         facts.append(f"{count(epochs)} epochs")
     if is_number(seconds := about.observed.get("train_seconds")):
@@ -386,7 +387,10 @@ def _seen(about: About) -> str:
     if not about.pretrained_on:
         return "The train texts above, and no other data: nothing of it was pretrained.\n"
     sources = " and ".join(map(escaped, about.pretrained_on))
-    return f"Besides the train texts, parts of it had been pretrained on {sources}. Texts of test may be among these.\n"
+    known = about.recipe.get("seen")
+    clean = isinstance(known, list) and about.data is not None and not may_have_seen(list(map(str, known)), about.data)
+    among = f"Texts of {code(about.data or '')} are not known to be" if clean else "Texts of test may be"
+    return f"Besides the train texts, parts of it had been pretrained on {sources}. {among} among these.\n"
 
 
 def _families(recipe: Mapping[str, Any]) -> list[str]:

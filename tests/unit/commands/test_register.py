@@ -288,6 +288,24 @@ def test_a_card_says_from_which_threshold_a_precision_is_kept(finished):
     assert "From no known threshold on would nine of ten files" in model_card(read_about(folder / layout.MODEL))
 
 
+def test_a_card_doubts_test_texts_only_where_pretraining_may_have_met_them(finished):
+    about = read_about(finished())
+    for seen, data, said in (
+        (["quora"], "uci_news", "Texts of `uci_news` are not known to be among these."),
+        (["quora"], "quora_disjoint", "Texts of test may be among these."),
+        (None, "uci_news", "Texts of test may be among these."),
+    ):
+        recipe = {**about.recipe, "seen": seen, "data": {"name": data}}
+        text = model_card(replace(about, pretrained_on=("a web of texts",), recipe=recipe))
+        assert f"had been pretrained on a web of texts. {said}" in text
+
+
+def test_a_card_counts_parameters_and_does_not_call_those_that_came_pretrained_trained(finished):
+    about = read_about(finished())
+    text = model_card(replace(about, training={"parameters": 1234, "epochs": 0}))
+    assert "- 1,234 parameters\n" in text
+
+
 def test_a_card_without_thresholds_says_that_no_precision_is_known(finished):
     text = model_card(read_about(finished()))
     assert "### Dedupe" not in text
