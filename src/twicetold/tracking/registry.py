@@ -174,22 +174,25 @@ def _make_model(client: Any, name: str) -> None:
 
 
 def _describe_ranking(client: Any, name: str) -> None:
-    """Rank the versions by the primary metric on validation, in the model's description and its tag `best`."""
+    """Rank the versions on validation, in the model's description and its tag `best`, those of one metric together."""
     aliases = client.get_registered_model(name).aliases
     versions = [_version(found, aliases) for found in _versions(client, name)]
     measured = [(one, *_measured(one)) for one in versions if not math.isnan(_measured(one)[0])]
     if not measured:
         return
-    measured.sort(key=lambda row: (-row[1], -row[0].version))
+    measured.sort(key=lambda row: (row[0].primary, -row[1], -row[0].version))
     lines = ["| model | version | metric | validation | test | aliases |", "|---|---:|---|---:|---:|---|"]
     for one, validation, test in measured:
         shown = "–" if math.isnan(test) else f"{test:.3f}"
         aliased, called = ", ".join(one.aliases), one.run_name.replace("|", "\\|")
         lines.append(f"| {called} | {one.version} | {one.primary} | {validation:.3f} | {shown} | {aliased} |")
     client.update_registered_model(name, shorten("\n".join(lines), MAX_DESCRIPTION))
-    best, validation, _ = measured[0]
-    said = f"{best.run_name}, version {best.version}: {best.primary} {validation:.3f} on validation"
-    client.set_registered_model_tag(name, "best", said)
+    first = {one.primary: (one, validation) for one, validation, _ in reversed(measured)}
+    said = "; ".join(
+        f"{best.run_name}, version {best.version}: {metric} {validation:.3f} on validation"
+        for metric, (best, validation) in sorted(first.items())
+    )
+    client.set_registered_model_tag(name, "best", shorten(said, MAX_VERSION_TAG))
 
 
 def _measured(one: Version) -> tuple[float, float]:

@@ -95,6 +95,17 @@ def test_the_registered_model_ranks_its_versions_by_validation(finished, project
     assert found.tags["best"] == "tfidf-0, version 2: auroc 0.900 on validation"
 
 
+def test_versions_that_were_selected_by_other_metrics_are_not_ranked_against_each_other(finished, project):
+    first, second = finished("static"), finished("tfidf", auroc=0.7)
+    training = json.loads((first / layout.MODEL / layout.TRAINING).read_text())
+    write_json(first / layout.MODEL / layout.TRAINING, {**training, "metric": "accuracy"})
+    for folder in (first, second):
+        register_run(folder, alias=None, root=project)
+    found = registry.existing(registry._settings(project)).get_registered_model("twicetold-questions")
+    of_each = ("static-0, version 1: accuracy 0.800 on validation", "tfidf-0, version 2: auroc 0.700 on validation")
+    assert found.tags["best"] == "; ".join(of_each)
+
+
 def test_the_logged_model_of_the_run_is_taken_if_its_files_are_the_same(finished, project):
     from twicetold.tracking import start
 
