@@ -68,6 +68,22 @@ def test_what_the_readme_says_to_take_stands_in_the_results():
         assert values == [board[model].partition(" ")[0] for board in boards[: len(values)]], model
 
 
+def test_the_ways_to_an_answer_begin_at_words_of_the_readme():
+    page = (ROOT / "docs/explanation/finding-a-model.md").read_text()
+    ways = re.findall(r"^\| ((?:README on GitHub|the same section), .*?) \|", page, re.MULTILINE)
+    assert len(ways) > 2
+    for way in ways:
+        assert re.findall('"(.+?)"', way)[0] in README, way
+
+
+def test_copies_with_small_changes_are_compared_by_figures_of_the_table():
+    page = (ROOT / "docs/explanation/what-to-take.md").read_text()
+    ((letters, trained),) = re.findall(r"`tfidf_letters` needs no training.*\((0\.\d\d) against (0\.\d\d)\)", page)
+    board = deduped(HEADLINES, IN_DEDUPE["average precision"])
+    for said, model in ((letters, "tfidf_letters"), (trained, "static_story")):
+        assert said == f"{float(board[model].partition(' ')[0]):.2f}"
+
+
 def test_the_picture_is_the_figure_of_the_report(monkeypatch):
     monkeypatch.chdir(ROOT)
     spec = importlib.util.spec_from_file_location("cost_picture", ROOT / "tools" / "cost_picture.py")
