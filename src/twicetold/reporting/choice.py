@@ -122,7 +122,7 @@ def _cheapest(found: Tiers, grid: Grid) -> Sentence:
     head = "Cheapest tied for first"
     rows, top = [each.row for each in found.first], found.standings[0]
     row = _cheapest_of(rows)
-    tied = f"of {len(rows)} tied" if len(rows) > 1 else "no other model is tied with it"
+    tied = f"of {len(rows)} tied{_by_overlap(found)}" if len(rows) > 1 else "no other model is tied with it"
     if row is found.chosen:
         return Sentence(head, _name(row), f"The best is also the cheapest; {tied}.")
     said = [_figure(found, row), in_words(row.first), tied]
@@ -156,7 +156,7 @@ def _without_labels(board: Leaderboard, found: Tiers, grid: Grid, elsewhere: Seq
         return Sentence(NO_LABELS, strange.run.cell.model + mark, _joined(said), command)
     standing = found.of(row)
     said = [f"{_shown(use, standing.value)} as it is", in_words(row.first)]
-    said.append("tied for first" if standing.first else f"behind the first{_compared(standing)}")
+    said.append(_tied(found, standing) if standing.first else f"behind the first{_compared(standing)}")
     if not row.first.is_clean:
         said.append(_clean_one(_best_on_validation(found, clean(untrained)), found))
     if strange is not None and not untrained_there:
@@ -202,7 +202,23 @@ def _clean_one(row: Row | None, found: Tiers) -> str:
     if row is None:
         return "no clean one was measured"
     standing = found.of(row)
-    return f"clean: {row.model}, {number(standing.value.mean)}{', tied for first' if standing.first else ''}"
+    tied = f", {_tied(found, standing)}" if standing.first else ""
+    return f"clean: {row.model}, {number(standing.value.mean)}{tied}"
+
+
+def _tied(found: Tiers, standing: Standing) -> str:
+    """That a model is tied for first, and whether that is by overlapping intervals alone."""
+    return f"tied for first{_compared(standing) if _is_unpaired(found, standing) else ''}"
+
+
+def _by_overlap(found: Tiers) -> str:
+    """How many of those that are tied were not compared in pairs."""
+    unpaired = sum(_is_unpaired(found, standing) for standing in found.first)
+    return f", {unpaired} of them by overlapping intervals" if unpaired else ""
+
+
+def _is_unpaired(found: Tiers, standing: Standing) -> bool:
+    return standing is not found.standings[0] and standing.p_value is None
 
 
 def _name(row: Row) -> str:

@@ -159,6 +159,14 @@ def test_speed_decides_what_is_cheapest_where_it_was_measured():
     assert said(one_use([elsewhere, runs[1]]))["Cheapest tied for first"].model == "network"
 
 
+def test_each_tie_by_overlapping_intervals_is_said():
+    seen = run("seen", 0.9, 0.9, pretrained_on="the web", parameters=1)
+    found = said(one_use([seen, run("own", 0.8, 0.88), run("words", 0.7, 0.86, parameters=0)]))
+    assert f"clean: own, 0.880, tied for first ({OVERLAP})" in found["Best"].said
+    assert "of 3 tied, 2 of them by overlapping intervals" in found["Cheapest tied for first"].said
+    assert f"tied for first ({OVERLAP})" in found["Without labels"].said
+
+
 def test_without_labels_an_untrained_model_is_named_and_no_ensemble():
     runs = [run("trained", 0.9, 0.9), run("words", 0.6, 0.6, parameters=0), run("joined", 0.7, 0.7, parameters=0)]
     grid = Grid({runs[1].cell: "train words"}, [runs[2].cell])
