@@ -136,6 +136,9 @@ def test_linear_families_are_named_by_their_recipes():
     recipes = {path.stem for path in (Path(__file__).parents[3] / "conf/model").glob("*.yaml")}
     assert {"tfidf", "bm25", "binary_count", "glove_mean", "word2vec", "fasttext"} <= set(linear_families()) <= recipes
     assert "dae" not in linear_families()
+    page = (Path(__file__).parents[3] / "docs/guides/explaining-a-score.md").read_text()
+    listed = page.split("## Supported families")[1].split("linear_maps` (")[1].split(";")[0].split(": ")[1]
+    assert sorted(listed.replace("`", "").split(", ")) == linear_families()
 
 
 @pytest.mark.parametrize(
