@@ -39,8 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         found: dict[str, dict[str, Share]] = {}
         for place in chosen.models:
             folder = place if (place / layout.RECIPE).is_file() else place / layout.MODEL
+            name = name_of(place)
             try:
-                found[place.resolve().name] = flips(LoadedModel.from_folder(folder), asked)
+                found[f"{place}" if name in found else name] = flips(LoadedModel.from_folder(folder), asked)
             except NoVerdict as error:
                 print(f"{place}: left out, {error}", file=sys.stderr)
         if not found:
@@ -48,6 +49,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(table(found))
         write_text(chosen.out / "probes.csv", csv_of(found))
         save_flips_figure(chosen.out / "probes.svg", found)
+
+
+def name_of(place: Path) -> str:
+    """The name of the run that a folder is of, or has the model of."""
+    resolved = place.resolve()
+    return resolved.parent.name if resolved.name == layout.MODEL else resolved.name
 
 
 def texts_in(place: Path) -> list[str]:

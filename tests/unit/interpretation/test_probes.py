@@ -115,14 +115,15 @@ def test_a_family_without_probes_has_no_flips():
     assert flips(Says(True), []) == dict.fromkeys(FAMILIES, Share(0, 0))
 
 
-def test_the_tool_prints_and_writes_flips_of_each_model(run, tmp_path, capsys):
+@pytest.mark.parametrize("inside", ["", "model"])  # run folders, or those of their models
+def test_the_tool_prints_and_writes_flips_of_each_model(run, tmp_path, capsys, inside):
     spec = importlib.util.spec_from_file_location("probe", ROOT / "tools/probe.py")
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     file = tmp_path / "texts.csv"
     file.write_text("text\n" + "".join(f'"{text}"\n' for text in TEXTS))
     folders = [run(family) for family in ("tfidf", "static")]
-    script.main([*map(str, folders), "--texts", str(file), "--out", str(tmp_path / "out")])
+    script.main([*(str(folder / inside) for folder in folders), "--texts", str(file), "--out", str(tmp_path / "out")])
     head, *lines = capsys.readouterr().out.splitlines()
     assert head.split()[3:] == list(FAMILIES)
     assert [line.split()[0] for line in lines] == [folder.name for folder in folders]
