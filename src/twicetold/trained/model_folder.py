@@ -106,7 +106,7 @@ def load_scorer(folder: str | Path) -> Scorer:
 
 def _read_encoder(settings: Mapping[str, Any], shape: Mapping[str, Any], weights: Path) -> AnyEncoder:
     """An encoder with its weights; those of `FAMILIES` do without PyTorch."""
-    if isinstance(target := settings.get("_target_"), str) and target in FAMILIES:
+    if settings.get("_target_") in FAMILIES:
         from safetensors.numpy import load_file as load_arrays
 
         encoder: ColumnEncoder = construct(settings, "models", **shape)
