@@ -7,7 +7,7 @@ in one group with it, and that stay together when groups are formed anew.
 Shape letters: n texts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -175,3 +175,9 @@ class GroupChanges:
             split=tuple((group, into) for group, into in now if len(into) > 1),
             moved=int(moved.sum()),
         )
+
+    def renamed(self, pairs: Iterable[Pair]) -> list[Pair]:
+        """Pairs of groups by the numbers that the groups have now, sorted; without those that are one group."""
+        now = dict(self.merged)
+        found = {pair_of(*(now.get(group, group) for group in pair)) for pair in pairs}
+        return sorted(pair for pair in found if pair[0] != pair[1])

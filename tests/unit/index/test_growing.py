@@ -151,6 +151,16 @@ def test_proposals_move_no_text_until_they_are_accepted(small):
         index.add(["x"], merges="never")
 
 
+@pytest.mark.parametrize("rule", ["components", "average"])
+def test_groups_stay_apart_also_under_the_number_of_one_that_they_join_meanwhile(rule, small, monkeypatch):
+    monkeypatch.setattr(neighbourhood, "AT_ONCE", 1)
+    index = small.index(["bar bas", "bep ber", "mit mos"], threshold=0.4, rule=rule)
+    index.ignore(1, 2)
+    index.add(["bar bas bep ber", "bar bas bep ber mit mos"])
+    assert index.groups.tolist()[:3] == [0, 0, 2]
+    assert index.apart == [(0, 2)]
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_what_a_person_has_merged_stays_together(rule, small):
     index = small.index(["bar bas", "bep ber", "mit mos"], threshold=0.5, rule=rule)
