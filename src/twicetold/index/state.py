@@ -168,7 +168,8 @@ class IndexState:
         if first or (not fit and len(self.segments) == 1 and self.segments[0].source is None):
             centres = self._chosen()
             parts = [Segment.merged([segment], centres) for segment in self.segments]
-            state = replace(self, segments=parts, centres=centres, manifest=replace(self.manifest, centres=None))
+            manifest = replace(self.manifest, centres=None, recall=None)
+            state = replace(self, segments=parts, centres=centres, manifest=manifest)
         known = state.manifest.recall
         if state.centres is None or (known is not None and total < LARGER * known.texts):
             return state
