@@ -78,7 +78,7 @@ def parts_of(folder: Path) -> tuple[Part, ...]:
     """
     found = []
     for path in sorted(folder.iterdir()):
-        suffixes = [suffix for suffix in path.suffixes[-2:] if suffix not in COMPRESSIONS]
+        suffixes = [suffix for suffix in path.suffixes[-2:] if suffix.lower() not in COMPRESSIONS]
         if path.name.startswith((".", "_")) or not suffixes or suffixes[-1].lower() not in SUFFIXES:
             continue
         about = path.stat()

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from twicetold.neighbours import grouping
 from twicetold.staged.centres import shards_of
 from twicetold.staged.components import joined
+from twicetold.staged.dedupe import parts_of
 from twicetold.staged.plan import written
 from twicetold.staged.terms import ranges_of
 
@@ -51,3 +52,9 @@ def test_components_chunk_by_chunk_are_those_at_once(count, links, chunk, seed):
 @pytest.mark.parametrize(("name", "expected"), [("a.csv.gz", "a.parquet"), ("b.parquet", "b.parquet")])
 def test_parts_that_are_written_have_the_names_of_those_that_are_read(name, expected):
     assert written(name) == expected
+
+
+def test_parts_are_known_by_their_suffixes_however_these_are_spelt(tmp_path):
+    for name in ("a.csv", "b.CSV.GZ", "c.Jsonl.zst", "_d.csv", "e.gz"):
+        (tmp_path / name).touch()
+    assert [part.name for part in parts_of(tmp_path)] == ["a.csv", "b.CSV.GZ", "c.Jsonl.zst"]
