@@ -140,6 +140,26 @@ def test_a_part_that_is_added_is_read_and_the_others_are_not(run, many, parts, d
     assert "1 parts added since the last call: part-9.parquet" in told[0]
 
 
+@pytest.mark.parametrize("moment", ["whole", "kept", "killed"])
+def test_what_was_written_for_a_part_that_is_gone_is_deleted(moment, run, many, parts, deduped, tmp_path):
+    folder = parts(many[:90], 3)
+    launch, tasks = stopping(-1)
+    deduped(run(), folder, threshold=0.6, launch=launch, keep_stages=moment == "kept")
+    if moment == "killed":
+        shutil.rmtree(tmp_path / "out")
+        with pytest.raises(Stopped):
+            deduped(run(), folder, threshold=0.6, launch=stopping(len(tasks) - 1)[0])
+    assert (tmp_path / "out" / "part-1.parquet").exists()
+    (folder / "part-1.parquet").unlink()
+    _, table = deduped(run(), folder, threshold=0.6)
+    assert sorted(path.name for path in (tmp_path / "out").glob("*.parquet")) == ["part-0.parquet", "part-2.parquet"]
+    assert table["text"].to_pylist() == many[:30] + many[60:90]
+    (folder / "part-2.parquet").unlink()
+    (folder / "part-0.parquet").rename(folder / "other.parquet")
+    with pytest.raises(FileExistsError, match=r"found part-0\.parquet, part-2\.parquet"):
+        deduped(run(), folder, threshold=0.6)
+
+
 def test_a_damaged_part_is_named_and_what_was_done_is_kept(run, many, parts, deduped, tmp_path):
     folder = parts(many, 3)
     whole = (folder / "part-2.parquet").read_bytes()
