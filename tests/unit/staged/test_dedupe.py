@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import twicetold
+from twicetold import layout
 from twicetold.staged import dedupe as module
 from twicetold.staged.launch import here, launcher
 
@@ -138,6 +139,15 @@ def test_a_part_that_is_added_is_read_and_the_others_are_not(run, many, parts, d
     assert 0 < len([name for stage, name in tasks if stage == "encode"]) < 4
     assert columns(table) == as_one_file(run(), many, threshold=0.6)[1]
     assert "1 parts added since the last call: part-9.parquet" in told[0]
+
+
+def test_another_model_in_the_same_place_is_read_by_the_same_process(run, many, parts, deduped):
+    model, folder = run("tfidf"), parts(many[:90], 1)
+    deduped(model, folder, "one", threshold=0.6)
+    shutil.rmtree(model / layout.MODEL)
+    shutil.copytree(run("static") / layout.MODEL, model / layout.MODEL)
+    _, table = deduped(model, folder, "other", threshold=0.6)
+    assert columns(table) == as_one_file(model, many[:90], threshold=0.6)[1]
 
 
 @pytest.mark.parametrize("moment", ["whole", "kept", "killed"])
