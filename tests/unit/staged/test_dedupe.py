@@ -1,7 +1,10 @@
 """A dedupe of a folder in stages: as of one file, whatever its parts are and whatever ends it."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -116,6 +119,36 @@ def test_stopped_at_any_stage_it_goes_on_and_writes_the_same(family, run, many, 
         assert done + rest == tasks
         assert {path.name: path.read_bytes() for path in out.glob("*.parquet")} == expected
         shutil.rmtree(out)
+
+
+ENCODE = """
+import sys
+from twicetold.staged import model
+from twicetold.staged.tasks import Task, run
+from twicetold.trained import vectors
+
+load, search = model.loaded, vectors.search_vectors
+
+def loaded(folder):
+    import torch  # as most families do
+
+    return load(folder)
+
+def counted(*given):
+    print(sys.modules["torch"].get_num_threads())
+    return search(*given)
+
+model.loaded, vectors.search_vectors = loaded, counted
+run(sys.argv[1], Task("encode", "000000", "", "plan.json"))
+"""
+
+
+def test_a_process_that_goes_on_with_vectors_computes_them_on_one_thread(run, many, parts, deduped, tmp_path):
+    with pytest.raises(Stopped):
+        deduped(run("static"), parts(many[:90], 1), threshold=0.6, launch=stopping(6)[0])
+    command = [sys.executable, "-c", ENCODE, f"{tmp_path / 'out' / module.STAGES}"]
+    done = subprocess.run(command, env={**os.environ, "OMP_NUM_THREADS": "2"}, capture_output=True, text=True)
+    assert done.stdout.split() == ["1"], done.stderr
 
 
 def test_the_same_command_again_does_nothing(run, many, parts, deduped):
