@@ -13,7 +13,9 @@ import pytest
 import twicetold
 from twicetold import layout
 from twicetold.staged import dedupe as module
+from twicetold.staged.estimate import estimate
 from twicetold.staged.launch import here, launcher
+from twicetold.staged.plan import Settings
 
 SIMILARITY = {"tfidf": 0.85, "static": 0.97}  # from which there are many groups
 
@@ -265,6 +267,13 @@ def test_folders_that_cannot_be_used_are_named(run, many, parts, deduped, tmp_pa
     shutil.copy(folder / "part-0.parquet", folder / "part-0.x.parquet")
     with pytest.raises(ValueError, match=r"would both be part-0\.parquet"):
         deduped(run(), folder)
+
+
+def test_a_cost_is_estimated_also_where_the_first_part_has_no_rows(run, many, parts):
+    folder = parts(many, 2)
+    pq.write_table(pq.read_table(folder / "part-0.parquet").slice(0, 0), folder / "PART.PARQUET")
+    settings = Settings(model=f"{run('static') / layout.MODEL}", out=f"{folder}-out")
+    assert estimate(folder, settings).rows == len(many)
 
 
 def test_a_model_without_vectors_is_refused_before_anything_is_read(run, many, parts, deduped, monkeypatch):
