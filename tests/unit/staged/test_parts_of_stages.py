@@ -9,6 +9,7 @@ from twicetold.neighbours import grouping
 from twicetold.staged.centres import shards_of
 from twicetold.staged.components import joined
 from twicetold.staged.dedupe import parts_of
+from twicetold.staged.missed import _interval
 from twicetold.staged.plan import written
 from twicetold.staged.terms import ranges_of
 
@@ -58,3 +59,12 @@ def test_parts_are_known_by_their_suffixes_however_these_are_spelt(tmp_path):
     for name in ("a.csv", "b.CSV.GZ", "c.Jsonl.zst", "_d.csv", "e.gz"):
         (tmp_path / name).touch()
     assert [part.name for part in parts_of(tmp_path)] == ["a.csv", "b.CSV.GZ", "c.Jsonl.zst"]
+
+
+@pytest.mark.parametrize(
+    ("met", "there"), [([10], [10]), ([0], [10]), ([9], [10]), ([9, 0], [10, 1]), ([1, 1], [1, 1])]
+)
+def test_the_share_of_links_that_were_found_is_within_its_interval(met, there):
+    low, high = _interval(np.array(met), np.array(there))
+    assert 0 <= low <= sum(met) / sum(there) <= high <= 1
+    assert low < high
