@@ -9,6 +9,7 @@ Shape letters: n texts.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,8 +112,10 @@ class Memberships:
         """A group as part of another, because a person says so."""
         gone = self.group == high
         both = gone | (self.group == low)
+        taken = set(self.tie[~both].tolist())  # texts of a former merge may have left the group of this number
+        tie = next(number for number in chain((low, high), count()) if number not in taken)
         return Memberships(
-            np.where(gone, low, self.group), np.where(gone, high, self.origin), np.where(both, low, self.tie)
+            np.where(gone, low, self.group), np.where(gone, high, self.origin), np.where(both, tie, self.tie)
         )
 
     def unmerged(self, number: int) -> tuple["Memberships", int]:

@@ -172,6 +172,19 @@ def test_what_a_person_has_merged_stays_together(rule, small):
     assert index.groups.tolist()[:3] == [0, 1, 2]
 
 
+def test_texts_that_left_the_group_of_a_merge_are_not_bound_to_a_later_merge_of_it():
+    texts = ["bar bas", "bep ber", "mit mos", "bas gop gip", "gop gip", "gip gop"]
+    index = twicetold.fit(texts, lexical=True).index(texts[:3], threshold=0.3, rule="components")
+    index.merge(0, 1)
+    index.add(texts[3:])
+    assert index.groups.tolist() == [0, 0, 2, 0, 0, 0]
+    index.regroup("complete")
+    assert index.groups.tolist() == [3, 3, 2, 0, 0, 0]
+    index.merge(0, 2)
+    assert index.regroup() == GroupChanges()
+    assert index.groups.tolist() == [3, 3, 0, 0, 0, 0]
+
+
 def test_a_text_that_is_equal_but_for_case_and_space_joins_whatever_the_model_knows(small):
     index = small.index(["Zyx  wvu", "bar bas"], threshold=0.9)
     assert index.add(["zyx wvu", "qqq", "QQQ"]).groups.tolist() == [0, 2, 2]
