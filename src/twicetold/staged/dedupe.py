@@ -244,7 +244,7 @@ class _Stages:
             "links": sum(bin["links"] for bin in grouped),
             **{name: sizes[name] for name in ("groups", "grouped", "largest")},
             "approximate": bool(plan.cells),
-            "warnings": _warnings(encoded, plan),
+            "warnings": [*_warnings(encoded, plan), *summary["warnings"]],
         }
         return Found(summary, parts, sizes["all"], plan.cells, missed, components, loosest, whole, self.work.used)
 

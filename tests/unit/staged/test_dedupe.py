@@ -247,6 +247,15 @@ def test_bad_rows_are_named_or_left_out(run, deduped, tmp_path):
     assert any("a.csv: bad rows left out: 1" in line for line in told)
 
 
+def test_what_labels_say_against_a_model_is_a_warning_as_for_one_file(run, many, parts, deduped, monkeypatch):
+    record = {"fitted": {"accuracy": {"value": 0.6}}, "pairs": {"same": 0.1}}
+    monkeypatch.setattr("twicetold.runs.evidence._record", lambda _: record)
+    found, _ = deduped(run(), parts(many[:90], 1), threshold=0.6)
+    alone, _ = as_one_file(run(), many[:90], threshold=0.6)
+    assert "always answering no is right for 90.0%" in alone.summary.warnings[-1]
+    assert found.summary["warnings"][-1] == alone.summary.warnings[-1]
+
+
 def test_texts_without_a_link_are_groups_of_their_own(run, parts, deduped):
     found, table = deduped(run(), parts(["bank rate", "drug trial", "vote game"], 2), threshold=0.999999)
     assert table["group"].to_pylist() == [0, 1, 2]
