@@ -7,8 +7,9 @@ in one group with it, and that stay together when groups are formed anew.
 Shape letters: n texts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,8 +112,10 @@ class Memberships:
         """A group as part of another, because a person says so."""
         gone = self.group == high
         both = gone | (self.group == low)
+        taken = set(self.tie[~both].tolist())  # texts of a former merge may have left the group of this number
+        tie = next(number for number in chain((low, high), count()) if number not in taken)
         return Memberships(
-            np.where(gone, low, self.group), np.where(gone, high, self.origin), np.where(both, low, self.tie)
+            np.where(gone, low, self.group), np.where(gone, high, self.origin), np.where(both, tie, self.tie)
         )
 
     def unmerged(self, number: int) -> tuple["Memberships", int]:
@@ -175,3 +178,9 @@ class GroupChanges:
             split=tuple((group, into) for group, into in now if len(into) > 1),
             moved=int(moved.sum()),
         )
+
+    def renamed(self, pairs: Iterable[Pair]) -> list[Pair]:
+        """Pairs of groups by the numbers that the groups have now, sorted; without those that are one group."""
+        now = dict(self.merged)
+        found = {pair_of(*(now.get(group, group) for group in pair)) for pair in pairs}
+        return sorted(pair for pair in found if pair[0] != pair[1])

@@ -23,7 +23,7 @@ from twicetold.dedupe.pairs import PairsByModel
 from twicetold.dedupe.pairs_by_vectors import PairsByVectors
 from twicetold.evaluation.decision import Decision
 from twicetold.index.groups import EQUAL, Merges, Settled, TextLinks, codes_by_links, settle
-from twicetold.index.memberships import NO_GROUP, Memberships, Pair
+from twicetold.index.memberships import NO_GROUP, GroupChanges, Memberships, Pair
 from twicetold.index.parts import alive_of, count_of, members_of, rows_of, vectors_of
 from twicetold.index.segments import Segment
 from twicetold.neighbours.grouping import Ints, Links, Vectors
@@ -140,6 +140,8 @@ def grow(
         else:
             codes, near = rule.group(segments, rows)
         found = _settled(found, rows, codes, near, merges=merges, ignored=ignored)
+        known = rows[former[rows] != NO_GROUP]
+        ignored = GroupChanges.between(former[known], found.members.group[known]).renamed(ignored)
     return found
 
 

@@ -168,7 +168,8 @@ class IndexState:
         if first or (not fit and len(self.segments) == 1 and self.segments[0].source is None):
             centres = self._chosen()
             parts = [Segment.merged([segment], centres) for segment in self.segments]
-            state = replace(self, segments=parts, centres=centres, manifest=replace(self.manifest, centres=None))
+            manifest = replace(self.manifest, centres=None, recall=None)
+            state = replace(self, segments=parts, centres=centres, manifest=manifest)
         known = state.manifest.recall
         if state.centres is None or (known is not None and total < LARGER * known.texts):
             return state
@@ -244,16 +245,11 @@ class IndexState:
 
     def after(self, changes: GroupChanges, proposals: Sequence[Proposal]) -> "IndexState":
         """With groups that stay apart, and those of proposals, named as they are after changes."""
-        now = dict(changes.merged)
-        ignored = {pair_of(*(now.get(group, group) for group in pair)) for pair in self.manifest.ignored}
+        ignored = changes.renamed(self.manifest.ignored)
         if proposals and (changes.merged or changes.split):
             groups = self._groups_of_ids([name for each in proposals for name in each.ids])
             proposals = [replace(each, groups=pair_of(*(groups[name] for name in each.ids))) for each in proposals]
-        manifest = replace(
-            self.manifest,
-            ignored=sorted(pair for pair in ignored if pair[0] != pair[1]),
-            proposals=strongest(proposals, ignored=ignored),
-        )
+        manifest = replace(self.manifest, ignored=ignored, proposals=strongest(proposals, ignored=ignored))
         return replace(self, manifest=manifest)
 
     def _groups_of_ids(self, ids: Sequence[str]) -> dict[str, int]:

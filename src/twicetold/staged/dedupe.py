@@ -18,6 +18,7 @@ import json
 import shutil
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,7 @@ def parts_of(folder: Path) -> tuple[Part, ...]:
     """
     found = []
     for path in sorted(folder.iterdir()):
-        suffixes = [suffix for suffix in path.suffixes[-2:] if suffix not in COMPRESSIONS]
+        suffixes = [suffix for suffix in path.suffixes[-2:] if suffix.lower() not in COMPRESSIONS]
         if path.name.startswith((".", "_")) or not suffixes or suffixes[-1].lower() not in SUFFIXES:
             continue
         about = path.stat()
@@ -103,11 +104,29 @@ def _require_own(folder: Path, out: Path, parts: Sequence[Part]) -> None:
         return
     ours = {written(part.name) for part in parts} if any((out / name).exists() for name in (STAGES, SUMMARY)) else set()
     there = (path.name for path in out.iterdir() if not path.name.startswith(TEMPORARY))
-    if other := sorted(name for name in there if name not in {*ours, STAGES, SUMMARY}):
+    if other := sorted(set(there) - {*ours, *_of_parts_gone(out, parts), STAGES, SUMMARY}):
         raise FileExistsError(
             f"{out}: expected nothing but what this command wrote for the parts of {folder}, found "
             f"{', '.join(other[:5])}: delete it, or choose another folder"
         )
+
+
+def _of_parts_gone(out: Path, parts: Sequence[Part]) -> set[str]:
+    """Names of what an earlier call wrote for parts that are gone; none if all are, as that was another folder."""
+    found, now = set[str](), {written(part.name) for part in parts}
+    try:
+        found = set(json.loads((out / SUMMARY).read_text(encoding="utf-8"))["parts"])
+    except (OSError, ValueError, TypeError, KeyError):
+        with suppress(OSError, ValueError):  # it was ended before it wrote a summary
+            found = {written(part.name) for part in Plan.read(out / STAGES).parts}
+    return set() if found.isdisjoint(now) else found - now
+
+
+def _remove_parts_gone(out: Path, parts: Sequence[Part]) -> None:
+    """Delete what an earlier call wrote for parts that are gone."""
+    gone = _of_parts_gone(out, parts)
+    for path in [path for path in out.iterdir() if path.name in gone and path.is_file()]:
+        path.unlink()
 
 
 def dedupe_folder(
@@ -139,6 +158,8 @@ def dedupe_folder(
             tell(f"{out} has the groups of these parts already: nothing is to be done")
         else:
             tidy(out, stages)
+            if not (out / SUMMARY).exists():
+                _remove_parts_gone(out, parts)
             plan = Plan(stages, settings, parts)
             _tell_changes(plan, tell)
             found = _Stages(Work(launch, tell), plan).run(model)
@@ -223,7 +244,7 @@ class _Stages:
             "links": sum(bin["links"] for bin in grouped),
             **{name: sizes[name] for name in ("groups", "grouped", "largest")},
             "approximate": bool(plan.cells),
-            "warnings": _warnings(encoded, plan),
+            "warnings": [*_warnings(encoded, plan), *summary["warnings"]],
         }
         return Found(summary, parts, sizes["all"], plan.cells, missed, components, loosest, whole, self.work.used)
 
@@ -282,6 +303,7 @@ class _Stages:
         out = Path(self.plan.settings.out)
         tasks = [Task("join", name, digest(state)) for name in self.plan.names]
         if not self.work.finished(self.plan, tasks):
+            _remove_parts_gone(out, self.plan.parts)
             (out / SUMMARY).unlink(missing_ok=True)
         self.work.run(self.plan, tasks)
         return {written(name): (out / written(name)).stat().st_size for name in self.plan.names}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from twicetold.neighbours.grouping import Ints
 from twicetold.staged.arrays import Arrays, write_arrays
@@ -25,13 +26,14 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     Returns:
         Number of texts without a term that the model knows, and sentences on how texts are unlike the model's.
     """
-    from twicetold.staged.model import loaded  # with it comes torch, and other stages read vectors alone
+    from twicetold.staged.model import loaded  # with it may come torch, and other stages read vectors alone
     from twicetold.trained.unlike import Likeness, blank
     from twicetold.trained.vectors import search_vectors
 
     texts = texts_of_rows(plan, firsts_of(plan).numbers(np.arange(*bounds(name, plan.distinct))))
     model = loaded(plan.settings.model)
-    vectors, _ = search_vectors(model.trained, texts)
+    with threadpool_limits(1):  # of torch as well, if the model has just brought it
+        vectors, _ = search_vectors(model.trained, texts)
     content: dict[str, NDArray[Any]]
     if plan.sparse:
         vectors = vectors.tocsr()

@@ -1,8 +1,8 @@
 """What a staged dedupe will take: tasks, memory, disk and processor time by stage, before it begins.
 
-Rows of Parquet are counted; those of other formats are estimated by the size of a text in the first part. How long it
-takes to read and to encode a text, and to multiply, is measured here, on some texts of the first part. The rest follows
-from the number of rows; `docs/guides/scale.md` compares it with what was measured.
+Rows of Parquet are counted; those of other formats are estimated by the size of a text in the first part that has some.
+How long it takes to read and to encode a text, and to multiply, is measured here, on some texts of the same part. The
+rest follows from the number of rows; `docs/guides/scale.md` compares it with what was measured.
 """
 
 import shutil
@@ -19,9 +19,10 @@ from scipy import sparse
 from twicetold.neighbours.cells import PER_CENTRE, PROBES, ROUNDS
 from twicetold.staged.dedupe import COPIES, parts_of, with_shards
 from twicetold.staged.model import loaded
-from twicetold.staged.plan import BLOCK, Plan, Settings
+from twicetold.staged.plan import BLOCK, Part, Plan, Settings
 from twicetold.staged.read import hashes_of
 from twicetold.tables.files import choose_text, open_rows
+from twicetold.tables.streams import format_of
 from twicetold.trained.vectors import search_vectors
 
 TRIED = 4096  # texts that are encoded to see how long it takes
@@ -81,7 +82,7 @@ class Estimate:
 def estimate(folder: Path, settings: Settings) -> Estimate:
     """Look at the parts and at the model, and write nothing. Errors: `dedupe.dedupe_folder`."""
     parts = parts_of(folder)
-    texts, reading = _some(parts[0].file, settings)
+    texts, reading = _some(parts, settings)
     size = sum(len(text.encode()) for text in texts) / len(texts)
     rows = sum(_rows(part.file, part.size, size) for part in parts)
     began = time.process_time()
@@ -142,20 +143,20 @@ def _rate(width: int) -> Any:
     return lambda count: count * min(took) / 1024**2
 
 
-def _some(file: str, settings: Settings) -> tuple[Sequence[str], float]:
-    """Texts of a part, and the seconds that it takes to read one."""
-    began = time.process_time()
-    with open_rows(file) as rows:
-        column = choose_text(rows, settings.text)
-        texts = next(iter(rows.blocks([column], skip_bad=settings.skip_bad))).texts(column)
-    if not texts:
-        raise ValueError(f"{file}: there are no rows to look at")
-    hashes_of(texts)
-    seconds = (time.process_time() - began) / len(texts)
-    return texts[:TRIED], seconds
+def _some(parts: Sequence[Part], settings: Settings) -> tuple[Sequence[str], float]:
+    """Texts of the first part that has some, and the seconds that it takes to read one."""
+    for part in parts:
+        began = time.process_time()
+        with open_rows(part.file) as rows:
+            column = choose_text(rows, settings.text)
+            texts = next(iter(rows.blocks([column], skip_bad=settings.skip_bad))).texts(column)
+        if texts:
+            hashes_of(texts)
+            return texts[:TRIED], (time.process_time() - began) / len(texts)
+    raise ValueError("there are no rows to group")
 
 
 def _rows(file: str, size: int, of_text: float) -> int:
-    if file.endswith(".parquet"):
+    if format_of(file) == "parquet":
         return int(pq.read_metadata(file).num_rows)
     return round(size / (of_text + 10))

@@ -47,7 +47,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
             block = block.where(kept[here]) if plan.settings.drop else block
             written += len(block)
             write(block)
-        if start != len(group):
+        if start != len(group) or not plan.part(name).unchanged:
             raise ValueError(f"{rows.name} was changed while it was read: run the same command again")
     return {"rows": written}
 

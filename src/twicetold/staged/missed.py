@@ -1,7 +1,7 @@
 """`missed`: the share of the links of a sample of texts that were found, of all that there are.
 
 The unit is the text: the interval is by a jackknife over the sampled texts that have links (on the scale of log-odds),
-or Wilson's of as many texts where nothing was missed.
+or Wilson's of as many texts where nothing was missed, or nothing found. One text that misses some says nothing.
 """
 
 from collections.abc import Iterator
@@ -41,8 +41,10 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
 
 def _interval(met: Ints, there: Ints) -> Interval:
     total, found = int(there.sum()), int(met.sum())
-    if found in (0, total) or len(met) < 2:
-        return accuracy_interval(len(met) if found == total else 0, len(met))
+    if found in (0, total):
+        return accuracy_interval(len(met) if found else 0, len(met))
+    if len(met) < 2:
+        return 0.0, 1.0
     without = (found - met) / np.maximum(1, total - there)
     return logit_interval(found / total, jackknife_variance(without))
 

@@ -11,6 +11,7 @@ from twicetold.dedupe.options import DedupeOptions
 from twicetold.dedupe.pairs import pairs_of
 from twicetold.dedupe.pairs_by_vectors import PairsByVectors
 from twicetold.dedupe.thresholds import Thresholds
+from twicetold.fingerprint import folder_digest
 from twicetold.staged.plan import Plan, Settings
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.vectors_identity import fingerprint
@@ -18,9 +19,13 @@ from twicetold.trained.vectors_identity import fingerprint
 WORD = ["a"]  # texts that say which vectors a model gives
 
 
-@lru_cache(maxsize=1)
 def loaded(folder: str) -> LoadedModel:
-    """The model of a folder, read once in a process."""
+    """The model of a folder, read once in a process, and again if another one is there."""
+    return _loaded(folder, folder_digest(Path(folder)))
+
+
+@lru_cache(maxsize=1)
+def _loaded(folder: str, digest: str) -> LoadedModel:
     return LoadedModel.from_folder(Path(folder))
 
 

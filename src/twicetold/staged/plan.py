@@ -32,6 +32,12 @@ class Part(NamedTuple):
     size: int
     changed: int
 
+    @property
+    def unchanged(self) -> bool:
+        """Whether the file still is as it was, by its size and time."""
+        about = Path(self.file).stat()
+        return (about.st_size, about.st_mtime_ns) == (self.size, self.changed)
+
 
 @dataclass(frozen=True)
 class Settings:

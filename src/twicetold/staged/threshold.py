@@ -7,6 +7,7 @@ import numpy as np
 
 from twicetold.dedupe.results import DedupeSummary
 from twicetold.evaluation.promise import LeastPrecision
+from twicetold.runs.evidence import no_better_than_one_answer
 from twicetold.staged.model import loaded, options_of, scores_of
 from twicetold.staged.plan import Plan
 
@@ -20,6 +21,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     model, settings = loaded(plan.settings.model), plan.settings
     thresholds, pairs = scores_of(model, settings)
     link = thresholds.link(pairs.decision, options_of(settings), plan.distinct)
+    against = no_better_than_one_answer(model.folder)
     summary = DedupeSummary(
         texts=plan.rows,
         distinct=plan.distinct,
@@ -36,6 +38,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
         evidence=thresholds.evidence,
         calibrated=not thresholds.guessed,
         labelled_pairs=thresholds.known is None and not thresholds.guessed,
+        warnings=() if against is None else (against,),
         precision=link.precision,
         expected_precision=thresholds.expected_precision(link, plan.distinct),
         expected_low=None if link.expected is None else link.expected.low,

@@ -243,6 +243,15 @@ def test_an_index_that_grows_gets_cells_and_more_of_them_when_it_is_much_larger(
     assert found(index, nprobe=1000) == found(model.index(ALL[:500], IDS[:500], groups=False), nprobe=1000)
 
 
+def test_recall_is_that_of_the_cells_there_are(model, monkeypatch):
+    monkeypatch.setattr(state, "CELLS_FROM", 60)
+    index, cells_before, measured = model.index(ALL[:60], groups=False), 0, 0
+    for stop in (200, 299, 301, 351):
+        cells_before, measured = index.cells, index._manifest.recall.texts
+        index.add(ALL[len(index) : stop])
+    assert (index.cells > cells_before, measured, index._manifest.recall.texts) == (True, 301, 351)
+
+
 def test_cells_of_an_earlier_format_are_searched_exactly_until_the_index_grows(model, tmp_path, monkeypatch):
     monkeypatch.setattr(state, "CELLS_FROM", 100)
     model.index(ALL[:200], IDS[:200], groups=False).save(tmp_path / "index")

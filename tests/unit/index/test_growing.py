@@ -151,6 +151,16 @@ def test_proposals_move_no_text_until_they_are_accepted(small):
         index.add(["x"], merges="never")
 
 
+@pytest.mark.parametrize("rule", ["components", "average"])
+def test_groups_stay_apart_also_under_the_number_of_one_that_they_join_meanwhile(rule, small, monkeypatch):
+    monkeypatch.setattr(neighbourhood, "AT_ONCE", 1)
+    index = small.index(["bar bas", "bep ber", "mit mos"], threshold=0.4, rule=rule)
+    index.ignore(1, 2)
+    index.add(["bar bas bep ber", "bar bas bep ber mit mos"])
+    assert index.groups.tolist()[:3] == [0, 0, 2]
+    assert index.apart == [(0, 2)]
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_what_a_person_has_merged_stays_together(rule, small):
     index = small.index(["bar bas", "bep ber", "mit mos"], threshold=0.5, rule=rule)
@@ -160,6 +170,19 @@ def test_what_a_person_has_merged_stays_together(rule, small):
     assert index.groups.tolist()[:3] == [0, 1, 0]
     assert index.unmerge(2) == 0
     assert index.groups.tolist()[:3] == [0, 1, 2]
+
+
+def test_texts_that_left_the_group_of_a_merge_are_not_bound_to_a_later_merge_of_it():
+    texts = ["bar bas", "bep ber", "mit mos", "bas gop gip", "gop gip", "gip gop"]
+    index = twicetold.fit(texts, lexical=True).index(texts[:3], threshold=0.3, rule="components")
+    index.merge(0, 1)
+    index.add(texts[3:])
+    assert index.groups.tolist() == [0, 0, 2, 0, 0, 0]
+    index.regroup("complete")
+    assert index.groups.tolist() == [3, 3, 2, 0, 0, 0]
+    index.merge(0, 2)
+    assert index.regroup() == GroupChanges()
+    assert index.groups.tolist() == [3, 3, 0, 0, 0, 0]
 
 
 def test_a_text_that_is_equal_but_for_case_and_space_joins_whatever_the_model_knows(small):

@@ -1,15 +1,21 @@
 """A dedupe of a folder in stages: as of one file, whatever its parts are and whatever ends it."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 import twicetold
+from twicetold import layout
 from twicetold.staged import dedupe as module
+from twicetold.staged.estimate import estimate
 from twicetold.staged.launch import here, launcher
+from twicetold.staged.plan import Settings
 
 SIMILARITY = {"tfidf": 0.85, "static": 0.97}  # from which there are many groups
 
@@ -117,6 +123,36 @@ def test_stopped_at_any_stage_it_goes_on_and_writes_the_same(family, run, many, 
         shutil.rmtree(out)
 
 
+ENCODE = """
+import sys
+from twicetold.staged import model
+from twicetold.staged.tasks import Task, run
+from twicetold.trained import vectors
+
+load, search = model.loaded, vectors.search_vectors
+
+def loaded(folder):
+    import torch  # as most families do
+
+    return load(folder)
+
+def counted(*given):
+    print(sys.modules["torch"].get_num_threads())
+    return search(*given)
+
+model.loaded, vectors.search_vectors = loaded, counted
+run(sys.argv[1], Task("encode", "000000", "", "plan.json"))
+"""
+
+
+def test_a_process_that_goes_on_with_vectors_computes_them_on_one_thread(run, many, parts, deduped, tmp_path):
+    with pytest.raises(Stopped):
+        deduped(run("static"), parts(many[:90], 1), threshold=0.6, launch=stopping(6)[0])
+    command = [sys.executable, "-c", ENCODE, f"{tmp_path / 'out' / module.STAGES}"]
+    done = subprocess.run(command, env={**os.environ, "OMP_NUM_THREADS": "2"}, capture_output=True, text=True)
+    assert done.stdout.split() == ["1"], done.stderr
+
+
 def test_the_same_command_again_does_nothing(run, many, parts, deduped):
     folder, told = parts(many, 2), []
     first, _ = deduped(run(), folder, threshold=0.6)
@@ -140,6 +176,35 @@ def test_a_part_that_is_added_is_read_and_the_others_are_not(run, many, parts, d
     assert "1 parts added since the last call: part-9.parquet" in told[0]
 
 
+def test_another_model_in_the_same_place_is_read_by_the_same_process(run, many, parts, deduped):
+    model, folder = run("tfidf"), parts(many[:90], 1)
+    deduped(model, folder, "one", threshold=0.6)
+    shutil.rmtree(model / layout.MODEL)
+    shutil.copytree(run("static") / layout.MODEL, model / layout.MODEL)
+    _, table = deduped(model, folder, "other", threshold=0.6)
+    assert columns(table) == as_one_file(model, many[:90], threshold=0.6)[1]
+
+
+@pytest.mark.parametrize("moment", ["whole", "kept", "killed"])
+def test_what_was_written_for_a_part_that_is_gone_is_deleted(moment, run, many, parts, deduped, tmp_path):
+    folder = parts(many[:90], 3)
+    launch, tasks = stopping(-1)
+    deduped(run(), folder, threshold=0.6, launch=launch, keep_stages=moment == "kept")
+    if moment == "killed":
+        shutil.rmtree(tmp_path / "out")
+        with pytest.raises(Stopped):
+            deduped(run(), folder, threshold=0.6, launch=stopping(len(tasks) - 1)[0])
+    assert (tmp_path / "out" / "part-1.parquet").exists()
+    (folder / "part-1.parquet").unlink()
+    _, table = deduped(run(), folder, threshold=0.6)
+    assert sorted(path.name for path in (tmp_path / "out").glob("*.parquet")) == ["part-0.parquet", "part-2.parquet"]
+    assert table["text"].to_pylist() == many[:30] + many[60:90]
+    (folder / "part-2.parquet").unlink()
+    (folder / "part-0.parquet").rename(folder / "other.parquet")
+    with pytest.raises(FileExistsError, match=r"found part-0\.parquet, part-2\.parquet"):
+        deduped(run(), folder, threshold=0.6)
+
+
 def test_a_damaged_part_is_named_and_what_was_done_is_kept(run, many, parts, deduped, tmp_path):
     folder = parts(many, 3)
     whole = (folder / "part-2.parquet").read_bytes()
@@ -155,13 +220,14 @@ def test_a_damaged_part_is_named_and_what_was_done_is_kept(run, many, parts, ded
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of the writer that is given up
-def test_a_part_that_changes_while_it_is_read_is_named(run, many, parts, deduped, tmp_path):
+@pytest.mark.parametrize("rows", [slice(1, None), slice(None, None, -1)])
+def test_a_part_that_changes_while_it_is_read_is_named(rows, run, many, parts, deduped, tmp_path):
     folder = parts(many, 2)
 
     def launch(path, tasks):
         if tasks[0].stage == "join":
             table = pq.read_table(folder / "part-1.parquet")
-            pq.write_table(table.slice(1), folder / "part-1.parquet")
+            pq.write_table(table.take(np.arange(len(table))[rows]), folder / "part-1.parquet")
         yield from here(path, tasks)
 
     with pytest.raises(ValueError, match=r"part-1\.parquet was changed while it was read"):
@@ -179,6 +245,15 @@ def test_bad_rows_are_named_or_left_out(run, deduped, tmp_path):
     assert table["x"].to_pylist() == ["1", "3"]
     assert table["group"].to_pylist() == [0, 0]
     assert any("a.csv: bad rows left out: 1" in line for line in told)
+
+
+def test_what_labels_say_against_a_model_is_a_warning_as_for_one_file(run, many, parts, deduped, monkeypatch):
+    record = {"fitted": {"accuracy": {"value": 0.6}}, "pairs": {"same": 0.1}}
+    monkeypatch.setattr("twicetold.runs.evidence._record", lambda _: record)
+    found, _ = deduped(run(), parts(many[:90], 1), threshold=0.6)
+    alone, _ = as_one_file(run(), many[:90], threshold=0.6)
+    assert "always answering no is right for 90.0%" in alone.summary.warnings[-1]
+    assert found.summary["warnings"][-1] == alone.summary.warnings[-1]
 
 
 def test_texts_without_a_link_are_groups_of_their_own(run, parts, deduped):
@@ -201,6 +276,13 @@ def test_folders_that_cannot_be_used_are_named(run, many, parts, deduped, tmp_pa
     shutil.copy(folder / "part-0.parquet", folder / "part-0.x.parquet")
     with pytest.raises(ValueError, match=r"would both be part-0\.parquet"):
         deduped(run(), folder)
+
+
+def test_a_cost_is_estimated_also_where_the_first_part_has_no_rows(run, many, parts):
+    folder = parts(many, 2)
+    pq.write_table(pq.read_table(folder / "part-0.parquet").slice(0, 0), folder / "PART.PARQUET")
+    settings = Settings(model=f"{run('static') / layout.MODEL}", out=f"{folder}-out")
+    assert estimate(folder, settings).rows == len(many)
 
 
 def test_a_model_without_vectors_is_refused_before_anything_is_read(run, many, parts, deduped, monkeypatch):

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from twicetold.neighbours import grouping
 from twicetold.staged.centres import shards_of
 from twicetold.staged.components import joined
+from twicetold.staged.dedupe import parts_of
+from twicetold.staged.missed import _interval
 from twicetold.staged.plan import written
 from twicetold.staged.terms import ranges_of
 
@@ -51,3 +53,18 @@ def test_components_chunk_by_chunk_are_those_at_once(count, links, chunk, seed):
 @pytest.mark.parametrize(("name", "expected"), [("a.csv.gz", "a.parquet"), ("b.parquet", "b.parquet")])
 def test_parts_that_are_written_have_the_names_of_those_that_are_read(name, expected):
     assert written(name) == expected
+
+
+def test_parts_are_known_by_their_suffixes_however_these_are_spelt(tmp_path):
+    for name in ("a.csv", "b.CSV.GZ", "c.Jsonl.zst", "_d.csv", "e.gz"):
+        (tmp_path / name).touch()
+    assert [part.name for part in parts_of(tmp_path)] == ["a.csv", "b.CSV.GZ", "c.Jsonl.zst"]
+
+
+@pytest.mark.parametrize(
+    ("met", "there"), [([10], [10]), ([0], [10]), ([9], [10]), ([9, 0], [10, 1]), ([1, 1], [1, 1])]
+)
+def test_the_share_of_links_that_were_found_is_within_its_interval(met, there):
+    low, high = _interval(np.array(met), np.array(there))
+    assert 0 <= low <= sum(met) / sum(there) <= high <= 1
+    assert low < high
