@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.evaluation.inputs import ScoredPairs
 from twicetold.evaluation.selection import PRIMARY, Selection
@@ -19,9 +20,10 @@ from twicetold.tracking.locate import folder_of
 from twicetold.trained.duplicates import primary_value
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import SAMPLE, TrainedModel, evaluation_inputs
-from twicetold.trained.static_table import Bits, save_table
+from twicetold.trained.static_table import KEPT, SCALES, TABLE, Bits, is_table, save_table
 
 CARD = "README.md"
+DELETE = "delete it, if nothing in it is needed"
 
 
 @dataclass(frozen=True)
@@ -57,12 +59,18 @@ def export_table(model: str, out: Path, *, bits: Bits, processed: Path, cards: P
         ValueError: if the model is of another family, or `out` is the model itself.
     """
     folder = folder_of(model)
-    require_free(out, apart_from=folder, replaces=CARD)
+    require_free(out, apart_from=folder, replaces=layout.RECIPE if is_export(out) else None, otherwise=DELETE)
     save_table(folder, out, bits=bits)
     measured = _measured(folder, out, processed)
     made = Exported(out, _bytes(folder), _bytes(out), measured)
     write_text(out / CARD, _card(model, made, bits, cards))
     return made
+
+
+def is_export(folder: Path) -> bool:
+    """Whether a folder holds an exported model and nothing else, so that another one may take its place."""
+    ours = {layout.RECIPE, TABLE, SCALES, CARD, *KEPT}
+    return folder.is_dir() and is_table(folder) and {entry.name for entry in folder.iterdir()} <= ours
 
 
 def _card(model: str, made: Exported, bits: Bits, cards: Path) -> str:

@@ -162,3 +162,23 @@ def test_without_the_name_of_a_kind_nothing_is_exported(run, twicetold, tmp_path
     assert done.returncode == 2
     assert "--static" in done.stderr
     assert not (tmp_path / "x").exists()
+
+
+def test_only_an_earlier_export_is_replaced(run, processed, tmp_path):
+    def export(out):
+        return export_table(str(run("static")), out, bits="int8", processed=processed, cards=tmp_path)
+
+    project, small = tmp_path / "project", tmp_path / "small"
+    project.mkdir()
+    (project / "README.md").write_text("what I wrote")
+    with pytest.raises(FileExistsError, match="is there already: choose another name"):
+        export(project)
+    assert (project / "README.md").read_text() == "what I wrote"
+    export(small)
+    (small / "README.md").unlink()  # as a kill leaves it
+    export(small)
+    assert (small / "README.md").exists()
+    (small / "notes.txt").write_text("what I wrote")
+    with pytest.raises(FileExistsError, match="is there already: choose another name"):
+        export(small)
+    assert (small / "notes.txt").exists()
