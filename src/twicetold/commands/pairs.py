@@ -64,8 +64,9 @@ def pairs(
 
             found = score_file(loaded, rows, write, pair, about=about, skip_bad=skip_bad, progress=progress)
     seconds = time.monotonic() - start
+    evidence = None if found.no_verdict else of_pairs(loaded.folder, found.about)
     if as_json:
-        told = {"columns": pair, "evidence": of_pairs(loaded.folder), "seconds": round(seconds, 3)}
+        told = {"columns": pair, "evidence": evidence, "seconds": round(seconds, 3)}
         print(json_text({**asdict(found), **told}))
     rate = f"{seconds:.1f} s, {found.pairs / seconds:,.0f} pairs a second"
     said = [f"{found.pairs:,} pairs of {pair[0]} and {pair[1]}"]
@@ -77,7 +78,7 @@ def pairs(
         said = [
             f"{said[0]}, {found.duplicates:,}{share} say the same by the threshold {threshold:.4g} about "
             f"{found.about}; {rate}",
-            f"threshold and probabilities rest on {of_pairs(loaded.folder)}",
+            f"threshold and probabilities rest on {evidence}",
         ]
     said += [f"warning: {warning}" for warning in found.warnings]
     print("\n".join(said), file=sys.stderr)

@@ -48,7 +48,7 @@ def score(
     """
     _require_texts(left, right)
     loaded = load_model(model)
-    _warn(loaded, left, right)
+    _warn(loaded, left, right, about)
     with waiting("comparing both texts"):
         answer = _answer(loaded, left, right, about)
         explanation = _explanation(loaded, left, right) if why else None
@@ -68,14 +68,14 @@ def _require_texts(left: str, right: str) -> None:
             raise ValueError(f"{side} is empty: expected a text")
 
 
-def _warn(loaded: "LoadedModel", left: str, right: str) -> None:
+def _warn(loaded: "LoadedModel", left: str, right: str, about: str | None) -> None:
     from twicetold.runs.evidence import no_better_than_one_answer
     from twicetold.trained.unlike import unlike_text
 
     for side, text in (("LEFT", left), ("RIGHT", right)):
         if unknown := unlike_text(loaded, text):
             print(f"warning: of {side}, the model does not know {unknown}", file=sys.stderr)
-    if warning := no_better_than_one_answer(loaded.folder):
+    if warning := no_better_than_one_answer(loaded.folder, about or loaded.about):
         print(f"warning: {warning}", file=sys.stderr)
 
 

@@ -161,6 +161,6 @@ def _unlike(model: LoadedModel, texts: Sequence[str], vectors: Vectors) -> tuple
             f"{count:,} of {len(texts):,} texts ({count / len(texts):.0%}) have no term that the model knows, and "
             "are like no other text to it: train a model on texts like these, or take one that reads letters"
         )
-    if (warning := no_better_than_one_answer(model.folder)) is not None:
+    if (warning := no_better_than_one_answer(model.folder, model.about)) is not None:
         said.append(warning)
     return tuple(said)

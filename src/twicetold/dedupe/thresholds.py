@@ -83,7 +83,7 @@ class Thresholds:
             ValueError: if the folder is damaged, or knows nothing of precisions and one is asked for.
         """
         if options.rerank is not None:
-            found = cls(of_pairs(options.rerank.folder))
+            found = cls(of_pairs(options.rerank.folder, options.rerank.about))
             missing = " of re-ranked pairs"
         elif model.decisions.of().unlabelled:
             if options.precision is not None:
@@ -94,7 +94,7 @@ class Thresholds:
             calibrated = read_calibrated(model.folder) if measured is None else None
             labelled = None if calibrated is None else calibrated.links
             expected = {} if labelled is None else read_expected(model.folder)
-            found = cls(of_links(model.folder), measured, labelled, expected=expected)
+            found = cls(of_links(model.folder, model.about), measured, labelled, expected=expected)
             missing = f": there is no {layout.PRECISION}"
         if options.precision is not None and found.known is None:
             raise ValueError(

@@ -20,14 +20,22 @@ SAME = "same"
 """Of the record's `pairs`: the share that says the same, with the weights of the draw."""
 
 
-def of_pairs(folder: Path) -> str:
-    """What the threshold and the probabilities of pairs rest on. Errors: `labelled_on`."""
-    return _with_day(evidence.of_pairs(folder), folder)
+def of_pairs(folder: Path, about: str | None = None) -> str:
+    """What the threshold and the probabilities of pairs rest on.
+
+    Args:
+        folder: of the model.
+        about: the label of the verdicts; None: the one that was calibrated, if one was.
+
+    Raises:
+        ValueError: if the folder is damaged.
+    """
+    return _with_day(evidence.of_pairs(folder, about), folder, about)
 
 
-def of_links(folder: Path) -> str:
-    """What the threshold and the probabilities of links in a file rest on. Errors: `labelled_on`."""
-    return _with_day(evidence.of_links(folder), folder)
+def of_links(folder: Path, about: str | None = None) -> str:
+    """What the threshold and the probabilities of links in a file rest on. Arguments and errors: `of_pairs`."""
+    return _with_day(evidence.of_links(folder, about), folder, about)
 
 
 def labelled_on(folder: Path) -> str | None:
@@ -48,16 +56,20 @@ def labelled_on(folder: Path) -> str | None:
         ) from None
 
 
-def no_better_than_one_answer(folder: Path) -> str | None:
+def no_better_than_one_answer(folder: Path, about: str | None = None) -> str | None:
     """A warning where, by the labels that it was calibrated on, a model is right less often than one fixed answer.
 
     Args:
         folder: of the model.
+        about: the label of the verdicts; None: the one that was calibrated, if one was.
 
     Returns:
-        None if it is right more often, or was not calibrated, or by an earlier version that did not record it.
+        None if it is right more often, or was not calibrated about this label, or by an earlier version that did not
+        record it.
     """
     record = _record(folder)
+    if about is not None and record.get("about", about) != about:
+        return None
     right = _object(_object(record, "fitted"), "accuracy").get("value")
     same = _object(record, "pairs").get(SAME)
     if not (is_number(right) and is_number(same)):
@@ -95,7 +107,7 @@ def _object(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _with_day(said: str, folder: Path) -> str:
+def _with_day(said: str, folder: Path, about: str | None) -> str:
     """A sentence that `evidence` has made, so the folder is known to be sound."""
-    day = labelled_on(folder)
+    day = None if evidence.calibration_of(folder, about) is None else labelled_on(folder)
     return said if day is None else f"{said}; labels of {day}"

@@ -85,7 +85,7 @@ def score_file(
         probability = decision.probability(scores).astype(np.float32)
         write(block.with_columns(dict(zip(COLUMNS, (scores, probability, duplicate), strict=True))))
         duplicates += int(duplicate.sum())
-    against = no_better_than_one_answer(model.folder)
+    against = no_better_than_one_answer(model.folder, verdicts.label)
     warnings = (*likeness.warnings(), *use.warnings(), *(() if against is None else (against,)))
     return Scored(
         rows.count,

@@ -134,3 +134,12 @@ def test_dev_null_stays_what_it_is(file, run, tmp_path):
     sink.symlink_to("/dev/null")
     assert call(run(), file, "-o", sink, "--format", "csv").exit_code == 0
     assert sink.is_char_device()
+
+
+def test_scores_alone_rest_on_nothing(file, tmp_path):
+    model = tmp_path / "model"
+    library.fit([text for pair in PAIRS for text in pair], lexical=True, folder=model)
+    done = call(model, file, "-o", tmp_path / "out.csv", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["evidence"] is None
+    assert "rest on" not in done.stderr
