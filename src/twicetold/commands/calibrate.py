@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 
 from twicetold.commands._console import Console
-from twicetold.commands._options import About, Left, Model, Right, SkipBad
+from twicetold.commands._options import About, Left, Model, Right, SkipBad, tell_left_out
 from twicetold.commands._waiting import load_model, waiting
 from twicetold.printable import json_text, print
 
@@ -63,6 +63,7 @@ def calibrate(
     loaded = load_model(model)
     require_free_of(loaded.folder, out, force=force)
     read = read_pairs(pairs, left=left, right=right, label=label, skip_bad=skip_bad)
+    tell_left_out(read.bad)
     with waiting(f"fitting the decision to {pairs}"):
         found = fit(loaded, read, aim=aim, seed=seed, about=about)
     guessed = loaded.decisions.of(found.about).unlabelled  # by a model without labels: any label says more
@@ -72,7 +73,13 @@ def calibrate(
     console = Console(stderr=True)
     _show(console, found, read, f"The model is in {out}" if written else "Nothing was written")
     if as_json:
-        told = {"out": str(out), "pairs": len(read.label), "better": better, "written": written}
+        told = {
+            "out": str(out),
+            "pairs": len(read.label),
+            "bad_rows": read.bad.count,
+            "better": better,
+            "written": written,
+        }
         print(json_text({**told, **asdict(found)}))
     if not better:
         gains = ", ".join(f"{NAMES.get(name, name)} {_shown(found.gained[name], '+')}" for name in (aim, *LOSSES))
@@ -142,10 +149,13 @@ def _intervals(pairs: "CalibrationPairs") -> str:
     where = "all candidates of the file" if pairs.weighted else "all pairs like these"
     counted = f" These labels tell as much as {pairs.effective:,.0f} of equal weight." if pairs.weighted else ""
     more = for_half(len(pairs.label))
-    return (
-        f"95 % intervals of what holds for {where}; after: corrected for the choice on these labels.{counted} About "
-        f"{more:,} more labels would halve the intervals."
+    left = more if pairs.draw is None else max(0, sum(pairs.draw.candidates) - len(pairs.label))
+    half = (
+        f"About {more:,} more labels would halve the intervals."
+        if more <= left
+        else f"{left:,} more pairs of the file can be labelled."
     )
+    return f"95 % intervals of what holds for {where}; after: corrected for the choice on these labels.{counted} {half}"
 
 
 def _shown(number: "Number", sign: str = "") -> str:

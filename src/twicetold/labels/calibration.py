@@ -9,7 +9,7 @@ Shape letters: P pairs.
 
 import hashlib
 import shutil
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from twicetold.labels.sampling import NEIGHBOURS, Ints
 from twicetold.labels.weighted import best_threshold, effective_size
 from twicetold.neighbours.grouping import row_dots
 from twicetold.runs.evidence import DAY, SAME
+from twicetold.tables.bad_rows import BadRows
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import choose_pair, open_rows
 from twicetold.trained.loaded import LoadedModel
@@ -54,6 +55,7 @@ class CalibrationPairs:
         weight: (P,) how many pairs each stands for; all 1 if they were not drawn by `label`.
         stratum: (P,) band from which each was drawn; all 0 if they were not.
         draw: that they belong to; None if they were not drawn by `label`, or its record is not beside them.
+        bad: rows of their file that were left out.
     """
 
     left: list[str]
@@ -62,6 +64,7 @@ class CalibrationPairs:
     weight: Floats
     stratum: Ints
     draw: Labelling | None = None
+    bad: BadRows = field(default_factory=BadRows)
 
     @property
     def weighted(self) -> bool:
@@ -166,7 +169,8 @@ def read_pairs(
                 np.append(read.weight, 1 / probability),
                 np.append(read.stratum, band.astype(np.int64)),
             )
-    return replace(read, draw=read_labelling(file)) if drawn and draw_file(file).is_file() else read
+    draw = read_labelling(file) if drawn and draw_file(file).is_file() else None
+    return replace(read, draw=draw, bad=rows.bad)
 
 
 def calibrate(

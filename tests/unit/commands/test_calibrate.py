@@ -1,6 +1,8 @@
 """`twicetold calibrate` as a person uses it."""
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -8,7 +10,9 @@ from typer.testing import CliRunner
 import twicetold as library
 from twicetold import layout
 from twicetold.commands import app
+from twicetold.commands.calibrate import _intervals
 from twicetold.files import write_json
+from twicetold.labels.calibration import read_pairs
 from twicetold.reporting.model_card import model_card, read_about
 
 
@@ -99,3 +103,19 @@ def test_it_says_what_dedupe_makes_of_the_labels(run, pairs, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["calibrate", str(run()), str(pairs), "-o", "new"])
     assert "dedupe and index have no threshold for a precision: only pairs that label drew from a file" in done.stderr
+
+
+def test_rows_that_are_left_out_are_counted_and_named(run, pairs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pairs.open("a") as file:
+        file.write("bank rate,,1\n")
+    done = CliRunner().invoke(app, ["calibrate", str(run()), str(pairs), "-o", "new", "--skip-bad", "--json"])
+    assert done.exit_code == 0, done.stderr
+    assert "bad rows left out: 1\n  line 61, column 'question2': expected a text" in done.stderr
+    assert (json.loads(done.stdout)["pairs"], json.loads(done.stdout)["bad_rows"]) == (59, 1)
+
+
+def test_no_more_labels_are_asked_for_than_the_file_has_candidates(pairs):
+    read = read_pairs(pairs)
+    for candidates, said in (([36, 200], "About 177 more labels"), ([35, 200], "176 more pairs of the file can be")):
+        assert said in _intervals(replace(read, draw=SimpleNamespace(candidates=candidates)))
