@@ -30,6 +30,8 @@ from twicetold.runs.checks import CLEAR, check, inspect
 from twicetold.runs.evidence import labelled_on
 from twicetold.runs.labelled_promises import ExpectedPrecision, read_expected
 from twicetold.runs.records import read_card, read_metrics, read_object, read_scores
+from twicetold.trained.evidence import calibrated_about
+from twicetold.trained.fitted import METRIC as NOT_MEASURED
 from twicetold.trained.model_folder import (
     Calibrated,
     read_calibrated,
@@ -64,6 +66,8 @@ class About:
     """For a dedupe; None if none were measured."""
     calibrated: Calibrated | None = None
     """What the decision was fitted to again; None if training chose it."""
+    calibrated_about: str | None = None
+    """The label of that decision; None if there is none, or it is not recorded."""
     labelled: str | None = None
     """The day of these labels, if it is known."""
     expected: Mapping[float | None, ExpectedPrecision] = field(default_factory=dict)
@@ -83,6 +87,11 @@ class About:
     def primary(self) -> str | None:
         """The metric that training selected by."""
         return _text(self.training.get("metric"))
+
+    @property
+    def fitted(self) -> bool:
+        """Whether it was fitted to texts without labels, and nothing was measured."""
+        return self.primary == NOT_MEASURED
 
     @property
     def intervals(self) -> Mapping[str, Any]:
@@ -121,6 +130,7 @@ def read_about(place: Path) -> About:
         pretrained_on=tuple(map(str, sources)) if isinstance(sources, list) else None,
         thresholds=read_thresholds(folder),
         calibrated=read_calibrated(folder),
+        calibrated_about=calibrated_about(folder),
         labelled=labelled_on(folder),
         expected=read_expected(folder),
     )
@@ -136,7 +146,7 @@ def model_card(about: About, *, cards: Path | None = None, use: str | None = Non
         exported: Markdown that says how the model was exported, and what that changed.
     """
     parts = [_head(about), f"# {escaped(about.name)}\n", _introduction(about)]
-    parts += ["## Use\n", _use(use or about.name)]
+    parts += ["## Use\n", _use(use or about.name, answers=about.decisions.of().no_verdict is None)]
     if exported:
         parts += ["## Export\n", exported]
     parts += ["## Data\n", *_data(about, cards)]
@@ -174,11 +184,12 @@ def _introduction(about: About) -> str:
     )
 
 
-def _use(place: str) -> str:
+def _use(place: str, *, answers: bool) -> str:
+    method = "predict_proba" if answers else "similarity"
     python = [
         "import twicetold",
         f"model = twicetold.load({json.dumps(place, ensure_ascii=False)})",
-        'model.predict_proba(["How do I learn Python?"], ["What is the best way to learn Python?"])',
+        f'model.{method}(["How do I learn Python?"], ["What is the best way to learn Python?"])',
     ]
     shell = f"twicetold score {_shell(place)} 'How do I learn Python?' 'What is the best way to learn Python?'"
     return "\n".join(["```python", *python, "```\n", "```", shell, "```\n"])
@@ -189,7 +200,8 @@ def _data(about: About, cards: Path | None) -> Iterator[str]:
         yield "Not known.\n"
         return
     digest = f"; digest of its train texts {code(about.digest)}" if about.digest else ""
-    yield f"Trained on the train split of {code(about.data)}{digest}.\n"
+    made = "Fitted, without labels, to the texts of" if about.fitted else "Trained on the train split of"
+    yield f"{made} {code(about.data)}{digest}.\n"
     if cards is None or not about.metrics or not (cards / f"{about.data}.json").is_file():
         yield "Nothing more about the data came with the model.\n"
         return
@@ -206,6 +218,9 @@ def _quality(about: About) -> Iterator[str]:
     names = ordered({name for metrics in about.metrics.values() for name in metrics})
     if not names:
         value = about.training.get("best_value")
+        if about.fitted:
+            yield "Nothing was measured: it was fitted to texts alone.\n"
+            return
         if about.primary and isinstance(value, float):
             yield f"On validation, {escaped(describe(about.primary).label)} was {number(value)} at the end of training."
         yield "Nothing is known of its quality on test: the model folder came without the metrics of its run.\n"
@@ -250,6 +265,8 @@ def _decision(verdicts: LabelDecision, about: About) -> str:
     chosen = "validation"
     if about.calibrated is not None and verdicts.same is None:  # a decision that was fitted again has no shares
         chosen = f"{count(about.calibrated.labelled)} labelled pairs of {code(about.calibrated.file)}{_day(about)}"
+        if about.calibrated_about not in (None, verdicts.label):
+            chosen = "validation, or on labelled pairs of an earlier calibration"
     threshold, slope, intercept = map(_rounded, (at.threshold, at.slope, at.intercept))
     said = (
         f"Two texts are called the same from a score of {threshold} on; the threshold was chosen on {chosen}. The "
@@ -280,6 +297,8 @@ def _dedupe(about: About) -> Iterator[str]:
         heads = ["threshold", "precision, labels", "precision, expected", "95 % interval", "recall, labels"]
         rows = (_of_labels(link, about) for link in links.links)
         yield table(["aimed precision", *heads], [_default_of_labels(links, about), *rows])
+        if any(link.threshold is None for link in links.links):
+            yield "Where no threshold reached the aim, the precision on the labels is the highest that one did.\n"
         yield (
             "On the labels that a threshold was chosen on it has its precision by choice; what is expected is "
             f"corrected for that, and holds among pairs of nearest texts, in a file of {count(links.texts)} texts. "

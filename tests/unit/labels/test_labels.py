@@ -28,7 +28,7 @@ from twicetold.reporting.model_card import model_card, read_about
 from twicetold.tables.files import open_rows, write_rows
 from twicetold.trained.duplicates import choose_decisions
 from twicetold.trained.loaded import OlderFolder
-from twicetold.trained.model_folder import read_decisions, read_thresholds
+from twicetold.trained.model_folder import CALIBRATION, read_decisions, read_thresholds
 from twicetold.trained.scoring import EncodedTexts, Scorer, evaluation_inputs
 from twicetold.training.cell import Trained
 from twicetold.training.schedule import Fitted
@@ -204,3 +204,29 @@ def test_thresholds_of_a_dedupe_are_about_a_label_of_the_decisions(tfidf):
     thresholds = read_thresholds(tfidf)
     assert isinstance(thresholds, Chosen)
     assert read_decisions(tfidf).of(thresholds.group).usable == thresholds.decision
+
+
+def test_a_card_names_labelled_pairs_for_the_label_that_they_are_about_alone(tfidf, tmp_path):
+    import shutil
+
+    folder = tmp_path / "model"
+    shutil.copytree(tfidf, folder)
+    before, record = read_decisions(folder), {"pairs": {"file": "pairs.csv", "count": 100}}
+    for label in ("story", "category"):
+        now = read_decisions(folder).changed(label, before.of(label).stored)
+        write_json(folder / layout.DECISION, now.to_json())
+        write_json(folder / CALIBRATION, record | {"about": label})
+        story, category = model_card(read_about(folder)).split("About `category`")
+        assert ("chosen on 100 labelled pairs of `pairs.csv`" in story) == (label == "story")
+        assert ("chosen on 100 labelled pairs of `pairs.csv`" in category) == (label == "category")
+    assert "chosen on validation, or on labelled pairs of an earlier calibration" in story
+
+
+def test_the_card_of_a_model_without_labels_names_no_split_and_no_metric(tmp_path):
+    twicetold.fit(["bank rate cut", "a bank cuts rates", "film star"], lexical=True, folder=tmp_path, name="news.csv")
+    card = model_card(read_about(tmp_path))
+    assert "Fitted, without labels, to the texts of `news.csv`" in card
+    assert "Nothing was measured: it was fitted to texts alone." in card
+    assert "model.similarity(" in card
+    for word in ("validation", "None", "predict_proba"):
+        assert word not in card
