@@ -197,19 +197,21 @@ def _show(console: Console, state: "Labelling", estimates: "Estimates") -> None:
     from twicetold.labels.assessment import for_half
 
     table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0))
-    for head in ("", "threshold", "probability", "candidates", "precision", "recall"):
+    known = () if state.guessed else ("probability",)
+    for head in ("", "threshold", *known, "candidates", "precision", "recall"):
         table.add_column(head, justify="right")
     for row in estimates.at:
         stored = row.threshold == state.decision.threshold
         if not stored and row.candidates in (0, sum(state.candidates)):
             continue  # the same as none or all
-        probability = float(state.decision.probability([row.threshold])[0])
+        probability = () if state.guessed else (f"{float(state.decision.probability([row.threshold])[0]):.3f}",)
         shares = [_shown(estimate, "{:.3f}") for estimate in (row.precision, row.recall)]
-        cells = ["*" if stored else "", f"{row.threshold:.4g}", f"{probability:.3f}", f"{row.candidates:,}", *shares]
+        cells = ["*" if stored else "", f"{row.threshold:.4g}", *probability, f"{row.candidates:,}", *shares]
         table.add_row(*cells, style="bold" if stored else "")
     console.print(table)
+    origin = "guessed" if state.guessed else "stored"
     console.print(
-        f"* the stored threshold, about {state.about}. Estimates with 95 % intervals for the "
+        f"* the {origin} threshold, about {state.about}. Estimates with 95 % intervals for the "
         f"{sum(state.candidates):,} candidate pairs (each text's nearest neighbours), of which "
         f"{_shown(estimates.duplicates, '{:,.0f}')} say the same. "
         "Recall counts duplicates among the candidates alone.",
@@ -236,7 +238,8 @@ def _as_json(state: "Labelling", estimates: "Estimates | None") -> dict[str, Any
     from dataclasses import asdict
 
     rows = [] if estimates is None else estimates.at
-    probabilities = state.decision.probability(state.thresholds).tolist()
+    calibrated = state.decision.probability(state.thresholds).tolist()
+    probabilities = [None] * len(calibrated) if state.guessed else calibrated
     return {
         "out": str(state.out),
         "about": state.about,

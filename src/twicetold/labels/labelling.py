@@ -61,6 +61,7 @@ class Labelling:
         pairs: in the order in which to label them.
         file: name of the file of texts.
         texts: number of its distinct texts; 0 if the draw is of an earlier version, which did not say so.
+        guessed: whether the model was fitted without labels: its threshold is a guess, and it has no probabilities.
         labels: number of a pair, from 0 -> whether the two texts say the same.
         skipped: numbers of pairs.
     """
@@ -74,6 +75,7 @@ class Labelling:
     pairs: list[DrawnPair]
     file: str = ""
     texts: int = 0
+    guessed: bool = False
     labels: dict[int, bool] = field(default_factory=dict)
     skipped: set[int] = field(default_factory=set)
 
@@ -133,7 +135,7 @@ class Labelling:
 
     def save_draw(self) -> None:
         """Write the draw and the skipped pairs."""
-        kept = ("source", "candidates", "thresholds", "above", "file", "texts")
+        kept = ("source", "candidates", "thresholds", "above", "file", "texts", "guessed")
         content = {name: getattr(self, name) for name in kept}
         pairs = [asdict(pair) for pair in self.pairs]
         content |= {"decision": asdict(self.decision), "pairs": pairs, "skipped": sorted(self.skipped)}
@@ -288,7 +290,8 @@ def _labels(out: Path, pairs: int) -> dict[int, bool]:
 def _draw(out: Path, place: Path, texts: Sequence[str], source: dict[str, Any], *, pairs: int) -> Labelling:
     model = LoadedModel.from_folder(place)
     candidates = sampling.candidate_pairs(model, texts)
-    decision = model.decisions.of(source["label"]).stored
+    about = model.decisions.of(source["label"])
+    decision = about.stored
     drawn = sampling.draw(candidates, decision, pairs=pairs, seed=source["seed"])
     columns = (candidates.left[drawn.rows], candidates.right[drawn.rows], candidates.score[drawn.rows], drawn.band)
     rows = zip(*(column.tolist() for column in columns), strict=True)
@@ -300,6 +303,7 @@ def _draw(out: Path, place: Path, texts: Sequence[str], source: dict[str, Any], 
         drawn.thresholds.tolist(),
         drawn.above.tolist(),
         [DrawnPair(texts[left], texts[right], score, band) for left, right, score, band in rows],
+        guessed=about.unlabelled,
     )
 
 

@@ -194,3 +194,13 @@ def test_from_a_file_alone_to_a_promise(twicetold, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "precision of links: " in done.stderr
     assert "probability_to_representative" in (tmp_path / "out.csv").read_text()
+
+
+def test_a_model_without_labels_has_no_probabilities_in_the_report(texts, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments = ["label", str(texts), "--lexical", "-o", "pairs.csv", "-n", "6", "--json"]
+    done = CliRunner().invoke(app, arguments, input="y\nn\n")
+    assert done.exit_code == 0, done.output
+    assert {row["probability"] for row in json.loads(done.stdout)["thresholds"]} == {None}
+    assert "* the guessed threshold, about meaning" in done.stderr
+    assert "threshold candidates" in done.stderr
