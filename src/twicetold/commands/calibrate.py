@@ -52,7 +52,8 @@ def calibrate(
 
     The new folder is a copy of the model with another decision. The numbers of the new decision are what it is worth
     on other pairs of the kind, not on those that it was chosen on. If by these it is no better than the stored one,
-    nothing is written, and the exit code is 3. A model that was fitted without labels is always calibrated.
+    nothing is written, and the exit code is 3. A model that was fitted without labels is calibrated
+    by any labels by which a higher score is more alike.
     """
     from dataclasses import asdict
 
@@ -67,7 +68,7 @@ def calibrate(
     with waiting(f"fitting the decision to {pairs}"):
         found = fit(loaded, read, aim=aim, seed=seed, about=about)
     guessed = loaded.decisions.of(found.about).unlabelled  # by a model without labels: any label says more
-    better = guessed or found.better(aim) or found.contradicted is True
+    better = found.alike and (guessed or found.better(aim) or found.contradicted is True)
     if written := better or anyway:
         save_calibrated(loaded, out, found, read, file=pairs, aim=aim, force=force, anyway=anyway)
     console = Console(stderr=True)
@@ -81,7 +82,13 @@ def calibrate(
             "written": written,
         }
         print(json_text({**told, **asdict(found)}))
-    if not better:
+    if not found.alike:
+        console.print(
+            f"By the labels, texts with a higher score are not more alike (slope {found.after.slope:.4g}): is 1 the "
+            "label of pairs that say the same? If so, this model cannot tell which do.",
+            soft_wrap=True,
+        )
+    elif not better:
         gains = ", ".join(f"{NAMES.get(name, name)} {_shown(found.gained[name], '+')}" for name in (aim, *LOSSES))
         console.print(
             "The pairs do not show that the new threshold and probabilities are better than the stored ones "

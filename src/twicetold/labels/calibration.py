@@ -110,6 +110,11 @@ class Calibration:
     about: str | None = None
     promised: tuple[Promise, ...] = ()
 
+    @property
+    def alike(self) -> bool:
+        """Whether a higher score is more alike by the labels; else verdicts and probabilities contradict each other."""
+        return self.after.slope > 0
+
     def better(self, aim: Aim) -> bool:
         """Whether the new decision is better than the stored one, as far as the numbers tell.
 

@@ -119,3 +119,17 @@ def test_no_more_labels_are_asked_for_than_the_file_has_candidates(pairs):
     read = read_pairs(pairs)
     for candidates, said in (([36, 200], "About 177 more labels"), ([35, 200], "176 more pairs of the file can be")):
         assert said in _intervals(replace(read, draw=SimpleNamespace(candidates=candidates)))
+
+
+def test_labels_by_which_a_higher_score_is_less_alike_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    same = [("bank rate cut", "a bank rate cut"), ("film star award", "the film star award")] * 15
+    other = [("bank rate cut", "film star award"), ("drug trial", "the bank rate")] * 15
+    library.fit([text for pair in same + other for text in pair], lexical=True, folder=tmp_path / "model")
+    for swapped in (True, False):
+        rows = [f"{a},{b},{int(not swapped)}" for a, b in same] + [f"{a},{b},{int(swapped)}" for a, b in other]
+        (tmp_path / "pairs.csv").write_text("\n".join(["left,right,label", *rows]) + "\n")
+        done = CliRunner().invoke(app, ["calibrate", "model", "pairs.csv", "-o", "new"])
+        assert done.exit_code == (3 if swapped else 0), done.output
+        assert ("is 1 the label of pairs that say the same?" in done.stderr) == swapped
+        assert (tmp_path / "new").exists() == (not swapped)
