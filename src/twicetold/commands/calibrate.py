@@ -153,7 +153,8 @@ def _intervals(pairs: "CalibrationPairs") -> str:
     """What the intervals are about, and how many more labels would make them half as wide."""
     from twicetold.labels.assessment import for_half
 
-    where = "all candidates of the file" if pairs.weighted else "all pairs like these"
+    drawn = pairs.weighted or pairs.draw is not None
+    where = "all candidates of the file" if drawn else "all pairs like these"
     counted = f" These labels tell as much as {pairs.effective:,.0f} of equal weight." if pairs.weighted else ""
     more = for_half(len(pairs.label))
     left = more if pairs.draw is None else max(0, sum(pairs.draw.candidates) - len(pairs.label))

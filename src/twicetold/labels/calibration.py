@@ -191,7 +191,8 @@ def calibrate(
         about: what pairs with label 1 share; None: the label of their draw if the model has it, else `Model.about`.
 
     Raises:
-        ValueError: if there are too few pairs, or a score is not finite.
+        ValueError: if there are too few pairs, a score is not finite, or the answers of the draw are about another
+            label of the model than `about`.
     """
     positives, count = int(pairs.label.sum()), len(pairs.label)
     if count < LEAST_PAIRS or min(positives, count - positives) < LEAST_OF_EACH:
@@ -201,7 +202,13 @@ def calibrate(
         )
     score = finite(model.similarity(pairs.left, pairs.right), "scores")
     drawn = None if pairs.draw is None else pairs.draw.about
-    label = about or (drawn if drawn in model.decisions.labels else None) or model.about
+    drawn = drawn if drawn in model.decisions.labels else None
+    if about is not None and drawn not in (None, about):
+        raise ValueError(
+            f"the pairs were drawn and answered about {drawn}, so they say nothing about {about}: leave --about out, "
+            f"or draw and answer pairs about {about} (twicetold label --about {about})"
+        )
+    label = about or drawn or model.about
     before = model.decisions.of(label).stored
     found = assess(before, score, pairs.label, pairs.weight, pairs.stratum, aim=aim, seed=seed)
     links = _links(model, score, pairs) if label == model.about else None
