@@ -4,6 +4,7 @@ The file is replaced as a whole after each answer, under a temporary name first,
 in it stays.
 """
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -31,8 +32,9 @@ class Review:
     Args:
         file: with the pairs.
         format: that it has.
-        table: its rows; all values are texts.
+        table: its rows; but in Parquet, all values are texts.
         pairs: in the order of the file.
+        objects: of JSON lines, the rows as they are spelt.
         skipped: numbers of pairs, from 0; they stay without an answer.
     """
 
@@ -40,6 +42,7 @@ class Review:
     format: str
     table: pa.Table
     pairs: list[TextPair]
+    objects: list[str] | None = None
     skipped: set[int] = field(default_factory=set)
 
     @classmethod
@@ -53,12 +56,14 @@ class Review:
         with open_rows(file) as rows:
             for name in (LEFT, RIGHT, SAME):
                 rows.require(name)
-            tables = [block.table for block in rows.blocks([LEFT, RIGHT])]
+            blocks = list(rows.blocks([LEFT, RIGHT]))
+        tables = [block.table for block in blocks]
+        spelt = [text for block in blocks if block.objects is not None for text in block.objects.to_pylist()]
         table = pa.concat_tables(tables, promote_options="permissive")
         answers = table.column_names.index(SAME)
         table = table.set_column(answers, SAME, table[SAME].cast(pa.string()))
         sides = (table[name].to_pylist() for name in (LEFT, RIGHT))
-        return cls(file, rows.format, table, [TextPair(*pair) for pair in zip(*sides, strict=True)])
+        return cls(file, rows.format, table, [TextPair(*pair) for pair in zip(*sides, strict=True)], spelt or None)
 
     @property
     def answers(self) -> list[str | None]:
@@ -96,5 +101,10 @@ class Review:
         values[number] = answer
         column = pa.array(values, pa.string())
         self.table = self.table.set_column(self.table.column_names.index(SAME), SAME, column)
+        objects = None
+        if self.objects is not None:
+            row = {**json.loads(self.objects[number]), SAME: answer}
+            self.objects[number] = json.dumps(row, ensure_ascii=False)
+            objects = pa.array(self.objects, pa.string())
         with write_rows(self.file, format=self.format) as write:
-            write(Block(self.table, np.arange(1, len(values) + 1)))
+            write(Block(self.table, np.arange(1, len(values) + 1), objects))

@@ -85,3 +85,17 @@ def test_a_file_that_is_no_review_and_needless_options_are_named(tmp_path):
         done = CliRunner().invoke(app, ["label", *options])
         assert done.exit_code == 2
         assert "name a file for the labelled pairs with -o" in " ".join(done.output.replace("│", " ").split())
+
+
+def test_rows_of_json_lines_keep_what_else_is_in_them(tmp_path):
+    rows = [
+        {"left": n, "right": n + 1, "left_text": "a", "right_text": "b", "score": 0.5, "same": None} for n in (1, 3)
+    ]
+    rows[1]["in_one_group"] = True
+    file = tmp_path / "review.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    review = Review.read(file)
+    review.label(1, True)
+    assert [json.loads(line) for line in file.read_text().splitlines()] == [rows[0], {**rows[1], "same": "1"}]
+    review.back(2)
+    assert [json.loads(line) for line in file.read_text().splitlines()] == rows
