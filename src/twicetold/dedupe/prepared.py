@@ -91,7 +91,7 @@ class Prepared:
             vectors = of_rows(_encoded(model, plain, tell), plain.place[distinct.rows])
         else:
             vectors = of_rows(encoded(), distinct.rows)
-        warnings = _unlike(model, distinct.texts, vectors)
+        warnings = _unlike(model, distinct.texts, vectors, decides=options.rerank or model)
         for warning in warnings:
             tell(f"warning: {warning}")
         pairs = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured, rerank=options.rerank)
@@ -150,8 +150,15 @@ def _encoded(model: LoadedModel, distinct: DistinctTexts, tell: Tell) -> Vectors
     return search_vectors(model.trained, distinct.texts)
 
 
-def _unlike(model: LoadedModel, texts: Sequence[str], vectors: Vectors) -> tuple[str, ...]:
-    """Ways in which texts are unlike those that the model was trained on, and what its labels say against it."""
+def _unlike(model: LoadedModel, texts: Sequence[str], vectors: Vectors, *, decides: LoadedModel) -> tuple[str, ...]:
+    """Ways in which texts are unlike those that the model was trained on, and what its labels say against it.
+
+    Args:
+        model: that made the vectors.
+        texts: m distinct texts.
+        vectors: of them.
+        decides: the model whose threshold says what a link is.
+    """
     likeness, use = Likeness(model), WordUse(model)
     likeness.add(texts)
     use.add(texts)
@@ -161,6 +168,6 @@ def _unlike(model: LoadedModel, texts: Sequence[str], vectors: Vectors) -> tuple
             f"{count:,} of {len(texts):,} texts ({count / len(texts):.0%}) have no term that the model knows, and "
             "are like no other text to it: train a model on texts like these, or take one that reads letters"
         )
-    if (warning := no_better_than_one_answer(model.folder, model.about)) is not None:
+    if (warning := no_better_than_one_answer(decides.folder, decides.about)) is not None:
         said.append(warning)
     return tuple(said)

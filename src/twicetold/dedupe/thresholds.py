@@ -80,9 +80,15 @@ class Thresholds:
         """What the folder of a model says.
 
         Raises:
-            ValueError: if the folder is damaged, or knows nothing of precisions and one is asked for.
+            ValueError: if the folder is damaged, or knows nothing of precisions and one is asked for, or the model that
+                re-ranks has no labels.
         """
         if options.rerank is not None:
+            if (decision := options.rerank.decisions.of()).unlabelled:
+                raise ValueError(
+                    f"rerank: expected a model whose probabilities rest on labels, {options.rerank.folder} has none, "
+                    f"as {decision.no_verdict}: {PROMISE}"
+                )
             found = cls(of_pairs(options.rerank.folder, options.rerank.about))
             missing = " of re-ranked pairs"
         elif model.decisions.of().unlabelled:

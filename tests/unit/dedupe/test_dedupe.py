@@ -299,3 +299,10 @@ def test_a_constant_between_score_and_dot_product_changes_no_group(run, many, mo
     np.testing.assert_array_equal(found.group, expected.group)
     np.testing.assert_allclose(found.links.score, expected.links.score + 2, atol=1e-5)
     np.testing.assert_allclose(found.probability, expected.probability, atol=1e-5)
+
+
+def test_a_model_without_labels_has_no_probabilities_to_rerank_by():
+    texts = ["bank rate cut", "a bank rate cut", "film star"]
+    model = twicetold.fit(texts, lexical=True)
+    with pytest.raises(ValueError, match="rerank: expected a model whose probabilities rest on labels"):
+        model.dedupe(texts, rerank=twicetold.fit(texts, lexical=True))
