@@ -4,7 +4,6 @@ Shape letters: R rows of a block.
 """
 
 import csv
-import io
 import json
 from typing import IO, Any, Protocol
 
@@ -37,14 +36,14 @@ class Delimited:
 
     def write(self, block: Block) -> None:
         """See `Writer`."""
-        text = io.StringIO()
-        writer = csv.writer(text, delimiter=self.delimiter, lineterminator="\n")
+        lines = _Lines()
+        writer = csv.writer(lines, delimiter=self.delimiter, lineterminator=_Lines.END)
         if not self.columns:
             self.columns = block.table.column_names
             writer.writerow(self.columns)
         table = _with_columns(block, self.columns)
         writer.writerows(zip(*(_as_texts(column) for column in table.columns), strict=True))
-        self.stream.write(text.getvalue().encode())
+        self.stream.write("".join(lines).encode())
         self.stream.flush()
 
     def close(self) -> None:
@@ -93,6 +92,19 @@ class Parquet:
         """See `Writer`."""
         if self.writer is not None:
             self.writer.close()
+
+
+class _Lines(list[str]):
+    """Takes what `csv` writes, with its line's end, which becomes that of the file.
+
+    Readers end a row at a carriage return too, and `csv` of Python 3.11 quotes one only if it is part of the end.
+    """
+
+    END = "\r\n"
+
+    def write(self, line: str) -> None:
+        """Append a line."""
+        self.append(f"{line.removesuffix(self.END)}\n")
 
 
 def _with_columns(block: Block, columns: list[str]) -> pa.Table:

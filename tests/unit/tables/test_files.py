@@ -332,3 +332,17 @@ def test_ten_bad_rows_are_listed_and_the_others_counted(tmp_path):
     (tmp_path / "in.csv").write_text("id,question1\n" + "1,\n" * 1234)
     with pytest.raises(ValueError, match=r"(?s)1,234 rows cannot.*line 11, [^\n]*\n  and 1,224 more$"):
         rows_of(tmp_path / "in.csv")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+def test_a_carriage_return_within_a_field_ends_no_row(suffix, tmp_path):
+    values = ["a\rb", "\r", "c\r\nd", 'e\r"f"', "g\n", "h"]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps({"text": each, "n": "1"}) + "\n" for each in values))
+    out = tmp_path / f"out.{suffix}"
+    with open_rows(tmp_path / "in.jsonl") as rows, write_rows(out) as write:
+        for block in rows.blocks([]):
+            write(block)
+    with open_rows(out) as rows:
+        assert [row for block in rows.blocks([]) for row in block.table["text"].to_pylist()] == values
+    assert out.read_bytes().startswith(b"text,n\n" if suffix == "csv" else b"text\tn\n")
+    assert out.read_bytes().endswith(b"h,1\n" if suffix == "csv" else b"h\t1\n")
