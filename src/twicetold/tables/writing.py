@@ -148,4 +148,5 @@ def _dumped(value: Any) -> str:
 
 
 def _is_plain(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind))
+    tests = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    return any(test(kind) for test in tests)

@@ -346,3 +346,13 @@ def test_a_carriage_return_within_a_field_ends_no_row(suffix, tmp_path):
         assert [row for block in rows.blocks([]) for row in block.table["text"].to_pylist()] == values
     assert out.read_bytes().startswith(b"text,n\n" if suffix == "csv" else b"text\tn\n")
     assert out.read_bytes().endswith(b"h,1\n" if suffix == "csv" else b"h\t1\n")
+
+
+@pytest.mark.parametrize(("suffix", "line"), [("csv", "a,1.50"), ("tsv", "a\t1.50"), ("jsonl", '"price": 1.50}')])
+def test_a_decimal_of_parquet_is_a_number_elsewhere(suffix, line, tmp_path):
+    price = pa.array(["1.50", None]).cast(pa.decimal128(7, 2))
+    pq.write_table(pa.table({"text": ["a", "b"], "price": price}), tmp_path / "in.parquet")
+    with open_rows(tmp_path / "in.parquet") as rows, write_rows(tmp_path / f"out.{suffix}") as write:
+        for block in rows.blocks(["text"]):
+            write(block)
+    assert line in (tmp_path / f"out.{suffix}").read_text()
