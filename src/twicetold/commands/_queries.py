@@ -68,7 +68,8 @@ def tell_matches(query: str, found: Sequence["Match"], *, named: bool, as_json: 
     if named:
         print(_line(query))
     for each in found:
-        columns = f"{each.similarity:.4f}", f"{each.probability:.4f}", str(each.group), each.id, each.text
+        probability = "" if each.probability is None else f"{each.probability:.4f}"
+        columns = f"{each.similarity:.4f}", probability, str(each.group), each.id, each.text
         print("\t".join(_line(column) for column in columns))
 
 

@@ -355,10 +355,10 @@ def _described(about: "IndexInfo") -> list[str]:
         cells += f", but {about.exact:,} texts are searched exactly"
     groups = "none"
     if about.threshold is not None:
-        groups = (
-            f"{about.groups:,} of {about.grouped:,} texts, the largest of {about.largest:,}; "
-            f"links from probability {about.probability:.3f} on (score {about.threshold:.4f})"
-        )
+        least = f"similarity {about.threshold:.4f} on"
+        if about.probability is not None:
+            least = f"probability {about.probability:.3f} on (score {about.threshold:.4f})"
+        groups = f"{about.groups:,} of {about.grouped:,} texts, the largest of {about.largest:,}; links from {least}"
     rule = "none" if about.rule is None else f"{about.rule}, {about.neighbours} neighbours of each text"
     if about.rule is not None and not about.rule_is_known:
         rule += "; an earlier version made the index, which does not say its rule: regroup --rule states it"

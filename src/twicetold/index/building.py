@@ -100,6 +100,7 @@ def _manifest(model: LoadedModel, grouped_by: DedupeOptions | None) -> IndexMani
         rule=options.rule,
         neighbours=options.neighbours,
         built_by=options.rule,
+        guessed=model.decisions.of().unlabelled,
     )
 
 

@@ -87,6 +87,7 @@ class IndexManifest:
         neighbours: of each text that are compared.
         evidence: what the threshold rests on, and how precise links are by it, in sentences, when it was built.
         built_by: the rule for which the threshold was taken; None: unknown, because the index does not say it.
+        guessed: whether nobody has labelled anything: the threshold is a guess, and there are no probabilities.
         format: of the folder.
         saved: how often the index has been saved.
         added: how many texts have been added.
@@ -109,6 +110,7 @@ class IndexManifest:
     neighbours: int = DEFAULTS.neighbours
     evidence: Sequence[str] = ()
     built_by: Rule | None = None
+    guessed: bool = False
     format: int = FORMAT
     saved: int = 0
     added: int = 0
@@ -133,6 +135,7 @@ class IndexManifest:
             "neighbours": self.neighbours,
             "evidence": list(self.evidence),
             "built_by": self.built_by,
+            "guessed": self.guessed,
             "saved": self.saved,
             "added": self.added,
             "next_part": self.next_part,
@@ -174,6 +177,8 @@ class IndexManifest:
         evidence = values.get("evidence", [])
         known = isinstance(evidence, list) and all(isinstance(each, str) for each in evidence)
         require(known, f"expected sentences as 'evidence', got {evidence!r:.80}")
+        guessed = values.get("guessed", False)  # not in earlier indexes
+        require(isinstance(guessed, bool), f"expected true or false as 'guessed', got {guessed!r:.80}")
         neighbours = DEFAULTS.neighbours if first else _count(values, "neighbours")
         require(1 <= neighbours <= MOST_NEIGHBOURS, f"expected 1 to {MOST_NEIGHBOURS} 'neighbours', got {neighbours}")
         return cls(
@@ -186,6 +191,7 @@ class IndexManifest:
             neighbours=neighbours,
             evidence=evidence,
             built_by=built_by,
+            guessed=guessed,
             format=values["format"],
             **numbers,
             parts=[_part(each) for each in _value(values, "parts", list)],

@@ -55,7 +55,7 @@ class IndexInfo:
         model: folder of the model, as it was when the index was built.
         fingerprint: of the model.
         threshold: score from which two texts belong to one group; None if the index has no groups.
-        probability: the same as a probability.
+        probability: the same as a probability; None where nobody has labelled anything.
         rule: how links make groups; None if the index has no groups.
         rule_is_known: whether the index says so; one that an earlier version made does not, and the default is taken.
         neighbours: of each text that are compared.
@@ -106,6 +106,7 @@ def index_info(folder: str | Path) -> IndexInfo:
     sizes = np.unique(members.group, return_counts=True)[1]
     several = sizes[sizes > 1]
     decision = manifest.decision if manifest.groups else None
+    calibrated = None if manifest.guessed else decision
     return IndexInfo(
         folder=str(folder),
         format=manifest.format,
@@ -122,7 +123,7 @@ def index_info(folder: str | Path) -> IndexInfo:
         model=manifest.model,
         fingerprint=manifest.fingerprint,
         threshold=None if decision is None else decision.threshold,
-        probability=None if decision is None else float(decision.probability([decision.threshold])[0]),
+        probability=None if calibrated is None else float(calibrated.probability([calibrated.threshold])[0]),
         rule=(manifest.rule or DEFAULTS.rule) if manifest.groups else None,
         rule_is_known=manifest.rule is not None,
         neighbours=manifest.neighbours,

@@ -55,8 +55,9 @@ class Match:
     text: str
     similarity: float
     """The model's score of query and text; higher means more alike."""
-    probability: float
-    """That both say the same, calibrated on pairs like those of validation: among all texts duplicates are rarer."""
+    probability: float | None
+    """That both say the same, calibrated on pairs like those of validation: among all texts duplicates are rarer. None
+    by a model that was fitted to texts without labels."""
     group: int
 
 
@@ -236,7 +237,8 @@ class TextIndex:
             return [[] for _ in texts]
         found = rows_of(self._segments, hits.row)
         columns = (found["id"].to_pylist(), found["text"].to_pylist(), hits.similarity.tolist())
-        probability = self.decision.probability(hits.similarity).tolist()
+        guessed = self._state.manifest.guessed
+        probability = [None] * len(hits.row) if guessed else self.decision.probability(hits.similarity).tolist()
         matches = [Match(*row) for row in zip(*columns, probability, found["group"].to_pylist(), strict=True)]
         ends = np.searchsorted(hits.query, np.arange(len(texts) + 1))
         return [matches[start:end] for start, end in pairwise(ends)]

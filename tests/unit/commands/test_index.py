@@ -43,6 +43,25 @@ def test_an_index_is_built_searched_grown_and_described(run, twicetold, files):
     assert twicetold("index", "info", "faq").stdout.startswith("texts      5 (")
 
 
+def test_an_index_by_a_model_without_labels_has_no_probabilities(twicetold, files):
+    texts = [
+        f"the {place} bank cut its {rate} rate" for place in ("old", "new", "far") for rate in ("key", "top", "low")
+    ]
+    (files / "texts.csv").write_text("\n".join(["text", *texts, texts[0] + " again"]) + "\n")
+    drawn = twicetold("label", "texts.csv", "--lexical", "-o", "drawn.csv", input="q\n")
+    assert drawn.returncode == 0, drawn.stderr
+    built = twicetold("index", "build", "drawn.csv.model", "texts.csv", "-o", "faq")
+    assert built.returncode == 0, built.stderr
+    about = twicetold("index", "info", "faq").stdout
+    assert "links from similarity" in about
+    assert "probability" not in about
+    first, *_ = twicetold("search", "faq", texts[0], "-k", "2").stdout.splitlines()
+    assert first.split("\t")[1] == ""
+    (found,) = twicetold("search", "faq", texts[0], "-k", "1", "--json").stdout.splitlines()
+    assert json.loads(found)["matches"][0]["probability"] is None
+    assert json.loads(twicetold("index", "info", "faq", "--json").stdout)["probability"] is None
+
+
 def test_searches_from_a_file_or_a_pipe_are_json_lines_in_its_order(run, twicetold, files):
     twicetold("index", "build", run("static"), "rows.csv", "-o", "faq")
     found = library.load(run("static")).index([row.split(",")[1] for row in ROWS]).search(["vote", "star"], 2)
