@@ -23,6 +23,8 @@ def server(run, environment, tmp_path):
     """A running server: its process, its URL and its model."""
     folder = run("static")
     line = [sys.executable, "-m", "twicetold.commands", "serve", str(folder), "--port", "0"]
+    (tmp_path / "tmp").mkdir()
+    environment = {**environment, "TMPDIR": str(tmp_path / "tmp")}
     process = subprocess.Popen(line, env=environment, cwd=tmp_path, stdout=-1, stderr=-1, text=True)
     said = ""
     for said in process.stderr:
@@ -60,6 +62,16 @@ def test_it_answers_as_the_library_does_and_ctrl_c_ends_it_in_one_line(server):
     process.send_signal(signal.SIGINT)
     out, errors = process.communicate(timeout=60)
     assert (out, errors, process.returncode) == ("", "stopped\n", 130)
+
+
+@pytest.mark.slow
+def test_sigterm_as_of_docker_stop_ends_it_like_ctrl_c_and_leaves_no_copy_of_the_model(server, tmp_path):
+    process, _, _ = server
+    assert list((tmp_path / "tmp").iterdir())
+    process.send_signal(signal.SIGTERM)
+    out, errors = process.communicate(timeout=60)
+    assert (out, errors, process.returncode) == ("", "stopped\n", 130)
+    assert list((tmp_path / "tmp").iterdir()) == []
 
 
 def test_a_taken_port_is_one_message(run, twicetold):
