@@ -2,6 +2,7 @@
 
 import importlib.util
 import io
+import os
 import re
 import subprocess
 import sys
@@ -175,3 +176,17 @@ def test_a_release_checks_the_wheel_on_every_python_that_the_package_names_befor
     assert [jobs[name]["needs"] for name in ("check", "publish", "github-release")] == ["build", "check", "publish"]
     assert not any("checkout" in step.get("uses", "") for step in jobs["check"]["steps"])
     assert jobs["publish"]["permissions"] == {"id-token": "write"}
+
+
+@pytest.mark.parametrize(("tag", "candidate"), [("v0.2.0", False), ("v0.2.0rc1", True), ("v1.0.0b2", True)])
+def test_a_candidate_does_not_become_the_latest_release(tag, candidate, tmp_path):
+    steps = yaml.safe_load((ROOT / ".github/workflows/release.yaml").read_text())["jobs"]["github-release"]["steps"]
+    (tmp_path / "gh").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    (tmp_path / "gh").chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "TAG": tag}
+    command = ["bash", "-e", "-c", steps[-1]["run"]]  # as GitHub runs it
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    said = done.stdout.splitlines()
+    assert said[:3] == ["release", "create", tag]
+    assert ("--prerelease" in said) == candidate
+    assert f"twicetold {tag[1:]}" in said
