@@ -81,7 +81,7 @@ def serve(
             lifespan="off",
             log_level="critical",
             access_log=False,
-            limit_concurrency=CONNECTIONS,
+            limit_concurrency=CONNECTIONS + 1,  # the first one that uvicorn refuses
             timeout_graceful_shutdown=GRACE,
         )
         shown = f"[{host}]" if ":" in host else host

@@ -15,7 +15,7 @@ import pytest
 
 import twicetold as library
 from twicetold.serving.request_tables import MAX_ROWS
-from twicetold.serving.server import GRACE
+from twicetold.serving.server import CONNECTIONS, GRACE
 
 
 @pytest.fixture
@@ -62,6 +62,18 @@ def test_it_answers_as_the_library_does_and_ctrl_c_ends_it_in_one_line(server):
     process.send_signal(signal.SIGINT)
     out, errors = process.communicate(timeout=60)
     assert (out, errors, process.returncode) == ("", "stopped\n", 130)
+
+
+@pytest.mark.slow
+def test_as_many_connections_as_are_promised_are_answered_and_one_more_is_not(server):
+    place = ("127.0.0.1", int(server[1].rpartition(":")[2]))
+    said = []
+    with ExitStack() as stack:
+        for _ in range(CONNECTIONS + 1):
+            client = stack.enter_context(socket.create_connection(place, timeout=30))
+            client.sendall(b"GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            said.append(client.recv(1000).split()[1])
+    assert said == [b"200"] * CONNECTIONS + [b"503"]
 
 
 @pytest.mark.slow
