@@ -138,10 +138,11 @@ def test_newest_requirements_have_no_upper_bound():
 
 
 def test_the_recipe_for_conda_has_the_requirements_of_pip(tmp_path):
-    (tmp_path / "twicetold.tar.gz").write_bytes(b"")
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    sdist = tmp_path / f"twicetold-{pyproject['project']['version']}.tar.gz"
+    sdist.write_bytes(b"")
     conda = tool("conda_recipe")
-    made = yaml.safe_load(conda.recipe(pyproject, tmp_path / "twicetold.tar.gz"))
+    made = yaml.safe_load(conda.recipe(pyproject, sdist))
     assert made["context"]["version"] == pyproject["project"]["version"]
     assert made["source"]["sha256"] == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     assert made["build"]["python"]["entry_points"] == ["twicetold = twicetold.commands:main"]
@@ -149,6 +150,13 @@ def test_the_recipe_for_conda_has_the_requirements_of_pip(tmp_path):
     assert conda.conda("torch>=2.6, <2.14") == "pytorch >=2.6,<2.14"
     with pytest.raises(ValueError, match="expected a name and versions alone"):
         conda.conda("psycopg[binary]>=3.2")
+
+
+def test_a_recipe_for_conda_is_of_the_version_that_its_file_has(tmp_path):
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    (tmp_path / "twicetold-0.0.1.tar.gz").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"this version; got twicetold-0\.0\.1\.tar\.gz"):
+        tool("conda_recipe").recipe(pyproject, tmp_path / "twicetold-0.0.1.tar.gz")
 
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.name)
