@@ -3,10 +3,12 @@
 from contextlib import contextmanager
 
 import pytest
+from hydra import compose, initialize_config_dir
 
 import fan_out
 from twicetold_grid.cell_job import PLAN, RESULT
 from twicetold_grid.fan_out import chosen
+from twicetold_grid.settings import CONF
 
 
 def test_a_cell_that_needs_a_stale_training_of_another_is_left_to_home():
@@ -62,3 +64,13 @@ def test_a_second_call_leaves_plan_and_results_of_the_first_one(started, tmp_pat
 def test_cells_may_be_named_one_by_one(started):
     assert started("cell=one", "cell=two") == "cell=one,two"
     assert started() == "cell=one,two,three"
+
+
+def test_two_users_of_a_machine_have_scratch_folders_of_their_own(monkeypatch):
+    monkeypatch.setenv("TMPDIR", "/tmp")
+    found = []
+    for user in ("ada", "emmy"):
+        monkeypatch.setenv("USER", user)
+        with initialize_config_dir(f"{CONF}", version_base="1.3"):
+            found.append(compose("fan_out").scratch)
+    assert found == ["/tmp/twicetold-ada", "/tmp/twicetold-emmy"]
