@@ -170,7 +170,8 @@ class OnlyNamed:
 
     def __init__(self, app: ASGIApp, names: Collection[str]) -> None:
         self._app = app
-        self._names = {name.lower() for name in names}
+        bare = (name if name.count(":") > 1 and name[0] != "[" else _without_port(name) for name in names)  # "::1"
+        self._names = {name.lower() for name in bare}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
