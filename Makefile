@@ -21,9 +21,9 @@ help: ## list the targets
 .venv/ready .venv/ready-to-run: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python 3.11 or later is needed, {sys.executable} is {sys.version.split()[0]}: make PYTHON=python3.12 ...")'
 	@echo "Setting up .venv (once; some minutes). Step 1 of 2: the environment"
-	@[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
+	@[ -x "$(BIN)/python" ] || $(PYTHON) -m venv .venv
 	@echo "Step 2 of 2: the packages, one line each"
-	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --constraint constraints.txt --editable '.[$(EXTRA)]' \
+	@"$(BIN)/python" -m pip install --disable-pip-version-check --progress-bar off --constraint constraints.txt --editable '.[$(EXTRA)]' \
 	  | sed -unE 's/^(Collecting|Processing) /  /p; s/^Installing collected packages.*/Installing them (a minute or two) .../p'
 	@touch $@
 

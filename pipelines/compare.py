@@ -112,23 +112,30 @@ def folders_of(place: Path) -> list[Path]:
 
 
 def entries(folders: Sequence[Path]) -> list[Entry]:
-    """Run folders as the comparison needs them; those of one name have that of their parent folder before it."""
+    """Run folders as the comparison needs them."""
     found = [(folder, read_about(folder)) for folder in folders]
-    names = [folder.name.removeprefix(f"{about.data}-") for folder, about in found]
-    often = Counter(names)
-    names = [
-        f"{folder.resolve().parent.name}/{name}" if often[name] > 1 else name
-        for (folder, _), name in zip(found, names, strict=True)
-    ]
+    names = told_apart([(folder, folder.name.removeprefix(f"{about.data}-")) for folder, about in found])
     return [
         Entry(name, about, settings_of(folder), read_scores(folder, "test"))
         for (folder, about), name in zip(found, names, strict=True)
     ]
 
 
+def told_apart(named: Sequence[tuple[Path, str]]) -> list[str]:
+    """Names of folders; those that several have, with as many of their parent folders as tell them apart."""
+    often = Counter(name for _, name in named)
+    parents = [folder.resolve().parent.parts[1:] if often[name] > 1 else () for folder, name in named]
+    found = [name for _, name in named]
+    for depth in range(1, max(map(len, parents), default=0) + 1):
+        found = ["/".join([*above[-depth:], name]) for above, (_, name) in zip(parents, named, strict=True)]
+        if len(set(found)) == len(found):
+            break
+    return found
+
+
 def settings_of(folder: Path) -> dict[str, Any]:
     """What a run learnt from, flattened: of a run by hand, one of a grid, or one from MLflow; empty if unknown."""
-    project = folder.resolve().parents[1]  # of a grid: the demo's is in build/demo/
+    project = folder.resolve().parent.parent  # of a grid: the demo's is in build/demo/
     rendered = [root / RENDERED / f"{folder.resolve().name}.yaml" for root in (project, Path.cwd())]
     for file in (folder / CONFIG, folder / ".hydra" / "config.yaml", *rendered):
         if file.is_file():

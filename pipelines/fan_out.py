@@ -66,7 +66,7 @@ def start(arguments: Sequence[str]) -> None:
         ValueError: if something must be done before.
         SystemExit: if a job failed.
     """
-    named = [a.removeprefix("cell=").split(",") for a in arguments if a.startswith("cell=")]
+    named = [cell for a in arguments if a.startswith("cell=") for cell in a.removeprefix("cell=").split(",")]
     others = [a for a in arguments if not a.startswith("cell=") and a not in ("-m", "--multirun")]
     with initialize(version_base="1.3", config_path="../conf"):
         cfg = compose("fan_out", others, return_hydra_config=True)
@@ -76,7 +76,7 @@ def start(arguments: Sequence[str]) -> None:
         check_remote()
     at_home("dvc", "repro", "compose")
     before, stale = graph()
-    cells, left = chosen(named[0] if named else None, before, stale)
+    cells, left = chosen(named or None, before, stale)
     for cell, needed in left.items():
         print(f"left to `dvc repro`, as it needs what is not there yet ({', '.join(sorted(needed))}): {cell}")
     if not cells:
@@ -85,15 +85,16 @@ def start(arguments: Sequence[str]) -> None:
     plan = Plan(f"{Path.cwd()}", commit, environment(), stores(cells, cfg))
     make_what_cells_need(cells, before, stale, push=cfg.push)
     folder = Path(cfg.hydra.sweep.dir)
-    for cell in cells:
-        (folder / cell / RESULT).unlink(missing_ok=True)
-    write_json(folder / PLAN, asdict(plan))
     sys.argv[1:] = ["-m", *others, f"cell={','.join(cells)}"]
     pipelines = f"{Path(__file__).parent.resolve()}"  # where a job finds the launchers of Hydra
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), pipelines]))
     print(f"{len(cells)} cells, a job each; what one prints is in {os.path.relpath(folder)}/<cell>/{LOG}", flush=True)
-    with locked(), telling(folder, cells, then="dvc repro --pull" if cfg.push else "dvc repro"):
-        main()
+    with locked():  # also what the jobs of another call read and write
+        for cell in cells:
+            (folder / cell / RESULT).unlink(missing_ok=True)
+        write_json(folder / PLAN, asdict(plan))
+        with telling(folder, cells, then="dvc repro --pull" if cfg.push else "dvc repro"):
+            main()
 
 
 if __name__ == "__main__":

@@ -30,6 +30,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int)
     chosen = parser.parse_args()
+    if chosen.port is not None and not 0 < chosen.port < 1 << 16:
+        parser.error(f"--port must be from 1 to 65535; got {chosen.port}")
     settings = tracking.Settings(enabled=True, uri=None, root=Path.cwd(), origin="run")
     with readable_errors():
         if address(settings).startswith(SERVERS):

@@ -68,7 +68,10 @@ def main() -> None:
     """Print it."""
     if len(sys.argv) != 2:
         raise SystemExit("usage: conda_recipe.py SDIST, such as dist/twicetold-0.1.0.tar.gz")
-    print(recipe(tomllib.loads((ROOT / "pyproject.toml").read_text()), Path(sys.argv[1])), end="")
+    try:
+        print(recipe(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8")), Path(sys.argv[1])), end="")
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"error: {error}") from error
 
 
 def recipe(pyproject: dict, sdist: Path) -> str:
@@ -80,8 +83,11 @@ def recipe(pyproject: dict, sdist: Path) -> str:
 
     Raises:
         FileNotFoundError: if it is not there.
+        ValueError: if it is of another version.
     """
     project = pyproject["project"]
+    if sdist.name != (expected := f"{project['name']}-{project['version']}.tar.gz"):
+        raise ValueError(f"expected {expected}, as pyproject.toml has this version; got {sdist.name}")
     return RECIPE.format(
         version=project["version"],
         sha256=hashlib.sha256(sdist.read_bytes()).hexdigest(),

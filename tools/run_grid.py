@@ -25,6 +25,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
+from queue import Empty
 from typing import Any
 
 import yaml
@@ -36,7 +38,7 @@ from dvc.utils.serialize import YAMLFileCorruptedError
 from dvc.utils.strictyaml import YAMLValidationError
 
 from twicetold import layout, tracking
-from twicetold.files import write_file
+from twicetold.files import write_file, write_text
 from twicetold.runs.environment import observed, processor
 from twicetold.tracking.repository import ask_git
 from twicetold_grid.stages import IN_GIT, all_before, graph, repository
@@ -48,6 +50,7 @@ RAN = "Running stage"  # what DVC says before it runs a command, not where its r
 TRACKED = ("train@", "evaluate@", "ensemble@")  # stages that write to MLflow's store
 UNKNOWN = 20.0  # seconds guessed of a stage of a kind that never ran
 DUMP_EVERY = 60.0  # seconds between writes of dvc.lock by a process, as each write takes seconds
+LOOK_EVERY = 5.0  # seconds without a result after which it is seen whether a process was lost
 
 
 @dataclass
@@ -192,7 +195,11 @@ def matching(pattern: str, names: Iterable[str]) -> list[str]:
 
 
 def run(plan: Plan, *, jobs: int) -> None:
-    """Run the plan's stages in several processes, and print the result of each."""
+    """Run the plan's stages in several processes, and print the result of each.
+
+    Raises:
+        SystemExit: if a process was lost, when the others have ended what they run.
+    """
     context = get_context("spawn")
     tasks, results = context.Queue(), context.Queue()
     workers = [context.Process(target=work, args=(tasks, results)) for _ in range(min(jobs, len(plan.after)))]
@@ -205,9 +212,9 @@ def run(plan: Plan, *, jobs: int) -> None:
                 plan.started.add(name)
                 tasks.put(name)
                 running += 1
-            if not running:
+            if not running or (result := result_of(results, workers)) is None:
                 break
-            name, ran, took, why = results.get()
+            name, ran, took, why = result
             running -= 1
             if why:
                 plan.failed[name] = why
@@ -224,6 +231,31 @@ def run(plan: Plan, *, jobs: int) -> None:
             tasks.put(None)
         for worker in workers:
             worker.join()
+    require_none_lost(workers)
+
+
+def result_of(results: Any, workers: Sequence[BaseProcess]) -> tuple[str, bool, float, str] | None:
+    """The next result; None if a process was lost, whose stage would be waited for without end."""
+    while True:
+        try:
+            found: tuple[str, bool, float, str] = results.get(timeout=LOOK_EVERY)
+            return found
+        except Empty:
+            if any(worker.exitcode is not None for worker in workers):
+                return None
+
+
+def require_none_lost(workers: Sequence[BaseProcess]) -> None:
+    """Check that all processes ended in order.
+
+    Raises:
+        SystemExit: if one did not.
+    """
+    if lost := [f"{worker.pid} with {worker.exitcode}" for worker in workers if worker.exitcode]:
+        sys.exit(
+            f"error: of the processes that run stages, these ended (negative: by that signal): {', '.join(lost)}. What "
+            "is finished is kept; run the same command again to go on"
+        )
 
 
 def work(tasks: Any, results: Any) -> None:
@@ -298,7 +330,7 @@ def ran_on(
 def record(stages: dict[str, float], environments: list[dict[str, Any]], *, jobs: int) -> None:
     """Keep the seconds of each stage and what it ran with, and the commit."""
     made = {"commit": commit(), "jobs": jobs, "processor": processor(), "stages": stages, "environments": environments}
-    LAST_RUN.write_text(json.dumps(made, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    write_text(LAST_RUN, json.dumps(made, indent=1, sort_keys=True) + "\n")
 
 
 def in_words(seconds: float) -> str:

@@ -35,7 +35,8 @@ class RayLauncher(Launcher):
         import ray  # takes a second, and every script of Hydra imports this module
 
         setup_globals()
-        ray.init(**self.init)
+        if not ray.is_initialized():  # by an earlier batch of hydra.sweeper.max_batch_size
+            ray.init(**self.init)
         run = ray.remote(_run).options(**self.remote)
         jobs = []
         for number, overrides in enumerate(job_overrides, initial_job_idx):

@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -88,6 +89,13 @@ def test_metrics_without_a_model_as_in_a_fresh_clone_are_refused_with_what_makes
 def test_runs_of_one_name_are_told_apart_by_their_folders(project):
     places = [trained(project / place / "questions-dae-0") for place in ("runs", "kept")]
     assert [one.name for one in compare.entries(places)] == ["runs/dae-0", "kept/dae-0"]
+    further = trained(project / "build" / "demo" / "runs" / "questions-dae-0")
+    names = [one.name for one in compare.entries([places[0], further, trained(project / "runs" / "questions-film-0")])]
+    assert names == ["project/runs/dae-0", "demo/runs/dae-0", "film-0"]
+
+
+def test_a_folder_at_the_root_of_a_file_system_has_no_settings_and_is_no_error():
+    assert compare.settings_of(Path("/no-such-run")) == {}
 
 
 def test_jobs_of_sweeps_are_compared_only_if_the_query_asks_for_them(project, migrated, monkeypatch, capsys):

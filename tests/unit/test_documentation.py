@@ -89,6 +89,7 @@ SOUND = {
         ({"index.html": '<a href="b/">B</a> <a href="a/">A</a>'}, "index.html: b/ leads nowhere"),
         ({"index.html": '<a href="a/#there">A</a>'}, "index.html: a/#there has no such anchor"),
         ({"index.html": ""}, "a/index.html: no page leads here"),
+        ({"index.html": '<a href="/base/a/">A</a>'}, None),
         ({"a/index.html": '<img src="../b.png">'}, "a/index.html: ../b.png leads nowhere"),
         ({"a/index.html": "Steps: <p>\n - one</p>"}, "a/index.html: ' - ' is left of Markdown"),
         ({"a/index.html": "<code>\n - one</code>"}, None),

@@ -122,6 +122,14 @@ def test_make_ui_prints_an_address_for_each_dataset(settings, monkeypatch, capsy
     assert f"  quora  {page}" in told
 
 
+@pytest.mark.parametrize("port", ["0", "-1", "65536"])
+def test_a_number_that_is_no_port_is_wrong_usage(settings, port, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["ui.py", "--port", port])
+    with pytest.raises(SystemExit, match="2"):
+        ui.main()
+    assert f"--port must be from 1 to 65535; got {port}" in capsys.readouterr().err
+
+
 def test_the_pages_of_a_server_are_only_named(monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://tracker.example:5000")
     monkeypatch.setattr(sys, "argv", ["ui.py"])

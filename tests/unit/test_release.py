@@ -2,6 +2,7 @@
 
 import importlib.util
 import io
+import os
 import re
 import subprocess
 import sys
@@ -137,10 +138,11 @@ def test_newest_requirements_have_no_upper_bound():
 
 
 def test_the_recipe_for_conda_has_the_requirements_of_pip(tmp_path):
-    (tmp_path / "twicetold.tar.gz").write_bytes(b"")
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    sdist = tmp_path / f"twicetold-{pyproject['project']['version']}.tar.gz"
+    sdist.write_bytes(b"")
     conda = tool("conda_recipe")
-    made = yaml.safe_load(conda.recipe(pyproject, tmp_path / "twicetold.tar.gz"))
+    made = yaml.safe_load(conda.recipe(pyproject, sdist))
     assert made["context"]["version"] == pyproject["project"]["version"]
     assert made["source"]["sha256"] == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     assert made["build"]["python"]["entry_points"] == ["twicetold = twicetold.commands:main"]
@@ -148,6 +150,13 @@ def test_the_recipe_for_conda_has_the_requirements_of_pip(tmp_path):
     assert conda.conda("torch>=2.6, <2.14") == "pytorch >=2.6,<2.14"
     with pytest.raises(ValueError, match="expected a name and versions alone"):
         conda.conda("psycopg[binary]>=3.2")
+
+
+def test_a_recipe_for_conda_is_of_the_version_that_its_file_has(tmp_path):
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    (tmp_path / "twicetold-0.0.1.tar.gz").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"this version; got twicetold-0\.0\.1\.tar\.gz"):
+        tool("conda_recipe").recipe(pyproject, tmp_path / "twicetold-0.0.1.tar.gz")
 
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.name)
@@ -175,3 +184,17 @@ def test_a_release_checks_the_wheel_on_every_python_that_the_package_names_befor
     assert [jobs[name]["needs"] for name in ("check", "publish", "github-release")] == ["build", "check", "publish"]
     assert not any("checkout" in step.get("uses", "") for step in jobs["check"]["steps"])
     assert jobs["publish"]["permissions"] == {"id-token": "write"}
+
+
+@pytest.mark.parametrize(("tag", "candidate"), [("v0.2.0", False), ("v0.2.0rc1", True), ("v1.0.0b2", True)])
+def test_a_candidate_does_not_become_the_latest_release(tag, candidate, tmp_path):
+    steps = yaml.safe_load((ROOT / ".github/workflows/release.yaml").read_text())["jobs"]["github-release"]["steps"]
+    (tmp_path / "gh").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    (tmp_path / "gh").chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "TAG": tag}
+    command = ["bash", "-e", "-c", steps[-1]["run"]]  # as GitHub runs it
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    said = done.stdout.splitlines()
+    assert said[:3] == ["release", "create", tag]
+    assert ("--prerelease" in said) == candidate
+    assert f"twicetold {tag[1:]}" in said

@@ -66,7 +66,7 @@ def faults(folder: Path, *, base: str = "/", named: Iterable[tuple[str, str]] = 
     """
     pages = read(folder)
     found = [line for path in pages for line in _broken(path, pages, folder, base)]
-    found += [f"{path}: no page leads here" for path in sorted(set(pages) - NOT_LINKED - _reached(pages))]
+    found += [f"{path}: no page leads here" for path in sorted(set(pages) - NOT_LINKED - _reached(pages, base))]
     found += [
         f"{path}: {sign[0]!r} is left of Markdown" for path in pages if (sign := LEFT_OVER.search(pages[path].prose))
     ]
@@ -106,7 +106,7 @@ def _target(path: str, address: str, base: str = "/") -> str:
     return "/".join([*steps, *(["index.html"] if address.endswith(("/", ".")) or not steps else [])])
 
 
-def _reached(pages: dict[str, Page]) -> set[str]:
+def _reached(pages: dict[str, Page], base: str) -> set[str]:
     reached, ahead = set(), [START]
     while ahead:
         path = ahead.pop()
@@ -116,5 +116,5 @@ def _reached(pages: dict[str, Page]) -> set[str]:
         for tag, address in pages[path].references:
             parts = urlsplit(address)
             if tag == "a" and not parts.scheme and not parts.netloc:
-                ahead.append(_target(path, parts.path))
+                ahead.append(_target(path, parts.path, base))
     return reached

@@ -13,7 +13,7 @@ from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.evaluation.inputs import ScoredPairs
 from twicetold.evaluation.selection import PRIMARY, Selection
-from twicetold.files import require_free, write_text
+from twicetold.files import require_free, write_folder, write_text
 from twicetold.reporting.glossary import describe, size
 from twicetold.reporting.model_card import model_card, read_about
 from twicetold.tracking.locate import folder_of
@@ -23,7 +23,8 @@ from twicetold.trained.scoring import SAMPLE, TrainedModel, evaluation_inputs
 from twicetold.trained.static_table import KEPT, SCALES, TABLE, Bits, is_table, save_table
 
 CARD = "README.md"
-DELETE = "delete it, if nothing in it is needed"
+WRITTEN = frozenset({*KEPT, TABLE, SCALES, layout.RECIPE, CARD})
+"""All that may be in an exported model, so that a folder of other files is never replaced."""
 
 
 @dataclass(frozen=True)
@@ -59,18 +60,25 @@ def export_table(model: str, out: Path, *, bits: Bits, processed: Path, cards: P
         ValueError: if the model is of another family, or `out` is the model itself.
     """
     folder = folder_of(model)
-    require_free(out, apart_from=folder, replaces=layout.RECIPE if is_export(out) else None, otherwise=DELETE)
-    save_table(folder, out, bits=bits)
-    measured = _measured(folder, out, processed)
-    made = Exported(out, _bytes(folder), _bytes(out), measured)
-    write_text(out / CARD, _card(model, made, bits, cards))
+    require_free(out, apart_from=folder, replaces=layout.RECIPE)
+    _require_export(out)
+    with write_folder(out) as target:
+        save_table(folder, target, bits=bits)
+        measured = _measured(folder, target, processed)
+        made = Exported(out, _bytes(folder), _bytes(target), measured)
+        write_text(target / CARD, _card(model, made, bits, cards))
     return made
 
 
-def is_export(folder: Path) -> bool:
-    """Whether a folder holds an exported model and nothing else, so that another one may take its place."""
-    ours = {layout.RECIPE, TABLE, SCALES, CARD, *KEPT}
-    return folder.is_dir() and is_table(folder) and {entry.name for entry in folder.iterdir()} <= ours
+def _require_export(out: Path) -> None:
+    """Check that a folder that would be replaced is an exported model and nothing more, such as a repository."""
+    there = sorted(entry.name for entry in out.iterdir()) if out.is_dir() else []
+    others = [name for name in there if name not in WRITTEN]
+    if others or (there and not is_table(out)):
+        holds = f"holds {others[0]}" if others else "is another model"
+        raise FileExistsError(
+            f"expected a new folder or an earlier export, {out} {holds}, so it is not replaced: choose another name"
+        )
 
 
 def _card(model: str, made: Exported, bits: Bits, cards: Path) -> str:

@@ -4,6 +4,8 @@ Colours are those of `evaluation.figures`. Large contributions are also written 
 that colour is not needed to read them.
 """
 
+import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +49,30 @@ def explanation_figure(explanation: Explanation) -> Any:
 
 
 def save_explanation_figure(path: Path, explanation: Explanation) -> None:
-    """Write the figure to `path`, in the format of its suffix (svg, png, pdf)."""
-    save_figure(path, lambda: explanation_figure(explanation))
+    """Write the figure to `path`, in the format of its suffix (svg, png, pdf).
+
+    Letters are drawn as shapes. Where matplotlib's font lacks one, as of Chinese, an svg has the text itself, which
+    whoever shows it draws with the fonts that are there.
+    """
+
+    def draw() -> Any:
+        from matplotlib import rcParams
+
+        if not _has_all_letters([*explanation.left, *explanation.right]):
+            rcParams["svg.fonttype"] = "none"  # until `save_figure` ends
+        return explanation_figure(explanation)
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph .* missing from font", UserWarning)
+        save_figure(path, draw)
+
+
+def _has_all_letters(terms: Iterable[str]) -> bool:
+    """Whether matplotlib's font has a shape for every letter."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    font = get_font(findfont(FontProperties()))
+    return all(font.get_char_index(ord(letter)) for letter in set("".join(terms)))
 
 
 def _short(term: str) -> str:

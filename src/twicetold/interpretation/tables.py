@@ -27,7 +27,7 @@ def explanation_text(explanation: Explanation, *, most: int) -> str:
 
 
 def save_explanation_csv(path: Path, explanation: Explanation) -> None:
-    """Write every pair of terms with its contribution, the largest first."""
+    """Write every pair of terms whose contribution is not 0, the largest first."""
     pairs = explanation.largest(explanation.contribution.size)
     rows = ((a, b, f"{value:.8g}") for a, b, value in pairs)
     write_text(path, csv_text(("left", "right", "contribution"), rows))

@@ -115,7 +115,9 @@ def side_by_side(entries: Sequence[Entry], *, against: str | None = None) -> Sid
 def as_text(found: SideBySide) -> str:
     """The comparison for a terminal, at most 100 columns wide where names allow it."""
     heads, rows = _results(found)
-    lines = [f"{found.data}: {describe(found.primary).label}, {len(found.entries)} runs, best on validation first", ""]
+    first, values = found.entries[0], [_or_worst(entry.validation) for entry in found.entries]
+    order = "best on validation first" if values[0] == max(values) else f"{first.name}, then the others by validation"
+    lines = [f"{found.data}: {describe(found.primary).label}, {len(found.entries)} runs, {order}", ""]
     lines += aligned(heads, rows)
     notes = [line for note in _notes(found) for line in textwrap.wrap(note, WIDTH)]
     lines += ["", *notes, "", "What differs between them:", *(_differences_as_text(found) or [SAME])]

@@ -2,7 +2,8 @@
 
 The best run has the highest primary metric on validation. Runs that a paired test on the validation pairs cannot tell
 from it (95 %) are as good for all that is known, so the cheapest of them is chosen: the one that encodes most texts a
-second, as observed in its training. Runs whose speed was not observed, such as ensembles, come last.
+second, as observed in its training. Runs whose speed was not observed, such as ensembles, come last. Speeds of several
+processors say nothing of the models: then the best one is chosen.
 
 Test is never read. Documents have no scores of pairs to compare, so there the best one is chosen.
 """
@@ -31,6 +32,8 @@ class FinishedRun:
     value: float
     """The primary metric on validation."""
     texts_per_second: float | None
+    processor: str | None
+    """That the speed was observed on; None if it is not known."""
     behind: tuple[float, float] | None = None
     """95 % interval of the best run's metric minus its own, on the same validation pairs; None: not comparable."""
 
@@ -76,8 +79,14 @@ def choose(data: str, runs: Path) -> Choice:
     if not candidates:
         raise ValueError(f"the primary metric of validation is undefined in all runs of {data} in {runs}")
     candidates = [replace(c, behind=_behind(candidates[0], c)) for c in candidates]
-    chosen = min((c for c in candidates if c.as_good), key=lambda c: -(c.texts_per_second or 0.0))
-    return Choice(chosen, tuple(candidates))
+    return Choice(_cheapest([c for c in candidates if c.as_good]), tuple(candidates))
+
+
+def _cheapest(as_good: list[FinishedRun]) -> FinishedRun:
+    """The fastest of those with a speed if all speeds are of one processor, else the first one, which is the best."""
+    observed = [run for run in as_good if run.texts_per_second is not None]
+    compared = len({run.processor for run in observed}) == 1
+    return max(observed, key=lambda run: run.texts_per_second or 0.0) if compared else as_good[0]
 
 
 def register_run(place: Path, *, alias: str | None, root: Path) -> Version:
@@ -144,7 +153,8 @@ def _candidate(place: Path, about: About) -> FinishedRun:
     primary = about.primary or ""
     value = about.metrics.get("val", {}).get(primary, float("nan"))
     speed = about.observed.get("texts_per_second")
-    return FinishedRun(place, primary, value, None if speed is None else float(speed))
+    processor = (about.observed.get("environment") or {}).get("processor")
+    return FinishedRun(place, primary, value, None if speed is None else float(speed), processor)
 
 
 def _behind(best: FinishedRun, other: FinishedRun) -> tuple[float, float] | None:

@@ -147,7 +147,7 @@ def _parquet(body: bytes) -> tuple[Table, Params]:
                 raise Refused(413, f"expected at most {MAX_BYTES:,} bytes of texts: send them in several requests")
             for name in names:
                 columns[name] += batch.column(name).to_pylist()
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError, OverflowError, LookupError) as error:  # also of single values
         raise Refused(400, f"expected a Parquet file, got one that cannot be read: {error}") from error
     return columns, {}
 

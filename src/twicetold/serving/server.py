@@ -9,10 +9,13 @@ of its own, which leads to this machine (DNS rebinding), gets no answer.
 import asyncio
 import json
 import logging
+import signal
 import socket
 import tempfile
-from collections.abc import Callable, Collection, Iterable
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from threading import Event
@@ -50,7 +53,7 @@ def serve(
     on_ready: Callable[[str], None],
     names: Collection[str] = (),
 ) -> None:
-    """Answer requests until Ctrl-C, which ends the server within seconds and then raises `KeyboardInterrupt`.
+    """Answer requests until Ctrl-C or SIGTERM, which end the server within seconds and then raise `KeyboardInterrupt`.
 
     Args:
         model_folder: the model folder.
@@ -67,7 +70,7 @@ def serve(
     import uvicorn
     from mlflow import pyfunc
 
-    with _listening(host, port) as listener, tempfile.TemporaryDirectory() as scratch:
+    with _terminated_as_by_ctrl_c(), _listening(host, port) as listener, tempfile.TemporaryDirectory() as scratch:
         saved = Path(scratch) / "saved"
         logged_model.save(model_folder, saved, input_example=INPUT_EXAMPLE, label=about)
         scoring = Scoring(pyfunc.load_model(str(saved)))
@@ -78,7 +81,7 @@ def serve(
             lifespan="off",
             log_level="critical",
             access_log=False,
-            limit_concurrency=CONNECTIONS,
+            limit_concurrency=CONNECTIONS + 1,  # the first one that uvicorn refuses
             timeout_graceful_shutdown=GRACE,
         )
         shown = f"[{host}]" if ":" in host else host
@@ -167,7 +170,8 @@ class OnlyNamed:
 
     def __init__(self, app: ASGIApp, names: Collection[str]) -> None:
         self._app = app
-        self._names = {name.lower() for name in names}
+        bare = (name if name.count(":") > 1 and name[0] != "[" else _without_port(name) for name in names)  # "::1"
+        self._names = {name.lower() for name in bare}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -216,6 +220,22 @@ async def _version(_: Request) -> Response:
     from mlflow.version import VERSION
 
     return Response(VERSION, media_type="application/json")
+
+
+@contextmanager
+def _terminated_as_by_ctrl_c() -> Iterator[None]:
+    """Raise KeyboardInterrupt on SIGTERM in the block, so that the copy of the model is removed.
+
+    When uvicorn has ended, it sends itself the signal again.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    former = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -294,6 +294,15 @@ def test_a_request_for_a_name_that_is_allowed_is_answered():
     assert asks("", path="/ping", host="evil.example")[0] == 400
 
 
+@pytest.mark.parametrize("name", ["texts.example:5001", "[fd00::1]:5001", "[fd00::1]", "fd00::1"])
+def test_an_allowed_name_may_be_written_with_its_port(name):
+    asks = asking(Scoring(None).application(names=[name]))
+    host = "texts.example" if "texts" in name else "[fd00::1]"
+    assert asks("", path="/ping", host=f"{host}:5001")[0] == 200
+    assert asks("", path="/ping", host=host)[0] == 200
+    assert asks("", path="/ping", host="evil.example:5001")[0] == 400
+
+
 def test_answers_in_blocks_are_the_same_and_name_the_row(ask_ours):
     texts = [f"the cat {number}" for number in range(2 * BLOCK + 7)]
     status, answer = ask_ours(records(text=texts))

@@ -113,6 +113,42 @@ def test_neither_the_model_nor_other_files_are_overwritten(run, tmp_path):
     library.load(folder)
 
 
+@pytest.mark.parametrize("others", [{"README.md": "mine"}, {"README.md": "mine", "recipe.json": "{}"}])
+def test_a_folder_that_is_no_export_is_kept_though_it_has_a_readme(others, run, tmp_path):
+    (tmp_path / "mine").mkdir()
+    for name, text in others.items():
+        (tmp_path / "mine" / name).write_text(text)
+    with pytest.raises(FileExistsError, match="so it is not replaced"):
+        export_table(str(run("static")), tmp_path / "mine", bits="int8", processed=tmp_path, cards=tmp_path)
+    assert {file.name: file.read_text() for file in (tmp_path / "mine").iterdir()} == others
+
+
+def test_an_earlier_export_is_replaced_unless_something_was_put_beside_it(run, tmp_path):
+    settings = {"processed": tmp_path, "cards": tmp_path}
+    export_table(str(run("static")), tmp_path / "small", bits="int8", **settings)
+    export_table(str(run("static")), tmp_path / "small", bits="float16", **settings)
+    assert not (tmp_path / "small" / SCALES).exists()
+    (tmp_path / "small" / ".git").mkdir()
+    with pytest.raises(FileExistsError, match=r"holds \.git, so it is not replaced"):
+        export_table(str(run("static")), tmp_path / "small", bits="int8", **settings)
+    assert (tmp_path / "small" / ".git").is_dir()
+
+
+def test_an_export_that_is_stopped_leaves_no_folder_and_an_earlier_one_as_it_was(run, tmp_path, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    settings = {"processed": tmp_path, "cards": tmp_path}
+    export_table(str(run("static")), tmp_path / "earlier", bits="int8", **settings)
+    monkeypatch.setattr("twicetold.export.exporting._measured", stopped)
+    for name in ("new", "earlier"):
+        with pytest.raises(KeyboardInterrupt):
+            export_table(str(run("static")), tmp_path / name, bits="float16", **settings)
+    assert not (tmp_path / "new").exists()
+    assert (tmp_path / "earlier" / SCALES).is_file()
+    assert (tmp_path / "earlier" / "README.md").is_file()
+
+
 def test_the_data_of_another_training_measure_nothing(run, processed, tmp_path):
     folder = run("static")
     recipe_file = folder / layout.MODEL / layout.RECIPE
@@ -162,23 +198,3 @@ def test_without_the_name_of_a_kind_nothing_is_exported(run, twicetold, tmp_path
     assert done.returncode == 2
     assert "--static" in done.stderr
     assert not (tmp_path / "x").exists()
-
-
-def test_only_an_earlier_export_is_replaced(run, processed, tmp_path):
-    def export(out):
-        return export_table(str(run("static")), out, bits="int8", processed=processed, cards=tmp_path)
-
-    project, small = tmp_path / "project", tmp_path / "small"
-    project.mkdir()
-    (project / "README.md").write_text("what I wrote")
-    with pytest.raises(FileExistsError, match="is there already: choose another name"):
-        export(project)
-    assert (project / "README.md").read_text() == "what I wrote"
-    export(small)
-    (small / "README.md").unlink()  # as a kill leaves it
-    export(small)
-    assert (small / "README.md").exists()
-    (small / "notes.txt").write_text("what I wrote")
-    with pytest.raises(FileExistsError, match="is there already: choose another name"):
-        export(small)
-    assert (small / "notes.txt").exists()

@@ -39,7 +39,7 @@ def project(migrated, tmp_path, environment, monkeypatch):
 def finished(run, tmp_path):
     """Makes the folder of a finished run: a model with the files of its evaluation."""
 
-    def _finished(family="static", *, scores=None, speed=1000.0, name=None, auroc=0.9):
+    def _finished(family="static", *, scores=None, speed=1000.0, name=None, auroc=0.9, processor="one (2 cores)"):
         folder = run(family)
         if name:
             folder = folder.rename(tmp_path / "runs" / name)
@@ -47,7 +47,8 @@ def finished(run, tmp_path):
         write_json(folder / layout.METRICS, {"val": metrics, "test": {**metrics, "auroc": auroc - 0.01}})
         write_json(folder / layout.SUMMARY, {"intervals": {"auroc": [0.8, 0.95]}})
         if speed is not None:
-            write_json(folder / layout.OBSERVED, {"texts_per_second": speed, "train_seconds": 2.0})
+            seen = {"texts_per_second": speed, "train_seconds": 2.0, "environment": {"processor": processor}}
+            write_json(folder / layout.OBSERVED, seen)
         if scores is not None:
             label, score = scores
             columns = {"split": ["val"] * len(label), "label": label, "score": score}
@@ -202,6 +203,13 @@ def test_of_runs_that_a_paired_test_cannot_tell_apart_the_fastest_is_chosen(fini
     assert "chosen" in done.stderr
     with pytest.raises(FileNotFoundError, match="no finished run of nothing in"):
         choose("nothing", tmp_path / "runs")
+
+
+def test_speeds_of_several_processors_choose_nothing(finished, tmp_path):
+    (tmp_path / "runs").mkdir()
+    finished(scores=scores_of(2.0), speed=10.0, name="questions-best-0", auroc=0.92)
+    finished(scores=scores_of(2.0), speed=99.0, name="questions-quick-0", auroc=0.91, processor="another (8 cores)")
+    assert choose("questions", tmp_path / "runs").chosen.folder.name == "questions-best-0"
 
 
 def test_test_never_chooses(finished, tmp_path):

@@ -15,7 +15,7 @@ import pytest
 
 import twicetold as library
 from twicetold.serving.request_tables import MAX_ROWS
-from twicetold.serving.server import GRACE
+from twicetold.serving.server import CONNECTIONS, GRACE
 
 
 @pytest.fixture
@@ -23,6 +23,8 @@ def server(run, environment, tmp_path):
     """A running server: its process, its URL and its model."""
     folder = run("static")
     line = [sys.executable, "-m", "twicetold.commands", "serve", str(folder), "--port", "0"]
+    (tmp_path / "tmp").mkdir()
+    environment = {**environment, "TMPDIR": str(tmp_path / "tmp")}
     process = subprocess.Popen(line, env=environment, cwd=tmp_path, stdout=-1, stderr=-1, text=True)
     said = ""
     for said in process.stderr:
@@ -60,6 +62,28 @@ def test_it_answers_as_the_library_does_and_ctrl_c_ends_it_in_one_line(server):
     process.send_signal(signal.SIGINT)
     out, errors = process.communicate(timeout=60)
     assert (out, errors, process.returncode) == ("", "stopped\n", 130)
+
+
+@pytest.mark.slow
+def test_as_many_connections_as_are_promised_are_answered_and_one_more_is_not(server):
+    place = ("127.0.0.1", int(server[1].rpartition(":")[2]))
+    said = []
+    with ExitStack() as stack:
+        for _ in range(CONNECTIONS + 1):
+            client = stack.enter_context(socket.create_connection(place, timeout=30))
+            client.sendall(b"GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            said.append(client.recv(1000).split()[1])
+    assert said == [b"200"] * CONNECTIONS + [b"503"]
+
+
+@pytest.mark.slow
+def test_sigterm_as_of_docker_stop_ends_it_like_ctrl_c_and_leaves_no_copy_of_the_model(server, tmp_path):
+    process, _, _ = server
+    assert list((tmp_path / "tmp").iterdir())
+    process.send_signal(signal.SIGTERM)
+    out, errors = process.communicate(timeout=60)
+    assert (out, errors, process.returncode) == ("", "stopped\n", 130)
+    assert list((tmp_path / "tmp").iterdir()) == []
 
 
 def test_a_taken_port_is_one_message(run, twicetold):

@@ -1,5 +1,6 @@
 """What terms add to a score: they sum to it, for every linear family."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -189,6 +190,15 @@ def test_the_figure_writes_every_number_and_the_score_and_is_the_same_bytes_each
     for name in ("one.svg", "other.svg"):
         save_explanation_figure(tmp_path / name, FOUND)
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "other.svg").read_bytes()
+
+
+@pytest.mark.filterwarnings("error")
+def test_letters_that_the_font_lacks_are_text_of_the_svg_and_no_empty_boxes(tmp_path):
+    chinese = replace(FOUND, left=("\u5b66\u4e60", "b"))
+    save_explanation_figure(tmp_path / "chinese.svg", chinese)
+    assert re.search(r"<text [^>]*>\u5b66\u4e60</text>", (tmp_path / "chinese.svg").read_text(encoding="utf-8"))
+    save_explanation_figure(tmp_path / "latin.svg", FOUND)
+    assert "<text" not in (tmp_path / "latin.svg").read_text(encoding="utf-8")
 
 
 def ensemble_of(*names, as_documents=False, weights=(0.7, 1.5)):

@@ -60,6 +60,8 @@ def test_another_run_can_be_the_one_to_compare_with(tmp_path):
     found = side_by_side(runs, against="b")
     assert [one.name for one in found.entries] == ["b", "a", "c"]
     assert [bool(tests) for tests in found.tests] == [False, True, True]
+    assert as_text(found).splitlines()[0].endswith("3 runs, b, then the others by validation")
+    assert as_text(side_by_side(runs)).splitlines()[0].endswith("3 runs, best on validation first")
     with pytest.raises(ValueError, match=r"no run is called 'd': expected one of \['a', 'b', 'c'\]"):
         side_by_side(runs, against="d")
 

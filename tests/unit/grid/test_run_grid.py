@@ -1,0 +1,48 @@
+"""`tools/run_grid.py`: what it does where a process is lost, and how it records."""
+
+import importlib.util
+import multiprocessing
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def run_grid(monkeypatch):
+    spec = importlib.util.spec_from_file_location("run_grid_here", ROOT / "tools" / "run_grid.py")
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "get_context", lambda _: multiprocessing.get_context("fork"))
+    return module
+
+
+def lose(tasks, results):
+    for name in iter(tasks.get, None):
+        if name == "lost":
+            os._exit(9)
+        results.put((name, True, 1.0, ""))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_lost_process_is_an_error_and_not_waited_for(run_grid, jobs, monkeypatch):
+    monkeypatch.setattr(run_grid, "work", lose)
+    monkeypatch.setattr(run_grid, "LOOK_EVERY", 0.2)
+    plan = run_grid.Plan({"one": set(), "lost": set(), "after": {"lost"}}, {"one": 2.0, "lost": 1.0, "after": 1.0})
+    with pytest.raises(SystemExit, match=r"these ended .*: \d+ with 9\. What is finished is kept"):
+        run_grid.run(plan, jobs=jobs)
+    assert plan.done == {"one"}
+
+
+def test_a_record_replaces_the_former_one_as_a_whole(run_grid, tmp_path, monkeypatch):
+    file = tmp_path / "last_run.json"
+    file.write_text("{}")
+    former = file.stat().st_ino
+    monkeypatch.setattr(run_grid, "LAST_RUN", file)
+    run_grid.record({"train@a": 1.0}, [], jobs=2)
+    assert file.stat().st_ino != former
+    assert '"train@a": 1.0' in file.read_text()
