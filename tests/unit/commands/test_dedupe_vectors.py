@@ -173,14 +173,14 @@ def test_a_folder_of_model2vec_gives_the_groups_of_its_vectors_and_leads_to_a_pr
     assert columns[0] == columns[1]
     assert 1 < len(set(columns[0])) < len(texts)
     line = ["label", "in.csv", "--vectors", str(tiny_static), "-o", "pairs.csv", "-n", "60"]
-    answers = "".join("y\n" if n % 2 else "n\n" for n in range(60))
+    answers = "".join("y\n" if n % 2 else "n\n" for n in range(60))  # whatever the texts say, so it takes --anyway
     done = CliRunner().invoke(app, line, input=answers)
     assert done.exit_code == 0, done.stderr
     recipe = json.loads((tmp_path / "pairs.csv.model" / layout.RECIPE).read_text())
     assert (recipe["pretrained_on"], recipe["seen"]) == ([f"vectors of {tiny_static.name}"], None)
     recipes = (tmp_path / "pairs.csv.model").rglob(layout.RECIPE)
     assert all(str(tiny_static.parent) not in each.read_text() for each in recipes)
-    done = CliRunner().invoke(app, ["calibrate", "pairs.csv.model", "pairs.csv", "-o", "new"])
+    done = CliRunner().invoke(app, ["calibrate", "pairs.csv.model", "pairs.csv", "-o", "new", "--anyway"])
     assert done.exit_code == 0, done.stderr
     assert call("new", "in.csv", "-o", "out.csv").exit_code == 0
     refused = CliRunner().invoke(app, [*line[:2], "--vectors", "v.npy", "-o", "others.csv"])
