@@ -124,11 +124,17 @@ def reason(log: Path) -> str:
     return found[1] if found else ""
 
 
+OF_TRAINING = {"torch", "train", "transformers", "static"}
+"""Extras on whose packages results depend."""
+
+
 def environment() -> dict[str, str]:
-    """Versions of Python and of what the project depends on directly; CPU and CUDA builds count as one."""
-    names = [re.split(r"[^\w.-]", one, maxsplit=1)[0] for one in requires("twicetold") or [] if "extra ==" not in one]
+    """Versions of Python and of what trainings depend on directly; CPU and CUDA builds count as one."""
     found = {"python": platform.python_version(), "machine": platform.machine()}
-    for name in names:
+    for one in requires("twicetold") or []:
+        name, extra = re.split(r"[^\w.-]", one, maxsplit=1)[0], re.search(r'extra == "(\w+)"', one)
+        if name == "twicetold" or (extra is not None and extra[1] not in OF_TRAINING):
+            continue
         try:
             found[name] = version(name).partition("+")[0]
         except PackageNotFoundError:
