@@ -17,12 +17,13 @@ from twicetold.dedupe.options import DedupeOptions
 from twicetold.dedupe.pairs import PairScores, pairs_of
 from twicetold.dedupe.said import Said
 from twicetold.dedupe.thresholds import LinkThreshold, Thresholds
+from twicetold.dedupe.told import unknown_texts
 from twicetold.interpretation.word_use import WordUse
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.runs.evidence import no_better_than_one_answer
 from twicetold.tables.texts import texts_of
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.unlike import BLANK, Likeness, blank
+from twicetold.trained.unlike import Likeness, blank
 from twicetold.trained.vectors import search_vectors
 
 EXTREME = 0.001  # probabilities and similarities nearer to 0 and 1 are not told apart
@@ -163,11 +164,5 @@ def _unlike(model: LoadedModel, texts: Sequence[str], vectors: Vectors, *, decid
     likeness.add(texts)
     use.add(texts)
     said = [*likeness.warnings(), *use.warnings()]
-    if (count := blank(vectors[1])) > BLANK * len(texts):
-        said.append(
-            f"{count:,} of {len(texts):,} texts ({count / len(texts):.0%}) have no term that the model knows, and "
-            "are like no other text to it: train a model on texts like these, or take one that reads letters"
-        )
-    if (warning := no_better_than_one_answer(decides.folder, decides.about)) is not None:
-        said.append(warning)
-    return tuple(said)
+    further = unknown_texts(blank(vectors[1]), len(texts)), no_better_than_one_answer(decides.folder, decides.about)
+    return (*said, *filter(None, further))

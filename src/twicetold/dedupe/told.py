@@ -1,8 +1,9 @@
-"""What is known of the links of a dedupe, in sentences: for those who make groups, and for an index that keeps them."""
+"""What is known of the texts and links of a dedupe, in sentences: for groups, and for an index that keeps them."""
 
 from collections.abc import Iterator
 
 from twicetold.dedupe.results import DedupeSummary
+from twicetold.trained.unlike import BLANK
 
 GUESSED_FOR = "average"  # the rule that `evaluation.unlabelled` guesses a threshold for
 
@@ -61,3 +62,18 @@ def _rule(summary: DedupeSummary) -> Iterator[str]:
         )
     elif summary.chosen_for == "guess" and summary.rule != GUESSED_FOR:
         yield f"the threshold was guessed for groups by the rule {GUESSED_FOR}, not for {summary.rule}"
+
+
+def unknown_texts(count: int, texts: int) -> str | None:
+    """A warning of texts without a term that the model knows; None if they are few.
+
+    Args:
+        count: of these.
+        texts: distinct ones, at least one.
+    """
+    if count <= BLANK * texts:
+        return None
+    return (
+        f"{count:,} of {texts:,} texts ({count / texts:.0%}) have no term that the model knows, and are like no other "
+        "text to it: train a model on texts like these, or take one that reads letters"
+    )

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from twicetold.dedupe.options import EXACT_UP_TO
+from twicetold.dedupe.told import unknown_texts
 from twicetold.files import TEMPORARY, only_process, write_json
 from twicetold.fingerprint import folder_digest
 from twicetold.neighbours.cells import PROBES, cells_for
@@ -345,12 +346,8 @@ def with_shards(plan: Plan) -> Plan:
 def _warnings(encoded: dict[str, dict[str, Any]], plan: Plan) -> list[str]:
     blank = sum(found["blank"] for found in encoded.values())
     said = list(dict.fromkeys(each for found in encoded.values() for each in found["unlike"]))[:3]
-    if blank > 0.01 * plan.distinct:
-        said.append(
-            f"{blank:,} of {plan.distinct:,} texts ({blank / plan.distinct:.0%}) have no term that the model knows, "
-            "and are like no other text to it"
-        )
-    return said
+    unknown = unknown_texts(blank, plan.distinct)
+    return said if unknown is None else [*said, unknown]
 
 
 def _looseness(group: dict[str, Any]) -> tuple[float, int]:
