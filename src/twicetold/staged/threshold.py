@@ -21,7 +21,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     model, settings = loaded(plan.settings.model), plan.settings
     thresholds, pairs = scores_of(model, settings)
     link = thresholds.link(pairs.decision, options_of(settings), plan.distinct)
-    against = no_better_than_one_answer(model.folder)
+    against = no_better_than_one_answer(model.folder, model.about)
     summary = DedupeSummary(
         texts=plan.rows,
         distinct=plan.distinct,

@@ -254,6 +254,10 @@ def test_what_labels_say_against_a_model_is_a_warning_as_for_one_file(run, many,
     alone, _ = as_one_file(run(), many[:90], threshold=0.6)
     assert "always answering no is right for 90.0%" in alone.summary.warnings[-1]
     assert found.summary["warnings"][-1] == alone.summary.warnings[-1]
+    monkeypatch.setattr("twicetold.runs.evidence._record", lambda _: {**record, "about": "another label"})
+    found, _ = deduped(run(), parts(many[:90], 1, "in2"), "out2", threshold=0.6)
+    assert found.summary["warnings"] == list(as_one_file(run(), many[:90], threshold=0.6)[0].summary.warnings)
+    assert not any("always answering" in warning for warning in found.summary["warnings"])
 
 
 def test_texts_without_a_link_are_groups_of_their_own(run, parts, deduped):
