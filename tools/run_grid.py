@@ -52,6 +52,9 @@ UNKNOWN = 20.0  # seconds guessed of a stage of a kind that never ran
 DUMP_EVERY = 60.0  # seconds between writes of dvc.lock by a process, as each write takes seconds
 LOOK_EVERY = 5.0  # seconds without a result after which it is seen whether a process was lost
 
+Result = tuple[str, bool, float, str]
+"""Of a stage: its name, whether its command ran, the seconds, and why it failed ("": it did not)."""
+
 
 @dataclass
 class Plan:
@@ -214,31 +217,39 @@ def run(plan: Plan, *, jobs: int) -> None:
                 running += 1
             if not running or (result := result_of(results, workers)) is None:
                 break
-            name, ran, took, why = result
             running -= 1
-            if why:
-                plan.failed[name] = why
-            else:
-                plan.done.add(name)
-            if ran and not why:
-                plan.took[name] = round(took, 1)
-            if ran or why:
-                share = f"{len(plan.done) + len(plan.failed)}/{len(plan.after)}"
-                end = f"FAILED, see {log_of(name)}" if why else f"{in_words(plan.left(jobs))} left"
-                print(f"{time.strftime('%H:%M:%S')}  {share:>9}  {name:<50} {took:6.0f} s   {end}", flush=True)
+            take(plan, result, jobs=jobs)
     finally:  # after Ctrl-C as well, which ends the commands that run: what is finished is recorded in dvc.lock
         for _ in workers:
             tasks.put(None)
         for worker in workers:
             worker.join()
+    while running and (result := result_of(results, workers)):  # of those that ran when another process was lost
+        running -= 1
+        take(plan, result, jobs=jobs)
     require_none_lost(workers)
 
 
-def result_of(results: Any, workers: Sequence[BaseProcess]) -> tuple[str, bool, float, str] | None:
+def take(plan: Plan, result: Result, *, jobs: int) -> None:
+    """Note a stage's result in the plan, and print it if its command ran."""
+    name, ran, took, why = result
+    if why:
+        plan.failed[name] = why
+    else:
+        plan.done.add(name)
+    if ran and not why:
+        plan.took[name] = round(took, 1)
+    if ran or why:
+        share = f"{len(plan.done) + len(plan.failed)}/{len(plan.after)}"
+        end = f"FAILED, see {log_of(name)}" if why else f"{in_words(plan.left(jobs))} left"
+        print(f"{time.strftime('%H:%M:%S')}  {share:>9}  {name:<50} {took:6.0f} s   {end}", flush=True)
+
+
+def result_of(results: Any, workers: Sequence[BaseProcess]) -> Result | None:
     """The next result; None if a process was lost, whose stage would be waited for without end."""
     while True:
         try:
-            found: tuple[str, bool, float, str] = results.get(timeout=LOOK_EVERY)
+            found: Result = results.get(timeout=LOOK_EVERY)
             return found
         except Empty:
             if any(worker.exitcode is not None for worker in workers):

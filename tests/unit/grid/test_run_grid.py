@@ -4,6 +4,7 @@ import importlib.util
 import multiprocessing
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,11 @@ def run_grid(monkeypatch):
 def lose(tasks, results):
     for name in iter(tasks.get, None):
         if name == "lost":
+            results.close()
+            results.join_thread()  # what this process said before is on its way
             os._exit(9)
+        if name == "slow":
+            time.sleep(1)
         results.put((name, True, 1.0, ""))
 
 
@@ -36,6 +41,15 @@ def test_a_lost_process_is_an_error_and_not_waited_for(run_grid, jobs, monkeypat
     with pytest.raises(SystemExit, match=r"these ended .*: \d+ with 9\. What is finished is kept"):
         run_grid.run(plan, jobs=jobs)
     assert plan.done == {"one"}
+
+
+def test_what_another_process_ran_when_one_was_lost_is_noted(run_grid, monkeypatch):
+    monkeypatch.setattr(run_grid, "work", lose)
+    monkeypatch.setattr(run_grid, "LOOK_EVERY", 0.2)
+    plan = run_grid.Plan({"slow": set(), "lost": set()}, {"slow": 2.0, "lost": 1.0})
+    with pytest.raises(SystemExit, match="these ended"):
+        run_grid.run(plan, jobs=2)
+    assert plan.took == {"slow": 1.0}
 
 
 def test_a_record_replaces_the_former_one_as_a_whole(run_grid, tmp_path, monkeypatch):
