@@ -13,10 +13,13 @@ from twicetold.dedupe.pairs_by_vectors import PairsByVectors
 from twicetold.dedupe.thresholds import Thresholds
 from twicetold.fingerprint import folder_digest
 from twicetold.staged.plan import Plan, Settings
+from twicetold.staged.terms import require_sparse
 from twicetold.trained.loaded import LoadedModel
+from twicetold.trained.vectors import search_vectors
 from twicetold.trained.vectors_identity import fingerprint
 
 WORD = ["a"]  # texts that say which vectors a model gives
+UNLIKE = ["morning coffee", "buy this"]  # share no word and no three letters, so that only dense vectors share columns
 
 
 def loaded(folder: str) -> LoadedModel:
@@ -56,6 +59,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
 
     Raises:
         TypeError: if a text has no vector, or two of them, as a query and as a document.
+        ValueError: if texts that share nothing share columns of sparse vectors.
     """
     model = loaded(plan.settings.model)
     read = model.trained.read(WORD)
@@ -71,6 +75,9 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
         raise TypeError(
             f"{model.folder} has two vectors per text, as a query and as a document: a folder needs a model with one"
         )
+    if sparse.issparse(queries):
+        both, _ = search_vectors(model.trained, UNLIKE)
+        require_sparse(np.bincount(both.tocsr().indices, minlength=both.shape[1]), len(UNLIKE))
     return {
         "sparse": bool(sparse.issparse(queries)),
         "width": int(queries.shape[1]),

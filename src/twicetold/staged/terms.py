@@ -35,7 +35,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
         Copies of rows that ranges will get, at most.
 
     Raises:
-        ValueError: if the threshold is not above 0, or vectors are half dense.
+        ValueError: if the threshold is not above 0, or `require_sparse` does.
     """
     least = plan.known.least - plan.known.constant
     if least <= ROUNDING:
@@ -45,11 +45,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
         rows = block(plan, each)
         frequency += np.bincount(rows.indices, minlength=plan.width)
         longest = max(longest, float(_squares(rows).max(initial=0.0)))
-    if int((frequency > FULL * plan.distinct).sum()) >= FEWEST_FULL:
-        raise ValueError(
-            "this model has dense vectors beside sparse ones, so most texts share a term and no index of terms helps: "
-            "give a model of one kind, dense such as static or lexical such as tfidf_letters"
-        )
+    require_sparse(frequency, plan.distinct)
     bound = COMMON * (least - ROUNDING) / longest**0.5
     counts = np.zeros(plan.width, np.int64)
     for each in plan.blocks:
@@ -62,6 +58,23 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     }
     write_arrays(plan.file("terms", name, "terms"), content)
     return {"copies": int(counts.sum()), "pairs": float((counts.astype(np.float64) ** 2).sum() / 2)}
+
+
+def require_sparse(frequency: Ints, texts: int) -> None:
+    """Check that no terms are in most texts, as the numbers of dense vectors are.
+
+    Args:
+        frequency: (D,) texts with each term.
+        texts: how many there are.
+
+    Raises:
+        ValueError: if some are.
+    """
+    if int((frequency > FULL * texts).sum()) >= FEWEST_FULL:
+        raise ValueError(
+            "this model has dense vectors beside sparse ones, so most texts share a term and no index of terms helps: "
+            "give a model of one kind, dense such as static or lexical such as tfidf_letters"
+        )
 
 
 def ranges_of(frequency: Ints, counts: Ints, ranges: int) -> Ints:

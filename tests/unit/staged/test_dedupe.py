@@ -296,6 +296,18 @@ def test_a_model_without_vectors_is_refused_before_anything_is_read(run, many, p
         deduped(run(), folder, precision=0.9)
 
 
+def test_a_model_of_dense_beside_sparse_vectors_is_refused_before_anything_is_read(many, parts, deduped, tmp_path):
+    pytest.importorskip("wordllama", reason="needs the extra [static]")
+    folder = parts(many, 1)
+    twicetold.fit(["one text", "another", "a third one"], folder=tmp_path / layout.MODEL)
+    (folder / "part-0.parquet").write_bytes(b"damaged")
+    with pytest.raises(ValueError, match="dense vectors beside sparse ones"):
+        deduped(tmp_path, folder)
+    twicetold.fit(["one text", "another", "a third one"], lexical=True, folder=tmp_path / "lexical" / layout.MODEL)
+    with pytest.raises(ValueError, match="cannot be read as a Parquet file"):
+        deduped(tmp_path / "lexical", folder)
+
+
 def test_a_second_process_is_refused(run, many, parts, deduped, tmp_path):
     folder = parts(many, 1)
 
