@@ -23,7 +23,8 @@ HOW_TO_READ = (
     "The paired test is McNemar's of verdicts about pairs, otherwise the jackknife of differences, at 5 %, corrected "
     "for the number of models (Holm). Where a run has not kept what that test needs, overlapping intervals "
     "count as a tie, and it is said. Of those tied the cheapest is the fastest where the speed of all was measured on "
-    "one processor, or else that with the fewest parameters; naming it is the one choice that test has a part in."
+    "one processor, or else that with the fewest parameters, of several the fastest; naming it is the one choice that "
+    "test has a part in."
 )
 NOT_CLEAN = (
     f"{MARK}: not clean, as texts of these data may have been among those that the model was pretrained on; a clean "

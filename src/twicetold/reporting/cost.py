@@ -108,11 +108,19 @@ def in_words(run: Run) -> str:
 def cheapest(runs: Sequence[Run]) -> Run:
     """The fastest if the speed of each was measured on one processor, else the one with the fewest parameters.
 
-    Of equals it is the first.
+    Of several with the fewest it is the fastest if these were measured so, of equals the first. An ensemble has as many
+    parameters as a member if the others have none.
     """
+    fewest = min(run.parameters for run in runs)
+    least = [run for run in runs if run.parameters == fewest]
+    return _fastest(runs) or _fastest(least) or least[0]
+
+
+def _fastest(runs: Sequence[Run]) -> Run | None:
+    """The fastest; None unless the speed of each was measured, and on one processor."""
     speeds = [run.cost.texts_per_second_256 for run in runs if run.cost and run.cost.texts_per_second_256 is not None]
     compared = len(speeds) == len(runs) and len({run.cost.processor for run in runs if run.cost}) == 1
-    return runs[speeds.index(max(speeds))] if compared else min(runs, key=lambda run: run.parameters)
+    return runs[speeds.index(max(speeds))] if compared else None
 
 
 @dataclass(frozen=True)

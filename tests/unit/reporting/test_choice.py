@@ -159,6 +159,17 @@ def test_speed_decides_what_is_cheapest_where_it_was_measured():
     assert said(one_use([elsewhere, runs[1]]))["Cheapest tied for first"].model == "network"
 
 
+def test_of_as_few_parameters_the_fastest_is_the_cheapest_though_others_were_not_measured():
+    def cost(speed):
+        return Cost("one", 4000, 1000, None, None, 1.0, speed, 1.0, 2.0)
+
+    joined = replace(run("joined", 0.9, 0.81), cost=cost(20.0))  # with lexical features, which have no parameters
+    member, network = replace(run("member", 0.8, 0.8), cost=cost(30.0)), run("network", 0.7, 0.79, parameters=1000)
+    assert said(one_use([joined, member, network]))["Cheapest tied for first"].model == "member"
+    other = replace(member, cost=replace(member.cost, processor="another"))
+    assert said(one_use([joined, other, network]))["Cheapest tied for first"].model == "joined"
+
+
 def test_each_tie_by_overlapping_intervals_is_said():
     seen = run("seen", 0.9, 0.9, pretrained_on="the web", parameters=1)
     found = said(one_use([seen, run("own", 0.8, 0.88), run("words", 0.7, 0.86, parameters=0)]))
