@@ -42,6 +42,9 @@ _AUDIT = {
 }
 """Sentence for each finding of `twicetold.data.audit`, in reading order; others are shown by name."""
 
+_FAIR = "0.500 would be a fair split."
+_APART = "0.500 whatever the split, as no text of test is in a training pair; counts within test are not audited."
+
 _FIRST = ("texts", "pairs")  # columns that lead the table of splits
 
 
@@ -97,7 +100,9 @@ def audit_in_words(audit: Mapping[str, Any]) -> list[str]:
     test, val = audit.get("test", {}), audit.get("val", {})
     known = [key for key in _AUDIT if key in test]
     keys = known + [key for key in test if key not in _AUDIT]
-    return [_sentence(key, test[key], val.get(key)) for key in keys if test[key] is not None]
+    sentences = [_sentence(key, test[key], val.get(key)) for key in keys if test[key] is not None]
+    apart = test.get("texts_in_train") == 0
+    return [each.replace(_FAIR, _APART) for each in sentences] if apart else sentences
 
 
 def _sentence(key: str, test: Any, val: Any) -> str:

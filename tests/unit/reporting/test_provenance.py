@@ -47,6 +47,15 @@ def test_every_finding_of_the_audit_of_pairs_has_a_sentence_of_its_own(tmp_path)
     assert not [sentence for sentence in sentences if " on test, " in sentence]
 
 
+def test_where_no_text_of_test_is_in_train_no_fair_split_is_claimed_from_their_counts():
+    apart = {split: {"texts_in_train": 0.0, "frequency_auroc_min": 0.5} for split in ("val", "test")}
+    some = {split: {**found, "texts_in_train": 0.1} for split, found in apart.items()}
+
+    assert "0.500 would be a fair split" in audit_in_words(some)[1]
+    assert "0.500 whatever the split" in audit_in_words(apart)[1]
+    assert "fair" not in audit_in_words(apart)[1]
+
+
 def test_an_unknown_finding_is_shown_by_name_and_a_missing_one_as_not_defined():
     found = {"test": {"new_{finding}": 0.5}, "val": {"new_{finding}": None}}
 
