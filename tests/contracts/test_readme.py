@@ -150,3 +150,16 @@ def test_the_tables_of_film_are_extracts_of_the_leaderboards():
     values = {row["model"].strip("`"): row for row in rows}
     for row in summary:
         assert [row["`film`"], row["TF-IDF"]] == [values[model][row["metric"]] for model in ("film", "tfidf")]
+
+
+def test_what_film_says_of_the_pairwise_rule_stands_in_the_results():
+    page = (ROOT / "docs/explanation/film.md").read_text()
+    rows = re.findall(r"^\| `(\w+)`, (pairwise|threshold) .*? \| .*? \| (\S+) \| (\S+) \|$", page, re.MULTILINE)
+    said = {(model, way): figures for model, way, *figures in rows}
+    _, measured = next(tables(section_of("quora_wang").split("\n### The pairwise k-NN rule\n")[1]))
+    by_model = {row["model"]: row for row in measured}
+    for model in ("film", "tfidf"):
+        columns = [f"{name}, pairwise k-NN, test" for name in ("Accuracy", "Log loss")]
+        assert said[model, "pairwise"] == [by_model[model][column] for column in columns]
+    columns = ["Accuracy, threshold, test", "Log loss, probability, test"]
+    assert said["film", "threshold"] == [by_model["film"][column] for column in columns]
