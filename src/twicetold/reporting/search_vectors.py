@@ -16,8 +16,8 @@ HEADS_OF_THE_RULE = (
 THE_RULE = (
     "Two texts are called the same if each is among the k nearest neighbours of the other in the texts of the split "
     "(Tang and Aw 2020, arXiv:2010.05523). The rule is transductive: its decision on two texts depends on which other "
-    "texts are judged at the same time, so it cannot decide a single pair. The threshold can. k is the one with the "
-    "highest accuracy on validation."
+    "texts are judged at the same time, so it cannot decide a single pair. The threshold can. k is the one from 1 to "
+    "55, as in the paper, with the highest accuracy on validation; where it is 55, a larger one might be better."
 )
 
 
