@@ -29,6 +29,7 @@ from twicetold.reporting.markdown import code, escaped, table
 from twicetold.runs.checks import CLEAR, check, inspect
 from twicetold.runs.evidence import labelled_on
 from twicetold.runs.labelled_promises import ExpectedPrecision, read_expected
+from twicetold.runs.met import may_have_met
 from twicetold.runs.records import read_card, read_metrics, read_object, read_scores
 from twicetold.trained.evidence import calibrated_about
 from twicetold.trained.fitted import METRIC as NOT_MEASURED
@@ -40,7 +41,6 @@ from twicetold.trained.model_folder import (
     read_thresholds,
     require_model_files,
 )
-from twicetold.trained.provenance import may_have_seen
 
 TAGS = ("sentence-similarity", "duplicate-detection")
 
@@ -407,7 +407,7 @@ def _seen(about: About) -> str:
         return "The train texts above, and no other data: nothing of it was pretrained.\n"
     sources = " and ".join(map(escaped, about.pretrained_on))
     known = about.recipe.get("seen")
-    clean = isinstance(known, list) and about.data is not None and not may_have_seen(list(map(str, known)), about.data)
+    clean = isinstance(known, list) and about.data is not None and not may_have_met(list(map(str, known)), about.data)
     among = f"Texts of {code(about.data or '')} are not known to be" if clean else "Texts of test may be"
     return f"Besides the train texts, parts of it had been pretrained on {sources}. {among} among these.\n"
 

@@ -15,10 +15,10 @@ from twicetold import layout
 from twicetold.evaluation.promise import PromisedLinks
 from twicetold.neighbours.rules import RULES
 from twicetold.runs.evidence import one_answer
+from twicetold.runs.met import may_have_met
 from twicetold.runs.records import Cell, intervals_of, read_card, read_metrics, read_object
 from twicetold.trained.elsewhere import MOST_SHARED
 from twicetold.trained.model_folder import read_thresholds
-from twicetold.trained.provenance import may_have_seen
 
 Severity = Literal["error", "warning", "note"]
 ERROR: Severity = "error"
@@ -305,7 +305,7 @@ def _not_clean(run: Inspected) -> str | Missing | None:
     if run.cell is None:
         return Missing("the folder is not called DATA-MODEL-SEED, so its dataset is not known")
     sources = run.summary["pretrained_on"]
-    if not sources or not may_have_seen(run.summary.get("seen"), run.cell.data):
+    if not sources or not may_have_met(run.summary.get("seen"), run.cell.data):
         return None
     return (
         f"pretrained on {' and '.join(map(str, sources))}: texts of {run.cell.data}, or like them, may be among these"

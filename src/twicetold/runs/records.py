@@ -23,9 +23,9 @@ from twicetold.evaluation.stored import json_object
 from twicetold.evaluation.units import Kept
 from twicetold.evaluation.units import from_json as units_from_json
 from twicetold.files import write_text
+from twicetold.runs.met import may_have_met
 from twicetold.runs.summary import POINTS, UNITS
 from twicetold.trained.cost import FILE, Cost
-from twicetold.trained.provenance import may_have_seen
 
 
 @dataclass(frozen=True, order=True)
@@ -78,7 +78,7 @@ class Run:
     @property
     def is_clean(self) -> bool:
         """Whether its weights, as far as is known, had never met texts of this dataset before it was trained."""
-        return self.pretrained_on is None or not may_have_seen(self.seen, self.cell.data)
+        return self.pretrained_on is None or not may_have_met(self.seen, self.cell.data)
 
     @property
     def is_baseline(self) -> bool:
@@ -100,7 +100,7 @@ class Abroad:
 
     def is_clean_of(self, data: str) -> bool:
         """Whether its weights, as far as is known, had never met texts of a dataset before it was trained."""
-        return self.run.pretrained_on is None or not may_have_seen(self.run.seen, data)
+        return self.run.pretrained_on is None or not may_have_met(self.run.seen, data)
 
 
 @dataclass(frozen=True)
