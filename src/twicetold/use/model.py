@@ -98,7 +98,7 @@ def fit(
         ValueError: if there is no text, one is empty, or there is no word in them; if there are not as many vectors as
             texts, one is 0 or not finite, or they are to be saved in a folder.
     """
-    texts = texts_of(texts)
+    texts = list(texts_of(texts))  # the list may be changed afterwards
     known = DistinctTexts.of(texts)
     distinct = known.texts
     if vectors is not None:

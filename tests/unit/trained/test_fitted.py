@@ -89,6 +89,14 @@ def test_a_saved_model_groups_as_the_one_in_memory(questions, tmp_path):
     assert loaded.dedupe(questions).group.tolist() == model.dedupe(questions).group.tolist()
 
 
+def test_a_list_that_is_changed_after_the_fit_is_read_anew():
+    texts = list(TEXTS)
+    model, again = twicetold.fit(texts, lexical=True), twicetold.fit(TEXTS, lexical=True)
+    texts.sort(key=len)
+    texts.append(TEXTS[0])
+    np.testing.assert_array_equal(model.dedupe(texts).group, again.dedupe(texts).group)
+
+
 def test_the_same_texts_give_the_same_bytes(tmp_path):
     for name in "ab":
         twicetold.fit(TEXTS, folder=tmp_path / name)
