@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
+from twicetold import layout
 from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.distinct import DistinctTexts, folded, require_texts
@@ -32,6 +33,7 @@ from twicetold.dedupe.options import DEFAULTS, DedupeOptions, Keep
 from twicetold.dedupe.results import TextGroups
 from twicetold.dedupe.said import Said
 from twicetold.dedupe.worth import KeepBy, worth_of
+from twicetold.files import require_free
 from twicetold.index.text_index import TextIndex
 from twicetold.interpretation.links import TERMS, why
 from twicetold.neighbours.grouping import Ints
@@ -75,7 +77,7 @@ def fit(
     *,
     lexical: bool = False,
     vectors: Vectors | None = None,
-    folder: Path | None = None,
+    folder: str | Path | None = None,
     name: str = "these texts",
 ) -> "Model":
     """A model that is fitted to texts, without labels and without training: `fit(texts).dedupe(texts)`.
@@ -89,16 +91,20 @@ def fit(
             alone, such as of two products, are much alike.
         vectors: compare these alone, by cosine: an (n, D) matrix or a column of n lists that was made elsewhere, a
             `.npy` file with a matrix, or a folder of model2vec. A matrix is of these texts; the model knows no others.
-        folder: where the model is saved, if it is.
+        folder: where the model is saved, if it is: a new folder, or that of a model, which is replaced.
         name: of the texts, in the model folder.
 
     Raises:
+        FileExistsError: if there is something else than a model in the folder.
         FileNotFoundError: if there is no such file of vectors.
         TypeError: if one text is given in place of several, or vectors are no numbers.
         ValueError: if there is no text, one is empty, or there is no word in them; if there are not as many vectors as
             texts, one is 0 or not finite, or they are to be saved in a folder.
     """
     texts = list(texts_of(texts))  # the list may be changed afterwards
+    if folder is not None:
+        folder = Path(folder)
+        require_free(folder, replaces=layout.RECIPE)
     known = DistinctTexts.of(texts)
     distinct = known.texts
     if vectors is not None:

@@ -97,6 +97,19 @@ def test_a_list_that_is_changed_after_the_fit_is_read_anew():
     np.testing.assert_array_equal(model.dedupe(texts).group, again.dedupe(texts).group)
 
 
+def test_only_a_model_folder_is_replaced(tmp_path):
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "notes.txt").write_text("of a year")
+    with pytest.raises(FileExistsError, match=r"full is there already; it has no recipe\.json, so it is not replaced"):
+        twicetold.fit(TEXTS, lexical=True, folder=full)
+    assert (full / "notes.txt").read_text() == "of a year"
+    for texts in (TEXTS, TEXTS[:2]):
+        model = twicetold.fit(texts, lexical=True, folder=str(tmp_path / "model"))
+        pair = [texts[0]], [texts[1]]
+        assert twicetold.load(tmp_path / "model").similarity(*pair) == model.similarity(*pair)
+
+
 def test_the_same_texts_give_the_same_bytes(tmp_path):
     for name in "ab":
         twicetold.fit(TEXTS, folder=tmp_path / name)
