@@ -27,7 +27,7 @@ def open_index(folder: str | Path, model: LoadedModel | str | Path | None = None
     manifest, segments, centres = read(folder)
     if not isinstance(model, LoadedModel):
         try:
-            model = LoadedModel.from_folder(folder_of(model or manifest.model))
+            model = LoadedModel.from_folder(folder_of(model or manifest.model).absolute())
         except FileNotFoundError as error:
             raise FileNotFoundError(
                 f"the index {folder} needs the model that made it. {error}; if the model is "
@@ -39,7 +39,7 @@ def open_index(folder: str | Path, model: LoadedModel | str | Path | None = None
             f"{model.folder} is another one (fingerprint {found}): vectors of two models cannot be compared. Name the "
             "model that made the index, or build the index again"
         )
-    return TextIndex(model, IndexState(manifest, segments, centres), folder)
+    return TextIndex(model, IndexState(manifest, segments, centres), folder.absolute())
 
 
 @contextmanager

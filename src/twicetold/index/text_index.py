@@ -405,7 +405,7 @@ class TextIndex:
                 parts = [s.changed(name=None, removed_file=None, groups_file=None) for s in self._segments]
                 known = replace(self._manifest, parts=[], centres=None, saved=0)
                 self._state = _saved(target, replace(self._state, manifest=known, segments=parts))
-            self.folder = Path(folder)
+            self.folder = Path(folder).absolute()
 
     @property
     def _manifest(self) -> IndexManifest:

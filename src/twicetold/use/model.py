@@ -69,7 +69,7 @@ def load(model: str | Path) -> "Model":
     Warns:
         OlderFolder: if the folder does not say which label its decision is about.
     """
-    return Model.from_folder(folder_of(model))
+    return Model.from_folder(folder_of(model).absolute())  # read again by a dedupe, wherever the process is then
 
 
 def fit(
@@ -103,7 +103,7 @@ def fit(
     """
     texts = list(texts_of(texts))  # the list may be changed afterwards
     if folder is not None:
-        folder = Path(folder)
+        folder = Path(folder).absolute()
         require_free(folder, replaces=layout.RECIPE)
     known = DistinctTexts.of(texts)
     distinct = known.texts

@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 import twicetold
 from twicetold import layout
+from twicetold.index import open_index
 from twicetold.trained.model_folder import load_model
 
 
@@ -38,6 +39,26 @@ def test_a_run_folder_and_a_copy_of_its_model_folder_are_the_same_model(run, tmp
     shutil.copytree(folder / layout.MODEL, tmp_path / "elsewhere")
     pair = ["how do i learn python"], ["how to learn python"]
     assert twicetold.load(tmp_path / "elsewhere").similarity(*pair) == twicetold.load(str(folder)).similarity(*pair)
+
+
+def test_relative_paths_lead_to_the_same_folders_from_another_working_directory(run, questions, tmp_path, monkeypatch):
+    texts = questions.texts.to_pylist()
+    shutil.copytree(run() / layout.MODEL, tmp_path / "model")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    model = twicetold.load("model")
+    model.index(texts[:9]).save("faq")
+    index, found = open_index("faq", "model"), model.dedupe(texts)
+    monkeypatch.chdir("elsewhere")
+    assert model.dedupe(texts).summary == found.summary
+    index.add(texts[9:11])
+    index.save()
+    built = model.index(texts[:2])
+    built.save("new")
+    monkeypatch.chdir("..")
+    built.remove(["0"])
+    built.save()
+    assert (len(open_index("faq")), len(open_index("elsewhere/new"))) == (11, 1)
 
 
 def test_a_folder_without_a_model_is_named(tmp_path):
