@@ -5,8 +5,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from twicetold.tables.texts import Texts, texts_of
 
-def names_of(texts: Sequence[str], ids: Sequence[str] | None, *, first: int) -> list[str]:
+
+def names_of(texts: Sequence[str], ids: Texts | None, *, first: int) -> list[str]:
     """The ids of new texts: those given, or numbers from `first` on.
 
     Raises:
@@ -15,13 +17,17 @@ def names_of(texts: Sequence[str], ids: Sequence[str] | None, *, first: int) -> 
     """
     if ids is None:
         return [str(first + number) for number in range(len(texts))]
-    if len(ids) != len(texts):
-        raise ValueError(f"expected as many ids as texts, got {len(ids)} and {len(texts)}")
-    return distinct(ids)
+    names = distinct(ids)
+    if len(names) != len(texts):
+        raise ValueError(f"expected as many ids as texts, got {len(names)} and {len(texts)}")
+    return names
 
 
-def distinct(ids: Sequence[str]) -> list[str]:
+def distinct(ids: Texts) -> list[str]:
     """Ids, each of which is there once.
+
+    Args:
+        ids: a list, another iterable, or a column.
 
     Raises:
         ValueError: if an id is given twice.
@@ -29,12 +35,14 @@ def distinct(ids: Sequence[str]) -> list[str]:
     """
     if isinstance(ids, str):
         raise TypeError(f"expected a list of ids, got one: put it in a list, [{ids!r}]")
-    if other := [name for name in ids if not isinstance(name, str)]:
-        raise TypeError(f"expected ids that are texts, got {other[0]!r}")
-    counts = pa.array(ids, pa.string()).value_counts()
+    try:
+        names = list(texts_of(ids))
+    except TypeError as error:
+        raise TypeError(f"expected ids that are texts, such as map(str, numbers): {error}") from error
+    counts = pa.array(names, pa.string()).value_counts()
     if twice := counts.field("values").filter(pc.greater(counts.field("counts"), 1)).to_pylist():
         raise ValueError(f"the id {some(twice)} is given twice: ids are distinct")
-    return list(ids)
+    return names
 
 
 def some(names: Sequence[str]) -> str:

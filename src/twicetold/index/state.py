@@ -201,17 +201,18 @@ class IndexState:
             ValueError: if there is no text of an id, or an id is given twice.
             TypeError: if one id is given in place of several.
         """
-        wanted = pa.array(distinct(ids), pa.string())
+        names = distinct(ids)
+        wanted = pa.array(names, pa.string())
         places = [pc.index_in(s.texts.column("id"), value_set=wanted).to_numpy() for s in self.segments]
         rows = [np.flatnonzero(~np.isnan(p) & s.alive) for p, s in zip(places, self.segments, strict=True)]
         there = [p[r].astype(np.int64) for p, r in zip(places, rows, strict=True)]
         missing = np.setdiff1d(np.arange(len(wanted)), np.concatenate(there) if there else [])
         if missing.size:
-            names = some([ids[number] for number in missing.tolist()])
-            raise ValueError(f"the index has no text with the id {names}: nothing was removed")
+            unknown = some([names[number] for number in missing.tolist()])
+            raise ValueError(f"the index has no text with the id {unknown}: nothing was removed")
         parts = [s.without(r) if r.size else s for s, r in zip(self.segments, rows, strict=True)]
         shrunk = [Segment.merged([s], self._centres_of(s)) if 0 < 2 * s.count < len(s) else s for s in parts]
-        gone = set(ids)
+        gone = set(names)
         kept = [each for each in self.manifest.proposals if gone.isdisjoint(each.ids)]
         left = [segment for segment in shrunk if segment.count]
         return replace(self, manifest=replace(self.manifest, proposals=kept), segments=left)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 import torch
@@ -300,6 +301,19 @@ def test_unknown_ids_are_refused_and_nothing_is_removed(models):
     with pytest.raises(ValueError, match="'a' is given twice"):
         index.remove(["a", "a"])
     assert index.ids == ["a", "b"]
+
+
+@pytest.mark.parametrize("column", [iter, pa.array, np.array, lambda ids: pd.Series(ids, index=[7, 9])])
+def test_ids_come_from_wherever_a_person_has_them(column, models):
+    index = models("tfidf").index(["bank rate", "film star"], column(["a", "b"]))
+    index.add(["game vote", "drug trial"], column(["c", "d"]))
+    assert index.ids == ["a", "b", "c", "d"]
+    with pytest.raises(ValueError, match="no text with the id 'x': nothing was removed"):
+        index.remove(column(["a", "x"]))
+    index.remove(column(["a", "d"]))
+    assert index.ids == ["b", "c"]
+    with pytest.raises(TypeError, match=r"ids that are texts.*row 1 \(from 0\) is 7"):
+        index.remove(["b", 7])
 
 
 def test_an_id_may_be_used_again_once_its_text_is_removed(models, tmp_path):
