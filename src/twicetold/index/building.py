@@ -78,7 +78,7 @@ def started(model: LoadedModel, texts: Iterable[Sequence[str]]) -> IndexState:
     """An index without texts, with centres for these. See `TextIndex.start`."""
     sample = TextSample()
     for some in texts:
-        sample.add(some)
+        sample.add(texts_of(some))
     if not sample.count:
         raise ValueError("expected texts that cells are chosen by, got none")
     vectors = search_vectors(model.trained, sample.lowest()[1])[1]

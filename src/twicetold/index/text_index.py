@@ -146,7 +146,7 @@ class TextIndex:
 
         Raises:
             ValueError: if there is no text, or vectors are sparse and need no cells.
-            TypeError: if the family scores pairs only.
+            TypeError: if the family scores pairs only, or texts are given one by one.
         """
         return cls(model, started(model, texts))
 

@@ -5,6 +5,7 @@ import os
 import random
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from safetensors.numpy import load_file, save_file
 
@@ -113,6 +114,13 @@ def test_parts_of_a_lexical_index_find_what_one_build_finds(run, tmp_path):
     assert found(open_index(tmp_path / "index", lexical)) == found(whole)
     with pytest.raises(ValueError, match="no cells"):
         TextIndex.start(lexical, [ALL])
+
+
+def test_centres_are_chosen_by_columns_of_texts_and_not_by_the_letters_of_a_text(model):
+    made = TextIndex.start(model, [ALL])
+    assert TextIndex.start(model, [pa.array(ALL[:300]), pa.array(ALL[300:])]).cells == made.cells
+    with pytest.raises(TypeError, match="expected a list of texts, got one text"):
+        TextIndex.start(model, ALL)
 
 
 def test_what_is_no_part_is_refused_and_nothing_changes(start, model, run, tmp_path):
