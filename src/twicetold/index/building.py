@@ -65,7 +65,7 @@ def built(
         codes = found.group
         manifest = replace(
             manifest,
-            decision=replace(manifest.decision, threshold=found.summary.threshold),
+            decision=replace(manifest.decision, threshold=float(found.summary.threshold)),
             evidence=[f"the threshold rests on {found.summary.evidence}", *known_of_links(found.summary)],
         )
     if not len(texts):

@@ -5,6 +5,7 @@ Where groups change, pairs of groups that stay apart and proposed merges are nam
 Shape letters: N texts, M texts of all parts with those that were removed, C cells, D columns.
 """
 
+import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -230,7 +231,9 @@ class IndexState:
 
         Raises:
             ValueError: if the group was not merged into another one.
+            TypeError: if it is no whole number.
         """
+        group = operator.index(group)  # of `groups` it is one of NumPy, which JSON does not know
         members, alive = members_of(self.segments), np.flatnonzero(alive_of(self.segments))
         now, into = members.at(alive).unmerged(group)
         found, pair = self.in_groups(members.with_rows(alive, now)), pair_of(group, into)
@@ -267,7 +270,9 @@ class IndexState:
 
         Raises:
             ValueError: if a group has no text, or both are the same.
+            TypeError: if one is no whole number.
         """
+        one, other = operator.index(one), operator.index(other)
         there = self.groups
         if missing := [group for group in (one, other) if not (there == group).any()]:
             raise ValueError(f"the index has no group {missing[0]}")

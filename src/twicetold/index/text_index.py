@@ -353,6 +353,7 @@ class TextIndex:
 
         Raises:
             ValueError: if a group has no text, or both are the same.
+            TypeError: if one is no whole number.
         """
         self._state, low = self._state.merged(one, other)
         return low
@@ -371,6 +372,7 @@ class TextIndex:
 
         Raises:
             ValueError: if the group was not merged into another one.
+            TypeError: if it is no whole number.
         """
         self._state, into = self._state.unmerged(group)
         return into

@@ -340,6 +340,21 @@ def test_the_last_text_can_be_removed_and_others_be_added(models, tmp_path):
     assert index.add(["film star"]).groups.tolist() == [1], "the group of a removed text is not used again"
 
 
+def test_numbers_of_numpy_are_saved_as_numbers(tmp_path):
+    texts = ["bank rate", "film star", "game vote", "drug trial"]
+    index = twicetold.fit(texts, lexical=True, folder=tmp_path / "model").index(texts, threshold=np.float32(0.5))
+    bank, film, game, drug = index.groups
+    assert index.merge(bank, film) == 0
+    index.ignore(game, drug)
+    assert index.unmerge(film) == 0
+    index.save(tmp_path / "index")
+    again = open_index(tmp_path / "index")
+    assert (again.apart, again.threshold) == ([(0, 1), (2, 3)], 0.5)
+    for change in (index.merge, index.ignore):
+        with pytest.raises(TypeError, match="float"):
+            change(0.0, 1)
+
+
 def test_a_merge_that_cannot_be_is_refused(models):
     index = models("tfidf").index(["bank rate", "film star"])
     with pytest.raises(ValueError, match="no group 7"):
