@@ -9,6 +9,7 @@ Shape letters: n texts, P pairs, m distinct texts, L links.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -70,9 +71,12 @@ class Said:
 
         Raises:
             Contradiction: if pairs that say the same join a pair that does not.
-            ValueError: if there are not as many of each, or there is no such row.
+            ValueError: if there are not as many of each, there is no such row, or an answer is neither yes nor no.
         """
-        one, other, alike = np.asarray(left, np.int64), np.asarray(right, np.int64), np.asarray(same, np.bool_)
+        one, other = (
+            _checked(side, lambda row: row % 1 == 0, "numbers of rows").astype(np.int64) for side in (left, right)
+        )
+        alike = _checked(same, lambda answer: answer in (0, 1), "True or False").astype(np.bool_)
         if not one.shape == other.shape == alike.shape:
             raise ValueError(f"pairs: expected as many of each, got shapes {one.shape}, {other.shape}, {alike.shape}")
         wrong = np.flatnonzero((np.minimum(one, other) < 0) | (np.maximum(one, other) >= count))
@@ -186,6 +190,15 @@ class Said:
             joining.append(int(np.flatnonzero(self.same)[place]))
             text = int(before[text])
         raise Contradiction(apart, joining[::-1])
+
+
+def _checked(values: ArrayLike, right: Callable[[Any], bool], expected: str) -> NDArray[Any]:
+    """The values, none of which is missing, a text or another number than those that are right."""
+    found = np.asarray(values)
+    for place, value in enumerate(found.ravel().tolist()):
+        if not (isinstance(value, int | float | np.number | np.bool_) and right(value)):
+            raise ValueError(f"pairs: expected {expected}, got {value!r:.60} as pair {place} (from 0)")
+    return found
 
 
 def _keys(count: int, one: Ints, other: Ints) -> Ints:

@@ -1,6 +1,8 @@
 """What a person said of pairs of texts holds in the groups."""
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 import twicetold
@@ -133,11 +135,27 @@ def test_contradictions_are_refused_with_the_pairs_that_make_them(pairs, apart, 
         (([0], [4], [True]), "expected rows 0 to 3, got 0 and 4 as pair 0"),
         (([0, -1], [1, 1], [True, True]), "expected rows 0 to 3, got -1 and 1 as pair 1"),
         (([0], [1, 2], [True]), "expected as many of each"),
+        (([0, 0.5], [1, 2], [True, True]), r"expected numbers of rows, got 0\.5 as pair 1"),
+        (([0], ["How?"], [True]), r"expected numbers of rows, got 'How\?' as pair 0"),
     ],
 )
 def test_wrong_rows_are_named(pairs, message):
     with pytest.raises(ValueError, match=message):
         Said.of(4, *pairs)
+
+
+@pytest.mark.parametrize("answer", ["0", "n", -1, 0.2, float("nan"), None, pd.NA])
+def test_an_answer_that_is_neither_yes_nor_no_is_refused(answer):
+    with pytest.raises(ValueError, match=r"pairs: expected True or False, got .* as pair 1 \(from 0\)"):
+        Said.of(4, [0, 1], [1, 2], pd.Series([True, answer], dtype=object))
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [[1, 0], [1.0, 0.0], pd.array([True, False], "boolean"), pa.array([True, False]), np.array([1, 0], object)],
+)
+def test_answers_come_as_truth_values_or_as_1_and_0(answers):
+    assert Said.of(4, pd.Series([0, 1]), np.array([1.0, 2.0]), answers).same.tolist() == [True, False]
 
 
 def test_equal_values_keep_apart_what_a_pair_would_join_and_a_window_does_not():
