@@ -31,6 +31,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Sequence[str], y: Any = None) -> "TextEncoder":
         """Load the model; texts and labels are not used, as it is trained already."""
         self.model_ = self.model if isinstance(self.model, LoadedModel) else load(self.model)
+        self._of = self.model
         return self
 
     def transform(self, X: Sequence[str]) -> Matrix:
@@ -39,7 +40,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises:
             TypeError: if the family scores pairs only.
         """
-        if not hasattr(self, "model_"):
+        if not hasattr(self, "model_") or self._of != self.model:  # `set_params` has named another one
             self.fit(X)
         return self.model_.encode(X)
 

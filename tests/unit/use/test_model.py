@@ -101,6 +101,8 @@ def test_a_text_encoder_reads_the_model_that_its_parameter_names(run, questions)
     model = twicetold.load(run("static"))
     encoder.set_params(model=model)
     np.testing.assert_array_equal(encoder.fit_transform(texts), model.encode(texts))
+    other = twicetold.load(run("tfidf"))
+    assert encoder.set_params(model=other).transform(texts).shape == other.encode(texts).shape
 
 
 def test_what_the_package_offers_is_listed():
