@@ -105,7 +105,7 @@ def _manifest(model: LoadedModel, grouped_by: DedupeOptions | None) -> IndexMani
 
 
 def _taken(model: LoadedModel, other: LoadedModel, centres: Centres | None) -> Centres:
-    if fingerprint(model.folder) != fingerprint(other.folder):
+    if model.trained is not other.trained and fingerprint(model.folder) != fingerprint(other.folder):
         raise ValueError(f"the index whose centres are to be taken was made by another model: {OTHER_MODEL}")
     if centres is None:
         raise ValueError("the index whose centres are to be taken has none: make one with `twicetold index start`")

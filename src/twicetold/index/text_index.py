@@ -336,7 +336,8 @@ class TextIndex:
         Raises:
             ValueError: if the models differ, an index has groups, the name is taken, or an id is in both indexes.
         """
-        if len({each._manifest.fingerprint or fingerprint(each.model.folder) for each in (self, part)}) > 1:
+        same = part.model.trained is self.model.trained  # a model in memory alone has no folder to compare
+        if not same and len({each._manifest.fingerprint or _identity(each.model) for each in (self, part)}) > 1:
             raise ValueError(f"the part was made by another model: {OTHER_MODEL}")
         self._state = self._state.attached(part._state, name)
 
@@ -391,13 +392,14 @@ class TextIndex:
 
         Raises:
             FileExistsError: if there is something in the new folder.
+            FileNotFoundError: if the model is in memory alone.
             ValueError: if no folder is given and the index was not read from one.
             OSError: if another process has changed the index since it was read, or changes it now.
         """
         if folder is None and self.folder is None:
             raise ValueError("this index is in memory alone: give the folder to save it in")
         if not self._manifest.fingerprint:
-            known = replace(self._manifest, fingerprint=fingerprint(self.model.folder))
+            known = replace(self._manifest, fingerprint=_identity(self.model))
             self._state = replace(self._state, manifest=known)
         if self.folder is not None and (folder is None or Path(folder).resolve() == self.folder.resolve()):
             with locked(self.folder):
@@ -427,6 +429,17 @@ def save_locked(index: TextIndex) -> None:
     """Write what has changed to the folder that an index was read from; the caller holds its lock."""
     assert index.folder is not None
     index._state = _saved(index.folder, index._state)
+
+
+def _identity(model: LoadedModel) -> str:
+    """The fingerprint of a model that has a folder."""
+    try:
+        return fingerprint(model.folder)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(
+            f"an index knows its model by the folder of the model. {error}; a model that `fit` makes has one if you "
+            "name it (folder=...)"
+        ) from error
 
 
 def _saved(folder: Path, state: IndexState) -> IndexState:

@@ -123,6 +123,15 @@ def test_centres_are_chosen_by_columns_of_texts_and_not_by_the_letters_of_a_text
         TextIndex.start(model, ALL)
 
 
+def test_parts_by_a_model_in_memory_are_put_together_and_not_saved(tmp_path):
+    lexical = twicetold.fit(ALL, lexical=True)
+    first, second = (lexical.index(ALL[rows], IDS[rows], groups=False) for rows in (PARTS["one"], PARTS["two"]))
+    first.attach(second, "two")
+    assert found(first) == found(lexical.index(ALL[:350], IDS[:350], groups=False))
+    with pytest.raises(FileNotFoundError, match=r"has one if you name it \(folder=\.\.\.\)"):
+        first.save(tmp_path / "index")
+
+
 def test_what_is_no_part_is_refused_and_nothing_changes(start, model, run, tmp_path):
     index = open_index(start, model)
     part = open_index(tmp_path / "one", model)
