@@ -64,7 +64,8 @@ class ScoredSearch:
         """The texts of the last part with those before them whose score reaches a threshold, sorted by the later text.
 
         A text is linked with all of them, where scores are dot products, else with those of the nearest ones; and with
-        the first one of each part that is equal but for case and white space.
+        the first one of each part that is equal but for case and white space. Of texts that are equal the first counts,
+        as in a dedupe: the others have no further links, though a model that heeds case may have other vectors of them.
 
         Args:
             texts: (N,) of the last part, which has no cells.
@@ -77,12 +78,15 @@ class ScoredSearch:
         """
         self._check(queries)
         known, fresh = count_of(self.segments[:-1]), self.segments[-1]
-        found = [self._equal(texts)]
+        equal, found = self._equal(texts), list[Hits]()
         for start in range(0, len(texts), CHUNK):
             stop = min(start + CHUNK, len(texts))
             among = replace(fresh, vectors=fresh.vectors[:stop], alive=fresh.alive[:stop])
             found.append(self._linked(texts, queries, np.arange(start, stop), among, threshold, neighbours))
-        hits = Hits.joined(found)
+        near, again = Hits.joined(found), np.unique(equal.query)
+        repeats = np.append(self._repeats(near.row[near.row < known]), known + again)
+        near = near.at(~np.isin(near.query, again) & ~np.isin(near.row, repeats))
+        hits = Hits.joined([equal, near])
         order = np.lexsort((hits.row, hits.query))
         return TextLinks(hits.row[order], hits.query[order] + known, hits.similarity[order])
 
@@ -120,6 +124,20 @@ class ScoredSearch:
         pairs.append((again, count_of(self.segments[:-1]) + first[again]))
         query, row = (np.concatenate(side) for side in zip(*pairs, strict=True))
         return Hits(query, row, np.full(len(query), EQUAL, np.float32))
+
+    def _repeats(self, rows: Ints) -> Ints:
+        """Those of these rows before the last part whose text is equal to one in an earlier row."""
+        rows = np.unique(rows)
+        if not len(rows):
+            return rows
+        texts = folded(rows_of(self.segments[:-1], rows)["text"].cast(pa.large_string())).combine_chunks()
+        first = rows.copy()
+        for start, part in reversed(list(numbered(self.segments[:-1]))):
+            there = np.flatnonzero(pc.is_in(part.folded, value_set=texts).to_numpy() & part.alive)
+            place = pc.index_in(texts, value_set=part.folded.take(pa.array(there)).combine_chunks())
+            first[place.is_valid().to_numpy(zero_copy_only=False)] = start + there[place.drop_null().to_numpy()]
+        repeats: Ints = rows[first != rows]
+        return repeats
 
     def _check(self, queries: Matrix) -> None:
         for segment in self.segments:

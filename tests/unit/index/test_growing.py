@@ -2,6 +2,7 @@
 
 import json
 import random
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -59,6 +60,21 @@ def test_by_components_texts_in_any_cut_are_grouped_as_by_one_build(seed, lexica
     assert agreement(index, whole) == 1.0
     assert 1 < len(set(whole.groups.tolist())) < len(texts)
     assert index.regroup() == GroupChanges()
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("order", list(permutations(range(4))))
+def test_of_equal_texts_the_first_has_links_also_by_a_model_that_heeds_case(order, rule):
+    texts = ["Bank rate", "bank  rate", "BANK RATE", "film star"]
+    vectors = np.array([[1, 0, 0], [0.1, 1, 0], [0.2, 1, 0], [0, 1, 0]])
+    chosen = [texts[row] for row in order]
+    model = twicetold.fit(chosen, vectors=vectors[list(order)])
+    whole = model.index(chosen, threshold=0.5, rule=rule)
+    for cut in (1, 2, 3):
+        index = model.index(chosen[:cut], threshold=0.5, rule=rule)
+        index.add(chosen[cut:])
+        one, other = (np.equal.outer(each.groups, each.groups) for each in (index, whole))
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("rule", ["average", "complete"])
