@@ -33,6 +33,7 @@ from twicetold.dedupe.options import DEFAULTS, DedupeOptions, Keep
 from twicetold.dedupe.results import TextGroups
 from twicetold.dedupe.said import Said
 from twicetold.dedupe.worth import KeepBy, worth_of
+from twicetold.evaluation.dedupe import Chosen
 from twicetold.files import require_free
 from twicetold.index.text_index import TextIndex
 from twicetold.interpretation.links import TERMS, why
@@ -171,7 +172,22 @@ class Model(LoadedModel):
 
     def __init__(self, trained: TrainedModel, folder: Path, *, known: KnownVectors | None = None) -> None:
         super().__init__(trained, folder)
-        self._known = known
+        self._known, self._saved = known, (folder / layout.RECIPE).is_file()
+
+    @property
+    def thresholds(self) -> Chosen | None:
+        """See `LoadedModel`.
+
+        Raises:
+            FileNotFoundError: if the folder of the model is gone, so that nobody knows whether there were some.
+            ValueError: if the file with them is damaged.
+        """
+        if self._saved and not (self.folder / layout.RECIPE).is_file():
+            raise FileNotFoundError(
+                f"{self.folder}, which the model was loaded from, is not there any more, and thresholds for groups are "
+                "read when texts are grouped: put it back, or load the model from where it is now"
+            )
+        return super().thresholds
 
     def _encoded(self, texts: Sequence[str]) -> Callable[[], tuple[Matrix, Matrix]] | None:
         """What gives the vectors of texts that it was fitted to a moment ago; None: they are to be encoded."""

@@ -61,6 +61,16 @@ def test_relative_paths_lead_to_the_same_folders_from_another_working_directory(
     assert (len(open_index("faq")), len(open_index("elsewhere/new"))) == (11, 1)
 
 
+def test_texts_are_not_grouped_by_another_threshold_once_the_folder_of_the_model_is_gone(run, tmp_path):
+    shutil.copytree(run() / layout.MODEL, tmp_path / "model")
+    model = twicetold.load(tmp_path / "model")
+    shutil.move(tmp_path / "model", tmp_path / "moved")
+    for use in (model.dedupe, model.dry_run, model.index):
+        with pytest.raises(FileNotFoundError, match=r"is not there any more, .*: put it back, or load the model"):
+            use(["a", "b"])
+    assert model.predict(["a"], ["a"]).shape == (1,)
+
+
 def test_a_folder_without_a_model_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no trained model in .*nothing: expected recipe.json there"):
         twicetold.load(tmp_path / "nothing")
