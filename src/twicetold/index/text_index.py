@@ -56,8 +56,9 @@ class Match:
     similarity: float
     """The model's score of query and text; higher means more alike."""
     probability: float | None
-    """That both say the same, calibrated on pairs like those of validation: among all texts duplicates are rarer. None
-    by a model that was fitted to texts without labels."""
+    """That both say the same, by the calibration of a dedupe when the index was built: over all pairs of validation
+    texts where the model folder holds one, which says less than `Model.predict_proba`, else on labelled pairs, among
+    which duplicates are more frequent. None by a model that was fitted to texts without labels."""
     group: int
 
 
