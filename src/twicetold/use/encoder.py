@@ -40,7 +40,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises:
             TypeError: if the family scores pairs only.
         """
-        if not hasattr(self, "model_") or self._of != self.model:  # `set_params` has named another one
+        if not hasattr(self, "model_") or self._of is not self.model:  # `set_params` has named another one
             self.fit(X)
         return self.model_.encode(X)
 
