@@ -31,6 +31,7 @@ from twicetold.errors import readable_errors
 from twicetold.evaluation.evaluators import Report
 from twicetold.evaluation.figures import save_roc_csv, save_roc_figure
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
+from twicetold.evaluation.pair_units import units_of
 from twicetold.evaluation.pairwise_knn import save_rates
 from twicetold.features.cache import cached_rows
 from twicetold.files import write_file, write_json, write_text
@@ -81,7 +82,9 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     read = model.read_corpus(cached_rows(corpus, Path(cfg.paths.features), key=who.feature_key))
     read = read.keeping(texts_to_search(corpus, evaluator))  # those of every split that is measured among them
     inputs = {split: evaluation_inputs(read, corpus, split) for split in evaluator.splits}
-    report = evaluator.report(corpus.kind, **inputs, decision=model.decision, positive_grade=grade)
+    pairs = corpus.pairs.get("test")
+    units = None if pairs is None else units_of(pairs.left, pairs.right)
+    report = evaluator.report(corpus.kind, **inputs, decision=model.decision, positive_grade=grade, units=units)
     thresholds = read_thresholds(out / layout.MODEL)
     searched = search_reports(read, corpus, evaluator, thresholds)
     report = replace(report, **with_searched(report, searched))

@@ -45,7 +45,7 @@ from twicetold.evaluation.dedupe_report import LINKS, report
 from twicetold.evaluation.group_intervals import agreement_intervals
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors
-from twicetold.evaluation.intervals import Interval, bootstrap_interval, logit_interval
+from twicetold.evaluation.intervals import Interval, bootstrap_interval, effective_degrees, logit_interval
 from twicetold.evaluation.link_metrics import link_statistics, text_precision
 from twicetold.evaluation.resampling import jackknife_variance
 from twicetold.files import write_json
@@ -307,7 +307,9 @@ def metrics_of(found: Found, test: Texts) -> tuple[Metrics, Intervals]:
         return metrics, intervals
     total = int(test.codes.max()) + 1
     metrics["link_text_precision"], without = text_precision(test.codes, found.links)
-    intervals["link_text_precision"] = logit_interval(metrics["link_text_precision"], jackknife_variance(without))
+    intervals["link_text_precision"] = logit_interval(
+        metrics["link_text_precision"], jackknife_variance(without), effective_degrees(without)
+    )
     for name, statistic in zip(("precision", "recall"), link_statistics(test.codes, found.links), strict=True):
         metrics[f"link_{name}"] = float(statistic(np.ones((1, total)))[0])
         intervals[f"link_{name}"] = bootstrap_interval(statistic, total, resamples=1000, seed=SEED)

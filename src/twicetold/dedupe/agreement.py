@@ -20,7 +20,7 @@ from twicetold.evaluation.dedupe_report import rank_pairs
 from twicetold.evaluation.group_intervals import agreement_intervals
 from twicetold.evaluation.group_metrics import GroupScores, group_scores
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.evaluation.intervals import Interval, bootstrap_interval, logit_interval
+from twicetold.evaluation.intervals import Interval, bootstrap_interval, effective_degrees, logit_interval
 from twicetold.evaluation.link_metrics import link_statistics, text_precision
 from twicetold.evaluation.resampling import Statistic, jackknife_variance
 from twicetold.neighbours.grouping import Ints, Links, Vectors, numbered
@@ -148,7 +148,9 @@ class KnownGroups:
                 found[name] = Measured(value, *_bootstrapped(statistic, groups))
         by_text, without = text_precision(codes, inside)
         if not np.isnan(by_text):
-            found["text_precision"] = Measured(by_text, *logit_interval(by_text, jackknife_variance(without)))
+            found["text_precision"] = Measured(
+                by_text, *logit_interval(by_text, jackknife_variance(without), effective_degrees(without))
+            )
         order = ("link_precision", "text_precision", "link_recall")
         return {name: found[name] for name in order if name in found}
 

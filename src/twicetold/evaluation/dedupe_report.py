@@ -20,7 +20,7 @@ from twicetold.evaluation.group_intervals import agreement_intervals, without_ea
 from twicetold.evaluation.group_metrics import GroupScores, group_scores
 from twicetold.evaluation.influence import all_pairs_intervals, all_pairs_units
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.evaluation.intervals import Interval, bootstrap_interval, logit_interval
+from twicetold.evaluation.intervals import Interval, bootstrap_interval, effective_degrees, logit_interval
 from twicetold.evaluation.link_metrics import link_statistics, text_precision
 from twicetold.evaluation.resampling import jackknife_variance
 from twicetold.evaluation.units import Kept, Units
@@ -167,7 +167,9 @@ def report(
             precision, recall = (float(statistic(np.ones((1, total)))[0]) for statistic in statistics)
             of_texts, without = text_precision(codes, strong)
             if len(strong):
-                intervals["text_precision"] = logit_interval(of_texts, jackknife_variance(without))
+                intervals["text_precision"] = logit_interval(
+                    of_texts, jackknife_variance(without), effective_degrees(without)
+                )
             agreed = agreement_intervals(groups, codes)
             kept.append(
                 KeptLinks(

@@ -26,7 +26,7 @@ from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.influence import all_pairs_intervals, all_pairs_units
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs, finest_clusters, finest_group
-from twicetold.evaluation.intervals import Interval
+from twicetold.evaluation.intervals import Interval, Ints
 from twicetold.evaluation.labels import DUPLICATE
 from twicetold.evaluation.operating_points import OperatingPoint, operating_points
 from twicetold.evaluation.pair_metrics import Confusion, log_losses, pearson, spearman, squared_errors
@@ -155,8 +155,16 @@ class Standard:
         kept: dict[str, Kept] = {name: one for name, one in named.items() if name in wanted}
         return Report(metrics, {"test": found}, curves, kept)
 
-    def labelled_pairs(self, val: ScoredPairs, test: ScoredPairs, *, decision: Decision) -> Report:
+    def labelled_pairs(
+        self, val: ScoredPairs, test: ScoredPairs, *, decision: Decision, units: Ints | None = None
+    ) -> Report:
         """Evaluate pairs labelled 0/1.
+
+        Args:
+            val: where thresholds are chosen.
+            test: where they are measured.
+            decision: threshold and calibration.
+            units: (P,) unit of sampling of each test pair, from 0; None: each is one of its own.
 
         Raises:
             ValueError: if a split has only one class, or other labels.
@@ -164,14 +172,28 @@ class Standard:
         splits = {"val": val, "test": test}
         metrics = {s: _pair_metrics(pairs, decision) | self._as_published(pairs) for s, pairs in splits.items()}
         curve = ScoreCounts.of(test.score, test.label).roc_curve().thinned()
-        kept = Verdicts.of(decision.duplicate(test.score), test.label)
-        points = operating_points(val, test, calibration=decision)
-        return Report(
-            metrics, {"test": self._pair_intervals(test, decision)}, {DUPLICATE: curve}, {"accuracy": kept}, points
-        )
+        kept = verdicts_kept(decision.duplicate(test.score), test.label, units)
+        points = operating_points(val, test, calibration=decision, units=units)
+        found = self._pair_intervals(test, decision, units)
+        return Report(metrics, {"test": found}, {DUPLICATE: curve}, {"accuracy": kept}, points)
 
-    def graded_pairs(self, val: ScoredPairs, test: ScoredPairs, *, decision: Decision, positive_grade: float) -> Report:
+    def graded_pairs(
+        self,
+        val: ScoredPairs,
+        test: ScoredPairs,
+        *,
+        decision: Decision,
+        positive_grade: float,
+        units: Ints | None = None,
+    ) -> Report:
         """Evaluate graded pairs; grades of at least `positive_grade` count as duplicates.
+
+        Args:
+            val: validation.
+            test: what is measured.
+            decision: threshold and calibration.
+            positive_grade: of duplicates.
+            units: (P,) unit of sampling of each test pair, from 0; None: each is one of its own.
 
         Raises:
             ValueError: if all pairs of a split are on one side of `positive_grade`.
@@ -187,12 +209,12 @@ class Standard:
             for split, pairs in (("val", val), ("test", test))
         }
         found = {
-            "pearson": self._bootstrap(intervals.pearson_statistic(test.score, test.label), len(test)),
-            "spearman": self._bootstrap(intervals.spearman_statistic(test.score, test.label), len(test)),
-            "auroc": intervals.auroc_interval(test.score, truth["test"]),
+            "pearson": self._bootstrap(intervals.pearson_statistic(test.score, test.label), len(test), units),
+            "spearman": self._bootstrap(intervals.spearman_statistic(test.score, test.label), len(test), units),
+            "auroc": intervals.auroc_interval(test.score, truth["test"], units),
         }
         curve = ScoreCounts.of(test.score, truth["test"]).roc_curve().thinned()
-        kept = Units.of(pearson_terms(test.score, test.label), np.rint(1000 * test.label))
+        kept = Units.of_rows(pearson_terms(test.score, test.label), units, np.rint(1000 * test.label))
         return Report(metrics, {"test": found}, {DUPLICATE: curve}, {"pearson": kept})
 
     def dedupe(self, test: DocumentVectors, chosen: Chosen, *, ranked: bool) -> dedupe_report.DedupeReport:
@@ -219,6 +241,7 @@ class Standard:
         decision: Decision,
         positive_grade: float | None = None,
         train: DocumentVectors | ScoredPairs | None = None,
+        units: Ints | None = None,
     ) -> Report:
         """Evaluate data of any kind.
 
@@ -229,6 +252,7 @@ class Standard:
             decision: threshold and calibration that are stored with the model.
             positive_grade: of graded pairs; those of at least this grade are duplicates.
             train: the train split, of documents alone; None if it is not asked for.
+            units: (P,) unit of sampling of each test pair, see `pair_units`; None: each is one of its own.
 
         Raises:
             ValueError: if `kind` is unknown or does not fit the inputs, or the data is degenerate.
@@ -239,9 +263,9 @@ class Standard:
             case "documents", DocumentVectors(), DocumentVectors():
                 return self.documents(val, test, decision=decision, train=train)
             case "labelled_pairs", ScoredPairs(), ScoredPairs():
-                return self.labelled_pairs(val, test, decision=decision)
+                return self.labelled_pairs(val, test, decision=decision, units=units)
             case "graded_pairs", ScoredPairs(), ScoredPairs() if positive_grade is not None:
-                return self.graded_pairs(val, test, decision=decision, positive_grade=positive_grade)
+                return self.graded_pairs(val, test, decision=decision, positive_grade=positive_grade, units=units)
         raise ValueError(misfit(kind, val))
 
     def _retrieval(self, vectors: DocumentVectors) -> dict[str, Retrieved]:
@@ -265,36 +289,49 @@ class Standard:
         found = {_at_published(name): getattr(confusion, name) for name in AT_PUBLISHED}
         return found | {"published_threshold": self.published_threshold}
 
-    def _pair_intervals(self, pairs: ScoredPairs, decision: Decision) -> dict[str, Interval]:
+    def _pair_intervals(self, pairs: ScoredPairs, decision: Decision, units: Ints | None) -> dict[str, Interval]:
         probability = decision.probability(pairs.score)
-        precision = intervals.average_precision_statistic(pairs.score, pairs.label)
-        losses = intervals.mean_statistic(log_losses(probability, pairs.label))
-        errors = intervals.mean_statistic(squared_errors(probability, pairs.label))
+        statistics = {
+            "average_precision": intervals.average_precision_statistic(pairs.score, pairs.label),
+            "log_loss": intervals.mean_statistic(log_losses(probability, pairs.label)),
+            "brier": intervals.mean_statistic(squared_errors(probability, pairs.label)),
+        }
         return {
-            "auroc": intervals.auroc_interval(pairs.score, pairs.label),
-            "average_precision": self._bootstrap(precision, len(pairs)),
-            "log_loss": self._bootstrap(losses, len(pairs)),
-            "brier": self._bootstrap(errors, len(pairs)),
-            **self._verdict_intervals(decision.duplicate(pairs.score), pairs.label),
-            **self._published_intervals(pairs),
+            "auroc": intervals.auroc_interval(pairs.score, pairs.label, units),
+            **{name: self._bootstrap(each, len(pairs), units) for name, each in statistics.items()},
+            **self._verdict_intervals(decision.duplicate(pairs.score), pairs.label, units),
+            **self._published_intervals(pairs, units),
         }
 
-    def _published_intervals(self, pairs: ScoredPairs) -> dict[str, Interval]:
+    def _published_intervals(self, pairs: ScoredPairs, units: Ints | None) -> dict[str, Interval]:
         if self.published_threshold is None:
             return {}
-        found = self._verdict_intervals(pairs.score >= self.published_threshold, pairs.label)
+        found = self._verdict_intervals(pairs.score >= self.published_threshold, pairs.label, units)
         return {_at_published(name): found[name] for name in AT_PUBLISHED}
 
-    def _verdict_intervals(self, verdict: NDArray[np.bool_], label: NDArray[Any]) -> dict[str, Interval]:
-        confusion = Confusion.of(verdict, label)
-        right = confusion.true_positive + confusion.true_negative
+    def _verdict_intervals(
+        self, verdict: NDArray[np.bool_], label: NDArray[Any], units: Ints | None
+    ) -> dict[str, Interval]:
         return {
-            "accuracy": intervals.accuracy_interval(right, len(label)),
-            **intervals.confusion_intervals(confusion, resamples=self.resamples, seed=self.seed),
+            "accuracy": intervals.share_interval(verdict == label.astype(bool), units),
+            **intervals.confusion_intervals(verdict, label, units, resamples=self.resamples, seed=self.seed),
         }
 
-    def _bootstrap(self, statistic: Statistic, pairs: int) -> Interval:
-        return intervals.bootstrap_interval(statistic, pairs, resamples=self.resamples, seed=self.seed)
+    def _bootstrap(self, statistic: Statistic, pairs: int, units: Ints | None) -> Interval:
+        return intervals.bootstrap_interval(
+            statistic if units is None else intervals.by_unit(statistic, units),
+            pairs if units is None else int(units.max()) + 1,
+            resamples=self.resamples,
+            seed=self.seed,
+        )
+
+
+def verdicts_kept(verdict: NDArray[np.bool_], label: NDArray[Any], units: Ints | None) -> Kept:
+    """What a comparison in pairs needs of verdicts: each one, or where pairs share texts what each unit adds."""
+    if units is None or len(np.unique(units)) == len(units):
+        return Verdicts.of(verdict, label)
+    right = (verdict == label.astype(bool)).astype(np.float64)
+    return Units.of_rows((right - right.mean()) / len(right), units, label)
 
 
 def _over_all_pairs(counts: Mapping[str, ScoreCounts]) -> dict[str, float]:

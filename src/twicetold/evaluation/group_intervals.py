@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from twicetold.evaluation.group_metrics import adjusted_rand, group_scores
-from twicetold.evaluation.intervals import Interval, logit_interval
+from twicetold.evaluation.intervals import Interval, effective_degrees, logit_interval
 from twicetold.evaluation.left_out import LeftOut
 from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.resampling import jackknife_variance
@@ -33,7 +33,7 @@ def agreement_intervals(predicted: ArrayLike, true: ArrayLike) -> dict[str, Inte
         MEASURES, (scores.f1, scores.b3, scores.ari), without_each(predicted, true), strict=True
     ):
         if not np.isnan(left).all():
-            found[name] = logit_interval(value, jackknife_variance(left))
+            found[name] = logit_interval(value, jackknife_variance(left), effective_degrees(left))
     return found
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from twicetold.evaluation.all_pairs import PairHistogram
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.evaluation.intervals import Interval, logit_interval
+from twicetold.evaluation.intervals import Interval, effective_degrees, logit_interval
 from twicetold.evaluation.ranking import Floats, ScoreCounts
 from twicetold.evaluation.score_scale import ScoreScale
 from twicetold.evaluation.units import Units, variance
@@ -61,7 +61,8 @@ def all_pairs_intervals(
         counts = histograms[name].counts()
         values = {"auroc": counts.auroc(), "average_precision": counts.average_precision()}
         intervals[name] = {
-            measure: logit_interval(values[measure], variance(each.terms)) for measure, each in of_measure.items()
+            measure: logit_interval(values[measure], variance(each.terms), effective_degrees(each.terms))
+            for measure, each in of_measure.items()
         }
     return intervals
 

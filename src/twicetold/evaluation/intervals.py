@@ -6,17 +6,26 @@
 - Other metrics: the percentile bootstrap over pairs (Efron 1979), seeded, with counts instead of copies.
 - Means over documents: documents of one cluster (story) are not independent, so the unit of sampling is the cluster.
 
-Shape letters: P pairs, R resamples, K distinct scores.
+Pairs that share texts are not independent either. Where the unit of each pair is given, units are what is sampled. The
+variance of AUROC is then that of Obuchowski 1997 ("Nonparametric analysis of clustered ROC curve data", Biometrics 53),
+DeLong's for units of one pair; a share has Wilson's interval with the effective number of pairs (Korn & Graubard 1998,
+"Confidence intervals for proportions with small expected number of positive counts estimated from survey data", Survey
+Methodology 24); the bootstrap draws units.
+
+Where few units hold most of a variance, the sum of squares that estimates it is itself uncertain. So intervals have
+Student's t with as many degrees of freedom as there are effective units, see `effective_degrees`.
+
+Shape letters: P pairs, U units, R resamples, K distinct scores.
 """
 
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtr
+from scipy.special import bdtr, stdtrit
 
 from twicetold.evaluation.inputs import binary, finite
 from twicetold.evaluation.pair_metrics import Confusion, midranks
@@ -24,6 +33,7 @@ from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.resampling import Statistic, bootstrap_values
 
 Interval: TypeAlias = tuple[float, float]
+Ints: TypeAlias = NDArray[np.int64]
 
 Z = NormalDist().inv_cdf(0.975)
 
@@ -38,14 +48,32 @@ class PairedTest:
     p_value: float
 
 
-def auroc_interval(scores: ArrayLike, labels: ArrayLike) -> Interval:
-    """Interval of the AUROC of (P,) scores; of no width at exactly 0 or 1, where DeLong's variance is 0.
+def auroc_interval(scores: ArrayLike, labels: ArrayLike, units: Ints | None = None) -> Interval:
+    """Interval of the AUROC of (P,) scores; of no width at exactly 0 or 1, where the variance is 0.
+
+    Args:
+        scores: of the pairs.
+        labels: 0 or 1.
+        units: (P,) unit of sampling of each pair; None: each is one of its own.
 
     Raises:
         ValueError: if a score is not finite or only one class occurs.
     """
-    area, variance = _delong([scores], labels)
-    return logit_interval(float(area[0]), float(variance[0, 0]))
+    if units is None:
+        area, variance = _delong([scores], labels)
+        return logit_interval(float(area[0]), float(variance[0, 0]))
+    truth, score = binary(labels), finite(scores, "scores")
+    of_positives, of_negatives = _placements(score, truth)
+    area_of = float(of_positives.mean())
+    held, corrections = [], []
+    for side, placements in ((truth, of_positives), (~truth, of_negatives)):
+        sums = np.bincount(units[side], weights=placements - area_of, minlength=int(units.max()) + 1)
+        held.append(sums / len(placements))
+        corrections.append(_correction(units[side]))
+    positive, negative = held
+    squares = [correction * float(np.dot(each, each)) for correction, each in zip(corrections, held, strict=True)]
+    variance_of = sum(squares) + 2 * _correction(units) * float(np.dot(positive, negative))
+    return logit_interval(area_of, max(variance_of, 0.0), effective_degrees(positive + negative))
 
 
 def paired_auroc_test(scores_a: ArrayLike, scores_b: ArrayLike, labels: ArrayLike) -> PairedTest:
@@ -69,10 +97,41 @@ def accuracy_interval(right: int, total: int) -> Interval:
     """
     if not 0 <= right <= total or total == 0:
         raise ValueError(f"expected 0 <= right <= total and total > 0, got {right} of {total}")
-    share, spare = right / total, Z**2 / total
-    half = Z * math.sqrt(share * (1 - share) / total + spare / (4 * total))
+    return _wilson(right / total, total, Z)
+
+
+def share_interval(right: ArrayLike, units: Ints | None = None) -> Interval:
+    """Wilson's interval of the share of (P,) pairs that are right, with the effective number of pairs.
+
+    Args:
+        right: whether each pair is.
+        units: (P,) unit of sampling of each pair; None: each is one of its own.
+
+    Raises:
+        ValueError: if there is no pair.
+    """
+    values = np.asarray(right, dtype=bool)
+    if not values.size:
+        raise ValueError("expected pairs to have a share of, got none")
+    if units is None:
+        return accuracy_interval(int(values.sum()), len(values))
+    share = float(values.mean())
+    _, place, sizes = np.unique(units, return_inverse=True, return_counts=True)
+    added = np.bincount(place, weights=values - share) / len(values)
+    if 0 < share < 1:
+        variance = _correction(units) * float(np.dot(added, added))
+        effective = min(float(len(values)), share * (1 - share) / variance) if variance else float(len(values))
+        degrees = effective_degrees(added)
+    else:  # no two pairs differ: how alike those of one unit are is not seen, so each unit counts once, by its size
+        effective, degrees = len(values) ** 2 / float(np.dot(sizes, sizes)), effective_degrees(sizes)
+    return _wilson(share, effective, quantile(degrees))
+
+
+def _wilson(share: float, total: float, z: float) -> Interval:
+    spare = z**2 / total
+    half = z * math.sqrt(share * (1 - share) / total + spare / (4 * total))
     low, high = (share + spare / 2 - half) / (1 + spare), (share + spare / 2 + half) / (1 + spare)
-    return (0.0 if right == 0 else low), (1.0 if right == total else high)
+    return (0.0 if share == 0 else low), (1.0 if share == 1 else high)
 
 
 @dataclass(frozen=True)
@@ -197,35 +256,86 @@ def spearman_statistic(scores: ArrayLike, grades: ArrayLike) -> Statistic:
     return statistic
 
 
-def confusion_intervals(confusion: Confusion, *, resamples: int = 1000, seed: int = 0) -> dict[str, Interval]:
-    """Intervals of precision, recall, F1 and MCC: resampling pairs is the same as drawing the four counts."""
-    cells = np.array(
-        [confusion.true_positive, confusion.false_positive, confusion.false_negative, confusion.true_negative]
-    )
-    total = int(cells.sum())
-    draws = np.random.default_rng(seed).multinomial(total, cells / total, size=resamples)
-    drawn = [Confusion(*row) for row in draws.tolist()]
+def by_unit(statistic: Statistic, units: Ints) -> Statistic:
+    """From (R, U) counts of units to a statistic of (R, P) counts of their pairs.
+
+    Args:
+        statistic: of counts of pairs.
+        units: (P,) from 0 to U - 1.
+    """
+    return lambda weights: statistic(weights[:, units])
+
+
+def confusion_intervals(
+    verdict: ArrayLike, label: ArrayLike, units: Ints | None = None, *, resamples: int = 1000, seed: int = 0
+) -> dict[str, Interval]:
+    """Intervals of precision, recall, F1 and MCC by the bootstrap: the four counts of a resample say them.
+
+    Args:
+        verdict: (P,) whether each pair is called the same.
+        label: (P,) whether it is.
+        units: (P,) unit of sampling of each pair; None: each is one of its own.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+    """
+    said, truth = np.asarray(verdict, dtype=bool), np.asarray(label).astype(bool)
+    drawn: NDArray[Any]
+    if units is None:
+        total = len(truth)
+        share = np.bincount(2 * said + truth, minlength=4) / total
+        drawn = np.random.default_rng(seed).multinomial(total, share, size=resamples)
+    else:
+        _, place = np.unique(units, return_inverse=True)
+        cells = np.bincount(4 * place + 2 * said + truth, minlength=4 * (int(place.max()) + 1)).reshape(-1, 4)
+        drawn = bootstrap_values(lambda weights: weights @ cells, len(cells), resamples=resamples, seed=seed)
+    found = [Confusion(tp, fp, fn, tn) for tn, fn, fp, tp in drawn.tolist()]
     return {
-        name: _percentiles(np.array([getattr(one, name) for one in drawn]))
+        name: _percentiles(np.array([getattr(one, name) for one in found]))
         for name in ("precision", "recall", "f1", "mcc")
     }
 
 
 def clustered_mean_interval(values: Floats, clusters: NDArray[np.int64]) -> Interval:
-    """Interval of the mean of values in [0, 1] whose unit of sampling is the cluster (story), not the value."""
+    """Interval of the mean of values in [0, 1] whose unit of sampling is the cluster (story), not the value.
+
+    From 0 to 1 if there is one cluster.
+    """
     _, place = np.unique(clusters, return_inverse=True)
     sums = np.bincount(place, weights=values - values.mean()) / len(values)
-    number = len(sums)
-    error = math.sqrt(float(np.dot(sums, sums)) * number / max(number - 1, 1))
-    return max(0.0, float(values.mean()) - Z * error), min(1.0, float(values.mean()) + Z * error)
+    if len(sums) == 1:
+        return 0.0, 1.0
+    half = quantile(effective_degrees(sums)) * math.sqrt(float(np.dot(sums, sums)) * _correction(clusters))
+    return max(0.0, float(values.mean()) - half), min(1.0, float(values.mean()) + half)
 
 
-def logit_interval(value: float, variance: float) -> Interval:
-    """Normal interval of a value between 0 and 1, computed on the logit scale so that it stays between them."""
+def effective_degrees(added: ArrayLike) -> float:
+    """(Σ v)² / Σ v², the degrees of freedom of a variance that sums the squares v of what (U,) units add.
+
+    They are few where a few units hold most of it, as it is known as badly as from these alone. By Satterthwaite 1946
+    they would be up to three times as many, if what a unit adds were normal; units of unlike sizes are not so. Infinite
+    where nothing varies.
+
+    Args:
+        added: what each unit adds, or the value of the measure without each; those that are NaN are left out.
+    """
+    terms = np.asarray(added, dtype=np.float64)
+    terms = terms[~np.isnan(terms)]
+    squares = np.square(terms - terms.mean()) if terms.size else terms
+    total = float(np.dot(squares, squares))
+    return float(squares.sum()) ** 2 / total if total else math.inf
+
+
+def quantile(degrees: float) -> float:
+    """97.5 % quantile of Student's t; of the normal distribution for infinite degrees of freedom."""
+    return Z if math.isinf(degrees) else float(stdtrit(degrees, 0.975))
+
+
+def logit_interval(value: float, variance: float, degrees: float = math.inf) -> Interval:
+    """Interval of a value between 0 and 1, by Student's t on the logit scale so that it stays between them."""
     if not 0 < value < 1:
         return value, value
     centre = math.log(value / (1 - value))
-    half = Z * math.sqrt(variance) / (value * (1 - value))
+    half = quantile(degrees) * math.sqrt(variance) / (value * (1 - value))
     low, high = (0.5 * (1 + math.tanh(0.5 * end)) for end in (centre - half, centre + half))
     return low, high
 
@@ -233,17 +343,26 @@ def logit_interval(value: float, variance: float) -> Interval:
 def _delong(scores: list[ArrayLike], labels: ArrayLike) -> tuple[Floats, Floats]:
     """AUROC of each model and their covariance matrix, in O(P log P) each."""
     truth = binary(labels)
-    positives, negatives = int(truth.sum()), int((~truth).sum())
-    of_positives, of_negatives = [], []  # placements: share of the other class that each pair is above or below
-    for column in scores:
-        score = finite(column, "scores")
-        if score.shape != truth.shape:
-            raise ValueError(f"expected one score per label, got shapes {score.shape} and {truth.shape}")
-        rank = midranks(score)
-        of_positives.append((rank[truth] - midranks(score[truth])) / negatives)
-        of_negatives.append(1 - (rank[~truth] - midranks(score[~truth])) / positives)
+    of_positives, of_negatives = map(list, zip(*(_placements(column, truth) for column in scores), strict=True))
     area = np.mean(of_positives, axis=1)
+    positives, negatives = int(truth.sum()), int((~truth).sum())
     return area, _covariance(of_positives) / positives + _covariance(of_negatives) / negatives
+
+
+def _placements(scores: ArrayLike, truth: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Share of the negatives that each positive is above, and of the positives that each negative is below."""
+    score = finite(scores, "scores")
+    if score.shape != truth.shape:
+        raise ValueError(f"expected one score per label, got shapes {score.shape} and {truth.shape}")
+    rank, positives, negatives = midranks(score), int(truth.sum()), int((~truth).sum())
+    above = (rank[truth] - midranks(score[truth])) / negatives
+    return np.asarray(above), np.asarray(1 - (rank[~truth] - midranks(score[~truth])) / positives)
+
+
+def _correction(units: Ints) -> float:
+    """U / (U - 1) of the units that occur; 1 for a single one."""
+    number = len(np.unique(units))
+    return number / max(number - 1, 1)
 
 
 def _covariance(rows: list[Floats]) -> Floats:

@@ -1,7 +1,8 @@
 """Where the threshold on the score of labelled pairs can be set, and what each place costs on test.
 
 Thresholds are chosen on validation: the lowest one whose precision there reaches an aim, the one with the highest F1,
-and the one with the highest accuracy. Intervals on test are Wilson's, of a share among pairs.
+and the one with the highest accuracy. Intervals are Wilson's, of a share among pairs, on
+test by units of pairs that share texts.
 
 Precision depends on how often pairs say the same. `precision_under` gives it for another share, as recall and the false
 positive rate stay what they are (label shift: Saerens, Latinne and Decaestecker 2002, "Adjusting the outputs of a
@@ -17,7 +18,7 @@ import numpy as np
 
 from twicetold.evaluation.decision import Decision, decide_counts
 from twicetold.evaluation.inputs import ScoredPairs, described
-from twicetold.evaluation.intervals import Interval, accuracy_interval
+from twicetold.evaluation.intervals import Interval, Ints, share_interval
 from twicetold.evaluation.link_metrics import FEWEST_LINKS
 from twicetold.evaluation.pair_metrics import Confusion
 from twicetold.evaluation.ranking import ScoreCounts, at_least, cuts, place_reaching
@@ -83,13 +84,16 @@ def points_from_json(found: Any) -> tuple[OperatingPoint, ...]:
         raise ValueError(f"expected operating points with their rates, got {described(found)}: {error}") from error
 
 
-def operating_points(val: ScoredPairs, test: ScoredPairs, *, calibration: Decision) -> tuple[OperatingPoint, ...]:
+def operating_points(
+    val: ScoredPairs, test: ScoredPairs, *, calibration: Decision, units: Ints | None = None
+) -> tuple[OperatingPoint, ...]:
     """The points at each of `AIMS`, at the best F1 and at the best accuracy.
 
     Args:
         val: where thresholds are chosen.
         test: where they are measured.
         calibration: from scores to probabilities.
+        units: (P,) unit of sampling of each test pair; None: each is one of its own, as on validation.
 
     Raises:
         ValueError: if validation has only one class, or labels are not 0 or 1.
@@ -98,7 +102,7 @@ def operating_points(val: ScoredPairs, test: ScoredPairs, *, calibration: Decisi
     thresholds = {f"precision {aim:g}": lowest_reaching(counts, aim) for aim in AIMS}
     thresholds[BEST_F1] = decide_counts(counts, aim="f1").threshold
     thresholds[BEST_ACCURACY] = decide_counts(counts, aim="accuracy").threshold
-    return tuple(_point(name, threshold, val, test, calibration) for name, threshold in thresholds.items())
+    return tuple(_point(name, threshold, val, test, calibration, units) for name, threshold in thresholds.items())
 
 
 def lowest_reaching(counts: ScoreCounts, precision: float) -> float | None:
@@ -112,32 +116,45 @@ def lowest_reaching(counts: ScoreCounts, precision: float) -> float | None:
 
 
 def _point(
-    name: str, threshold: float | None, val: ScoredPairs, test: ScoredPairs, calibration: Decision
+    name: str,
+    threshold: float | None,
+    val: ScoredPairs,
+    test: ScoredPairs,
+    calibration: Decision,
+    units: Ints | None,
 ) -> OperatingPoint:
     if threshold is None:
         return OperatingPoint(name, None, None, None, None, None)
-    of_val, of_test = (Confusion.of(pairs.score >= threshold, pairs.label) for pairs in (val, test))
+    of_test = Confusion.of(test.score >= threshold, test.label)
     different = of_test.false_positive + of_test.true_negative
     return OperatingPoint(
         name,
         threshold,
         float(calibration.probability(np.array([threshold]))[0]),
-        _rates(of_val),
-        _rates(of_test),
+        _rates(val, threshold, None),
+        _rates(test, threshold, units),
         of_test.false_positive / different if different else None,
     )
 
 
-def _rates(found: Confusion) -> Rates:
-    flagged = found.true_positive + found.false_positive
-    total = flagged + found.false_negative + found.true_negative
+def _rates(pairs: ScoredPairs, threshold: float, units: Ints | None) -> Rates:
+    flagged, truth = pairs.score >= threshold, pairs.label.astype(bool)
     counted = {
-        "precision": (found.true_positive, flagged),
-        "recall": (found.true_positive, found.true_positive + found.false_negative),
-        "flagged": (flagged, total),
-        "errors": (found.false_positive + found.false_negative, total),
+        "precision": (truth, flagged),
+        "recall": (flagged, truth),
+        "flagged": (flagged, np.ones_like(truth)),
+        "errors": (flagged != truth, np.ones_like(truth)),
     }
-    intervals = {name: accuracy_interval(part, whole) for name, (part, whole) in counted.items() if whole}
+    intervals = {
+        name: share_interval(part[among], None if units is None else units[among])
+        for name, (part, among) in counted.items()
+        if among.any()
+    }
+    found = Confusion.of(flagged, truth)
     return Rates(
-        found.precision if flagged else None, found.recall, flagged / total, counted["errors"][0] / total, intervals
+        found.precision if flagged.any() else None,
+        found.recall,
+        float(flagged.mean()),
+        float((flagged != truth).mean()),
+        intervals,
     )

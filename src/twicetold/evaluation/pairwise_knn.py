@@ -31,7 +31,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from twicetold.evaluation.inputs import Vectors, binary
-from twicetold.evaluation.intervals import Interval, accuracy_interval
+from twicetold.evaluation.intervals import Interval, share_interval
+from twicetold.evaluation.pair_units import units_of
 from twicetold.evaluation.ranking import Floats
 from twicetold.files import csv_text, write_text
 from twicetold.neighbours.nearest import similarities
@@ -122,10 +123,11 @@ class PairwiseKnn:
         Raises:
             ValueError: if a split has pairs of one class only.
         """
-        counts = {
-            split: self._counts(pairs.sample(self.max_pairs, seed=self.seed))
-            for split, pairs in (("val", val), ("test", test))
+        sampled = {
+            split: pairs.sample(self.max_pairs, seed=self.seed) for split, pairs in (("val", val), ("test", test))
         }
+        ranks = {split: mutual_ranks(pairs) for split, pairs in sampled.items()}
+        counts = {split: self._counts(ranks[split], pairs) for split, pairs in sampled.items()}
         rates = {split: _rates(each, calibration=counts["val"]) for split, each in counts.items()}
         best = int(rates["val"].accuracy.argmax())
         metrics = {
@@ -136,14 +138,14 @@ class PairwiseKnn:
             }
             for split, each in rates.items()
         }
-        right = int(counts["test"].true_positive[best] + counts["test"].true_negative[best])
-        interval = accuracy_interval(right, counts["test"].positives + counts["test"].negatives)
+        right = (ranks["test"] <= best + 1) == sampled["test"].label
+        interval = share_interval(right, units_of(sampled["test"].left, sampled["test"].right))
         return KnnReport(metrics, {"test": {"pairwise_knn_accuracy": interval}}, rates)
 
-    def _counts(self, pairs: PooledPairs) -> "_Counts":
+    def _counts(self, ranks: NDArray[np.int64], pairs: PooledPairs) -> "_Counts":
         truth = binary(pairs.label)
-        ranks = np.minimum(mutual_ranks(pairs), self.max_k + 1)
-        said = np.bincount(2 * ranks + truth, minlength=2 * self.max_k + 4).reshape(-1, 2)[1:-1].cumsum(axis=0)
+        capped = np.minimum(ranks, self.max_k + 1)
+        said = np.bincount(2 * capped + truth, minlength=2 * self.max_k + 4).reshape(-1, 2)[1:-1].cumsum(axis=0)
         return _Counts(said[:, 1], said[:, 0], positives=int(truth.sum()), negatives=int((~truth).sum()))
 
 

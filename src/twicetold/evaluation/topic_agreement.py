@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from twicetold.evaluation.intervals import Interval, Z
+from twicetold.evaluation.intervals import Interval, effective_degrees, quantile
 from twicetold.evaluation.left_out import LeftOut
 from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.resampling import jackknife_variance
@@ -66,7 +66,9 @@ def agreement(predicted: ArrayLike, label: ArrayLike, unit: ArrayLike, *, seed: 
     for name, left in without_each(topic, true, whole).items():
         variance = jackknife_variance(left)
         if math.isfinite(variance):
-            intervals[name] = _interval(values[name], variance, least=-1 if name == "ari" else 0)
+            half = quantile(effective_degrees(left)) * math.sqrt(variance)
+            lowest = -1.0 if name == "ari" else 0.0
+            intervals[name] = max(lowest, values[name] - half), min(1.0, values[name] + half)
     dealt = np.random.default_rng(seed).permutation(topic)
     return Agreement({**values, "by_chance": _of_all(dealt, true)["v_measure"]}, intervals)
 
@@ -111,8 +113,3 @@ def _adjusted_rand(topic: Floats, label: Floats, both: Floats, every: Floats) ->
     same = (np.abs(topic - both) < 0.5) & (np.abs(label - both) < 0.5)
     value = np.divide(both - expected, most - expected, out=np.zeros_like(both), where=np.abs(most - expected) > 1e-12)
     return np.where(same, 1.0, value)
-
-
-def _interval(value: float, variance: float, *, least: float) -> Interval:
-    half = Z * math.sqrt(variance)
-    return max(least, value - half), min(1.0, value + half)

@@ -24,10 +24,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtr
 
 from twicetold.evaluation.inputs import described, finite, is_number
-from twicetold.evaluation.intervals import PairedTest, mcnemar
+from twicetold.evaluation.intervals import PairedTest, effective_degrees, mcnemar, quantile
 from twicetold.evaluation.ranking import Floats
 
 MOST = 1024
@@ -77,6 +77,19 @@ class Units:
         return cls(pooled, digest_of(*codes))
 
     @classmethod
+    def of_rows(cls, terms: Floats, units: NDArray[np.int64] | None, *codes: NDArray[Any]) -> "Units":
+        """From (P,) terms of rows, which are added by unit.
+
+        Args:
+            terms: what each row adds.
+            units: (P,) unit of each row, from 0; None: each is one of its own.
+            codes: arrays that tell these rows from others.
+        """
+        if units is None:
+            return cls.of(terms, *codes)
+        return cls.of(np.bincount(units, weights=terms).astype(np.float64), units, *codes)
+
+    @classmethod
     def of_left_out(cls, left: Floats, *codes: NDArray[Any]) -> "Units":
         """From the (G,) values of the measure without each unit."""
         number = max(int((~np.isnan(left)).sum()), 1)
@@ -116,8 +129,9 @@ def variance(terms: Floats) -> float:
 def paired_test(one: Sequence[Kept], other: Sequence[Kept], *, difference: float) -> PairedTest:
     """Whether two models differ on the same units.
 
-    McNemar's exact test of verdicts of a single seed each; otherwise Student's t with the jackknife's variance, of the
-    mean over seeds, which says nothing of how another seed would do.
+    McNemar's exact test of verdicts of a single seed each; otherwise Student's t with the jackknife's variance, and as
+    many degrees of freedom as there are effective units less one, of the mean over seeds, which says nothing of how
+    another seed would do.
 
     Args:
         one: of each seed of model a.
@@ -138,10 +152,10 @@ def paired_test(one: Sequence[Kept], other: Sequence[Kept], *, difference: float
     if len(one) == len(other) == 1 and isinstance(one[0], Verdicts) and isinstance(other[0], Verdicts):
         return mcnemar(one[0].right, other[0].right)
     terms = np.mean([each.terms for each in one], axis=0) - np.mean([each.terms for each in other], axis=0)
-    error, degrees = float(np.sqrt(variance(terms))), max(len(terms) - 1, 1)
+    error, degrees = float(np.sqrt(variance(terms))), effective_degrees(terms)
     if error == 0:
         return PairedTest(difference, difference, difference, 1.0 if difference == 0 else 0.0)
-    half = float(stdtrit(degrees, 0.975)) * error
+    half = quantile(degrees) * error
     p_value = float(2 * stdtr(degrees, -abs(difference) / error))
     return PairedTest(difference, difference - half, difference + half, p_value)
 

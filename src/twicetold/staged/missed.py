@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from twicetold.evaluation.intervals import Interval, accuracy_interval, logit_interval
+from twicetold.evaluation.intervals import Interval, accuracy_interval, effective_degrees, logit_interval
 from twicetold.evaluation.resampling import jackknife_variance
 from twicetold.neighbours.grouping import Ints
 from twicetold.staged.arrays import Arrays
@@ -46,7 +46,7 @@ def _interval(met: Ints, there: Ints) -> Interval:
     if len(met) < 2:
         return 0.0, 1.0
     without = (found - met) / np.maximum(1, total - there)
-    return logit_interval(found / total, jackknife_variance(without))
+    return logit_interval(found / total, jackknife_variance(without), effective_degrees(without))
 
 
 def _keys(plan: Plan, asked: Ints, files: Iterator[Path]) -> Ints:

@@ -29,6 +29,7 @@ from twicetold.evaluation.intervals import Interval
 from twicetold.evaluation.labels import NoVerdict
 from twicetold.evaluation.link_metrics import link_statistics
 from twicetold.evaluation.pair_metrics import Confusion, pearson
+from twicetold.evaluation.pair_units import units_of
 from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.resampling import Statistic
 from twicetold.trained.duplicates import duplicate_groups
@@ -78,17 +79,18 @@ def evaluate_elsewhere(model: TrainedModel, corpus: Corpus, evaluator: Standard)
         return found | _links(vectors, evaluator, least)
     pairs = corpus.pairs["test"]
     score = read.score(*(np.searchsorted(members, side) for side in (pairs.left, pairs.right)))
+    units = units_of(pairs.left, pairs.right)
     if corpus.kind == "graded_pairs":
         spread = intervals.bootstrap_interval(
-            intervals.pearson_statistic(score, pairs.label),
-            len(pairs),
+            intervals.by_unit(intervals.pearson_statistic(score, pairs.label), units),
+            int(units.max()) + 1,
             resamples=evaluator.resamples,
             seed=evaluator.seed,
         )
         found |= Elsewhere({"pearson": pearson(score, pairs.label)}, {"pearson": spread})
     truth = pairs.label >= corpus.positive_label
     found |= Elsewhere({"same_share": float(truth.mean())})
-    return found if threshold is None else found | _decided(score >= threshold, truth, evaluator)
+    return found if threshold is None else found | _decided(score >= threshold, truth, units, evaluator)
 
 
 def shared_texts(source: Corpus, other: Corpus) -> int:
@@ -146,12 +148,13 @@ def _f1_statistic(precision: Statistic, recall: Statistic) -> Statistic:
     return f1
 
 
-def _decided(said: NDArray[np.bool_], truth: NDArray[np.bool_], evaluator: Standard) -> Elsewhere:
+def _decided(
+    said: NDArray[np.bool_], truth: NDArray[np.bool_], units: NDArray[np.int64], evaluator: Standard
+) -> Elsewhere:
     """Accuracy and F1 of decisions about pairs."""
     confusion = Confusion.of(said, truth)
-    right = confusion.true_positive + confusion.true_negative
-    of_counts = intervals.confusion_intervals(confusion, resamples=evaluator.resamples, seed=evaluator.seed)
+    drawn = intervals.confusion_intervals(said, truth, units, resamples=evaluator.resamples, seed=evaluator.seed)
     return Elsewhere(
         {"accuracy": confusion.accuracy, "f1": confusion.f1},
-        {"accuracy": intervals.accuracy_interval(right, len(truth)), "f1": of_counts["f1"]},
+        {"accuracy": intervals.share_interval(said == truth, units), "f1": drawn["f1"]},
     )

@@ -7,6 +7,7 @@ from scipy import sparse
 from twicetold.evaluation.all_pairs import pair_counts, pair_histograms
 from twicetold.evaluation.influence import all_pairs_intervals, all_pairs_units, cluster_sums
 from twicetold.evaluation.inputs import DocumentVectors
+from twicetold.evaluation.units import variance
 
 
 def sample(seed, stories=60, *, sparse_side=False):
@@ -47,16 +48,15 @@ def test_influences_of_all_documents_cancel():
     assert sums.sum(axis=1) == pytest.approx([0, 0], abs=1e-5)
 
 
-def test_the_width_of_the_interval_is_the_spread_over_repeated_samples():
-    areas, widths = [], []
+def test_the_standard_error_is_the_spread_over_repeated_samples():
+    areas, errors = [], []
     for seed in range(60):
         vectors = sample(seed, stories=40)
         histograms = pair_histograms(vectors, bins=4096)
         areas.append([histograms[name].counts().auroc() for name in ("category", "story")])
         units = all_pairs_units(vectors, histograms, clusters=vectors.groups["story"])
-        found = all_pairs_intervals(histograms, units)
-        widths.append([np.ptp(found[name]["auroc"]) / (2 * 1.96) for name in ("category", "story")])
-    assert np.mean(widths, axis=0) == pytest.approx(np.std(areas, axis=0), rel=0.25)
+        errors.append([np.sqrt(variance(units[name]["auroc"].terms)) for name in ("category", "story")])
+    assert np.mean(errors, axis=0) == pytest.approx(np.std(areas, axis=0), rel=0.25)
 
 
 def test_intervals_hold_their_value_and_stay_between_0_and_1():

@@ -4,11 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from twicetold.evaluation import intervals, resampling
 from twicetold.evaluation.pair_metrics import Confusion
+from twicetold.evaluation.pair_units import units_of
 
 
 def scored(seed, pairs=120, ties=True):
@@ -150,21 +151,106 @@ def test_resamples_without_a_positive_are_left_out_and_without_any_are_an_error(
 
 
 def test_drawing_the_four_counts_is_resampling_the_pairs():
-    confusion = Confusion(40, 15, 10, 35)
     rows = np.repeat(list(itertools.product([0, 1], [0, 1])), [35, 10, 15, 40], axis=0)  # decided, label
     rng = np.random.default_rng(8)
     drawn = [Confusion.of(*rows[rng.integers(0, 100, 100)].T).f1 for _ in range(2000)]
-    found = intervals.confusion_intervals(confusion, resamples=2000)
-    assert found["f1"] == pytest.approx(tuple(np.percentile(drawn, [2.5, 97.5])), abs=0.02)
-    assert found["mcc"][0] < confusion.mcc < found["mcc"][1]
+    for units in (None, np.arange(100)):
+        found = intervals.confusion_intervals(*rows.T, units, resamples=2000)
+        assert found["f1"] == pytest.approx(tuple(np.percentile(drawn, [2.5, 97.5])), abs=0.02)
+        assert found["mcc"][0] < Confusion.of(*rows.T).mcc < found["mcc"][1]
 
 
 def test_a_mean_over_stories_is_as_certain_as_there_are_stories():
     values = np.repeat([0.0, 1.0], 50)
     alone = intervals.clustered_mean_interval(values, np.arange(100))
     by_ten = intervals.clustered_mean_interval(values, np.arange(100) // 10)
-    assert np.ptp(alone) == pytest.approx(2 * 1.96 * 0.5 / np.sqrt(99), rel=1e-3)
-    assert np.ptp(by_ten) == pytest.approx(2 * 1.96 * 0.5 / np.sqrt(9), rel=1e-3)
+    assert np.ptp(alone) == pytest.approx(2 * stats.t.ppf(0.975, 100) * 0.5 / np.sqrt(99), rel=1e-3)
+    assert np.ptp(by_ten) == pytest.approx(2 * stats.t.ppf(0.975, 10) * 0.5 / np.sqrt(9), rel=1e-3)
+    assert intervals.clustered_mean_interval(values, np.zeros(100, np.int64)) == (0, 1)
+
+
+def test_pairs_are_of_one_unit_if_they_share_texts_directly_or_by_way_of_others():
+    left, right = np.array([3, 8, 1, 9, 5, 8]), np.array([1, 7, 2, 9, 8, 6])
+    assert units_of(left, right).tolist() == [0, 1, 0, 2, 1, 1]
+
+
+def test_the_auroc_of_units_has_obuchowskis_variance():
+    scores, labels = scored(9, pairs=200)
+    unit = np.random.default_rng(10).integers(0, 60, 200)
+    score, positives, negatives = scores[0], int(labels.sum()), int((~labels).sum())
+    wins = np.sign(score[labels][:, None] - score[~labels][None, :]) / 2 + 0.5
+    area = wins.mean()
+    above, below = np.zeros(60), np.zeros(60)
+    for value, of in zip(wins.mean(axis=1), unit[labels], strict=True):
+        above[of] += value - area
+    for value, of in zip(wins.mean(axis=0), unit[~labels], strict=True):
+        below[of] += value - area
+    held = [len(set(unit[side].tolist())) for side in (labels, ~labels)]
+    units = len(set(unit.tolist()))
+    naive = held[0] / (held[0] - 1) * (above**2).sum() / positives**2
+    naive += held[1] / (held[1] - 1) * (below**2).sum() / negatives**2
+    naive += 2 * units / (units - 1) * (above * below).sum() / positives / negatives
+    added = above / positives + below / negatives
+    degrees = ((added - added.mean()) ** 2).sum() ** 2 / ((added - added.mean()) ** 4).sum()
+    low, high = intervals.auroc_interval(score, labels, unit)
+    width = 2 * stats.t.ppf(0.975, degrees) * np.sqrt(naive) / (area * (1 - area))
+    assert special.logit(high) - special.logit(low) == pytest.approx(width)
+
+
+def test_units_of_one_pair_change_no_interval_by_much():
+    scores, labels = scored(11, pairs=1000)
+    alone = np.arange(1000)
+    assert intervals.auroc_interval(scores[0], labels, alone) == pytest.approx(
+        intervals.auroc_interval(scores[0], labels), abs=2e-3
+    )
+    right = (scores[0] > 0.5) == labels
+    assert intervals.share_interval(right, alone) == pytest.approx(intervals.share_interval(right), abs=2e-3)
+    statistic = intervals.average_precision_statistic(scores[0], labels)
+    assert intervals.bootstrap_interval(
+        intervals.by_unit(statistic, alone), 1000, resamples=50
+    ) == intervals.bootstrap_interval(statistic, 1000, resamples=50)
+
+
+def test_where_all_pairs_of_few_units_are_right_the_interval_is_that_of_few():
+    low, high = intervals.share_interval(np.ones(300, bool), np.arange(300) // 100)
+    assert low < 0.5 < high == 1
+    assert intervals.share_interval(np.ones(300, bool), np.arange(300))[0] > 0.98
+    with pytest.raises(ValueError, match="got none"):
+        intervals.share_interval([], np.array([], np.int64))
+
+
+def alike_within_units(rng, number):
+    """Pairs in units of very unlike sizes: those of one have scores and labels in common."""
+    sizes = np.minimum(rng.zipf(2.0, number), 60)
+    unit = np.repeat(np.arange(number), sizes)
+    shift, ease, often = rng.normal(size=(3, number))[:, unit] * 0.7
+    labels = often + rng.normal(size=len(unit)) > 0
+    return unit, labels * (1.3 + ease) + shift + rng.normal(size=len(unit)), labels
+
+
+@pytest.mark.parametrize("measure", ["accuracy", "auroc", "average_precision", "f1"])
+def test_intervals_of_pairs_that_share_texts_cover_the_truth(measure):
+    find = {
+        "accuracy": lambda unit, score, label: intervals.share_interval((score > 0.6) == label, unit),
+        "auroc": lambda unit, score, label: intervals.auroc_interval(score, label, unit),
+        "average_precision": lambda unit, score, label: intervals.bootstrap_interval(
+            intervals.by_unit(intervals.average_precision_statistic(score, label), unit), unit.max() + 1, resamples=200
+        ),
+        "f1": lambda unit, score, label: intervals.confusion_intervals(score > 0.6, label, unit, resamples=200)["f1"],
+    }[measure]
+    value = {
+        "accuracy": lambda score, label: ((score > 0.6) == label).mean(),
+        "auroc": lambda score, label: roc_auc_score(label, score),
+        "average_precision": lambda score, label: average_precision_score(label, score),
+        "f1": lambda score, label: Confusion.of(score > 0.6, label).f1,
+    }[measure]
+    _, score, label = alike_within_units(np.random.default_rng(12), 100_000)
+    truth, rng = value(score, label), np.random.default_rng(13)
+    covered = 0
+    for _ in range(200):
+        low, high = find(*alike_within_units(rng, 300))
+        covered += low <= truth <= high
+    assert covered / 200 >= (0.92 if measure in ("accuracy", "auroc") else 0.88)  # the bootstrap of percentiles
 
 
 def test_a_share_has_wilsons_interval_and_none_without_cases():

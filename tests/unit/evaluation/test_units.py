@@ -8,6 +8,7 @@ from scipy.stats import pearsonr
 
 from twicetold.evaluation import units
 from twicetold.evaluation.all_pairs import pair_histograms
+from twicetold.evaluation.evaluators import verdicts_kept
 from twicetold.evaluation.group_intervals import jackknife_variance, without_each
 from twicetold.evaluation.influence import all_pairs_intervals, all_pairs_units
 from twicetold.evaluation.inputs import DocumentVectors
@@ -149,6 +150,26 @@ def test_equal_models_are_told_apart_in_a_twentieth_of_samples():
     assert 0.03 < rejected / 2000 < 0.07
 
 
+def test_equal_models_are_told_apart_in_a_twentieth_of_samples_also_where_few_units_decide():
+    """Pairs in components of very unlike sizes, as verdicts about them are kept."""
+    rng = np.random.default_rng(9)
+    rejected = 0
+    for _ in range(1000):
+        unit = np.repeat(np.arange(200), np.minimum(rng.zipf(2.0, 200), 100))
+        right = [rng.normal(size=200)[unit] + rng.normal(size=len(unit)) > 0 for _ in range(2)]
+        kept = [verdicts_kept(each, np.ones(len(unit)), unit) for each in right]
+        rejected += paired_test(kept[:1], kept[1:], difference=right[0].mean() - right[1].mean()).p_value < 0.05
+    assert rejected / 1000 < 0.07
+
+
+def test_verdicts_are_kept_one_by_one_unless_pairs_share_texts():
+    verdict, label = np.array([True, False, True]), np.array([1, 1, 1])
+    assert isinstance(verdicts_kept(verdict, label, None), Verdicts)
+    assert isinstance(verdicts_kept(verdict, label, np.arange(3)), Verdicts)
+    found = verdicts_kept(verdict, label, np.array([0, 0, 1]))
+    assert found.terms == pytest.approx([-1 / 9, 1 / 9])
+
+
 def test_the_interval_of_a_difference_covers_the_true_one():
     rng = np.random.default_rng(7)
     covered = 0
@@ -169,5 +190,5 @@ def test_a_paired_test_of_average_precision_has_more_power_than_apart_intervals_
             told[kind] += paired_test([of_a], [of_b], difference=a - b).p_value < 0.05
             apart[kind] += first[1] < second[0] or second[1] < first[0]
     assert told["equal"] / 60 <= 0.07
-    assert told["worse"] > 30
+    assert told["worse"] > 25
     assert apart["worse"] < 10
