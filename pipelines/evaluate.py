@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hydra.core.hydra_config import HydraConfig
 from hydra.utils import instantiate
+from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
 
 from twicetold import layout, tracking
@@ -53,7 +54,7 @@ from twicetold_grid.code_identity import SCORING, code_now, learnt_from
 from twicetold_grid.recipe import READ_BY, params_of
 from twicetold_grid.settings import check_settings, run_script
 
-SCORES = pa.schema({"split": pa.string(), "label": pa.float32(), "score": pa.float32()})
+SCORES = pa.schema({"split": pa.string(), "label": pa.float32(), "score": pa.float32(), "unit": pa.int32()})
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="train")
@@ -82,13 +83,14 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     read = model.read_corpus(cached_rows(corpus, Path(cfg.paths.features), key=who.feature_key))
     read = read.keeping(texts_to_search(corpus, evaluator))  # those of every split that is measured among them
     inputs = {split: evaluation_inputs(read, corpus, split) for split in evaluator.splits}
-    pairs = corpus.pairs.get("test")
-    units = None if pairs is None else units_of(pairs.left, pairs.right)
-    report = evaluator.report(corpus.kind, **inputs, decision=model.decision, positive_grade=grade, units=units)
+    units = {split: units_of(pairs.left, pairs.right) for split, pairs in corpus.pairs.items() if split in inputs}
+    report = evaluator.report(
+        corpus.kind, **inputs, decision=model.decision, positive_grade=grade, units=units.get("test")
+    )
     thresholds = read_thresholds(out / layout.MODEL)
     searched = search_reports(read, corpus, evaluator, thresholds)
     report = replace(report, **with_searched(report, searched))
-    write(report, inputs, out)
+    write(report, inputs, units, out)
     save_rates(out / layout.PAIRWISE_KNN, searched.knn.rates if searched and searched.knn else {})
     samples = [] if corpus.kind == "documents" else model.verdicts(evaluator.sample_pairs)
     intervals = report.intervals.get("test", {})
@@ -151,7 +153,9 @@ def with_searched(report: Report, searched: Searched | None) -> dict[str, Any]:
     }
 
 
-def write(report: Report, inputs: dict[str, ScoredPairs | DocumentVectors], out: Path) -> None:
+def write(
+    report: Report, inputs: dict[str, ScoredPairs | DocumentVectors], units: dict[str, NDArray[np.int64]], out: Path
+) -> None:
     write_json(out / layout.METRICS, report.metrics)
     save_roc_csv(out / layout.ROC, report.curves)
     title = "ROC on test and train" if "train" in inputs else "ROC on test"
@@ -161,6 +165,7 @@ def write(report: Report, inputs: dict[str, ScoredPairs | DocumentVectors], out:
         "split": np.repeat(list(scored), [len(pairs) for pairs in scored.values()]).astype(str),  # documents: no rows
         "label": np.concatenate([np.empty(0, np.float32), *(pairs.label for pairs in scored.values())]),
         "score": np.concatenate([np.empty(0, np.float32), *(pairs.score for pairs in scored.values())]),
+        "unit": np.concatenate([np.empty(0, np.int32), *(units[split] for split in scored)]).astype(np.int32),
     }
     with write_file(out / layout.SCORES) as path:
         pq.write_table(pa.table(columns, schema=SCORES), path)

@@ -35,7 +35,7 @@ from twicetold.evaluation.ranking import ON_TRAIN, RocCurve, ScoreCounts
 from twicetold.evaluation.resampling import Statistic
 from twicetold.evaluation.retrieval import knn_right, nearest, precision_and_recall
 from twicetold.evaluation.selection import OVER_PAIRS, PRIMARY, Selection, misfit
-from twicetold.evaluation.units import Kept, Units, Verdicts, pearson_terms
+from twicetold.evaluation.units import Kept, Units, kept_of_verdicts, pearson_terms
 
 AT_PUBLISHED = ("accuracy", "f1")  # metrics that are also computed at a published threshold
 SPLITS, WITH_TRAIN = ("val", "test"), ("val", "test", "train")
@@ -172,7 +172,7 @@ class Standard:
         splits = {"val": val, "test": test}
         metrics = {s: _pair_metrics(pairs, decision) | self._as_published(pairs) for s, pairs in splits.items()}
         curve = ScoreCounts.of(test.score, test.label).roc_curve().thinned()
-        kept = verdicts_kept(decision.duplicate(test.score), test.label, units)
+        kept = kept_of_verdicts(decision.duplicate(test.score), test.label, units)
         points = operating_points(val, test, calibration=decision, units=units)
         found = self._pair_intervals(test, decision, units)
         return Report(metrics, {"test": found}, {DUPLICATE: curve}, {"accuracy": kept}, points)
@@ -324,14 +324,6 @@ class Standard:
             resamples=self.resamples,
             seed=self.seed,
         )
-
-
-def verdicts_kept(verdict: NDArray[np.bool_], label: NDArray[Any], units: Ints | None) -> Kept:
-    """What a comparison in pairs needs of verdicts: each one, or where pairs share texts what each unit adds."""
-    if units is None or len(np.unique(units)) == len(units):
-        return Verdicts.of(verdict, label)
-    right = (verdict == label.astype(bool)).astype(np.float64)
-    return Units.of_rows((right - right.mean()) / len(right), units, label)
 
 
 def _over_all_pairs(counts: Mapping[str, ScoreCounts]) -> dict[str, float]:

@@ -25,7 +25,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtr, stdtrit
+from scipy.special import bdtr, stdtr, stdtrit
 
 from twicetold.evaluation.inputs import binary, finite
 from twicetold.evaluation.pair_metrics import Confusion, midranks
@@ -62,31 +62,35 @@ def auroc_interval(scores: ArrayLike, labels: ArrayLike, units: Ints | None = No
     if units is None:
         area, variance = _delong([scores], labels)
         return logit_interval(float(area[0]), float(variance[0, 0]))
-    truth, score = binary(labels), finite(scores, "scores")
-    of_positives, of_negatives = _placements(score, truth)
-    area_of = float(of_positives.mean())
-    held, corrections = [], []
-    for side, placements in ((truth, of_positives), (~truth, of_negatives)):
-        sums = np.bincount(units[side], weights=placements - area_of, minlength=int(units.max()) + 1)
-        held.append(sums / len(placements))
-        corrections.append(_correction(units[side]))
-    positive, negative = held
-    squares = [correction * float(np.dot(each, each)) for correction, each in zip(corrections, held, strict=True)]
-    variance_of = sum(squares) + 2 * _correction(units) * float(np.dot(positive, negative))
-    return logit_interval(area_of, max(variance_of, 0.0), effective_degrees(positive + negative))
+    area_of, added = _added_to_auroc(scores, labels, units)
+    return logit_interval(area_of, _variance_of_auroc(added, labels, units), effective_degrees(added.sum(axis=0)))
 
 
-def paired_auroc_test(scores_a: ArrayLike, scores_b: ArrayLike, labels: ArrayLike) -> PairedTest:
-    """DeLong's test of whether two models differ in AUROC on the same (P,) pairs.
+def paired_auroc_test(
+    scores_a: ArrayLike, scores_b: ArrayLike, labels: ArrayLike, units: Ints | None = None
+) -> PairedTest:
+    """DeLong's test of whether two models differ in AUROC on the same (P,) pairs, or Obuchowski's by units.
+
+    Args:
+        scores_a: of model a.
+        scores_b: of model b.
+        labels: 0 or 1.
+        units: (P,) unit of sampling of each pair; None: each is one of its own.
 
     Raises:
         ValueError: if a score is not finite or only one class occurs.
     """
-    area, variance = _delong([scores_a, scores_b], labels)
-    difference = float(area[0] - area[1])
-    error = math.sqrt(max(0.0, float(variance[0, 0] + variance[1, 1] - 2 * variance[0, 1])))
-    p_value = (1.0 if difference == 0 else 0.0) if error == 0 else math.erfc(abs(difference) / error / math.sqrt(2))
-    return PairedTest(difference, difference - Z * error, difference + Z * error, p_value)
+    if units is None:
+        area, variance = _delong([scores_a, scores_b], labels)
+        difference = float(area[0] - area[1])
+        error = math.sqrt(max(0.0, float(variance[0, 0] + variance[1, 1] - 2 * variance[0, 1])))
+        degrees = math.inf
+    else:
+        (area_a, added_a), (area_b, added_b) = (_added_to_auroc(each, labels, units) for each in (scores_a, scores_b))
+        difference, added = area_a - area_b, added_a - added_b
+        error, degrees = math.sqrt(_variance_of_auroc(added, labels, units)), effective_degrees(added.sum(axis=0))
+    half = quantile(degrees) * error
+    return PairedTest(difference, difference - half, difference + half, two_sided(difference, error, degrees))
 
 
 def accuracy_interval(right: int, total: int) -> Interval:
@@ -330,6 +334,14 @@ def quantile(degrees: float) -> float:
     return Z if math.isinf(degrees) else float(stdtrit(degrees, 0.975))
 
 
+def two_sided(difference: float, error: float, degrees: float) -> float:
+    """p-value of a difference of 0 by Student's t; the normal distribution for infinite degrees of freedom."""
+    if error == 0:
+        return 1.0 if difference == 0 else 0.0
+    size = abs(difference) / error
+    return math.erfc(size / math.sqrt(2)) if math.isinf(degrees) else float(2 * stdtr(degrees, -size))
+
+
 def logit_interval(value: float, variance: float, degrees: float = math.inf) -> Interval:
     """Interval of a value between 0 and 1, by Student's t on the logit scale so that it stays between them."""
     if not 0 < value < 1:
@@ -357,6 +369,27 @@ def _placements(scores: ArrayLike, truth: NDArray[np.bool_]) -> tuple[Floats, Fl
     rank, positives, negatives = midranks(score), int(truth.sum()), int((~truth).sum())
     above = (rank[truth] - midranks(score[truth])) / negatives
     return np.asarray(above), np.asarray(1 - (rank[~truth] - midranks(score[~truth])) / positives)
+
+
+def _added_to_auroc(scores: ArrayLike, labels: ArrayLike, units: Ints) -> tuple[float, Floats]:
+    """AUROC, and (2, U) what each unit's positives and its negatives add to it, to first order."""
+    truth = binary(labels)
+    placements = _placements(scores, truth)
+    area = float(placements[0].mean())
+    width = int(units.max()) + 1
+    sums = [
+        np.bincount(units[side], weights=values - area, minlength=width) / len(values)
+        for side, values in zip((truth, ~truth), placements, strict=True)
+    ]
+    return area, np.stack(sums)
+
+
+def _variance_of_auroc(added: Floats, labels: ArrayLike, units: Ints) -> float:
+    truth = binary(labels)
+    positive, negative = added
+    total = _correction(units[truth]) * float(np.dot(positive, positive))
+    total += _correction(units[~truth]) * float(np.dot(negative, negative))
+    return max(0.0, total + 2 * _correction(units) * float(np.dot(positive, negative)))
 
 
 def _correction(units: Ints) -> float:

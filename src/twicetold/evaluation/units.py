@@ -1,10 +1,11 @@
 """What each unit of sampling adds to a measure of test: what a comparison of two models in pairs needs, kept in Git.
 
-A unit is what the measure's interval draws as a whole: a pair of texts, a story, a cluster of duplicates. Two models
-that were evaluated on the same units err on many of the same ones, so the standard error of their difference is less
-than two separate intervals suggest.
+A unit is what the measure's interval draws as a whole: pairs that share texts, a story, a cluster of duplicates. Two
+models that were evaluated on the same units err on many of the same ones, so the standard error of their difference is
+less than two separate intervals suggest.
 
-- Of verdicts about pairs one bit each is kept, whether it is right. Two models are compared by McNemar's exact test.
+- Of verdicts about pairs that share no texts one bit each is kept, whether it is right. Two models are compared by
+  McNemar's exact test.
 - Of any other measure m, what unit g adds is kept: its term of a mean, or to first order what is lost without it. By
   the jackknife (Efron 1982), var(m) = U / (U - 1) Σ added². The differences of two models' terms give the variance of
   their difference in the same way.
@@ -24,10 +25,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtr
 
 from twicetold.evaluation.inputs import described, finite, is_number
-from twicetold.evaluation.intervals import PairedTest, effective_degrees, mcnemar, quantile
+from twicetold.evaluation.intervals import PairedTest, effective_degrees, mcnemar, quantile, two_sided
 from twicetold.evaluation.ranking import Floats
 
 MOST = 1024
@@ -106,6 +106,14 @@ class Units:
 Kept: TypeAlias = Verdicts | Units
 
 
+def kept_of_verdicts(verdict: NDArray[np.bool_], label: NDArray[Any], units: NDArray[np.int64] | None) -> Kept:
+    """What a comparison in pairs needs of verdicts: each one, or where pairs share texts what each unit adds."""
+    if units is None or len(np.unique(units)) == len(units):
+        return Verdicts.of(verdict, label)
+    right = (verdict == label.astype(bool)).astype(np.float64)
+    return Units.of_rows((right - right.mean()) / len(right), units, label)
+
+
 def pearson_terms(scores: ArrayLike, grades: ArrayLike) -> Floats:
     """(P,) what each pair adds to Pearson's correlation, to first order; 0 where either side is constant.
 
@@ -153,11 +161,8 @@ def paired_test(one: Sequence[Kept], other: Sequence[Kept], *, difference: float
         return mcnemar(one[0].right, other[0].right)
     terms = np.mean([each.terms for each in one], axis=0) - np.mean([each.terms for each in other], axis=0)
     error, degrees = float(np.sqrt(variance(terms))), effective_degrees(terms)
-    if error == 0:
-        return PairedTest(difference, difference, difference, 1.0 if difference == 0 else 0.0)
-    half = quantile(degrees) * error
-    p_value = float(2 * stdtr(degrees, -abs(difference) / error))
-    return PairedTest(difference, difference - half, difference + half, p_value)
+    half = quantile(degrees) * error if error else 0.0
+    return PairedTest(difference, difference - half, difference + half, two_sided(difference, error, degrees))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -1,7 +1,7 @@
 """Paired tests of two models on the pairs that both scored, by metric.
 
-DeLong et al. 1988 for AUROC, a bootstrap over pairs for correlations; they detect differences that two separate
-intervals do not. For decisions see `evaluation.intervals.mcnemar`.
+DeLong et al. 1988 for AUROC, a bootstrap for correlations, McNemar's test for verdicts; they detect differences that
+two separate intervals do not. Pairs that share texts are one unit of sampling (`evaluation.pair_units`).
 
 Shape letters: P test pairs.
 """
@@ -10,24 +10,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.evaluation.decision import Decision
-from twicetold.evaluation.inputs import ScoredPairs
 from twicetold.evaluation.intervals import (
     PairedTest,
     bootstrap_interval,
+    by_unit,
     paired_auroc_test,
     pearson_statistic,
     spearman_statistic,
 )
+from twicetold.evaluation.units import kept_of_verdicts, paired_test
+from twicetold.runs.records import SampledPairs
 
 CORRELATIONS = {"pearson": pearson_statistic, "spearman": spearman_statistic}
 
 
-def right(scores: ScoredPairs, decision: Decision) -> NDArray[np.bool_]:
+def right(scores: SampledPairs, decision: Decision) -> NDArray[np.bool_]:
     """Whether a model is right about each labelled pair at its own threshold, (P,)."""
     return np.asarray((scores.score >= decision.threshold) == (scores.label > 0.5))
 
 
-def paired(metric: str, one: ScoredPairs, two: ScoredPairs) -> PairedTest | None:
+def paired_verdicts(one: SampledPairs, two: SampledPairs, decisions: tuple[Decision, Decision]) -> PairedTest:
+    """The test of whether two models differ in accuracy on the same labelled pairs, each at its own threshold."""
+    kept = [
+        kept_of_verdicts(scores.score >= decision.threshold, scores.label, one.units)
+        for scores, decision in zip((one, two), decisions, strict=True)
+    ]
+    rights = [right(scores, decision).mean() for scores, decision in zip((one, two), decisions, strict=True)]
+    return paired_test(kept[:1], kept[1:], difference=float(rights[0] - rights[1]))
+
+
+def paired(metric: str, one: SampledPairs, two: SampledPairs) -> PairedTest | None:
     """The test of whether two models differ in a metric that needs no threshold, on the same pairs.
 
     Args:
@@ -42,10 +54,12 @@ def paired(metric: str, one: ScoredPairs, two: ScoredPairs) -> PairedTest | None
     if not np.array_equal(one.label, two.label):
         return None
     if metric == "auroc" and np.isin(one.label, (0, 1)).all():
-        return paired_auroc_test(one.score, two.score, one.label)
+        return paired_auroc_test(one.score, two.score, one.label, one.units)
     if metric not in CORRELATIONS:
         return None
     first, second = (CORRELATIONS[metric](pairs.score, pairs.label) for pairs in (one, two))
-    low, high = bootstrap_interval(lambda weights: first(weights) - second(weights), len(one))
     everything = np.ones((1, len(one)))
+    units = np.arange(len(one)) if one.units is None else one.units
+    drawn = by_unit(lambda weights: first(weights) - second(weights), units)
+    low, high = bootstrap_interval(drawn, int(units.max()) + 1)
     return PairedTest(float((first(everything) - second(everything))[0]), low, high, float("nan"))

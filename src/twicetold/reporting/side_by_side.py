@@ -12,17 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from twicetold.evaluation.inputs import ScoredPairs
-from twicetold.evaluation.intervals import PairedTest, mcnemar
-from twicetold.reporting.comparison import paired, right
+from twicetold.evaluation.intervals import PairedTest
+from twicetold.reporting.comparison import paired, paired_verdicts
 from twicetold.reporting.glossary import describe, magnitude, number, ordered, probability
 from twicetold.reporting.model_card import About
 from twicetold.reporting.rendering import render
 from twicetold.reporting.terminal import WIDTH, aligned, short_name, width_of
+from twicetold.runs.records import SampledPairs
 
 NOTE = (
     "Differences are of the first run minus the other, on the same test pairs: DeLong's test (AUROC), McNemar's test "
-    "(accuracy), a bootstrap (correlations). The p-values are not corrected for the number of comparisons."
+    "(accuracy), a bootstrap (correlations). Pairs that share texts are one unit of these tests. The p-values are not "
+    "corrected for the number of comparisons."
 )
 UNPAIRED = "No scores of pairs are kept for documents, so there is no paired test: compare the runs' own intervals."
 SAME = "No setting that is known."
@@ -37,7 +38,7 @@ class Entry:
     about: About
     settings: Mapping[str, Any]
     """Dotted key -> value, the family under `model`; empty if unknown."""
-    scores: ScoredPairs | None
+    scores: SampledPairs | None
     """Of the test pairs; None if it was not evaluated, and for documents."""
 
     @property
@@ -157,8 +158,7 @@ def _tests(first: Entry, other: Entry, primary: str) -> dict[str, PairedTest]:
         )
     found = {primary: paired(primary, one, two)}
     if primary == "auroc":
-        decisions = (each.about.decisions.selected for each in (first, other))
-        found["accuracy"] = mcnemar(*(right(s, d) for s, d in zip((one, two), decisions, strict=True)))
+        found["accuracy"] = paired_verdicts(one, two, (first.about.decisions.selected, other.about.decisions.selected))
     return {name: test for name, test in found.items() if test is not None}
 
 

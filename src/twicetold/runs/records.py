@@ -321,7 +321,18 @@ def _read_csv(path: Path, key: str, names: Sequence[str]) -> dict[str, list[NDAr
     return {value: [rows[name].cast("float64").to_numpy() for name in names] for value, rows in parts.items()}
 
 
-def read_scores(folder: Path, split: str) -> ScoredPairs | None:
+@dataclass(frozen=True)
+class SampledPairs(ScoredPairs):
+    """Scores of pairs.
+
+    Args:
+        units: (P,) unit of sampling of each pair, see `evaluation.pair_units`; None where it is not known.
+    """
+
+    units: NDArray[np.int64] | None = None
+
+
+def read_scores(folder: Path, split: str) -> SampledPairs | None:
     """Scores of a run on one split, in the corpus's order of pairs.
 
     None for documents, whose pairs are too many to keep, and where nothing was evaluated.
@@ -329,11 +340,13 @@ def read_scores(folder: Path, split: str) -> ScoredPairs | None:
     file = folder / layout.SCORES
     if not file.is_file():
         return None
-    rows = pq.read_table(file, columns=["split", "label", "score"])
+    units = "unit" if "unit" in pq.read_schema(file).names else None  # runs of earlier code have none
+    rows = pq.read_table(file, columns=["split", "label", "score", *filter(None, [units])])
     rows = rows.filter(pc.equal(rows["split"].cast("string"), split))
     if not rows.num_rows:
         return None
-    return ScoredPairs(*(rows[name].cast("float64").to_numpy() for name in ("score", "label")))
+    score, label = (rows[name].cast("float64").to_numpy() for name in ("score", "label"))
+    return SampledPairs(score, label, rows[units].cast("int64").to_numpy() if units else None)
 
 
 def read_decision(run: Run) -> Decision:

@@ -8,12 +8,20 @@ from scipy.stats import pearsonr
 
 from twicetold.evaluation import units
 from twicetold.evaluation.all_pairs import pair_histograms
-from twicetold.evaluation.evaluators import verdicts_kept
 from twicetold.evaluation.group_intervals import jackknife_variance, without_each
 from twicetold.evaluation.influence import all_pairs_intervals, all_pairs_units
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.intervals import mcnemar
-from twicetold.evaluation.units import MOST, Units, Verdicts, holm, paired_test, pearson_terms, variance
+from twicetold.evaluation.units import (
+    MOST,
+    Units,
+    Verdicts,
+    holm,
+    kept_of_verdicts,
+    paired_test,
+    pearson_terms,
+    variance,
+)
 
 
 def of_mean(values):
@@ -157,16 +165,16 @@ def test_equal_models_are_told_apart_in_a_twentieth_of_samples_also_where_few_un
     for _ in range(1000):
         unit = np.repeat(np.arange(200), np.minimum(rng.zipf(2.0, 200), 100))
         right = [rng.normal(size=200)[unit] + rng.normal(size=len(unit)) > 0 for _ in range(2)]
-        kept = [verdicts_kept(each, np.ones(len(unit)), unit) for each in right]
+        kept = [kept_of_verdicts(each, np.ones(len(unit)), unit) for each in right]
         rejected += paired_test(kept[:1], kept[1:], difference=right[0].mean() - right[1].mean()).p_value < 0.05
     assert rejected / 1000 < 0.07
 
 
 def test_verdicts_are_kept_one_by_one_unless_pairs_share_texts():
     verdict, label = np.array([True, False, True]), np.array([1, 1, 1])
-    assert isinstance(verdicts_kept(verdict, label, None), Verdicts)
-    assert isinstance(verdicts_kept(verdict, label, np.arange(3)), Verdicts)
-    found = verdicts_kept(verdict, label, np.array([0, 0, 1]))
+    assert isinstance(kept_of_verdicts(verdict, label, None), Verdicts)
+    assert isinstance(kept_of_verdicts(verdict, label, np.arange(3)), Verdicts)
+    found = kept_of_verdicts(verdict, label, np.array([0, 0, 1]))
     assert found.terms == pytest.approx([-1 / 9, 1 / 9])
 
 

@@ -5,11 +5,12 @@ import numpy as np
 import pytest
 
 from twicetold import layout
-from twicetold.evaluation.inputs import ScoredPairs
+from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.intervals import mcnemar, paired_auroc_test, spearman_statistic
-from twicetold.reporting.comparison import paired
+from twicetold.reporting.comparison import paired, paired_verdicts
 from twicetold.reporting.model_card import read_about
 from twicetold.reporting.side_by_side import NOT_EVALUATED, SAME, UNPAIRED, Entry, as_page, as_text, side_by_side
+from twicetold.runs.records import SampledPairs
 
 PAIRS = 300
 RECIPE = {"encoder": {"_target_": "twicetold.models.dae.DenoisingAutoencoder"}, "features": {}, "as_documents": False}
@@ -27,7 +28,7 @@ def entry(
     scores = None
     if separation is not None:
         label = np.random.default_rng(0).integers(0, 2, pairs).astype(float)
-        scores = ScoredPairs(
+        scores = SampledPairs(
             0.5 + separation * (label - 0.5) + np.random.default_rng(seed).normal(0, 0.3, pairs), label
         )
         test = {primary: 0.8, "accuracy": 0.7, "threshold": 0.5}
@@ -123,7 +124,7 @@ def test_names_and_settings_are_escaped_on_the_page(tmp_path):
 def test_correlations_are_compared_by_a_bootstrap_over_the_same_pairs():
     rng = np.random.default_rng(3)
     grade = rng.uniform(0, 5, PAIRS)
-    good, poor = (ScoredPairs(grade + rng.normal(0, noise, PAIRS), grade) for noise in (0.5, 3.0))
+    good, poor = (SampledPairs(grade + rng.normal(0, noise, PAIRS), grade) for noise in (0.5, 3.0))
     for metric in ("pearson", "spearman"):
         found = paired(metric, good, poor)
         assert 0 < found.low < found.difference < found.high
@@ -133,4 +134,20 @@ def test_correlations_are_compared_by_a_bootstrap_over_the_same_pairs():
     assert found.difference == pytest.approx(values[0] - values[1])
     assert paired("accuracy", good, poor) is None
     assert paired("auroc", good, poor) is None, "grades are no labels"
-    assert paired("pearson", good, ScoredPairs(good.score, grade[::-1])) is None
+    assert paired("pearson", good, SampledPairs(good.score, grade[::-1])) is None
+
+
+def test_pairs_that_share_texts_are_one_unit_of_the_tests():
+    rng = np.random.default_rng(3)
+    unit, label = np.repeat(np.arange(40), 25), rng.integers(0, 2, 1000).astype(float)
+    ease = rng.normal(size=(2, 40))[:, unit]
+    scores = (2 * label - 1) * (0.5 + ease) + rng.normal(size=(2, 1000))
+    alone = [SampledPairs(score, label) for score in scores]
+    together = [SampledPairs(score, label, unit) for score in scores]
+    decisions = (Decision(0.0, 1.0, 0.0), Decision(0.0, 1.0, 0.0))
+    apart, whole = paired("auroc", *alone), paired("auroc", *together)
+    assert whole.difference == pytest.approx(apart.difference)
+    assert whole.high - whole.low > 2 * (apart.high - apart.low)
+    apart, whole = paired_verdicts(*alone, decisions), paired_verdicts(*together, decisions)
+    assert whole.difference == pytest.approx(apart.difference)
+    assert whole.high - whole.low > 2 * (apart.high - apart.low)
