@@ -98,7 +98,8 @@ def test_every_recipe_has_a_row_in_the_published_grid():
 def test_every_family_that_is_not_for_pairs_alone_embeds_texts(model, composed):
     family = get_object(composed("train", "data=toy_news", f"model={model}").encoder._target_)
     needed = ("search_vectors", "score_is_dot_product")  # of models.protocol.Searchable
-    assert [hasattr(family, name) for name in needed] == [model not in PAIRS_ONLY] * 2
+    there, embeds = [hasattr(family, name) for name in needed], model not in PAIRS_ONLY
+    assert there == [embeds] * 2, f"{model}: {' and '.join(needed)} if it embeds texts, else a place in PAIRS_ONLY"
 
 
 def test_the_published_grid_pairs_families_for_pairs_alone_with_pairs(composed):
