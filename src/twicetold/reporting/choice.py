@@ -15,16 +15,19 @@ from twicetold.reporting.tiers import DEDUPE, GROUPS, OVERLAP, Standing, Tiers, 
 from twicetold.runs.records import Abroad, Cell, Run
 
 TITLE = "What to take"
+MARGIN = 0.05
+"""How much lower than the highest on test the cheapest that is tied for first may be."""
 LEAD = (
     "The best is chosen on validation. All figures are of test, with 95 % intervals. Tied for first are the model that "
     "is highest on test and all that a paired test on the same texts cannot tell from it."
 )
 HOW_TO_READ = (
-    "The paired test is McNemar's of verdicts about pairs, otherwise the jackknife of differences, at 5 %, corrected "
-    "for the number of models (Holm). Where a run has not kept what that test needs, overlapping intervals "
-    "count as a tie, and it is said. Of those tied the cheapest is the fastest where the speed of all was measured on "
-    "one processor, or else that with the fewest parameters, of several the fastest; naming it is the one choice that "
-    "test has a part in."
+    "The paired test is Student's t with the jackknife's variance, by units of texts that belong together (of verdicts "
+    "about pairs that share no texts, McNemar's), at 5 %, corrected for the number of models (Holm). Where a run has "
+    "not kept what that test needs, overlapping intervals count as a tie, and it is said. A tie does not say that two "
+    f"models are equally good, where intervals are wide least of all. So the cheapest is named of those tied that are "
+    f"at most {MARGIN} lower: the fastest where the speed of all was measured on one processor, or else that with the "
+    "fewest parameters, of several the fastest. Naming it is the one choice that test has a part in."
 )
 NOT_CLEAN = (
     f"{MARK}: not clean, as texts of these data may have been among those that the model was pretrained on; a clean "
@@ -73,7 +76,7 @@ class Answer:
     @property
     def named(self) -> tuple[Row, ...]:
         """The best, and the cheapest that is tied for first."""
-        best, cheap = self.tiers.chosen, _cheapest_of([each.row for each in self.tiers.first])
+        best, cheap = self.tiers.chosen, _cheapest_of(_near(self.tiers))
         return (best,) if cheap is best else (best, cheap)
 
 
@@ -121,9 +124,9 @@ def _best(found: Tiers, grid: Grid) -> Sentence:
 
 def _cheapest(found: Tiers, grid: Grid) -> Sentence:
     head = "Cheapest tied for first"
-    rows, top = [each.row for each in found.first], found.standings[0]
+    rows, top = _near(found), found.standings[0]
     row = _cheapest_of(rows)
-    tied = f"of {len(rows)} tied{_by_overlap(found)}" if len(rows) > 1 else "no other model is tied with it"
+    tied = _number_tied(found, len(rows))
     if row is found.chosen:
         return Sentence(head, _name(row), f"The best is also the cheapest; {tied}.")
     said = [_figure(found, row), in_words(row.first), tied]
@@ -187,6 +190,20 @@ def _from_elsewhere(data: str, use: Use, elsewhere: Sequence[Abroad]) -> Abroad 
 
 def _of_abroad(one: Abroad, data: str, use: Use) -> Estimate:
     return Estimate(one.metrics[data][use.measure], None, one.intervals.get(data, {}).get(use.measure))
+
+
+def _near(found: Tiers) -> list[Row]:
+    """The models that are tied for first and little lower than the highest."""
+    top = found.standings[0].value.mean
+    return [each.row for each in found.first if top - each.value.mean <= MARGIN]
+
+
+def _number_tied(found: Tiers, near: int) -> str:
+    count = len(found.first)
+    if count == 1:
+        return "no other model is tied with it"
+    among = "" if near == count else f", {near} of them at most {MARGIN} lower"
+    return f"of {count} tied{_by_overlap(found)}{among}"
 
 
 def _cheapest_of(rows: Sequence[Row]) -> Row:
