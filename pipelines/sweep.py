@@ -70,8 +70,8 @@ def check_space(model: str) -> None:
         raise ValueError(no_such(f"model={model or '<family>'}", model, families, before="model="))
     if model not in (spaces := _in_conf("sweep")):
         raise ValueError(
-            f"conf/sweep/ has no search space for model={model}. There are: {', '.join(spaces)}. To try values of any "
-            "other, list them: optimizer.lr=0.001,0.01"
+            f"conf/sweep/ has no search space for model={model}. There are: {', '.join(spaces)}. Of any other, values "
+            "of a setting can be listed: python pipelines/train.py -m model=tfidf features.max_features=5000,20000"
         )
 
 

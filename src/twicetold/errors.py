@@ -10,6 +10,7 @@ from twicetold.printable import printable, without_passwords
 
 TRACEBACK = "HYDRA_FULL_ERROR"  # Hydra's own switch
 EXPECTED = (ValueError, TypeError, OSError)
+OF_LIGHTNING = "MisconfigurationException"  # such as of an accelerator that is not there; its package is not imported
 LONGEST = 400  # characters of the reason why a folder is refused
 
 
@@ -63,4 +64,4 @@ def _expected(error: Exception) -> Exception | None:
     """The error to show: itself, or the one that Hydra or OmegaConf wrapped; None for an unexpected error."""
     if type(error).__module__.startswith(("hydra.", "omegaconf.")):
         return error.__cause__ if isinstance(error.__cause__, EXPECTED) else error
-    return error if isinstance(error, EXPECTED) else None
+    return error if isinstance(error, EXPECTED) or type(error).__name__ == OF_LIGHTNING else None
