@@ -25,7 +25,7 @@ from twicetold.evaluation import intervals
 from twicetold.evaluation.all_pairs import pair_histograms
 from twicetold.evaluation.influence import all_pairs_units
 from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors, ScoredPairs
-from twicetold.evaluation.intervals import Interval
+from twicetold.evaluation.intervals import Interval, Ints
 from twicetold.evaluation.pair_metrics import Confusion
 from twicetold.evaluation.pair_units import units_of
 from twicetold.evaluation.ranking import ScoreCounts
@@ -35,7 +35,6 @@ PAIRS, STORIES = ("quora_disjoint", "quora_wang", "stsb"), "uci_news"
 CUT = 0.6  # threshold of simulated scores
 MANY = 400_000  # units whose pairs say what the true value is
 HEADS = "| data | measure | held in, before | held in | width, before | width |"
-Ints = NDArray[np.int64]
 
 
 def main() -> None:

@@ -1,8 +1,8 @@
 """Where the threshold on the score of labelled pairs can be set, and what each place costs on test.
 
 Thresholds are chosen on validation: the lowest one whose precision there reaches an aim, the one with the highest F1,
-and the one with the highest accuracy. Intervals are Wilson's, of a share among pairs, on
-test by units of pairs that share texts.
+and the one with the highest accuracy. Intervals are Wilson's, of a share among pairs, on test by
+units of pairs that share texts.
 
 Precision depends on how often pairs say the same. `precision_under` gives it for another share, as recall and the false
 positive rate stay what they are (label shift: Saerens, Latinne and Decaestecker 2002, "Adjusting the outputs of a

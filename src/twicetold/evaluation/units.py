@@ -138,8 +138,8 @@ def paired_test(one: Sequence[Kept], other: Sequence[Kept], *, difference: float
     """Whether two models differ on the same units.
 
     McNemar's exact test of verdicts of a single seed each; otherwise Student's t with the jackknife's variance, and as
-    many degrees of freedom as there are effective units less one, of the mean over seeds, which says nothing of how
-    another seed would do.
+    many degrees of freedom as there are effective units, of the mean over seeds, which says nothing of how another seed
+    would do.
 
     Args:
         one: of each seed of model a.

@@ -25,7 +25,7 @@ HOW_TO_READ = (
     "The paired test is Student's t with the jackknife's variance, by units of texts that belong together (of verdicts "
     "about pairs that share no texts, McNemar's), at 5 %, corrected for the number of models (Holm). Where a run has "
     "not kept what that test needs, overlapping intervals count as a tie, and it is said. A tie does not say that two "
-    f"models are equally good, where intervals are wide least of all. So the cheapest is named of those tied that are "
+    "models are equally good, where intervals are wide least of all. So the cheapest is named of those tied that are "
     f"at most {MARGIN} lower: the fastest where the speed of all was measured on one processor, or else that with the "
     "fewest parameters, of several the fastest. Naming it is the one choice that test has a part in."
 )
