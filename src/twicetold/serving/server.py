@@ -85,9 +85,15 @@ def serve(
             timeout_graceful_shutdown=GRACE,
         )
         shown = f"[{host}]" if ":" in host else host
-        on_ready(f"http://{shown}:{listener.getsockname()[1]}")
+        url = f"http://{shown}:{listener.getsockname()[1]}"
+
+        class Server(uvicorn.Server):
+            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+                await super().startup(sockets)
+                on_ready(url)  # a signal before would end the loop before its first step, which Python warns of
+
         try:
-            uvicorn.Server(config).run(sockets=[listener])
+            Server(config).run(sockets=[listener])
         finally:
             scoring.stop()
 
