@@ -53,6 +53,7 @@ POTION, WORD_PIECES, NUMBERS = "minishlab/potion-base-8M", 30_000, 256
 WARM_UP = 256
 PAIRWISE = ("static", "dssm", "fasttext", "tfidf", "bm25")
 PAIRS = 50
+OF_QUORA = "questions of Quora"
 """Pairs that are scored one at a time."""
 SIZES = {"quick": (1_000, 10_000, 3), "full": (10_000, 60_000, 5)}
 """Texts to encode, further ones to learn vocabularies from, and rounds."""
@@ -72,7 +73,7 @@ def texts_of(count: int) -> tuple[list[str], str]:
         return questions(count, seed=0), "generated questions"
     distinct = read_quoted(path, COLUMNS).table["question1"].unique().to_pylist()
     chosen = np.random.default_rng(0).permutation(len(distinct))[:count]
-    return [distinct[number] for number in chosen], "questions of Quora"
+    return [distinct[number] for number in chosen], OF_QUORA
 
 
 def untrained(name: str, texts: Sequence[str]) -> tuple[Featuriser, Encoder]:

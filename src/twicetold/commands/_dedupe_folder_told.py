@@ -43,8 +43,8 @@ def _recall(found: "Found") -> str:
     if "recall" not in sampled:
         return f"which share of the links was found is not known: {about}; give a larger --sample"
     return (
-        f"recall of links: {sampled['recall']:.4f} (95 % interval {sampled['low']:.4f} to {sampled['high']:.4f}): "
-        f"{about}, {sampled['links']:,}, of which {sampled['found']:,} were found"
+        f"recall of a text's links: {sampled['recall']:.4f} (95 % interval {sampled['low']:.4f} to "
+        f"{sampled['high']:.4f}): {about}, {sampled['links']:,}, of which {sampled['found']:,} were found"
     )
 
 

@@ -1,7 +1,8 @@
-"""`missed`: the share of the links of a sample of texts that were found, of all that there are.
+"""`missed`: the share of the links of a text that were found, on average over a sample of texts that have links.
 
-The unit is the text: the interval is by a jackknife over the sampled texts that have links (on the scale of log-odds),
-or Wilson's of as many texts where nothing was missed, or nothing found. One text that misses some says nothing.
+The unit is the text, and each counts once: by links, one text with hundreds of near-copies would hold most of the share
+and of its variance. The interval is that of Clopper and Pearson 1934 with as many cases as texts, which is wide enough
+for shares between 0 and 1 as their variance is at most that of cases that are found or not.
 """
 
 from collections.abc import Iterator
@@ -9,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import betaincinv
 
-from twicetold.evaluation.intervals import Interval, accuracy_interval, effective_degrees, logit_interval
-from twicetold.evaluation.resampling import jackknife_variance
+from twicetold.evaluation.intervals import Interval
 from twicetold.neighbours.grouping import Ints
 from twicetold.staged.arrays import Arrays
 from twicetold.staged.components import files_of_links
 from twicetold.staged.links import read_links
 from twicetold.staged.plan import Plan
+
+TAIL = 0.025  # of a 95 % interval
 
 
 def run(plan: Plan, name: str) -> dict[str, Any]:
@@ -35,18 +38,16 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     counts = {"asked": len(asked), "linked": len(linked), "links": int(there.sum()), "found": int(met.sum())}
     if not len(linked):
         return counts
-    low, high = _interval(met, there)
-    return {**counts, "recall": float(met.sum() / there.sum()), "low": low, "high": high}
+    share = float((met / there).mean())
+    low, high = _interval(share, len(linked))
+    return {**counts, "recall": share, "low": low, "high": high}
 
 
-def _interval(met: Ints, there: Ints) -> Interval:
-    total, found = int(there.sum()), int(met.sum())
-    if found in (0, total):
-        return accuracy_interval(len(met) if found else 0, len(met))
-    if len(met) < 2:
-        return 0.0, 1.0
-    without = (found - met) / np.maximum(1, total - there)
-    return logit_interval(found / total, jackknife_variance(without), effective_degrees(without))
+def _interval(share: float, texts: int) -> Interval:
+    found, not_found = share * texts, (1 - share) * texts
+    low = float(betaincinv(found, not_found + 1, TAIL)) if found else 0.0
+    high = float(betaincinv(found + 1, not_found, 1 - TAIL)) if not_found else 1.0
+    return low, high
 
 
 def _keys(plan: Plan, asked: Ints, files: Iterator[Path]) -> Ints:

@@ -61,10 +61,21 @@ def test_parts_are_known_by_their_suffixes_however_these_are_spelt(tmp_path):
     assert [part.name for part in parts_of(tmp_path)] == ["a.csv", "b.CSV.GZ", "c.Jsonl.zst"]
 
 
-@pytest.mark.parametrize(
-    ("met", "there"), [([10], [10]), ([0], [10]), ([9], [10]), ([9, 0], [10, 1]), ([1, 1], [1, 1])]
-)
-def test_the_share_of_links_that_were_found_is_within_its_interval(met, there):
-    low, high = _interval(np.array(met), np.array(there))
-    assert 0 <= low <= sum(met) / sum(there) <= high <= 1
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.999, 1.0])
+@pytest.mark.parametrize("texts", [1, 3, 200])
+def test_the_share_of_links_that_were_found_is_within_its_interval(share, texts):
+    low, high = _interval(share, texts)
+    assert 0 <= low <= share <= high <= 1
     assert low < high
+
+
+def test_the_interval_of_the_share_of_links_that_were_found_holds_although_few_texts_have_most_links():
+    rng = np.random.default_rng(0)
+    held = []
+    for _ in range(400):
+        there = 1 + rng.pareto(0.7, 150).astype(int)
+        found = rng.binomial(there, np.where(rng.random(150) < 0.1, 0.6, 1))
+        low, high = _interval(float((found / there).mean()), 150)
+        held.append(low <= 0.96 <= high)
+    assert np.mean(held) >= 0.95
+    assert high - low < 0.1
