@@ -4,16 +4,20 @@ Vectors are sums of two of 100,000 base vectors, whose spectrum falls as that of
 takes the rows of a file as base vectors. Each part has a million by default, and all parts have the centres of one
 sample. The folder is kept, so that the same command with more `--parts` adds what is missing. The search runs in a
 process of its own, which reads nothing but the folder: its resident memory is that of a search, mapped files included.
-Time is processor time on one thread. `--faiss` compares an inverted file of faiss over the same centres, in memory.
+Time is processor time on one thread. `--faiss` compares an inverted file of faiss over the same centres, `--hnsw` its
+graph with 16 neighbours, both in memory.
 
-    python benchmarks/bench_parts.py FOLDER [--parts 10] [--texts 1000000] [--dimensions 128] [--cells 1000] [--faiss]
+    python benchmarks/bench_parts.py FOLDER [--parts 10] [--texts 1000000] [--dimensions 128] [--cells 1000]
+        [--faiss] [--hnsw]
 """
 
 import argparse
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +31,10 @@ from twicetold.index.probing import nearest
 from twicetold.index.segments import Segment
 from twicetold.index.texts import SCHEMA
 from twicetold.neighbours.cells import PER_CENTRE, centres_of
+
+Compare: TypeAlias = Callable[
+    [list[Segment], Centres, NDArray[np.float32], NDArray[np.float32]], None
+]  # of parts, centres, queries and the least similarity of the nearest ones of each
 
 BASE, ASKED, SINGLE, NEAREST = 100_000, 100, 20, 10
 OF_CENTRES, OF_QUERIES = 10**6, 10**6 + 1  # numbers of the draws; parts have lower ones
@@ -42,11 +50,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--cells", type=int, default=1000)
     parser.add_argument("--vectors", type=Path, help="a NumPy file of float32 rows")
     parser.add_argument("--faiss", action="store_true", help="compare with faiss, which holds all vectors")
+    parser.add_argument("--hnsw", action="store_true", help="compare with a graph of faiss, which takes long to build")
     parser.add_argument("--search", action="store_true", help="only search")
     options = parser.parse_args(arguments)
     base = based_on(options.vectors, options.dimensions)
     if options.search:
-        search(options.folder, drawn(base, OF_QUERIES, ASKED), compare=options.faiss)
+        compared = [compare for compare, asked in ((by_faiss, options.faiss), (by_graph, options.hnsw)) if asked]
+        search(options.folder, drawn(base, OF_QUERIES, ASKED), compared)
         return
     build(options.folder, base, parts=options.parts, texts=options.texts, cells=options.cells)
     given = sys.argv[1:] if arguments is None else arguments
@@ -93,8 +103,8 @@ def build(folder: Path, base: NDArray[np.float32], *, parts: int, texts: int, ce
         print(f"part {part}: {time.process_time() - started:.1f} s", flush=True)
 
 
-def search(folder: Path, queries: NDArray[np.float32], *, compare: bool) -> None:
-    """Measure a search."""
+def search(folder: Path, queries: NDArray[np.float32], compared: Sequence[Compare]) -> None:
+    """Measure a search, and what it is compared with."""
     started = time.process_time()
     _, segments, centres = read(folder)
     assert centres is not None
@@ -121,8 +131,8 @@ def search(folder: Path, queries: NDArray[np.float32], *, compare: bool) -> None
         print(
             f"{probes} cells: recall@{NEAREST} {np.sum(hits.similarity >= least[hits.query] - 1e-5) / exact.row.size}"
         )
-    if compare:
-        by_faiss(segments, centres, queries, least)
+    for compare in compared:
+        compare(segments, centres, queries, least)
 
 
 def by_faiss(
@@ -139,17 +149,40 @@ def by_faiss(
     for segment in segments:
         file.add(np.array(segment.vectors))
     for probes in (4, 16, 64):
-        file.nprobe, singles = probes, []
-        for query in queries[:SINGLE]:
-            began = time.process_time()
-            file.search(query[None], NEAREST)
-            singles.append(time.process_time() - began)
+        file.nprobe = probes
+        print(f"faiss, {probes} cells: {_searched(file, queries, least)}", flush=True)
+
+
+def by_graph(
+    segments: list[Segment], centres: Centres, queries: NDArray[np.float32], least: NDArray[np.float32]
+) -> None:
+    """The same with a graph of faiss."""
+    import faiss
+
+    faiss.omp_set_num_threads(1)
+    graph = faiss.IndexHNSWFlat(centres.vectors.shape[1], 16, faiss.METRIC_INNER_PRODUCT)
+    started = time.process_time()
+    for segment in segments:
+        graph.add(np.array(segment.vectors))
+    print(f"faiss, HNSW: built in {time.process_time() - started:.0f} s", flush=True)
+    for candidates in (32, 128):
+        graph.hnsw.efSearch = candidates
+        print(f"faiss, HNSW, {candidates} candidates: {_searched(graph, queries, least)}", flush=True)
+
+
+def _searched(file: Any, queries: NDArray[np.float32], least: NDArray[np.float32]) -> str:
+    """Latency, recall and memory of an index of faiss."""
+    singles = []
+    for query in queries[:SINGLE]:
         began = time.process_time()
-        similarity = file.search(queries, NEAREST)[0]
-        each = (time.process_time() - began) / len(queries)
-        recall = np.mean(similarity >= least[:, None] - 1e-5)
-        said = f"one query {1000 * np.median(singles):.1f} ms, of many {1000 * each:.2f} ms"
-        print(f"faiss, {probes} cells: {said}, recall@{NEAREST} {recall:.4f}; {memory()}", flush=True)
+        file.search(query[None], NEAREST)
+        singles.append(time.process_time() - began)
+    began = time.process_time()
+    similarity = file.search(queries, NEAREST)[0]
+    each = (time.process_time() - began) / len(queries)
+    recall = np.mean(similarity >= least[:, None] - 1e-5)
+    said = f"one query {1000 * np.median(singles):.1f} ms, of many {1000 * each:.2f} ms"
+    return f"{said}, recall@{NEAREST} {recall:.4f}; {memory()}"
 
 
 def memory() -> str:
