@@ -84,14 +84,14 @@ def measured(pairs: ScoredPairs, units: Ints | None, *, resamples: int) -> Itera
     """Each measure with its value and its interval."""
     verdict, counts = pairs.score > CUT, ScoreCounts.of(pairs.score, pairs.label)
     precision = intervals.average_precision_statistic(pairs.score, pairs.label)
-    rows = len(pairs) if units is None else int(units.max()) + 1
-    drawn = precision if units is None else intervals.by_unit(precision, units)
     right = verdict == (pairs.label > 0)
     yield "accuracy", float(right.mean()), intervals.share_interval(right, units)
     yield "AUROC", counts.auroc(), intervals.auroc_interval(pairs.score, pairs.label, units)
     found = intervals.confusion_intervals(verdict, pairs.label, units, resamples=resamples)
     yield "F1", Confusion.of(verdict, pairs.label).f1, found["f1"]
-    ends = intervals.bootstrap_interval(drawn, rows, resamples=resamples) if resamples > 1 else (0.0, 0.0)
+    ends = (0.0, 0.0)
+    if resamples > 1:
+        ends = intervals.bootstrap_interval(precision, len(pairs), units, resamples=resamples)
     yield "average precision", counts.average_precision(), ends
 
 

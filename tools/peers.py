@@ -41,13 +41,12 @@ import twicetold
 from twicetold import layout
 from twicetold.data.corpus import Corpus
 from twicetold.evaluation.dedupe import AIMED, Chosen, choose, links_above
-from twicetold.evaluation.dedupe_report import LINKS, report
+from twicetold.evaluation.dedupe_report import LINKS, report, text_precision_with_interval
 from twicetold.evaluation.group_intervals import agreement_intervals
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors
-from twicetold.evaluation.intervals import Interval, bootstrap_interval, effective_degrees, logit_interval
-from twicetold.evaluation.link_metrics import link_statistics, text_precision
-from twicetold.evaluation.resampling import jackknife_variance
+from twicetold.evaluation.intervals import Interval, bootstrap_interval
+from twicetold.evaluation.link_metrics import link_statistics
 from twicetold.files import write_json
 from twicetold.neighbours.grouping import Ints, Links, components
 from twicetold.pretrained import located
@@ -306,10 +305,9 @@ def metrics_of(found: Found, test: Texts) -> tuple[Metrics, Intervals]:
     if found.links is None:
         return metrics, intervals
     total = int(test.codes.max()) + 1
-    metrics["link_text_precision"], without = text_precision(test.codes, found.links)
-    intervals["link_text_precision"] = logit_interval(
-        metrics["link_text_precision"], jackknife_variance(without), effective_degrees(without)
-    )
+    metrics["link_text_precision"], ends = text_precision_with_interval(test.codes, found.links)
+    if ends:
+        intervals["link_text_precision"] = ends
     for name, statistic in zip(("precision", "recall"), link_statistics(test.codes, found.links), strict=True):
         metrics[f"link_{name}"] = float(statistic(np.ones((1, total)))[0])
         intervals[f"link_{name}"] = bootstrap_interval(statistic, total, resamples=1000, seed=SEED)

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from twicetold.dedupe.distinct import DistinctTexts
-from twicetold.evaluation.dedupe_report import rank_pairs
+from twicetold.evaluation.dedupe_report import rank_pairs, text_precision_with_interval
 from twicetold.evaluation.group_intervals import agreement_intervals
 from twicetold.evaluation.group_metrics import GroupScores, group_scores
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.evaluation.intervals import Interval, bootstrap_interval, effective_degrees, logit_interval
-from twicetold.evaluation.link_metrics import link_statistics, text_precision
-from twicetold.evaluation.resampling import Statistic, jackknife_variance
+from twicetold.evaluation.intervals import Interval, bootstrap_interval
+from twicetold.evaluation.link_metrics import link_statistics
+from twicetold.evaluation.resampling import Statistic
 from twicetold.neighbours.grouping import Ints, Links, Vectors, numbered
 from twicetold.tables.columns import MISSING, Column, codes_of
 from twicetold.trained.scoring import SAMPLE, sampled
@@ -146,11 +146,9 @@ class KnownGroups:
             value = float(statistic(np.ones((1, groups)))[0])
             if not np.isnan(value):
                 found[name] = Measured(value, *_bootstrapped(statistic, groups))
-        by_text, without = text_precision(codes, inside)
-        if not np.isnan(by_text):
-            found["text_precision"] = Measured(
-                by_text, *logit_interval(by_text, jackknife_variance(without), effective_degrees(without))
-            )
+        by_text, ends = text_precision_with_interval(codes, inside)
+        if ends:
+            found["text_precision"] = Measured(by_text, *ends)
         order = ("link_precision", "text_precision", "link_recall")
         return {name: found[name] for name in order if name in found}
 

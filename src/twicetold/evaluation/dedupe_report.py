@@ -20,11 +20,17 @@ from twicetold.evaluation.group_intervals import agreement_intervals, without_ea
 from twicetold.evaluation.group_metrics import GroupScores, group_scores
 from twicetold.evaluation.influence import all_pairs_intervals, all_pairs_units
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.evaluation.intervals import Interval, bootstrap_interval, effective_degrees, logit_interval
+from twicetold.evaluation.intervals import (
+    Interval,
+    bootstrap_interval,
+    bounded_interval,
+    effective_degrees,
+    logit_interval,
+)
 from twicetold.evaluation.link_metrics import link_statistics, text_precision
 from twicetold.evaluation.resampling import jackknife_variance
 from twicetold.evaluation.units import Kept, Units
-from twicetold.neighbours.grouping import merge
+from twicetold.neighbours.grouping import Ints, Links, merge
 from twicetold.neighbours.rules import Rule
 
 COMPARED: Rule = "average"
@@ -165,11 +171,9 @@ def report(
                 if len(strong)
             }
             precision, recall = (float(statistic(np.ones((1, total)))[0]) for statistic in statistics)
-            of_texts, without = text_precision(codes, strong)
-            if len(strong):
-                intervals["text_precision"] = logit_interval(
-                    of_texts, jackknife_variance(without), effective_degrees(without)
-                )
+            of_texts, ends = text_precision_with_interval(codes, strong)
+            if ends:
+                intervals["text_precision"] = ends
             agreed = agreement_intervals(groups, codes)
             kept.append(
                 KeptLinks(
@@ -195,6 +199,20 @@ def report(
     if ranking:
         units[f"average_precision_{chosen.group}"] = ranking.units
     return DedupeReport(chosen, ranking, tuple(kept), scores, agreement, units)
+
+
+def text_precision_with_interval(codes: Ints, links: Links) -> tuple[float, Interval | None]:
+    """`text_precision`, and its interval; NaN without one where no text is linked.
+
+    Args:
+        codes: (M,) group of each document.
+        links: of the documents.
+    """
+    value, without = text_precision(codes, links)
+    if not len(links):
+        return value, None
+    interval = logit_interval(value, jackknife_variance(without), effective_degrees(without))
+    return value, bounded_interval(interval, value, codes[np.unique([links.left, links.right])])
 
 
 def rank_pairs(vectors: DocumentVectors, group: str, bins: int = BINS) -> Ranked:

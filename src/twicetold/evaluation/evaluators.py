@@ -7,6 +7,8 @@
 | documents | `auroc_<group>, average_precision_<group>` over all pairs; `knn_accuracy_<group>` of classes, |
 | | `precision_at_<k>_<group>, recall_at_<k>_<group>` of all other groups; `f1_<primary group>, threshold` |
 
+Metrics of pairs have no interval where one unit of sampling, or a few, hold most pairs (`intervals.few_units`).
+
 Nothing is chosen here: `selection` does that, in training. If a source publishes a threshold, labelled pairs have
 `published_threshold` as well, with its accuracy and F1. If train is asked for, its documents have the metrics over all
 pairs. Search vectors are evaluated in `corpus_search` and `pairwise_knn`.
@@ -174,7 +176,7 @@ class Standard:
         curve = ScoreCounts.of(test.score, test.label).roc_curve().thinned()
         kept = kept_of_verdicts(decision.duplicate(test.score), test.label, units)
         points = operating_points(val, test, calibration=decision, units=units)
-        found = self._pair_intervals(test, decision, units)
+        found = {} if intervals.few_units(units) else self._pair_intervals(test, decision, units)
         return Report(metrics, {"test": found}, {DUPLICATE: curve}, {"accuracy": kept}, points)
 
     def graded_pairs(
@@ -208,11 +210,15 @@ class Standard:
             }
             for split, pairs in (("val", val), ("test", test))
         }
-        found = {
-            "pearson": self._bootstrap(intervals.pearson_statistic(test.score, test.label), len(test), units),
-            "spearman": self._bootstrap(intervals.spearman_statistic(test.score, test.label), len(test), units),
-            "auroc": intervals.auroc_interval(test.score, truth["test"], units),
-        }
+        found = (
+            {}
+            if intervals.few_units(units)
+            else {
+                "pearson": self._bootstrap(intervals.pearson_statistic(test.score, test.label), len(test), units),
+                "spearman": self._bootstrap(intervals.spearman_statistic(test.score, test.label), len(test), units),
+                "auroc": intervals.auroc_interval(test.score, truth["test"], units),
+            }
+        )
         curve = ScoreCounts.of(test.score, truth["test"]).roc_curve().thinned()
         kept = Units.of_rows(pearson_terms(test.score, test.label), units, np.rint(1000 * test.label))
         return Report(metrics, {"test": found}, {DUPLICATE: curve}, {"pearson": kept})
@@ -318,12 +324,7 @@ class Standard:
         }
 
     def _bootstrap(self, statistic: Statistic, pairs: int, units: Ints | None) -> Interval:
-        return intervals.bootstrap_interval(
-            statistic if units is None else intervals.by_unit(statistic, units),
-            pairs if units is None else int(units.max()) + 1,
-            resamples=self.resamples,
-            seed=self.seed,
-        )
+        return intervals.bootstrap_interval(statistic, pairs, units, resamples=self.resamples, seed=self.seed)
 
 
 def _over_all_pairs(counts: Mapping[str, ScoreCounts]) -> dict[str, float]:

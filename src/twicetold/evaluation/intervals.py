@@ -13,7 +13,10 @@ DeLong's for units of one pair; a share has Wilson's interval with the effective
 Methodology 24); the bootstrap draws units.
 
 Where few units hold most of a variance, the sum of squares that estimates it is itself uncertain. So intervals have
-Student's t with as many degrees of freedom as there are effective units, see `effective_degrees`.
+Student's t with as many degrees of freedom as there are effective units, see `effective_degrees`. Of errors that are
+rare it would be far too wide, so the interval of a share is never wider than if pairs of one unit were wholly alike.
+
+Where a unit or a few hold most of the pairs nothing is known of what other units would show: see `few_units`.
 
 Shape letters: P pairs, U units, R resamples, K distinct scores.
 """
@@ -36,6 +39,7 @@ Interval: TypeAlias = tuple[float, float]
 Ints: TypeAlias = NDArray[np.int64]
 
 Z = NormalDist().inv_cdf(0.975)
+FEWEST_UNITS = 5.0  # effective ones, from which on the variance between units is estimated
 
 
 @dataclass(frozen=True)
@@ -101,11 +105,14 @@ def accuracy_interval(right: int, total: int) -> Interval:
     """
     if not 0 <= right <= total or total == 0:
         raise ValueError(f"expected 0 <= right <= total and total > 0, got {right} of {total}")
-    return _wilson(right / total, total, Z)
+    return _wilson(right / total, Z**2 / total)
 
 
 def share_interval(right: ArrayLike, units: Ints | None = None) -> Interval:
     """Wilson's interval of the share of (P,) pairs that are right, with the effective number of pairs.
+
+    It is never wider than with Kish's effective number of units in its place, which would be right if all pairs of a
+    unit were alike, and is that one where units are few.
 
     Args:
         right: whether each pair is.
@@ -120,20 +127,54 @@ def share_interval(right: ArrayLike, units: Ints | None = None) -> Interval:
     if units is None:
         return accuracy_interval(int(values.sum()), len(values))
     share = float(values.mean())
-    _, place, sizes = np.unique(units, return_inverse=True, return_counts=True)
+    _, place = np.unique(units, return_inverse=True)
     added = np.bincount(place, weights=values - share) / len(values)
-    if 0 < share < 1:
-        variance = _correction(units) * float(np.dot(added, added))
-        effective = min(float(len(values)), share * (1 - share) / variance) if variance else float(len(values))
-        degrees = effective_degrees(added)
-    else:  # no two pairs differ: how alike those of one unit are is not seen, so each unit counts once, by its size
-        effective, degrees = len(values) ** 2 / float(np.dot(sizes, sizes)), effective_degrees(sizes)
-    return _wilson(share, effective, quantile(degrees))
+    variance = _correction(units) * float(np.dot(added, added))
+    spare = _spare_of_units(units)
+    if variance and not few_units(units):
+        effective = min(float(len(values)), share * (1 - share) / variance)
+        spare = min(spare, quantile(effective_degrees(added)) ** 2 / effective)
+    return _wilson(share, spare)
 
 
-def _wilson(share: float, total: float, z: float) -> Interval:
-    spare = z**2 / total
-    half = z * math.sqrt(share * (1 - share) / total + spare / (4 * total))
+def bounded_interval(interval: Interval, value: float, units: Ints) -> Interval:
+    """The narrower of an interval of a mean of values from 0 to 1, and of that as if values of one unit were all alike.
+
+    Args:
+        interval: by the values.
+        value: the mean.
+        units: of each value.
+    """
+    other = _wilson(value, _spare_of_units(units))
+    return other if few_units(units) or other[1] - other[0] < interval[1] - interval[0] else interval
+
+
+def effective_units(units: Ints) -> float:
+    """P² / Σ size², how many units of equal sizes would say as much if rows of one were all alike (Kish 1965)."""
+    sizes = np.unique(units, return_counts=True)[1]
+    return float(len(units)) ** 2 / float(np.dot(sizes, sizes))
+
+
+def few_units(units: Ints | None) -> bool:
+    """Whether one unit, or a few, hold most of the (P,) rows: how much units differ cannot be seen then.
+
+    The sum of squares is then not merely uncertain but too small, as what a unit adds is relative to a mean that it
+    makes itself. There is no interval, and no two models can be told apart.
+    """
+    return units is not None and effective_units(units) < FEWEST_UNITS
+
+
+def _spare_of_units(units: Ints) -> float:
+    """z² / n of Wilson's interval as if rows of one unit were all alike."""
+    effective = effective_units(units)
+    return quantile(effective - 1) ** 2 / effective if effective > 1 + 1e-9 else math.inf
+
+
+def _wilson(share: float, spare: float) -> Interval:
+    """Wilson's interval, from z² / n."""
+    if math.isinf(spare):
+        return 0.0, 1.0
+    half = math.sqrt(spare * share * (1 - share) + spare**2 / 4)
     low, high = (share + spare / 2 - half) / (1 + spare), (share + spare / 2 + half) / (1 + spare)
     return (0.0 if share == 0 else low), (1.0 if share == 1 else high)
 
@@ -178,15 +219,28 @@ def mcnemar(right_a: ArrayLike, right_b: ArrayLike) -> PairedTest:
     return PairedTest((only_a - only_b) / total, low, high, p_value)
 
 
-def bootstrap_interval(statistic: Statistic, pairs: int, *, resamples: int = 1000, seed: int = 0) -> Interval:
+def bootstrap_interval(
+    statistic: Statistic, pairs: int, units: Ints | None = None, *, resamples: int = 1000, seed: int = 0
+) -> Interval:
     """Percentile interval of `statistic` over resamples of `pairs` rows.
 
     Resamples on which it is undefined (NaN, for example because no positive was drawn) are left out.
 
+    Args:
+        statistic: from (R, P) counts to (R,) values.
+        pairs: P.
+        units: (P,) from 0 to U - 1, which are drawn in place of rows; None: each row is one of its own.
+        resamples: their number.
+        seed: of the drawing.
+
     Raises:
         ValueError: if it is undefined on all of them.
     """
-    [found] = bootstrap_intervals(lambda weights: statistic(weights)[:, None], pairs, resamples=resamples, seed=seed)
+    drawn = pairs if units is None else int(units.max()) + 1
+    place = slice(None) if units is None else units
+    [found] = bootstrap_intervals(
+        lambda weights: statistic(weights[:, place])[:, None], drawn, resamples=resamples, seed=seed
+    )
     if found is None:
         raise ValueError("no resample has the statistic defined: there are too few pairs for an interval")
     return found
@@ -260,16 +314,6 @@ def spearman_statistic(scores: ArrayLike, grades: ArrayLike) -> Statistic:
     return statistic
 
 
-def by_unit(statistic: Statistic, units: Ints) -> Statistic:
-    """From (R, U) counts of units to a statistic of (R, P) counts of their pairs.
-
-    Args:
-        statistic: of counts of pairs.
-        units: (P,) from 0 to U - 1.
-    """
-    return lambda weights: statistic(weights[:, units])
-
-
 def confusion_intervals(
     verdict: ArrayLike, label: ArrayLike, units: Ints | None = None, *, resamples: int = 1000, seed: int = 0
 ) -> dict[str, Interval]:
@@ -302,14 +346,15 @@ def confusion_intervals(
 def clustered_mean_interval(values: Floats, clusters: NDArray[np.int64]) -> Interval:
     """Interval of the mean of values in [0, 1] whose unit of sampling is the cluster (story), not the value.
 
-    From 0 to 1 if there is one cluster.
+    From 0 to 1 if there is one cluster; where all values are 0, or all are 1, Wilson's by effective clusters.
     """
+    mean = float(values.mean())
     _, place = np.unique(clusters, return_inverse=True)
-    sums = np.bincount(place, weights=values - values.mean()) / len(values)
-    if len(sums) == 1:
-        return 0.0, 1.0
+    sums = np.bincount(place, weights=values - mean) / len(values)
+    if len(sums) == 1 or (mean in (0.0, 1.0)):
+        return _wilson(mean, _spare_of_units(clusters))
     half = quantile(effective_degrees(sums)) * math.sqrt(float(np.dot(sums, sums)) * _correction(clusters))
-    return max(0.0, float(values.mean()) - half), min(1.0, float(values.mean()) + half)
+    return max(0.0, mean - half), min(1.0, mean + half)
 
 
 def effective_degrees(added: ArrayLike) -> float:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from twicetold.evaluation.inputs import described, finite, is_number
-from twicetold.evaluation.intervals import PairedTest, effective_degrees, mcnemar, quantile, two_sided
+from twicetold.evaluation.intervals import PairedTest, effective_degrees, few_units, mcnemar, quantile, two_sided
 from twicetold.evaluation.ranking import Floats
 
 MOST = 1024
@@ -78,7 +78,7 @@ class Units:
 
     @classmethod
     def of_rows(cls, terms: Floats, units: NDArray[np.int64] | None, *codes: NDArray[Any]) -> "Units":
-        """From (P,) terms of rows, which are added by unit.
+        """From (P,) terms of rows, which are added by unit; all to one where units are few, so nothing is told apart.
 
         Args:
             terms: what each row adds.
@@ -87,7 +87,8 @@ class Units:
         """
         if units is None:
             return cls.of(terms, *codes)
-        return cls.of(np.bincount(units, weights=terms).astype(np.float64), units, *codes)
+        drawn = np.zeros_like(units) if few_units(units) else units
+        return cls.of(np.bincount(drawn, weights=terms).astype(np.float64), units, *codes)
 
     @classmethod
     def of_left_out(cls, left: Floats, *codes: NDArray[Any]) -> "Units":

@@ -13,7 +13,7 @@ from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.intervals import (
     PairedTest,
     bootstrap_interval,
-    by_unit,
+    few_units,
     paired_auroc_test,
     pearson_statistic,
     spearman_statistic,
@@ -49,17 +49,18 @@ def paired(metric: str, one: SampledPairs, two: SampledPairs) -> PairedTest | No
         two: scores of model b.
 
     Returns:
-        Model a minus model b; None for other metrics, and where the pairs are not the same.
+        Model a minus model b; None for other metrics, and where the pairs are not the same. Where units are few, the
+        interval is all that there can be.
     """
     if not np.array_equal(one.label, two.label):
         return None
+    few = few_units(one.units)
     if metric == "auroc" and np.isin(one.label, (0, 1)).all():
-        return paired_auroc_test(one.score, two.score, one.label, one.units)
+        found = paired_auroc_test(one.score, two.score, one.label, one.units)
+        return PairedTest(found.difference, -1.0, 1.0, 1.0) if few else found
     if metric not in CORRELATIONS:
         return None
     first, second = (CORRELATIONS[metric](pairs.score, pairs.label) for pairs in (one, two))
     everything = np.ones((1, len(one)))
-    units = np.arange(len(one)) if one.units is None else one.units
-    drawn = by_unit(lambda weights: first(weights) - second(weights), units)
-    low, high = bootstrap_interval(drawn, int(units.max()) + 1)
-    return PairedTest(float((first(everything) - second(everything))[0]), low, high, float("nan"))
+    ends = (-2.0, 2.0) if few else bootstrap_interval(lambda drawn: first(drawn) - second(drawn), len(one), one.units)
+    return PairedTest(float((first(everything) - second(everything))[0]), *ends, float("nan"))

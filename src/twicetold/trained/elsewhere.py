@@ -80,17 +80,18 @@ def evaluate_elsewhere(model: TrainedModel, corpus: Corpus, evaluator: Standard)
     pairs = corpus.pairs["test"]
     score = read.score(*(np.searchsorted(members, side) for side in (pairs.left, pairs.right)))
     units = units_of(pairs.left, pairs.right)
+    measured = Elsewhere()
     if corpus.kind == "graded_pairs":
+        correlated = intervals.pearson_statistic(score, pairs.label)
         spread = intervals.bootstrap_interval(
-            intervals.by_unit(intervals.pearson_statistic(score, pairs.label), units),
-            int(units.max()) + 1,
-            resamples=evaluator.resamples,
-            seed=evaluator.seed,
+            correlated, len(pairs), units, resamples=evaluator.resamples, seed=evaluator.seed
         )
-        found |= Elsewhere({"pearson": pearson(score, pairs.label)}, {"pearson": spread})
+        measured |= Elsewhere({"pearson": pearson(score, pairs.label)}, {"pearson": spread})
     truth = pairs.label >= corpus.positive_label
-    found |= Elsewhere({"same_share": float(truth.mean())})
-    return found if threshold is None else found | _decided(score >= threshold, truth, units, evaluator)
+    measured |= Elsewhere({"same_share": float(truth.mean())})
+    if threshold is not None:
+        measured |= _decided(score >= threshold, truth, units, evaluator)
+    return found | (Elsewhere(measured.metrics) if intervals.few_units(units) else measured)
 
 
 def shared_texts(source: Corpus, other: Corpus) -> int:

@@ -134,6 +134,22 @@ def test_the_value_that_steers_training_is_the_one_in_the_report(kind, make):
     assert value == pytest.approx(run(kind, make(1), make(2)).metrics["val"][name], abs=1e-12)
 
 
+@pytest.mark.parametrize(("kind", "make"), KINDS[:2])
+def test_pairs_of_one_unit_are_measured_without_intervals(kind, make):
+    val, test = make(1), make(2)
+    one = EVALUATOR.report(
+        kind,
+        val=val,
+        test=test,
+        decision=decided(kind, val),
+        positive_grade=4.0,
+        units=np.zeros(len(test.score), np.int64),
+    )
+    assert one.metrics == run(kind, val, test).metrics
+    assert one.intervals == {"test": {}}
+    assert all(ends == (0, 1) for point in one.points if point.test for ends in point.test.intervals.values())
+
+
 @pytest.mark.parametrize(("kind", "make"), KINDS)
 def test_the_same_inputs_give_the_same_report(kind, make):
     one, two = (run(kind, make(1), make(2)) for _ in range(2))

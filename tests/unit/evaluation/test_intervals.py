@@ -206,9 +206,9 @@ def test_units_of_one_pair_change_no_interval_by_much():
     right = (scores[0] > 0.5) == labels
     assert intervals.share_interval(right, alone) == pytest.approx(intervals.share_interval(right), abs=2e-3)
     statistic = intervals.average_precision_statistic(scores[0], labels)
-    assert intervals.bootstrap_interval(
-        intervals.by_unit(statistic, alone), 1000, resamples=50
-    ) == intervals.bootstrap_interval(statistic, 1000, resamples=50)
+    assert intervals.bootstrap_interval(statistic, 1000, alone, resamples=50) == intervals.bootstrap_interval(
+        statistic, 1000, resamples=50
+    )
 
 
 def test_where_all_pairs_of_few_units_are_right_the_interval_is_that_of_few():
@@ -217,6 +217,39 @@ def test_where_all_pairs_of_few_units_are_right_the_interval_is_that_of_few():
     assert intervals.share_interval(np.ones(300, bool), np.arange(300))[0] > 0.98
     with pytest.raises(ValueError, match="got none"):
         intervals.share_interval([], np.array([], np.int64))
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 3, 30])
+def test_an_interval_of_rare_errors_in_units_of_one_pair_is_not_wider_than_wilsons(wrong):
+    right = np.arange(500) >= wrong
+    low, high = intervals.share_interval(right, np.arange(500))
+    assert (low, high) == pytest.approx(intervals.share_interval(right), abs=1e-3)
+
+
+def test_an_interval_of_a_mean_of_shares_is_that_of_values_alike_in_units_where_this_is_narrower():
+    units, value = np.repeat(np.arange(100), 3), 0.99
+    assert intervals.bounded_interval((0.2, 1.0), value, units)[0] > 0.93
+    assert intervals.bounded_interval((0.985, 0.995), value, units) == (0.985, 0.995)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.8, 1.0])
+def test_where_one_unit_holds_most_pairs_nothing_is_known_of_others(share):
+    rng, covered = np.random.default_rng(17), 0
+    unit = np.where(np.arange(1000) < 1000 * share, 0, np.arange(1000))
+    assert intervals.few_units(unit)
+    for _ in range(100):
+        often = 0.7 + 0.2 * rng.choice([-1, 1], 1000)[unit]
+        low, high = intervals.share_interval(rng.random(1000) < often, unit)
+        covered += low <= 0.7 <= high
+    assert covered >= 95
+    assert not intervals.few_units(np.arange(1000))
+    assert not intervals.few_units(None)
+
+
+def test_a_mean_without_variation_has_an_interval_by_effective_clusters():
+    low, high = intervals.clustered_mean_interval(np.ones(300), np.arange(300) // 3)
+    assert 0.95 < low < 0.98
+    assert high == 1
 
 
 def alike_within_units(rng, number):
@@ -234,7 +267,7 @@ def test_intervals_of_pairs_that_share_texts_cover_the_truth(measure):
         "accuracy": lambda unit, score, label: intervals.share_interval((score > 0.6) == label, unit),
         "auroc": lambda unit, score, label: intervals.auroc_interval(score, label, unit),
         "average_precision": lambda unit, score, label: intervals.bootstrap_interval(
-            intervals.by_unit(intervals.average_precision_statistic(score, label), unit), unit.max() + 1, resamples=200
+            intervals.average_precision_statistic(score, label), len(unit), unit, resamples=200
         ),
         "f1": lambda unit, score, label: intervals.confusion_intervals(score > 0.6, label, unit, resamples=200)["f1"],
     }[measure]

@@ -170,12 +170,20 @@ def test_equal_models_are_told_apart_in_a_twentieth_of_samples_also_where_few_un
     assert rejected / 1000 < 0.07
 
 
+def test_no_models_are_told_apart_where_one_unit_holds_most_pairs():
+    rng = np.random.default_rng(10)
+    unit = np.where(np.arange(400) < 300, 0, np.arange(400) - 299)
+    right = [rng.random(400) < share for share in (0.95, 0.5)]
+    kept = [kept_of_verdicts(each, np.ones(400), unit) for each in right]
+    assert paired_test(kept[:1], kept[1:], difference=0.45).p_value == 1
+
+
 def test_verdicts_are_kept_one_by_one_unless_pairs_share_texts():
-    verdict, label = np.array([True, False, True]), np.array([1, 1, 1])
+    verdict, label = np.arange(7) > 0, np.ones(7)
     assert isinstance(kept_of_verdicts(verdict, label, None), Verdicts)
-    assert isinstance(kept_of_verdicts(verdict, label, np.arange(3)), Verdicts)
-    found = kept_of_verdicts(verdict, label, np.array([0, 0, 1]))
-    assert found.terms == pytest.approx([-1 / 9, 1 / 9])
+    assert isinstance(kept_of_verdicts(verdict, label, np.arange(7)), Verdicts)
+    found = kept_of_verdicts(verdict, label, np.array([0, 0, 1, 2, 3, 4, 5]))
+    assert found.terms == pytest.approx([-5 / 49, *[1 / 49] * 5])
 
 
 def test_the_interval_of_a_difference_covers_the_true_one():

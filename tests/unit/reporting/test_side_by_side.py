@@ -56,6 +56,16 @@ def test_runs_are_ranked_on_validation_and_tested_against_the_best(tmp_path):
     assert max(map(len, text.splitlines())) <= 100
 
 
+@pytest.mark.parametrize(("metric", "ends"), [("auroc", (-1, 1)), ("pearson", (-2, 2))])
+def test_runs_whose_pairs_are_one_unit_are_not_told_apart(metric, ends):
+    rng, label = np.random.default_rng(3), np.arange(200) % 2.0
+    good, bad = (SampledPairs(rng.normal(label, noise), label, np.zeros(200, int)) for noise in (0.1, 3))
+    found = paired(metric, good, bad)
+    assert found.difference > 0.3
+    assert (found.low, found.high) == ends
+    assert not found.p_value < 1
+
+
 def test_another_run_can_be_the_one_to_compare_with(tmp_path):
     runs = [entry(tmp_path, name, val=val, separation=0.5) for name, val in (("a", 0.9), ("b", 0.8), ("c", 0.7))]
     found = side_by_side(runs, against="b")

@@ -62,7 +62,9 @@ def test_documents_are_ranked_and_linked_over_all_pairs(model, headlines):
     assert "accuracy" not in found.metrics  # of 1 duplicate in 500 pairs, "different" is right for all others
 
 
-def test_labelled_pairs_are_decided_by_the_threshold_that_the_model_brings(model, questions):
+def test_labelled_pairs_are_decided_by_the_threshold_that_the_model_brings(model, questions, monkeypatch):
+    assert set(evaluate_elsewhere(model, questions, EVALUATOR).intervals) == {"average_precision_cluster"}  # few units
+    monkeypatch.setattr("twicetold.evaluation.intervals.FEWEST_UNITS", 0)
     found, score = evaluate_elsewhere(model, questions, EVALUATOR), of_test(model, questions)
     truth = questions.pairs["test"].label == 1
     assert found.metrics["accuracy"] == pytest.approx(accuracy_score(truth, score >= 0.2))
