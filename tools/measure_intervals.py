@@ -32,7 +32,7 @@ from twicetold.evaluation.ranking import ScoreCounts
 from twicetold.evaluation.units import variance
 
 PAIRS, STORIES = ("quora_disjoint", "quora_wang", "stsb"), "uci_news"
-CUT = 0.6  # threshold of simulated scores
+CUT, STRICT = 0.6, 4.0  # thresholds of simulated scores: a usual one, and one above which few pairs differ
 MANY = 400_000  # units whose pairs say what the true value is
 HEADS = "| data | measure | held in, before | held in | width, before | width |"
 
@@ -86,6 +86,9 @@ def measured(pairs: ScoredPairs, units: Ints | None, *, resamples: int) -> Itera
     precision = intervals.average_precision_statistic(pairs.score, pairs.label)
     right = verdict == (pairs.label > 0)
     yield "accuracy", float(right.mean()), intervals.share_interval(right, units)
+    strict, same = pairs.score > STRICT, pairs.label > 0
+    ends = intervals.share_interval(same[strict], None if units is None else units[strict])
+    yield "precision above a high threshold", float(same[strict].mean()), ends
     yield "AUROC", counts.auroc(), intervals.auroc_interval(pairs.score, pairs.label, units)
     found = intervals.confusion_intervals(verdict, pairs.label, units, resamples=resamples)
     yield "F1", Confusion.of(verdict, pairs.label).f1, found["f1"]
