@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from twicetold import layout
 from twicetold.data.corpus import Corpus
-from twicetold.evaluation.intervals import Share
+from twicetold.evaluation.pair_units import units_of
 from twicetold.files import csv_text, write_file, write_text
 from twicetold.reporting.leaderboard import Leaderboard
-from twicetold.reporting.slices import SLICES, Signs, in_slices, signs, words
+from twicetold.reporting.slices import SLICES, Rightness, Signs, in_slices, signs, words
 from twicetold.runs.records import read_decision, read_scores
 
 TITLE = "Mistakes"
@@ -63,6 +63,7 @@ class Judged:
         probability: (K, P) that they are the same.
         same: (K, P) verdicts.
         signs: of the pairs.
+        units: (P,) unit of sampling of each pair.
     """
 
     models: tuple[str, ...]
@@ -74,6 +75,7 @@ class Judged:
     probability: NDArray[np.float64]
     same: NDArray[np.bool_]
     signs: Signs
+    units: NDArray[np.int64]
 
     @cached_property
     def wrong(self) -> NDArray[np.bool_]:
@@ -112,9 +114,12 @@ class Judged:
         return [self._mistake(int(pair)) for pair in self.doubtful[:LISTED]]
 
     @cached_property
-    def slices(self) -> dict[str, dict[str, tuple[Share, Share]]]:
+    def slices(self) -> dict[str, dict[str, tuple[Rightness, Rightness]]]:
         """Model -> slice -> how often it is right in it and outside of it."""
-        return {model: in_slices(self.signs, ~wrong) for model, wrong in zip(self.models, self.wrong, strict=True)}
+        return {
+            model: in_slices(self.signs, ~wrong, self.units)
+            for model, wrong in zip(self.models, self.wrong, strict=True)
+        }
 
     def count_of(self, name: str) -> int:
         """How many pairs are in a slice."""
@@ -195,6 +200,7 @@ def judged(board: Leaderboard, processed: Path) -> Judged | str | None:
         probability=np.stack([at.probability(of) for at, of in zip(decisions, score, strict=True)]),
         same=np.stack([at.duplicate(of) for at, of in zip(decisions, score, strict=True)]),
         signs=signs(texts[0], texts[1], train),
+        units=units_of(pairs.left, pairs.right),
     )
 
 

@@ -5,6 +5,7 @@ Limits are the same for all data, so that a slice means the same everywhere. Sli
 Shape letters: P pairs.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -12,20 +13,36 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation.intervals import Share
+from twicetold.evaluation.intervals import Interval, share_interval
 
 TITLE = "Slices"
 LONG = 12
 FEW_SHARED = 1 / 3
 EXPLANATION = (
     "How often each model’s verdict is right, at its own threshold, in five slices of the test pairs and outside of "
-    "them, with Wilson’s 95 % intervals. Slices overlap, and were fixed before anything was measured."
+    "them, with Wilson’s 95 % intervals, in which pairs that share texts count as one where they are alike. Slices "
+    "overlap, and were fixed before anything was measured."
 )
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _NEGATION = re.compile(
     r"\b(?:no|not|never|none|nobody|nothing|nowhere|nor|neither|without|cannot|cant|dont|isnt|wont|\w+n['’]t)\b"
 )
+
+
+@dataclass(frozen=True)
+class Rightness:
+    """How often a model is right in some pairs."""
+
+    count: int
+    total: int
+    interval: Interval | None
+    """95 %; None without pairs."""
+
+    @property
+    def value(self) -> float:
+        """The share; NaN without pairs."""
+        return self.count / self.total if self.total else math.nan
 
 
 @dataclass(frozen=True)
@@ -71,19 +88,23 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def in_slices(signs: Signs, right: NDArray[np.bool_]) -> dict[str, tuple[Share, Share]]:
+def in_slices(
+    signs: Signs, right: NDArray[np.bool_], units: NDArray[np.int64]
+) -> dict[str, tuple[Rightness, Rightness]]:
     """How often a model is right in each slice and outside of it.
 
     Args:
         signs: of P pairs.
         right: (P,) whether the model is right.
+        units: (P,) unit of sampling of each pair, see `evaluation.pair_units`.
     """
     sides: dict[str, NDArray[np.bool_]] = {name: getattr(signs, name) for name in SLICES}
-    return {name: (_share(right[inside]), _share(right[~inside])) for name, inside in sides.items()}
+    return {name: (_among(inside, right, units), _among(~inside, right, units)) for name, inside in sides.items()}
 
 
-def _share(right: NDArray[np.bool_]) -> Share:
-    return Share(int(right.sum()), len(right))
+def _among(some: NDArray[np.bool_], right: NDArray[np.bool_], units: NDArray[np.int64]) -> Rightness:
+    count, total = int(right[some].sum()), int(some.sum())
+    return Rightness(count, total, share_interval(right[some], units[some]) if total else None)
 
 
 def _of_pair(left: str, right: str, known: frozenset[str]) -> tuple[bool, ...]:

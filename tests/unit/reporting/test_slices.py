@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from twicetold.evaluation.intervals import Share
-from twicetold.reporting.slices import LONG, SLICES, in_slices, signs, words
+from twicetold.evaluation.intervals import accuracy_interval
+from twicetold.reporting.slices import LONG, SLICES, Rightness, in_slices, signs, words
 
 KNOWN = frozenset(words("how do i not never buy 3 or 4 gold coins don't in 2014 the price of a is rising rise"))
 PLAIN = ("the price of gold is rising", "is the price of gold rising")
@@ -34,13 +34,24 @@ def test_a_slice_and_its_outside_hold_all_pairs_and_count_what_is_right():
     generator = np.random.default_rng(0)
     found = signs([PLAIN[0], "gold 3", "xenon"] * 20, [PLAIN[1], "gold 4", "coins"] * 20, KNOWN)
     right = generator.random(60) < 0.7
-    for name, (inside, outside) in in_slices(found, right).items():
+    for name, sides in in_slices(found, right, np.arange(60)).items():
         where = getattr(found, name)
-        assert inside == Share(right[where].sum(), where.sum())
-        assert outside == Share(right[~where].sum(), (~where).sum())
-    assert list(in_slices(found, right)) == list(SLICES)
+        for some, side in zip((where, ~where), sides, strict=True):
+            assert (side.count, side.total) == (right[some].sum(), some.sum())
+            if side.total:
+                assert side.interval == pytest.approx(accuracy_interval(side.count, side.total), abs=0.02)
+    assert list(in_slices(found, right, np.arange(60))) == list(SLICES)
+
+
+def test_pairs_that_share_texts_and_are_alike_count_as_one():
+    found, units = signs(["xenon"] * 90, ["coins"] * 90, KNOWN), np.arange(90) // 3
+    right = np.random.default_rng(1).random(30)[units] < 0.7
+    (alone, _), (shared, _) = (in_slices(found, right, each)["few_shared"] for each in (np.arange(90), units))
+    assert shared.interval[1] - shared.interval[0] > 1.5 * (alone.interval[1] - alone.interval[0])
 
 
 def test_an_empty_slice_has_no_pairs():
-    inside, outside = in_slices(signs([PLAIN[0]], [PLAIN[1]], KNOWN), np.array([True]))["digits"]
-    assert (inside, outside) == (Share(0, 0), Share(1, 1))
+    found = signs([PLAIN[0]], [PLAIN[1]], KNOWN)
+    inside, outside = in_slices(found, np.array([True]), np.array([0]))["digits"]
+    assert inside == Rightness(0, 0, None)
+    assert (outside.count, outside.total) == (1, 1)
