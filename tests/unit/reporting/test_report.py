@@ -150,6 +150,14 @@ def test_the_glossary_explains_each_metric_on_the_page_and_no_other(make_page):
     assert "<dt>MCC</dt>" not in glossary
 
 
+def test_the_page_says_of_paired_tests_that_they_compare_the_mean_over_seeds(make_page):
+    (said,) = re.findall("<li><b>Several seeds:</b>(.*?)</li>", make_page(), re.DOTALL)
+    mean, first = " ".join(said.split()).split(";")
+    assert "paired tests compare the mean" in mean
+    assert "smallest seed" in first
+    assert "paired" not in first
+
+
 def test_seconds_are_shown_where_they_were_observed_and_nowhere_else(make_page):
     questions, news = make_page().split('<section id="data-news"')
 
