@@ -176,7 +176,8 @@ def paired_table(found: Tiers) -> DedupeTable:
     for each in found.standings:
         ends, test = each.value.interval, each.against_first
         value = Shown(metric.show(each.value.mean), f"{number(ends[0])} to {number(ends[1])}" if ends else "")
-        cells = [replace(value, value=each.value.mean), Shown("–"), Shown("–"), Shown("yes" if each.first else "no")]
+        tied = Shown("yes" if each.first else "no", value=None)
+        cells = [replace(value, value=each.value.mean), Shown("–"), Shown("–"), tied]
         if test is not None and each.p_value is not None:
             said = Shown(f"{test.difference:+.3f}", f"{test.low:+.3f} to {test.high:+.3f}", test.difference)
             cells[1:3] = [said, Shown(probability(each.p_value), value=each.p_value)]

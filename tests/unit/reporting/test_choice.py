@@ -12,7 +12,7 @@ from twicetold.reporting import Cell
 from twicetold.reporting.choice import Grid, answers
 from twicetold.reporting.glance import TIED, glance
 from twicetold.reporting.leaderboard import rank
-from twicetold.reporting.tiers import DECIDE, DEDUPE, OVERLAP, SEARCH, all_tiers, tiers, uses_of
+from twicetold.reporting.tiers import DECIDE, DEDUPE, OVERLAP, SEARCH, all_tiers, paired_table, tiers, uses_of
 from twicetold.runs.records import Abroad, Run
 from twicetold.trained.cost import Cost
 
@@ -84,6 +84,15 @@ def test_models_that_a_paired_test_tells_apart_are_not_tied_though_their_interva
     assert cheapest.model == "small"  # the worse one is tied, and too much lower
     assert "of 3 tied, 2 of them by overlapping intervals, 2 of them at most 0.05 lower" in cheapest.said
     assert OVERLAP in cheapest.said
+
+
+def test_the_column_of_ties_is_sorted_by_its_words(alike):
+    runs = [run(name, 0.8, right.mean(), units=kept(right)) for name, right in alike.items()]
+    table = paired_table(one_use(runs).tiers)
+    place = [column.text for column in table.columns].index("Tied for first")
+    cells = [of_model[place] for _, of_model in table.rows]
+    assert {cell.text for cell in cells} == {"yes", "no"}
+    assert all(cell.value is None for cell in cells)  # a value would have the page sort the column by numbers
 
 
 def test_the_best_is_chosen_on_validation_and_a_higher_one_on_test_is_named(alike):
