@@ -1,7 +1,8 @@
 """Paired tests of two models on the pairs that both scored, by metric.
 
 DeLong et al. 1988 for AUROC, a bootstrap for correlations, McNemar's test for verdicts; they detect differences that
-two separate intervals do not. Pairs that share texts are one unit of sampling (`evaluation.pair_units`).
+two separate intervals do not. Pairs that share texts are one unit of sampling (`evaluation.pair_units`); where there
+are such pairs, verdicts are compared by Student's t (`evaluation.units`), as McNemar's test knows single pairs alone.
 
 Shape letters: P test pairs.
 """

@@ -22,8 +22,8 @@ from twicetold.runs.records import SampledPairs
 
 NOTE = (
     "Differences are of the first run minus the other, on the same test pairs: DeLong's test (AUROC), McNemar's test "
-    "(accuracy), a bootstrap (correlations). Pairs that share texts are one unit of these tests. The p-values are not "
-    "corrected for the number of comparisons."
+    "(accuracy), a bootstrap (correlations). Where pairs share texts, these are one unit of the tests, and accuracy is "
+    "compared by Student's t, not by McNemar's test. The p-values are not corrected for the number of comparisons."
 )
 UNPAIRED = "No scores of pairs are kept for documents, so there is no paired test: compare the runs' own intervals."
 SAME = "No setting that is known."

@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -64,6 +65,17 @@ def test_runs_whose_pairs_are_one_unit_are_not_told_apart(metric, ends):
     assert found.difference > 0.3
     assert (found.low, found.high) == ends
     assert not found.p_value < 1
+
+
+def test_accuracy_is_compared_as_the_note_says_where_pairs_share_texts_and_where_none_do(tmp_path):
+    runs = [entry(tmp_path, name, val=val, separation=val - 0.3) for name, val in (("best", 0.9), ("weak", 0.7))]
+    right = [(one.scores.score >= 0.5) == (one.scores.label > 0.5) for one in runs]
+    alone, shared = np.arange(PAIRS), np.arange(PAIRS) // 3
+    for units, by_mcnemar in ((alone, True), (shared, False)):
+        of_units = [replace(one, scores=replace(one.scores, units=units)) for one in runs]
+        found = side_by_side(of_units)
+        assert (found.tests[1]["accuracy"] == mcnemar(*right)) == by_mcnemar
+    assert "accuracy is compared by Student's t, not by McNemar's test" in " ".join(as_text(found).split())
 
 
 def test_another_run_can_be_the_one_to_compare_with(tmp_path):
