@@ -1,8 +1,8 @@
 """What to take: for each use of a dataset the best model, the cheapest one tied for first, and what needs no labels.
 
 The best is the best on validation, and so is the one without labels, among models of which nothing was trained. Test
-says who is tied for first (`tiers`); of these the one that costs least is named, which is the one choice that test has
-a part in. Of models that learnt on other data the highest on test is reported.
+says who is tied for first (`tiers`); of these the one that costs least is named. Of models that learnt on other data,
+or whose threshold is of other data, the highest on test is. These are the two choices that test has a part in.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -27,7 +27,8 @@ HOW_TO_READ = (
     "not kept what that test needs, overlapping intervals count as a tie, and it is said. A tie does not say that two "
     "models are equally good, where intervals are wide least of all. So the cheapest is named of those tied that are "
     f"at most {MARGIN} lower: the fastest where the speed of all was measured on one processor, or else that with the "
-    "fewest parameters, of several the fastest. Naming it is the one choice that test has a part in."
+    "fewest parameters, of several the fastest. Test has a part in two choices: this one, and which model from "
+    "other data is named, as that is the highest on test."
 )
 NOT_CLEAN = (
     f"{MARK}: not clean, as texts of these data may have been among those that the model was pretrained on; a clean "

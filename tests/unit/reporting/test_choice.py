@@ -9,7 +9,7 @@ import pytest
 from twicetold import reporting
 from twicetold.evaluation.units import Units, Verdicts
 from twicetold.reporting import Cell
-from twicetold.reporting.choice import Grid, answers
+from twicetold.reporting.choice import HOW_TO_READ, Grid, answers
 from twicetold.reporting.glance import TIED, glance
 from twicetold.reporting.leaderboard import rank
 from twicetold.reporting.tiers import DECIDE, DEDUPE, OVERLAP, SEARCH, all_tiers, paired_table, tiers, uses_of
@@ -204,6 +204,8 @@ def test_for_verdicts_without_labels_a_model_with_the_threshold_of_other_data_is
     [found] = answered("labelled_pairs", [own], elsewhere=[abroad])
     sentence = said(found)["Without labels"]
     assert sentence.model == "words"
+    assert "the highest on test of the models from other data" in sentence.said
+    assert "Test has a part in two choices" in HOW_TO_READ
     assert "Accuracy 0.700 (0.600 to 0.800), threshold of news" in sentence.said
     [found] = answered("labelled_pairs", [own])
     assert "a threshold needs labels" in said(found)["Without labels"].said
