@@ -68,6 +68,13 @@ def test_what_the_readme_says_to_take_stands_in_the_results():
         assert values == [board[model].partition(" ")[0] for board in boards[: len(values)]], model
 
 
+def test_the_readme_says_of_figures_that_are_not_clean_that_they_are_not():
+    (advice,) = re.findall(r"^- \*\*Without labels, (.*)$", README, re.MULTILINE)
+    named = {name for name in re.findall(r"`(\w+)`", advice) if f"| {name} (p) |" in section_of(QUESTIONS)}
+    assert named == {"wordllama", "minilm"}
+    assert "Both had seen duplicates of Quora's questions before." in advice
+
+
 def test_the_ways_to_an_answer_begin_at_words_of_the_readme():
     page = (ROOT / "docs/explanation/finding-a-model.md").read_text()
     ways = re.findall(r"^\| ((?:README on GitHub|the same section), .*?) \|", page, re.MULTILINE)
