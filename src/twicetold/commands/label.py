@@ -60,8 +60,9 @@ def label(
 
     Shows one pair at a time: y if the two texts say the same, n if not, s skip, b back, q quit. The same command goes
     on where it stopped. Without a terminal, answers are read from standard input, one a line. Without MODEL, letters
-    and words are compared, by a model that is fitted to the texts and kept in the folder OUT.model, for calibrate.
-    Without -o, FILE is a review that dedupe --review wrote, and the answers go into it.
+    and words are compared, and vectors where the extra static is installed, by a model that is fitted to the texts and
+    kept in the folder OUT.model, for calibrate. Without -o, FILE is a review that dedupe --review wrote, and the
+    answers go into it.
     """
     with waiting("loading libraries"):
         from twicetold.files import lock_beside, only_process

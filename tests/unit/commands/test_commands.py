@@ -1,5 +1,6 @@
 """The command as a whole: help, errors and exit codes."""
 
+import importlib
 import os
 import resource
 import signal
@@ -28,6 +29,12 @@ def test_help_answers_in_under_half_a_second(process):
         assert all(name in done.stdout for name in commands.COMMANDS)
         spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert min(spent) < 0.5  # of the processor: other processes may have it meanwhile
+
+
+@pytest.mark.parametrize("name", ["dedupe", "topics", "label"])
+def test_the_help_of_commands_that_fit_a_file_says_when_vectors_are_compared(name):
+    said = " ".join(str(getattr(importlib.import_module(f"twicetold.commands.{name}"), name).__doc__).split())
+    assert "compared, and vectors where the extra static is installed" in said
 
 
 def test_help_imports_nothing_heavy(environment):
