@@ -8,6 +8,7 @@ everything else to stderr.
 
 import twicetold.command_line  # noqa: F401 (for its effects)
 
+import inspect
 import os
 import sys
 from collections.abc import Iterator
@@ -121,6 +122,21 @@ for _name in COMMANDS:
         app.add_typer(_command, name=_name)
     else:
         app.command(_name)(_command)
+
+
+def _break_at_the_terminals_width(commands: typer.Typer) -> None:
+    """Make each paragraph of help that is no list of examples one line: typer keeps the docstring's line breaks."""
+    described: list[Any] = [*commands.registered_commands, *filter(None, [commands.registered_callback])]
+    for each in described:
+        text = inspect.cleandoc(each.help or getattr(each.callback, "__doc__", None) or "")
+        paragraphs = text.split("\n\n")
+        each.help = "\n\n".join(part if "\n " in part else part.replace("\n", " ") for part in paragraphs)
+    for group in commands.registered_groups:
+        if group.typer_instance is not None:
+            _break_at_the_terminals_width(group.typer_instance)
+
+
+_break_at_the_terminals_width(app)
 
 
 def main() -> None:

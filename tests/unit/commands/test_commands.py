@@ -37,6 +37,15 @@ def test_the_help_of_commands_that_fit_a_file_says_when_vectors_are_compared(nam
     assert "compared, and vectors where the extra static is installed" in said
 
 
+@pytest.mark.parametrize("arguments", [(), ("dedupe",), ("label",), ("index", "attach")])
+def test_lines_of_help_are_broken_at_the_width_of_the_terminal(arguments):
+    command = typer.main.get_command(commands.app)
+    for name in arguments:
+        command = command.commands[name]
+    examples = [part for part in command.help.split("\n\n") if "\n" in part]
+    assert [part.partition("\n")[0] for part in examples] == ["Examples:"]
+
+
 def test_help_imports_nothing_heavy(environment):
     program = "import sys, twicetold.commands; print(*sorted({name.split('.')[0] for name in sys.modules}))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
