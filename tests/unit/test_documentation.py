@@ -127,6 +127,12 @@ def test_the_commands_of_a_group_are_on_its_page(tool):
     assert "\n## `twicetold index regroup`\n" in tool("command_pages").pages()["reference/commands/twicetold-index.md"]
 
 
+def test_the_examples_of_a_command_are_code_a_line_each_on_its_page(tool):
+    page = tool("command_pages").pages()["reference/commands/twicetold-label.md"]
+    first = "twicetold label questions.csv -o pairs.csv"
+    assert f"\n\nExamples:\n\n```\n{first}\n{first} --report\n```\n\nShows one pair at a time: " in page
+
+
 def test_a_file_of_settings_is_shown_as_it_is_and_leads_to_what_it_builds(tool):
     page = tool("setting_pages").pages()["reference/settings/objective.md"]
     assert (ROOT / "conf/objective/info_nce.yaml").read_text() in page

@@ -98,7 +98,14 @@ def _first(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    return "\n\n".join(_cell(part) for part in text.strip().split("\n\n"))
+    return "\n\n".join(_paragraph(*part.split("\n")) for part in text.strip().split("\n\n"))
+
+
+def _paragraph(first: str, *others: str) -> str:
+    """A paragraph of a help; the lines of examples below a head, which are indented, as code."""
+    if not others or not all(line.startswith(" ") for line in others):
+        return _cell(" ".join([first, *others]))
+    return "\n".join([_cell(first), "", "```", *map(str.strip, others), "```"])
 
 
 def _cell(text: str) -> str:
