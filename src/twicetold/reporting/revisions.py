@@ -64,11 +64,13 @@ class Revisions:
     new: tuple[str, ...]
     gone: tuple[str, ...]
     measured: int
-    """Metrics of test with an interval in both, of all cells that both have."""
+    """Metrics of test that both have and that have an interval in the base, of all cells that both have."""
     moved: tuple[Moved, ...]
     """Those with another value, by cell and metric."""
     without_interval: int
     """Further values, of validation say, that changed and have no interval."""
+    lost: int = 0
+    """Values of cells that both have which the head has no more."""
 
     @property
     def outside(self) -> tuple[Moved, ...]:
@@ -102,9 +104,10 @@ def compare_revisions(base: str, head: str, *, runs: str = "runs") -> Revisions:
             f"neither {base} nor {head} has metrics: expected {runs}/<cell>/{layout.METRICS} in one of them"
         )
     same = sorted(old.keys() & new.keys())
-    measured, without, moved = 0, 0, []
+    measured, without, lost, moved = 0, 0, 0, []
     for cell in same:
         one, other = old[cell], new[cell]
+        lost += len(one.values.keys() - other.values.keys())
         for name in sorted(one.values.keys() & other.values.keys()):
             before, after = one.values[name], other.values[name]
             interval = one.intervals.get(name.removeprefix("test/")) if name.startswith("test/") else None
@@ -123,6 +126,7 @@ def compare_revisions(base: str, head: str, *, runs: str = "runs") -> Revisions:
         measured=measured,
         moved=tuple(moved),
         without_interval=without,
+        lost=lost,
     )
 
 
@@ -211,6 +215,7 @@ def _counts(found: Revisions) -> list[str]:
         f"{_many(len(found.same), 'cell')} in both, {len(found.new):,} new, {len(found.gone):,} gone. Of "
         f"{_many(found.measured, 'metric')} of test with an interval, {len(found.moved):,} changed; so did "
         f"{found.without_interval:,} further values without one.",
+        *([f"Of the cells in both, the head lacks {_many(found.lost, 'value')} of the base."] if found.lost else []),
     ]
 
 

@@ -89,6 +89,16 @@ def test_a_value_that_became_undefined_has_moved_outside(project):
     assert [one.metric for one in compare_revisions(base, head).outside] == ["f1"]
 
 
+def test_values_that_the_head_has_no_more_are_counted(project):
+    base = publish(project, {"a-b-0": (AUROC, INTERVALS)})
+    head = publish(project, {"a-b-0": ({"auroc": 0.80, "mcc": 0.5}, INTERVALS)})
+    said = "Of the cells in both, the head lacks 2 values of the base."
+    found = compare_revisions(base, head)
+    assert said in revisions_as_text(found)
+    assert said in revisions_as_markdown(found)
+    assert "the head lacks" not in revisions_as_text(compare_revisions(head, head))
+
+
 @pytest.mark.parametrize("revision", ["nothing", "--help", "HEAD:runs"])
 def test_a_revision_that_git_does_not_know_is_named(two, revision):
     with pytest.raises(ValueError, match=f"git knows no commit '{revision}' in .*expected a branch, a tag or a commit"):
