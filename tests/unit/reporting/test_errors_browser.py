@@ -16,6 +16,7 @@ PAGE = """<!doctype html><body><div class="mistakes" data-models="dae film">
 <tr id="a" data-p="60 90" data-w="11" data-s=""><th>a</th><td>not the same</td><td>film 90 %, dae 60 %</td></tr>
 <tr id="b" data-p="80 10" data-w="10" data-s="long digits"><th>b</th><td>not the same</td><td>dae 80 %</td></tr>
 <tr id="c" data-p="5 95" data-w="10" data-s="long"><th>c</th><td>same</td><td>dae 5 %</td></tr>
+<tr id="d" data-p="39 45" data-w="10" data-s="digits"><th>d</th><td>not the same</td><td>dae 39 %</td></tr>
 </tbody></table></div><script>SCRIPT
 const form = document.forms[0];
 CHOSEN
@@ -29,14 +30,14 @@ document.title = [...document.querySelectorAll("tr:not([hidden])")].map((row) =>
 @pytest.mark.parametrize(
     ("chosen", "expected"),
     [
-        ("", "afilm 90 %, dae 60 %;bdae 80 %;cdae 5 %|3 of 3 pairs|false"),
-        ("form.wrong.value = 'dae';", "cdae 5 %;bdae 80 %;adae 60 %|3 of 3 pairs|false"),
-        ("form.wrong.value = 'film';", "afilm 90 %|1 of 3 pairs|false"),
+        ("", "afilm 90 %, dae 60 %;bdae 80 %;cdae 5 %;ddae 39 %|4 of 4 pairs|false"),
+        ("form.wrong.value = 'dae';", "cdae 5 %;bdae 80 %;adae 60 %;ddae 39 %|4 of 4 pairs|false"),
+        ("form.wrong.value = 'film';", "afilm 90 %|1 of 4 pairs|false"),
         (
             "form.wrong.value = 'dae'; form.right.value = 'film';",
-            "cdae 5 %, film 95 %;bdae 80 %, film 10 %|2 of 3 pairs|false",
+            "cdae 5 %, film 95 %;bdae 80 %, film 10 %;ddae 39 %, film 45 %|3 of 4 pairs|false",
         ),
-        ("form.slice.checked = true;", "bdae 80 %;cdae 5 %|2 of 3 pairs|false"),
+        ("form.slice.checked = true;", "bdae 80 %;cdae 5 %|2 of 4 pairs|false"),
     ],
 )
 def test_filters_leave_the_mistakes_of_the_chosen_models_the_surest_first(chosen, expected, tmp_path):
