@@ -127,6 +127,13 @@ def test_groups_that_never_agreed_with_the_labels_do_not_break_down():
     assert outcome("TW002", replace(SOUND, metrics=metrics)).state == CLEAR
 
 
+def test_a_promise_that_no_link_of_test_bears_out_is_told_from_one_that_was_not_measured():
+    without = {"ari_components": 0.5, "link_precision_at_80": 0.8}
+    for further, why in (({"link_ari_at_90": 0.0}, "no pair of test reaches its threshold"), ({}, "was not measured")):
+        run = replace(SOUND, metrics={**SOUND.metrics, "test": {**without, **further}})
+        assert f"precision 0.9 is promised, and {why}" in outcome("TW008", run).said
+
+
 def test_an_aim_that_validation_did_not_reach_is_no_promise():
     assert "0.95" not in outcome("TW008", FAULTS["TW008"][0]).said
 
