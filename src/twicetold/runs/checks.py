@@ -229,9 +229,12 @@ def _giant_component(run: Inspected) -> str | Missing | None:
     if now >= LEAST * max(best, before or 0.0) or max(best, before or 0.0) < LEAST_ARI:
         return None
     of_val = "" if before is None else f", on validation by {before:.2f}"
+    why = ": single wrong links join large groups" if now < LEAST * best else ""
+    if best < LEAST_ARI:  # whatever the rule: wrong links alone do not tell why
+        why = ": those by other rules break down as well"
     return (
         f"groups of all that links connect agree with the labels by ARI {now:.2f}{of_val}; those of the rule {rule} by "
-        f"{best:.2f}: single wrong links join large groups"
+        f"{best:.2f}{why}"
     )
 
 

@@ -127,6 +127,15 @@ def test_groups_that_never_agreed_with_the_labels_do_not_break_down():
     assert outcome("TW002", replace(SOUND, metrics=metrics)).state == CLEAR
 
 
+def test_single_wrong_links_are_named_as_the_reason_only_where_another_rule_is_better():
+    because, as_well = "single wrong links join large groups", "those by other rules break down as well"
+    low, others = FAULTS["TW002"]
+    nothing = changed("metrics", test={f"ari_{rule}": 0.01 for rule in ("components", "average", "complete")})
+    for run, why in ((low, because), (others, ""), (nothing, as_well)):
+        said = outcome("TW002", run).said
+        assert [each for each in (because, as_well) if each in said] == [each for each in (why,) if each]
+
+
 def test_a_promise_that_no_link_of_test_bears_out_is_told_from_one_that_was_not_measured():
     without = {"ari_components": 0.5, "link_precision_at_80": 0.8}
     for further, why in (({"link_ari_at_90": 0.0}, "no pair of test reaches its threshold"), ({}, "was not measured")):
