@@ -217,7 +217,7 @@ class _Stages:
         if not self.work.finished(self.plan, group):
             self.all("route", [task.name for task in links], state)
         grouped = self.work.run(self.plan, group)
-        sizes = self.one("number", state)
+        sizes = self.one("number", digest(state, of_all(read)))  # of rows, which may be more copies of the same texts
         remove(self.plan, "route")
         parts = self._join(digest(state, of_all(read), settings.drop))
         return self._found(known["summary"], sizes, components, missed, grouped.values(), encoded, parts)

@@ -176,6 +176,21 @@ def test_a_part_that_is_added_is_read_and_the_others_are_not(run, many, parts, d
     assert "1 parts added since the last call: part-9.parquet" in told[0]
 
 
+def test_copies_in_a_part_that_is_added_or_removed_are_counted(run, many, parts, deduped, small):
+    folder = parts(many, 3)
+    deduped(run(), folder, threshold=0.6, keep_stages=True, **small)
+    more = parts(many[:200], 1, "more")
+    (more / "part-0.parquet").rename(folder / "part-9.parquet")
+    for texts in ([*many, *many[:200]], many):
+        found, table = deduped(run(), folder, threshold=0.6, keep_stages=True, **small)
+        alone, expected = as_one_file(run(), texts, threshold=0.6)
+        assert columns(table) == expected
+        assert found.groups == len(alone.kept())
+        for name in ("groups", "grouped", "largest"):
+            assert found.summary[name] == getattr(alone.summary, name)
+        (folder / "part-9.parquet").unlink(missing_ok=True)
+
+
 def test_another_model_in_the_same_place_is_read_by_the_same_process(run, many, parts, deduped):
     model, folder = run("tfidf"), parts(many[:90], 1)
     deduped(model, folder, "one", threshold=0.6)
