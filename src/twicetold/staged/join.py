@@ -3,6 +3,8 @@
 Shape letters: r rows of the part.
 """
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,8 @@ from twicetold.staged.bits import Bits
 from twicetold.staged.distinct import firsts_of
 from twicetold.staged.exact import copies_in
 from twicetold.staged.plan import Plan
+from twicetold.staged.tasks import MARK
+from twicetold.tables.blocks import Block
 from twicetold.tables.files import choose_text, open_rows, write_rows
 
 
@@ -30,7 +34,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     group, representative, probability = _of_rows(plan, plan.offsets[number], plan.offsets[number + 1])
     measure = "probability" if plan.known.calibrated else "similarity"
     kept = representative == np.arange(plan.offsets[number], plan.offsets[number + 1])
-    start = written = 0
+    start, written, columns = 0, 0, _columns(plan, name)
     with open_rows(plan.part(name).file) as rows, write_rows(plan.file("join", name, "parquet")) as write:
         column = choose_text(rows, plan.settings.text)
         for block in rows.blocks([column], skip_bad=plan.settings.skip_bad):
@@ -43,13 +47,28 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
                 "representative": pa.array(representative[here] + 1),
                 f"{measure}_to_representative": pa.array(probability[here]),
             }
-            block = block.with_columns(added)
+            block = _with_all(block, columns).with_columns(added)
             block = block.where(kept[here]) if plan.settings.drop else block
             written += len(block)
             write(block)
         if start != len(group) or not plan.part(name).unchanged:
             raise ValueError(f"{rows.name} was changed while it was read: run the same command again")
     return {"rows": written}
+
+
+def _columns(plan: Plan, name: str) -> list[str]:
+    """Names of the columns of all rows of a part."""
+    found: list[str] = json.loads(plan.file("read", name, MARK).read_text(encoding="utf-8"))["found"]["columns"]
+    return found
+
+
+def _with_all(block: Block, columns: list[str]) -> Block:
+    """The rows with all columns; JSON lines may have some in later rows alone."""
+    table = block.table
+    for name in columns:
+        if name not in table.column_names:
+            table = table.append_column(name, pa.nulls(len(block), pa.string()))
+    return replace(block, table=table)
 
 
 def _of_rows(plan: Plan, start: int, stop: int) -> tuple[Ints, Ints, Floats]:

@@ -22,23 +22,26 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     """Read a part.
 
     Returns:
-        Number of its rows, and of the bad ones that were left out, with the first of them.
+        Number of its rows, and of the bad ones that were left out, with the first of them; and names of columns, those
+        that JSON lines have later on among them.
 
     Raises:
-        ValueError: if the part is damaged, or has bad rows and these are not to be left out.
+        ValueError: if the part is damaged, has bad rows and these are not to be left out, or a column that is added.
     """
     part, settings = plan.part(name), plan.settings
     hashes: list[bytes] = []
+    columns: dict[str, None] = {}
     with (
         open_rows(part.file) as rows,
         write_file(plan.file("read", name, "parquet")) as temporary,
         pq.ParquetWriter(temporary, SCHEMA, compression="zstd") as writer,
     ):
         column = choose_text(rows, settings.text)
-        if taken := [each for each in ADDED if each in rows.columns]:
-            raise ValueError(f"{rows.name}: there is a column {taken[0]!r} already: rename it, or leave it out")
         waiting: list[str] = []
         for block in rows.blocks([column], skip_bad=settings.skip_bad):
+            columns.update(dict.fromkeys(block.table.column_names))
+            if taken := [each for each in ADDED if each in columns]:
+                raise ValueError(f"{rows.name}: there is a column {taken[0]!r} already: rename it, or leave it out")
             texts = block.texts(column)
             hashes += hashes_of(texts)
             waiting += texts
@@ -50,7 +53,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     order = np.lexsort((keys[:, 1], keys[:, 0]))
     content = {"row": order, "high": keys[order, 0], "low": keys[order, 1]}
     write_arrays(plan.file("read", name, "keys"), content)
-    return {"rows": len(keys), "bad": rows.bad.count, "listed": rows.bad.listed}
+    return {"rows": len(keys), "bad": rows.bad.count, "listed": rows.bad.listed, "columns": [*columns]}
 
 
 def hashes_of(texts: list[str]) -> list[bytes]:

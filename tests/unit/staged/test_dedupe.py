@@ -262,6 +262,27 @@ def test_bad_rows_are_named_or_left_out(run, deduped, tmp_path):
     assert any("a.csv: bad rows left out: 1" in line for line in told)
 
 
+def test_keys_that_json_lines_have_in_later_rows_alone_are_columns(run, deduped, tmp_path, monkeypatch):
+    monkeypatch.setattr("twicetold.tables.reading.BLOCK", 40)
+    folder = tmp_path / "lines"
+    folder.mkdir()
+    rows = [{"text": "bank rate cut"}, {"text": "drug trial", "b": 1}, {"text": "vote game", "a": "x"}]
+    (folder / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    deduped(run(), folder, "kept", threshold=0.6, drop=True)
+    table = pq.read_table(tmp_path / "kept" / "a.parquet")
+    assert table.column_names[:2] == ["text", "b"]
+    assert table.select(["text", "b", "a"]).to_pylist() == [
+        {"text": "bank rate cut", "b": None, "a": None},
+        {"text": "drug trial", "b": "1", "a": None},
+        {"text": "vote game", "b": None, "a": "x"},
+    ]
+    (folder / "a.jsonl").write_text((folder / "a.jsonl").read_text() + '{"text": "film", "group": 1}\n')
+    told = []
+    with pytest.raises(ValueError, match=r"a\.jsonl: there is a column 'group' already"):
+        deduped(run(), folder, threshold=0.6, tell=told.append)
+    assert not any(line.startswith("encode") for line in told)
+
+
 def test_what_labels_say_against_a_model_is_a_warning_as_for_one_file(run, many, parts, deduped, monkeypatch):
     record = {"fitted": {"accuracy": {"value": 0.6}}, "pairs": {"same": 0.1}}
     monkeypatch.setattr("twicetold.runs.evidence._record", lambda _: record)
