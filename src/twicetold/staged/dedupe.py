@@ -84,7 +84,8 @@ def parts_of(folder: Path) -> tuple[Part, ...]:
         if path.name.startswith((".", "_")) or not suffixes or suffixes[-1].lower() not in SUFFIXES:
             continue
         about = path.stat()
-        found.append(Part(path.name, str(path.resolve()), about.st_size, about.st_mtime_ns))
+        file = folder.resolve() / path.name  # the suffix of a link counts: what it leads to may have none
+        found.append(Part(path.name, str(file), about.st_size, about.st_mtime_ns))
     if not found:
         raise ValueError(f"{folder}: expected parts that end in {', '.join(SUFFIXES)}, found none")
     require_names(found)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from twicetold.files import write_json
 from twicetold.neighbours.rules import RULES, Rule
+from twicetold.tables.streams import compression_of
 
 PLAN = "plan.json"
 BLOCK = 1 << 16  # distinct texts of a block: those that `trained.vectors` encodes at once
@@ -227,5 +228,6 @@ def require_names(parts: Sequence[Part]) -> None:
 
 
 def written(name: str) -> str:
-    """Name of the part that is written for one that is read."""
-    return f"{name.split('.', 1)[0] or name}.parquet"
+    """Name of the part that is written for one that is read: with another suffix for its format and compression."""
+    path = Path(name)
+    return f"{(Path(path.stem) if compression_of(path) else path).stem}.parquet"

@@ -1,5 +1,6 @@
 """A dedupe of a folder in stages: as of one file, whatever its parts are and whatever ends it."""
 
+import gzip
 import json
 import os
 import shutil
@@ -313,9 +314,28 @@ def test_folders_that_cannot_be_used_are_named(run, many, parts, deduped, tmp_pa
         deduped(run(), folder)
     with pytest.raises(ValueError, match="expected a folder apart from"):
         deduped(run(), folder, "in2/out")
-    shutil.copy(folder / "part-0.parquet", folder / "part-0.x.parquet")
+    (folder / "part-0.csv.gz").write_bytes(b"")
     with pytest.raises(ValueError, match=r"would both be part-0\.parquet"):
         deduped(run(), folder)
+
+
+def test_parts_have_the_names_of_those_that_are_read_up_to_the_format(run, deduped, tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    names = ("part.0.csv", "part.1.csv", "2024.12.tsv", "v1.2.jsonl.gz", "PART.CSV")
+    for name in names:
+        lines = b'{"text": "bank rate"}\n' if ".jsonl" in name else b"text\nbank rate\n"
+        (folder / name).write_bytes(gzip.compress(lines) if name.endswith("gz") else lines)
+    found, _ = deduped(run(), folder)
+    assert set(found.parts) == {f"{name}.parquet" for name in ("part.0", "part.1", "2024.12", "v1.2", "PART")}
+
+
+def test_parts_may_be_links_to_files_of_other_names(run, many, parts, deduped, tmp_path):
+    folder = parts(many[:90], 2)
+    (folder / "part-1.parquet").rename(tmp_path / "0123abcd")
+    (folder / "part-1.parquet").symlink_to(tmp_path / "0123abcd")
+    _, table = deduped(run(), folder, threshold=0.6)
+    assert columns(table) == as_one_file(run(), many[:90], threshold=0.6)[1]
 
 
 def test_a_cost_is_estimated_also_where_the_first_part_has_no_rows(run, many, parts):
