@@ -92,11 +92,11 @@ def parts_of(folder: Path) -> tuple[Part, ...]:
     return tuple(found)
 
 
-def _require_own(folder: Path, out: Path, parts: Sequence[Part]) -> None:
+def require_own(folder: Path, out: Path, parts: Sequence[Part]) -> None:
     """Check that the folder that is written is one of ours, or new.
 
     Raises:
-        FileExistsError: if something else is in it.
+        FileExistsError: if something else is in it, or it is a file.
         ValueError: if it is the folder of the parts, or in it or around it.
     """
     read, made = folder.resolve(), out.resolve()
@@ -104,6 +104,8 @@ def _require_own(folder: Path, out: Path, parts: Sequence[Part]) -> None:
         raise ValueError(f"expected a folder apart from {folder}, whose parts are read, got {out}")
     if not out.exists():
         return
+    if not out.is_dir():
+        raise FileExistsError(f"expected a folder to write to, {out} is a file: choose another name")
     ours = {written(part.name) for part in parts} if any((out / name).exists() for name in (STAGES, SUMMARY)) else set()
     there = (path.name for path in out.iterdir() if not path.name.startswith(TEMPORARY))
     if other := sorted(set(there) - {*ours, *_of_parts_gone(out, parts), STAGES, SUMMARY}):
@@ -152,7 +154,7 @@ def dedupe_folder(
     out = Path(settings.out)
     stages = out / STAGES
     parts = parts_of(folder)
-    _require_own(folder, out, parts)
+    require_own(folder, out, parts)
     model = folder_digest(Path(settings.model))
     state = digest(parts, asdict(settings), model)
     with only_process(stages / "lock", f"a dedupe that writes to {out}"):

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from scipy import sparse
 
 from twicetold.neighbours.cells import PER_CENTRE, PROBES, ROUNDS
-from twicetold.staged.dedupe import COPIES, parts_of, with_shards
+from twicetold.staged.dedupe import COPIES, parts_of, require_own, with_shards
 from twicetold.staged.model import loaded
 from twicetold.staged.plan import BLOCK, Part, Plan, Settings
 from twicetold.staged.read import hashes_of
@@ -82,6 +82,7 @@ class Estimate:
 def estimate(folder: Path, settings: Settings) -> Estimate:
     """Look at the parts and at the model, and write nothing. Errors: `dedupe.dedupe_folder`."""
     parts = parts_of(folder)
+    require_own(folder, Path(settings.out), parts)
     texts, reading = _some(parts, settings)
     size = sum(len(text.encode()) for text in texts) / len(texts)
     rows = sum(_rows(part.file, part.size, size) for part in parts)

@@ -59,6 +59,8 @@ def test_a_dry_run_says_what_it_would_cost_and_writes_nothing(run, twicetold, fo
         (("parts", "-o", "out", "--on", "ray", "--launch", "address"), "expected KEY=VALUE"),
         (("parts", "-o", "out", "--launch", "address=auto"), "with submitit or ray alone"),
         (("parts", "-o", "parts/out"), "expected a folder apart from"),
+        (("parts", "-o", "parts/out", "--dry-run"), "expected a folder apart from"),
+        (("parts", "-o", "one.parquet"), "expected a folder to write to"),
     ],
 )
 def test_wrong_options_are_named(arguments, message, run, twicetold, folder):
