@@ -16,7 +16,6 @@ OF_FOLDERS = {"workers", "on", "launch", "memory", "exact", "sample", "keep_stag
 OF_BOTH = {"arguments", "out", "text", "skip_bad", "precision", "threshold", "rule", "keep", "drop"}
 OF_BOTH |= {"as_json", "dry_run"}
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-LIBRARIES = 400_000_000  # bytes of a process before it holds anything
 LEAST = 200_000_000  # bytes that a task needs besides
 
 
@@ -80,7 +79,7 @@ def dedupe(given: Mapping[str, Any]) -> None:
 
 def _settings(model: str, given: Mapping[str, Any]) -> "Settings":
     from twicetold.dedupe.options import DedupeOptions
-    from twicetold.staged.plan import Settings
+    from twicetold.staged.plan import LIBRARIES, Settings
 
     if given["out"] == "-":
         raise typer.BadParameter("a folder needs a folder to write to: -o OUT_FOLDER")

@@ -1,10 +1,12 @@
 """What a staged dedupe will take: tasks, memory, disk and processor time by stage, before it begins.
 
-Rows of Parquet are counted; those of other formats are estimated by the size of a text in the first part that has some.
+Rows of Parquet are counted; those of other formats are estimated by the size of a row in the first part that has some,
+and of compressed ones by how far their first bytes unpack.
 How long it takes to read and to encode a text, and to multiply, is measured here, on some texts of the same part. The
 rest follows from the number of rows; `docs/guides/scale.md` compares it with what was measured.
 """
 
+import math
 import shutil
 import time
 from collections.abc import Iterator, Sequence
@@ -13,25 +15,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from scipy import sparse
 
 from twicetold.neighbours.cells import PER_CENTRE, PROBES, ROUNDS
 from twicetold.staged.dedupe import COPIES, parts_of, require_own, with_shards
 from twicetold.staged.model import loaded
-from twicetold.staged.plan import BLOCK, Part, Plan, Settings
+from twicetold.staged.plan import BLOCK, LIBRARIES, Part, Plan, Settings
 from twicetold.staged.read import hashes_of
 from twicetold.tables.files import choose_text, open_rows
-from twicetold.tables.streams import format_of
+from twicetold.tables.streams import compression_of, format_of
 from twicetold.trained.vectors import search_vectors
 
 TRIED = 4096  # texts that are encoded to see how long it takes
-LIBRARIES = 200_000_000  # bytes of a process before it holds anything
 WITH_MODEL = 600_000_000  # of one that encodes
 UNEQUAL = 2.0  # more pairs share a cell than if all cells were as large
 GROUPED = 2e-5  # seconds a text to number, group and write rows
 PRODUCT = 1e-8  # seconds a product of sparse entries
 COMPRESSED = 0.6  # of a text's bytes that its copy takes
+UNPACKED = 1 << 22  # bytes of a compressed part that are unpacked to see how large the whole is
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,8 @@ def estimate(folder: Path, settings: Settings) -> Estimate:
     require_own(folder, Path(settings.out), parts)
     texts, reading = _some(parts, settings)
     size = sum(len(text.encode()) for text in texts) / len(texts)
-    rows = sum(_rows(part.file, part.size, size) for part in parts)
+    of_row = _bytes_of_row(parts, settings)
+    rows = sum(_rows(part, of_row) for part in parts)
     began = time.process_time()
     vectors = search_vectors(loaded(settings.model).trained, texts)[0]
     encoding = (time.process_time() - began) / len(texts)
@@ -157,7 +162,32 @@ def _some(parts: Sequence[Part], settings: Settings) -> tuple[Sequence[str], flo
     raise ValueError("there are no rows to group")
 
 
-def _rows(file: str, size: int, of_text: float) -> int:
-    if format_of(file) == "parquet":
-        return int(pq.read_metadata(file).num_rows)
-    return round(size / (of_text + 10))
+def _bytes_of_row(parts: Sequence[Part], settings: Settings) -> float:
+    """Mean of the first rows of the first part that has some and is not Parquet."""
+    for part in parts:
+        if format_of(part.file) == "parquet":
+            continue
+        with open_rows(part.file) as rows:
+            column = choose_text(rows, settings.text)
+            block = next(iter(rows.blocks([column], skip_bad=settings.skip_bad)))
+        if len(block):
+            columns = block.table.columns if block.objects is None else [block.objects]
+            held = sum(pc.sum(pc.binary_length(each)).as_py() or 0 for each in columns)
+            return float(held) / len(block) + len(columns)
+    return math.inf
+
+
+def _rows(part: Part, of_row: float) -> int:
+    if format_of(part.file) == "parquet":
+        return int(pq.read_metadata(part.file).num_rows)
+    return round(_unpacked(part) / of_row)
+
+
+def _unpacked(part: Part) -> float:
+    """Bytes of a part, of a compressed one about."""
+    compression = compression_of(part.file)
+    if compression is None:
+        return part.size
+    with Path(part.file).open("rb") as packed, pa.CompressedInputStream(packed, compression) as stream:
+        count = len(stream.read(UNPACKED))
+        return part.size * count / max(1, packed.tell())

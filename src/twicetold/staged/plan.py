@@ -15,6 +15,7 @@ from twicetold.tables.streams import compression_of
 PLAN = "plan.json"
 BLOCK = 1 << 16  # distinct texts of a block: those that `trained.vectors` encodes at once
 KEPT = ("first", "longest", "most-central")  # what may represent a group
+LIBRARIES = 400_000_000  # bytes of a process before it holds anything
 BUCKET = 1 << 22  # rows whose hashes are compared at once
 
 

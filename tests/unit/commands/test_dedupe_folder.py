@@ -42,7 +42,9 @@ def test_a_dry_run_says_what_it_would_cost_and_writes_nothing(run, twicetold, fo
     assert "2 parts, 5 rows, without cells" in done.stdout
     assert not (tmp_path / "out").exists()
     done = twicetold("dedupe", run("static"), folder, "-o", "out", "--dry-run", "--json")
-    assert {stage["name"] for stage in json.loads(done.stdout)["stages"]} >= {"read", "encode", "links", "join"}
+    memory = {stage["name"]: stage["memory"] for stage in json.loads(done.stdout)["stages"]}
+    assert memory.keys() >= {"read", "encode", "links", "join"}
+    assert memory["group"] == 4e9  # that of one worker by default
 
 
 @pytest.mark.parametrize(

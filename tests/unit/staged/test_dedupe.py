@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -343,6 +344,25 @@ def test_a_cost_is_estimated_also_where_the_first_part_has_no_rows(run, many, pa
     pq.write_table(pq.read_table(folder / "part-0.parquet").slice(0, 0), folder / "PART.PARQUET")
     settings = Settings(model=f"{run('static') / layout.MODEL}", out=f"{folder}-out")
     assert estimate(folder, settings).rows == len(many)
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "jsonl.zst"])
+def test_rows_of_text_formats_are_estimated_by_their_size(kind, run, many, tmp_path):
+    folder, rng = tmp_path / "in", np.random.default_rng(0)
+    folder.mkdir()
+    for number in range(2):
+        other = ["".join(rng.choice(list("abcdefgh"), 300)) for _ in many]
+        rows = [{"text": text, "other": each} for text, each in zip(many, other, strict=True)]
+        lines = (
+            [json.dumps(row) for row in rows]
+            if "jsonl" in kind
+            else ["text,other", *map(",".join, zip(many, other, strict=True))]
+        )
+        content = "\n".join([*lines, ""]).encode()
+        with pa.output_stream(f"{folder / f'{number}.{kind}'}", compression="detect") as file:
+            file.write(content)
+    settings = Settings(model=f"{run('static') / layout.MODEL}", out=f"{folder}-out")
+    assert estimate(folder, settings).rows == pytest.approx(2 * len(many), rel=0.05)
 
 
 def test_a_model_without_vectors_is_refused_before_anything_is_read(run, many, parts, deduped, monkeypatch):
