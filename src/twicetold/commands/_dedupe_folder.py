@@ -33,6 +33,10 @@ def is_meant(context: typer.Context, arguments: list[str]) -> bool:
     if wrong:
         flags = {parameter.name: parameter.opts[0] for parameter in context.command.params}
         named = ", ".join(sorted(flags[name] for name in wrong))
+        if not meant and Path(arguments[-1]).is_dir():
+            raise typer.BadParameter(
+                f"{named}: for a folder of parts alone, which needs a model: twicetold dedupe MODEL {arguments[-1]}"
+            )
         kind, other = ("file", "folder") if meant else ("folder of parts", "file")
         raise typer.BadParameter(f"{named}: for a {kind} alone, and {arguments[-1]} is a {other}: leave it out")
     return meant

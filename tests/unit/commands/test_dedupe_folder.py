@@ -47,6 +47,14 @@ def test_a_dry_run_says_what_it_would_cost_and_writes_nothing(run, twicetold, fo
     assert memory["group"] == 4e9  # that of one worker by default
 
 
+def test_options_of_a_folder_without_a_model_say_that_it_needs_one(twicetold, folder):
+    done = twicetold("dedupe", folder, "-o", "out", "--workers", "2")
+    assert done.returncode == 2
+    assert "--workers: for a folder of parts alone, which needs a model" in " ".join(
+        done.stderr.replace("│", " ").split()
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
