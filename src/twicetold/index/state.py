@@ -107,7 +107,8 @@ class IndexState:
             source: name of the part.
 
         Raises:
-            ValueError: if an index has groups, the name is none or taken, or a text has the id of one that is there.
+            ValueError: if an index has groups, or the other one merges by hand; the name is none or taken, or a text
+                has the id of one that is there.
         """
         if self.manifest.groups or other.manifest.groups:
             raise ValueError("expected indexes without groups: build both with --no-groups")
@@ -117,6 +118,11 @@ class IndexState:
             raise ValueError(f"the index has a part {source!r} already: detach it first, or give this one another name")
         if not other.segments:
             raise ValueError(f"expected texts in the part {source!r}, there are none")
+        if len(np.unique(other.groups)) < len(other):
+            raise ValueError(
+                f"expected a group for each text of the part {source!r}, got merges by hand, which would be lost: undo "
+                "them with `twicetold index unmerge`, and merge the groups of the index that it is attached to"
+            )
         if found := self._known(pa.chunked_array([pa.array(other.ids, pa.string())]).combine_chunks()):
             raise ValueError(
                 f"the index has a text with the id {some(sorted(found))} already: build parts with ids that are "

@@ -137,7 +137,10 @@ def test_what_is_no_part_is_refused_and_nothing_changes(start, model, run, tmp_p
     part = open_index(tmp_path / "one", model)
     index.attach(part, "one")
     grouped = model.index(ALL[:9], [f"g{number}" for number in range(9)], threshold=0.9)
+    merged = model.index(ALL[200:203], groups=False)
+    merged.merge(0, 1)
     for other, name, message in (
+        (merged, "merged", "merges by hand"),
         (part, "one", "a part 'one' already"),
         (part, "two", "the id 'n0', 'n1', 'n10' and 97 others already"),
         (part, "../two", "as a name"),
