@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from twicetold.index.info import IndexInfo
     from twicetold.index.memberships import GroupChanges
     from twicetold.index.recall import Recall
+    from twicetold.tables.blocks import Block
+    from twicetold.tables.files import Rows
 
 SHOWN = 10  # proposals and merges that are shown
 Merges = Literal["make", "propose"]  # `twicetold.index.groups`, which is slow to import
@@ -229,7 +231,11 @@ def remove(
         raise typer.BadParameter("give ids, or a file with ids (-f)")
     if file is not None:
         with open_rows(file, format=format) as rows:
-            named = [name for block in rows.blocks([id_column]) for name in block.texts(id_column)]
+            rows.require(id_column)
+            for block, bad in rows.sound([]):
+                if bad:
+                    raise ValueError(f"{rows.name}: {bad[0].at(rows.unit)}. Nothing was removed")
+                named += _ids(rows, block, id_column)
     with changing(folder, model) as opened:
         opened.remove(named)
     _tell(f"removed {len(named):,} texts; {folder} has {len(opened):,} now")
@@ -397,8 +403,6 @@ def _read(
     file: str, text: str | None, id_column: str | None, *, format: str | None, skip_bad: bool
 ) -> tuple[list[str], list[str] | None]:
     """Texts and ids of a file."""
-    import pyarrow as pa
-
     from twicetold.tables.files import choose_text, open_rows
 
     texts: list[str] = []
@@ -410,13 +414,29 @@ def _read(
         for block in rows.blocks([column], skip_bad=skip_bad):
             texts += block.texts(column)
             if ids is not None:
-                names = block.table[id_column].cast(pa.string()).to_pylist()
-                for line, name in zip(block.lines.tolist(), names, strict=True):
-                    if not name:
-                        raise ValueError(f"{rows.name}: line {line}: expected an id in column {id_column!r}, got none")
-                ids += names
+                ids += _ids(rows, block, id_column)
         tell_left_out(rows.bad)
     return texts, ids
+
+
+def _ids(rows: "Rows", block: "Block", column: str) -> list[str]:
+    """Ids of a block, none of which is missing."""
+    import pyarrow as pa
+
+    from twicetold.tables.blocks import as_text
+
+    try:
+        names: list[str | None] = as_text(block.table[column]).to_pylist()
+    except pa.ArrowException as error:
+        kind = block.table[column].type
+        raise ValueError(
+            f"{rows.name}: expected ids that are texts or numbers in column {column!r}, got {kind}"
+        ) from error
+    ids = [name for name in names if name is not None and name.strip()]
+    if len(ids) < len(names):
+        first = next(place for place, name in zip(block.lines, names, strict=True) if not (name and name.strip()))
+        raise ValueError(f"{rows.name}: {rows.unit} {first}: expected an id in column {column!r}, got none")
+    return ids
 
 
 def _texts(file: str, text: str | None, *, format: str | None, skip_bad: bool) -> Iterator[list[str]]:

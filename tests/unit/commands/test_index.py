@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import twicetold as library
@@ -184,6 +186,31 @@ def test_ids_that_are_there_are_refused_and_nothing_changes(run, twicetold, file
     done = twicetold("index", "remove", "faq", "-f", "more.csv")
     assert "no text with the id 'f', 'g': nothing was removed" in done.stderr
     assert open_index(files / "faq").ids == list("abcde")
+
+
+def test_ids_of_files_may_be_numbers_and_none_may_be_missing(run, twicetold, files):
+    table = pa.table({"id": [1, 2, 3], "text": ["bank rate", "film star", "drug trial"]})
+    pq.write_table(table, files / "rows.parquet")
+    twicetold("index", "build", run(), "rows.parquet", "-o", "faq", "--id", "id")
+    pq.write_table(table.select(["id"]).slice(1, 1), files / "old.parquet")
+    (files / "old.jsonl").write_text('{"id": 3}\n')
+    for file in ("old.parquet", "old.jsonl"):
+        removed = twicetold("index", "remove", "faq", "-f", file)
+        assert (removed.returncode, removed.stderr[:15]) == (0, "removed 1 texts"), removed.stderr
+    for ids, message in (
+        ([[4], [5]], "rows.parquet: expected ids that are texts or numbers in column 'id', got list"),
+        ([4.0, float("nan")], "rows.parquet: row 2: expected an id in column 'id', got none"),
+        (["x", " "], "rows.parquet: row 2: expected an id in column 'id', got none"),
+    ):
+        pq.write_table(pa.table({"id": ids, "text": ["vote game", "star award"]}), files / "rows.parquet")
+        for command in (("add", "faq", "rows.parquet", "--id", "id"), ("remove", "faq", "-f", "rows.parquet")):
+            done = twicetold("index", *command)
+            assert (done.returncode, message in done.stderr) == (1, True), done.stderr
+    (files / "old.jsonl").write_text('{"id": 1}\n{"id"\n')
+    done = twicetold("index", "remove", "faq", "-f", "old.jsonl")
+    assert "old.jsonl: line 2: expected one JSON object" in done.stderr
+    assert "--skip-bad" not in done.stderr
+    assert open_index(files / "faq").ids == ["1"]
 
 
 # Kills: a driver imports everything once and forks. Each child adds a file as the command does, and is killed.
