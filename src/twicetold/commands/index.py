@@ -81,6 +81,10 @@ def build(
         from twicetold.index.info import index_info
         from twicetold.index.opening import open_index
 
+    if no_groups and (precision is not None or threshold is not None or rule != DEFAULTS.rule):
+        raise typer.BadParameter("--precision, --threshold and --rule say how to group: leave them or --no-groups out")
+    if centres is not None and not no_groups:
+        raise typer.BadParameter(f"--centres makes a part for {centres}, and parts have no groups: add --no-groups")
     require_new(Path(output))
     texts, ids = _read(file, text, id_column, format=format, skip_bad=skip_bad)
     if not texts:

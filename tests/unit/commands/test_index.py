@@ -165,6 +165,8 @@ def test_parts_are_built_attached_searched_and_detached(run, twicetold, files):
         (("index", "build", "nothing", "rows.csv", "-o", "faq"), 1, "no trained model in nothing"),
         (("index", "build", "nothing", "rows.csv", "-o", "."), 1, "expected a new folder"),
         (("index", "build", "nothing", "rows.csv"), 2, "--out"),
+        (("index", "build", "no", "rows.csv", "-o", "faq", "--no-groups", "--rule", "complete"), 2, "say how to group"),
+        (("index", "build", "no", "rows.csv", "-o", "faq", "--centres", "whole"), 2, "parts have no groups"),
         (("index", "remove", "faq"), 2, "give ids"),
         (("search", "faq"), 2, "give texts"),
         (("search", "faq", "a", "-k", "0"), 2, "or equal to 1"),
