@@ -328,7 +328,8 @@ class TextIndex:
         """Add the texts of another index as a part, which stays by itself and can be taken away again.
 
         If both have the same centres, nothing is computed: the part's files are copied when the index is saved, and a
-        search finds what it finds in one build with these centres. Otherwise the part's vectors are sorted anew.
+        search finds what it finds in one build with these centres, if it visits as many cells (`nprobe`). Otherwise
+        the part's vectors are sorted anew.
 
         Args:
             part: an index by the same model; neither index has groups.
