@@ -26,7 +26,9 @@ from twicetold.staged.model import loaded
 from twicetold.staged.plan import BLOCK, LIBRARIES, Part, Plan, Settings
 from twicetold.staged.read import hashes_of
 from twicetold.tables.files import choose_text, open_rows
+from twicetold.tables.reading import ROWS
 from twicetold.tables.streams import compression_of, format_of
+from twicetold.trained.memory import forget_peak, peak_resident
 from twicetold.trained.vectors import search_vectors
 
 TRIED = 4096  # texts that are encoded to see how long it takes
@@ -35,6 +37,7 @@ UNEQUAL = 2.0  # more pairs share a cell than if all cells were as large
 GROUPED = 2e-5  # seconds a text to number, group and write rows
 PRODUCT = 1e-8  # seconds a product of sparse entries
 COMPRESSED = 0.6  # of a text's bytes that its copy takes
+TEXT = 6  # times its bytes that a text of a batch takes while a part is read
 UNPACKED = 1 << 22  # bytes of a compressed part that are unpacked to see how large the whole is
 
 
@@ -91,12 +94,10 @@ def estimate(folder: Path, settings: Settings) -> Estimate:
     size = sum(len(text.encode()) for text in texts) / len(texts)
     of_row = _bytes_of_row(parts, settings)
     rows = sum(_rows(part, of_row) for part in parts)
-    began = time.process_time()
-    vectors = search_vectors(loaded(settings.model).trained, texts)[0]
-    encoding = (time.process_time() - began) / len(texts)
+    vectors, encoding, encoded = _tried(settings.model, texts)
     is_sparse = bool(sparse.issparse(vectors))
     plan = with_shards(Plan(Path(), settings, parts, (0, rows), rows, is_sparse, vectors.shape[1]))
-    stages = tuple(_stages(plan, vectors, size, reading, encoding))
+    stages = tuple(_stages(plan, vectors, size, reading, encoding, encoded))
     kept = sum(stage.disk for stage in stages if stage.name not in ("scatter", "join"))
     there = Path(settings.out)
     while not there.exists():
@@ -105,14 +106,26 @@ def estimate(folder: Path, settings: Settings) -> Estimate:
     return Estimate(len(parts), rows, plan.cells, stages, kept + largest, shutil.disk_usage(there).free)
 
 
-def _stages(plan: Plan, vectors: Any, size: float, reading: float, encoding: float) -> Iterator[Stage]:
+def _tried(model: str, texts: Sequence[str]) -> tuple[Any, float, float]:
+    """Vectors of some texts, seconds that each takes, and bytes that are held for each meanwhile."""
+    trained = loaded(model).trained
+    search_vectors(trained, texts[:1])  # what is but once is not of each text
+    forget_peak()
+    held, began = peak_resident(), time.process_time()
+    vectors = search_vectors(trained, texts)[0]
+    return vectors, (time.process_time() - began) / len(texts), (peak_resident() - held) / len(texts)
+
+
+def _stages(plan: Plan, vectors: Any, size: float, reading: float, encoding: float, encoded: float) -> Iterator[Stage]:
     rows, width, blocks = plan.rows, plan.width, len(plan.blocks)
     largest = max(part.size for part in plan.parts) / max(1, sum(part.size for part in plan.parts)) * rows
     each = (12 * vectors.nnz / vectors.shape[0] + 8) if plan.sparse else 4 * width
     block = min(rows, BLOCK) * each
-    yield Stage("read", len(plan.parts), LIBRARIES + 150 * largest, rows * (24 + COMPRESSED * size), rows * reading)
+    held = LIBRARIES + 150 * largest + TEXT * size * min(largest, ROWS)
+    yield Stage("read", len(plan.parts), held, rows * (24 + COMPRESSED * size), rows * reading)
     yield Stage("exact, distinct", plan.buckets, LIBRARIES + 100 * rows / plan.buckets, rows / 8, rows * 1e-6)
-    yield Stage("encode", blocks, WITH_MODEL + 4 * block, rows * each, rows * encoding)
+    held = WITH_MODEL + max(4 * block, encoded * min(rows, BLOCK))
+    yield Stage("encode", blocks, held, rows * each, rows * encoding)
     held = LIBRARIES + plan.settings.memory
     if plan.sparse:
         found = vectors.tocsc()

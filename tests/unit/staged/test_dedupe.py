@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ import pytest
 import twicetold
 from twicetold import layout
 from twicetold.staged import dedupe as module
+from twicetold.staged import estimate as module_of_costs
 from twicetold.staged.estimate import estimate
 from twicetold.staged.launch import here, launcher
 from twicetold.staged.plan import Settings
@@ -363,6 +365,33 @@ def test_rows_of_text_formats_are_estimated_by_their_size(kind, run, many, tmp_p
             file.write(content)
     settings = Settings(model=f"{run('static') / layout.MODEL}", out=f"{folder}-out")
     assert estimate(folder, settings).rows == pytest.approx(2 * len(many), rel=0.05)
+
+
+def test_costs_of_encoding_are_those_of_texts_and_not_of_loading_a_model(run, many, parts, monkeypatch):
+    load, search = module_of_costs.loaded, module_of_costs.search_vectors
+
+    def loaded(folder):
+        began = time.process_time()
+        while time.process_time() < began + 0.5:
+            pass
+        return load(folder)
+
+    def search_vectors(model, texts):
+        held = np.ones(100_000 * len(texts), np.int8)
+        return search(model, texts if held.any() else [])
+
+    monkeypatch.setattr(module_of_costs, "loaded", loaded)
+    monkeypatch.setattr(module_of_costs, "search_vectors", search_vectors)
+    settings = Settings(model=f"{run('static') / layout.MODEL}", out="out")
+    found = {stage.name: stage for stage in estimate(parts(many, 1), settings).stages}
+    assert found["encode"].cpu < 0.4
+    assert found["encode"].memory > module_of_costs.WITH_MODEL + 60_000_000
+
+
+def test_memory_to_read_a_part_grows_with_its_texts(run, parts, many):
+    settings = Settings(model=f"{run('static') / layout.MODEL}", out="out")
+    short, long = (estimate(parts([text * times for text in many], 1, f"in{times}"), settings) for times in (1, 100))
+    assert long.stages[0].memory > short.stages[0].memory + 3 * sum(map(len, many)) * 99
 
 
 def test_a_model_without_vectors_is_refused_before_anything_is_read(run, many, parts, deduped, monkeypatch):
