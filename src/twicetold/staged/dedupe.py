@@ -274,6 +274,10 @@ class _Stages:
                 self.work.tell(f"{part.name}: bad rows left out: {bad:,}\n" + "\n".join(rows[part.name]["listed"]))
         if not offsets[-1]:
             raise ValueError("there are no rows to group")
+        first = {rows[part.name]["text"]: part.name for part in reversed(self.plan.parts)}
+        if len(first) > 1:
+            chosen = ", ".join(f"{column!r} ({name})" for column, name in first.items())
+            self.work.tell(f"warning: the texts of parts are in different columns, {chosen}: name one with --text")
         self.plan = replace(self.plan, offsets=tuple(offsets))
         state = digest(of_all(read), offsets)
         self.all("exact", numbered(self.plan.buckets), state)

@@ -22,8 +22,8 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     """Read a part.
 
     Returns:
-        Number of its rows, and of the bad ones that were left out, with the first of them; and names of columns, those
-        that JSON lines have later on among them.
+        Number of its rows, and of the bad ones that were left out, with the first of them; the column with the
+        texts; and names of all columns, those that JSON lines have later on among them.
 
     Raises:
         ValueError: if the part is damaged, has bad rows and these are not to be left out, or a column that is added.
@@ -53,7 +53,8 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     order = np.lexsort((keys[:, 1], keys[:, 0]))
     content = {"row": order, "high": keys[order, 0], "low": keys[order, 1]}
     write_arrays(plan.file("read", name, "keys"), content)
-    return {"rows": len(keys), "bad": rows.bad.count, "listed": rows.bad.listed, "columns": [*columns]}
+    bad = {"bad": rows.bad.count, "listed": rows.bad.listed}
+    return {"rows": len(keys), **bad, "text": column, "columns": [*columns]}
 
 
 def hashes_of(texts: list[str]) -> list[bytes]:

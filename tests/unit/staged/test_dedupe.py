@@ -266,6 +266,20 @@ def test_bad_rows_are_named_or_left_out(run, deduped, tmp_path):
     assert any("a.csv: bad rows left out: 1" in line for line in told)
 
 
+def test_texts_in_different_columns_are_told(run, tmp_path):
+    folder = tmp_path / "csv"
+    folder.mkdir()
+    for name, head in (("a", "text,title"), ("b", "title,text"), ("c", "title,n")):
+        (folder / f"{name}.csv").write_text(f"{head}\nbank rate cut,drug trial\n")
+    told = []
+    settings = [Settings(model=f"{run() / layout.MODEL}", out=f"{tmp_path / name}") for name in ("one", "other")]
+    module.dedupe_folder(folder, settings[0], here, tell=told.append)
+    assert "warning: the texts of parts are in different columns, 'title' (c.csv), 'text' (a.csv)" in "\n".join(told)
+    (folder / "c.csv").unlink()
+    module.dedupe_folder(folder, settings[1], here, tell=told.append)
+    assert sum("different columns" in line for line in told) == 1
+
+
 def test_keys_that_json_lines_have_in_later_rows_alone_are_columns(run, deduped, tmp_path, monkeypatch):
     monkeypatch.setattr("twicetold.tables.reading.BLOCK", 40)
     folder = tmp_path / "lines"
