@@ -59,8 +59,8 @@ class GroupRule:
             segments: the parts.
             rows: (R,) ascending.
         """
-        texts = rows_of(segments, rows)["text"]
-        first = first_of(folded(texts.cast(pa.large_string()).combine_chunks()))
+        texts = rows_of(segments, rows)["text"].cast(pa.large_string())
+        first = first_of(folded(texts.combine_chunks()))
         distinct, place = np.unique(first, return_inverse=True)
         floor = self.decision.threshold
         vectors = self._vectors(segments, rows[distinct], texts.take(pa.array(distinct)))

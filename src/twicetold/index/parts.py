@@ -12,7 +12,7 @@ from scipy import sparse
 
 from twicetold.index.memberships import Memberships
 from twicetold.index.segments import Segment
-from twicetold.index.texts import SCHEMA
+from twicetold.index.texts import SCHEMA, taken
 from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.nearest import Matrix
 
@@ -50,7 +50,7 @@ def table_of(segments: Sequence[Segment]) -> pa.Table:
     parts = [part.texts.table.set_column(2, "group", pa.array(part.members.group)) for part in segments]
     alive = [part.filter(pa.array(segment.alive)) for part, segment in zip(parts, segments, strict=True)]
     table = pa.concat_tables([SCHEMA.empty_table(), *(part.cast(SCHEMA) for part in alive)])
-    return table.take(pa.array(np.argsort(table["group"].to_numpy(), kind="stable")))
+    return taken(table, np.argsort(table["group"].to_numpy(), kind="stable"))
 
 
 def rows_of(segments: Sequence[Segment], rows: Ints) -> pa.Table:
@@ -58,7 +58,7 @@ def rows_of(segments: Sequence[Segment], rows: Ints) -> pa.Table:
     order, parts = np.argsort(rows, kind="stable"), [SCHEMA.empty_table()]
     for part, own in _by_part(segments, rows[order]):
         parts.append(part.texts.at(own).set_column(2, "group", pa.array(part.members.group[own])).cast(SCHEMA))
-    return pa.concat_tables(parts).take(pa.array(np.argsort(order)))
+    return taken(pa.concat_tables(parts), np.argsort(order))
 
 
 def vectors_of(segments: Sequence[Segment], rows: Ints) -> Matrix:

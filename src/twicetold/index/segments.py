@@ -28,7 +28,7 @@ from twicetold.index.centres import Centres, Dense
 from twicetold.index.dense_search import nearest_rows
 from twicetold.index.hits import Hits, numbers
 from twicetold.index.memberships import Memberships
-from twicetold.index.texts import SCHEMA, TEXTS, Texts
+from twicetold.index.texts import SCHEMA, TEXTS, Texts, taken
 from twicetold.neighbours.dense_joining import links_between
 from twicetold.neighbours.nearest import BLOCK, Matrix, reached_by
 
@@ -80,7 +80,7 @@ class Segment:
         if centres is None or sparse.issparse(vectors):
             return cls(vectors, Texts.of(table), alive, members)
         cells, order = Cells.of(vectors, centres)
-        return cls(vectors[order], Texts.of(table.take(pa.array(order))), alive, members.at(order), cells)
+        return cls(vectors[order], Texts.of(taken(table, order)), alive, members.at(order), cells)
 
     @classmethod
     def merged(cls, parts: Sequence["Segment"], centres: Centres | None = None) -> "Segment":

@@ -17,9 +17,25 @@ from twicetold.errors import damaged, require
 from twicetold.neighbours.grouping import Ints
 
 SCHEMA = pa.schema([("id", pa.string()), ("text", pa.string()), ("group", pa.int64())])
+WIDE = pa.schema([field.with_type(pa.large_string()) if field.type == pa.string() else field for field in SCHEMA])
+LARGEST = (1 << 31) - 1  # bytes of the texts of one array of Arrow, whose `take` makes one array of all first
+SLICE = 1 << 14  # rows that are taken at once where there are more
 TEXTS = "texts.parquet"
 PIECE = 2048  # rows of a piece of a file
 WHOLE = 1 << 17  # rows of a part that is read at once
+
+
+def taken(table: pa.Table, rows: Ints) -> pa.Table:
+    """Some rows of a table of `SCHEMA`, in this order, however long its texts are."""
+    if table.nbytes > LARGEST and len(rows) < len(table):
+        asked = np.zeros(len(table), bool)
+        asked[rows] = True
+        table, rows = table.filter(pa.array(asked)), np.unique(rows, return_inverse=True)[1]
+    if table.nbytes <= LARGEST:
+        return table.take(pa.array(rows))
+    wide = table.cast(WIDE).combine_chunks()
+    slices = (wide.take(pa.array(rows[at : at + SLICE])) for at in range(0, len(rows), SLICE))
+    return pa.concat_tables([SCHEMA.empty_table(), *(some.cast(SCHEMA) for some in slices)])
 
 
 class Texts:
@@ -79,14 +95,14 @@ class Texts:
             ValueError: if the file is damaged.
         """
         if len(self._columns) == len(SCHEMA) or len(self) <= WHOLE:
-            return self.table.take(pa.array(rows))
+            return taken(self.table, rows)
         pieces, place = np.unique(np.searchsorted(self._ends, rows, side="right"), return_inverse=True)
         if not len(pieces):
             return SCHEMA.empty_table()
         sizes = np.diff(self._ends, prepend=0)[pieces]
         first = np.cumsum(sizes) - sizes
         inside = rows - (self._ends[pieces] - sizes)[place]
-        return self._read(SCHEMA.names, pieces.tolist()).take(pa.array(first[place] + inside))
+        return taken(self._read(SCHEMA.names, pieces.tolist()), first[place] + inside)
 
     @cached_property
     def _ends(self) -> Ints:

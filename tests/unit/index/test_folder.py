@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from safetensors.numpy import load_file, save_file
 
@@ -14,7 +15,9 @@ import twicetold
 from twicetold import layout
 from twicetold.index import changing, open_index, segments
 from twicetold.index import folder as folder_module
+from twicetold.index import texts as texts_module
 from twicetold.index.folder import LOCK, MANIFEST
+from twicetold.index.texts import SCHEMA
 from twicetold.trained.static_table import save_table
 from twicetold.trained.vectors_identity import fingerprint
 
@@ -324,3 +327,17 @@ def test_a_reader_never_sees_a_half_changed_index(saved, run):
         states.add(tuple(new))
     assert changer.returncode == 0
     assert len(states) > 1
+
+
+@pytest.mark.parametrize("largest", [0, 60, 1 << 31])
+def test_rows_are_taken_also_where_one_array_cannot_hold_all_texts(largest, monkeypatch):
+    monkeypatch.setattr(texts_module, "LARGEST", largest)
+    monkeypatch.setattr(texts_module, "SLICE", 2)
+    parts = [["a", "b", "c"], ["d"], ["e", "f", "g", "h"]]
+    tables = [pa.table([part, [f"text {name}" for name in part], range(len(part))], schema=SCHEMA) for part in parts]
+    table = pa.concat_tables(tables)
+    for rows in ([7, 0, 3, 3], [2], [], list(range(8))[::-1]):
+        found = texts_module.taken(table, np.array(rows, np.int64))
+        assert found.schema == SCHEMA
+        assert found["id"].to_pylist() == ["abcdefgh"[row] for row in rows]
+        assert found["text"].to_pylist() == [f"text {'abcdefgh'[row]}" for row in rows]
