@@ -44,7 +44,8 @@ Precision = Annotated[
     typer.Option("--precision", help="Share of links that are right, if the model has thresholds for it."),
 ]
 Threshold = Annotated[
-    float | None, typer.Option("--threshold", help="Least probability of a link; of a dedupe without a model, least similarity.")
+    float | None,
+    typer.Option("--threshold", help="Least probability of a link; without a model to dedupe by, similarity."),
 ]
 Rule = Annotated[rules.Rule, typer.Option("--rule", help="How links make groups.")]
 Format = Annotated[

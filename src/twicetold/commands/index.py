@@ -417,7 +417,7 @@ def _read(
             rows.require(id_column)
         for block in rows.blocks([column], skip_bad=skip_bad):
             texts += block.texts(column)
-            if ids is not None:
+            if ids is not None and id_column is not None:
                 ids += _ids(rows, block, id_column)
         tell_left_out(rows.bad)
     return texts, ids
