@@ -19,6 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +168,7 @@ PEERS = {"semhash": by_semhash, "rensa": by_rensa}
 
 
 def peer(name: str, count: int) -> dict[str, Any]:
-    """What a peer takes, in this process."""
+    """What a peer takes, in a process of its own."""
     with tempfile.TemporaryDirectory() as temporary:
         write_parts(Path(temporary, "in"), count, 1)
         table = read_parts(Path(temporary, "in"))
@@ -198,7 +199,8 @@ def main() -> None:
     for count in map(int, options.texts.split(",")):
         if options.peers:
             for name in PEERS:
-                results.append(peer(name, count))
+                with get_context("spawn").Pool(1) as alone:  # its peak of memory is its own
+                    results.append(alone.apply(peer, (name, count)))
                 print(
                     {key: round(value, 3) if isinstance(value, float) else value for key, value in results[-1].items()}
                 )
