@@ -15,6 +15,7 @@ in parts, on how many tasks run at a time, or on what runs them:
 """
 
 import json
+import math
 import shutil
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
@@ -40,9 +41,9 @@ from twicetold.tables.streams import COMPRESSIONS, SUFFIXES
 
 STAGES = ".stages"  # in the folder that is written, while it is
 SUMMARY = "summary.json"  # the same: it is there only once all parts are
-COPIES = 3  # of a vector, in as many shards, about
+COPIES = 3  # of a sparse vector, in as many shards, about
 OF_SPARSE = 400  # bytes of a sparse vector, about
-HELD = 0.4  # share of a task's memory for the vectors of a shard
+HELD = 0.5  # share of a task's memory for the vectors of a shard
 
 
 @dataclass(frozen=True)
@@ -345,9 +346,19 @@ def _tell_changes(plan: Plan, tell: Tell) -> None:
 def with_shards(plan: Plan) -> Plan:
     """The plan with numbers of cells and of shards."""
     exact = plan.sparse or plan.settings.exact or plan.distinct <= EXACT_UP_TO
-    held = COPIES * (OF_SPARSE if plan.sparse else 4 * plan.width + 16 * PROBES) * plan.distinct
-    shards = max(1, -(-held // max(1, int(HELD * plan.settings.memory))))
+    once = (OF_SPARSE if plan.sparse else 4 * plan.width + 16 * PROBES) * plan.distinct
+    of_task, shards = max(1.0, HELD * plan.settings.memory), 1
+    while (more := math.ceil(copies(shards, sparse=plan.sparse) * once / of_task)) > shards:
+        shards = more
     return replace(plan, cells=0 if exact else cells_for(plan.distinct), shards=shards)
+
+
+def copies(shards: int, *, sparse: bool) -> float:
+    """To how many of the shards a vector goes, about.
+
+    A dense one visits `PROBES` cells: they were in 1.9 of 2 shards, in 2.6 of 3, in 6.3 of 16 and in 7.7 of 32.
+    """
+    return float(COPIES) if sparse else min(float(shards), 1 + 1.95 * math.log(shards), float(PROBES))
 
 
 def _warnings(encoded: dict[str, dict[str, Any]], plan: Plan) -> list[str]:

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from scipy import sparse
 
 from twicetold.neighbours.cells import PER_CENTRE, PROBES, ROUNDS
-from twicetold.staged.dedupe import COPIES, parts_of, require_own, with_shards
+from twicetold.staged.dedupe import copies, parts_of, require_own, with_shards
 from twicetold.staged.model import loaded
 from twicetold.staged.plan import BLOCK, LIBRARIES, Part, Plan, Settings
 from twicetold.staged.read import hashes_of
@@ -126,11 +126,11 @@ def _stages(plan: Plan, vectors: Any, size: float, reading: float, encoding: flo
     yield Stage("exact, distinct", plan.buckets, LIBRARIES + 100 * rows / plan.buckets, rows / 8, rows * 1e-6)
     held = WITH_MODEL + max(4 * block, encoded * min(rows, BLOCK))
     yield Stage("encode", blocks, held, rows * each, rows * encoding)
-    held = LIBRARIES + plan.settings.memory
+    held, gone = LIBRARIES + plan.settings.memory, copies(plan.shards, sparse=plan.sparse) * rows
     if plan.sparse:
         found = vectors.tocsc()
         shared = float((np.diff(found.indptr).astype(np.float64) ** 2).sum()) / 2 / vectors.shape[0] ** 2
-        yield Stage("scatter", blocks, LIBRARIES + 4 * block, COPIES * rows * each, rows * 2e-5)
+        yield Stage("scatter", blocks, LIBRARIES + 4 * block, gone * each, rows * 2e-5)
         yield Stage("links", plan.shards, held, rows * 24, shared * rows**2 * PRODUCT)
     elif plan.cells:
         rate = _rate(width)
@@ -139,7 +139,7 @@ def _stages(plan: Plan, vectors: Any, size: float, reading: float, encoding: flo
         yield Stage(
             "centres", 1, LIBRARIES + 3 * sampled * each, sampled * each / 50, rate(sampled * plan.cells * ROUNDS)
         )
-        yield Stage("scatter", blocks, LIBRARIES + 3 * block, COPIES * rows * (each + 60), rate(rows * plan.cells))
+        yield Stage("scatter", blocks, LIBRARIES + 3 * block, gone * (each + 60), rate(rows * plan.cells))
         compared = UNEQUAL * rows * probes * rows / plan.cells
         yield Stage("links", plan.shards, held, rows * 24, rate(compared))
         yield Stage("recall", blocks, LIBRARIES + 3 * block, 0, rate(rows * plan.settings.sampled))

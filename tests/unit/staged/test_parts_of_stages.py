@@ -1,17 +1,33 @@
 """Single steps: shards of cells, ranges of terms, components."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from twicetold.neighbours import grouping
+from twicetold.neighbours.cells import PROBES
 from twicetold.staged.centres import shards_of
 from twicetold.staged.components import joined
-from twicetold.staged.dedupe import parts_of
+from twicetold.staged.dedupe import HELD, OF_SPARSE, copies, parts_of, with_shards
 from twicetold.staged.missed import _interval
-from twicetold.staged.plan import written
+from twicetold.staged.plan import Plan, Settings, written
 from twicetold.staged.terms import ranges_of
+
+
+@pytest.mark.parametrize("distinct", [60_000, 1_000_000, 100_000_000])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_what_goes_to_a_shard_fits_into_the_memory_of_a_task(distinct, sparse):
+    settings = Settings(model="model", out="out", memory=600_000_000)
+    plan = with_shards(Plan(Path(), settings, (), (0, distinct), distinct, sparse, 256))
+    each = OF_SPARSE if sparse else 4 * 256 + 16 * PROBES
+    assert copies(plan.shards, sparse=sparse) * distinct * each / plan.shards <= HELD * settings.memory
+    assert 1 <= copies(plan.shards, sparse=sparse) <= PROBES
+    assert plan.shards == 1 or copies(plan.shards - 1, sparse=sparse) * distinct * each > (
+        HELD * settings.memory * (plan.shards - 1)
+    )
 
 
 @given(cells=st.integers(1, 60), shards=st.integers(1, 12), seed=st.integers(0, 100))
