@@ -32,8 +32,13 @@ def main() -> None:
         print()
         for row in np.flatnonzero(found.group == group).tolist():
             print(f"  {texts[row]}")
-    command = f"twicetold dedupe build/demo/{model.folder.parent} build/demo/{QUESTIONS} --threshold {THRESHOLD}"
-    print(f"\nThe same with all groups in a file:\n  {command} -o groups.csv")
+    print(f"\nThe same with all groups in a file:\n  {command(model.folder.parent)}")
+
+
+def command(run: Path) -> str:
+    """What groups the questions by the model of a run folder, for a shell in the checkout."""
+    here = Path("build/demo")
+    return f"twicetold dedupe {here / 'runs' / run.name} {here / QUESTIONS} --threshold {THRESHOLD} -o groups.csv"
 
 
 def best_model() -> twicetold.Model:
