@@ -350,7 +350,8 @@ def with_shards(plan: Plan) -> Plan:
     of_task, shards = max(1.0, HELD * plan.settings.memory), 1
     while (more := math.ceil(copies(shards, sparse=plan.sparse) * once / of_task)) > shards:
         shards = more
-    return replace(plan, cells=0 if exact else cells_for(plan.distinct), shards=shards)
+    cells = 0 if exact else cells_for(plan.distinct)
+    return replace(plan, cells=cells, shards=min(shards, cells) if cells else shards)  # a shard has at least one cell
 
 
 def copies(shards: int, *, sparse: bool) -> float:

@@ -30,6 +30,12 @@ def test_what_goes_to_a_shard_fits_into_the_memory_of_a_task(distinct, sparse):
     )
 
 
+def test_there_are_no_more_shards_than_cells():
+    settings = Settings(model="model", out="out", memory=1_000_000)
+    plan = with_shards(Plan(Path(), settings, (), (0, 100_000), 100_000, False, 256))
+    assert plan.shards == plan.cells == 316
+
+
 @given(cells=st.integers(1, 60), shards=st.integers(1, 12), seed=st.integers(0, 100))
 def test_each_shard_has_cells_of_about_equal_weight(cells, shards, seed):
     rng = np.random.default_rng(seed)
