@@ -34,9 +34,9 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
 
 from twicetold.evaluation.decision import Aim, Decision, gaps
+from twicetold.evaluation.exact_interval import exact_interval
 from twicetold.evaluation.intervals import Z
 from twicetold.evaluation.pair_metrics import log_losses, squared_errors
 from twicetold.evaluation.ranking import Floats
@@ -46,7 +46,6 @@ from twicetold.labels.weighted import cut_values, decide_weighted, effective_siz
 METRICS = ("accuracy", "precision", "recall", "f1", "brier", "log_loss")
 SHARES = 3  # of these, from the first on, are shares of pairs
 RESAMPLES = 1000
-TAIL = 0.025
 NEVER_SO_SURE = 2.0  # a share is not taken to be known as by more than so many times the labelled pairs
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -238,9 +237,7 @@ def share_interval(value: float, variance: float, truth: float, *, labelled: int
     most = NEVER_SO_SURE * labelled
     at = min(max(truth, 1 / most), 1 - 1 / most)
     count = min(at * (1 - at) / max(variance, 1e-12), most)
-    true, false = value * count, (1 - value) * count
-    low = float(betaincinv(true, false + 1, TAIL)) if true > 1e-9 else 0.0
-    high = float(betaincinv(true + 1, false, 1 - TAIL)) if false > 1e-9 else 1.0
+    low, high = exact_interval(value * count, (1 - value) * count)
     return Number(value, min(low, value), max(high, value))
 
 

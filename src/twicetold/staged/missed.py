@@ -10,16 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv
 
-from twicetold.evaluation.intervals import Interval
+from twicetold.evaluation.exact_interval import exact_interval
 from twicetold.neighbours.grouping import Ints
 from twicetold.staged.arrays import Arrays
 from twicetold.staged.components import files_of_links
 from twicetold.staged.links import read_links
 from twicetold.staged.plan import Plan
-
-TAIL = 0.025  # of a 95 % interval
 
 
 def run(plan: Plan, name: str) -> dict[str, Any]:
@@ -39,15 +36,8 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     if not len(linked):
         return counts
     share = float((met / there).mean())
-    low, high = _interval(share, len(linked))
+    low, high = exact_interval(share * len(linked), (1 - share) * len(linked))
     return {**counts, "recall": share, "low": low, "high": high}
-
-
-def _interval(share: float, texts: int) -> Interval:
-    found, not_found = share * texts, (1 - share) * texts
-    low = float(betaincinv(found, not_found + 1, TAIL)) if found else 0.0
-    high = float(betaincinv(found + 1, not_found, 1 - TAIL)) if not_found else 1.0
-    return low, high
 
 
 def _keys(plan: Plan, asked: Ints, files: Iterator[Path]) -> Ints:
