@@ -3,7 +3,6 @@
 Shape letters: r rows of the part.
 """
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +15,7 @@ from twicetold.staged.bits import Bits
 from twicetold.staged.distinct import firsts_of
 from twicetold.staged.exact import copies_in
 from twicetold.staged.plan import Plan
-from twicetold.staged.tasks import MARK
+from twicetold.staged.tasks import marked
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import choose_text, open_rows, write_rows
 
@@ -34,7 +33,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     group, representative, probability = _of_rows(plan, plan.offsets[number], plan.offsets[number + 1])
     measure = "probability" if plan.known.calibrated else "similarity"
     kept = representative == np.arange(plan.offsets[number], plan.offsets[number + 1])
-    start, written, columns = 0, 0, _columns(plan, name)
+    start, written, columns = 0, 0, marked(plan, "read", name).found["columns"]
     with open_rows(plan.part(name).file) as rows, write_rows(plan.file("join", name, "parquet")) as write:
         column = choose_text(rows, plan.settings.text)
         for block in rows.blocks([column], skip_bad=plan.settings.skip_bad):
@@ -54,12 +53,6 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
         if start != len(group) or not plan.part(name).unchanged:
             raise ValueError(f"{rows.name} was changed while it was read: run the same command again")
     return {"rows": written}
-
-
-def _columns(plan: Plan, name: str) -> list[str]:
-    """Names of the columns of all rows of a part."""
-    found: list[str] = json.loads(plan.file("read", name, MARK).read_text(encoding="utf-8"))["found"]["columns"]
-    return found
 
 
 def _with_all(block: Block, columns: list[str]) -> Block:

@@ -115,10 +115,20 @@ def run(folder: str | Path, task: Task) -> None:
     write_json(plan.file(task.stage, task.name, MARK), asdict(done))
 
 
+def marked(plan: Plan, stage: str, name: str) -> Done:
+    """What the mark of a task says.
+
+    Raises:
+        OSError: if there is none.
+        ValueError or TypeError: if it is damaged.
+    """
+    return Done(**json.loads(plan.file(stage, name, MARK).read_text(encoding="utf-8")))
+
+
 def done(plan: Plan, task: Task) -> Done | None:
     """What the mark of a task says; None if it is to be done."""
     with suppress(OSError, ValueError, TypeError):
-        mark = Done(**json.loads(plan.file(task.stage, task.name, MARK).read_text(encoding="utf-8")))
+        mark = marked(plan, task.stage, task.name)
         if mark.digest != task.digest:
             return None
         for kind, size in mark.sizes.items():
