@@ -410,17 +410,17 @@ def _read(
     from twicetold.tables.files import choose_text, open_rows
 
     texts: list[str] = []
-    ids: list[str] | None = None if id_column is None else []
+    ids: list[str] = []
     with waiting(f"reading {file}"), open_rows(file, format=format) as rows:
         column = choose_text(rows, text)
         if id_column is not None:
             rows.require(id_column)
         for block in rows.blocks([column], skip_bad=skip_bad):
             texts += block.texts(column)
-            if ids is not None and id_column is not None:
+            if id_column is not None:
                 ids += _ids(rows, block, id_column)
         tell_left_out(rows.bad)
-    return texts, ids
+    return texts, None if id_column is None else ids
 
 
 def _ids(rows: "Rows", block: "Block", column: str) -> list[str]:
