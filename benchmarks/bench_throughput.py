@@ -53,8 +53,8 @@ POTION, WORD_PIECES, NUMBERS = "minishlab/potion-base-8M", 30_000, 256
 WARM_UP = 256
 PAIRWISE = ("static", "dssm", "fasttext", "tfidf", "bm25")
 PAIRS = 50
-OF_QUORA = "questions of Quora"
 """Pairs that are scored one at a time."""
+OF_QUORA = "questions of Quora"
 SIZES = {"quick": (1_000, 10_000, 3), "full": (10_000, 60_000, 5)}
 """Texts to encode, further ones to learn vocabularies from, and rounds."""
 
