@@ -6,6 +6,7 @@ How long it takes to read and to encode a text, and to multiply, is measured her
 rest follows from the number of rows; `docs/guides/scale.md` compares it with what was measured.
 """
 
+import gc
 import math
 import shutil
 import time
@@ -110,6 +111,7 @@ def _tried(model: str, texts: Sequence[str]) -> tuple[Any, float, float]:
     """Vectors of some texts, seconds that each takes, and bytes that are held for each meanwhile."""
     trained = loaded(model).trained
     search_vectors(trained, texts[:1])  # what is but once is not of each text
+    gc.collect()  # what is freed meanwhile would hide what is taken
     forget_peak()
     held, began = peak_resident(), time.process_time()
     vectors = search_vectors(trained, texts)[0]

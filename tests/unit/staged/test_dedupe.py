@@ -391,7 +391,7 @@ def test_costs_of_encoding_are_those_of_texts_and_not_of_loading_a_model(run, ma
         return load(folder)
 
     def search_vectors(model, texts):
-        held = np.ones(100_000 * len(texts), np.int8)
+        held = np.ones(500_000 * len(texts), np.int8)
         return search(model, texts if held.any() else [])
 
     monkeypatch.setattr(module_of_costs, "loaded", loaded)
