@@ -28,11 +28,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from pair_tables import ACCURACY, Results, tables, write_page
+from pair_tables import ACCURACY, Results, study, tables, write_page
 from pair_ways import FOLDER, Call, Training, Ways
 
 from twicetold.errors import readable_errors
 from twicetold.files import write_json
+from twicetold.reporting.studies import write_study
 
 TOP = Path(__file__).resolve().parents[1]
 WAYS = Path(__file__).with_suffix(".toml")
@@ -205,6 +206,7 @@ def main(arguments: Sequence[str]) -> int:
         failed = run(trainings, results, runner, evaluate=asked.evaluate, minutes=asked.minutes)
     if results.file == RESULTS:
         write_page(PAGE, file, results)
+        write_study(study(file, results), RESULTS.stem, TOP / "runs")
     print(tables(file, results))
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)

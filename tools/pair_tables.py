@@ -2,7 +2,7 @@
 
 import json
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -11,10 +11,22 @@ from typing import Any
 from pair_ways import KINDS, Data, Training, Ways
 
 from twicetold.files import write_json, write_text
+from twicetold.reporting.markdown import shown_table
+from twicetold.reporting.studies import Study, StudyCell, StudyTable
 
 BEGIN, END = "<!-- tables: written by tools/choosing_pairs.py -->", "<!-- end of tables -->"
 ACCURACY = "accuracy"
 NOTHING_YET = "Nothing has been measured yet."
+TITLE, RANKING = "Choosing pairs", "average precision"
+HOW_TO_READ = (
+    "Ways to choose the pairs that a model learns from, under one encoder, one objective (a softmax over cosines) and "
+    "one budget of examples. Positives of the rows of negatives and of helps are labelled duplicates, or headlines of "
+    "one story; the others read no label. Validation, which chose the epoch, is average precision over all pairs of "
+    "texts; accuracy is of labelled pairs. Means over seeds with their standard deviations; a difference from the row "
+    "in-batch is between trainings of one seed.",
+    "tools/choosing_pairs.py trains them, and docs/explanation/experiments/choosing-pairs.md has the commands and what "
+    "follows from them.",
+)
 Rows = Mapping[str, Sequence[Mapping[str, Any]]]
 """Way -> its trainings, by seed."""
 
@@ -62,36 +74,61 @@ def write_between(begin: str, end: str, page: Path, text: str) -> None:
     write_text(page, f"{before}{begin}\n\n{text}\n{end}{rest.partition(end)[2]}")
 
 
+def study(file: Ways, results: Results) -> Study:
+    """A table for each dataset and encoder that has results."""
+    found = [table(file, data, encoder, rows) for data, encoder, rows in measured(file, results)]
+    return Study(TITLE, HOW_TO_READ, found)
+
+
 def tables(file: Ways, results: Results) -> str:
-    """A table for each dataset and encoder that has results, and the commands."""
-    parts = []
+    """The tables of the study as Markdown, each with the commands of its rows."""
+    found = study(file, results).tables
+    shown = [f"### {each.title.removeprefix(f'{TITLE}: ')}\n\n{shown_table(each.shown)}" for each in found]
+    of_rows = [commands(rows) for _, _, rows in measured(file, results)]
+    return "\n".join(part for both in zip(shown, of_rows, strict=True) for part in both) or f"{NOTHING_YET}\n"
+
+
+def measured(file: Ways, results: Results) -> Iterator[tuple[Data, str, Rows]]:
+    """The datasets and encoders that have results."""
+    found = sorted(results.rows.items())
     for data, encoder in product(file.data.values(), file.encoders):
-        found = sorted(results.rows.items())
         rows = {way: [row for key, row in found if key[:3] == (data.name, encoder, way)] for way in file.ways}
         if any(rows.values()):
-            parts += [f"### {data.name}, {encoder}\n", table(file, data, rows), commands(rows)]
-    return "\n".join(parts) or f"{NOTHING_YET}\n"
+            yield data, encoder, rows
 
 
-def table(file: Ways, data: Data, rows: Rows) -> str:
-    """A table of Markdown; differences are between trainings of one seed."""
+def table(file: Ways, data: Data, encoder: str, rows: Rows) -> StudyTable:
+    """Ways as rows; differences are between trainings of one seed. A measure that nothing has is left out."""
     base = {row["seed"]: row["val"] for row in rows[file.base]}
-    heads = ["pairs", "seeds", "examples", "epochs", "validation", "beside in-batch"]
-    heads += ["accuracy, validation", "test", "accuracy, test"]
-    lines = [heads, ["---", *["---:"] * (len(heads) - 1)]]
-    for kind, title in KINDS.items():
-        shown = [(way, rows[way.name]) for way in file.ways.values() if way.of == kind and rows[way.name]]
-        lines += [[f"**{title}**", *[""] * (len(heads) - 1)]] if shown else []
-        for way, found in shown:
-            apart = [row["val"] - base[row["seed"]] for row in found if row["seed"] in base]
-            cells = [way.says, f"{len(found)}", f"{statistics.fmean(row['examples'] for row in found):,.0f}"]
-            cells += [f"{statistics.fmean(row['epochs'] for row in found):g}", spread([row["val"] for row in found])]
-            cells += [
-                "" if way.name == file.base else spread(apart, signed=True),
-                spread(of(found, "measured", ACCURACY)),
-            ]
-            lines.append([*cells, spread(of(found, "test", data.metric)), spread(of(found, "test", ACCURACY))])
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    heads = {
+        "seeds": ("seeds", ""),
+        "examples": ("examples", "an epoch"),
+        "epochs": ("epochs", ""),
+        "val": ("validation", RANKING),
+        "apart": ("validation", "beside in-batch"),
+        "test": ("test", RANKING),
+        "val accuracy": ("validation", ACCURACY),
+        "test accuracy": ("test", ACCURACY),
+    }
+    lines = []
+    for way in sorted(file.ways.values(), key=lambda way: [*KINDS].index(way.of)):
+        if not (found := rows[way.name]):
+            continue
+        apart = [row["val"] - base[row["seed"]] for row in found if row["seed"] in base]
+        cells = {
+            "seeds": StudyCell(len(found), "count"),
+            "examples": StudyCell(statistics.fmean(row["examples"] for row in found), "count"),
+            "epochs": StudyCell(statistics.fmean(row["epochs"] for row in found), "count"),
+            "val": spread([row["val"] for row in found]),
+            "apart": spread([] if way.name == file.base else apart, "difference"),
+            "test": spread(of(found, "test", data.metric)),
+            "val accuracy": spread(of(found, "measured", ACCURACY)),
+            "test accuracy": spread(of(found, "test", ACCURACY)),
+        }
+        lines.append(((way.says, KINDS[way.of]), cells))
+    kept = [key for key in heads if any(cells[key].value is not None for _, cells in lines)]
+    shown = [(name, [cells[key] for key in kept]) for name, cells in lines]
+    return StudyTable(data.name, f"{TITLE}: {data.name}, {encoder}", "pairs", [heads[key] for key in kept], shown)
 
 
 def of(rows: Sequence[Mapping[str, Any]], split: str, metric: str) -> list[float]:
@@ -99,12 +136,11 @@ def of(rows: Sequence[Mapping[str, Any]], split: str, metric: str) -> list[float
     return [row[split][metric] for row in rows if metric in row.get(split, {})]
 
 
-def spread(values: Sequence[float], *, signed: bool = False) -> str:
-    """Mean ± standard deviation over seeds; a dash for none."""
+def spread(values: Sequence[float], form: str = "number") -> StudyCell:
+    """Mean, with the standard deviation over seeds."""
     if not values:
-        return "–"
-    mean = f"{statistics.fmean(values):{'+' if signed else ''}.3f}"
-    return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.3f}"
+        return StudyCell()
+    return StudyCell(statistics.fmean(values), form, None if len(values) == 1 else statistics.stdev(values))
 
 
 def commands(rows: Rows) -> str:

@@ -11,7 +11,7 @@ from twicetold import layout
 
 FOLDER = Path("build/choosing_pairs")
 """Where models and mined files go."""
-KINDS = {"negatives": "Negatives", "positives": "Positives without labels", "helps": "Helps"}
+KINDS = {"negatives": "negatives", "positives": "positives without labels", "helps": "help"}
 WORDS = "words"
 
 

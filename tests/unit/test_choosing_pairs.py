@@ -7,6 +7,8 @@ from typing import ClassVar
 
 import pytest
 
+from twicetold.reporting.studies import write_study
+
 ROOT = Path(__file__).parents[2]
 TOOLS = ROOT / "tools"
 
@@ -200,7 +202,7 @@ def row(way, seed, val, **further):
 
 
 def cells_of(text, head):
-    (line,) = (line for line in text.splitlines() if line.startswith(f"| {head} |"))
+    (line,) = (line for line in text.splitlines() if line.startswith(f"| {head} ("))
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
@@ -210,8 +212,8 @@ def test_a_row_has_mean_and_spread_over_seeds_and_its_difference_from_in_batch_s
     (tmp_path / "results.json").write_text(json.dumps(rows))
     text = tool.tables(file, tool.Results.read(tmp_path / "results.json"))
     base, better = (cells_of(text, file.ways[way].says) for way in ("in_batch", "itself"))
-    assert base[1:] == ["2", "1,000", "4", "0.600 ± 0.141", "", "–", "–", "–"]
-    assert better[1:] == ["3", "1,000", "4", "0.773 ± 0.155", "+0.110 ± 0.014", "–", "0.400", "–"]
+    assert base[1:] == ["2", "1,000", "4", "0.600 (± 0.141)", "–", "–"]  # no measure of labelled pairs: no column
+    assert better[1:] == ["3", "1,000", "4", "0.773 (± 0.155)", "+0.110 (± 0.014)", "0.400"]
     assert "- itself: `train itself`" in text
     assert "quora_disjoint" not in text
 
@@ -234,10 +236,14 @@ def test_tables_go_between_the_marks_of_the_page_and_nothing_else_changes(tool, 
         write_page(page, file, results)
 
 
-def test_the_page_has_the_tables_of_the_results(tool, file, tmp_path):
-    from pair_tables import write_page
+def test_the_page_and_the_report_have_the_tables_of_the_results(tool, file, tmp_path):
+    from pair_tables import study, write_page
 
     copy = tmp_path / "page.md"
     copy.write_text(tool.PAGE.read_text())
-    write_page(copy, file, tool.Results.read(tool.RESULTS))
+    results = tool.Results.read(tool.RESULTS)
+    write_page(copy, file, results)
     assert copy.read_text() == tool.PAGE.read_text(), "python tools/choosing_pairs.py --render writes it anew"
+    write_study(study(file, results), tool.RESULTS.stem, tmp_path)
+    name = f"study-{tool.RESULTS.stem}.json"
+    assert (tmp_path / name).read_text() == (ROOT / "runs" / name).read_text()

@@ -22,6 +22,7 @@ from twicetold.reporting.numbers import FILE, numbers_csv
 from twicetold.reporting.page import Section, page
 from twicetold.reporting.run_files import RunFiles, run_files
 from twicetold.reporting.sources import sources_page
+from twicetold.reporting.studies import read_studies
 from twicetold.reporting.terminal import leaderboard_text
 from twicetold.reporting.topics import read_topics, topic_sections
 from twicetold.reporting.twin_groups import find_twins
@@ -102,12 +103,12 @@ def build(
         )
         for data, by_data in found.items()
     ]
-    by_topic = read_topics(topics, runs)
-    html = page(sections, matrices(abroad, ensembles), topic_sections(by_topic))
+    by_topic, studies = read_topics(topics, runs), read_studies(runs, found)
+    html = page(sections, matrices(abroad, ensembles), topic_sections(by_topic), studies)
     write_text(target / layout.LEADERBOARD, leaderboard_csv(everything))
     write_text(target / TABLE, cost_csv(everything, took))
     write_text(target / layout.REPORT, html)
-    write_text(target / FILE, numbers_csv(sections, abroad, by_topic))
+    write_text(target / FILE, numbers_csv(sections, abroad, by_topic, studies))
     if wrong := {each.board.data: each.wrong for each in sections if each.wrong}:
         write_text(target / GROUPS, groups_csv(wrong))
     write_errors({each.board.data: each.mistakes for each in sections if isinstance(each.mistakes, Judged)}, target)

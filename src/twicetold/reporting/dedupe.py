@@ -50,12 +50,14 @@ class Shown:
 
 @dataclass(frozen=True)
 class DedupeTable:
-    """A table of models and peers."""
+    """A table of models and peers, or of something else."""
 
     columns: tuple[Shown, ...]
     """After that of the names."""
     rows: tuple[tuple[Shown, tuple[Shown, ...]], ...]
     """Name, and the cells of `columns`."""
+    of: str = "model"
+    """What the rows are."""
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from twicetold.reporting.glossary import count, describe, magnitude, number, sha
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row, rank
 from twicetold.reporting.published import PUBLISHED
 from twicetold.reporting.samples import decision_in_words, sample_table
+from twicetold.reporting.studies import Study, read_studies
 from twicetold.reporting.tiers import all_tiers
 from twicetold.reporting.topics import HOW_TO_READ as HOW_TO_READ_TOPICS
 from twicetold.reporting.topics import TITLE as TITLE_OF_TOPICS
@@ -90,12 +91,13 @@ def markdown(
             parts += [
                 f"### {TITLE_OF_FAIR}: {escaped(each.terms)}\n",
                 f"{escaped(each.said)}\n",
-                _shown_table(each.table),
+                shown_table(each.table),
             ]
         parts += _search(board, about.kind) + (_pairwise_knn(board) if about.kind == "labelled_pairs" else [])
         parts += _samples(board) + _word_hashing(board) + _data(about)
         explained, told = explained or section is not None, told or (cost is not None and cost.is_measured)
     parts += _elsewhere(matrices(abroad, ensembles)) + _topics(topic_sections(read_topics(topics, runs)))
+    parts += [part for study in read_studies(runs, {board.data for board in boards}) for part in _study(study)]
     head = [f"## {TITLE_OF_CHOICE}\n", f"{escaped(LEAD)} {escaped(how_to_read(boards))}\n", *taken] if taken else []
     return "\n".join([*head, *parts])
 
@@ -118,7 +120,7 @@ def _operating_points(answered: Sequence[Answer]) -> list[str]:
     found = operating_points.points_table(answered[0].named if answered else ())
     if found is None:
         return []
-    return [f"### {operating_points.TITLE}\n", f"{escaped(operating_points.HOW_TO_READ)}\n", _shown_table(found)]
+    return [f"### {operating_points.TITLE}\n", f"{escaped(operating_points.HOW_TO_READ)}\n", shown_table(found)]
 
 
 def _leaderboard(board: Leaderboard) -> str:
@@ -190,7 +192,7 @@ def _cost(found: Costs | None, *, in_full: bool) -> list[str]:
     if found is None:
         return []
     above = escaped(found.explanation) if in_full or not found.is_measured else "[How to read this](#cost)."
-    return [f"### {COST}\n", f"{above}\n", _shown_table(found.table), *(f"{escaped(note)}\n" for note in found.notes)]
+    return [f"### {COST}\n", f"{above}\n", shown_table(found.table), *(f"{escaped(note)}\n" for note in found.notes)]
 
 
 def _dedupe(found: Deduped | None, *, in_full: bool) -> list[str]:
@@ -200,11 +202,12 @@ def _dedupe(found: Deduped | None, *, in_full: bool) -> list[str]:
     above = [*map(escaped, HOW_TO_READ)] if in_full else ["[How to read this](#dedupe)."]
     above += [escaped(found.caveat)] if found.caveat else []
     below = [f"{escaped(note)}\n" for note in found.notes]
-    return ["### Dedupe\n", *(f"{text}\n" for text in above), _shown_table(found.table), *below]
+    return ["### Dedupe\n", *(f"{text}\n" for text in above), shown_table(found.table), *below]
 
 
-def _shown_table(found: DedupeTable) -> str:
-    heads = ["model", *(", ".join(filter(None, (column.text, column.note))) for column in found.columns)]
+def shown_table(found: DedupeTable) -> str:
+    """A table of cells, with their notes in brackets."""
+    heads = [found.of, *(", ".join(filter(None, (column.text, column.note))) for column in found.columns)]
     return table(heads, ([_shown(name), *map(_shown, cells)] for name, cells in found.rows))
 
 
@@ -216,7 +219,7 @@ def _elsewhere(found: Matrices | None) -> list[str]:
     if found is None:
         return []
     parts = [f"## {TITLE}\n", *(f"{escaped(text)}\n" for text in HOW_TO_READ_MATRICES)]
-    parts += ["### Ranking\n", _shown_table(found.ranking), "### Decisions\n", _shown_table(found.decisions)]
+    parts += ["### Ranking\n", shown_table(found.ranking), "### Decisions\n", shown_table(found.decisions)]
     return parts + [f"{escaped(note)}\n" for note in found.notes]
 
 
@@ -226,7 +229,14 @@ def _topics(sections: Sequence[TopicSection]) -> list[str]:
     parts = [f"## {TITLE_OF_TOPICS}\n", *(f"{escaped(text)}\n" for text in HOW_TO_READ_TOPICS)]
     for section in sections:
         for title, table_of_it in section.tables:
-            parts += [f"### {escaped(title)}\n", _shown_table(table_of_it)]
+            parts += [f"### {escaped(title)}\n", shown_table(table_of_it)]
+    return parts
+
+
+def _study(study: Study) -> list[str]:
+    parts = [f"## {escaped(study.title)}\n", *(f"{escaped(text)}\n" for text in study.how_to_read)]
+    for each in study.tables:
+        parts += [f"### {escaped(each.title)}\n", shown_table(each.shown)]
     return parts
 
 

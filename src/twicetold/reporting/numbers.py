@@ -14,6 +14,7 @@ from twicetold.reporting.errors import Judged
 from twicetold.reporting.operating_points import PRIORS
 from twicetold.reporting.page import Section
 from twicetold.reporting.published import PUBLISHED
+from twicetold.reporting.studies import Study, StudyTable
 from twicetold.reporting.topics import MeasuredRun
 from twicetold.reporting.wrong_groups import GroupMistakes
 from twicetold.runs.records import Abroad, Peer
@@ -39,17 +40,24 @@ class Number:
     """Ends of its 95 % interval."""
 
 
-def numbers_csv(sections: Iterable[Section], abroad: Iterable[Abroad], topics: Iterable[MeasuredRun]) -> str:
+def numbers_csv(
+    sections: Iterable[Section],
+    abroad: Iterable[Abroad],
+    topics: Iterable[MeasuredRun],
+    studies: Iterable[Study] = (),
+) -> str:
     """The table, a line for each number.
 
     Args:
         sections: of the datasets.
         abroad: results of models on other data.
         topics: what was measured of topics and related articles.
+        studies: questions that trainings beside the grid answer.
     """
     found = [(section.board.data, number) for section in sections for number in _of_section(section)]
     found += [(data, number) for one in abroad for data, number in _of_abroad(one)]
     found += [(run.cell.data, number) for run in topics for number in _of_topics(run)]
+    found += [(each.data, number) for study in studies for each in study.tables for number in _of_study(study, each)]
     return csv_text(COLUMNS, ((data, *_cells(number)) for data, number in found))
 
 
@@ -196,6 +204,14 @@ def _of_topics(run: MeasuredRun) -> Iterator[Number]:
                     yield Number(table, run.cell.model, about, measure, value, interval)
                 for measure, value in each.get("deviations", {}).items():
                     yield Number(table, run.cell.model, about, f"{measure}, standard deviation", value)
+
+
+def _of_study(study: Study, found: StudyTable) -> Iterator[Number]:
+    for row, column, cell in found.numbers():
+        ends = (cell.interval[0], cell.interval[1]) if cell.interval else None
+        yield Number(study.title, row, found.title, column, cell.value or 0.0, ends)
+        if cell.deviation is not None:
+            yield Number(study.title, row, found.title, f"{column}, standard deviation", cell.deviation)
 
 
 def _flat(found: Any, name: str = "") -> Iterator[tuple[str, float]]:

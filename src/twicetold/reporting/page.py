@@ -36,6 +36,7 @@ from twicetold.reporting.dedupe import DedupeTable
 from twicetold.reporting.glossary import describe
 from twicetold.reporting.leaderboard import Leaderboard, Row
 from twicetold.reporting.rendering import render
+from twicetold.reporting.studies import Study
 from twicetold.runs.records import Abroad, KnnCurves, Peer, Provenance, read_knn_curves
 
 _PARTS = (
@@ -131,6 +132,7 @@ def page(
     sections: Sequence[Section],
     matrices: elsewhere.Matrices | None = None,
     by_topic: Sequence[topics.TopicSection] = (),
+    studied: Sequence[Study] = (),
 ) -> str:
     """The whole report.
 
@@ -138,6 +140,7 @@ def page(
         sections: of the datasets.
         matrices: of models on other data.
         by_topic: of topics and related articles.
+        studied: of questions that trainings beside the grid answer.
     """
     rows = [row for section in sections for row in section.board.rows]
     models = _by_role(rows)
@@ -150,6 +153,7 @@ def page(
         sections=sections,
         matrices=matrices,
         by_topic=by_topic,
+        studied=studied,
         models=models,
         at_a_glance=glance.glance([(each.about.name, [a.tiers for a in each.answers]) for each in sections]),
         how_to_glance=glance.HOW_TO_READ,
