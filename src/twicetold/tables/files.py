@@ -34,6 +34,7 @@ PAIR_COLUMNS = (
     ("text_a", "text_b"),
 )
 SHOWN_COLUMNS = 30  # in a message
+OTHER_SEPARATORS = (";", "\t", "|", ",")
 
 Write: TypeAlias = Callable[[Block], None]
 
@@ -120,7 +121,14 @@ class Rows:
 
     def _listed(self) -> str:
         names = ", ".join(repr(name[:60]) for name in self.columns[:SHOWN_COLUMNS])
-        return f"Columns there are: {names}{', …' if len(self.columns) > SHOWN_COLUMNS else ''}"
+        listed = f"Columns there are: {names}{', …' if len(self.columns) > SHOWN_COLUMNS else ''}"
+        other = next((each for each in OTHER_SEPARATORS if each in self.columns[0]), None)
+        if len(self.columns) > 1 or other is None:
+            return listed
+        return (
+            f"{listed}. That is one column: fields of .csv are separated by commas, those of .tsv by tabs. Here they "
+            f"seem to be separated by {other!r}; save the file with commas, or as .jsonl or .parquet"
+        )
 
 
 def choose_text(rows: Rows, asked: str | None = None) -> str:
