@@ -106,6 +106,16 @@ def test_a_check_finds_its_fault_and_no_other_does(number, run):
     assert found.line.startswith(f"{number} {found.check.severity}, {found.check.title}: ")
 
 
+def test_what_was_not_trained_remembers_no_text_of_train():
+    leaking = changed("audit", test={"equal_texts_in_train": 0.5})
+    assert outcome("TW004", leaking).state == FOUND
+    untrained = {**leaking.summary, "epochs": 0}
+    assert outcome("TW004", replace(leaking, summary=untrained)).state == CLEAR
+    assert outcome("TW004", replace(leaking, summary={})).state == FOUND  # it is not known
+    ensemble = {**untrained, "parameters": 9, "pretrained_on": [], "tuned_how": "ensembles"}
+    assert outcome("TW004", replace(leaking, summary=ensemble)).state == FOUND  # of trained members
+
+
 def test_what_was_not_trained_needs_no_seeds_and_what_was_not_pretrained_is_clean():
     assert outcome("TW006", replace(changed("summary", epochs=0), seeds=1)).state == CLEAR
     assert outcome("TW007", changed("summary", pretrained_on=[], seen=None)).state == CLEAR
