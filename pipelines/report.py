@@ -6,7 +6,7 @@ Examples:
     python pipelines/report.py
     python pipelines/report.py --show
 
-`--show` prints the leaderboard instead; `--results` writes a card of each dataset, and RESULTS.md and
+`--show` prints the leaderboard instead; `--results` writes a card of each dataset that is there, and RESULTS.md and
 docs/explanation/sources.md from the cards and other files in Git.
 """
 

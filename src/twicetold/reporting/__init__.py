@@ -118,11 +118,13 @@ def build(
 def write_cards(names: Iterable[str], *, processed: Path, raw: Path, triplets: Path, cards: Path) -> None:
     """Write the description of each dataset that `markdown` reads, `<name>.json`, to `cards`.
 
+    A dataset that is not there keeps the description that is, so that a fresh clone can write RESULTS.md anew.
+
     Raises:
-        FileNotFoundError: if a stage has not been run; says which.
+        FileNotFoundError: if a stage has not been run and there is no description yet; says which.
     """
     for name in names:
-        write_card(_described(name, processed=processed, raw=raw, triplets=triplets), cards)
+        write_card(_described(name, processed=processed, raw=raw, triplets=triplets, cards=cards), cards)
 
 
 def _described(data: str, *, processed: Path, raw: Path, triplets: Path, cards: Path | None = None) -> Provenance:

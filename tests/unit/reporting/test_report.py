@@ -365,6 +365,19 @@ def test_the_page_is_made_from_files_in_git_where_the_data_are_not_there(finishe
         reporting.build(cells, **project.folders, target=project.root / "reports", cards=project.root / "cards")
 
 
+def test_a_dataset_that_is_not_there_keeps_its_card(finished):
+    project, cells = finished
+    text, folders = project.markdown(cells), {name: project.root / name for name in ("processed", "raw", "triplets")}
+    before = {card: card.read_bytes() for card in (project.root / "cards").iterdir()}
+    for folder in folders.values():
+        shutil.rmtree(folder, ignore_errors=True)
+    assert project.markdown(cells) == text
+    assert before == {card: card.read_bytes() for card in (project.root / "cards").iterdir()}
+    next(iter(before)).unlink()
+    with pytest.raises(FileNotFoundError, match="prepare@"):
+        project.markdown(cells)
+
+
 def test_a_card_says_nothing_of_where_files_came_from(finished):
     project, cells = finished
     project.markdown(cells)
