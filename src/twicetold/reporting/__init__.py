@@ -91,11 +91,11 @@ def build(
     grid, abroad = Grid(commands or {}, ensembles), read_elsewhere(elsewhere, runs)
     sections = [
         Section(
-            _described(data, processed=processed, raw=raw, triplets=triplets, cards=cards),
+            about := _described(data, processed=processed, raw=raw, triplets=triplets, cards=cards),
             board := rank(data, by_data),
             peers.get(data, ()),
             fair_tables(board, fair, on_terms.get(data, []), took),
-            judged(board, processed / data),
+            judged(board, processed / data, kind=about.kind),
             wrong_groups(board, processed / data),
             costs(board, took),
             grid,

@@ -165,23 +165,27 @@ class Mistake:
     slices: tuple[str, ...]
 
 
-def judged(board: Leaderboard, processed: Path) -> Judged | str | None:
+def judged(board: Leaderboard, processed: Path, *, kind: str) -> Judged | str | None:
     """The test pairs of a dataset with what its models say of them.
 
     Args:
         board: with the models.
         processed: folder of the corpus.
+        kind: of data.
 
     Returns:
-        None for documents; a sentence that says what is missing, if scores or texts are.
+        None for documents; what is missing and which stages write it, if scores or texts are.
     """
+    if kind == "documents":
+        return None
     scored = {row.model: (read_scores(row.first.folder, "test"), row.first) for row in board.rows}
     known = {model: (scores, run) for model, (scores, run) in scored.items() if scores is not None}
     if not (processed / layout.TEXTS).is_file():
-        return f"Left out: the texts are not there. dvc repro prepare@{board.data} brings them."
+        if known:
+            return f"Left out: the texts are not there. dvc repro prepare@{board.data} brings them."
+        of_a_model = f"evaluate@{board.data}-<model>-<seed> the scores of a model"
+        return f"Left out: no texts and no scores are there. dvc repro prepare@{board.data} brings texts, {of_a_model}."
     corpus = Corpus.load(processed)
-    if corpus.kind == "documents":
-        return None
     pairs = corpus.pairs["test"]
     known = {model: each for model, each in known.items() if np.array_equal(each[0].label, pairs.label)}
     if not known:

@@ -58,7 +58,7 @@ def pairs(project):
 
 def found_in(project, cells):
     board = rank("questions", read_runs(cells, project.root / "runs")["questions"])
-    return judged(board, project.root / "processed/questions")
+    return judged(board, project.root / "processed/questions", kind="labelled_pairs")
 
 
 @pytest.fixture
@@ -157,14 +157,30 @@ def test_the_page_is_read_without_javascript_and_escapes_texts(pairs, found):
 
 def test_without_scores_or_texts_a_sentence_stands_in_place_of_mistakes(pairs):
     project, cells, _ = pairs
+    texts = project.root / "processed/questions" / layout.TEXTS
+    content = texts.read_bytes()
+    texts.unlink()
+    assert "the texts are not there. dvc repro prepare@questions brings them" in found_in(project, cells)
     for cell in cells:
         (project.run(cell) / layout.SCORES).unlink()
+    said = found_in(project, cells)
+    assert "prepare@questions" in said
+    assert "evaluate@questions" in said, "texts alone are not enough"
+    texts.write_bytes(content)
     assert "no model has scores" in found_in(project, cells)
-    (project.root / "processed/questions" / layout.TEXTS).unlink()
-    assert "the texts are not there" in found_in(project, cells)
+    texts.unlink()
     reporting.build(cells, **project.folders, target=project.root / "reports")
-    assert "the texts are not there" in (project.root / "reports" / layout.REPORT).read_text()
+    assert "no texts and no scores are there" in (project.root / "reports" / layout.REPORT).read_text()
     assert not (project.root / "reports" / errors.FILE).exists()
+
+
+def test_documents_have_no_pairs_whose_mistakes_could_be_missed(finished):
+    project, cells = finished
+    reporting.build(cells, **project.folders, target=project.root / "reports")
+    html = (project.root / "reports" / layout.REPORT).read_text()
+    of_documents = html.split('<section id="data-news"')[1].split("</section>")[0]
+    assert errors.TITLE not in of_documents
+    assert errors.TITLE in html
 
 
 def test_scores_of_other_pairs_are_left_out(pairs):
