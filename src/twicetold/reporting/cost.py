@@ -96,12 +96,17 @@ def training_seconds(row: Row, seconds: Mapping[str, float]) -> float | None:
 
 
 def in_words(run: Run) -> str:
-    """What a model costs, as far as it was measured: `1,248,000 parameters, 5.0 MB, 23,400 texts a second`."""
+    """What a model costs, as far as it was measured: `1,248,000 parameters, 5.0 MB, 23,400 texts a second`.
+
+    Of one that scores pairs alone, `7.25 milliseconds a pair`.
+    """
     said = [f"{count(run.parameters)} parameters" if run.parameters else "no parameters"]
     if run.cost:
         said.append(size(run.cost.model_bytes))
         if run.cost.texts_per_second_256 is not None:
             said.append(f"{magnitude(run.cost.texts_per_second_256)} texts a second")
+        else:
+            said.append(f"{magnitude(run.cost.pair_milliseconds_p50)} milliseconds a pair")
     return ", ".join(said)
 
 

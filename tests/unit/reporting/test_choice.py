@@ -170,6 +170,12 @@ def test_speed_decides_what_is_cheapest_where_it_was_measured():
     assert said(one_use([elsewhere, runs[1]]))["Cheapest tied for first"].model == "network"
 
 
+def test_of_a_model_that_scores_pairs_alone_the_time_of_a_pair_is_said():
+    measured = Cost("one", 4000, 1000, None, None, None, None, 7.253, 9.0)
+    best = said(one_use([replace(run("network", 0.8, 0.8), cost=measured)]))["Best"]
+    assert "10 parameters, 4 kB, 7.25 milliseconds a pair" in best.said
+
+
 def test_of_as_few_parameters_the_fastest_is_the_cheapest_though_others_were_not_measured():
     def cost(speed):
         return Cost("one", 4000, 1000, None, None, 1.0, speed, 1.0, 2.0)
