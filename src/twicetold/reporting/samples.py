@@ -7,7 +7,8 @@ from twicetold.reporting.leaderboard import Leaderboard
 
 EXPLANATION = (
     "Pairs that are not part of the data, with each model's decision, score and calibrated probability. "
-    "Scores are each model's own: compare them with its threshold, not with each other."
+    "Scores are each model's own: compare them with its threshold, not with each other. The decision is by the "
+    "threshold that is best on validation, not by a probability of a half, so that the two may differ."
 )
 
 

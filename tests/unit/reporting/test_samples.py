@@ -28,6 +28,7 @@ def test_the_page_shows_decision_score_and_probability_of_each_model_on_each_pai
     assert "not the same" not in rows["siamese_lstm"]
     assert "score 0.477, probability 12.5 %" in rows["dssm"]
     assert "–" in rows["tfidf"]
+    assert "not by a probability of a half" in html.split("Sample pairs</h3>")[1].split("<table>")[0]
 
 
 def test_the_markdown_shows_the_same(asked):
