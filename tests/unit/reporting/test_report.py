@@ -6,6 +6,7 @@ import shutil
 from html.parser import HTMLParser
 
 import pytest
+from markupsafe import escape
 
 from twicetold import layout, reporting
 from twicetold.reporting import Cell
@@ -82,6 +83,19 @@ def test_every_link_leads_somewhere_on_the_page(make_page):
     html = make_page()
 
     assert set(re.findall(r'href="#([^"]+)"', html)) <= set(re.findall(r'id="([^"]+)"', html))
+
+
+def test_a_model_of_a_leaderboard_leads_to_its_runs_and_its_command(finished):
+    project, cells = finished
+    commands = {cell: f"python train.py data={cell.data} model='{cell.model}' seed={cell.seed}" for cell in cells}
+    reporting.build(cells, **project.folders, target=project.root / "reports", commands=commands)
+    html = (project.root / "reports" / layout.REPORT).read_text(encoding="utf-8")
+    for cell in (cell for cell in cells if cell.seed == 0):
+        assert html.count(f'<a href="#run-{cell.name}">{cell.model}</a>') == 1
+        line = html.split(f'<tr id="run-{cell.name}">')[1].split("</tr>")[0]
+        assert f"<code>{escape(commands[cell])}</code>" in line
+        seeds = [each.name for each in cells if (each.data, each.model) == (cell.data, cell.model)]
+        assert [name for name in seeds if f"<code>{name}</code>" in line] == seeds
 
 
 def test_the_same_files_give_the_same_bytes_in_whatever_order_runs_are_named(finished):
