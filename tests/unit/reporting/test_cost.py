@@ -202,7 +202,7 @@ def costing(model, seconds, worse, *, paired=True):
 def test_models_of_the_figure_are_told_apart_in_pairs_where_units_are_kept():
     fast, near, far = costing("fast", 1e-5, 0.0), costing("near", 2e-5, 0.002), costing("worse", 3e-5, 0.1)
     found = costs.drawn(rank("mine", [fast, near, far]))
-    on = [name for name in ("fast", "near", "worse") if f'<g class="bubble on"><title>{name}:' in found.figure]
+    on = [name for name in ("fast", "near", "worse") if f'data-model="{name}" class="bubble on">' in found.figure]
     assert on == ["fast", "near"]
     assert found.caption.endswith(costs.BY_TEST)
 

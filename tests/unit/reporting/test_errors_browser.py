@@ -76,3 +76,34 @@ def test_one_dataset_can_be_shown_alone_and_a_link_to_another_one_shows_it(hash_
     line = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", "--dump-dom"]
     done = subprocess.run([*line, page.as_uri()], capture_output=True, text=True, timeout=300, check=True)
     assert re.search("<title>(.*?)</title>", done.stdout)[1] == expected
+
+
+SHOWN = """<!doctype html><style>.off { display: none; }</style><body><details class="shown" hidden><form>
+<input type="checkbox" checked><input type="checkbox" value="dae" checked><input type="checkbox" value="film" checked>
+</form></details><svg><g id="a" data-model="dae"></g><g id="b" data-model="film"></g></svg>
+<svg><g id="c" data-model="dae"></g><g id="d" data-model="a topic"></g></svg>
+<script>SCRIPT
+const [all, dae, film] = document.querySelectorAll("input");
+for (const box of CHOSEN) { box.checked = !box.checked; box.dispatchEvent(new Event("input", { bubbles: true })); }
+document.title = [...document.querySelectorAll("g")].filter((each) => getComputedStyle(each).display !== "none")
+  .map((each) => each.id).join("") + "|" + all.checked + "|" + document.querySelector("details").hidden;
+</script>"""
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        ("[]", "abcd|true|false"),
+        ("[dae]", "bd|false|false"),
+        ("[all]", "d|false|false"),
+        ("[all, dae]", "acd|false|false"),
+        ("[dae, dae]", "abcd|true|false"),
+    ],
+)
+def test_models_are_left_out_of_every_figure_and_come_back(chosen, expected, tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text(SHOWN.replace("SCRIPT", content_of("shown.js")).replace("CHOSEN", chosen))
+    line = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", page.as_uri()]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=True)
+    assert re.search("<title>(.*?)</title>", done.stdout)[1] == expected
