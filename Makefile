@@ -68,6 +68,7 @@ check: .venv/ready ## ruff, mypy, import-linter
 	@lint-imports
 
 docs: .venv/ready ## the site of the documentation, built strictly: no broken link, no name without a page
+	@[ -f reports/index.html ] || python pipelines/report.py
 	@python tools/documentation/build.py
 
 clean: ## remove what the pipeline makes; .venv, mlruns, downloads and DVC's cache stay

@@ -31,3 +31,25 @@ def test_the_environment_is_set_up_in_a_folder_with_blanks_and_other_letters(tmp
         assert "expected" not in done.stderr
     calls = (place / "calls").read_text().splitlines()
     assert [call.split()[1] for call in calls if call.startswith("-m")] == ["venv", "pip"]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make")
+def test_the_site_has_the_report_which_is_made_where_it_is_not_there(tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for name in ("pyproject.toml", "constraints.txt", ".venv/bin/python", ".venv/ready"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(PYTHON if name.endswith("python") else "")
+    (tmp_path / ".venv/bin/python").chmod(0o755)
+    calls, site = tmp_path / "calls", "tools/documentation/build.py"
+
+    def made():
+        calls.unlink(missing_ok=True)
+        subprocess.run(
+            ["make", "docs"], cwd=tmp_path, check=True, capture_output=True, env={"PATH": os.environ["PATH"]}
+        )
+        return calls.read_text().splitlines()
+
+    assert made() == ["pipelines/report.py", site]
+    (tmp_path / "reports").mkdir()
+    (tmp_path / "reports/index.html").write_text("")
+    assert made() == [site]

@@ -3,7 +3,7 @@
     python tools/documentation/build.py             # build/site/html; `make docs` calls it
     python -m http.server -d build/site/html        # to read it
 
-The page of results leads to the report if `python pipelines/report.py` has made it.
+The page of results leads to the report if `python pipelines/report.py` has made it, as `make docs` does.
 """
 
 import argparse
