@@ -107,3 +107,24 @@ def test_models_are_left_out_of_every_figure_and_come_back(chosen, expected, tmp
     line = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", page.as_uri()]
     done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=True)
     assert re.search("<title>(.*?)</title>", done.stdout)[1] == expected
+
+
+LONG = """<!doctype html><style>STYLE html { scroll-behavior: auto !important; }</style><body>
+<nav><a href="#far">far</a></nav>
+<main><div style="height: 9000px"></div><h2 id="far">far</h2><div style="height: 9000px"></div></main><script>
+document.getElementById("far").scrollIntoView();
+const [nav, far] = ["nav", "#far"].map((name) => document.querySelector(name).getBoundingClientRect());
+document.title = [nav.top, far.top > Math.max(nav.bottom, 0) - 1, far.top < 200].join("|");
+</script>"""
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+@pytest.mark.parametrize(("window", "stays"), [("1400,1000", True), ("390,800", False)])
+def test_the_contents_stay_in_view_and_cover_no_heading_but_leave_a_phone_its_room(window, stays, tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text(LONG.replace("STYLE", content_of("style.css")))
+    line = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={window}", "--dump-dom"]
+    done = subprocess.run([*line, page.as_uri()], capture_output=True, text=True, timeout=300, check=True)
+    top, below, near = re.search("<title>(.*?)</title>", done.stdout)[1].split("|")
+    assert (top == "0") == stays
+    assert (below, near) == ("true", "true")
