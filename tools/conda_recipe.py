@@ -5,9 +5,9 @@
 Versions and requirements come from pyproject.toml. The extras of pip are not in it.
 """
 
+import argparse
 import hashlib
 import re
-import sys
 import tomllib
 from pathlib import Path
 
@@ -66,10 +66,11 @@ about:
 
 def main() -> None:
     """Print it."""
-    if len(sys.argv) != 2:
-        raise SystemExit("usage: conda_recipe.py SDIST, such as dist/twicetold-0.1.0.tar.gz")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sdist", type=Path, help="such as dist/twicetold-0.1.0.tar.gz")
+    sdist = parser.parse_args().sdist
     try:
-        print(recipe(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8")), Path(sys.argv[1])), end="")
+        print(recipe(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8")), sdist), end="")
     except (OSError, ValueError) as error:
         raise SystemExit(f"error: {error}") from error
 

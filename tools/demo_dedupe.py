@@ -1,5 +1,11 @@
-"""Group the test questions of the demo by its best model on validation, and show some groups; runs in `build/demo`."""
+"""Group the test questions of the demo by its best model on validation, and show some groups.
 
+    cd build/demo && python ../../tools/demo_dedupe.py
+
+`make demo` ends with it.
+"""
+
+import argparse
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +25,7 @@ SHOWN = 3  # groups
 
 def main() -> None:
     """Choose, group and print."""
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     model = best_model()
     texts = Corpus.load(Path("data/processed", DATA)).texts_of("test")
     write_text(QUESTIONS, csv_text(["question"], ([text] for text in texts)))

@@ -1,6 +1,8 @@
 """Print how many trainings and evaluations an edit of each source file would run anew.
 
-Run `dvc repro compose` first. A row is a file: trainings, evaluations, lines, path.
+    dvc repro compose && python tools/edit_reach.py
+
+A row is a file: trainings, evaluations, lines, path.
 """
 
 import sys
@@ -9,6 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipelines"))
 import checkout  # noqa: F401 (for its effects)
 
+import argparse
 from collections import Counter
 
 import yaml
@@ -35,6 +38,7 @@ def closures(rendered: Path) -> dict[str, list[tuple[str, ...]]]:
 
 def main() -> None:
     """Print a row for each file, and what an edit reaches on average."""
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     found = closures(Path("build/conf/train"))
     cells = len(found["train"])
     reach = {stage: Counter(file for files in found[stage] for file in files) for stage in STAGES}

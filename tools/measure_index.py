@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("--threshold", type=float)
     parser.add_argument("--model")
     parser.add_argument("--vectors", action="store_true")
-    parser.add_argument("--steps", default=",".join(STEPS), help="80+20: 80 % and then 20 %, and so on")
+    parser.add_argument("--steps", default=",".join(STEPS), help="80+20: 80 %% and then 20 %%, and so on")
     parser.add_argument("--merges", default="make,propose")
     given = parser.parse_args()
     torch.set_num_threads(1)

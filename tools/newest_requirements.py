@@ -1,8 +1,11 @@
 """Print what pyproject.toml asks for without upper bounds, for pip install --pre --upgrade --requirement.
 
+    python tools/newest_requirements.py > newest.txt
+
 Lower bounds and excluded releases stay. It is how the weekly canary tries releases that are past our bounds.
 """
 
+import argparse
 import tomllib
 from pathlib import Path
 
@@ -15,6 +18,7 @@ UPPER = ("<", "<=", "~=", "==")
 
 def main() -> None:
     """Print a line for each package."""
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     print("\n".join(newest(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"])))
 
 

@@ -1,10 +1,12 @@
 """Print the section of CHANGELOG.md about a version, after a check that the version is the same everywhere.
 
-Usage: python tools/release_notes.py v0.1.0
+    python tools/release_notes.py v0.1.0
+
+They are the notes of a release on GitHub.
 """
 
+import argparse
 import re
-import sys
 import tomllib
 from pathlib import Path
 
@@ -13,10 +15,11 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def main() -> None:
     """Print it, or say what does not fit."""
-    if len(sys.argv) != 2:
-        raise SystemExit("usage: release_notes.py TAG, such as v0.1.0")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tag", help="such as v0.1.0")
+    tag = parser.parse_args().tag
     try:
-        print(notes(sys.argv[1], ROOT))
+        print(notes(tag, ROOT))
     except ValueError as error:
         raise SystemExit(f"error: {error}") from error
 

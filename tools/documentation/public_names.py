@@ -8,6 +8,7 @@ docstring. Of what settings build it is the file that builds it, which the refer
 one builds on, such as `Corpus`, need none.
 """
 
+import argparse
 import re
 import sys
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ DOCSTRING, EXAMPLE, PAGE = "docstring", "example", "reference page"
 
 def main() -> None:
     """Print what lacks something; the exit code is 1 if something does."""
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     found = list(lacking())
     for kind, name, lacks in found:
         print(f"{kind} {name}: no {lacks}")
