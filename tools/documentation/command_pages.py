@@ -98,7 +98,7 @@ def _first(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    return "\n\n".join(_paragraph(*part.split("\n")) for part in text.strip().split("\n\n"))
+    return "\n\n".join(_paragraph(*part.strip("\n").split("\n")) for part in text.strip().split("\n\n"))
 
 
 def _paragraph(first: str, *others: str) -> str:

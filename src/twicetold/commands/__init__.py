@@ -125,12 +125,15 @@ for _name in COMMANDS:
 
 
 def _break_at_the_terminals_width(commands: typer.Typer) -> None:
-    """Make each paragraph of help that is no list of examples one line: typer keeps the docstring's line breaks."""
+    """Make each paragraph of help that is no list of examples one line: typer keeps the docstring's line breaks.
+
+    A list of examples begins with an empty line, as typer takes the indent of all lines but the first from all of them.
+    """
     described: list[Any] = [*commands.registered_commands, *filter(None, [commands.registered_callback])]
     for each in described:
         text = inspect.cleandoc(each.help or getattr(each.callback, "__doc__", None) or "")
         paragraphs = text.split("\n\n")
-        each.help = "\n\n".join(part if "\n " in part else part.replace("\n", " ") for part in paragraphs)
+        each.help = "\n\n".join(f"\n{part}" if "\n " in part else part.replace("\n", " ") for part in paragraphs)
     for group in commands.registered_groups:
         if group.typer_instance is not None:
             _break_at_the_terminals_width(group.typer_instance)

@@ -38,10 +38,12 @@ Merges = Literal["make", "propose"]  # `twicetold.index.groups`, which is slow t
 
 HELP = """Build, grow and describe an index of texts, see also search.
 
+
 Examples:
     twicetold index build model questions.csv -o faq
     twicetold index add faq new.csv
 """
+"""The second empty line keeps the indent, as in the help of commands."""
 
 index = typer.Typer(no_args_is_help=True, help=HELP)
 

@@ -42,7 +42,7 @@ def test_lines_of_help_are_broken_at_the_width_of_the_terminal(arguments):
     command = typer.main.get_command(commands.app)
     for name in arguments:
         command = command.commands[name]
-    examples = [part for part in command.help.split("\n\n") if "\n" in part]
+    examples = [part for part in map(str.strip, command.help.split("\n\n")) if "\n" in part]
     assert [part.partition("\n")[0] for part in examples] == ["Examples:"]
 
 

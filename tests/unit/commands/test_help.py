@@ -38,7 +38,7 @@ def examples(path):
 def test_help_begins_with_a_sentence_and_has_two_examples(path):
     first, second = ALL[path].help.split("\n\n")[:2]
     assert first.endswith(".")
-    assert second.startswith("Examples:\n")
+    assert second.lstrip("\n").startswith("Examples:\n")
     assert len(examples(path)) == 2
     for words in examples(path):
         assert words[0] == "twicetold"
@@ -61,6 +61,15 @@ def test_examples_stand_in_what_is_printed(process):
         printed.index(part) for part in ("Usage:", "Say whether", "twicetold score model", "Options")
     )
     assert usage < first < shown < options
+
+
+@pytest.mark.parametrize("path", ALL)
+def test_examples_are_printed_with_their_indent(path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    with pytest.raises(SystemExit):
+        APP([*path.split()[1:], "--help"], prog_name="twicetold")
+    printed = capsys.readouterr().out
+    assert re.findall(r"^ ( *)twicetold .*\S *$", printed, re.MULTILINE) == ["    ", "    "]
 
 
 @pytest.mark.slow
