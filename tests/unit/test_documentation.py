@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -106,6 +107,18 @@ def test_a_fault_of_a_built_site_is_found(tool, tmp_path, change, fault):
         (tmp_path / path).write_text(text)
     found = tool("built_site").faults(tmp_path, base="/base/")
     assert fault in found if fault else not found
+
+
+def test_a_docstring_that_does_not_fit_is_an_error_of_the_build(tool, monkeypatch, capsys):
+    build = tool("build")
+    said = "griffe: a.py:1: Parameter 'b' does not appear in the function signature\n"
+    monkeypatch.setattr(build.staging, "stage", lambda *_, **__: None)
+    monkeypatch.setattr(build, "REPORT", ROOT / "nothing.html")
+    monkeypatch.setattr(build.subprocess, "run", lambda *_, **__: CompletedProcess((), 0, stderr=said))
+    monkeypatch.setattr(sys, "argv", ["build.py"])
+    with pytest.raises(SystemExit, match="found the faults above"):
+        build.main()
+    assert capsys.readouterr().err == said
 
 
 def test_a_name_without_a_place_in_the_built_site_is_a_fault(tool, tmp_path):

@@ -7,6 +7,7 @@ The page of results leads to the report if `python pipelines/report.py` has made
 """
 
 import argparse
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,8 @@ import built_site
 import public_names
 import staging
 
+DOCSTRING = re.compile(r"^griffe: ", re.MULTILINE)
+"""How the reader of docstrings begins a line, say of a parameter that is not there; strict or not, zensical goes on."""
 FOLDER, REPORT = staging.TOP / "build/site", staging.TOP / "reports/index.html"
 
 
@@ -31,8 +34,10 @@ def main() -> None:
     built = FOLDER / "html"
     if REPORT.is_file():  # as it is, with what lies beside it
         shutil.copytree(REPORT.parent, FOLDER / "pages/report")
-    done = subprocess.run([sys.executable, "-m", "zensical", "build", "--clean", "--strict"], cwd=FOLDER)
-    if done.returncode:
+    command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict"]
+    done = subprocess.run(command, cwd=FOLDER, stderr=subprocess.PIPE, text=True)
+    print(done.stderr, file=sys.stderr, end="", flush=True)
+    if done.returncode or DOCSTRING.search(done.stderr):
         sys.exit("error: zensical found the faults above")
     found = built_site.faults(built, base=staging.base(), named=public_names.anchors())
     if found:

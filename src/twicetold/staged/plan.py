@@ -22,7 +22,7 @@ BUCKET = 1 << 22  # rows whose hashes are compared at once
 class Part(NamedTuple):
     """A file of rows.
 
-    Args:
+    Attributes:
         name: of the file, without its folder.
         file: its path.
         size: bytes.

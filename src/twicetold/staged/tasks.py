@@ -51,7 +51,7 @@ FILES = {  # kinds of files that a task of each stage writes
 class Task(NamedTuple):
     """A task.
 
-    Args:
+    Attributes:
         stage: one of `FILES`.
         name: within the stage.
         digest: of all that it depends on.
