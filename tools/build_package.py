@@ -3,7 +3,8 @@
     python tools/build_package.py           # into dist/
     python tools/build_package.py --twice   # builds them again elsewhere and compares
 
-Files that are not in Git never get in, and the wheel is built from the source distribution. setuptools writes times,
+Files that are not in Git never get in, and the wheel is built from the source distribution. In its README.md, which
+PyPI shows, links lead to the repository at the tag of the version, as PyPI has no other file. setuptools writes times,
 owners and order of files as they happen to be on the machine into a source distribution, so it is packed anew: files
 by name, all of the time of the commit (`SOURCE_DATE_EPOCH` wins), all of nobody. Another version of setuptools may
 make other bytes.
@@ -14,14 +15,18 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BACKEND = "import sys; from setuptools import build_meta; getattr(build_meta, sys.argv[1])(sys.argv[2])"
+LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)[^)\s]+(?=\))")  # to a file of the repository
+PICTURES = (".svg", ".png")
 NEWLY_MADE = 0o755, 0o644  # modes of programs and other files
 
 
@@ -55,6 +60,10 @@ def build(out: Path) -> tuple[Path, Path]:
         archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, capture_output=True).stdout
         with tarfile.open(fileobj=io.BytesIO(archive)) as files:
             files.extractall(source, filter="data")
+        project = tomllib.loads((source / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        readme = source / project["readme"]
+        text = with_addresses(readme.read_text(encoding="utf-8"), project["urls"]["Homepage"], f"v{project['version']}")
+        readme.write_text(text, encoding="utf-8")
         _call("build_sdist", source, packed, epoch)
         (raw,) = packed.glob("*.tar.gz")
         sdist = out / raw.name
@@ -67,6 +76,23 @@ def build(out: Path) -> tuple[Path, Path]:
         wheel = out / raw.name
         wheel.write_bytes(raw.read_bytes())
     return sdist, wheel
+
+
+def with_addresses(text: str, repository: str, tag: str) -> str:
+    """A page with addresses where it has links to files of the repository.
+
+    Args:
+        text: Markdown.
+        repository: its address on GitHub.
+        tag: of the files.
+    """
+    raw = repository.replace("//github.com/", "//raw.githubusercontent.com/")
+
+    def address(link: re.Match[str]) -> str:
+        place = f"{raw}/{tag}" if link[0].endswith(PICTURES) else f"{repository}/blob/{tag}"
+        return f"{place}/{link[0]}"
+
+    return LINK.sub(address, text)
 
 
 def packed_anew(archive: Path, epoch: int) -> bytes:

@@ -65,6 +65,7 @@ def test_a_commit_is_built_to_the_same_bytes_and_has_licence_and_data(tmp_path):
     assert about["Version"] == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert about["License-Expression"] == "Apache-2.0"
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
+    assert {link.partition(":")[0] for link in re.findall(r"\]\((\S+?)\)", metadata)} == {"https"}
     tracked = subprocess.run(["git", "ls-files", "src"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     data = {name.removeprefix("src/") for name in tracked.split() if not name.endswith(".py")}
     assert data <= set(names)
@@ -72,6 +73,15 @@ def test_a_commit_is_built_to_the_same_bytes_and_has_licence_and_data(tmp_path):
         assert {name.removeprefix("src/") for name in tracked.split()} <= {
             member.name.partition("/src/")[2] for member in archive
         }
+
+
+def test_links_of_a_page_lead_to_the_repository_where_no_other_file_is():
+    text = "[a](docs/a.md#b), ![c](docs/c.svg), [`d`](d.md), [e](https://elsewhere.org), [f](#f), [rows[0]] (g)"
+    assert tool("build_package").with_addresses(text, "https://github.com/o/r", "v1.0.0") == (
+        "[a](https://github.com/o/r/blob/v1.0.0/docs/a.md#b), "
+        "![c](https://raw.githubusercontent.com/o/r/v1.0.0/docs/c.svg), "
+        "[`d`](https://github.com/o/r/blob/v1.0.0/d.md), [e](https://elsewhere.org), [f](#f), [rows[0]] (g)"
+    )
 
 
 def test_builds_that_differ_are_an_error(tmp_path):
