@@ -182,9 +182,10 @@ def _answers(console: Console) -> Iterator[str]:
 def _report(console: Console, state: "Labelling", *, as_json: bool) -> None:
     """The table to stderr; the same as JSON to stdout, if asked for."""
     same = sum(state.labels.values())
+    where = f" In {state.out}" if state.labels else ""  # the file is written with the first label
     skipped = f", {len(state.skipped):,} skipped" if state.skipped else ""
     console.print(
-        f"{len(state.labels):,} of {len(state.pairs):,} pairs labelled{skipped}: {same:,} say the same. In {state.out}",
+        f"{len(state.labels):,} of {len(state.pairs):,} pairs labelled{skipped}: {same:,} say the same.{where}",
         soft_wrap=True,
     )
     estimates = state.report() if state.labels else None

@@ -79,6 +79,14 @@ def test_answers_by_lines_stop_at_the_end_of_the_input_and_go_on_later(twicetold
     assert labels(tmp_path) == ["1", "1"] + ["0"] * 9
 
 
+def test_a_file_that_no_label_has_made_is_not_named_as_if_it_were_there(twicetold, run, texts, tmp_path):
+    done = twicetold("label", run(), texts, "-o", "pairs.csv", "-n", 12, input="q\n", timeout=LIMIT)
+    assert done.returncode == 0, done.stderr
+    assert "0 of 12 pairs labelled: 0 say the same." in done.stderr
+    assert "In pairs.csv" not in done.stderr
+    assert not (tmp_path / "pairs.csv").exists()
+
+
 def test_kill_9_loses_no_answer_and_ctrl_c_ends_in_one_line(start, run, texts, tmp_path):
     command = ("label", run(), texts, "-o", "pairs.csv", "-n", 15)
     for number, stop in enumerate((signal.SIGKILL, signal.SIGINT), start=1):
