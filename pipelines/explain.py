@@ -3,14 +3,15 @@
 Usage: python pipelines/explain.py run=<run folder> left=<text> right=<text> [<key>=<value> ...]
 
 Examples:
-    python pipelines/explain.py run=runs/quora-film-0 left="how do I learn french" right="best way to learn french"
-    python pipelines/explain.py run=runs/quora-film-0 left="a red car" right="a red bus" top=5 out=build
+    python pipelines/explain.py run=build/demo/runs/toy_questions-tfidf-0 left="learn to swim" right="swim well"
+    python pipelines/explain.py run=build/demo/runs/toy_news-tfidf-0 left="bank rate" right="bank" top=5 out=build
 
 Not a stage of the pipeline: no stage reads its output.
 """
 
 import checkout  # noqa: F401 (for its effects)
 
+import difflib
 import re
 import sys
 from pathlib import Path
@@ -24,6 +25,7 @@ from twicetold.interpretation.contributions import explain, largest_terms
 from twicetold.interpretation.figures import save_explanation_figure
 from twicetold.interpretation.tables import explanation_text, save_explanation_csv, save_terms_csv
 from twicetold.printable import print
+from twicetold.tracking.locate import model_folder, require_model
 from twicetold.trained.model_folder import load_model
 from twicetold_grid.settings import check_settings, check_whole, run_script
 
@@ -41,9 +43,11 @@ def main(cfg: DictConfig) -> None:
 
 def show(run: Path, left: str, right: str, *, top: int, out: Path) -> None:
     if not run.is_dir():
-        there = sorted(p.name for p in run.parent.glob("*/")) or "none"
-        raise FileNotFoundError(f"no run folder {run}; in {run.parent} there are: {there}")
-    model = load_model(run / layout.MODEL)
+        there = difflib.get_close_matches(run.name, [path.name for path in run.parent.glob("*/")])
+        like = f"; like it in {run.parent}: {', '.join(there)}" if there else ""
+        raise FileNotFoundError(f"no run folder {run}{like}")
+    require_model(run)
+    model = load_model(model_folder(run))
     found = explain(model, left, right)
     save_explanation_csv(out / layout.EXPLANATION, found)
     save_explanation_figure(out / layout.EXPLANATION_FIGURE, found)

@@ -13,11 +13,16 @@ SCRIPT = Path(__file__).parents[2] / "pipelines" / "explain.py"
 
 
 @pytest.fixture(scope="module")
-def as_text():
+def script():
     spec = importlib.util.spec_from_file_location("explain", SCRIPT)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.as_text
+    return module
+
+
+@pytest.fixture(scope="module")
+def as_text(script):
+    return script.as_text
 
 
 @given(st.text(st.sampled_from("ab '\"\\${},=[]()?:#"), max_size=12))
@@ -45,6 +50,22 @@ def test_the_table_is_printed_and_table_and_figure_are_written_into_the_run_fold
     assert f"{total:+.4f}  score" in out
     assert (run / "explanation.svg").read_text().lstrip().startswith("<?xml")
     assert lab.ran() == []  # no stage reads what it wrote
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ("stsb-dae-0", "dvc repro train@stsb-dae-0 trains it"),
+        ("stsb-dea-0", "no run folder .*stsb-dea-0; like it in .*: stsb-dae-0$"),
+        ("other", "no run folder .*other$"),
+    ],
+)
+def test_what_has_no_model_is_answered_with_what_trains_it_or_what_is_like_it(script, asked, answer, tmp_path):
+    run = tmp_path / "stsb-dae-0"
+    run.mkdir()
+    (run / "metrics.json").write_text("{}")  # all that Git has of a run
+    with pytest.raises(FileNotFoundError, match=answer):
+        script.show(tmp_path / asked, "a", "b", top=1, out=tmp_path)
 
 
 def test_a_mistake_is_answered_in_one_message(finished):
