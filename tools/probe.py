@@ -6,11 +6,15 @@ says whether text and copy say the same. Prints flips, the wrong verdicts, by mo
 `probes.csv`, and `probes.svg` as a heat map, to the folder of --out.
 
     python tools/probe.py build/demo/runs/toy_questions-* --texts build/demo/data/processed/toy_questions
+    python tools/probe.py runs/quora_wang-*-0 --texts data/processed/quora_wang --study
+
+With `--study` they go to runs/study-probes.json as well, in place of those of the same dataset, for RESULTS.md and the
+report.
 """
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from twicetold import layout
@@ -21,8 +25,17 @@ from twicetold.evaluation.labels import NoVerdict
 from twicetold.files import csv_text, write_text
 from twicetold.interpretation.probes import FAMILIES, flips, probes, save_flips_figure
 from twicetold.printable import print
+from twicetold.reporting.studies import Study, StudyCell, StudyTable, read_study, write_study
 from twicetold.tables.files import choose_text, open_rows
 from twicetold.trained.loaded import LoadedModel
+
+STUDY, TITLE = "probes", "Probes"
+HOW_TO_READ = (
+    "Validation texts are edited in seven ways whose answer is known, and each model says by its own threshold whether "
+    "text and copy say the same. A value is the share of wrong verdicts, with Wilson's 95 % interval. Edits of number, "
+    "negation, entity, order and unit change the meaning; those of typo and case do not. Flips compare models on edits "
+    "of a word or two; they are no error rate of any data, in which such pairs may be rare.",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -33,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--each", type=int, default=200, help="probes of a family at most")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("reports"), help="folder to write to")
+    parser.add_argument("--study", action="store_true", help="write them for RESULTS.md and the report as well")
     chosen = parser.parse_args(arguments)
     with readable_errors():
         asked = probes(texts_in(chosen.texts), each=chosen.each, seed=chosen.seed)
@@ -49,6 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(table(found))
         write_text(chosen.out / "probes.csv", csv_of(found))
         save_flips_figure(chosen.out / "probes.svg", found)
+        if chosen.study:
+            keep(found, chosen.texts.name, Path("runs"))
 
 
 def name_of(place: Path) -> str:
@@ -74,6 +90,24 @@ def table(found: dict[str, dict[str, Share]]) -> str:
         counts = (f"{each.count}/{each.total}" for each in of_model.values())
         lines.append(f"{model:{width}}  " + "  ".join(f"{count:>10}" for count in counts))
     return "\n".join(lines)
+
+
+def keep(found: Mapping[str, Mapping[str, Share]], data: str, runs: Path) -> None:
+    """Write flips of runs called `<data>-<model>-<seed>` as a table of the study, beside those of other data."""
+    rows = [
+        ((run.removeprefix(f"{data}-").rpartition("-")[0] or run, ""), list(map(cell, of_model.values())))
+        for run, of_model in found.items()
+    ]
+    columns = [(family, f"{of_family.total} pairs") for family, of_family in next(iter(found.values())).items()]
+    former = read_study(STUDY, runs)
+    kept = {each.data: each for each in former.tables} if former else {}
+    kept[data] = StudyTable(data, f"{TITLE}: {data}", "model", columns, rows)
+    write_study(Study(TITLE, HOW_TO_READ, [kept[name] for name in sorted(kept)]), STUDY, runs)
+
+
+def cell(flipped: Share) -> StudyCell:
+    """The share of probes that flip."""
+    return StudyCell(flipped.value, "share", interval=flipped.interval) if flipped.total else StudyCell()
 
 
 def csv_of(found: dict[str, dict[str, Share]]) -> str:

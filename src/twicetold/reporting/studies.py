@@ -97,6 +97,12 @@ def read_studies(runs: Path, data: Collection[str]) -> list[Study]:
     return [study for study in kept if study.tables]
 
 
+def read_study(name: str, runs: Path) -> Study | None:
+    """One study, with all tables; None if it is not there. Errors: `read_studies`."""
+    file = runs / _FILE.format(name)
+    return _read(file) if file.is_file() else None
+
+
 def _read(file: Path) -> Study:
     about = read_object(file)
     try:

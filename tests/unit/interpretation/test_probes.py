@@ -9,6 +9,7 @@ import pytest
 
 from twicetold.evaluation.intervals import Share
 from twicetold.interpretation.probes import FAMILIES, SAME, UNITS, Probe, flips, probes
+from twicetold.reporting.studies import read_studies
 from twicetold.trained.loaded import LoadedModel
 
 ROOT = Path(__file__).parents[3]
@@ -115,11 +116,16 @@ def test_a_family_without_probes_has_no_flips():
     assert flips(Says(True), []) == dict.fromkeys(FAMILIES, Share(0, 0))
 
 
-@pytest.mark.parametrize("inside", ["", "model"])  # run folders, or those of their models
-def test_the_tool_prints_and_writes_flips_of_each_model(run, tmp_path, capsys, inside):
+@pytest.fixture
+def script():
     spec = importlib.util.spec_from_file_location("probe", ROOT / "tools/probe.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+@pytest.mark.parametrize("inside", ["", "model"])  # run folders, or those of their models
+def test_the_tool_prints_and_writes_flips_of_each_model(script, run, tmp_path, capsys, inside):
     file = tmp_path / "texts.csv"
     file.write_text("text\n" + "".join(f'"{text}"\n' for text in TEXTS))
     folders = [run(family) for family in ("tfidf", "static")]
@@ -132,3 +138,17 @@ def test_the_tool_prints_and_writes_flips_of_each_model(run, tmp_path, capsys, i
     expected = flips(LoadedModel.from_folder(folders[0] / "model"), probes(TEXTS))
     assert lines[0].split()[1:] == [f"{each.count}/{each.total}" for each in expected.values()]
     assert (tmp_path / "out/probes.svg").read_text().count("<svg") == 1
+
+
+def test_flips_of_a_dataset_take_the_place_of_its_former_ones_in_the_study(script, tmp_path):
+    flipped = {family: Share(1, 4) for family in FAMILIES} | {"order": Share(0, 0)}
+    for data, models in (("quora", ("tfidf", "siamese_lstm")), ("news", ("bm25",)), ("quora", ("dae",))):
+        script.keep({f"{data}-{model}-0": flipped for model in models}, data, tmp_path)
+    (study,) = read_studies(tmp_path, ["news", "quora"])
+    assert [(table.data, [name for name, _ in table.rows]) for table in study.tables] == [
+        ("news", [("bm25", "")]),
+        ("quora", [("dae", "")]),
+    ]
+    cells = dict(zip(FAMILIES, study.tables[0].rows[0][1], strict=True))
+    assert (cells["typo"].value, cells["order"].value) == (0.25, None)
+    assert study.tables[0].columns[0] == ("number", "4 pairs")
