@@ -6,8 +6,8 @@ model gives to its wrong verdict.
 Shape letters: K models, P pairs.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -22,7 +22,9 @@ from twicetold.evaluation.pair_units import units_of
 from twicetold.files import csv_text, write_file, write_text
 from twicetold.reporting.leaderboard import Leaderboard
 from twicetold.reporting.slices import SLICES, Rightness, Signs, in_slices, signs, words
+from twicetold.reporting.terms import explainers, terms_of
 from twicetold.runs.records import read_decision, read_scores
+from twicetold.trained.scoring import TrainedModel
 
 TITLE = "Mistakes"
 FILE = "errors.parquet"
@@ -41,7 +43,8 @@ REVIEW = ("left_text", "right_text", "same")
 """Columns of the files that `labels.review` reads; no answer is given yet."""
 EXPLANATION = (
     "Test pairs about which models are most surely wrong, and pairs about which two models disagree most. Each model "
-    "answers at its own threshold; the percentage is its calibrated probability that the two say the same."
+    "answers at its own threshold; the percentage is its calibrated probability that the two say the same. Terms are "
+    "those that count most for the surest wrong model whose score is a sum over pairs of terms; a minus: they lower it."
 )
 DOUBTFUL = (
     f"Pairs whose label at least {AGAINST:.0%} of the models contradict, those with the most certain models first. "
@@ -64,6 +67,7 @@ class Judged:
         same: (K, P) verdicts.
         signs: of the pairs.
         units: (P,) unit of sampling of each pair.
+        explainers: those of the models that are there and whose score is a sum over terms.
     """
 
     models: tuple[str, ...]
@@ -76,6 +80,7 @@ class Judged:
     same: NDArray[np.bool_]
     signs: Signs
     units: NDArray[np.int64]
+    explainers: Mapping[str, TrainedModel] = field(default_factory=dict)
 
     @cached_property
     def wrong(self) -> NDArray[np.bool_]:
@@ -128,6 +133,8 @@ class Judged:
     def _mistake(self, pair: int) -> "Mistake":
         wrong, percent = self.wrong[:, pair], np.rint(100 * self.probability[:, pair]).astype(int)
         order = np.argsort(-np.where(wrong, self.confidence[:, pair], -1.0), kind="stable")
+        named = [self.models[k] for k in order[: int(wrong.sum())]]
+        explained = next((model for model in named if model in self.explainers), None)
         return Mistake(
             left=self.left[pair],
             right=self.right[pair],
@@ -137,6 +144,8 @@ class Judged:
             percents=" ".join(map(str, percent.tolist())),
             wrongs="".join(map(str, wrong.astype(int).tolist())),
             slices=tuple(self.signs.names(pair)),
+            explained=explained or "",
+            terms=terms_of(self.explainers[explained], self.left[pair], self.right[pair]) if explained else (),
         )
 
 
@@ -153,6 +162,8 @@ class Mistake:
         percents: probabilities of all models, in percent.
         wrongs: whether each model is wrong, a digit each.
         slices: that the pair is in.
+        explained: the surest wrong model whose terms are known; empty if none is.
+        terms: that count most for it.
     """
 
     left: str
@@ -163,6 +174,8 @@ class Mistake:
     percents: str
     wrongs: str
     slices: tuple[str, ...]
+    explained: str
+    terms: tuple[str, ...]
 
 
 def judged(board: Leaderboard, processed: Path, *, kind: str) -> Judged | str | None:
@@ -205,6 +218,7 @@ def judged(board: Leaderboard, processed: Path, *, kind: str) -> Judged | str | 
         same=np.stack([at.duplicate(of) for at, of in zip(decisions, score, strict=True)]),
         signs=signs(texts[0], texts[1], train),
         units=units_of(pairs.left, pairs.right),
+        explainers=explainers({row.model: row for row in board.rows if row.model in known}),
     )
 
 
