@@ -21,9 +21,7 @@ CELLS = {cell.name: cell for cell in report.commands_of(GRID)}
 SYSTEMS = [(document.key, system) for document in DOCUMENTS for system in document.systems]
 
 NOT_HERE_YET = {
-    "dae_triplet": {
-        "Data set of 10,348 articles with contents (Kaggle, uci-news-aggregator-dataset-with-content)",
-    },
+    "dae_triplet": set(),
 }
 """Systems that may be missing. This only shrinks: whoever brings one takes its name out, and the page shows its row."""
 AS_THE_SECTION_SAYS = {"LexVec on STS"}
@@ -151,7 +149,7 @@ def test_a_system_with_figures_says_why_they_differ():
 def test_a_system_that_was_not_run_or_is_not_there_is_shown_as_that(tmp_path):
     page = sources_page(report.commands_of(GRID), runs=tmp_path, seconds={})
     assert f"**{Status.NOT_RUN}**" in page
-    assert f"**{Status.MISSING}**" in page
+    assert (f"**{Status.MISSING}**" in page) == any(NOT_HERE_YET.values())
     assert f"| {Status.MEASURED} |" in page
     (counts,) = re.findall(r"^\| \[FILM.*$", page, re.MULTILINE)
     assert counts.split("|")[2].strip() == "0"
