@@ -122,8 +122,10 @@ class Rows:
     def _listed(self) -> str:
         names = ", ".join(repr(name[:60]) for name in self.columns[:SHOWN_COLUMNS])
         listed = f"Columns there are: {names}{', …' if len(self.columns) > SHOWN_COLUMNS else ''}"
+        if len(self.columns) != 1 or not isinstance(self.reader, reading.Delimited):
+            return listed
         other = next((each for each in OTHER_SEPARATORS if each in self.columns[0]), None)
-        if len(self.columns) > 1 or other is None:
+        if other is None:
             return listed
         return (
             f"{listed}. That is one column: fields of .csv are separated by commas, those of .tsv by tabs. Here they "

@@ -375,3 +375,10 @@ def test_one_column_whose_name_has_no_separator_says_nothing_of_separators(tmp_p
     (tmp_path / "rows.csv").write_text("body\na;b\n")
     with open_rows(tmp_path / "rows.csv") as rows, pytest.raises(ValueError, match=r"Columns there are: 'body'$"):
         choose_text(rows)
+
+
+@pytest.mark.parametrize("rows", ["{}\n", '{"a;b": 1}\n'])
+def test_a_file_that_has_no_separators_is_refused_without_a_word_of_them(tmp_path, rows):
+    (tmp_path / "rows.jsonl").write_text(rows)
+    with open_rows(tmp_path / "rows.jsonl") as found, pytest.raises(ValueError, match=r"Columns there are: ('a;b')?$"):
+        choose_text(found)
