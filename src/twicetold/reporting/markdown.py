@@ -218,25 +218,25 @@ def _shown(cell: Shown) -> str:
 def _elsewhere(found: Matrices | None) -> list[str]:
     if found is None:
         return []
-    parts = [f"## {TITLE}\n", *(f"{escaped(text)}\n" for text in HOW_TO_READ_MATRICES)]
-    parts += ["### Ranking\n", shown_table(found.ranking), "### Decisions\n", shown_table(found.decisions)]
-    return parts + [f"{escaped(note)}\n" for note in found.notes]
+    tables = (("Ranking", found.ranking), ("Decisions", found.decisions))
+    return _tables(TITLE, HOW_TO_READ_MATRICES, tables) + [f"{escaped(note)}\n" for note in found.notes]
 
 
 def _topics(sections: Sequence[TopicSection]) -> list[str]:
     if not sections:
         return []
-    parts = [f"## {TITLE_OF_TOPICS}\n", *(f"{escaped(text)}\n" for text in HOW_TO_READ_TOPICS)]
-    for section in sections:
-        for title, table_of_it in section.tables:
-            parts += [f"### {escaped(title)}\n", shown_table(table_of_it)]
-    return parts
+    return _tables(TITLE_OF_TOPICS, HOW_TO_READ_TOPICS, (each for section in sections for each in section.tables))
 
 
 def _study(study: Study) -> list[str]:
-    parts = [f"## {escaped(study.title)}\n", *(f"{escaped(text)}\n" for text in study.how_to_read)]
-    for each in study.tables:
-        parts += [f"### {escaped(each.title)}\n", shown_table(each.shown)]
+    return _tables(study.title, study.how_to_read, ((each.title, each.shown) for each in study.tables))
+
+
+def _tables(title: str, how_to_read: Iterable[str], tables: Iterable[tuple[str, DedupeTable]]) -> list[str]:
+    """A section of tables, each with a title of its own."""
+    parts = [f"## {escaped(title)}\n", *(f"{escaped(text)}\n" for text in how_to_read)]
+    for head, found in tables:
+        parts += [f"### {escaped(head)}\n", shown_table(found)]
     return parts
 
 

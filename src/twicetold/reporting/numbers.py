@@ -207,11 +207,8 @@ def _of_topics(run: MeasuredRun) -> Iterator[Number]:
 
 
 def _of_study(study: Study, found: StudyTable) -> Iterator[Number]:
-    for row, column, cell in found.numbers():
-        ends = (cell.interval[0], cell.interval[1]) if cell.interval else None
-        yield Number(study.title, row, found.title, column, cell.value or 0.0, ends)
-        if cell.deviation is not None:
-            yield Number(study.title, row, found.title, f"{column}, standard deviation", cell.deviation)
+    for row, measure, value, ends in found.numbers():
+        yield Number(study.title, row, found.title, measure, value, (ends[0], ends[1]) if ends else None)
 
 
 def _flat(found: Any, name: str = "") -> Iterator[tuple[str, float]]:

@@ -63,12 +63,15 @@ class StudyTable:
         rows = ((Shown(*name), tuple(cell.shown for cell in cells)) for name, cells in self.rows)
         return DedupeTable(tuple(Shown(*column) for column in self.columns), tuple(rows), self.of)
 
-    def numbers(self) -> Iterator[tuple[str, str, StudyCell]]:
-        """Row, column and cell of each number."""
+    def numbers(self) -> Iterator[tuple[str, str, float, Sequence[float] | None]]:
+        """Row, measure, value and interval of each number."""
         for name, cells in self.rows:
             for column, cell in zip(self.columns, cells, strict=True):
+                measure = ", ".join(filter(None, column))
                 if cell.value is not None:
-                    yield name[0], ", ".join(filter(None, column)), cell
+                    yield name[0], measure, cell.value, cell.interval
+                if cell.deviation is not None:
+                    yield name[0], f"{measure}, standard deviation", cell.deviation, None
 
 
 @dataclass(frozen=True)
