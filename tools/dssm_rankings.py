@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from choosing_pairs import Runner
 from pair_tables import spread
-from pair_ways import Call
+from pair_ways import Call, corpus_calls
 
 from twicetold import layout
 from twicetold.data.corpus import Corpus
@@ -118,8 +118,7 @@ def planned(seeds: Sequence[int]) -> list[Training]:
 def prepare(runner: Runner) -> None:
     """Make the corpus, and the file of LSA's vectors, if they are not there yet."""
     chosen = [f"data={DATA}", *PLACES]
-    fetched = Call("download", chosen, FOLDER / "raw" / DATA / layout.MANIFEST)
-    runner.ensure(iter([fetched, Call("prepare", chosen, PROCESSED / DATA / layout.CARD)]))
+    runner.ensure(corpus_calls(chosen, raw=FOLDER / "raw" / DATA, processed=PROCESSED / DATA))
     if not VECTORS.is_file():
         write_text(VECTORS, "".join(lsa(Corpus.load(PROCESSED / DATA).texts_of("train"), TOPICS)))
 

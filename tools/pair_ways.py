@@ -95,6 +95,18 @@ class Call:
         return shlex.join(["python", f"pipelines/{self.script}.py", *self.arguments])
 
 
+def corpus_calls(chosen: Sequence[str], *, raw: Path, processed: Path) -> Iterator[Call]:
+    """The calls that fetch a dataset and prepare its corpus.
+
+    Args:
+        chosen: overrides of both.
+        raw: folder of its files.
+        processed: folder of its corpus.
+    """
+    yield Call("download", chosen, raw / layout.MANIFEST)
+    yield Call("prepare", chosen, processed / layout.CARD)
+
+
 @dataclass(frozen=True)
 class Training:
     """A row of the table with one seed."""

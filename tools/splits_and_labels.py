@@ -34,7 +34,7 @@ from typing import Any, Literal
 from choosing_pairs import Runner
 from fewer_pairs import with_fewer_pairs
 from pair_tables import NOTHING_YET, spread, write_between
-from pair_ways import Call
+from pair_ways import Call, corpus_calls
 from split_again import split_again
 
 from twicetold import layout
@@ -145,8 +145,7 @@ def prepare(data: Iterable[str], runner: Runner) -> None:
     whole = Training("", ALL, "", 0).processed
     for name in data:
         chosen = [f"data={name}", *places_of(whole)]
-        fetched = FOLDER / "raw" / name / layout.MANIFEST
-        runner.ensure(iter([Call("download", chosen, fetched), Call("prepare", chosen, whole / name / layout.CARD)]))
+        runner.ensure(corpus_calls(chosen, raw=FOLDER / "raw" / name, processed=whole / name))
 
 
 def cut(training: Training, last: str) -> None:

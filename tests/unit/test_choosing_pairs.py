@@ -1,7 +1,6 @@
 """`tools/choosing_pairs.py`: what it would run, what it leaves out, and the tables that it makes."""
 
 import json
-import sys
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,19 +13,10 @@ TOOLS = ROOT / "tools"
 
 
 @pytest.fixture
-def tool(monkeypatch, tmp_path):
-    """The tool, in an empty folder, with 1,000 examples whatever is chosen."""
-    monkeypatch.syspath_prepend(str(TOOLS))
-    monkeypatch.chdir(tmp_path)
-    for name in ("choosing_pairs", "pair_ways", "pair_tables"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    import choosing_pairs
-    import pair_ways
-
-    monkeypatch.setattr(pair_ways, "examples_of", lambda settings: 1000)
-    yield choosing_pairs
-    for name in ("choosing_pairs", "pair_ways", "pair_tables"):
-        sys.modules.pop(name, None)
+def tool(script_of_tools, monkeypatch):
+    """The tool, with 1,000 examples whatever is chosen."""
+    monkeypatch.setattr(script_of_tools("pair_ways"), "examples_of", lambda settings: 1000)
+    return script_of_tools("choosing_pairs")
 
 
 @pytest.fixture

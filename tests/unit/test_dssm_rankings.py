@@ -1,7 +1,6 @@
 """`tools/dssm_rankings.py`: its rows, LSA as vectors of words, and the table that it makes."""
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,22 +9,12 @@ import pytest
 from twicetold.features.splitting import words
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("dssm_rankings", "choosing_pairs", "pair_ways", "pair_tables")
 TEXTS = ["Bank cuts rate", "bank rate cut again", "Film star wins", "star of the film", "rate of the bank", "a film"]
 
 
 @pytest.fixture
-def tool(monkeypatch, tmp_path):
-    """The tool, in an empty folder."""
-    monkeypatch.syspath_prepend(str(ROOT / "tools"))
-    monkeypatch.chdir(tmp_path)
-    for name in NAMES:
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    import dssm_rankings
-
-    yield dssm_rankings
-    for name in NAMES:
-        sys.modules.pop(name, None)
+def tool(script_of_tools):
+    return script_of_tools("dssm_rankings")
 
 
 def test_every_row_composes_and_rows_of_dssm_differ_in_input_and_layers_alone(tool, composed):

@@ -1,7 +1,6 @@
 """`tools/splits_and_labels.py`: which pairs it keeps, what it would run, what it leaves out, and its tables."""
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,22 +13,12 @@ from twicetold.data.corpus import UNKNOWN, Corpus, Pairs
 from twicetold.reporting.studies import write_study
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("splits_and_labels", "split_again", "fewer_pairs", "choosing_pairs", "pair_ways", "pair_tables")
 SIZES = {"quora": 60, "quora_wang": 50, "quora_disjoint": 40}
 
 
 @pytest.fixture
-def tool(monkeypatch, tmp_path):
-    """The tool, in an empty folder."""
-    monkeypatch.syspath_prepend(str(ROOT / "tools"))
-    monkeypatch.chdir(tmp_path)
-    for name in NAMES:
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    import splits_and_labels
-
-    yield splits_and_labels
-    for name in NAMES:
-        sys.modules.pop(name, None)
+def tool(script_of_tools):
+    return script_of_tools("splits_and_labels")
 
 
 def corpus_of(name, pairs):

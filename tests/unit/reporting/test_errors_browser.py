@@ -9,6 +9,24 @@ import pytest
 from twicetold.reporting.rendering import content_of
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture
+def title_of(tmp_path):
+    """The title that a page has once its script has run."""
+    if BROWSER is None:
+        pytest.skip("no Chromium is installed")
+
+    def _title_of(text, *options):
+        page = tmp_path / "page.html"
+        page.write_text(text)
+        line = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", *options, "--dump-dom", page.as_uri()]
+        done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=True)
+        return re.search("<title>(.*?)</title>", done.stdout)[1]
+
+    return _title_of
+
+
 PAGE = """<!doctype html><body><div class="mistakes" data-models="dae film">
 <form class="filter" hidden><select name="wrong"><option value=""></option><option>dae</option><option>film</option>
 </select><select name="right"><option value=""></option><option>dae</option><option>film</option></select>
@@ -26,7 +44,6 @@ document.title = [...document.querySelectorAll("tr:not([hidden])")].map((row) =>
 </script>"""
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 @pytest.mark.parametrize(
     ("chosen", "expected"),
     [
@@ -40,12 +57,8 @@ document.title = [...document.querySelectorAll("tr:not([hidden])")].map((row) =>
         ("form.slice.checked = true;", "bdae 80 %;cdae 5 %|2 of 4 pairs|false"),
     ],
 )
-def test_filters_leave_the_mistakes_of_the_chosen_models_the_surest_first(chosen, expected, tmp_path):
-    page = tmp_path / "page.html"
-    page.write_text(PAGE.replace("SCRIPT", content_of("errors.js")).replace("CHOSEN", chosen))
-    line = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", page.as_uri()]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=True)
-    assert re.search("<title>(.*?)</title>", done.stdout)[1] == expected
+def test_filters_leave_the_mistakes_of_the_chosen_models_the_surest_first(chosen, expected, title_of):
+    assert title_of(PAGE.replace("SCRIPT", content_of("errors.js")).replace("CHOSEN", chosen)) == expected
 
 
 OF_DATA = """<!doctype html><body><nav><label hidden><select><option value="">all</option>
@@ -59,7 +72,6 @@ setTimeout(() => { document.title = [...document.querySelectorAll("section:not([
 </script>"""
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 @pytest.mark.parametrize(
     ("hash_", "chosen", "expected"),
     [
@@ -69,13 +81,9 @@ setTimeout(() => { document.title = [...document.querySelectorAll("section:not([
         ("", "select.value = 'data-c'; select.dispatchEvent(new Event('input'));", "data-c|#only=data-c"),
     ],
 )
-def test_one_dataset_can_be_shown_alone_and_a_link_to_another_one_shows_it(hash_, chosen, expected, tmp_path):
-    page = tmp_path / "page.html"
-    script = OF_DATA.replace("HASH", f"{hash_!r}").replace("SCRIPT", content_of("only.js")).replace("CHOSEN", chosen)
-    page.write_text(script)
-    line = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", "--dump-dom"]
-    done = subprocess.run([*line, page.as_uri()], capture_output=True, text=True, timeout=300, check=True)
-    assert re.search("<title>(.*?)</title>", done.stdout)[1] == expected
+def test_one_dataset_can_be_shown_alone_and_a_link_to_another_one_shows_it(hash_, chosen, expected, title_of):
+    page = OF_DATA.replace("HASH", f"{hash_!r}").replace("SCRIPT", content_of("only.js")).replace("CHOSEN", chosen)
+    assert title_of(page, "--virtual-time-budget=2000") == expected
 
 
 SHOWN = """<!doctype html><style>.off { display: none; }</style><body><details class="shown" hidden><form>
@@ -90,7 +98,6 @@ document.title = [...document.querySelectorAll("g")].filter((each) => getCompute
 </script>"""
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 @pytest.mark.parametrize(
     ("chosen", "expected"),
     [
@@ -101,12 +108,8 @@ document.title = [...document.querySelectorAll("g")].filter((each) => getCompute
         ("[dae, dae]", "abcd|true|false"),
     ],
 )
-def test_models_are_left_out_of_every_figure_and_come_back(chosen, expected, tmp_path):
-    page = tmp_path / "page.html"
-    page.write_text(SHOWN.replace("SCRIPT", content_of("shown.js")).replace("CHOSEN", chosen))
-    line = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", page.as_uri()]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=True)
-    assert re.search("<title>(.*?)</title>", done.stdout)[1] == expected
+def test_models_are_left_out_of_every_figure_and_come_back(chosen, expected, title_of):
+    assert title_of(SHOWN.replace("SCRIPT", content_of("shown.js")).replace("CHOSEN", chosen)) == expected
 
 
 LONG = """<!doctype html><style>STYLE html { scroll-behavior: auto !important; }</style><body>
@@ -118,13 +121,9 @@ document.title = [nav.top, far.top > Math.max(nav.bottom, 0) - 1, far.top < 200]
 </script>"""
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 @pytest.mark.parametrize(("window", "stays"), [("1400,1000", True), ("390,800", False)])
-def test_the_contents_stay_in_view_and_cover_no_heading_but_leave_a_phone_its_room(window, stays, tmp_path):
-    page = tmp_path / "page.html"
-    page.write_text(LONG.replace("STYLE", content_of("style.css")))
-    line = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={window}", "--dump-dom"]
-    done = subprocess.run([*line, page.as_uri()], capture_output=True, text=True, timeout=300, check=True)
-    top, below, near = re.search("<title>(.*?)</title>", done.stdout)[1].split("|")
+def test_the_contents_stay_in_view_and_cover_no_heading_but_leave_a_phone_its_room(window, stays, title_of):
+    found = title_of(LONG.replace("STYLE", content_of("style.css")), f"--window-size={window}")
+    top, below, near = found.split("|")
     assert (top == "0") == stays
     assert (below, near) == ("true", "true")
