@@ -9,7 +9,7 @@ import pytest
 
 from twicetold.data.download import RemoteFile, fetch
 from twicetold.data.hashed_pairs import fingerprints
-from twicetold.data.sources import quora, stsb, uci_news
+from twicetold.data.sources import quora, stsb, uci_news, uci_news_by_time
 
 MIRROR = os.environ.get("TWICETOLD_MIRROR", "")
 pytestmark = [
@@ -44,9 +44,15 @@ def test_headlines_are_read_whole(raw):
 
 
 def test_headlines_split_by_time_have_the_published_sizes(raw):
-    corpus = uci_news.read(raw / "uci_news", name="x", split="time")
+    corpus = uci_news_by_time.read(raw / "uci_news", name="x")
     assert [len(m) for m in corpus.members.values()] == [4500, 500, 5348]
     assert corpus.card["audit"]["test"]["texts_before_end_of_train"] == 0.0
+
+
+def test_train_and_test_of_the_split_by_time_have_like_numbers_of_headlines_to_a_story(raw):
+    splits = uci_news_by_time.read(raw / "uci_news", name="x").card["splits"]
+    train, test = (splits[split]["texts"] / splits[split]["story"] for split in ("train", "test"))
+    assert 0.5 < train / test < 2
 
 
 def test_the_published_partition_is_found_in_the_main_file(raw):
