@@ -15,7 +15,7 @@ import checkout  # noqa: F401 (for its effects)
 import json
 import math
 import shlex
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from sys import argv
 from typing import Any
@@ -28,7 +28,7 @@ from twicetold.files import write_text
 from twicetold.runs.environment import in_words
 from twicetold.serving.champion import card
 from twicetold.topics import files
-from twicetold_grid.lock import stale_stages
+from twicetold_grid.lock import changed_keys
 
 PREFACE = Path("docs/results-preface.md")
 RESULTS, SOURCES = Path("RESULTS.md"), Path("docs/explanation/sources.md")
@@ -52,8 +52,8 @@ def main() -> None:
             print(reporting.leaderboard_text(own, paths["runs"]))
         elif "--results" in argv:
             reporting.write_cards(grid["data"], cards=paths["cards"], **folders)
-            earlier = bool(stale_stages(Path(__file__).resolve().parents[1]))
-            write_text(RESULTS, results(grid, runs=paths["runs"], cards=paths["cards"], earlier=earlier))
+            changed = changed_keys(Path(__file__).resolve().parents[1])
+            write_text(RESULTS, results(grid, runs=paths["runs"], cards=paths["cards"], changed=changed))
             write_text(SOURCES, sources(grid, runs=paths["runs"]))
             print(f"results: {RESULTS} and {SOURCES}")
         else:
@@ -86,15 +86,17 @@ def attach(found: Iterable[reporting.RunFiles]) -> None:
     all(tracking.attach(settings, data, of_data) for data, of_data in wanted.items())  # one warning if it fails
 
 
-def results(grid: dict[str, Any], *, runs: Path, cards: Path, earlier: bool) -> str:
+def results(grid: dict[str, Any], *, runs: Path, cards: Path, changed: Mapping[str, Collection[str]]) -> str:
     """The content of RESULTS.md, made from files in Git.
 
     Args:
         grid: that of params.yaml.
         runs: folder of runs.
         cards: folder of dataset cards.
-        earlier: whether dvc.lock, and so the runs, are of other code or settings than the checkout's.
+        changed: stages for which dvc.lock, and so the runs, are of other code or settings than the checkout's, with the
+            keys of these.
     """
+    earlier = bool(changed)
     if earlier:
         grid = grid | {
             "cells": having(layout.METRICS, grid["cells"], runs),
@@ -115,7 +117,9 @@ def results(grid: dict[str, Any], *, runs: Path, cards: Path, earlier: bool) -> 
         made += f"\n{len(ran['stages'])} of its stages ran on {in_words(ran['environment'])}.\n"
     title, _, preface = PREFACE.read_text(encoding="utf-8").partition("\n\n")
     head = "\n\n".join([title, *([EARLIER] if earlier else []), preface])
-    return f"{head}\n{made}\n{reporting.markdown(commands, runs=runs, cards=cards, **further_of(grid, runs))}"
+    resplit = [name for name in grid["data"] if "data.source" in changed.get(f"prepare@{name}", ())]
+    tables = reporting.markdown(commands, runs=runs, cards=cards, resplit=resplit, **further_of(grid, runs))
+    return f"{head}\n{made}\n{tables}"
 
 
 def sources(grid: dict[str, Any], *, runs: Path) -> str:

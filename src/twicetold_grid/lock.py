@@ -23,6 +23,15 @@ def stale_stages(root: Path) -> set[str]:
     Raises:
         ValueError: if the grid cannot be composed.
     """
+    return set(changed_keys(root))
+
+
+def changed_keys(root: Path) -> dict[str, set[str]]:
+    """The stale stages of a checkout's grid, each with the keys of its config that are others in the lock.
+
+    Raises:
+        ValueError: if the grid cannot be composed.
+    """
     with TemporaryDirectory() as folder:
         command = [sys.executable, str(root / "pipelines/compose.py"), folder]
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
@@ -31,8 +40,8 @@ def stale_stages(root: Path) -> set[str]:
         return compared(_read(root / "dvc.yaml")["stages"], _read(root / "dvc.lock")["stages"], Path(folder))
 
 
-def compared(stages: Mapping[str, Any], locked: Mapping[str, Any], rendered: Path) -> set[str]:
-    """The stages of the rendered files whose keys are others in the lock.
+def compared(stages: Mapping[str, Any], locked: Mapping[str, Any], rendered: Path) -> dict[str, set[str]]:
+    """The stages of the rendered files whose keys are others in the lock, and these keys.
 
     Args:
         stages: of dvc.yaml.
@@ -40,12 +49,17 @@ def compared(stages: Mapping[str, Any], locked: Mapping[str, Any], rendered: Pat
         rendered: folder that compose wrote.
     """
     return {
-        f"{stage}@{key}"
+        f"{stage}@{key}": changed
         for file in sorted(rendered.glob("*/*.yaml"))
         for config in [_read(file)]
         for stage, key, names in _reading(stages, file, config)
-        if {name: _at(config, name) for name in names} != _recorded(locked.get(f"{stage}@{key}", {}))
+        if (changed := _differing({n: _at(config, n) for n in names}, _recorded(locked.get(f"{stage}@{key}", {}))))
     }
+
+
+def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> set[str]:
+    """The keys that only one has, or that have another value."""
+    return {key for key in {**one, **other} if key not in one or key not in other or one[key] != other[key]}
 
 
 def _reading(stages: Mapping[str, Any], file: Path, config: Mapping[str, Any]) -> Iterator[tuple[str, str, list[str]]]:

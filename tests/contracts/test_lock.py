@@ -71,11 +71,19 @@ def locked(**changed):
     ],
 )
 def test_a_stage_is_stale_if_a_key_that_it_tracks_is_another(rendered, changed, stale):
-    assert compared(STAGES, locked(**changed), rendered) == stale
+    assert compared(STAGES, locked(**changed), rendered).keys() == stale
 
 
 def test_a_stage_that_never_ran_and_a_key_that_was_not_tracked_are_stale(rendered):
     known = locked()
     del known["evaluate@a-b-0"]["params"]["build/conf/train/a-b-0.yaml"]["evaluator"]
     del known["train@a-b-0"]
-    assert compared(STAGES, known, rendered) == {"train@a-b-0", "evaluate@a-b-0"}
+    assert compared(STAGES, known, rendered).keys() == {"train@a-b-0", "evaluate@a-b-0"}
+
+
+def test_a_stale_stage_has_the_keys_that_are_others(rendered):
+    known = locked(**{"code.train": "beef", "seed": 1})
+    del known["evaluate@a-b-0"]["params"]["build/conf/train/a-b-0.yaml"]["tuned_how"]
+    known["measure@a-b-0"]["params"]["build/conf/train/a-b-0.yaml"]["seed"] = 0
+    changed = {"train@a-b-0": {"code.train", "seed"}, "evaluate@a-b-0": {"tuned_how"}, "measure@a-b-0": {"seed"}}
+    assert compared(STAGES, known, rendered) == changed

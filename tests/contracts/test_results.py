@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from twicetold.reporting.markdown import RESPLIT
+from twicetold_grid.lock import changed_keys
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -19,9 +22,27 @@ def report(monkeypatch):
 
 def test_results_are_a_rendering_of_metrics_summaries_and_cards(report):
     grid = report.grid_of(Path("params.yaml"))
-    text = Path("RESULTS.md").read_text()
-    earlier = report.EARLIER in text  # test_lock.py says when it must be there
-    assert text == report.results(grid, runs=Path("runs"), cards=Path("data/cards"), earlier=earlier)
+    text = report.results(grid, runs=Path("runs"), cards=Path("data/cards"), changed=changed_keys(ROOT))
+    assert text == Path("RESULTS.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, 0),
+        ({"prepare@stsb": {"code.prepare"}, "train@stsb-tfidf-0": {"data.source"}}, 0),
+        ({"prepare@stsb": {"code.prepare", "data.source"}}, 2),  # beside the rows, and beside what to take
+    ],
+)
+def test_results_say_at_the_rows_of_a_dataset_exactly_while_it_is_split_otherwise_now(report, changed, said):
+    grid = report.grid_of(Path("params.yaml"))
+    few = {key: row for key, row in grid["cells"].items() if key in ("stsb-tfidf-0", "quora_wang-tfidf-0")}
+    grid |= {"cells": few, "ensembles": {}, "elsewhere": {}, "topics": {}}
+    text = report.results(grid, runs=Path("runs"), cards=Path("data/cards"), changed=changed)
+    assert text.count(RESPLIT.format(data="stsb")) == text.count("The split has changed") == said
+    for heading in ("## stsb\n", "### stsb: what to take\n"):
+        section = text.partition(f"\n{heading}")[2].partition("\n#")[0]
+        assert ("The split has changed" in section) == bool(said)
 
 
 def test_each_cell_has_the_command_that_trains_it(report):

@@ -38,6 +38,10 @@ from twicetold.reporting.topics import TITLE as TITLE_OF_TOPICS
 from twicetold.reporting.topics import TopicSection, read_topics, topic_sections
 from twicetold.runs.records import Cell, Provenance, read_card, read_elsewhere, read_peers, read_runs
 
+RESPLIT = (
+    "**The split has changed since these rows were made** (`data.source` in `conf/data/{data}.yaml`). Figures and "
+    "counts here are of the former one, until the grid is run again.\n"
+)
 _LINE_ENDS = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")  # and other characters without a shape
 _BLOCK = re.compile(r"^(\s*\d*)(?=[#>=~]|[+-](?:[\s-]|$)|(?<=\d)[.)](?:\s|$))")  # where a heading or a list begins
 
@@ -52,6 +56,7 @@ def markdown(
     fair: Sequence[FairCell] = (),
     seconds: Mapping[str, float] | None = None,
     ensembles: Collection[Cell] = (),
+    resplit: Collection[str] = (),
 ) -> str:
     """What to take, then the leaderboard of each dataset, its counts, its leakage audit and the checksums of its files.
 
@@ -64,6 +69,7 @@ def markdown(
         fair: the runs of families on the same terms, which have tables of their own.
         seconds: that a cell's training took, by the cell's name.
         ensembles: the runs that join others.
+        resplit: datasets that are split otherwise since their runs were made; their sections say so.
 
     Raises:
         FileNotFoundError: if a file is missing; says which stage writes it.
@@ -81,9 +87,10 @@ def markdown(
         board = rank(data, found)
         boards.append(board)
         answered = answers(board, all_tiers(board, about.kind), grid=grid, elsewhere=abroad)
-        taken += _choice(data, answered)
+        former = [RESPLIT.format(data=data)] if data in resplit else []
+        taken += _choice(data, answered, former)
         section = deduped(board, about.kind, peers.get(data, []))
-        parts += [f"## {escaped(data)}\n", f"{provenance.KINDS[about.kind]}\n", _leaderboard(board)]
+        parts += [f"## {escaped(data)}\n", f"{provenance.KINDS[about.kind]}\n", *former, _leaderboard(board)]
         parts += _commands(board, commands) + _train_and_test(board)
         parts += _cost(cost := costs(board, seconds or {}), in_full=not told)
         parts += _dedupe(section, in_full=not explained) + _operating_points(answered)
@@ -102,9 +109,9 @@ def markdown(
     return "\n".join([*head, *parts])
 
 
-def _choice(data: str, answered: Sequence[Answer]) -> list[str]:
-    """The answers for each use of a dataset."""
-    parts = [f"### {escaped(data)}: {TITLE_OF_CHOICE.lower()}\n"] if answered else []
+def _choice(data: str, answered: Sequence[Answer], above: Sequence[str]) -> list[str]:
+    """The answers for each use of a dataset, below remarks."""
+    parts = [f"### {escaped(data)}: {TITLE_OF_CHOICE.lower()}\n", *above] if answered else []
     for each in answered:
         lines = []
         for sentence in each.sentences:
