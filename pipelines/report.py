@@ -54,7 +54,7 @@ def main() -> None:
             reporting.write_cards(grid["data"], cards=paths["cards"], **folders)
             changed = changed_keys(Path(__file__).resolve().parents[1])
             write_text(RESULTS, results(grid, runs=paths["runs"], cards=paths["cards"], changed=changed))
-            write_text(SOURCES, sources(grid, runs=paths["runs"]))
+            write_text(SOURCES, sources(grid, runs=paths["runs"], changed=changed))
             print(f"results: {RESULTS} and {SOURCES}")
         else:
             for folder in sorted({place.parent for place in paths["runs"].glob(f"*/{layout.METRICS}")}):
@@ -117,14 +117,19 @@ def results(grid: dict[str, Any], *, runs: Path, cards: Path, changed: Mapping[s
         made += f"\n{len(ran['stages'])} of its stages ran on {in_words(ran['environment'])}.\n"
     title, _, preface = PREFACE.read_text(encoding="utf-8").partition("\n\n")
     head = "\n\n".join([title, *([EARLIER] if earlier else []), preface])
-    resplit = [name for name in grid["data"] if "data.source" in changed.get(f"prepare@{name}", ())]
-    tables = reporting.markdown(commands, runs=runs, cards=cards, resplit=resplit, **further_of(grid, runs))
-    return f"{head}\n{made}\n{tables}"
+    further = {**further_of(grid, runs), "resplit": resplit_of(grid, changed)}
+    return f"{head}\n{made}\n{reporting.markdown(commands, runs=runs, cards=cards, **further)}"
 
 
-def sources(grid: dict[str, Any], *, runs: Path) -> str:
+def sources(grid: dict[str, Any], *, runs: Path, changed: Mapping[str, Collection[str]]) -> str:
     """The content of docs/explanation/sources.md, made from files in Git; the arguments are those of `results`."""
-    return reporting.sources_page(commands_of(grid), runs=runs, seconds=further_of(grid, runs)["seconds"])
+    seconds = further_of(grid, runs)["seconds"]
+    return reporting.sources_page(commands_of(grid), runs=runs, seconds=seconds, resplit=resplit_of(grid, changed))
+
+
+def resplit_of(grid: dict[str, Any], changed: Mapping[str, Collection[str]]) -> list[str]:
+    """The datasets whose settings of reading and splitting are others than those that dvc.lock records."""
+    return [name for name in grid["data"] if "data.source" in changed.get(f"prepare@{name}", ())]
 
 
 def commands_of(grid: dict[str, Any]) -> dict[reporting.Cell, str]:

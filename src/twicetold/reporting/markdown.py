@@ -39,8 +39,8 @@ from twicetold.reporting.topics import TopicSection, read_topics, topic_sections
 from twicetold.runs.records import Cell, Provenance, read_card, read_elsewhere, read_peers, read_runs
 
 RESPLIT = (
-    "**The split has changed since these rows were made** (`data.source` in `conf/data/{data}.yaml`). Figures and "
-    "counts here are of the former one, until the grid is run again.\n"
+    "**The split of `{data}` has changed since its rows were made** (`data.source` in `conf/data/{data}.yaml`). Its "
+    "figures and counts here are of the former one, until the grid is run again.\n"
 )
 _LINE_ENDS = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")  # and other characters without a shape
 _BLOCK = re.compile(r"^(\s*\d*)(?=[#>=~]|[+-](?:[\s-]|$)|(?<=\d)[.)](?:\s|$))")  # where a heading or a list begins

@@ -6,7 +6,7 @@ the grid, so that the page can be made again from files in Git.
 
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -17,7 +17,7 @@ from twicetold.features.hashing_card import percentage
 from twicetold.reporting.cost import training_seconds
 from twicetold.reporting.glossary import count, describe, magnitude
 from twicetold.reporting.leaderboard import Leaderboard, Row, rank
-from twicetold.reporting.markdown import code, estimate, interval, table
+from twicetold.reporting.markdown import RESPLIT, code, estimate, interval, table
 from twicetold.reporting.published import PUBLISHED
 from twicetold.runs.records import Cell, read_runs
 
@@ -120,13 +120,16 @@ def _read(file: Path) -> tuple[Document, ...]:
 DOCUMENTS = _read(Path(__file__).with_name("sources.toml"))
 
 
-def sources_page(commands: Mapping[Cell, str], *, runs: Path, seconds: Mapping[str, float]) -> str:
+def sources_page(
+    commands: Mapping[Cell, str], *, runs: Path, seconds: Mapping[str, float], resplit: Collection[str] = ()
+) -> str:
     """The page.
 
     Args:
         commands: the cells of the grid and the command that trains each.
         runs: folder of run folders.
         seconds: that a cell's training took, by the cell's name.
+        resplit: datasets that are split otherwise since their runs were made; sections with figures of them say so.
 
     Raises:
         FileNotFoundError: if a run has metrics but not the rest of what an evaluation writes; says which stage to run.
@@ -140,6 +143,8 @@ def sources_page(commands: Mapping[Cell, str], *, runs: Path, seconds: Mapping[s
         parts += [f"**What is here.** {document.here}\n", f"**Why figures differ.** {document.differs}\n"]
         with_figures = [system for system in document.systems if system.metric]
         others = [system for system in document.systems if not system.metric]
+        measured = {grid[s.cell].data for s in with_figures if s.status(grid, runs) is Status.MEASURED}
+        parts += [RESPLIT.format(data=data) for data in sorted(measured.intersection(resplit))]
         if with_figures:
             lines = [_figure(s, s.status(grid, runs), grid, boards, commands, seconds) for s in with_figures]
             heads = ["in the document", "here", "published", "ours", "command", "why they differ"]

@@ -1,9 +1,9 @@
 """UCI News Aggregator, split by time after first days that are denser than the rest.
 
 The split is that of the denoising autoencoder with triplet loss (`uci_news`): by id, the first headlines are train and
-the next ones test. It supposes that the file is as complete in its first days as later. A part of the file can hold the
-first days whole and little of each later one; train is then a few stories in full and test many stories in part, so
-that a difference between them measures the sample. Such days are left out and counted on the card. Of the complete
+the next ones test. It supposes that the file is as complete in its first days as later. A part of the file can hold
+most of the first days and little of each later one; train is then a few stories in full and test many stories in part,
+so that a difference between them measures the sample. Such days are left out and counted on the card. Of the complete
 file none are: its ids advance by some 4,000 in the first 24 hours, as on most days.
 
 Shape letters: R rows of the file.

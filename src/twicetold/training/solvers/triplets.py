@@ -7,7 +7,8 @@ are Y = V P √S, so that sim(y, y') = vᵀ M v'. For anchor i with triplets �
     Σ_i max(0, z_i + m) = tr(M K) + m tr Λ,   K = −Vᵀ C T Λ V,   T = diag(1 / (|𝒯_i| + 1))
 
 with C[j, i] += 1, C[k, i] −= 1 for each triplet: a sparse matrix. M is symmetric, so only the symmetric
-part of K matters, which is computed here.
+part of K matters, which is computed here. The margin is outside the sum over triplets, as in equation 10; equations 4
+to 7 have it inside, which is another loss.
 
 With cosines, sim also depends on the lengths of Vᵀ M v. K is then the derivative of Σ_i λ_i z_i with respect to M:
 the entries of C are divided by the lengths |y_i| |y_j|, and its diagonal gets −½ sim / |y|² of each text of a sim.

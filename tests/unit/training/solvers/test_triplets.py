@@ -19,7 +19,7 @@ def problem(similarity):
 
 
 def loss(metric, similarity, margin):
-    """Equation 7, an anchor at a time."""
+    """Equation 10, an anchor at a time."""
     gram = V @ metric @ V.T
     if similarity == "cosine":
         length = np.sqrt(np.diag(gram))
@@ -37,10 +37,27 @@ def factor(seed):
 
 
 @pytest.mark.parametrize("similarity", ["dot", "cosine"])
-def test_the_loss_is_equation_7(similarity):
+def test_the_loss_is_equation_10(similarity):
     root = factor(1)
     pull = problem(similarity).pull(V, V @ root, margin=0.3)
     assert pull.loss == pytest.approx(loss(root @ root.T, similarity, 0.3))
+
+
+def test_the_margin_counts_once_for_each_anchor_as_in_equation_10_and_not_as_in_equations_4_to_7():
+    """docs/explanation/film.md lists that the paper has two losses, with these values."""
+    random = np.random.default_rng(0)
+    anchor = np.repeat(np.arange(12), random.integers(1, 5, 12))
+    positive, negative = random.integers(0, 30, (2, len(anchor)))
+    rows = random.standard_normal((30, D))
+    sim = rows @ rows.T / np.linalg.norm(rows, axis=1)[:, None] / np.linalg.norm(rows, axis=1)
+    inside = outside = 0.0
+    for i in range(12):
+        gaps = [sim[i, k] - sim[i, j] for a, j, k in zip(anchor, positive, negative) if a == i]
+        inside += max(0.0, sum(gap + 0.5 for gap in gaps) / (len(gaps) + 1))
+        outside += max(0.0, sum(gaps) / (len(gaps) + 1) + 0.5)
+    mine = RowTriplets(anchor=anchor, positive=positive, negative=negative, similarity="cosine")
+    assert mine.pull(rows, rows, margin=0.5).loss == pytest.approx(outside)
+    assert (round(inside, 2), round(outside, 2)) == (6.10, 7.86)
 
 
 @pytest.mark.parametrize("similarity", ["dot", "cosine"])
