@@ -104,8 +104,8 @@ def in_dense_first_days(day: NDArray[np.float64], *, times: float) -> NDArray[np
         ValueError: if `times` is below 1.
 
     Example:
-        >>> in_dense_first_days(np.array([0.0, 0, 0, 0, 0, 1, 2, 3, 3, 3, 3, 3]), times=3).sum()
-        np.int64(5)
+        >>> in_dense_first_days(np.array([0.0, 0, 0, 0, 1, 2, 3]), times=3)
+        array([ True,  True,  True,  True, False, False, False])
     """
     if not times >= 1:
         raise ValueError(f"dense_days is a number of times, at least 1, or null to leave out no day; got {times}")
