@@ -64,7 +64,7 @@ def measure(data: Path, file: str, way: str) -> None:
     row(file, name, "semhash's own", peers.SEMHASH, groups, codes, None, start)
     start = time.process_time()
     vectors = peer.rows(texts)
-    threshold, groups = average_linkage(vectors)
+    threshold, groups = average_linkage(vectors, texts)
     row(file, name, "average linkage", threshold, groups, codes, vectors, start)
 
 
@@ -92,13 +92,13 @@ def ours(texts: list[str], way: str) -> tuple[Any, Any, float]:
     return model.encode(texts), found.group, found.summary.threshold
 
 
-def average_linkage(vectors: Any) -> tuple[float, Any]:
+def average_linkage(vectors: Any, texts: list[str]) -> tuple[float, Any]:
     """The guessed threshold, and the groups."""
     from twicetold.evaluation.unlabelled import guess
     from twicetold.trained.fitted import sampled_similarities
     from twicetold.trained.given_vectors import EXPONENT
 
-    threshold = guess(sampled_similarities(vectors), exponent=EXPONENT).threshold
+    threshold = guess(sampled_similarities(vectors, texts), exponent=EXPONENT).threshold
     return threshold, merges(vectors, threshold).cut(threshold)
 
 

@@ -83,7 +83,7 @@ def main() -> None:
         for file in files_of(Corpus.load(given.processed / data), data):
             for folder in given.folders:
                 fitted = FittedStatic.to(file.texts, folder)
-                one = measured(search_vectors(fitted.scorer, file.texts)[0], file.codes)
+                one = measured(search_vectors(fitted.scorer, file.texts)[0], file)
                 found.setdefault((folder.name, data), {})[file.kind] = one
                 cells = (f" {at:.2f}: {ari:.3f} |" for at, ari in zip(one.thresholds, one.ari, strict=True))
                 print(
@@ -128,9 +128,9 @@ def whole(corpus: Corpus, split: str) -> tuple[list[str], Ints]:
     return [texts[row] for row in rows], found[1][rows]
 
 
-def measured(vectors: Matrix, codes: Ints) -> Measured:
+def measured(vectors: Matrix, file: File) -> Measured:
     """Guess by each exponent, and group."""
-    similarity = sampled_similarities(vectors)
+    similarity, codes = sampled_similarities(vectors, file.texts), file.codes
     known = similarity[~np.isnan(similarity)]
     bulk = Bulk.of(known)
     floor = bulk.median + LEAST * (bulk.upper - bulk.median)

@@ -44,3 +44,19 @@ def without_passwords(text: object) -> str:
     A password may hold any character that is not escaped, so everything between `://` and the last `@` goes.
     """
     return _SECRET.sub(rf"\1{HIDDEN}", _USER.sub(rf"\1{HIDDEN}@", str(text)))
+
+
+def differing(one: str, other: str, *, width: int = 60) -> tuple[str, str]:
+    """Excerpts of two texts that fit on a line and show the first place where they differ but for case and white space.
+
+    Args:
+        one: a text.
+        other: another.
+        width: characters of each excerpt, besides the dots that stand for what is left out.
+    """
+    texts = [" ".join(text.split()) for text in (one, other)]
+    letters = enumerate(zip(*(text.lower() for text in texts), strict=False))
+    place = next((place for place, (left, right) in letters if left != right), min(map(len, texts)))
+    start = 0 if place < width * 2 // 3 else place - width // 3
+    shown = [f"{'…' * (start > 0)}{text[start : start + width]}{'…' * (len(text) > start + width)}" for text in texts]
+    return shown[0], shown[1]

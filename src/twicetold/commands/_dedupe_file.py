@@ -3,7 +3,7 @@
 Shape letters: n rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ from twicetold.commands._options import tell_left_out
 from twicetold.dedupe.results import TextGroups, TextLinks
 from twicetold.tables.bad_rows import LISTED, shown
 from twicetold.tables.blocks import Block, one_piece
-from twicetold.tables.files import choose_text, open_rows
+from twicetold.tables.files import Write, choose_text, open_rows, write_rows
 
 PROBABILITY = "probability_to_representative"
 SIMILARITY = "similarity_to_representative"  # of a model without calibration, in place of the probability
@@ -190,3 +190,48 @@ class TextFile:
             "right_text": texts.take(pa.array(right)),
         }
         return Block(pa.table({**sides, **columns}), np.arange(1, len(left) + 1))
+
+
+def write_files(
+    read: TextFile,
+    found: TextGroups,
+    files: Mapping[str, str | None],
+    *,
+    drop: bool,
+    format: str | None,
+    reasons: list[str] | None,
+) -> NDArray[np.bool_]:
+    """Write what was found.
+
+    Args:
+        read: the texts.
+        found: their groups.
+        files: those of `rows`, `links`, `review` and `dropped rows`; None: it is not written.
+        drop: write representatives alone to `rows`.
+        format: of `rows` and `dropped rows`, if their names do not say it.
+        reasons: of each link, why it is one.
+
+    Returns:
+        (n,) whether a row represents its group.
+    """
+    kept = found.representative == np.arange(len(read.texts))
+    # The smaller file comes first: either is there only once all of it is written.
+    for what, block in (("links", lambda: read.links(found, reasons)), ("review", lambda: read.review(found))):
+        if (file := files[what]) is not None:
+            with write_rows(file, format=read.format) as write:
+                write(block())
+    grouped = read.with_groups(found)
+    for what, chosen in (("dropped rows", ~kept), ("rows", kept if drop else np.ones_like(kept))):
+        if (file := files[what]) is not None:
+            with write_rows(file, format=format or read.format) as write:
+                _write_chosen(grouped, chosen, write)
+    return kept
+
+
+def _write_chosen(blocks: Sequence[Block], chosen: NDArray[np.bool_], write: Write) -> None:
+    """Write some of the rows of all blocks, by (n,) whether each is written."""
+    start = 0
+    for block in blocks:
+        here = chosen[start : start + len(block)]
+        write(block if here.all() else block.where(here))
+        start += len(block)

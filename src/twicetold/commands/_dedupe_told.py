@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from twicetold.dedupe.agreement import Agreement
     from twicetold.dedupe.dry_run import DryRun
     from twicetold.dedupe.results import DedupeSummary, TextGroups
@@ -36,6 +39,24 @@ def as_json(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Re
     several = [_group(found, texts, names, reasons, position) for position in range(len(table))]
     agreement = None if found.agreement is None else asdict(found.agreement)
     return {**asdict(found.summary), "agreement": agreement, "each_group": several}
+
+
+def dropped_as_json(kept: "NDArray[np.bool_] | None", file: str | None) -> dict[str, Any]:
+    """How many rows were dropped, which share of all, and the file that has them.
+
+    Args:
+        kept: (n,) whether a row is kept; None: all are.
+        file: with the dropped rows; None: they are in none.
+    """
+    dropped = 0 if kept is None else int((~kept).sum())
+    return {"dropped": dropped, "dropped_share": 0.0 if kept is None else dropped / len(kept), "dropped_file": file}
+
+
+def dropped_in_words(kept: "NDArray[np.bool_]", file: str | None) -> str:
+    """The same as a line."""
+    dropped = int((~kept).sum())
+    place = file or "in no file, as there is none beside the output (-o FILE writes them beside it)"
+    return f"dropped {dropped:,} of {len(kept):,} rows ({dropped / len(kept):.1%}): {place}"
 
 
 def in_sentences(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons = None) -> str:

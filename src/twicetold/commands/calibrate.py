@@ -8,6 +8,7 @@ from rich.table import Table
 
 from twicetold.commands._console import Console
 from twicetold.commands._options import About, Left, Model, Right, SkipBad, tell_left_out
+from twicetold.commands._outputs import require_apart
 from twicetold.commands._waiting import load_model, waiting
 from twicetold.printable import json_text, print
 
@@ -61,6 +62,7 @@ def calibrate(
         from twicetold.labels.calibration import calibrate as fit
         from twicetold.labels.calibration import read_pairs, require_free_of, save_calibrated
 
+    require_apart({"model": out}, {"pairs": pairs})
     loaded = load_model(model)
     require_free_of(loaded.folder, out, force=force)
     read = read_pairs(pairs, left=left, right=right, label=label, skip_bad=skip_bad)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from twicetold.commands._options import Model
+from twicetold.commands._outputs import require_apart
 from twicetold.commands._waiting import waiting
 from twicetold.printable import print
 
@@ -29,6 +30,7 @@ def card(
     from twicetold.tracking.locate import require_model
 
     require_model(model)
+    require_apart({"card": out}, {"weights": model})
     with waiting(f"reading {model}"):
         from twicetold.serving.champion import card as model_card
 

@@ -18,6 +18,7 @@ from twicetold.commands._options import (
     Vectors,
     model_and_file,
 )
+from twicetold.commands._outputs import Force, dropped_beside, require_apart
 from twicetold.commands._waiting import load_model, waiting
 from twicetold.dedupe.options import DEFAULTS, KEEP, MOST_NEIGHBOURS
 from twicetold.printable import json_text, print
@@ -78,7 +79,11 @@ def dedupe(
         str | None,
         typer.Option(metavar="FILE", help="File for the pairs nearest to the threshold, for label and --pairs."),
     ] = None,
-    drop: Annotated[bool, typer.Option("--drop", help="Write representatives alone.")] = False,
+    drop: Annotated[
+        bool,
+        typer.Option("--drop", help="Write representatives alone; the other rows go beside them."),
+    ] = False,
+    force: Force = False,
     format: Format = None,
     skip_bad: SkipBad = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON to stdout.")] = False,
@@ -104,22 +109,21 @@ def dedupe(
     Without MODEL the letters and words of the texts are compared, and vectors where the extra static is installed, or
     with --vectors yours alone; and the last column is similarity_to_representative.
 
+    With --drop the rows that are left out of unique.csv go to unique.dropped.csv, with the same columns.
+
     With MODEL, FILE may be a folder of parts, and --out is a folder as well: they are grouped as one file, in stages,
     out of memory. The same command goes on after whatever ended it.
     """
     import sys
     from dataclasses import asdict
 
-    import numpy as np
-
     with waiting("loading libraries"):
         from twicetold.commands import _dedupe_folder, _dedupe_told
         from twicetold.commands._columns import columns_of, keeping, kept_by, truth_of, window
-        from twicetold.commands._dedupe_file import TextFile
+        from twicetold.commands._dedupe_file import TextFile, write_files
         from twicetold.commands._fitted import fitted_to
         from twicetold.commands._pairs_file import pairs_of
         from twicetold.dedupe.limits import Limits
-        from twicetold.tables.files import write_rows
         from twicetold.tables.streams import STANDARD
 
     def tell(step: str) -> None:
@@ -129,7 +133,13 @@ def dedupe(
         _dedupe_folder.dedupe(context.params)
         return
     model, file = model_and_file(arguments, "dedupe", lexical=lexical, vectors=vectors)
-    _check_outputs({"rows": out, "links": links, "review": review}, drop=drop, as_json=as_json, dry_run=dry_run)
+    aside = dropped_beside(out) if drop else None
+    written = {"rows": out, "links": links, "review": review, "dropped rows": aside}
+    _check_outputs(written, drop=drop, as_json=as_json, dry_run=dry_run)
+    sources = {"texts": file, "pairs": pairs, "vectors": vectors, "weights": model, "weights of --rerank": rerank}
+    require_apart(written, sources, force=force)
+    if aside is not None and force:
+        _keep_dropped_before(out, file, aside)
     windows = [window(each) for each in within or []]
     by_column = keeping(keep)
     needed = [*(same or []), *(column for column, _ in windows), *([by_column[1]] if by_column else [])]
@@ -158,26 +168,17 @@ def dedupe(
         return
     found = loaded.dedupe(read.texts, keep=chosen, review=0 if review is None else REVIEWED, **options)
     reasons = (reranker or loaded).why(*read.texts_of(found.links)) if why else None
-    kept = found.representative == np.arange(len(read.texts))
-    # The smaller file comes first: either is there only once all of it is written.
-    if links is not None:
-        with write_rows(links, format=read.format) as write:
-            write(read.links(found, reasons))
-    if review is not None:
-        with write_rows(review, format=read.format) as write:
-            write(read.review(found))
-    with write_rows(out, format=format or read.format) as write:
-        start = 0
-        for block in read.with_groups(found):
-            write(block.where(kept[start : start + len(block)]) if drop else block)
-            start += len(block)
+    kept = write_files(read, found, written, drop=drop, format=format, reasons=reasons)
     names = read.names.to_pylist()
     if as_json:
-        print(json_text(_dedupe_told.as_json(found, read.texts, names, reasons)))
+        about = _dedupe_told.as_json(found, read.texts, names, reasons)
+        print(json_text({**about, **_dedupe_told.dropped_as_json(kept if drop else None, aside)}))
     else:
         print(_dedupe_told.in_sentences(found, read.texts, names, reasons), file=sys.stderr)
     if out != STANDARD:
-        print(f"{out}: {int(kept.sum()) if drop else len(read.texts):,} rows", file=sys.stderr)
+        print(f"{out}: {int(kept.sum()) if drop else len(kept):,} rows", file=sys.stderr)
+    if drop:
+        print(_dedupe_told.dropped_in_words(kept, aside), file=sys.stderr)
 
 
 def _check_outputs(files: dict[str, str | None], *, drop: bool, as_json: bool, dry_run: bool) -> None:
@@ -192,9 +193,7 @@ def _check_outputs(files: dict[str, str | None], *, drop: bool, as_json: bool, d
     Raises:
         typer.BadParameter: if there are such.
     """
-    from itertools import combinations
-
-    from twicetold.tables.streams import STANDARD, is_one_file
+    from twicetold.tables.streams import STANDARD
 
     given = {what: file for what, file in files.items() if file is not None}
     if dry_run:
@@ -203,6 +202,19 @@ def _check_outputs(files: dict[str, str | None], *, drop: bool, as_json: bool, d
         return
     if as_json and STANDARD in given.values():
         raise typer.BadParameter("--json prints to stdout: write the rows to a file, with -o, and so the links")
-    for (what, file), (other, another) in combinations(given.items(), 2):
-        if is_one_file(file, another):
-            raise typer.BadParameter(f"the {what} and the {other} would both go to {file}: name another file")
+
+
+def _keep_dropped_before(out: str, file: str, dropped: str) -> None:
+    """Refuse to replace the rows that were dropped from a file before, when it is deduped in place once more.
+
+    Raises:
+        typer.BadParameter: if they are there.
+    """
+    from pathlib import Path
+
+    from twicetold.tables.streams import is_one_file
+
+    if Path(dropped).exists() and is_one_file(out, file):
+        raise typer.BadParameter(
+            f"{dropped} has the rows that were dropped from {file} before, and would be replaced: move it elsewhere"
+        )

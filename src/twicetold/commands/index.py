@@ -20,6 +20,7 @@ from twicetold.commands._options import (
     Threshold,
     tell_left_out,
 )
+from twicetold.commands._outputs import require_apart
 from twicetold.commands._waiting import changing, load_model, waiting
 from twicetold.dedupe.options import DEFAULTS
 from twicetold.neighbours import rules
@@ -328,6 +329,7 @@ def groups(folder: Index, out: OutFile = "-", format: Format = None) -> None:
     from twicetold.tables.files import write_rows
     from twicetold.tables.streams import STANDARD
 
+    require_apart({"rows": out}, {"texts": folder})
     table = grouped_texts(folder)
     with write_rows(out, format=format or ("csv" if out == STANDARD else None)) as write:
         write(Block(table, np.arange(1, table.num_rows + 1)))

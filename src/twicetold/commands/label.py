@@ -12,6 +12,7 @@ from rich.text import Text as Styled
 
 from twicetold.commands._console import Console
 from twicetold.commands._options import About, Lexical, ModelAndFile, SkipBad, Text, model_and_file, tell_left_out
+from twicetold.commands._outputs import require_apart
 from twicetold.commands._waiting import waiting
 from twicetold.printable import json_text, print, printable
 
@@ -66,7 +67,7 @@ def label(
     """
     with waiting("loading libraries"):
         from twicetold.files import lock_beside, only_process
-        from twicetold.labels.labelling import labelling, read_labelling
+        from twicetold.labels.labelling import draw_file, labelling, read_labelling
         from twicetold.tables.files import choose_text, open_rows
         from twicetold.tables.streams import STANDARD
 
@@ -81,6 +82,8 @@ def label(
         return
     if str(file) == STANDARD:
         raise ValueError("expected a file of texts, as standard input is for the answers")
+    fitted = model_beside(out) if model is None else None
+    require_apart({"pairs": out, "draw": draw_file(out), "model": fitted}, {"texts": file, "weights": model})
     with only_process(lock_beside(out), f"label {out}"):
         with open_rows(file) as rows:
             column = choose_text(rows, text)
@@ -113,6 +116,11 @@ def _answer_review(console: Console, file: Path, *, fitting: bool) -> None:
         )
 
 
+def model_beside(out: Path) -> Path:
+    """The folder of the model that is fitted for a file of labelled pairs."""
+    return out.with_name(f"{out.name}.model")
+
+
 def _fitted_beside(
     console: Console, out: Path, texts: list[str], name: str, *, lexical: bool, vectors: str | None
 ) -> str:
@@ -124,7 +132,7 @@ def _fitted_beside(
         from twicetold.labels.labelling import draw_file
         from twicetold.use.model import fit
 
-    folder = out.with_name(f"{out.name}.model")
+    folder = model_beside(out)
     if not (draw_file(out).exists() and (folder / layout.RECIPE).exists()):
         require_free(folder, apart_from=out, replaces=layout.RECIPE, otherwise="choose another file with -o")
         with waiting("learning the words of the texts"):

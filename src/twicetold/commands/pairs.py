@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from twicetold.commands._options import About, File, Format, Left, Model, OutFile, Right, SkipBad, tell_left_out
+from twicetold.commands._outputs import Force, require_apart
 from twicetold.commands._waiting import load_model, waiting
 from twicetold.printable import json_text, print
 
@@ -19,6 +20,7 @@ def pairs(
     about: About = None,
     format: Format = None,
     skip_bad: SkipBad = False,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON to stdout.")] = False,
 ) -> None:
     """Add score, probability and duplicate to each pair of a file, and say which label the verdicts are about.
@@ -47,6 +49,7 @@ def pairs(
 
     if as_json and out == STANDARD:
         raise typer.BadParameter("the summary and the rows would both go to stdout: name a file with -o")
+    require_apart({"rows": out}, {"pairs": file, "weights": model}, force=force)
     console = Console(stderr=True)
     with open_rows(file, format=format) as rows:
         pair = choose_pair(rows, left, right)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from twicetold.commands._options import Format, Lexical, ModelAndFile, OutFile, SkipBad, Text, model_and_file
+from twicetold.commands._outputs import Force, require_apart
 from twicetold.commands._waiting import load_model, waiting
 from twicetold.printable import json_text, print
 
@@ -33,6 +34,7 @@ def topics(
     lexical: Lexical = False,
     format: Format = None,
     skip_bad: SkipBad = False,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON to stdout.")] = False,
 ) -> None:
     """Group the rows of a file by topic; each topic is named by its most distinctive words.
@@ -57,6 +59,7 @@ def topics(
     model, file = model_and_file(arguments, "topics", lexical=lexical)
     if as_json and out == STANDARD:
         raise typer.BadParameter("--json prints to stdout: write the rows to a file, with -o")
+    require_apart({"rows": out}, {"texts": file, "weights": model}, force=force)
     with waiting(f"reading {file}"):
         read = TextFile.read(file, text=text, id_column=None, needed=(), format=format, skip_bad=skip_bad, added=ADDED)
     if method == "agglomerative":

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from twicetold.dedupe.agreement import KnownGroups
+from twicetold.dedupe.caution import many_grouped, warnings_of
 from twicetold.dedupe.grouped import GroupedTexts
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.near import NearPairs
@@ -78,6 +79,9 @@ def dedupe(
     else:
         rows = most_worth(codes[distinct.place], worth)
     grouped = GroupedTexts(distinct, pairs, links, codes, rows[codes])
+    warnings = _warnings(grouped, least)
+    for warning in warnings:
+        tell(f"warning: {warning}")
     agreement = None
     if truth is not None:
         tell("comparing with known groups")
@@ -89,13 +93,21 @@ def dedupe(
         exact=distinct.exact,
         links=grouped.in_rows(links),
         table=grouped.table,
-        summary=_summary(prepared, grouped, near),
+        summary=_summary(prepared, grouped, near, warnings),
         review=grouped.in_rows(borderline(found, least, codes, prepared.said, count=review)) if review else None,
         agreement=agreement,
     )
 
 
-def _summary(prepared: Prepared, grouped: GroupedTexts, near: NearPairs) -> DedupeSummary:
+def _warnings(grouped: GroupedTexts, least: float) -> tuple[str, ...]:
+    """What a person should know before rows are dropped."""
+    distinct, rows, table = grouped.distinct, len(grouped.distinct.exact), grouped.table
+    many = many_grouped(int(table.size.sum()), rows, rows - int(grouped.codes.max()) - 1)
+    found = warnings_of(distinct.texts, grouped.links, grouped.codes, grouped.pairs, least=least)
+    return found if many is None else (many, *found)
+
+
+def _summary(prepared: Prepared, grouped: GroupedTexts, near: NearPairs, warnings: tuple[str, ...]) -> DedupeSummary:
     distinct, sizes, thresholds, link = grouped.distinct, grouped.table.size, prepared.thresholds, prepared.link
     return DedupeSummary(
         texts=len(distinct.exact),
@@ -113,7 +125,7 @@ def _summary(prepared: Prepared, grouped: GroupedTexts, near: NearPairs) -> Dedu
         evidence=thresholds.evidence,
         calibrated=not thresholds.guessed,
         labelled_pairs=thresholds.known is None and not thresholds.guessed,
-        warnings=prepared.warnings,
+        warnings=(*prepared.warnings, *warnings),
         covered=thresholds.covered(grouped.links),
         precision=link.precision,
         expected_precision=thresholds.expected_precision(link, len(distinct)),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from twicetold.dedupe.caution import NO_THRESHOLD
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.near import NearPairs, near_pairs
@@ -42,7 +43,7 @@ class Prepared:
         pairs: their scores.
         thresholds: what is known of links.
         link: the threshold for these options.
-        warnings: ways in which the texts are unlike those that the model was trained on.
+        warnings: ways in which the texts are unlike those of the training, and that they show no threshold.
         limits: of links between the n texts, if there are any.
         said: what a person said of pairs of distinct texts, if anything.
     """
@@ -93,10 +94,12 @@ class Prepared:
         else:
             vectors = of_rows(encoded(), distinct.rows)
         warnings = _unlike(model, distinct.texts, vectors, decides=options.rerank or model)
-        for warning in warnings:
-            tell(f"warning: {warning}")
         pairs = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured, rerank=options.rerank)
         link = thresholds.link(pairs.decision, options, len(distinct))
+        if link.chosen_for == "constant":
+            warnings = (*warnings, NO_THRESHOLD.format(link.score))
+        for warning in warnings:
+            tell(f"warning: {warning}")
         told = None if said is None else said.of_distinct(distinct.place)
         return cls(options, distinct, vectors, pairs, thresholds, link, warnings, limits, told)
 

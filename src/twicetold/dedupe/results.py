@@ -77,7 +77,8 @@ class DedupeSummary:
         calibrated: whether probabilities are; of a model that nobody calibrated, similarities stand in their place.
         labelled_pairs: whether they come from labelled pairs, among which duplicates are more frequent than among all
             pairs of a file.
-        warnings: ways in which the texts are unlike those that the model was trained on.
+        warnings: what a person should know before rows are dropped: ways in which the texts are unlike those that the
+            model was trained on, that they show no threshold, and what `twicetold.dedupe.caution` finds in the groups.
         covered: where they come from pairs that were drawn from the nearest ones of a file, the share of links that
             are among as many nearest ones of a text; the labels say nothing about the others. Else None.
         precision: of links at the threshold, on this evidence; None if not measured.

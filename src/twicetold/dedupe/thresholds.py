@@ -20,6 +20,7 @@ from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.labelled_links import LabelledLinks, covered
 from twicetold.evaluation.promise import LeastPrecision, Promise
+from twicetold.evaluation.unlabelled import NEAR_COPIES, shows_threshold
 from twicetold.neighbours.grouping import Links
 from twicetold.runs.evidence import of_links, of_pairs
 from twicetold.runs.labelled_promises import ExpectedPrecision, read_expected
@@ -27,13 +28,16 @@ from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.model_folder import read_calibrated
 
 NO_LABELS = "the texts themselves, without a label: it is a guess"
+NO_THRESHOLD = f"a constant, {NEAR_COPIES:g}, as no threshold shows in the texts"
+ASKED_FOR = "what was asked for, without a label"
 PROMISE = (
     "label pairs of the file (twicetold label FILE -o pairs.csv), calibrate on them (twicetold calibrate "
     "pairs.csv.model pairs.csv -o MODEL), and dedupe with that model"
 )
 
-ChosenFor: TypeAlias = Literal["groups", "links", "pairs", "guess", "user"]
-"""What a threshold is the best of: groups by the rule, links, labelled pairs; or it is a guess, or a user's."""
+ChosenFor: TypeAlias = Literal["groups", "links", "pairs", "guess", "constant", "user"]
+"""What a threshold is the best of: groups by the rule, links, labelled pairs; or it is a guess from the texts, the
+constant that stands where they show none, or a user's."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,9 @@ class Thresholds:
         elif model.decisions.of().unlabelled:
             if options.precision is not None:
                 raise ValueError(f"no precision can be promised without labels: {PROMISE}")
-            return cls(NO_LABELS, guessed=True)
+            if options.threshold is not None:
+                return cls(ASKED_FOR, guessed=True)
+            return cls(NO_LABELS if shows_threshold(model.decision) else NO_THRESHOLD, guessed=True)
         else:
             measured = model.thresholds
             calibrated = read_calibrated(model.folder) if measured is None else None
@@ -154,7 +160,9 @@ class Thresholds:
             return self.measured.rule(options.rule).threshold, "groups"
         if self.labelled is not None:
             return self.labelled.f1_threshold, "links"
-        return decision.threshold, "guess" if self.guessed else "pairs"
+        if self.guessed:
+            return decision.threshold, "guess" if shows_threshold(decision) else "constant"
+        return decision.threshold, "pairs"
 
     def _promised(self, score: float, texts: int) -> LeastPrecision | None:
         return None if self.promise is None else self.promise.at_threshold(score, texts)

@@ -88,6 +88,11 @@ def guess(similarity: NDArray[np.float32], *, exponent: float) -> Decision:
     return _guessed(float(candidates[good[0]]) if len(good) else NEAR_COPIES, bulk.upper)
 
 
+def shows_threshold(guessed: Decision) -> bool:
+    """Whether a guess comes from the similarities; else they showed no threshold, and the constant was taken."""
+    return guessed.threshold != NEAR_COPIES
+
+
 def _guessed(threshold: float, upper: float) -> Decision:
     """Probability one half at the threshold, and `SMALL` where most pairs are."""
     slope = float(np.log(1 / SMALL - 1)) / max(threshold - upper, STEP)

@@ -37,7 +37,6 @@ from twicetold.trained.vectors import search_vectors
 MEANING = "meaning"  # the label: what two texts share that say the same
 SAMPLED, HELD = 1000, 16_000_000  # texts that are compared with all, and similarities that are held (64 MB)
 METRIC = "none"  # nothing was measured
-SEED = 0
 COSINE = Decision(0.0, 1.0, 0.0)  # of a member: its score stays a cosine
 UNTRAINED = {"parameters": 0, "metric": METRIC, "epochs": 0, "best_epoch": 0, "best_value": 0.0, "precision": None}
 
@@ -119,7 +118,7 @@ def fit_to(texts: Sequence[str], compared: Mixture) -> tuple[Ensemble, tuple[Mat
     weights = Weights(tuple(part.weight for part in compared.parts.values()))
     fitted = Ensemble(members, COSINE, as_documents=True, weights=weights)
     vectors = search_vectors(fitted, texts)
-    decision, by_label = guessed(vectors[0], exponent=compared.exponent)
+    decision, by_label = guessed(vectors[0], texts, exponent=compared.exponent)
     return Ensemble(members, decision, True, weights, by_label), vectors
 
 
@@ -153,14 +152,15 @@ def save_fitted_to(folder: Path, fitted: Ensemble, texts: Sequence[str], compare
         save_ensemble(folder, fitted, places, thresholds=None, metric=METRIC, value=0.0, data=data)
 
 
-def guessed(vectors: Matrix, *, exponent: float) -> tuple[Decision, Decisions]:
+def guessed(vectors: Matrix, texts: Sequence[str], *, exponent: float) -> tuple[Decision, Decisions]:
     """A threshold for unlabelled texts by their (n, D) vectors, and it as the decision about what they mean.
 
     Args:
         vectors: of length 1.
+        texts: n of them; by their hashes some are sampled, so that their order changes nothing.
         exponent: of unrelated pairs, see `evaluation.unlabelled`.
     """
-    decision = guess(sampled_similarities(vectors), exponent=exponent)
+    decision = guess(sampled_similarities(vectors, texts), exponent=exponent)
     return decision, Decisions({MEANING: LabelDecision(MEANING, decision, unlabelled=True)}, MEANING, MEANING)
 
 
@@ -190,11 +190,18 @@ def _installed() -> Path | None:
     return folder if folder and all((folder / file).is_file() for file in FILES.values()) else None
 
 
-def sampled_similarities(vectors: Matrix) -> NDArray[np.float32]:
+def sampled_similarities(vectors: Matrix, texts: Sequence[str]) -> NDArray[np.float32]:
     """(R, n) similarities of a sample of texts to all; NaN to themselves."""
-    count = vectors.shape[0]
-    rows = np.sort(np.random.default_rng(SEED).choice(count, min(count, SAMPLED, 1 + HELD // count), replace=False))
+    rows = lowest_hashes(texts, min(len(texts), SAMPLED, 1 + HELD // len(texts)))
     similarity = similarities(vectors[rows], vectors)(slice(None))
     np.maximum(similarity, 0, out=similarity)  # -inf of those that share no term
     similarity[np.arange(len(rows)), rows] = np.nan
     return similarity
+
+
+def lowest_hashes(texts: Sequence[str], count: int) -> NDArray[np.int64]:
+    """(count,) rows of the texts with the lowest hashes, ascending: the same texts in whatever order they come."""
+    if count >= len(texts):
+        return np.arange(len(texts))
+    hashes = b"".join(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest() for text in texts)
+    return np.sort(np.argpartition(np.frombuffer(hashes, "<u8"), count)[:count])

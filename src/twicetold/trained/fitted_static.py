@@ -76,7 +76,7 @@ class FittedStatic:
         built = construct(encoder, "models", **featuriser.shape)
         plain = Scorer(featuriser.set_params(model=name), built, COSINE, as_documents=True)
         vectors = search_vectors(plain, texts)
-        decision, by_label = guessed(vectors[0], exponent=EXPONENT)
+        decision, by_label = guessed(vectors[0], texts, exponent=EXPONENT)
         scorer = replace(plain, decision=decision, by_label=by_label)
         return cls(scorer, features, encoder, vectors)
 

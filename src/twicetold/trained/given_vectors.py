@@ -92,7 +92,8 @@ class GivenVectors(TrainedModel):
         self._place = dict(zip(reversed(texts), range(count - 1, -1, -1), strict=True))
         self._vectors = vectors
         distinct = np.sort(np.fromiter(self._place.values(), np.int64))
-        self.decision, self.by_label = guessed(vectors[distinct], exponent=EXPONENT)
+        different = [texts[row] for row in distinct.tolist()]
+        self.decision, self.by_label = guessed(vectors[distinct], different, exponent=EXPONENT)
 
     def read(self, texts: Sequence[str]) -> TextsWithVectors:
         """Look their vectors up."""

@@ -1,0 +1,182 @@
+"""Warnings about groups: what a person should look at before rows are dropped.
+
+- More than half of the rows are in groups.
+- Links join texts that differ in digits or codes alone, such as order numbers and sizes. A code is a run of letters and
+  digits with a digit in it, or, in a text with small letters, a word in capitals.
+- A group is a chain: its ends are less alike than the threshold.
+
+Shape letters: m distinct texts, L links, P pairs, G groups.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from twicetold.dedupe.pairs import PairScores
+from twicetold.neighbours.grouping import Floats, Ints, Links, describe
+from twicetold.printable import differing
+
+MANY = 0.5  # share of rows in groups
+LOOKED_AT = 20_000  # links whose texts are compared
+CHECKED, CHECKED_BY_MODEL = 1000, 20  # groups whose ends are compared: those of which the fewest pairs are links
+NO_THRESHOLD = (
+    "no threshold shows in these texts, so {:g} was taken: look at the groups before rows are dropped, or give a "
+    "threshold that suits them"
+)
+_CODE = r"(?:[A-Za-z0-9]+[-_/.])*[A-Za-z]*\p{Nd}[A-Za-z\p{Nd}]*(?:[-_/.][A-Za-z\p{Nd}]+)*"
+_CAPITALS = r" [A-Z]{1,6} "
+
+
+class Chains(NamedTuple):
+    """Groups whose ends are less alike than the threshold.
+
+    Attributes:
+        count: of these groups.
+        left: one end of the one whose ends are least alike.
+        right: its other end.
+        score: of these two.
+    """
+
+    count: int
+    left: int
+    right: int
+    score: float
+
+
+def warnings_of(texts: Sequence[str], links: Links, codes: Ints, pairs: PairScores, *, least: float) -> tuple[str, ...]:
+    """Warnings about links and groups.
+
+    Args:
+        texts: m distinct texts.
+        links: between them.
+        codes: (m,) group of each.
+        pairs: their scores.
+        least: score of a link.
+    """
+    some = links.take(evenly(len(links), LOOKED_AT))
+    sides = [[texts[row] for row in side.tolist()] for side in (some.left, some.right)]
+    chains = chains_in(codes, links, pairs, least=least)
+    ends = None if chains is None else (texts[chains.left], texts[chains.right])
+    return tuple(filter(None, [codes_alone(sides[0], sides[1], some.similarity), chained(chains, ends)]))
+
+
+def many_grouped(grouped: int, rows: int, dropped: int) -> str | None:
+    """A warning if more than half of the rows are in groups.
+
+    Args:
+        grouped: rows in groups of two or more.
+        rows: of all.
+        dropped: rows with another one as representative.
+    """
+    if grouped <= MANY * rows:
+        return None
+    return (
+        f"{grouped:,} of {rows:,} rows ({grouped / rows:.0%}) are in groups, and {dropped:,} ({dropped / rows:.0%}) "
+        "have another one as representative: if the file should have fewer copies, give a higher threshold"
+    )
+
+
+def codes_alone(left: Sequence[str], right: Sequence[str], similarity: Floats) -> str | None:
+    """A warning if links join texts that differ in digits or codes alone, with the most similar pair of them.
+
+    Args:
+        left: L texts.
+        right: the L texts that they are linked with.
+        similarity: (L,) of the links.
+    """
+    if not len(left):
+        return None
+    both = pc.utf8_normalize(pa.array([*left, *right], pa.large_string()), form="NFKC")
+    rest, all_of_it = (
+        each.dictionary_encode().indices.to_numpy(zero_copy_only=False).reshape(2, -1)
+        for each in (_without_codes(both), _replaced(pc.utf8_lower(both), r"[^\p{L}\p{M}\p{N}]+", ""))
+    )
+    alone = np.flatnonzero((rest[0] == rest[1]) & (all_of_it[0] != all_of_it[1]))
+    alone = np.array([link for link in alone if _words(left[link]) != _words(right[link])], np.int64)
+    if not len(alone):
+        return None
+    example = alone[np.argmax(similarity[alone])]
+    one, other = differing(left[example], right[example])
+    share = f"{len(alone) / len(left):.1%}" if len(alone) < len(left) else "all"
+    return (
+        f"{share} of the links join texts that differ in digits or codes alone, such as {one!r} and {other!r}: if "
+        "these are not the same, give a higher threshold, or name a column that has the code (same)"
+    )
+
+
+def chains_in(codes: Ints, links: Links, pairs: PairScores, *, least: float) -> Chains | None:
+    """Groups whose ends are less alike than the threshold; None if there are none.
+
+    The ends are the text with the fewest links in its group, and the one that is least like it.
+
+    Args:
+        codes: (m,) group of each text, from 0 without gaps.
+        links: between the texts.
+        pairs: scores of the texts.
+        least: score of a link.
+    """
+    table = describe(codes, links)
+    loose = np.flatnonzero(table.density < 1)
+    most = CHECKED_BY_MODEL if pairs.vectors is None else CHECKED
+    loose = loose[np.argsort(table.density[loose], kind="stable")][:most]
+    if not len(loose):
+        return None
+    inside = codes[links.left] == codes[links.right]
+    degree = np.bincount(np.concatenate([links.left[inside], links.right[inside]]), minlength=len(codes))
+    members = np.flatnonzero(np.isin(codes, loose))
+    members = members[np.lexsort((members, degree[members], codes[members]))]
+    first = np.flatnonzero(np.append(True, np.diff(codes[members]) != 0))
+    end = np.repeat(members[first], np.diff(np.append(first, len(members))))
+    others = np.flatnonzero(members != end)
+    left, right = end[others], members[others]
+    score = pairs.score(left, right)
+    apart = np.flatnonzero(score < least)
+    if not len(apart):
+        return None
+    worst = apart[np.argmin(score[apart])]
+    count = len(np.unique(codes[left[apart]]))
+    return Chains(count, int(left[worst]), int(right[worst]), float(score[worst]))
+
+
+def chained(chains: Chains | None, ends: Sequence[str] | None) -> str | None:
+    """A warning if there are chains.
+
+    Args:
+        chains: from `chains_in`.
+        ends: the two texts at the ends of the worst one.
+    """
+    if chains is None or ends is None:
+        return None
+    one, other = differing(*ends)
+    many = "1 group is a chain" if chains.count == 1 else f"{chains.count:,} groups are chains"
+    return (
+        f"{many}, whose ends are less alike than the threshold, such as {one!r} and {other!r} ({chains.score:.3f}): by "
+        "the rule complete, there is no such group"
+    )
+
+
+def evenly(count: int, most: int) -> Ints:
+    """Positions of all, or of `most` that are spread over them."""
+    return np.arange(count) if count <= most else np.arange(most) * count // most
+
+
+def _words(text: str) -> list[str]:
+    """Words of a text, sorted: a code that stands elsewhere is the same one."""
+    return sorted(re.findall(r"\w+", text.lower()))
+
+
+def _without_codes(texts: pa.Array) -> pa.Array:
+    """Letters of texts without codes; those in capitals leave a sign."""
+    words = _replaced(_replaced(texts, _CODE, " "), r"[^\p{L}\p{M}]+", "  ")
+    marked = _replaced(_replaced(words, r"(?s)^(.*)$", r" \1 "), _CAPITALS, " # ")
+    mixed = pc.match_substring_regex(texts, r"\p{Ll}")
+    plain = pc.utf8_lower(pc.if_else(mixed, marked, words))
+    return pc.utf8_trim_whitespace(_replaced(plain, r" +", " "))
+
+
+def _replaced(texts: pa.Array, pattern: str, by: str) -> pa.Array:
+    return pc.replace_substring_regex(texts, pattern, by)
