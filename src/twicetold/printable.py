@@ -57,6 +57,6 @@ def differing(one: str, other: str, *, width: int = 60) -> tuple[str, str]:
     texts = [" ".join(text.split()) for text in (one, other)]
     letters = enumerate(zip(*(text.lower() for text in texts), strict=False))
     place = next((place for place, (left, right) in letters if left != right), min(map(len, texts)))
-    start = 0 if place < width * 2 // 3 else place - width // 3
+    start = 0 if place < width * 2 // 3 else max(0, min(place - width // 3, max(map(len, texts)) - width))
     shown = [f"{'…' * (start > 0)}{text[start : start + width]}{'…' * (len(text) > start + width)}" for text in texts]
     return shown[0], shown[1]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from twicetold.commands._waiting import require_usable
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
@@ -52,11 +53,14 @@ def dedupe(given: Mapping[str, Any]) -> None:
     from dataclasses import asdict
 
     from twicetold.commands import _dedupe_folder_told
+    from twicetold.commands._dedupe_told import dropped_as_json, dropped_in_words
     from twicetold.staged.dedupe import dedupe_folder
     from twicetold.staged.launch import ON, launcher
+    from twicetold.staged.plan import DROPPED
     from twicetold.tracking.locate import folder_of
 
     model, folder = given["arguments"]
+    require_usable(model)
     if given["on"] is not None and given["on"] not in ON:
         raise typer.BadParameter(f"--on: expected {', '.join(ON)}, got {given['on']!r}")
     settings = _settings(f"{folder_of(model).resolve()}", given)
@@ -74,11 +78,15 @@ def dedupe(given: Mapping[str, Any]) -> None:
         keep_stages=given["keep_stages"],
         tell=lambda line: print(line, file=sys.stderr),
     )
+    rows, place = found.summary["texts"], f"{Path(given['out'], DROPPED)}" if given["drop"] else None
+    dropped = rows - found.groups if given["drop"] else 0
     if given["as_json"]:
-        print(json_text(asdict(found)))
+        print(json_text({**asdict(found), **dropped_as_json(dropped, rows, place)}))
     else:
         print("\n".join(_dedupe_folder_told.in_sentences(found)), file=sys.stderr)
     print(f"{given['out']}: {len(found.parts):,} parts", file=sys.stderr)
+    if given["drop"]:
+        print(dropped_in_words(dropped, rows, place), file=sys.stderr)
 
 
 def _settings(model: str, given: Mapping[str, Any]) -> "Settings":

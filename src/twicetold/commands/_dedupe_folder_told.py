@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from twicetold.printable import differing
+
 if TYPE_CHECKING:
     from twicetold.staged.dedupe import Found
     from twicetold.staged.estimate import Estimate
 
-SHOWN = 60  # characters of a text
-
 
 def in_sentences(found: "Found") -> list[str]:
     """The summary, with the largest component and the loosest groups."""
-    from twicetold.commands._dedupe_told import of_summary
+    from twicetold.commands._dedupe_told import LOOSEST_BY, of_summary
     from twicetold.staged.threshold import summary_of
 
     summary = summary_of(found.summary)
@@ -25,7 +25,7 @@ def in_sentences(found: "Found") -> list[str]:
             f"pairs are links, in {whole['groups']:,} groups; its weakest bridge: {_weakest(whole)}"
         )
     if found.loosest:
-        lines.append("loosest groups (distinct texts, share of pairs that are links, score of the weakest bridge):")
+        lines.append(f"loosest groups ({LOOSEST_BY}):")
     lines += [f"  {each['size']:,} texts, {each['density']:.2f}, {_weakest(each)}" for each in found.loosest]
     cpu = sum(stage["cpu"] for stage in found.used.values())
     peak = max((stage["peak"] for stage in found.used.values()), default=0)
@@ -49,7 +49,8 @@ def _recall(found: "Found") -> str:
 
 
 def _weakest(group: Mapping[str, Any]) -> str:
-    return f"{group['score']:.3f} {group['left_text'][:SHOWN]!r} - {group['right_text'][:SHOWN]!r}"
+    one, other = differing(group["left_text"], group["right_text"])
+    return f"{group['score']:.3f} {one!r} - {other!r}"
 
 
 def planned(found: "Estimate", workers: int) -> list[str]:

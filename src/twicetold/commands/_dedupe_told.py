@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from twicetold.printable import differing
 
+if TYPE_CHECKING:
     from twicetold.dedupe.agreement import Agreement
     from twicetold.dedupe.dry_run import DryRun
     from twicetold.dedupe.results import DedupeSummary, TextGroups
@@ -25,6 +24,7 @@ MEASURES = {
     "b3": "B³ of groups",
 }
 LOOSEST = 5  # groups that the summary shows
+LOOSEST_BY = "size, share of pairs that are links, weakest link that holds it together, by which they are sorted"
 Names = Sequence[Any]
 """By row: its number from 1, or its id."""
 Reasons = list[str] | None
@@ -41,22 +41,21 @@ def as_json(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Re
     return {**asdict(found.summary), "agreement": agreement, "each_group": several}
 
 
-def dropped_as_json(kept: "NDArray[np.bool_] | None", file: str | None) -> dict[str, Any]:
-    """How many rows were dropped, which share of all, and the file that has them.
+def dropped_as_json(dropped: int, rows: int, place: str | None) -> dict[str, Any]:
+    """How many rows were dropped, which share of all, and where they are.
 
     Args:
-        kept: (n,) whether a row is kept; None: all are.
-        file: with the dropped rows; None: they are in none.
+        dropped: number of them.
+        rows: of all.
+        place: file or folder with the dropped rows; None: they are in none.
     """
-    dropped = 0 if kept is None else int((~kept).sum())
-    return {"dropped": dropped, "dropped_share": 0.0 if kept is None else dropped / len(kept), "dropped_file": file}
+    return {"dropped": dropped, "dropped_share": dropped / rows, "dropped_file": place}
 
 
-def dropped_in_words(kept: "NDArray[np.bool_]", file: str | None) -> str:
+def dropped_in_words(dropped: int, rows: int, place: str | None) -> str:
     """The same as a line."""
-    dropped = int((~kept).sum())
-    place = file or "in no file, as there is none beside the output (-o FILE writes them beside it)"
-    return f"dropped {dropped:,} of {len(kept):,} rows ({dropped / len(kept):.1%}): {place}"
+    where = f"they are in {place}" if place else "they are in no file, as there is none beside the output (-o FILE)"
+    return f"dropped {dropped:,} of {rows:,} rows ({dropped / rows:.1%}); {where}"
 
 
 def in_sentences(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons = None) -> str:
@@ -156,21 +155,23 @@ def _exponent(value: float) -> int:
 
 
 def _loosest(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons) -> list[str]:
-    """Lines about the groups of which the smallest share of pairs are links."""
+    """Lines about the groups that the weakest links hold together, with the place where two texts differ."""
     import numpy as np
 
     table = found.table
     lines = []
-    loose = [position for position in np.lexsort((-table.size, table.density)) if table.distinct[position] > 1]
-    if loose:
-        lines.append("loosest groups (size, share of pairs that are links, weakest link that holds it together):")
+    several = np.flatnonzero(table.distinct > 1)
+    loose = several[np.lexsort((-table.size[several], found.links.score[table.weakest[several]]))]
+    if len(loose):
+        lines.append(f"loosest groups ({LOOSEST_BY}):")
     measure = "probability" if found.summary.calibrated else "similarity"
     for position in loose[:LOOSEST]:
         about = _group(found, texts, names, reasons, int(position))
         weakest = about["weakest"]
+        one, other = differing(weakest["left_text"], weakest["right_text"])
         lines.append(
             f"  {about['group']}: {about['size']} texts, {about['density']:.2f}, {weakest[measure]:.3f} "
-            f"{weakest['left_text'][:60]!r} - {weakest['right_text'][:60]!r}"
+            f"{one!r} - {other!r}"
         )
         if reasons is not None:
             lines.append(f"      {weakest['why']}")

@@ -3,9 +3,11 @@
 Where stderr is no terminal nothing is said, so that logs and scripts get the same lines on every machine.
 """
 
+import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING
 
@@ -38,14 +40,32 @@ def waiting(what: str) -> Iterator[None]:
         timer.cancel()
 
 
-def load_model(model: str) -> "Model":
-    """`twicetold.load`, with a word to those who wait; a folder without a model is told before PyTorch is imported.
+def require_usable(model: str) -> None:
+    """Check that there is a trained model, and that what it needs is installed, before any work and any import.
 
     Errors: as of `twicetold.load`.
     """
-    from twicetold.tracking.locate import require_model
+    from twicetold import layout
+    from twicetold.packages import require_package
+    from twicetold.tracking.locate import model_folder, require_model
 
     require_model(model)
+    if model.startswith(layout.REGISTRY):
+        require_package("mlflow", "a model of the registry")
+        return
+    from twicetold.trained.columns import FAMILIES
+
+    families = set()
+    for recipe in model_folder(Path(model)).rglob(layout.RECIPE):  # of an ensemble, those of its members as well
+        with suppress(OSError, ValueError, TypeError, KeyError):  # loading says what is wrong
+            families.add(str(json.loads(recipe.read_bytes())["encoder"]["_target_"]))
+    if families - FAMILIES.keys():
+        require_package("torch", "a model of this family")
+
+
+def load_model(model: str) -> "Model":
+    """`twicetold.load`, with a word to those who wait. Errors: as of `twicetold.load`."""
+    require_usable(model)
     with waiting(f"loading {model}"):
         from twicetold.use.model import load
 

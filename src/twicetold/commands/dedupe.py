@@ -19,7 +19,7 @@ from twicetold.commands._options import (
     model_and_file,
 )
 from twicetold.commands._outputs import Force, dropped_beside, require_apart
-from twicetold.commands._waiting import load_model, waiting
+from twicetold.commands._waiting import load_model, require_usable, waiting
 from twicetold.dedupe.options import DEFAULTS, KEEP, MOST_NEIGHBOURS
 from twicetold.printable import json_text, print
 
@@ -138,6 +138,8 @@ def dedupe(
     _check_outputs(written, drop=drop, as_json=as_json, dry_run=dry_run)
     sources = {"texts": file, "pairs": pairs, "vectors": vectors, "weights": model, "weights of --rerank": rerank}
     require_apart(written, sources, force=force)
+    for each in filter(None, (model, rerank)):
+        require_usable(each)
     if aside is not None and force:
         _keep_dropped_before(out, file, aside)
     windows = [window(each) for each in within or []]
@@ -169,16 +171,16 @@ def dedupe(
     found = loaded.dedupe(read.texts, keep=chosen, review=0 if review is None else REVIEWED, **options)
     reasons = (reranker or loaded).why(*read.texts_of(found.links)) if why else None
     kept = write_files(read, found, written, drop=drop, format=format, reasons=reasons)
-    names = read.names.to_pylist()
+    names, dropped = read.names.to_pylist(), int((~kept).sum()) if drop else 0
     if as_json:
         about = _dedupe_told.as_json(found, read.texts, names, reasons)
-        print(json_text({**about, **_dedupe_told.dropped_as_json(kept if drop else None, aside)}))
+        print(json_text({**about, **_dedupe_told.dropped_as_json(dropped, len(kept), aside)}))
     else:
         print(_dedupe_told.in_sentences(found, read.texts, names, reasons), file=sys.stderr)
     if out != STANDARD:
-        print(f"{out}: {int(kept.sum()) if drop else len(kept):,} rows", file=sys.stderr)
+        print(f"{out}: {len(kept) - dropped:,} rows", file=sys.stderr)
     if drop:
-        print(_dedupe_told.dropped_in_words(kept, aside), file=sys.stderr)
+        print(_dedupe_told.dropped_in_words(dropped, len(kept), aside), file=sys.stderr)
 
 
 def _check_outputs(files: dict[str, str | None], *, drop: bool, as_json: bool, dry_run: bool) -> None:

@@ -21,7 +21,7 @@ from twicetold.commands._options import (
     tell_left_out,
 )
 from twicetold.commands._outputs import require_apart
-from twicetold.commands._waiting import changing, load_model, waiting
+from twicetold.commands._waiting import changing, load_model, require_usable, waiting
 from twicetold.dedupe.options import DEFAULTS
 from twicetold.neighbours import rules
 from twicetold.printable import json_text, print
@@ -89,6 +89,7 @@ def build(
     if centres is not None and not no_groups:
         raise typer.BadParameter(f"--centres makes a part for {centres}, and parts have no groups: add --no-groups")
     require_new(Path(output))
+    require_usable(model)
     texts, ids = _read(file, text, id_column, format=format, skip_bad=skip_bad)
     if not texts:
         raise ValueError(f"{file}: there are no rows")

@@ -13,7 +13,7 @@ from rich.text import Text as Styled
 from twicetold.commands._console import Console
 from twicetold.commands._options import About, Lexical, ModelAndFile, SkipBad, Text, model_and_file, tell_left_out
 from twicetold.commands._outputs import require_apart
-from twicetold.commands._waiting import waiting
+from twicetold.commands._waiting import require_usable, waiting
 from twicetold.printable import json_text, print, printable
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ def label(
         raise ValueError("expected a file of texts, as standard input is for the answers")
     fitted = model_beside(out) if model is None else None
     require_apart({"pairs": out, "draw": draw_file(out), "model": fitted}, {"texts": file, "weights": model})
+    if model is not None:
+        require_usable(model)
     with only_process(lock_beside(out), f"label {out}"):
         with open_rows(file) as rows:
             column = choose_text(rows, text)

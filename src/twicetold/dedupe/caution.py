@@ -60,8 +60,10 @@ def warnings_of(texts: Sequence[str], links: Links, codes: Ints, pairs: PairScor
     some = links.take(evenly(len(links), LOOKED_AT))
     sides = [[texts[row] for row in side.tolist()] for side in (some.left, some.right)]
     chains = chains_in(codes, links, pairs, least=least)
-    ends = None if chains is None else (texts[chains.left], texts[chains.right])
-    return tuple(filter(None, [codes_alone(sides[0], sides[1], some.similarity), chained(chains, ends)]))
+    found = [codes_alone(sides[0], sides[1], some.similarity)]
+    if chains is not None:
+        found.append(chained(chains, (texts[chains.left], texts[chains.right])))
+    return tuple(filter(None, found))
 
 
 def many_grouped(grouped: int, rows: int, dropped: int) -> str | None:
@@ -142,15 +144,13 @@ def chains_in(codes: Ints, links: Links, pairs: PairScores, *, least: float) -> 
     return Chains(count, int(left[worst]), int(right[worst]), float(score[worst]))
 
 
-def chained(chains: Chains | None, ends: Sequence[str] | None) -> str | None:
-    """A warning if there are chains.
+def chained(chains: Chains, ends: tuple[str, str]) -> str:
+    """A warning of chains.
 
     Args:
         chains: from `chains_in`.
         ends: the two texts at the ends of the worst one.
     """
-    if chains is None or ends is None:
-        return None
     one, other = differing(*ends)
     many = "1 group is a chain" if chains.count == 1 else f"{chains.count:,} groups are chains"
     return (

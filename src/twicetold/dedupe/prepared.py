@@ -75,10 +75,7 @@ class Prepared:
         if not texts:
             raise ValueError("there are no texts to group")
         thresholds = Thresholds.of(model, options)
-        if not thresholds.guessed:
-            tell(f"threshold and probabilities rest on {thresholds.evidence}")
-        elif options.threshold is None:
-            tell(f"the threshold rests on {thresholds.evidence}")
+        tell(thresholds.in_words)
         tell("looking for exact duplicates")
         plain = DistinctTexts.of(texts)
         _require_vectors(model, plain)

@@ -117,6 +117,11 @@ class Thresholds:
         return found
 
     @property
+    def in_words(self) -> str:
+        """What they rest on, as a sentence."""
+        return f"{'the threshold rests' if self.guessed else 'threshold and probabilities rest'} on {self.evidence}"
+
+    @property
     def promise(self) -> Promise | None:
         """What links promise of other files; None if nothing was measured, or by an earlier version."""
         return self.measured.promise if self.measured is not None and self.measured.promised else None

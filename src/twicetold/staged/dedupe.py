@@ -26,15 +26,17 @@ from typing import Any
 
 import numpy as np
 
+from twicetold.dedupe.caution import Chains, chained, codes_alone, evenly, many_grouped
 from twicetold.dedupe.options import EXACT_UP_TO
 from twicetold.dedupe.told import unknown_texts
 from twicetold.files import TEMPORARY, only_process, write_json
 from twicetold.fingerprint import folder_digest
 from twicetold.neighbours.cells import PROBES, cells_for
+from twicetold.staged.bits import Bits
 from twicetold.staged.distinct import firsts_of, texts_of_rows
-from twicetold.staged.group import SHOWN
+from twicetold.staged.group import LOOKED_AT, SHOWN
 from twicetold.staged.launch import Launch
-from twicetold.staged.plan import Link, Part, Plan, Settings, numbered, require_names, written
+from twicetold.staged.plan import DROPPED, Link, Part, Plan, Settings, numbered, require_names, written
 from twicetold.staged.tasks import Task, digest, of_all
 from twicetold.staged.work import Tell, Work, remove, tidy
 from twicetold.tables.streams import COMPRESSIONS, SUFFIXES
@@ -53,17 +55,19 @@ class Found:
     Args:
         summary: a `DedupeSummary` by its fields.
         parts: bytes of each part that was written, by its name.
+        dropped_parts: the same of the rows that were dropped, in the folder `DROPPED`; empty if none were to be.
         groups: number of all groups, those of a single row among them.
         cells: that were compared within; 0: all texts, or all that share a rare term, were compared.
         recall: of links, on a sample, see `missed`; empty where nothing can be missed.
         components: see the stage of this name.
-        loosest: groups of which the smallest share of pairs are links, each with the link that holds it together.
+        loosest: groups with the weakest links that hold one together, each with this link.
         component: the same of the largest component; None if there are no links.
         used: by stage, see `Work.used`.
     """
 
     summary: dict[str, Any]
     parts: dict[str, int]
+    dropped_parts: dict[str, int]
     groups: int
     cells: int
     recall: dict[str, Any]
@@ -100,14 +104,15 @@ def require_own(folder: Path, out: Path, parts: Sequence[Part]) -> None:
         FileExistsError: if something else is in it, or it is a file.
         ValueError: if it is the folder of the parts, or in it or around it.
     """
-    read, made = folder.resolve(), out.resolve()
-    if read.is_relative_to(made) or made.is_relative_to(read):
+    read, place = folder.resolve(), out.resolve()
+    if read.is_relative_to(place) or place.is_relative_to(read):
         raise ValueError(f"expected a folder apart from {folder}, whose parts are read, got {out}")
     if not out.exists():
         return
     if not out.is_dir():
         raise FileExistsError(f"expected a folder to write to, {out} is a file: choose another name")
-    ours = {written(part.name) for part in parts} if any((out / name).exists() for name in (STAGES, SUMMARY)) else set()
+    made = any((out / name).exists() for name in (STAGES, SUMMARY))
+    ours = {*(written(part.name) for part in parts), DROPPED} if made else set()
     there = (path.name for path in out.iterdir() if not path.name.startswith(TEMPORARY))
     if other := sorted(set(there) - {*ours, *_of_parts_gone(out, parts), STAGES, SUMMARY}):
         raise FileExistsError(
@@ -130,7 +135,8 @@ def _of_parts_gone(out: Path, parts: Sequence[Part]) -> set[str]:
 def _remove_parts_gone(out: Path, parts: Sequence[Part]) -> None:
     """Delete what an earlier call wrote for parts that are gone."""
     gone = _of_parts_gone(out, parts)
-    for path in [path for path in out.iterdir() if path.name in gone and path.is_file()]:
+    there = [*out.iterdir(), *(out / DROPPED).glob("*")]
+    for path in [path for path in there if path.name in gone and path.is_file()]:
         path.unlink()
 
 
@@ -180,7 +186,8 @@ def _found_before(out: Path, state: str) -> Found | None:
         content = json.loads((out / SUMMARY).read_text(encoding="utf-8"))
         if content.pop("state") == state:
             found = Found(**content)
-            if all((out / name).stat().st_size == size for name, size in found.parts.items()):
+            dropped = {f"{DROPPED}/{name}": size for name, size in found.dropped_parts.items()}
+            if all((out / name).stat().st_size == size for name, size in (found.parts | dropped).items()):
                 return found
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         pass
@@ -202,8 +209,7 @@ class _Stages:
         settings = self.plan.settings
         model = digest(model, settings.precision, settings.threshold, settings.rule)
         vectors = self.one("model", model)
-        if vectors["evidence"] is not None:
-            self.work.tell(f"threshold and probabilities rest on {vectors['evidence']}")
+        self.work.tell(vectors["evidence"])
         self.plan = replace(self.plan, sparse=vectors["sparse"], width=vectors["width"])
         read, blocks = self._texts()
         known = self.one("threshold", digest(model, self.plan.distinct, self.plan.rows))
@@ -234,7 +240,7 @@ class _Stages:
         missed: dict[str, Any],
         grouped: Collection[dict[str, Any]],
         encoded: dict[str, dict[str, Any]],
-        parts: dict[str, int],
+        parts: tuple[dict[str, int], dict[str, int]],
     ) -> Found:
         plan = self.plan
         loosest = sorted((each for bin in grouped for each in bin["loosest"]), key=_looseness)[:SHOWN]
@@ -249,9 +255,13 @@ class _Stages:
             "links": sum(bin["links"] for bin in grouped),
             **{name: sizes[name] for name in ("groups", "grouped", "largest")},
             "approximate": bool(plan.cells),
-            "warnings": [*_warnings(encoded, plan), *summary["warnings"]],
         }
-        return Found(summary, parts, sizes["all"], plan.cells, missed, components, loosest, whole, self.work.used)
+        many = many_grouped(summary["grouped"], plan.rows, plan.rows - sizes["all"])
+        cautions = [*([] if many is None else [many]), *_cautions(plan, firsts, grouped)]
+        summary["warnings"] = [*_warnings(encoded, plan), *summary["warnings"], *cautions]
+        kept, dropped = parts
+        used = self.work.used
+        return Found(summary, kept, dropped, sizes["all"], plan.cells, missed, components, loosest, whole, used)
 
     def one(self, stage: str, state: str) -> dict[str, Any]:
         """Do a stage of one task, which depends on a state."""
@@ -307,15 +317,22 @@ class _Stages:
         self.all("recall", plan.blocks, state)
         return links, self.one("missed", state)
 
-    def _join(self, state: str) -> dict[str, int]:
-        """Write parts; bytes of each."""
-        out = Path(self.plan.settings.out)
+    def _join(self, state: str) -> tuple[dict[str, int], dict[str, int]]:
+        """Write parts; bytes of each, and of those with dropped rows."""
+        out, drop = Path(self.plan.settings.out), self.plan.settings.drop
         tasks = [Task("join", name, digest(state)) for name in self.plan.names]
         if not self.work.finished(self.plan, tasks):
             _remove_parts_gone(out, self.plan.parts)
             (out / SUMMARY).unlink(missing_ok=True)
         self.work.run(self.plan, tasks)
-        return {written(name): (out / written(name)).stat().st_size for name in self.plan.names}
+        if not drop:
+            shutil.rmtree(out / DROPPED, ignore_errors=True)
+        names = [written(name) for name in self.plan.names]
+        kept, dropped = (
+            {name: (folder / name).stat().st_size for name in names if there}
+            for folder, there in ((out, True), (out / DROPPED, drop))
+        )
+        return kept, dropped
 
 
 def _of_blocks(model: str, blocks: list[list[Any]], read: list[Task], plan: Plan) -> Iterator[str]:
@@ -369,5 +386,27 @@ def _warnings(encoded: dict[str, dict[str, Any]], plan: Plan) -> list[str]:
     return said if unknown is None else [*said, unknown]
 
 
+def _cautions(plan: Plan, firsts: Bits, grouped: Collection[dict[str, Any]]) -> Iterator[str]:
+    """What a person should know of links and groups, as of one file, from what each bin says."""
+    total = sum(bin["links"] for bin in grouped)
+    some = [
+        np.array(bin["some"])[:, evenly(len(bin["some"][0]), math.ceil(LOOKED_AT * bin["links"] / total))]
+        for bin in grouped
+        if bin["links"]
+    ]
+    chains = [Chains(*bin["chains"]) for bin in grouped if bin["chains"] is not None]
+    links = np.concatenate(some, axis=1) if some else np.empty((3, 0))
+    worst = min(chains, key=lambda each: each.score, default=None)
+    ends = np.empty(0) if worst is None else np.array(worst[1:3])
+    numbers = np.unique(np.concatenate([links[:2].ravel(), ends]).astype(np.int64))
+    texts = dict(zip(numbers.tolist(), texts_of_rows(plan, firsts.numbers(numbers)), strict=True))
+    sides = [[texts[number] for number in side.astype(np.int64).tolist()] for side in links[:2]]
+    if (said := codes_alone(sides[0], sides[1], links[2])) is not None:
+        yield said
+    if worst is not None:
+        count = sum(each.count for each in chains)
+        yield chained(worst._replace(count=count), (texts[worst.left], texts[worst.right]))
+
+
 def _looseness(group: dict[str, Any]) -> tuple[float, int]:
-    return group["density"], -group["size"]
+    return group["score"], -group["size"]

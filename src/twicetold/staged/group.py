@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from twicetold.dedupe.caution import chains_in, evenly
 from twicetold.dedupe.options import Keep
 from twicetold.dedupe.pairs_by_vectors import PairsByVectors
 from twicetold.dedupe.representatives import representatives
@@ -18,13 +19,15 @@ from twicetold.staged.encode import lengths_of, vectors_of
 from twicetold.staged.plan import Plan
 
 SHOWN = 5  # groups that a summary shows
+LOOKED_AT = 500  # links whose texts are compared
 
 
 def run(plan: Plan, name: str) -> dict[str, Any]:
     """Group.
 
     Returns:
-        Number of links, the loosest groups of two or more texts, and what holds the largest component together.
+        Number of links, the loosest groups of two or more texts, what holds the largest component together, groups
+        that are chains (`caution.Chains`), and some of the links.
     """
     texts, links = _links(plan, int(name))
     known, vectors = plan.known, vectors_of(plan, texts)
@@ -45,11 +48,14 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
         "probability": probability,
     }
     write_arrays(plan.file("group", name, "groups"), content)
+    chains, some = chains_in(codes, links, pairs, least=known.least), links.take(evenly(len(links), LOOKED_AT))
     whole = components(links.count, links.left, links.right)
     largest = np.bincount(whole).argmax()
     return {
         "links": len(links),
         "loosest": _described(codes, links, texts)[:SHOWN],
+        "chains": None if chains is None else (chains.count, *texts[list(chains[1:3])].tolist(), chains.score),
+        "some": [texts[some.left].tolist(), texts[some.right].tolist(), some.similarity.tolist()],
         "component": {
             **_described(np.where(whole == largest, 0, np.arange(1, len(whole) + 1)), links, texts)[0],
             "groups": len(np.unique(codes[whole == largest])),
@@ -72,12 +78,13 @@ def _links(plan: Plan, number: int) -> tuple[Ints, Links]:
 
 
 def _described(codes: Ints, links: Links, texts: Ints) -> list[dict[str, Any]]:
-    """The groups of two or more texts, the loosest first, with the link without which each falls apart."""
+    """The groups of two or more texts with the link without which each falls apart, the weakest first."""
     _, codes = np.unique(codes, return_inverse=True)
     table = describe(codes, links)
-    loose = [group for group in np.lexsort((-table.size, table.density)).tolist() if table.size[group] > 1]
+    several = np.flatnonzero(table.size > 1)
+    loose = several[np.lexsort((-table.size[several], links.similarity[table.weakest[several]]))]
     found = []
-    for group in loose[:SHOWN]:
+    for group in loose[:SHOWN].tolist():
         weakest = int(table.weakest[group])
         found.append(
             {

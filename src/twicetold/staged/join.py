@@ -3,6 +3,7 @@
 Shape letters: r rows of the part.
 """
 
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -21,10 +22,10 @@ from twicetold.tables.files import choose_text, open_rows, write_rows
 
 
 def run(plan: Plan, name: str) -> dict[str, Any]:
-    """Write a part.
+    """Write a part, and the rows that are dropped from it.
 
     Returns:
-        Number of its rows.
+        Number of the rows of either.
 
     Raises:
         ValueError: if the part is not as it was when it was read.
@@ -34,7 +35,10 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     measure = "probability" if plan.known.calibrated else "similarity"
     kept = representative == np.arange(plan.offsets[number], plan.offsets[number + 1])
     start, written, columns = 0, 0, marked(plan, "read", name).found["columns"]
-    with open_rows(plan.part(name).file) as rows, write_rows(plan.file("join", name, "parquet")) as write:
+    with ExitStack() as stack:
+        rows = stack.enter_context(open_rows(plan.part(name).file))
+        write = stack.enter_context(write_rows(plan.file("join", name, "parquet")))
+        drop = stack.enter_context(write_rows(plan.file("join", name, "dropped"))) if plan.settings.drop else None
         column = choose_text(rows, plan.settings.text)
         for block in rows.blocks([column], skip_bad=plan.settings.skip_bad):
             here = slice(start, start + len(block))
@@ -47,12 +51,14 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
                 f"{measure}_to_representative": pa.array(probability[here]),
             }
             block = _with_all(block, columns).with_columns(added)
-            block = block.where(kept[here]) if plan.settings.drop else block
+            if drop is not None:
+                drop(block.where(~kept[here]))
+                block = block.where(kept[here])
             written += len(block)
             write(block)
         if start != len(group) or not plan.part(name).unchanged:
             raise ValueError(f"{rows.name} was changed while it was read: run the same command again")
-    return {"rows": written}
+    return {"rows": written, "dropped": start - written}
 
 
 def _with_all(block: Block, columns: list[str]) -> Block:

@@ -17,11 +17,12 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
+from twicetold.packages import require_package
 from twicetold.staged.tasks import Task, run
 
 On: TypeAlias = Literal["joblib", "submitit", "ray"]
 ON: tuple[On, ...] = get_args(On)
-EXTRAS = {"submitit": "slurm", "ray": "ray"}
+WITH_OPTIONS = ("submitit", "ray")
 LOST = 3  # processes that may be lost before a stage is given up
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 Launch: TypeAlias = Callable[[Path, Sequence[Task]], Iterator[Task]]
@@ -36,12 +37,14 @@ def launcher(on: On | None, workers: int, options: Mapping[str, Any] | None = No
         options: of submitit's executor, such as `slurm_partition`, or of `ray.init`, such as `address`.
 
     Raises:
-        ValueError: if options are given where there are none, or a package is missing.
+        PackageMissing: if a package is missing.
+        ValueError: if options are given where there are none.
     """
-    if options and on not in EXTRAS:
+    if options and on not in WITH_OPTIONS:
         raise ValueError(f"expected options of a launcher with submitit or ray alone, got {', '.join(options)}")
     if on is None:
         return here if workers == 1 else Processes(workers)
+    require_package(on, f"--on {on}")
     return partial({"joblib": by_joblib, "submitit": by_submitit, "ray": by_ray}[on], workers, **(options or {}))
 
 
@@ -113,7 +116,8 @@ def by_submitit(workers: int, folder: Path, tasks: Sequence[Task], **options: An
         tasks: of one stage.
         options: of submitit's executor; `cluster` is `slurm`, `local` or `debug`.
     """
-    submitit = _package("submitit")
+    import submitit
+
     settings = {"timeout_min": 24 * 60, "slurm_array_parallelism": workers, **options}
     executor = submitit.AutoExecutor(folder / "jobs", cluster=settings.pop("cluster", None))
     if executor.cluster != "slurm":
@@ -136,7 +140,8 @@ def by_submitit(workers: int, folder: Path, tasks: Sequence[Task], **options: An
 
 def by_ray(workers: int, folder: Path, tasks: Sequence[Task], **options: Any) -> Iterator[Task]:
     """As tasks of Ray, here or on the cluster of `address`; a task whose worker is lost is tried again."""
-    ray = _package("ray")
+    import ray
+
     if not ray.is_initialized():
         local = {"num_cpus": workers, "include_dashboard": False} if "address" not in options else {}
         with one_thread_each():
@@ -181,12 +186,3 @@ def _several(folder: Path, tasks: Sequence[Task]) -> Sequence[Task]:
     for task in tasks:
         run(folder, task)
     return tasks
-
-
-def _package(name: str) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise ValueError(f"--on {name} needs a package: pip install 'twicetold[{EXTRAS[name]}]'") from error

@@ -82,5 +82,5 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
         "sparse": bool(sparse.issparse(queries)),
         "width": int(queries.shape[1]),
         "fingerprint": fingerprint(model.folder),
-        "evidence": None if thresholds.guessed else thresholds.evidence,
+        "evidence": thresholds.in_words,
     }

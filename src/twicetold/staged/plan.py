@@ -13,6 +13,7 @@ from twicetold.neighbours.rules import RULES, Rule
 from twicetold.tables.streams import compression_of
 
 PLAN = "plan.json"
+DROPPED = "_dropped"  # in the folder that is written: readers of folders pass over names that begin so
 BLOCK = 1 << 16  # distinct texts of a block: those that `trained.vectors` encodes at once
 KEPT = ("first", "longest", "most-central")  # what may represent a group
 LIBRARIES = 400_000_000  # bytes of a process before it holds anything
@@ -54,7 +55,7 @@ class Settings:
         rule: by which links make groups.
         keep: what represents a group.
         exact: compare each text with all others.
-        drop: write representatives alone.
+        drop: write representatives alone, and the other rows to the folder `DROPPED`.
         memory: bytes that a task may hold besides the libraries.
         sampled: texts whose links are also searched for exactly; 0: none.
         out: folder of the parts that are written.
@@ -171,6 +172,8 @@ class Plan:
         """A file of a stage; what `join` writes is not in the folder of the stages."""
         if (stage, kind) == ("join", "parquet"):
             return Path(self.settings.out, written(name))
+        if (stage, kind) == ("join", "dropped"):
+            return Path(self.settings.out, DROPPED, written(name))
         return self.folder / stage / f"{name}.{kind}"
 
     @property

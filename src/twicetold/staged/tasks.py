@@ -22,7 +22,7 @@ from twicetold.files import write_json
 from twicetold.staged.plan import Plan
 from twicetold.trained.memory import forget_peak, peak_resident
 
-VERSION = 2  # of what the stages write: another one makes all of them anew
+VERSION = 3  # of what the stages write: another one makes all of them anew
 MARK = "done"  # suffix of marks
 FILES = {  # kinds of files that a task of each stage writes
     "model": (),
@@ -106,13 +106,18 @@ def run(folder: str | Path, task: Task) -> None:
     done = Done(
         digest=task.digest,
         found=found,
-        sizes={kind: plan.file(task.stage, task.name, kind).stat().st_size for kind in FILES[task.stage]},
+        sizes={kind: plan.file(task.stage, task.name, kind).stat().st_size for kind in kinds(plan, task.stage)},
         seconds=round(time.monotonic() - began, 3),
         cpu=round(time.process_time() - cpu, 3),
         peak=peak_resident(),
         host=platform.node(),
     )
     write_json(plan.file(task.stage, task.name, MARK), asdict(done))
+
+
+def kinds(plan: Plan, stage: str) -> tuple[str, ...]:
+    """Kinds of files that a task of a stage writes by this plan."""
+    return (*FILES[stage], "dropped") if stage == "join" and plan.settings.drop else FILES[stage]
 
 
 def marked(plan: Plan, stage: str, name: str) -> Done:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from twicetold.dedupe.caution import NO_THRESHOLD
 from twicetold.dedupe.results import DedupeSummary
 from twicetold.evaluation.promise import LeastPrecision
 from twicetold.runs.evidence import no_better_than_one_answer
@@ -21,7 +22,8 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     model, settings = loaded(plan.settings.model), plan.settings
     thresholds, pairs = scores_of(model, settings)
     link = thresholds.link(pairs.decision, options_of(settings), plan.distinct)
-    against = no_better_than_one_answer(model.folder, model.about)
+    constant = NO_THRESHOLD.format(link.score) if link.chosen_for == "constant" else None
+    warnings = filter(None, (no_better_than_one_answer(model.folder, model.about), constant))
     summary = DedupeSummary(
         texts=plan.rows,
         distinct=plan.distinct,
@@ -38,7 +40,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
         evidence=thresholds.evidence,
         calibrated=not thresholds.guessed,
         labelled_pairs=thresholds.known is None and not thresholds.guessed,
-        warnings=() if against is None else (against,),
+        warnings=tuple(warnings),
         precision=link.precision,
         expected_precision=thresholds.expected_precision(link, plan.distinct),
         expected_low=None if link.expected is None else link.expected.low,

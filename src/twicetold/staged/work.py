@@ -9,7 +9,7 @@ from typing import Any
 
 from twicetold.files import TEMPORARY
 from twicetold.staged.launch import Launch
-from twicetold.staged.plan import Plan
+from twicetold.staged.plan import DROPPED, Plan
 from twicetold.staged.tasks import Done, Task, done
 
 EVERY = 10.0  # seconds between two lines on progress
@@ -91,6 +91,7 @@ def remove(plan: Plan, stage: str) -> None:
 
 def tidy(out: Path, stages: Path) -> None:
     """Delete what a kill left half written, and plans of earlier calls."""
-    leftovers = [path for folder in (out, *stages.glob("*/")) for path in folder.glob(f"{TEMPORARY}*")]
+    folders = (out, out / DROPPED, *stages.glob("*/"))
+    leftovers = [path for folder in folders for path in folder.glob(f"{TEMPORARY}*")]
     for path in [*leftovers, *stages.glob("plan-*.json")]:
         path.unlink(missing_ok=True)
