@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -80,6 +81,47 @@ def test_a_file_is_deduped_grouped_by_topic_and_drawn_from(run, questions_file, 
     works("label", questions_file, "--lexical", "-o", tmp_path / "drawn.csv", given="q\n")
 
 
+def test_groups_are_compared_with_known_ones(questions_file, tmp_path):
+    texts = questions_file.read_text(encoding="utf-8").splitlines()[1:]
+    lines = ["text,story", *(f"{text},{n // 3}" for n, text in enumerate(texts))]
+    (tmp_path / "known.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    line = ("dedupe", tmp_path / "known.csv", "--lexical", "--truth", "story")
+    summary = json.loads(works(*line, "-o", tmp_path / "out.csv", "--json"))
+    assert summary["agreement"]["measures"]["average_precision"]["value"] > 0
+    assert "ARI" in works(*line, "--dry-run")
+
+
+@pytest.mark.parametrize("command", ["dedupe", "rerank", "topics", "index", "label", "pairs", "folder"])
+def test_a_missing_package_is_told_before_anything_is_read(command, run, tmp_path):
+    """The file has a bad row, which reading would name."""
+    shutil.copytree(run("static") / layout.MODEL, tmp_path / "neural")
+    recipe = json.loads((tmp_path / "neural" / layout.RECIPE).read_text())
+    recipe["encoder"] = {"_target_": "twicetold.models.mfilm.MiniBatchFilm", "hidden": 8}
+    (tmp_path / "neural" / layout.RECIPE).write_text(json.dumps(recipe))
+    (tmp_path / "parts").mkdir()
+    for file in ("bad.csv", "parts/bad.csv"):
+        (tmp_path / file).write_text("text,left,right\n , , \n")
+    line = {
+        "dedupe": ("dedupe", "neural", "bad.csv"),
+        "rerank": ("dedupe", "bad.csv", "--rerank", "neural"),
+        "topics": ("topics", "neural", "bad.csv"),
+        "index": ("index", "build", "neural", "bad.csv", "-o", "index"),
+        "label": ("label", "neural", "bad.csv", "-o", "labelled.csv"),
+        "pairs": ("pairs", "neural", "bad.csv"),
+        "folder": ("dedupe", "neural", "parts", "-o", "out"),
+    }[command]
+    before = sorted(tmp_path.iterdir())
+    done = without_extras(*line, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "a model of this family needs the package torch, which is not installed" in done.stderr
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_what_registers_a_run_asks_for_its_package_first(tmp_path):
+    done = without_extras("register", "--data", "questions", "--runs", tmp_path)  # there are no runs to compare
+    assert "the registry needs the package mlflow, which is not installed: pip install '.[train]'" in done.stderr
+
+
 def test_what_an_ensemble_is_made_of_is_used_without_extras(questions_file, tmp_path):
     fitted = tmp_path / "fitted"
     twicetold.fit(questions_file.read_text().split("\n")[1:-1], folder=fitted)
@@ -94,7 +136,7 @@ def test_a_neural_model_names_the_extra(run):
     done = without_extras("score", folder, "a", "b")
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
-    assert "needs the package torch, which is not installed: pip install 'twicetold[torch]'" in done.stderr
+    assert "needs the package torch, which is not installed: pip install '.[torch]' in a checkout" in done.stderr
 
 
 @pytest.mark.parametrize("command", [["models"], ["score", "models:/twicetold-quora/1", "a", "b"]])
@@ -103,7 +145,7 @@ def test_a_command_on_the_registry_names_the_extra(command, tmp_path):
     (tmp_path / "mlruns" / "mlflow.db").touch()
     done = without_extras(*command, cwd=tmp_path)
     assert done.returncode == 1
-    assert "pip install 'twicetold[train]'" in done.stderr
+    assert "pip install '.[train]' in a checkout" in done.stderr
 
 
 def test_the_base_lacks_what_is_kept_out_here():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from twicetold.errors import readable_errors
-from twicetold.printable import json_text, print, printable, without_passwords
+from twicetold.printable import differing, json_text, print, printable, without_passwords
 from twicetold.tracking import Settings, start
 from twicetold.tracking.pages import runs_page
 from twicetold.tracking.run import flatten
@@ -123,3 +123,24 @@ def test_commands_and_scripts_print_by_these_functions(folder):
         # the help of a script, which is text of this checkout
         assert not prints or "twicetold.printable.print" in imported or file.name in {"report.py", "checkout.py"}, file
         assert "rich.console.Console" not in imported, file
+
+
+LONG = "The committee met on Monday in the large hall to talk about the new bridge over the river, "
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("a tent", "A  Tent!", ("a tent", "A Tent!")),
+        ("same", "same", ("same", "same")),
+        (f"{LONG}which costs 4711 euros", f"{LONG.upper()}which costs 4712 euros", ("4711", "4712")),
+        (f"{LONG}and went home {LONG}", f"{LONG}and went {LONG}", ("went home", "went The")),
+        (LONG, f"{LONG} again", ("over the river,", "over the river, again")),
+    ],
+)
+def test_excerpts_of_two_texts_show_the_first_place_where_they_differ(one, other, expected):
+    found = differing(one, other, width=40)
+    for excerpt, part in zip(found, expected, strict=True):
+        assert part in excerpt
+        assert len(excerpt) <= 42
+    assert found[0].startswith("…") == (len(one) > 40)

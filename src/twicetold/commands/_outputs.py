@@ -53,7 +53,8 @@ def dropped_beside(out: str) -> str | None:
     from twicetold.tables.streams import STANDARD, compression_of
 
     path = Path(out)
-    if out == STANDARD or (path.exists() and not path.is_file()):
+    device = path.is_absolute() and path.parts[1:2] in (("dev",), ("proc",))  # also where /dev/stdout leads to a file
+    if out == STANDARD or device or (path.exists() and not path.is_file()):
         return None
     stem = (Path(path.stem) if compression_of(out) else path).stem
     return str(path.with_name(f"{stem}.dropped{path.name[len(stem) :]}"))

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from twicetold.dedupe.pairs import PairScores
-from twicetold.neighbours.grouping import Floats, Ints, Links, describe
+from twicetold.neighbours.grouping import Floats, Ints, Links
 from twicetold.printable import differing
 
 MANY = 0.5  # share of rows in groups
@@ -121,13 +121,13 @@ def chains_in(codes: Ints, links: Links, pairs: PairScores, *, least: float) -> 
         pairs: scores of the texts.
         least: score of a link.
     """
-    table = describe(codes, links)
-    loose = np.flatnonzero(table.density < 1)
+    inside = codes[links.left] == codes[links.right]
+    size, linked = np.bincount(codes), np.bincount(codes[links.left[inside]], minlength=int(codes.max()) + 1)
+    loose = np.flatnonzero(linked < size * (size - 1) / 2)
     most = CHECKED_BY_MODEL if pairs.vectors is None else CHECKED
-    loose = loose[np.argsort(table.density[loose], kind="stable")][:most]
+    loose = loose[np.argsort(linked[loose] / (size[loose] * (size[loose] - 1)), kind="stable")][:most]
     if not len(loose):
         return None
-    inside = codes[links.left] == codes[links.right]
     degree = np.bincount(np.concatenate([links.left[inside], links.right[inside]]), minlength=len(codes))
     members = np.flatnonzero(np.isin(codes, loose))
     members = members[np.lexsort((members, degree[members], codes[members]))]

@@ -20,8 +20,8 @@ class DistinctTexts:
     """The distinct ones of some texts.
 
     Args:
-        texts: m distinct texts.
-        rows: (m,) row of each.
+        texts: m distinct texts; of equal ones the one that sorts last, in whatever order the rows come.
+        rows: (m,) row of the first text that is equal to each.
         exact: (n,) row of the first text that is equal.
         place: (n,) number of the distinct text.
     """
@@ -36,7 +36,11 @@ class DistinctTexts:
         """Errors: `first_equal`."""
         exact = first_equal(texts)
         rows, place = np.unique(exact, return_inverse=True)
-        return cls([texts[row] for row in rows.tolist()], rows, exact, place)
+        distinct = [texts[row] for row in rows.tolist()]
+        copies = np.flatnonzero(exact != np.arange(len(exact)))
+        for row, number in zip(copies.tolist(), place[copies].tolist(), strict=True):
+            distinct[number] = max(distinct[number], texts[row])
+        return cls(distinct, rows, exact, place)
 
     def apart(self, keys: Sequence[NDArray[Any]]) -> "DistinctTexts":
         """The distinct ones among texts that are equal only if these (n,) values are equal as well."""

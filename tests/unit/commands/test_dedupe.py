@@ -6,6 +6,7 @@ import io
 import json
 import subprocess
 from dataclasses import asdict
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -62,6 +63,77 @@ def test_nothing_is_dropped_unless_asked(run, twicetold, questions_file):
     assert "5 texts, 4 of them distinct" in dropped.stderr
     assert "1 groups of 2 texts" in dropped.stderr
     assert "calibration and default threshold come from labelled pairs" in dropped.stderr
+
+
+@pytest.mark.parametrize(("out", "dropped"), [("u.csv", "u.dropped.csv"), ("u.csv.gz", "u.dropped.csv.gz")])
+def test_rows_that_are_dropped_are_kept_beside_the_output(out, dropped, twicetold, questions_file, tmp_path):
+    options = ("--lexical", "--threshold", "0.8")
+    whole = twicetold("dedupe", questions_file, *options, "--format", "csv")
+    done = twicetold("dedupe", questions_file, *options, "--drop", "-o", out, "--json")
+    assert done.returncode == 0, done.stderr
+    read = (lambda path: gzip.decompress(path.read_bytes()).decode()) if out.endswith("gz") else Path.read_text
+    kept, gone = (rows(read(tmp_path / name)) for name in (out, dropped))
+    assert sorted([*kept, *gone], key=lambda row: row["id"]) == rows(whole.stdout)
+    assert [row["id"] for row in gone] == ["q2", "q3"]
+    assert {row["representative"] for row in gone} == {"1"}
+    assert all(0.8 <= float(row["similarity_to_representative"]) <= 1 for row in gone)
+    summary = json.loads(done.stdout)
+    assert (summary["dropped"], summary["dropped_share"], summary["dropped_file"]) == (2, 0.4, dropped)
+    assert f"dropped 2 of 5 rows (40.0%); they are in {dropped}" in done.stderr
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
+def test_where_less_is_dropped_rows_of_an_earlier_call_do_not_stay(suffix, twicetold, tmp_path):
+    lines = [{"text": text} for text in ("bank rate cut", "bank rates cut", "vote game chip")]
+    (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    for threshold, count in (("0.5", 1), ("0.999", 0)):
+        line = ("dedupe", "in.jsonl", "--lexical", "--drop", "-o", f"u.{suffix}", "--threshold", threshold)
+        assert twicetold(*line).returncode == 0
+        file = tmp_path / f"u.dropped.{suffix}"
+        if suffix == "parquet":
+            assert pq.read_table(file).num_rows == count
+        else:
+            assert len(file.read_text().splitlines()) == count + (suffix != "jsonl")
+
+
+def test_rows_are_not_dropped_to_standard_output_without_a_word(twicetold, questions_file, tmp_path):
+    done = twicetold("dedupe", questions_file, "--lexical", "--threshold", "0.8", "--drop")
+    assert "dropped 2 of 5 rows (40.0%); they are in no file, as there is none beside the output" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["questions.csv"]
+
+
+def test_dropped_rows_replace_neither_the_input_nor_those_dropped_in_place(questions_file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "300")
+    (tmp_path / "u.dropped.csv").write_text(questions_file.read_text())
+    options = ["--lexical", "--threshold", "0.8", "--drop"]
+    done = CliRunner().invoke(app, ["dedupe", "u.dropped.csv", "-o", "u.csv", *options])
+    assert done.exit_code == 2
+    assert "the dropped rows would replace u.dropped.csv, from which the texts are read" in done.output
+    done = CliRunner().invoke(app, ["dedupe", "questions.csv", "-o", "n.csv", "--links", "n.dropped.csv", *options])
+    assert "the links and the dropped rows would both go to n.dropped.csv" in done.output
+    place = ["dedupe", "questions.csv", "-o", "questions.csv", "--force", "--text", "question", *options]
+    assert CliRunner().invoke(app, place).exit_code == 0
+    kept, dropped = ((tmp_path / name).read_text() for name in ("questions.csv", "questions.dropped.csv"))
+    done = CliRunner().invoke(app, place)
+    assert done.exit_code == 2
+    assert "questions.dropped.csv has the rows that were dropped from questions.csv before" in done.output
+    assert (tmp_path / "questions.dropped.csv").read_text() == dropped
+    assert (tmp_path / "questions.csv").read_text() == kept
+
+
+def test_the_loosest_groups_are_those_of_the_weakest_links_with_the_place_where_texts_differ(twicetold, tmp_path):
+    long = "The committee met on Monday in the large hall to talk about the new bridge over the river, which costs"
+    texts = ["swim swim", "swim swims", f"{long} 4711 euros", f"{long} 4712 euros", "red boat", "boat", "tents", "tent"]
+    (tmp_path / "texts.csv").write_text("text\n" + "".join(f'"{text}"\n' for text in texts))
+    done = twicetold("dedupe", "texts.csv", "--lexical", "--threshold", "0.3", "-o", "out.csv")
+    head, *groups = done.stderr[done.stderr.index("loosest groups") :].splitlines()[:-1]
+    assert head.endswith("weakest link that holds it together, by which they are sorted):")
+    scores = [float(line.split(", ")[2].split()[0]) for line in groups]
+    assert len(scores) > 2
+    assert scores == sorted(scores)
+    assert "4711 euros' - " in done.stderr
+    assert "4712 euros'" in done.stderr
 
 
 def test_rows_come_through_a_pipe_and_go_to_any_format(run, twicetold, tmp_path):

@@ -36,6 +36,16 @@ def test_a_folder_is_grouped_as_one_file(run, twicetold, folder, tmp_path):
     assert json.loads(again.stdout)["summary"]["texts"] == 5
 
 
+def test_a_folder_says_how_many_rows_were_dropped_and_where_they_are(run, twicetold, folder, tmp_path):
+    options = ("--threshold", "0.6", "--rule", "components", "--drop")
+    done = twicetold("dedupe", run(), folder, "-o", "out", *options, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["dropped"], found["dropped_share"], found["dropped_file"]) == (2, 0.4, "out/_dropped")
+    assert "dropped 2 of 5 rows (40.0%); they are in out/_dropped" in done.stderr
+    assert sum(pq.read_table(tmp_path / "out" / "_dropped" / f"{name}.parquet").num_rows for name in "ab") == 2
+
+
 def test_a_dry_run_says_what_it_would_cost_and_writes_nothing(run, twicetold, folder, tmp_path):
     done = twicetold("dedupe", run("static"), folder, "-o", "out", "--dry-run")
     assert done.returncode == 0, done.stderr

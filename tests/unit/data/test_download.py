@@ -296,7 +296,7 @@ def test_a_file_of_an_installed_package_is_copied_under_the_name_that_is_wanted(
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"package": "not_installed_here"}, r"which is not installed: pip install 'twicetold\[static\]'"),
+        ({"package": "not_installed_here"}, r"which is not installed: pip install '\.\[static\]' in a checkout"),
         ({"path": "gone.bin"}, "the installed package vectors_in_a_wheel, which has no file gone.bin"),
         ({"path": "__init__.py"}, "wrong sha256: .*; install another version"),
     ],

@@ -5,15 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from twicetold.packages import PackageMissing
 from twicetold.staged.launch import ON, launcher
 from twicetold.staged.tasks import Task, run
 
 
 @pytest.mark.parametrize(("on", "extra"), [("submitit", "slurm"), ("ray", "ray")])
-def test_a_launcher_whose_package_is_missing_says_what_to_install(on, extra, monkeypatch, tmp_path):
+def test_a_launcher_whose_package_is_missing_says_so_before_any_task(on, extra, monkeypatch):
     monkeypatch.setitem(sys.modules, on, None)
-    with pytest.raises(ValueError, match=rf"--on {on} needs a package: pip install 'twicetold\[{extra}\]'"):
-        list(launcher(on, 2)(tmp_path, [Task("read", "a", "0")]))
+    monkeypatch.setattr("twicetold.packages.find_spec", lambda name: None)
+    with pytest.raises(PackageMissing, match=rf"--on {on} needs .* pip install '\.\[{extra}\]' in a checkout"):
+        launcher(on, 2)
 
 
 @pytest.mark.parametrize("on", [None, "joblib"])

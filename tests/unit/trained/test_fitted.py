@@ -80,6 +80,29 @@ def test_the_threshold_is_a_similarity(questions):
     assert model.dedupe(questions, threshold=0.9).summary.links < model.dedupe(questions).summary.links
 
 
+@pytest.mark.parametrize("kind", ["lexical", "with vectors", "given vectors"])
+def test_the_order_of_the_rows_changes_neither_the_threshold_nor_the_groups(kind, questions, monkeypatch):
+    if kind == "with vectors":
+        pytest.importorskip("wordllama")
+    monkeypatch.setattr(module, "SAMPLED", 20)  # of 207 texts
+    rng = np.random.default_rng(0)
+    given = rng.normal(size=(len(questions), 8)) + 4 * rng.normal(size=(60, 8))[np.arange(len(questions)) % 60]
+    place = {text: row for row, text in enumerate(questions)}
+
+    def found(texts):
+        vectors = given[[place[text] for text in texts]] if kind == "given vectors" else None
+        groups = twicetold.fit(texts, lexical=kind == "lexical", vectors=vectors).dedupe(texts)
+        parts = [np.array(texts)[groups.group == number].tolist() for number in set(groups.group.tolist())]
+        return groups.summary.threshold, sorted(map(sorted, parts))
+
+    threshold, groups = found(questions)
+    for seed in range(3):
+        shuffled = [questions[row] for row in np.random.default_rng(seed).permutation(len(questions))]
+        again, others = found(shuffled)
+        assert again == pytest.approx(threshold, abs=1e-6)
+        assert others == groups
+
+
 def test_a_saved_model_groups_as_the_one_in_memory(questions, tmp_path):
     model = twicetold.fit(questions, folder=tmp_path / "model", name="questions.csv")
     with warnings.catch_warnings():

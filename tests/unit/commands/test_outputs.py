@@ -1,0 +1,139 @@
+"""What commands write never replaces what they read, unless they are told to."""
+
+import os
+import shutil
+
+import pytest
+from typer.testing import CliRunner
+
+from twicetold import layout
+from twicetold.commands import app
+from twicetold.commands._outputs import dropped_beside
+
+TEXTS = "text\nbank rate cut\nbank rate cut film\ndrug trial phone\nBank rate CUT\n"
+PAIRS = "left,right,label,same\nbank rate,rate cut,1,1\nfilm star,drug trial,0,0\n"
+SPELT = ["in.csv", "./in.csv", "absolute", "folder/in.csv", "soft.csv", "hard.csv"]
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """The current folder, with `in.csv` under several names."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "300")
+    (tmp_path / "in.csv").write_text(TEXTS)
+    (tmp_path / "hard.csv").hardlink_to("in.csv")
+    (tmp_path / "soft.csv").symlink_to("in.csv")
+    (tmp_path / "folder").symlink_to(tmp_path)
+    (tmp_path / "pairs.csv").write_text(PAIRS)
+    return tmp_path
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+def refused(done, what):
+    assert done.exit_code == 2, done.output
+    assert f"from which the {what} are read: name another file" in done.output
+    return True
+
+
+@pytest.mark.parametrize("spelt", SPELT)
+@pytest.mark.parametrize(
+    ("command", "what"),
+    [
+        (("dedupe", "in.csv", "-o"), "texts"),
+        (("dedupe", "in.csv", "-o", "new.csv", "--links"), "texts"),
+        (("dedupe", "in.csv", "-o", "new.csv", "--review"), "texts"),
+        (("topics", "in.csv", "-o"), "texts"),
+        (("label", "in.csv", "-o"), "texts"),
+    ],
+)
+def test_a_file_that_is_read_is_not_replaced_however_it_is_spelt(command, what, spelt, place):
+    spelt = place / "in.csv" if spelt == "absolute" else spelt
+    assert refused(call(*command, spelt), what)
+    assert (place / "in.csv").read_text() == TEXTS
+    assert sorted(path.name for path in place.iterdir()) == ["folder", "hard.csv", "in.csv", "pairs.csv", "soft.csv"]
+
+
+def test_a_file_of_pairs_is_not_replaced(run, place):
+    model = run()
+    assert refused(call("pairs", model, "pairs.csv", "-o", "pairs.csv"), "pairs")
+    (place / "answers.csv").write_text("left,right,same\n1,2,1\n")
+    assert refused(call("dedupe", model, "in.csv", "--pairs", "answers.csv", "-o", "answers.csv"), "pairs")
+    made = place / "made"
+    shutil.copytree(run() / layout.MODEL, made)
+    (made / "pairs.csv").write_text(PAIRS)
+    assert refused(call("calibrate", model, made / "pairs.csv", "-o", made, "--force"), "pairs")
+    assert (made / "pairs.csv").read_text() == PAIRS
+
+
+def test_files_of_a_model_and_of_an_index_are_not_replaced(run, place):
+    model = place / "model"
+    shutil.copytree(run() / layout.MODEL, model)
+    recipe = (model / layout.RECIPE).read_bytes()
+    assert refused(call("card", model, "-o", model / layout.RECIPE), "weights")
+    assert call("card", model, "-o", model / "README.md").exit_code == 0
+    assert call("card", model, "-o", model / "README.md").exit_code == 0
+    assert (model / layout.RECIPE).read_bytes() == recipe
+    assert call("index", "build", model, "in.csv", "-o", "index").exit_code == 0
+    inside = next(path for path in (place / "index").rglob("*") if path.is_file() and path.suffix != ".md")
+    before = inside.read_bytes()
+    assert refused(call("index", "groups", "index", "-o", inside, "--format", "csv"), "texts")
+    assert inside.read_bytes() == before
+
+
+@pytest.mark.parametrize("command", ["dedupe", "topics", "pairs"])
+def test_force_replaces_it(command, run, place):
+    file = "pairs.csv" if command == "pairs" else "in.csv"
+    before = len((place / file).read_text().splitlines())
+    model = [run()] if command == "pairs" else []
+    done = call(command, *model, file, "-o", file, "--force")
+    assert done.exit_code == 0, done.output
+    lines = (place / file).read_text().splitlines()
+    assert len(lines) == before
+    assert lines[0] != TEXTS.splitlines()[0]
+
+
+def test_standard_input_may_be_a_file_that_is_not_replaced(process, place):
+    for out in ("in.csv", "soft.csv"):
+        with (place / "in.csv").open() as given:
+            done = process("dedupe", "-", "--format", "csv", "-o", out, stdin=given)
+        assert done.returncode == 2
+        assert "from which the texts are read" in " ".join(done.stderr.split())
+    assert (place / "in.csv").read_text() == TEXTS
+
+
+def test_another_file_of_the_same_content_and_devices_are_no_input(place):
+    shutil.copy(place / "in.csv", place / "copy.csv")
+    assert call("dedupe", "in.csv", "-o", "copy.csv").exit_code == 0
+    assert call("dedupe", "in.csv", "-o", os.devnull, "--format", "csv").exit_code == 0
+
+
+def test_a_labelling_goes_on_in_its_file(place):
+    many = "text\n" + "".join(f"bank rate cut number {n}\n" for n in range(12))
+    (place / "in.csv").write_text(many)
+    for _ in range(2):
+        done = CliRunner().invoke(
+            app, ["label", "in.csv", "--lexical", "-o", "labelled.csv", "-n", "4"], input="y\nq\n"
+        )
+        assert done.exit_code == 0, done.output
+    assert len((place / "labelled.csv").read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("out", "dropped"),
+    [
+        ("unique.csv", "unique.dropped.csv"),
+        ("a/unique.v2.csv", "a/unique.v2.dropped.csv"),
+        ("unique.csv.gz", "unique.dropped.csv.gz"),
+        ("unique.JSONL.zst", "unique.dropped.JSONL.zst"),
+        ("unique.parquet", "unique.dropped.parquet"),
+        ("unique", "unique.dropped"),
+        ("-", None),
+        ("/dev/null", None),
+        ("/dev/stdout", None),
+    ],
+)
+def test_dropped_rows_lie_beside_the_output_where_it_is_a_file(out, dropped):
+    assert dropped_beside(out) == dropped

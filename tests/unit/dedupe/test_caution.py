@@ -1,0 +1,130 @@
+"""Warnings about groups, before rows are dropped."""
+
+import numpy as np
+import pytest
+
+import twicetold
+from twicetold.dedupe.caution import NO_THRESHOLD, chains_in, codes_alone, many_grouped
+
+WORDS = "bank rate cut film drug trial phone star vote game chip tax law gas ship road".split()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Order 4711 was shipped", "Order 4712 was shipped"),
+        ("order 1234", "order 1243"),
+        ("4711", "4712"),
+        ("iPhone 12 case", "iPhone case"),
+        ("bolt XK-A-200, steel", "bolt XL-B-300, steel"),
+        ("Shirt in size M", "Shirt in size XL"),
+        ("Flight from FRA to JFK", "Flight from FRA to LAX"),
+        ("５ cups", "4 cups"),
+        ("苹果15手机", "苹果16手机"),
+        ("version 1.2", "version 1.3"),
+    ],
+)
+def test_texts_that_differ_in_digits_or_codes_alone_are_told(one, other):
+    said = codes_alone([one], [other], np.ones(1))
+    assert said.startswith("all of the links join texts that differ in digits or codes alone")
+    assert repr(one) in said
+    assert repr(other) in said
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("How do I learn to swim?", "how do I lern to swim"),
+        ("HOW DO I", "how do i"),
+        ("iPhone 6s", "iPhone 6 s"),
+        ("1,000 EUR", "1000 EUR"),
+        ("cook potatoes for 5 people", "cook potatoes 5 for people"),
+        ("苹果15手机", "华为14电脑"),
+        ("4 red cars", "5 blue cars"),
+        ("A red car", "red car"),
+        ("the CEO spoke", "the ceo spoke"),
+    ],
+)
+def test_texts_that_differ_in_words_or_spelling_are_not_told(one, other):
+    assert codes_alone([one], [other], np.ones(1)) is None
+
+
+def test_the_share_of_such_links_is_given_with_the_most_similar_pair():
+    left = ["lift 1 is out of order", "swim", "lift 5 is out of order", "boat"]
+    right = ["lift 2 is out of order", "swims", "lift 6 is out of order", "boats"]
+    said = codes_alone(left, right, np.array([0.7, 0.99, 0.9, 0.8]))
+    assert said.startswith("50.0% of the links")
+    assert "'lift 5 is out of order' and 'lift 6 is out of order'" in said
+    assert codes_alone([], [], np.empty(0)) is None
+
+
+def test_most_rows_in_groups_are_told_and_half_of_them_are_not():
+    assert many_grouped(50, 100, 40) is None
+    assert many_grouped(51, 100, 40).startswith("51 of 100 rows (51%) are in groups, and 40 (40%) have another one")
+
+
+def line(count):
+    """Vectors of which each is near to the next one alone, and a few that are near to none."""
+    angle = np.concatenate([np.arange(count) * 0.5, [20.0]])
+    vectors = np.stack([np.cos(angle), np.sin(angle), np.zeros(count + 1)], axis=1)
+    vectors[-1] = [0, 0, 1]
+    return vectors
+
+
+@pytest.mark.parametrize("rule", ["components", "complete"])
+def test_a_chain_is_told_by_its_ends(rule):
+    texts = [f"step {word}" for word in WORDS[:5]]
+    found = twicetold.fit(texts, vectors=line(4)).dedupe(texts, threshold=0.8, rule=rule)
+    chains = [said for said in found.summary.warnings if "chain" in said]
+    if rule == "complete":
+        assert found.table.density.tolist() == [1, 1]
+        assert not chains
+    else:
+        assert found.group.tolist() == [0, 0, 0, 0, 1]
+        (said,) = chains
+        assert said.startswith("1 group is a chain, whose ends are less alike than the threshold")
+        assert "'step bank' and 'step film' (0.071)" in said
+
+
+def test_a_group_whose_pairs_all_reach_the_threshold_is_no_chain_also_where_some_are_no_links():
+    from twicetold.dedupe.pairs_by_vectors import PairsByVectors
+    from twicetold.evaluation.decision import Decision
+    from twicetold.neighbours.grouping import Links
+
+    vectors = np.ones((4, 1))
+    pairs = PairsByVectors((vectors, vectors), Decision(0.5, 1.0, 0.0), 0.0, calibrated=False)
+    links = Links.of(4, [0, 1, 2], [1, 2, 3], [1.0, 1.0, 1.0])  # a text had more links than are kept
+    assert chains_in(np.zeros(4, np.int64), links, pairs, least=0.5) is None
+
+
+def test_what_is_found_is_in_the_summary_and_told_on_the_way():
+    texts = [f"Your order {n} of {WORDS[n % 3]} was shipped" for n in range(30)] + ["a tent", "learn to swim"]
+    told = []
+    found = twicetold.fit(texts, lexical=True).dedupe(texts, threshold=0.5, progress=told.append)
+    many, codes = found.summary.warnings[:2]
+    assert many.startswith("30 of 32 rows (94%) are in groups")
+    assert "differ in digits or codes alone" in codes
+    assert [line for line in told if line.startswith("warning: ")] == [f"warning: {each}" for each in (many, codes)]
+
+
+def test_few_misspelt_copies_bring_no_warning():
+    texts = [f"{one} {two} {one}{two}" for one in WORDS for two in WORDS[:4]]
+    copies = [f"{texts[3]}s", texts[17].upper()]
+    found = twicetold.fit([*texts, *copies], lexical=True).dedupe([*texts, *copies], threshold=0.65)
+    assert found.summary.groups == 2
+    assert found.summary.warnings == ()
+
+
+@pytest.mark.parametrize("vectors", [None, np.eye(60)], ids=["lexical", "vectors"])
+def test_where_the_texts_show_no_threshold_the_constant_is_named(vectors):
+    texts = [f"{WORDS[n % 16]}{n} {WORDS[n * 7 % 16]}{n * 3}" for n in range(60)]
+    model = twicetold.fit(texts, lexical=vectors is None, vectors=vectors)
+    told = []
+    summary = model.dedupe(texts, progress=told.append).summary
+    assert (summary.threshold, summary.chosen_for) == (0.6, "constant")
+    assert summary.evidence == "a constant, 0.6, as no threshold shows in the texts"
+    assert NO_THRESHOLD.format(0.6) in summary.warnings
+    assert "the threshold rests on a constant, 0.6, as no threshold shows in the texts" in told
+    asked = model.dedupe(texts, threshold=0.6).summary
+    assert (asked.chosen_for, asked.evidence) == ("user", "what was asked for, without a label")
+    assert NO_THRESHOLD.format(0.6) not in asked.warnings
