@@ -214,12 +214,14 @@ def write_files(
     Returns:
         (n,) whether a row represents its group.
     """
-    kept = found.representative == np.arange(len(read.texts))
+    kept: NDArray[np.bool_] = found.representative == np.arange(len(read.texts))
     # The smaller file comes first: either is there only once all of it is written.
-    for what, block in (("links", lambda: read.links(found, reasons)), ("review", lambda: read.review(found))):
-        if (file := files[what]) is not None:
-            with write_rows(file, format=read.format) as write:
-                write(block())
+    if (file := files["links"]) is not None:
+        with write_rows(file, format=read.format) as write:
+            write(read.links(found, reasons))
+    if (file := files["review"]) is not None:
+        with write_rows(file, format=read.format) as write:
+            write(read.review(found))
     grouped = read.with_groups(found)
     for what, chosen in (("dropped rows", ~kept), ("rows", kept if drop else np.ones_like(kept))):
         if (file := files[what]) is not None:

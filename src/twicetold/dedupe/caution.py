@@ -35,13 +35,13 @@ class Chains(NamedTuple):
     """Groups whose ends are less alike than the threshold.
 
     Attributes:
-        count: of these groups.
+        groups: number of these.
         left: one end of the one whose ends are least alike.
         right: its other end.
         score: of these two.
     """
 
-    count: int
+    groups: int
     left: int
     right: int
     score: float
@@ -98,10 +98,10 @@ def codes_alone(left: Sequence[str], right: Sequence[str], similarity: Floats) -
         for each in (_without_codes(both), _replaced(pc.utf8_lower(both), r"[^\p{L}\p{M}\p{N}]+", ""))
     )
     alone = np.flatnonzero((rest[0] == rest[1]) & (all_of_it[0] != all_of_it[1]))
-    alone = np.array([link for link in alone if _words(left[link]) != _words(right[link])], np.int64)
+    alone = np.array([link for link in alone.tolist() if _words(left[link]) != _words(right[link])], np.int64)
     if not len(alone):
         return None
-    example = alone[np.argmax(similarity[alone])]
+    example = int(alone[np.argmax(similarity[alone])])
     one, other = differing(left[example], right[example])
     share = f"{len(alone) / len(left):.1%}" if len(alone) < len(left) else "all"
     return (
@@ -140,8 +140,8 @@ def chains_in(codes: Ints, links: Links, pairs: PairScores, *, least: float) -> 
     if not len(apart):
         return None
     worst = apart[np.argmin(score[apart])]
-    count = len(np.unique(codes[left[apart]]))
-    return Chains(count, int(left[worst]), int(right[worst]), float(score[worst]))
+    groups = len(np.unique(codes[left[apart]]))
+    return Chains(groups, int(left[worst]), int(right[worst]), float(score[worst]))
 
 
 def chained(chains: Chains, ends: tuple[str, str]) -> str:
@@ -152,7 +152,7 @@ def chained(chains: Chains, ends: tuple[str, str]) -> str:
         ends: the two texts at the ends of the worst one.
     """
     one, other = differing(*ends)
-    many = "1 group is a chain" if chains.count == 1 else f"{chains.count:,} groups are chains"
+    many = "1 group is a chain" if chains.groups == 1 else f"{chains.groups:,} groups are chains"
     return (
         f"{many}, whose ends are less alike than the threshold, such as {one!r} and {other!r} ({chains.score:.3f}): by "
         "the rule complete, there is no such group"

@@ -404,8 +404,8 @@ def _cautions(plan: Plan, firsts: Bits, grouped: Collection[dict[str, Any]]) -> 
     if (said := codes_alone(sides[0], sides[1], links[2])) is not None:
         yield said
     if worst is not None:
-        count = sum(each.count for each in chains)
-        yield chained(worst._replace(count=count), (texts[worst.left], texts[worst.right]))
+        groups = sum(each.groups for each in chains)
+        yield chained(worst._replace(groups=groups), (texts[worst.left], texts[worst.right]))
 
 
 def _looseness(group: dict[str, Any]) -> tuple[float, int]:

@@ -54,7 +54,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     return {
         "links": len(links),
         "loosest": _described(codes, links, texts)[:SHOWN],
-        "chains": None if chains is None else (chains.count, *texts[list(chains[1:3])].tolist(), chains.score),
+        "chains": None if chains is None else (chains.groups, *texts[list(chains[1:3])].tolist(), chains.score),
         "some": [texts[some.left].tolist(), texts[some.right].tolist(), some.similarity.tolist()],
         "component": {
             **_described(np.where(whole == largest, 0, np.arange(1, len(whole) + 1)), links, texts)[0],

@@ -98,7 +98,7 @@ def test_rows_that_are_dropped_are_written_to_a_folder_that_readers_pass_over(ru
     assert pa.concat_tables([table, again]).sort_by("n").equals(whole)
     assert set(again["n"].to_pylist()).isdisjoint(table["n"].to_pylist())
     assert found.dropped_parts == {path.name: path.stat().st_size for path in dropped.iterdir()}
-    assert dataset(tmp_path / "out").count_rows() == len(table)
+    assert dataset(tmp_path / "out", exclude_invalid_files=True).count_rows() == len(table)
     (folder / "part-1.parquet").unlink()
     deduped(run(), folder, threshold=0.6, drop=True)
     assert sorted(path.name for path in dropped.iterdir()) == ["part-0.parquet", "part-2.parquet"]
@@ -116,7 +116,7 @@ def test_dropped_rows_that_are_gone_are_written_again(run, many, parts, deduped,
 
 
 def test_doubtful_groups_of_a_folder_are_warned_of_as_of_one_file(run, many, parts, deduped):
-    texts = [*many[:200], *(f"{text} {n}" for n, text in enumerate(many[:200]))]
+    texts = [*many[:15], *(f"{text} {n}" for n, text in enumerate(many[:15]))]
     found, _ = deduped(run(), parts(texts, 3), threshold=0.6, rule="components")
     alone, _ = as_one_file(run(), texts, threshold=0.6, rule="components")
     for what in ("rows", "chain", "differ in digits or codes alone"):
