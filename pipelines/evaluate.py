@@ -34,12 +34,12 @@ from twicetold.evaluation.figures import save_roc_csv, save_roc_figure
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
 from twicetold.evaluation.pair_units import units_of
 from twicetold.evaluation.pairwise_knn import save_rates
+from twicetold.export.champion import card
 from twicetold.features.cache import cached_rows
 from twicetold.files import write_file, write_json, write_text
 from twicetold.printable import print
 from twicetold.runs.identity import Identity
 from twicetold.runs.summary import summary
-from twicetold.serving.champion import card
 from twicetold.trained.corpus_search import Searched, search_reports, texts_to_search
 from twicetold.trained.model_folder import (
     load_model,

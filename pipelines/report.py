@@ -24,9 +24,9 @@ from omegaconf import OmegaConf
 
 from twicetold import layout, reporting, tracking
 from twicetold.errors import readable_errors
+from twicetold.export.champion import card
 from twicetold.files import write_text
 from twicetold.runs.environment import in_words
-from twicetold.serving.champion import card
 from twicetold.topics import files
 from twicetold_grid.lock import changed_keys
 

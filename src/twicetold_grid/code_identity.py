@@ -30,7 +30,6 @@ OBSERVERS = (
     "twicetold.index",
     "twicetold.labels",
     "twicetold.export",
-    "twicetold.serving",
     "twicetold.commands",
     "twicetold_grid.by_hand",
     "twicetold_grid.code_identity",

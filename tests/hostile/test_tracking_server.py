@@ -27,7 +27,7 @@ WRITE = f"""
 import os, sys
 from pathlib import Path
 from twicetold.tracking import Settings, start
-import mlflow.pyfunc, pandas, twicetold.serving.served_model  # imported now, so that all write at once
+import mlflow.pyfunc, pandas, twicetold.tracking.served_model  # imported now, so that all write at once
 
 root, model = map(Path, sys.argv[1:])
 gate, opened = os.pipe()

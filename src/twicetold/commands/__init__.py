@@ -24,7 +24,7 @@ from twicetold.packages import naming_the_extra
 from twicetold.printable import print
 
 USE = ("score", "pairs", "dedupe", "topics", "index", "search", "related", "label", "calibrate")
-SHARE = ("card", "check", "register", "models", "export", "serve")
+SHARE = ("card", "check", "register", "models", "export")
 COMMANDS = (*USE, *SHARE)
 TRACEBACK = "TWICETOLD_TRACEBACK"
 EXPECTED = (ValueError, TypeError, OSError)

@@ -32,7 +32,7 @@ def card(
     require_model(model)
     require_apart({"card": out}, {"weights": model})
     with waiting(f"reading {model}"):
-        from twicetold.serving.champion import card as model_card
+        from twicetold.export.champion import card as model_card
 
         page = model_card(model, cards=cards)
     if out is None:

@@ -41,7 +41,7 @@ def register(
     if not dry_run:
         require_package("mlflow", "the registry")
     with waiting("loading libraries"):
-        from twicetold.serving.champion import choose, register_run
+        from twicetold.export.champion import choose, register_run
 
     talk = Console(stderr=True)
     if data is not None:

@@ -18,7 +18,7 @@ from twicetold import layout
 from twicetold.tracking.store import Store
 
 PACKAGE = Path(__file__).parents[1]
-SCRIPT = PACKAGE / "serving" / "served_model.py"
+SCRIPT = Path(__file__).with_name("served_model.py")
 REQUIREMENTS = (
     "mlflow",
     "torch",
@@ -40,7 +40,6 @@ def save(
     *,
     input_example: Mapping[str, Sequence[str]],
     about: Any = None,
-    label: str | None = None,
 ) -> None:
     """Write the model in MLflow's format: the folder, the package's source, the script, signature and requirements.
 
@@ -52,7 +51,6 @@ def save(
         destination: a folder that does not exist yet, or is empty.
         input_example: column -> values: either `text`, or `left` and `right`.
         about: an `mlflow.models.Model` that says which logged model this is.
-        label: that verdicts are about where a request names none; None: the model's finest one.
     """
     import pandas as pd  # type: ignore[import-untyped]
     from mlflow import pyfunc
@@ -62,7 +60,7 @@ def save(
             destination,
             python_model=SCRIPT,
             artifacts={"model": str(model_folder), "code": str(_zipped(PACKAGE, Path(scratch)))},
-            signature=_signature(label),
+            signature=_signature(),
             input_example=pd.DataFrame({name: list(values) for name, values in input_example.items()}),
             pip_requirements=_pinned(model_folder),
             mlflow_model=about,
@@ -123,7 +121,7 @@ def _zipped(package: Path, folder: Path) -> Path:
     return archive
 
 
-def _signature(label: str | None) -> Any:
+def _signature() -> Any:
     """One signature for both uses: all columns are optional, and the served model says which go together."""
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
@@ -141,7 +139,7 @@ def _signature(label: str | None) -> Any:
         "no_verdict": DataType.string,
     }
     outputs = [ColSpec(kind, name, required=False) for name, kind in kinds.items()]
-    params = ParamSchema([ParamSpec("about", DataType.string, label)])
+    params = ParamSchema([ParamSpec("about", DataType.string, None)])
     return ModelSignature(inputs=Schema(inputs), outputs=Schema(outputs), params=params)
 
 

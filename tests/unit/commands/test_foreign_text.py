@@ -50,7 +50,6 @@ ABSENT = {
     "register": [("{}",), ("--data", "{}"), ("{model}", "--alias", "{}")],
     "models": [("{}",), ("--{}",)],
     "export": [("{}", "-o", "x", "--static"), ("{model}", "-o", "x", "--static", "--numbers", "{}")],
-    "serve": [("{}",), ("{model}", "--port", "{}"), ("{model}", "--host", "{}")],
 }
 
 

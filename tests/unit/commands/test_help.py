@@ -140,9 +140,7 @@ def test_what_is_quick_is_not_told(monkeypatch):
     assert stream.getvalue() == ""
 
 
-@pytest.mark.parametrize(
-    "command", ["score {} a b", "card {}", "register {}", "dedupe {} in.csv", "serve {}", "pairs {} in.csv"]
-)
+@pytest.mark.parametrize("command", ["score {} a b", "card {}", "register {}", "dedupe {} in.csv", "pairs {} in.csv"])
 def test_a_run_of_a_fresh_clone_has_no_model_and_the_error_names_what_trains_it(command, twicetold, tmp_path):
     (tmp_path / "runs/stsb-dae-0").mkdir(parents=True)
     (tmp_path / "runs/stsb-dae-0/metrics.json").write_text("{}")

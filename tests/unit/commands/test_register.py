@@ -15,10 +15,10 @@ import twicetold as library
 from twicetold import layout
 from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
 from twicetold.evaluation.promise import PromisedLinks
+from twicetold.export.champion import choose, register_run
 from twicetold.files import write_json
 from twicetold.neighbours.grouping import RULES
 from twicetold.reporting.model_card import model_card, read_about
-from twicetold.serving.champion import choose, register_run
 from twicetold.tracking import Settings, registry
 
 

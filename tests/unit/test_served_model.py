@@ -1,7 +1,9 @@
+import re
 import shutil
 import subprocess
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,8 +11,9 @@ import pytest
 import scipy.sparse as sp
 from mlflow.exceptions import MlflowException
 
-from twicetold.serving.served_model import ServedModel
+import twicetold
 from twicetold.tracking import logged_model
+from twicetold.tracking.served_model import ServedModel
 
 FAKE_MODELS = """
 import numpy as np
@@ -175,3 +178,15 @@ def test_a_saved_model_works_in_another_process_from_another_place_with_its_own_
     code = moved / "artifacts" / "twicetold.zip" / "twicetold" / "__init__.py"
     assert done.stdout.split("\n")[:2] == ["[4.0, 1.5]", str(code)], done.stderr
     assert sum(path.is_file() for path in moved.rglob("*")) < 15
+
+
+def test_the_application_in_the_guide_answers_as_the_library_does(run, monkeypatch):
+    page = Path(__file__).parents[2] / "docs" / "guides" / "serving.md"
+    (code,) = re.findall(r"^```python\n(from fastapi.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    model = twicetold.load(run("static"))
+    monkeypatch.setattr(twicetold, "load", lambda place: model)
+    names = {}
+    exec(code, names)
+    sides = ["bank rate cut", "rain"], ["bank rate film", "rain"]
+    answer = names["pairs"](names["Pairs"](left=sides[0], right=sides[1]))
+    assert answer == {"probability": model.predict_proba(*sides).tolist()}
