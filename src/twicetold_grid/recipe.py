@@ -1,7 +1,6 @@
 """The parts of a training, and the parameters of its run in MLflow, from a composed configuration."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, TypedDict
 
 from hydra import compose, initialize_config_dir
@@ -29,9 +28,6 @@ class Consistency(TypedDict):
     weight: float
 
 
-SHARING = {"ddp": "twicetold.training.several_devices"}
-"""Strategy -> what shares a training among several devices. Like the rest of `runtime`, it is no part of a training's
-code: losses and weights are those of one device up to rounding, and one device may go on where several began."""
 READ_BY = {
     "runtime": (Runtime,),
     "tracking": (Settings,),
@@ -82,13 +78,12 @@ def schedule_of(cfg: DictConfig) -> Schedule:
 
 
 def runtime_of(cfg: DictConfig) -> Runtime:
-    """Where to compute; several devices are imported where there are several.
+    """Where to compute.
 
     Raises:
         ValueError: for what this machine does not have.
     """
-    runtime = Runtime(**cfg.runtime)
-    return runtime if runtime.devices == 1 else replace(runtime, sharing=get_object(SHARING[runtime.strategy]))
+    return Runtime(**cfg.runtime)
 
 
 def selection_of(cfg: DictConfig) -> Selection:

@@ -130,7 +130,6 @@ REACH = {
     "data/archives": (0, 0),
     "data/download": (0, 0),
     "augmentation/augment": (0, 0),  # no cell alters texts
-    "training/several_devices": (0, 0),
     "interpretation/contributions": (0, 0),
     "reporting/page": (0, 0),
     "tracking/run": (0, 0),
@@ -310,8 +309,8 @@ def test_targets_are_found_at_every_depth_and_foreign_ones_add_nothing(code):
 def test_nothing_is_imported_by_a_name_that_no_syntax_tree_shows():
     """Imports by string escape the closure: each is known, and what it loads is a `_target_` of the cell.
 
-    But for those that load what no output depends on: the package itself loads `twicetold.use`, and `recipe` what
-    shares a training among devices. `recipe` loads as well what `learnt_from` adds to a cell that learns.
+    But for the package itself, which loads `twicetold.use`, and `recipe`, which loads what `learnt_from` adds to a cell
+    that learns.
     """
     known = {
         f"src/twicetold/{file}.py" for file in ("__init__", "trained/model_folder", "interpretation/contributions")

@@ -86,9 +86,6 @@ class Batch:
     positive_group: Tensor | None = None
     negative_group: Tensor | None = None
     copy: SparseRows | None = None
-    sizes: tuple[int, ...] | None = None
-    """Rows of each process that shares the batch; then rows are this process's own, and tensors those of all. None: one
-    process has all of them."""
 
     def __len__(self) -> int:
         return len(self.anchor)
@@ -114,32 +111,23 @@ class GatheredExamples(Dataset[Batch]):
     def __init__(self, examples: ExampleIndex, rows: CsrRows) -> None:
         self.examples = examples
         self.rows = rows
-        self.share = (0, 1)
-        """Which process this is, and how many share each batch."""
 
     def __len__(self) -> int:
         return len(self.examples)
 
     def __getitems__(self, chosen: NDArray[np.int64]) -> Batch:
-        """The batch of the given examples, with the rows of this process's share of them.
-
-        A process without a share, in a batch of fewer examples than processes, has a row that does not count.
-        """
-        examples, (process, processes) = self.examples, self.share
-        shares = np.array_split(chosen, processes)
-        own = shares[process] if len(shares[process]) else chosen[:1]
+        """The batch of the given examples."""
         sides = {
-            side: self.rows.gather(texts[own].T.ravel())
+            side: self.rows.gather(texts[chosen].T.ravel())
             for side in ("anchor", "positive", "negative", "copy")
-            if (texts := getattr(examples, side)) is not None
+            if (texts := getattr(self.examples, side)) is not None
         }
         tensors = {
             name: torch.from_numpy(values[chosen].T.ravel())
             for name in ("label", "group", "positive_group", "negative_group")
-            if (values := getattr(examples, name)) is not None
+            if (values := getattr(self.examples, name)) is not None
         }
-        sizes = None if processes == 1 else tuple(map(len, shares))
-        return Batch(**cast("dict[str, Any]", {**sides, **tensors}), sizes=sizes)
+        return Batch(**cast("dict[str, Any]", {**sides, **tensors}))
 
 
 @dataclass

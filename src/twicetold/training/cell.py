@@ -105,7 +105,6 @@ def train_cell(
         ValueError: if the settings leave nothing to train or to compare, or training diverges.
     """
     started = time.perf_counter()
-    _check_devices(parts, runtime)
     if examples is None and parts.examples is not None:
         examples = parts.examples.index(corpus, places.triplets)
     if examples is not None:
@@ -155,20 +154,6 @@ def _check_batch_size(parts: Parts, examples: ExampleIndex) -> None:
         raise ValueError(
             f"trainer.batch_size=1 leaves {type(parts.objective).__name__} nothing to compare an example with, because "
             "it takes negatives from the rest of the batch: choose trainer.batch_size=2 or more, or examples=triplets"
-        )
-
-
-def _check_devices(parts: Parts, runtime: Runtime) -> None:
-    """Refuse several devices for a solver, and for negatives that are mined during training."""
-    if runtime.devices > 1 and isinstance(parts.make_optimizer, Solver):
-        raise ValueError(
-            f"runtime.devices={runtime.devices}: the solver {type(parts.make_optimizer).__name__} computes in one "
-            "process: set runtime.devices=1"
-        )
-    if runtime.devices > 1 and parts.negatives is not None:
-        raise ValueError(
-            f"runtime.devices={runtime.devices}: negatives=self_mined are mined in one process: set runtime.devices=1, "
-            "or negatives=none"
         )
 
 

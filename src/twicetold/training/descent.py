@@ -35,6 +35,5 @@ def descend(
         micro_batch=schedule.micro_batch,
         lr_scheduler=schedule.lr_scheduler,
         lr_scheduler_interval=schedule.lr_scheduler_interval,
-        sharing=runtime.sharing,
     )
     return fit(learner, loader, schedule=schedule, runtime=runtime, checkpoints=checkpoints, on_epoch=on_epoch)

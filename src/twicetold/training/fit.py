@@ -4,7 +4,6 @@ import logging
 import shutil
 import warnings
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ for package in ("pytorch_lightning", "lightning_fabric"):
 warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # Lightning 2.6 with torch 2.13
 warnings.filterwarnings("ignore", message=".*will run with no optimizer.*")  # with a solver
 warnings.filterwarnings("ignore", message=".*in eval mode at the start.*")  # frozen parts
-warnings.filterwarnings("ignore", message=".*sync_dist=True.*")  # each process logs the same value
 
 BEST = "best.safetensors"
 LAST = "last.ckpt"
@@ -49,8 +47,6 @@ class Keep(Checkpoint):
     def on_train_start(self, trainer: pl.Trainer, learner: pl.LightningModule) -> None:
         """Check, in a resumed training, that the best weights so far are there and are those of this encoder."""
         assert isinstance(learner, Learner)
-        if learner.sharing is not None:
-            learner.sharing.own_sigterm(first=trainer.is_global_zero)
         if self.best_epoch >= 0:
             best = {name: tensor.shape for name, tensor in load_file(self.folder / BEST).items()}
             if best != {name: tensor.shape for name, tensor in learner.encoder.state_dict().items()}:
@@ -62,18 +58,15 @@ class Keep(Checkpoint):
         assert isinstance(learner, Learner)
         if learner.primary > self.best_value:
             self.best_value, self.best_epoch = learner.primary, trainer.current_epoch
-            if trainer.is_global_zero:
-                with write_file(self.folder / BEST) as path:
-                    save_file({n: t.detach().cpu().contiguous() for n, t in learner.encoder.state_dict().items()}, path)
+            with write_file(self.folder / BEST) as path:
+                save_file({n: t.detach().cpu().contiguous() for n, t in learner.encoder.state_dict().items()}, path)
 
     def on_train_epoch_end(self, trainer: pl.Trainer, learner: pl.LightningModule) -> None:
         """Write what there is to resume from, and call `on_epoch`."""
         assert isinstance(learner, Learner)
-        last = self.folder / LAST
-        with write_file(last) if trainer.is_global_zero else nullcontext(last) as path:
-            trainer.save_checkpoint(path, weights_only=False)  # all processes wait there, and the first one writes
-        if trainer.is_global_zero:
-            self.on_epoch(learner.curves, trainer.current_epoch)
+        with write_file(self.folder / LAST) as path:
+            trainer.save_checkpoint(path, weights_only=False)
+        self.on_epoch(learner.curves, trainer.current_epoch)
 
     def state_dict(self) -> dict[str, Any]:
         """The best value so far, for a resumed run."""
@@ -129,8 +122,7 @@ def fit(
     Raises:
         KeyboardInterrupt: if the user stopped it; the checkpoints are kept, and the next call resumes.
         Diverged: if the loss, the weights or the validation metric are not finite; the checkpoints are removed.
-        ValueError: if the checkpoints cannot be read, or several devices would not learn what one does.
-        ChildProcessError: if the process of another device ended before its time; the checkpoints are kept.
+        ValueError: if the checkpoints cannot be read.
     """
     keep_freed_memory()
     # With deterministic algorithms, PyTorch would fill every new tensor before it is written.
@@ -145,35 +137,29 @@ def fit(
     callbacks += _own_callbacks(learner, schedule)
     solver = learner.make_optimizer if isinstance(learner.make_optimizer, Steps) else None
     last = checkpoints / LAST
-    shared = _shared(learner, loader, runtime)
     try:
-        with shared as strategy:
-            precision = schedule.precision_on(runtime.device)
-            trainer = pl.Trainer(
-                max_epochs=schedule.epochs,
-                accelerator=runtime.accelerator,
-                devices=runtime.devices,
-                strategy=strategy,
-                use_distributed_sampler=False,
-                precision=precision,
-                limit_train_batches=None if solver is None else solver.per_epoch,
-                accumulate_grad_batches=schedule.accumulate_grad_batches or 1,
-                gradient_clip_val=schedule.gradient_clip if solver is None else None,
-                deterministic="warn",
-                logger=False,
-                enable_checkpointing=True,
-                callbacks=callbacks,
-                enable_progress_bar=runtime.shows_progress,
-                enable_model_summary=False,
-                default_root_dir=checkpoints,
-            )
-            trainer.fit(learner, loader, ckpt_path=last if last.exists() else None, weights_only=True)
+        precision = schedule.precision_on(runtime.device)
+        trainer = pl.Trainer(
+            max_epochs=schedule.epochs,
+            accelerator=runtime.accelerator,
+            devices=1,
+            precision=precision,
+            limit_train_batches=None if solver is None else solver.per_epoch,
+            accumulate_grad_batches=schedule.accumulate_grad_batches or 1,
+            gradient_clip_val=schedule.gradient_clip if solver is None else None,
+            deterministic="warn",
+            logger=False,
+            enable_checkpointing=True,
+            callbacks=callbacks,
+            enable_progress_bar=runtime.shows_progress,
+            enable_model_summary=False,
+            default_root_dir=checkpoints,
+        )
+        trainer.fit(learner, loader, ckpt_path=last if last.exists() else None, weights_only=True)
     except SystemExit as stop:  # raised by Lightning on Ctrl-C and SIGTERM
         raise KeyboardInterrupt(STOPPED) from stop
     except Diverged:
         shutil.rmtree(checkpoints)  # from there, the same command would go on to the same end
-        raise
-    except ChildProcessError:
         raise
     except Exception as error:
         if keep.begun or not last.exists():
@@ -213,13 +199,3 @@ def _own_callbacks(learner: Learner, schedule: Schedule) -> list[pl.Callback]:
                 "them up to date: choose optimizer=adam"
             )
     return list(schedule.callbacks.values())
-
-
-def _shared(learner: Learner, loader: Any, runtime: Runtime) -> AbstractContextManager[Any]:
-    """In what processes to train; yields Lightning's strategy."""
-    if runtime.devices == 1:
-        return nullcontext("auto")
-    if learner.sharing is None:
-        raise ValueError(f"runtime.devices={runtime.devices}: expected how they share a training, got nothing")
-    uses_all = learner.sharing.check_shareable(learner, loader, runtime.devices)
-    return learner.sharing.processes(loader, runtime.devices, uses_all=uses_all)

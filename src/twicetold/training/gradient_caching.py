@@ -16,7 +16,7 @@ Not supported: batch normalisation (a chunk's mean is not the batch's), and by-p
 as reconstructions. The memory of `score` in families with a comparing network is not reduced.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 
 import numpy as np
@@ -52,33 +52,20 @@ def encode_in_chunks(encoder: Encoder, features: SparseRows, rows: int) -> Encod
 
     # `checkpoint` keeps the random state of the devices of those arguments that are tensors.
     encoded: list[Encoding] = [checkpoint(encode, chunk.indices, chunk, use_reentrant=False) for chunk in chunks]
-    remedy = "this family cannot be trained in chunks, set trainer.micro_batch=null"
-    return joined(encoded, [len(chunk) for chunk in chunks], torch.cat, remedy=remedy)
+    return _joined(encoded, [len(chunk) for chunk in chunks])
 
 
-def joined(
-    parts: Sequence[Encoding], sizes: Sequence[int], join: Callable[[list[Tensor]], Tensor], *, remedy: str
-) -> Encoding:
-    """Join the encodings of parts of a batch, tensor by tensor.
-
-    Args:
-        parts: the encodings.
-        sizes: number of texts of each part.
-        join: from the tensors of the parts to that of the batch.
-        remedy: end of the message of the error.
-
-    Raises:
-        ValueError: if the embedding or a by-product is not a tensor of one row per text.
-    """
+def _joined(parts: Sequence[Encoding], sizes: Sequence[int]) -> Encoding:
+    """Join the encodings of chunks of a batch, of `sizes` texts, tensor by tensor."""
 
     def tensor(name: str, found: list[object]) -> Tensor:
         tensors = [part for part in found if isinstance(part, Tensor)]
         if [t.shape[:1] for t in tensors] != [(size,) for size in sizes]:
             raise ValueError(
                 f"expected {name} of the encoding to be a tensor of one row per text, got {type(found[0]).__name__}: "
-                f"{remedy}"
+                "this family cannot be trained in chunks, set trainer.micro_batch=null"
             )
-        return join(tensors)
+        return torch.cat(tensors)
 
     embedding, extra = tensor("embedding", [part.embedding for part in parts]), parts[0].extra
     if extra is None:

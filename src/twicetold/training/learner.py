@@ -19,7 +19,6 @@ from twicetold.models.protocol import Encoder
 from twicetold.objectives.protocol import Objective
 from twicetold.training.gradient_caching import encode_in_chunks
 from twicetold.training.schedule import MakeOptimizer, Validate
-from twicetold.training.sharing import Sharing
 from twicetold.training.solvers.protocol import Steps
 from twicetold.training.sparse_gradients import Lazy, clip_gradients
 
@@ -42,7 +41,6 @@ class Learner(pl.LightningModule):
         micro_batch: encode at most so many texts at a time, twice, to save memory (`gradient_caching`); None: all.
         lr_scheduler: from the optimizer to PyTorch's schedule of its learning rate; None: there is none.
         lr_scheduler_interval: `epoch` or `step`, after which it goes on.
-        sharing: how several devices share the training; None: there is one.
     """
 
     def __init__(
@@ -56,7 +54,6 @@ class Learner(pl.LightningModule):
         micro_batch: int | None = None,
         lr_scheduler: Callable[[Optimizer], LRScheduler] | None = None,
         lr_scheduler_interval: str = "epoch",
-        sharing: Sharing | None = None,
     ) -> None:
         super().__init__()
         self.encoder = encoder
@@ -68,7 +65,6 @@ class Learner(pl.LightningModule):
         self.micro_batch = micro_batch
         self.lr_scheduler = lr_scheduler
         self.lr_scheduler_interval = lr_scheduler_interval
-        self.sharing = sharing
         self.curves: dict[str, float] = {}
         """Metrics of the last finished epoch: `train/<loss>` (means over steps) and `val/<primary>`."""
         self.primary = float("nan")
@@ -83,8 +79,6 @@ class Learner(pl.LightningModule):
         if isinstance(self.make_optimizer, Steps):
             return None
         optimizer = self.make_optimizer(p for p in self.parameters() if p.requires_grad)
-        if isinstance(optimizer, Lazy) and self.trainer.world_size > 1:
-            optimizer.let_go()  # DDP adds up dense gradients only; with these it is Adam
         if self.lr_scheduler is None:
             return optimizer
         scheduler = self.lr_scheduler(optimizer)
@@ -116,7 +110,7 @@ class Learner(pl.LightningModule):
         return self.objective(self.encoded(batch))
 
     def encoded(self, batch: Batch) -> EncodedBatch:
-        """The input of the objective; of a shared batch, with the encodings and scores of all processes.
+        """The input of the objective.
 
         Raises:
             ValueError: if the objective compares vectors of single texts, and the encoder has none that are trained.
@@ -129,15 +123,6 @@ class Learner(pl.LightningModule):
         score = None
         if self.objective.needs_score and positive is not None:
             score = self.encoder.score(anchor, positive)
-        if batch.sizes is not None:
-            assert self.sharing is not None
-            here: dict[str, Any] = {"sizes": batch.sizes, "process": self.global_rank}
-            encoded = (anchor, positive, negative, copy)
-            anchor, positive, negative, copy = (
-                None if s is None else self.sharing.all_encodings(s, **here) for s in encoded
-            )
-            assert anchor is not None
-            score = None if score is None else self.sharing.all_rows(score, **here)
         return EncodedBatch(
             anchor=anchor,
             positive=positive,
@@ -195,8 +180,7 @@ class Learner(pl.LightningModule):
         callbacks: list[pl.Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
         for callback in callbacks:  # those that average weights put them in place here
             callback.on_validation_epoch_start(self.trainer, self)
-        measured = self.validate(self.encoder) if self.trainer.is_global_zero else ("", math.nan)
-        name, self.primary = self.trainer.strategy.broadcast(measured)
+        name, self.primary = self.validate(self.encoder)
         self._check_finite(f"val/{name}", self.primary)
         self.curves[f"val/{name}"] = self.primary
         self.log("val/primary", self.primary, prog_bar=True, batch_size=1)

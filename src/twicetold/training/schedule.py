@@ -1,6 +1,5 @@
 """Settings and outcome of a training: plain values, without Lightning."""
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +11,6 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from twicetold.models.protocol import Encoder
-from twicetold.training.sharing import Sharing
 
 OnEpoch = Callable[[dict[str, float], int], None]
 """Called with the metrics and the number of each finished epoch."""
@@ -144,35 +142,18 @@ class Runtime:
         accelerator: `auto`, `cpu` or `gpu`.
         workers: processes that load batches; 0 loads in the training process.
         progress: show a progress bar; `auto`: if standard error is a terminal.
-        devices: how many GPUs, or processes on the CPU, share one training by gradient descent (`several_devices`).
-        strategy: how they share it.
-        sharing: what does that; None with one device.
 
     Raises:
-        ValueError: for a GPU on a machine without one, more GPUs than there are, or an unknown strategy.
+        ValueError: for a GPU on a machine without one.
     """
 
     accelerator: str
     workers: int
     progress: bool | Literal["auto"]
-    devices: int = 1
-    strategy: Literal["ddp"] = "ddp"
-    sharing: Sharing | None = None
 
     def __post_init__(self) -> None:
-        if not (whole(self.devices) and self.devices >= 1):
-            raise ValueError(f"runtime.devices must be a whole number from 1 on; got {self.devices!r}")
-        if self.strategy != "ddp":
-            raise ValueError(f"runtime.strategy must be ddp, distributed data parallel; got {self.strategy!r}")
-        if self.devices > 1:  # or else to ask for a GPU initialises CUDA, which then does not work in forks
-            os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
         if self.accelerator == "gpu" and not torch.cuda.is_available():
             raise ValueError("runtime.accelerator=gpu, and PyTorch sees none on this machine: choose auto or cpu")
-        if self.device.type == "cuda" and self.devices > torch.cuda.device_count():
-            raise ValueError(
-                f"runtime.devices={self.devices}, and PyTorch sees {torch.cuda.device_count()} GPUs on this machine: "
-                "choose as many at most, or runtime.accelerator=cpu"
-            )
 
     @property
     def shows_progress(self) -> bool:

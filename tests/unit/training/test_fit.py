@@ -28,6 +28,7 @@ from twicetold.training.adam_by_rows import AdamByRows
 from twicetold.training.fit import BEST, LAST, fit
 from twicetold.training.learner import Diverged, Learner
 from twicetold.training.schedule import Runtime, Schedule
+from twicetold.training.sparse_gradients import clip_gradients
 
 RUNTIME = Runtime(accelerator="cpu", workers=0, progress=False)
 
@@ -100,6 +101,28 @@ def test_the_same_seed_gives_the_same_weights(news, tmp_path):
     _, one = run(news, tmp_path / "a")
     _, other = run(news, tmp_path / "b")
     assert equal(one, other)
+
+
+def test_a_training_computes_what_a_plain_loop_computes(questions, tmp_path):
+    make = partial(torch.optim.Adam, fused=True)
+    trained, loader = table_learner(questions, make, 0.01)
+    rising = iter([0.1, 0.2])
+    trained.validate = lambda encoder: ("auroc", next(rising))
+    schedule = Schedule(epochs=2, batch_size=3, patience=None, gradient_clip=0.1, precision="32-true")
+    fit(trained, loader, schedule=schedule, runtime=RUNTIME, checkpoints=tmp_path, on_epoch=lambda *_: None)
+
+    plain, loader = table_learner(questions, make, 0.01)
+    optimizer = plain.make_optimizer(plain.parameters())
+    for epoch in range(2):
+        loader.batch_sampler.set_epoch(epoch)
+        batches = list(loader)
+        torch.manual_seed(3 + 1_000_003 * epoch)
+        for batch in batches:
+            optimizer.zero_grad()
+            plain.objective(plain.encoded(batch))["loss"].backward()
+            clip_gradients(plain.parameters(), 0.1)
+            optimizer.step()
+    assert equal(trained.encoder.state_dict(), plain.encoder.state_dict())
 
 
 def test_the_best_epochs_weights_are_kept_and_training_stops_when_patience_is_out(news, tmp_path):
