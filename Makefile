@@ -52,7 +52,7 @@ sweep: $(RUNS) ## a search for better values, say: make sweep ARGS="data=toy_new
 ui: $(RUNS) ## the MLflow pages of all runs; prints an address for each dataset (PORT=5001: on this port)
 	@python pipelines/ui.py $(if $(PORT),--port $(PORT))
 
-compare: $(RUNS) ## runs side by side, say: make compare ARGS="--data toy_news"; or two revisions: ARGS="--base main"
+compare: $(RUNS) ## which published metrics moved between two revisions, say: make compare ARGS="--base main"
 	@python pipelines/compare.py $(ARGS)
 
 bench: .venv/ready ## speed as ratios in one run: losses, all-pairs AUC, training, data path, encoding

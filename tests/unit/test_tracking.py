@@ -28,7 +28,6 @@ from twicetold.tracking import (
 from twicetold.tracking.attached import MARK
 from twicetold.tracking.pages import FIXED, FURTHER
 from twicetold.tracking.parameters import telling
-from twicetold.tracking.reading import fetch_runs
 from twicetold.tracking.run import flatten
 from twicetold.tracking.store import ATTEMPTS, OVERTAKEN, address, insist, open_store
 
@@ -447,48 +446,6 @@ def test_an_exchanged_part_is_shown_by_its_class_and_null_and_underscored_keys_n
 
 def test_a_family_that_learns_nothing_shows_no_setting_of_training():
     assert telling({**DEFAULTS, "objective": {"_target_": None}}, {}) == {"seed": 0}
-
-
-# reading runs back, for a comparison
-
-
-def test_runs_come_back_as_folders_without_weights_and_without_parents_or_failures(settings, tmp_path):
-    folder = tmp_path / "model"
-    folder.mkdir()
-    for name in ("recipe.json", "decision.json", "training.json", "encoder.safetensors"):
-        (folder / name).write_text("{}")
-    (tmp_path / "metrics.json").write_text("{}")
-    for evaluated in (True, False):
-        with begin(settings) as run:
-            run.log_text("a: 1", "config.yaml")
-            run.log_model(folder, input_example={"text": ["a"]})
-            if evaluated:
-                run.log_file(tmp_path / "metrics.json", "evaluation")
-        time.sleep(0.002)
-    with pytest.raises(ValueError, match="bad"), begin(settings):
-        raise ValueError("bad")
-    target = tmp_path / "target"
-    newest, other = fetch_runs(settings, "quora", "tags.model = 'dae'", limit=9, target=target)
-    assert newest == target / "dae-0"
-    assert other.name.startswith("dae-0-")
-    model = {"model/recipe.json", "model/decision.json", "model/training.json"}
-    assert {str(file.relative_to(newest)) for file in newest.rglob("*.*")} == {*model, "config.yaml"}
-    assert {str(file.relative_to(other)) for file in other.rglob("*.*")} == {*model, "config.yaml", "metrics.json"}
-
-
-@pytest.mark.parametrize(
-    ("experiment", "where", "message"),
-    [
-        ("news", "", r"no experiment 'news': expected one of \['Default', 'quora'\]"),
-        ("quora", "tags.model = 'film'", "no trained run of quora matches"),
-        ("quora", "nonsense", "could not find runs of quora"),
-    ],
-)
-def test_a_query_without_an_answer_says_what_there_is(settings, tmp_path, experiment, where, message):
-    with begin(settings):
-        pass
-    with pytest.raises(ValueError, match=message):
-        fetch_runs(settings, experiment, where, limit=9, target=tmp_path / "target")
 
 
 # finding a run again

@@ -1,16 +1,11 @@
 """Paired tests of two models on the pairs that both scored, by metric.
 
-DeLong et al. 1988 for AUROC, a bootstrap for correlations, McNemar's test for verdicts; they detect differences that
-two separate intervals do not. Pairs that share texts are one unit of sampling (`evaluation.pair_units`); where there
-are such pairs, verdicts are compared by Student's t (`evaluation.units`), as McNemar's test knows single pairs alone.
-
-Shape letters: P test pairs.
+DeLong et al. 1988 for AUROC, a bootstrap for correlations; they detect differences that two separate intervals do
+not. Pairs that share texts are one unit of sampling (`evaluation.pair_units`).
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.intervals import (
     PairedTest,
     bootstrap_interval,
@@ -19,25 +14,9 @@ from twicetold.evaluation.intervals import (
     pearson_statistic,
     spearman_statistic,
 )
-from twicetold.evaluation.units import kept_of_verdicts, paired_test
 from twicetold.runs.records import SampledPairs
 
 CORRELATIONS = {"pearson": pearson_statistic, "spearman": spearman_statistic}
-
-
-def right(scores: SampledPairs, decision: Decision) -> NDArray[np.bool_]:
-    """Whether a model is right about each labelled pair at its own threshold, (P,)."""
-    return np.asarray((scores.score >= decision.threshold) == (scores.label > 0.5))
-
-
-def paired_verdicts(one: SampledPairs, two: SampledPairs, decisions: tuple[Decision, Decision]) -> PairedTest:
-    """The test of whether two models differ in accuracy on the same labelled pairs, each at its own threshold."""
-    kept = [
-        kept_of_verdicts(scores.score >= decision.threshold, scores.label, one.units)
-        for scores, decision in zip((one, two), decisions, strict=True)
-    ]
-    rights = [right(scores, decision).mean() for scores, decision in zip((one, two), decisions, strict=True)]
-    return paired_test(kept[:1], kept[1:], difference=float(rights[0] - rights[1]))
 
 
 def paired(metric: str, one: SampledPairs, two: SampledPairs) -> PairedTest | None:

@@ -14,7 +14,7 @@ from twicetold.reporting.glossary import count, describe, magnitude, number
 from twicetold.reporting.leaderboard import Estimate, Leaderboard, Row, rank
 from twicetold.runs.records import Cell, read_runs
 
-WIDTH = 100
+_WIDTH = 100
 _GAP = "  "
 _NOTE = "* best on validation (val); every other column is about test\n"
 _BOLD, _DIM, _RESET = "\033[1m", "\033[2m", "\033[0m"
@@ -42,8 +42,8 @@ def _block(board: Leaderboard, styled: bool) -> str:
     heads = ["", "test", "95 % interval", "val"]
     lines = [_leading_cells(row, board) for row in board.rows]
     for head, column in _trailing_columns(board, seconds):
-        taken = sum(width_of(cells) + len(_GAP) for cells in zip(heads, *lines, strict=True))
-        if taken + width_of([head, *column]) <= WIDTH:
+        taken = sum(_width(cells) + len(_GAP) for cells in zip(heads, *lines, strict=True))
+        if taken + _width([head, *column]) <= _WIDTH:
             heads.append(head)
             for cells, cell in zip(lines, column, strict=True):
                 cells.append(cell)
@@ -51,7 +51,7 @@ def _block(board: Leaderboard, styled: bool) -> str:
     head, *body = aligned(heads, lines)
     if styled:
         title, head, body[0] = f"{_BOLD}{title}{_RESET}", f"{_DIM}{head}{_RESET}", f"{_BOLD}{body[0]}{_RESET}"
-    notes = [line for note in board.pretraining for line in textwrap.wrap(printable(note), WIDTH)]
+    notes = [line for note in board.pretraining for line in textwrap.wrap(printable(note), _WIDTH)]
     return "\n".join([title, head, *body, *notes]) + "\n"
 
 
@@ -79,11 +79,10 @@ def _trailing_columns(board: Leaderboard, seconds: bool) -> list[tuple[str, list
 
 
 def _metric_column(name: str, rows: Sequence[Row]) -> tuple[str, list[str]]:
-    return short_name(name), [_mean(name, row.metrics["test"].get(name)) for row in rows]
+    return _short_name(name), [_mean(name, row.metrics["test"].get(name)) for row in rows]
 
 
-def short_name(name: str) -> str:
-    """A metric's name for a narrow column."""
+def _short_name(name: str) -> str:
     for long, short in _SHORT.items():
         name = name.replace(long, short)
     return name.replace("precision_at_", "P@").replace("_", " ")
@@ -98,14 +97,13 @@ def _mean(name: str, found: Estimate | None) -> str:
     return "-" if found is None or math.isnan(found.mean) else describe(name).show(found.mean)
 
 
-def width_of(cells: Sequence[str]) -> int:
-    """Width of a column."""
+def _width(cells: Sequence[str]) -> int:
     return max(len(cell) for cell in cells)
 
 
 def aligned(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """The lines of a table, heads first; its first column begins on the left, the others end on the right."""
-    widths = [width_of(cells) for cells in zip(heads, *rows, strict=True)]
+    widths = [_width(cells) for cells in zip(heads, *rows, strict=True)]
     return [_line(cells, widths) for cells in (heads, *rows)]
 
 

@@ -22,7 +22,6 @@ from twicetold import layout
 from twicetold.files import write_folder
 from twicetold.fingerprint import folder_digest
 from twicetold.tracking import logged_model
-from twicetold.tracking.reading import download
 from twicetold.tracking.run import shorten
 from twicetold.tracking.store import Settings, Store, address, existing, open_store, readable
 
@@ -153,7 +152,7 @@ def fetch(model: str, *, root: Path) -> Path:
     kept = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "twicetold", model_id)
     if not (kept / layout.RECIPE).is_file():
         with tempfile.TemporaryDirectory() as scratch, readable(f"download {model}"):
-            inner = download(f"{where}/artifacts", Path(scratch), address(_settings(root)))
+            inner = _download(f"{where}/artifacts", Path(scratch), address(_settings(root)))
             with write_folder(kept) as target:
                 shutil.copytree(_only_model(inner, model), target, dirs_exist_ok=True)
     return kept
@@ -228,7 +227,7 @@ def _logged(store: Store, run_name: str, digest: str) -> tuple[str, str] | None:
         for output in run.outputs.model_outputs if run.outputs else []:
             with tempfile.TemporaryDirectory() as scratch, suppress(Exception):  # it may have been deleted
                 where = store.client.get_logged_model(output.model_id).artifact_location
-                inner = download(f"{where}/artifacts", Path(scratch), store.client.tracking_uri)
+                inner = _download(f"{where}/artifacts", Path(scratch), store.client.tracking_uri)
                 if folder_digest(_only_model(inner, output.model_id)) == digest:
                     return run.info.run_id, output.model_id
     return None
@@ -275,3 +274,9 @@ def _only_model(folder: Path, model: str) -> Path:
     if len(found) != 1:
         raise ValueError(f"{model} is no model of this package: expected one folder with {layout.RECIPE} in it")
     return found[0]
+
+
+def _download(uri: str, folder: Path, tracking_uri: str) -> Path:
+    from mlflow.artifacts import download_artifacts
+
+    return Path(download_artifacts(artifact_uri=uri, dst_path=str(folder), tracking_uri=tracking_uri))
