@@ -1,9 +1,5 @@
 """Small trained models in folders, as `train.py` writes them, and scripts of tools/."""
 
-import importlib
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 from hydra.utils import instantiate
@@ -16,7 +12,6 @@ from twicetold.trained.scoring import Scorer
 from twicetold.training.cell import Trained
 from twicetold.training.schedule import Fitted
 
-TOOLS = Path(__file__).parents[2] / "tools"
 FEATURES = {"tfidf": TfIdf, "static": WordHashing}
 ENCODERS = {
     "tfidf": {"_target_": "twicetold.models.tfidf.TfIdfCosine"},
@@ -58,16 +53,3 @@ def run(questions, tmp_path):
         return folder
 
     return _run
-
-
-@pytest.fixture
-def script_of_tools(monkeypatch, tmp_path):
-    """Imports a script of tools/ and what it imports from there anew, in an empty folder."""
-    monkeypatch.syspath_prepend(str(TOOLS))
-    monkeypatch.chdir(tmp_path)
-    modules = [file.stem for file in TOOLS.glob("*.py")]
-    for name in modules:
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    yield importlib.import_module
-    for name in modules:
-        sys.modules.pop(name, None)

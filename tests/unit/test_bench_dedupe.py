@@ -1,9 +1,8 @@
-"""`benchmarks/bench_dedupe.py` and `bench_rerank.py`: what they measure, on few texts."""
+"""`benchmarks/bench_dedupe.py`: what it measures, on few texts."""
 
 import importlib
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -16,12 +15,6 @@ def bench(monkeypatch):
     dedupe = importlib.import_module("bench_dedupe")
     monkeypatch.setattr(dedupe.torch, "set_num_threads", lambda _: None)
     return dedupe
-
-
-@pytest.fixture
-def rerank(monkeypatch):
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    return importlib.import_module("bench_rerank")
 
 
 def test_further_texts_resemble_the_first_ones_and_a_tenth_is_like_one_of_them(bench, monkeypatch):
@@ -59,45 +52,3 @@ def test_the_table_has_the_exponent_of_each_way(bench):
     seconds, ratios = bench.table([*results, bench.Took("tfidf", 2000, 1.0, 1.0, 1.0, "")]).split("\n\n")
     assert seconds.splitlines()[2].endswith("| 1.50 |")
     assert ratios.splitlines()[-1] == f"| tfidf | – | {2**-1.5:.2f} | – |"
-
-
-def test_the_threshold_counts_duplicates_that_were_not_found(rerank):
-    rng = np.random.default_rng(0)
-    score, same = rng.normal(size=(20, 5)), rng.random((20, 5)) < 0.3
-    score[0, 0] = -np.inf
-    duplicates = int(same.sum()) + 10
-    chosen = rerank.best_threshold(score, same, duplicates)
-
-    def f1(threshold):
-        called = score >= threshold
-        return 2 * (called & same).sum() / (called.sum() + duplicates)
-
-    assert f1(chosen) == max(f1(value) for value in score[np.isfinite(score)])
-
-
-def test_more_neighbours_find_more_and_a_perfect_reranker_is_right(rerank):
-    rng = np.random.default_rng(1)
-    same = rng.random((30, 100)) < 0.1
-    near = -np.sort(rng.random((30, 100)))
-    asked = rerank.Asked(
-        same,
-        near,
-        same * 2.0 - 1,
-        int(same.sum()),
-        0.1,
-        tuple(map(float, rerank.REACHES)),
-        (rerank.Decision(0.0, 1.0, 0.0), rerank.Decision(0.0, 100.0, 0.0)),
-    )
-    rows = list(rerank.rows(asked, asked))
-    for way in ("re-ranker", "both"):
-        of_way = [row for row in rows if row.way == way]
-        assert [row.found for row in of_way] == sorted(row.found for row in of_way)
-        assert of_way[-1].found == of_way[-1].recall == 1
-        assert all(row.precision == 1 for row in of_way)
-        assert [row.ms for row in of_way] == [0.1 + k for k in rerank.REACHES]
-    assert rerank.table(rows).count("\n") == 1 + len(rows)
-
-
-def test_without_trained_models_it_says_what_is_missing(rerank, tmp_path, capsys):
-    rerank.main(["--runs", str(tmp_path), "--processed", str(tmp_path)])
-    assert "there is no" in capsys.readouterr().out

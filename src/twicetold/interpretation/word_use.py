@@ -4,7 +4,7 @@ Texts of another kind have their own common words: questions have `what` and `ho
 So where a model knows how often each word occurs in its train texts, the sign is half the sum of the differences of
 shares, over the words that are most frequent in these texts, and all others together: the total variation distance, 0
 if all shares are equal and 1 if no word is common to both. It says that the texts are of another kind also where every
-word of them is known. `tools/measure_warnings.py` measures how often it is right.
+word of them is known. docs/guides/using-a-model.md says how often it is right.
 
 How often words occur is
 

@@ -22,8 +22,8 @@ The intervals of accuracy, precision and recall are Clopper and Pearson's with a
 this variance, (Korn and Graubard 1998, "Confidence intervals for proportions with small expected number of positive
 counts estimated from survey data"), so that a precision of 1 on few pairs does not look certain. Those of the other
 metrics and of differences are normal, with the variance of the errors: the quantiles of errors of a Brier score lie on
-the wrong side, because the errors grow with the distance that they are errors of. `tools/measure_calibration.py` counts
-how often the intervals hold the truth.
+the wrong side, because the errors grow with the distance that they are errors of. docs/guides/labels-of-your-own.md
+says how often the intervals hold the truth.
 
 Shape letters: P pairs, K distinct scores, R resamples.
 """
