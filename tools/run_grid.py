@@ -40,8 +40,8 @@ from dvc.utils.strictyaml import YAMLValidationError
 from twicetold import layout, tracking
 from twicetold.files import write_file, write_text
 from twicetold.runs.environment import observed, processor
-from twicetold.tracking.repository import ask_git
-from twicetold_grid.stages import IN_GIT, all_before, graph, repository
+from twicetold.tracking.repository import commit_now
+from twicetold_grid.stages import all_before, graph, repository
 
 LOGS = Path("build/logs")
 DVC_TMP = Path(".dvc/tmp")
@@ -149,7 +149,7 @@ def mend_lock() -> None:
 def mend_dvc_lock() -> None:
     """Restore the committed dvc.lock if a kill cut it off while DVC wrote it; DVC could not read it.
 
-    What has run since the commit is in DVC's run cache.
+    What has run since the commit is in DVC's run cache. Ends the program if git does not give the committed one.
     """
     file = Path(LOCK_FILE)
     if not file.exists():
@@ -352,7 +352,7 @@ def in_words(seconds: float) -> str:
 
 def commit() -> str:
     """The commit of the code that runs, marked where files were changed since."""
-    head, changed = ask_git("rev-parse", "--short=12", "HEAD"), ask_git("status", "--porcelain", "--", *IN_GIT)
+    head, changed = commit_now("--short=12")
     return f"{head or 'unknown'}{' with changes' if changed else ''}"
 
 

@@ -17,9 +17,10 @@ from dvc.repo import Repo
 from omegaconf import DictConfig
 
 from twicetold.printable import print
+from twicetold.tracking.repository import IN_GIT
 from twicetold.tracking.store import SQLITE, Settings, address
 from twicetold_grid.cell_job import LOG, RESULT
-from twicetold_grid.stages import IN_GIT, all_before
+from twicetold_grid.stages import all_before
 
 ON_THIS_MACHINE = ("BasicLauncher", "JoblibLauncher", "LocalLauncher", "ProcessesLauncher")
 

@@ -48,8 +48,10 @@ class Job:
     on_epoch: OnEpoch = lambda metrics, epoch: None
 
     def name(self, who: Identity) -> str:
-        """Name of its run: `dae alpha=100`."""
-        return f"{who.model} {self.differs}"
+        """Name of its run: `alpha=100 dae`. What differs comes first, as MLflow's charts show the first letters."""
+        family = f"model={who.model}"
+        shown = [part.removeprefix("model=") for part in self.differs.split(" ")]
+        return " ".join(shown if family in self.differs.split(" ") else [*shown, who.model])
 
     @classmethod
     def current(cls) -> "Job | None":

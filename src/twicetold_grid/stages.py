@@ -7,8 +7,6 @@ from typing import Any
 
 from dvc.repo import Repo
 
-IN_GIT = ("src", "pipelines", "conf", "params.yaml", "dvc.yaml")  # what stages are made of, data apart
-
 
 @contextmanager
 def repository() -> Iterator[Repo]:

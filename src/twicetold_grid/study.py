@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
 from twicetold.files import write_file, write_json
@@ -30,6 +31,7 @@ SWEEP, RESULT, JOURNAL = "sweep.json", "result.json", "journal.log"
 NOT_IN_ID = ("hydra", "tracking.", "runtime.", "trials=", "workers=", "worker=")
 """Beginnings of overrides that change how a sweep runs and not what it finds."""
 SHOWN = 10  # rows of the ranking
+SEED = "seed"
 ERROR, METRIC, EPOCHS, CODE = "error", "metric", "epochs", "code"  # attributes of a trial; CODE: with versions
 ATTEMPT, ATTEMPTS = "attempt", 3  # an attribute too, and how often a trial that was stopped is tried
 
@@ -55,7 +57,7 @@ class Sweep:
     @property
     def of_seeds(self) -> bool:
         """Whether nothing varies but the seed, so that there is no winner."""
-        return set(self.varies) == {"seed"}
+        return set(self.varies) == {SEED}
 
     def save(self) -> None:
         """Write it to its folder."""
@@ -210,7 +212,7 @@ def ended(study: "optuna.Study") -> list["optuna.trial.FrozenTrial"]:
 
 
 def ranking(sweep: Sweep, study: "optuna.Study") -> str:
-    """The trials in the order of their values, who won, how to promote it, and which failed and why."""
+    """The trials in the order of their values, means over seeds, the best, how to promote it, and which failed."""
     done = finished(study)
     lines = [f"sweep {sweep.folder.name}: {counts(study)}"]
     if done:
@@ -219,10 +221,10 @@ def ranking(sweep: Sweep, study: "optuna.Study") -> str:
         for trial in done[:SHOWN]:
             values = [_short(trial.params.get(key, "")) for key in sweep.varies]
             rows.append([f"{trial.number}", f"{trial.value:.4f}", f"{trial.user_attrs.get(EPOCHS, '')}", *values])
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines += ["  " + "  ".join(map(str.rjust, row, widths)) for row in rows]
+        lines += _table(rows)
         if len(done) > SHOWN:
             lines.append(f"  and {len(done) - SHOWN} more")
+        lines += means_over_seeds(sweep, done)
     failed = [trial for trial in study.trials if ERROR in trial.user_attrs]
     lines += [
         f"failed: {trial.number} ({sweep.name(trial.params)}): {trial.user_attrs[ERROR]}" for trial in failed[:SHOWN]
@@ -232,6 +234,37 @@ def ranking(sweep: Sweep, study: "optuna.Study") -> str:
         if not sweep.of_seeds:
             lines.append(f"promote it: python pipelines/promote.py sweep={sweep.folder.name}")
     return "\n".join(lines)
+
+
+def means_over_seeds(sweep: Sweep, done: Sequence["optuna.trial.FrozenTrial"]) -> list[str]:
+    """A table of what several seeds came to, the highest mean first; if the dataset varies, dataset by dataset.
+
+    Args:
+        sweep: that has ended.
+        done: its trials with a value.
+
+    Returns:
+        Its lines; none if the seed does not vary.
+    """
+    if SEED not in sweep.varies:
+        return []
+    others = [key for key in sweep.varies if key != SEED]
+    values: dict[tuple[str, ...], list[float]] = {}
+    for trial in done:
+        values.setdefault(tuple(_short(trial.params.get(key, "")) for key in others), []).append(trial.value or 0.0)
+    data = [others.index("data")] if "data" in others else []
+    ranked = sorted(values.items(), key=lambda entry: ([entry[0][at] for at in data], -mean(entry[1])))
+    rows = [["mean", "sd", "seeds", *others]]
+    for shown, each in ranked[:SHOWN]:
+        spread = f"{stdev(each):.4f}" if len(each) > 1 else ""
+        rows.append([f"{mean(each):.4f}", spread, f"{len(each)}", *shown])
+    more = [f"  and {len(ranked) - SHOWN} more"] if len(ranked) > SHOWN else []
+    return ["means over seeds:", *_table(rows), *more]
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  " + "  ".join(map(str.rjust, row, widths)) for row in rows]
 
 
 def _short(value: Any) -> str:

@@ -2,7 +2,9 @@
 
 import shutil
 import socket
+import subprocess
 import sys
+import threading
 import urllib.error
 import urllib.request
 
@@ -59,6 +61,23 @@ def test_printed_addresses_have_the_port_that_is_served_and_afterwards_the_first
     assert port(settings) == local_pages.FIRST
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(f"http://127.0.0.1:{other}/health")
+
+
+def test_pages_are_waited_for_without_a_proxy(settings, monkeypatch):
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{free_port()}")  # nobody answers there
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    port = free_port()
+    server = subprocess.Popen(local_pages._command("", port))
+    late = threading.Timer(20, server.kill)
+    late.start()
+    try:
+        local_pages._wait_for(server, port)
+    finally:
+        late.cancel()
+        server.kill()
+        server.wait()
 
 
 def test_a_port_that_a_killed_server_left_behind_is_not_believed(settings):

@@ -6,7 +6,10 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -29,7 +32,7 @@ from twicetold.tracking.attached import MARK
 from twicetold.tracking.pages import FIXED, FURTHER
 from twicetold.tracking.parameters import telling
 from twicetold.tracking.run import flatten
-from twicetold.tracking.store import ATTEMPTS, OVERTAKEN, address, insist, open_store
+from twicetold.tracking.store import ATTEMPTS, OVERTAKEN, address, connect, insist, open_store
 
 TAGS = {"data": "quora", "model": "dae", "seed": "0", "fingerprint": "f00d"}
 
@@ -68,6 +71,12 @@ def as_origin(settings, origin):
 
 
 # new runs
+
+
+def test_the_family_is_a_parameter_of_every_run(settings):
+    with begin(settings, params={"objective": {"alpha": 10}}) as run:
+        pass
+    assert stored(settings, run.id).data.params == {"model": "dae", "objective.alpha": "10"}
 
 
 def test_what_another_process_was_in_the_way_of_is_written_again_and_any_other_error_is_passed_on():
@@ -275,7 +284,7 @@ def test_metrics_belong_to_the_model_and_to_the_split_they_were_measured_on(sett
         again.log_metrics({"test/auroc": 0.6, "parameters": 5.0})
     store = open_store(settings, "quora")
     (model,) = store.client.search_logged_models([store.experiment_id])
-    assert model.params == {"alpha": "3"}
+    assert model.params == {"model": "dae", "alpha": "3"}
     assert {metric.key: metric.dataset_name for metric in model.metrics} == {
         "train/loss": None,
         "val/auroc": "quora val",
@@ -458,7 +467,7 @@ def test_a_run_is_found_again_by_its_fingerprint(settings):
         pass
     with find(settings, params={"alpha": 2}) as again:
         assert again.id == run.id
-    assert stored(settings, run.id).data.params == {"alpha": "1"}
+    assert stored(settings, run.id).data.params == {"model": "dae", "alpha": "1"}
 
 
 def test_the_newest_of_several_runs_is_reopened(settings):
@@ -495,7 +504,11 @@ def test_a_run_is_made_anew_where_the_store_was_wiped(settings):
     with find(other, params={"alpha": 1}) as again:
         again.log_metrics({"test/auroc": 0.5})
     seen = stored(other, again.id)
-    assert (seen.info.status, seen.info.run_name, seen.data.params) == ("FINISHED", "dae-0", {"alpha": "1"})
+    assert (seen.info.status, seen.info.run_name, seen.data.params) == (
+        "FINISHED",
+        "dae-0",
+        {"model": "dae", "alpha": "1"},
+    )
     assert {**TAGS, "origin": "dvc"}.items() <= seen.data.tags.items()
 
 
@@ -731,6 +744,67 @@ def test_an_unknown_origin_is_refused(tmp_path):
         Settings(True, None, tmp_path, "cron")
 
 
+@pytest.mark.parametrize(
+    ("uri", "left_out"),
+    [
+        ("http://127.0.0.1:5000", "corp.example,127.0.0.1"),
+        ("http://localhost:5000", "corp.example,localhost"),
+        ("http://mlflow.localhost:5000", "corp.example,mlflow.localhost"),
+        ("http://[::1]:5000/mlflow", "corp.example,::1"),
+        ("http://0.0.0.0:5000", "corp.example,0.0.0.0"),
+        ("https://corp.example", "corp.example"),
+        ("https://tracking.example:5000", "corp.example"),
+    ],
+)
+def test_a_server_of_this_machine_is_asked_without_a_proxy_and_others_as_the_environment_says(
+    uri, left_out, monkeypatch
+):
+    monkeypatch.setenv("no_proxy", "")
+    monkeypatch.setenv("NO_PROXY", "corp.example")
+    for _ in range(2):
+        connect(uri)
+    assert (os.environ["NO_PROXY"], os.environ["no_proxy"] or left_out) == (left_out, left_out)
+
+
+def test_a_proxy_is_not_asked_for_a_run_on_a_server_of_this_machine(tmp_path, monkeypatch):
+    asked = []
+
+    class Noting(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append((self.server.name, self.path))
+            self.send_response(404)
+            self.end_headers()
+
+        do_POST = do_GET
+
+        def log_message(self, *_):
+            pass
+
+    with serving(Noting, "proxy") as proxy, serving(Noting, "server") as server:
+        for name in ("http_proxy", "HTTP_PROXY"):
+            monkeypatch.setenv(name, proxy)
+        for name in ("no_proxy", "NO_PROXY"):
+            monkeypatch.setenv(name, "")
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", server)
+        with begin(Settings(True, None, tmp_path, "run")) as run:
+            assert not run.tracked
+    assert {name for name, _ in asked} == {"server"}
+
+
+@contextmanager
+def serving(handler, name):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.name = name
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
 # provenance
 
 
@@ -745,29 +819,58 @@ def checkout(tmp_path, monkeypatch):
     folder = tmp_path / "checkout"
     folder.mkdir()
     git(folder, "init", "-q")
-    (folder / "code.py").write_text("1")
-    git(folder, "add", "code.py")
+    (folder / "src").mkdir()
+    (folder / "src" / "code.py").write_text("1")
+    (folder / "dvc.lock").write_text("1")
+    git(folder, "add", ".")
     git(folder, "commit", "-q", "-m", "first")
     monkeypatch.setattr(repository, "REPOSITORY", folder)
+    repository._warn_once.cache_clear()
     return folder
 
 
 def test_the_commit_is_a_tag_and_uncommitted_changes_are_marked(settings, checkout):
     commit = git(checkout, "rev-parse", "HEAD")
+    (checkout / "dvc.lock").write_text("2")  # which runs write themselves
     with begin(settings) as clean:
         pass
-    (checkout / "code.py").write_text("2")
+    (checkout / "src" / "code.py").write_text("2")
     with begin(settings) as dirty:
         pass
     assert stored(settings, clean.id).data.tags["git"] == commit
     assert stored(settings, dirty.id).data.tags["git"] == f"{commit}+dirty"
 
 
-def test_without_git_there_is_no_commit_and_no_error(settings, checkout, monkeypatch):
+def test_without_git_there_is_no_commit_and_one_warning(settings, checkout, monkeypatch, caplog):
     monkeypatch.setenv("PATH", "")
-    with begin(settings) as run:
-        pass
-    assert "git" not in stored(settings, run.id).data.tags
+    for _ in range(2):
+        with begin(settings) as run:
+            pass
+        assert "git" not in stored(settings, run.id).data.tags
+    (said,) = caplog.messages
+    assert said.startswith("runs have no commit: git cannot be asked: ")
+
+
+def test_in_a_checkout_of_another_user_git_is_quoted_once_and_the_run_goes_on(settings, checkout, monkeypatch, caplog):
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")  # git's own switch for its own tests
+    for _ in range(2):
+        with begin(settings) as run:
+            pass
+        assert "git" not in stored(settings, run.id).data.tags
+    (said,) = caplog.messages
+    assert said.startswith(f"runs have no commit: git rev-parse in {checkout} says: fatal: detected dubious ownership")
+    assert "git config --global --add safe.directory" in said
+
+
+def test_a_revision_in_a_checkout_of_another_user_is_refused_in_gits_words(checkout, monkeypatch):
+    assert repository.commit_of("HEAD") == git(checkout, "rev-parse", "HEAD")
+    with pytest.raises(ValueError, match="git knows no commit 'nowhere' in"):
+        repository.commit_of("nowhere")
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    for ask in (repository.commit_of, lambda revision: repository.files_at(revision, "src", ["code.py"])):
+        with pytest.raises(ValueError, match="says: fatal: detected dubious ownership") as refusal:
+            ask("HEAD")
+        assert "git knows no commit" not in str(refusal.value)
 
 
 def test_without_a_repository_git_is_not_asked_about_the_folders_above(settings, checkout, monkeypatch):

@@ -17,10 +17,12 @@ from typing import Any
 from twicetold.tracking.attached import Attachment, attach
 from twicetold.tracking.notes import COMMAND, command
 from twicetold.tracking.pages import DESCRIPTION, PARENT, runs_page, sweep_page
-from twicetold.tracking.repository import ask_git
+from twicetold.tracking.repository import commit_now
 from twicetold.tracking.run import ERROR, MAX_TAG, TrackedRun, shorten
 from twicetold.tracking.store import Settings, Store, existing, insist, open_store, warn_untracked
 from twicetold.tracking.sweep import describe_sweep, end_lost_runs, report_to_sweep, sweep_parent
+
+FAMILY = "model"  # a tag, and a parameter, since charts of several runs have parameters alone for their axes
 
 __all__ = [
     "Attachment",
@@ -160,7 +162,7 @@ def _create(
         warn_untracked(f"start the run {name}", error)
         return TrackedRun(None, None, name=name)
     run = TrackedRun(store, made.info.run_id, name=name)
-    run.log_params(params)
+    run.log_params({FAMILY: tags[FAMILY], **params} if FAMILY in tags else params)
     return run
 
 
@@ -223,8 +225,7 @@ def _provenance() -> dict[str, str]:
     tags = {"mlflow.source.type": "LOCAL", "mlflow.source.name": Path(sys.argv[0]).name}
     with suppress(OSError, KeyError):  # a container without a user entry
         tags["mlflow.user"] = getpass.getuser()
-    commit = ask_git("rev-parse", "HEAD")
+    commit, changed = commit_now()
     if commit:
-        changed = ask_git("status", "--porcelain", "--untracked-files=no")
         tags |= {"git": commit + ("+dirty" if changed else ""), "mlflow.source.git.commit": commit}
     return tags

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from urllib.request import urlopen
+from urllib.request import ProxyHandler, build_opener
 
 from twicetold.tracking.store import SQLITE, Settings, address, existing
 
@@ -119,8 +119,9 @@ def _listens(port: int) -> bool:
 
 
 def _wait_for(server: subprocess.Popen[bytes], port: int) -> None:
+    directly = build_opener(ProxyHandler({}))  # a proxy does not see this machine's ports
     while server.poll() is None:
-        with suppress(OSError), urlopen(f"http://{HOST}:{port}/health", timeout=5.0):
+        with suppress(OSError), directly.open(f"http://{HOST}:{port}/health", timeout=5.0):
             return
         time.sleep(0.2)
     raise ValueError(f"MLflow ended before it answered at http://{HOST}:{port}: what it printed above says why")

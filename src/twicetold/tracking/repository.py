@@ -3,33 +3,55 @@
 In a folder from elsewhere, git would run commands that the folder's own configuration names (`core.fsmonitor`, hooks).
 """
 
+import logging
 import os
 import subprocess
 from collections.abc import Collection
+from functools import cache
 from pathlib import Path
+
+from twicetold.printable import printable
 
 SOURCE = Path(__file__).parents[2]
 REPOSITORY = SOURCE.parent if SOURCE.name == "src" else None
 """The checkout; None if the package is installed, or was unpacked with a logged model."""
 WITHOUT_COMMANDS = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
 SECONDS = 60.0  # for the files of a revision
+IN_GIT = ("src", "pipelines", "conf", "params.yaml", "dvc.yaml")
+"""Files and folders that stages are made of, data apart."""
+
+_logger = logging.getLogger(__name__)
 
 
-def ask_git(*arguments: str) -> str:
-    """The output of a git command; empty without git, repository or commit."""
+def commit_now(*options: str) -> tuple[str, bool]:
+    """The commit of this checkout, and whether what stages are made of has changed since; empty if git does not say.
+
+    The reason is warned of, once in a process: what runs here cannot be traced to its code.
+
+    Args:
+        options: of `git rev-parse`, say `--short=12`.
+    """
     try:
-        return _git(*arguments, seconds=10.0).decode().strip()
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return ""
+        commit = _git("rev-parse", *options, "HEAD", seconds=10.0).decode().strip()
+        changed = _git("status", "--porcelain", "--", *IN_GIT, seconds=10.0)
+    except ValueError as reason:
+        _warn_once(f"runs have no commit: {reason}")
+        return "", False
+    return commit, bool(changed.strip())
+
+
+@cache
+def _warn_once(message: str) -> None:
+    _logger.warning(message)
 
 
 def commit_of(revision: str) -> str:
     """The commit of a branch, a tag, or another name of a commit.
 
     Raises:
-        ValueError: if there is none of this name.
+        ValueError: if there is none of this name, or git gives no answer.
     """
-    commit = ask_git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
     if not commit:
         raise ValueError(
             f"git knows no commit {revision!r} in {REPOSITORY}: expected a branch, a tag or a commit; in a shallow "
@@ -58,7 +80,7 @@ def files_at(revision: str, folder: str, names: Collection[str]) -> dict[str, by
         entries = [entry.partition(b"\t") for entry in listed if entry]
         wanted = {path.decode(): about.split()[2] for about, _, path in entries if Path(path.decode()).name in names}
         answer = _git("cat-file", "--batch", given=b"".join(blob + b"\n" for blob in wanted.values()))
-    except (OSError, UnicodeError, subprocess.SubprocessError) as error:
+    except ValueError as error:  # names of files that are no UTF-8 among them
         raise ValueError(f"git could not read {folder} of {revision}: {error}") from error
     found, at = {}, 0
     for path in wanted:
@@ -70,14 +92,20 @@ def files_at(revision: str, folder: str, names: Collection[str]) -> dict[str, by
 
 
 def _git(*arguments: str, given: bytes | None = None, seconds: float = SECONDS) -> bytes:
-    """The output of a git command.
+    """The output of a git command; empty for one that fails without a word, as `rev-parse --quiet` does.
 
     Raises:
-        ValueError: if this code is in no repository.
-        OSError: if there is no git.
-        subprocess.SubprocessError: if the command fails.
+        ValueError: with git's own words if it refuses, as it does in a checkout of another user; or if this code is in
+            no repository, or git is missing or too slow.
     """
     if REPOSITORY is None or not (REPOSITORY / ".git").exists():  # git would look in the folders above
-        raise ValueError("this code is in no git repository: run it in a clone of the project")
+        raise ValueError(f"{REPOSITORY or SOURCE} is no git repository: run in a clone of the project")
     command = ["git", *WITHOUT_COMMANDS, *arguments]
-    return subprocess.run(command, cwd=REPOSITORY, capture_output=True, input=given, timeout=seconds, check=True).stdout
+    try:
+        done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, input=given, timeout=seconds, check=False)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ValueError(f"git cannot be asked: {error}") from error
+    answer = " ".join(done.stderr.decode(errors="replace").split())
+    if done.returncode and answer:
+        raise ValueError(f"git {arguments[0]} in {REPOSITORY} says: {printable(answer)}")
+    return done.stdout

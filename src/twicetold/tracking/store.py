@@ -8,6 +8,7 @@ MLflow is imported when a store is opened for the first time.
 """
 
 import fcntl
+import ipaddress
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -15,9 +16,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from twicetold.errors import shown
 from twicetold.files import open_lock, write_file
+from twicetold.tracking.moved import mend
 
 T = TypeVar("T")
 
@@ -113,8 +116,12 @@ def open_store(settings: Settings, experiment: str) -> Store:
 
 
 def connect(uri: str) -> Any:
-    """An `mlflow.MlflowClient` of the store at an address."""
+    """An `mlflow.MlflowClient` of the store at an address; one that was moved is mended, see `tracking.moved`."""
     prepare()
+    if uri.startswith(SQLITE):
+        mend(Path(uri.removeprefix(SQLITE)).resolve())
+    else:
+        ask_directly(uri)
     from mlflow import MlflowClient
 
     return MlflowClient(tracking_uri=uri, registry_uri=uri)
@@ -175,6 +182,25 @@ def prepare() -> None:
     for name in ("alembic", "mlflow.pyfunc", "mlflow.system_metrics"):
         logging.getLogger(name).setLevel(logging.WARNING)
     logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # a traceback of each error that it raises
+
+
+def ask_directly(uri: str) -> None:
+    """Leave a server of this machine out of what `HTTP_PROXY` is asked for: a proxy would look for it on its own."""
+    host = urlsplit(uri).hostname or ""
+    if host != "localhost" and not host.endswith(".localhost") and not _is_of_this_machine(host):
+        return
+    left_out = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    names = [name.strip() for name in left_out.split(",") if name.strip()]
+    if host not in names and "*" not in names:
+        os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join([*names, host])  # some read one, some the other
+
+
+def _is_of_this_machine(host: str) -> bool:
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:  # a name
+        return False
+    return found.is_loopback or found.is_unspecified
 
 
 def _make_database(file: Path) -> None:
