@@ -1,10 +1,12 @@
 """What is seen of a training: its run in MLflow, loggers of one's own, the terminal. No stage depends on any of it."""
 
 import os
+import shutil
 import signal
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +25,15 @@ from twicetold_grid.jobs import Result, record
 from twicetold_grid.recipe import params_of
 from twicetold_grid.training import Training
 
+KEPT_DAYS = 30
+"""So long a training that was stopped can be gone on with; settings, code or data may have changed for good since."""
+
 
 @contextmanager
 def tracked(training: Training) -> Iterator[tracking.TrackedRun]:
     """Its run in MLflow, which SIGTERM ends as Ctrl-C does; no other process trains the same meanwhile.
+
+    When it has ended well, checkpoints that others left long ago are removed.
 
     Raises:
         BlockingIOError: if another process does.
@@ -49,6 +56,31 @@ def tracked(training: Training) -> Iterator[tracking.TrackedRun]:
         for split in ("train", "val"):
             run.log_dataset(who.data, split=split, digest=who.data_digest, source=source, counts=corpus.card)
         yield run
+    forget_old(training.checkpoints.parent)
+
+
+def forget_old(checkpoints: Path) -> None:
+    """Remove checkpoints and locks that no training has written to for `KEPT_DAYS`, and that no process holds.
+
+    Args:
+        checkpoints: folder with a folder of each training that was stopped, and a lock beside it.
+    """
+    limit = time.time() - KEPT_DAYS * 24 * 60 * 60
+    for one in {path.with_suffix("") for path in checkpoints.iterdir()}:
+        lock = one.with_suffix(".lock")
+        with suppress(OSError):  # another process trains, or removes it as well
+            if _last_written(one, lock) > limit:
+                continue
+            with only_process(lock, "a training"):
+                if one.is_dir() and _last_written(one) <= limit:
+                    shutil.rmtree(one)
+                    print(f"{one}: removed, as no training has gone on from it for {KEPT_DAYS} days")
+
+
+def _last_written(*paths: Path) -> float:
+    """When a file of these paths was written last."""
+    files = [file for path in paths for file in (path, *path.rglob("*")) if file.exists()]
+    return max((file.stat().st_mtime for file in files), default=0.0)
 
 
 @contextmanager
