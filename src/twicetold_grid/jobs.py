@@ -49,9 +49,8 @@ class Job:
 
     def name(self, who: Identity) -> str:
         """Name of its run: `alpha=100 dae`. What differs comes first, as MLflow's charts show the first letters."""
-        family = f"model={who.model}"
-        shown = [part.removeprefix("model=") for part in self.differs.split(" ")]
-        return " ".join(shown if family in self.differs.split(" ") else [*shown, who.model])
+        parts, family = self.differs.split(" "), f"model={who.model}"
+        return " ".join(who.model if part == family else part for part in parts + [who.model] * (family not in parts))
 
     @classmethod
     def current(cls) -> "Job | None":
