@@ -68,7 +68,6 @@ def main() -> None:
     for kind in {job.kind for job in [*cells, *jobs]}:
         (out / kind).mkdir(parents=True, exist_ok=True)
     # Before the pool, whose processes then have most of the code parsed.
-    write(out / "report.yaml", {"code": {"report": code_identity("pipelines/report.py", {})}})
     gc.disable()  # a third of the time otherwise: each composition leaves many cycles, and all of them fit in memory
     processes = max(1, min(len(os.sched_getaffinity(0)), len(cells) // 4))
     with (

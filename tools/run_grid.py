@@ -1,4 +1,4 @@
-"""`dvc repro` with stages side by side: `run_grid.py --jobs 2`, or of a part `run_grid.py "evaluate@uci_news-*"`.
+"""`dvc repro` with stages side by side, then the report: `run_grid.py --jobs 2`; a part: `run_grid.py "train@stsb-*"`.
 
 DVC decides which stages are stale and records what ran; this runs the stale ones in several processes, prints one line
 each, and continues with the others if one fails. What a command prints goes to `build/logs/<stage>.log`. Each stage
@@ -41,7 +41,7 @@ from twicetold import layout, tracking
 from twicetold.files import write_file, write_text
 from twicetold.runs.environment import observed, processor
 from twicetold.tracking.repository import commit_now
-from twicetold_grid.stages import all_before, graph, repository
+from twicetold_grid.stages import all_before, do_without_git, graph, repository
 
 LOGS = Path("build/logs")
 DVC_TMP = Path(".dvc/tmp")
@@ -95,6 +95,8 @@ def main() -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     LOGS.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
+    if do_without_git():
+        print("this folder is in no Git repository: core.no_scm=true, in .dvc/config.local, has DVC work without one")
     mend_lock()
     mend_dvc_lock()
     compose = subprocess.run(["dvc", "repro", "compose"], capture_output=True, text=True, check=False)
@@ -119,9 +121,21 @@ def main() -> None:
         print(f"failed: {name}: {why}; see {log_of(name)}")
     if waiting := sorted(set(plan.after) - plan.started):
         print(f"not run, as they need what failed: {', '.join(waiting)}")
+    if not chosen.stages and not plan.failed:
+        report()
     if any(name.startswith(TRACKED) for name in plan.took):
         show_pages()
     sys.exit(bool(plan.failed))
+
+
+def report() -> None:
+    """Make the report; ends the program if that fails."""
+    with log_of("report").open("wb") as log:
+        command = [sys.executable, "pipelines/report.py"]
+        code = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False).returncode
+    print(f"failed: the report; see {log_of('report')}" if code else f"report: {Path('reports', layout.REPORT)}")
+    if code:
+        sys.exit(1)
 
 
 def show_pages() -> None:
@@ -160,6 +174,9 @@ def mend_dvc_lock() -> None:
             return
         except (YAMLFileCorruptedError, YAMLValidationError):
             committed = subprocess.run(["git", "show", f"HEAD:./{file}"], capture_output=True, check=False)
+        refused = " ".join(committed.stderr.decode(errors="replace").split())
+        if "safe.directory" in refused:  # the checkout is another user's, and Git may have the file
+            sys.exit(f"error: {file} was cut off, and git does not give the committed one: {refused}")
         if committed.returncode == 0:
             with write_file(file) as whole:
                 whole.write_bytes(committed.stdout)

@@ -3,9 +3,12 @@
 Read from files in Git alone, without the data and without DVC, which would also compare files.
 """
 
+import hashlib
+import json
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,7 +21,18 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the safe one in C take
 
 
 def stale_stages(root: Path) -> set[str]:
-    """The stages of a checkout's grid that `dvc repro` would run for their settings or code, without the report.
+    """The stages of a checkout's grid that `dvc repro` would run for their settings or code.
+
+    Raises:
+        ValueError: if the grid cannot be composed.
+    """
+    with rendered(root) as folder:
+        return compared(_read(root / "dvc.yaml")["stages"], locked_stages(root), folder)
+
+
+@contextmanager
+def rendered(root: Path) -> Iterator[Path]:
+    """A folder with what `compose` renders of a checkout now, for the time of the block.
 
     Raises:
         ValueError: if the grid cannot be composed.
@@ -37,7 +51,24 @@ def changed_keys(root: Path) -> dict[str, set[str]]:
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
         if done.returncode:
             raise ValueError(f"cannot compose the grid of {root}: {done.stderr.strip()}")
-        return compared(_read(root / "dvc.yaml")["stages"], _read(root / "dvc.lock")["stages"], Path(folder))
+        yield Path(folder)
+
+
+def locked_stages(root: Path) -> dict[str, Any]:
+    """What a checkout's dvc.lock has, by stage."""
+    stages: dict[str, Any] = _read(root / "dvc.lock")["stages"]
+    return stages
+
+
+def digest_in_dvc(folder: Path) -> str:
+    """The digest that DVC records of a folder, made of the digests and the names of its files."""
+    files = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*") if file.is_file()}
+    entries = [
+        {"md5": hashlib.md5(file.read_bytes(), usedforsecurity=False).hexdigest(), "relpath": name}
+        for name, file in sorted(files.items(), key=lambda entry: tuple(entry[0].split("/")))
+    ]
+    listed = json.dumps(entries, sort_keys=True).encode()
+    return f"{hashlib.md5(listed, usedforsecurity=False).hexdigest()}.dir"
 
 
 def compared(stages: Mapping[str, Any], locked: Mapping[str, Any], rendered: Path) -> dict[str, set[str]]:

@@ -3,8 +3,10 @@
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+from dvc.config import Config
 from dvc.repo import Repo
 
 
@@ -18,15 +20,35 @@ def repository() -> Iterator[Repo]:
         yield repo
 
 
+def do_without_git() -> bool:
+    """Have DVC work in a folder that is in no Git repository, as an archive of a release is; it would refuse.
+
+    Returns:
+        Whether that had to be set, in `.dvc/config.local`.
+    """
+    here = Path.cwd()
+    if any((folder / ".git").exists() for folder in (here, *here.parents)):
+        return False
+    config = Config(f"{here / '.dvc'}")
+    if config["core"].get("no_scm"):
+        return False
+    with config.edit("local") as local:
+        local.setdefault("core", {})["no_scm"] = True
+    return True
+
+
 def graph() -> tuple[dict[str, set[str]], set[str]]:
-    """Every stage after those that it waits for, with these; and those that are stale, by what DVC says of each."""
+    """Every stage after those that it waits for, with these; and those that are stale, by what DVC says of each.
+
+    A stage that always runs counts as current: whoever asks has just run `compose`, and its output says what changed.
+    """
     before: dict[str, set[str]] = {}
     stale: set[str] = set()
     with repository() as repo, repo.lock:
         waiting = {stage: list(repo.index.graph.successors(stage)) for stage in repo.index.graph}
         for stage in _in_order(waiting):
             before[stage.addressing] = {other.addressing for other in waiting[stage]}
-            if before[stage.addressing] & stale or stage.changed():
+            if before[stage.addressing] & stale or (not stage.always_changed and stage.changed()):
                 stale.add(stage.addressing)
     return before, stale
 

@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from report import EARLIER
-from twicetold_grid.lock import compared, stale_stages
+from twicetold_grid.lock import compared, digest_in_dvc, locked_stages
+from twicetold_grid.lock import rendered as rendered_now
 
 ROOT = Path(__file__).parents[2]
 STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
@@ -24,9 +25,19 @@ CELL = {
 }
 
 
-def test_results_say_exactly_while_the_lock_is_of_other_code_or_settings_than_the_commit():
+@pytest.fixture(scope="module")
+def composed_now():
+    with rendered_now(ROOT) as folder:
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def stale(composed_now):
+    return compared(STAGES, locked_stages(ROOT), composed_now)
+
+
+def test_results_say_exactly_while_the_lock_is_of_other_code_or_settings_than_the_commit(stale):
     """The one switch is a line of RESULTS.md: with it a stale lock is a warning, without it an error."""
-    stale = stale_stages(ROOT)
     kinds = Counter(stage.partition("@")[0] for stage in stale)
     told = f"dvc.lock is stale in {len(stale)} stages ({', '.join(f'{kinds[kind]} {kind}' for kind in sorted(kinds))})"
     said = EARLIER in (ROOT / "RESULTS.md").read_text()
@@ -37,6 +48,22 @@ def test_results_say_exactly_while_the_lock_is_of_other_code_or_settings_than_th
         f"RESULTS.md, after its title, that its numbers are of earlier code:\n{EARLIER}"
     )
     assert stale or not said, "dvc.lock is current: `python pipelines/report.py --results` takes the line out again"
+
+
+def test_the_lock_of_a_grid_that_is_current_has_the_settings_that_are_composed_now(stale, composed_now):
+    """Else the first `dvc repro` of a fresh clone would change it without running anything."""
+    (out,) = locked_stages(ROOT)["compose"]["outs"]
+    assert stale or out["md5"] == digest_in_dvc(composed_now), "run `dvc repro compose` and commit dvc.lock"
+
+
+def test_the_lock_records_nothing_that_changes_with_every_commit_or_on_every_machine():
+    """A stage's own settings, the hash of its own code and its own files; no folder of code or of what others write."""
+    for name, about in STAGES.items():
+        about = about.get("do", about)
+        assert not {"src", "pipelines", "conf"} & {*about.get("deps", ())}, name
+        shared = [dep for dep in about.get("deps", ()) if "key" not in dep and "item" not in dep]
+        assert shared == [], f"{name} depends on whole folders: {shared}"
+    assert {name.partition("@")[0] for name in locked_stages(ROOT)} <= {*STAGES}
 
 
 @pytest.fixture

@@ -135,6 +135,22 @@ def readable(lock: bytes) -> bool:
     return False
 
 
+def test_a_dvc_lock_that_was_cut_off_is_not_removed_where_git_refuses_to_say_what_is_committed(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+):
+    lock = repository.root / "dvc.lock"
+    whole, cut = lock.read_bytes(), lock.read_bytes()[:30]
+    git(repository, "init", "--quiet")
+    run_grid = run_grid_in(repository, monkeypatch)
+    lock.write_bytes(cut)
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")  # git's own switch for a checkout of another user
+    with pytest.raises(SystemExit, match=r"git does not give the committed one: fatal: detected dubious ownership"):
+        run_grid.mend_dvc_lock()
+    assert lock.read_bytes() == cut
+    lock.write_bytes(whole)
+    shutil.rmtree(repository.root / ".git")
+
+
 @pytest.mark.parametrize("committed", [False, True])
 def test_a_dvc_lock_that_a_kill_cut_off_is_mended_and_nothing_runs_again(
     repository: Repository, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], committed: bool

@@ -6,6 +6,7 @@ The rows share one lab and follow each other; each starts from the finished pipe
 import http.server
 import shutil
 import threading
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -33,7 +34,18 @@ def test_when_nothing_changed_nothing_runs(lab):
     assert lab.ran() == []
 
 
-def test_what_no_stage_reads_runs_compose_alone(lab):
+def test_a_clone_and_a_commit_that_changes_no_stage_leave_dvc_lock_as_it_is(lab, tmp_path):
+    lab.append("src/twicetold/models/dae.py", "\n# A note.\n")
+    lab.append("src/twicetold/reporting/panels.py", "\nEDITED = True\n")  # code of no stage
+    lab.commit()
+    lab.run("git", "clone", "--quiet", f"{lab.root}", f"{tmp_path / 'clone'}")
+    clone = replace(lab, root=tmp_path / "clone")
+    clone.run("dvc", "cache", "dir", "--local", f"{lab.root / '.dvc' / 'cache'}")
+    assert clone.ran() == []
+    assert clone.run("git", "status", "--porcelain") == ""
+
+
+def test_what_no_stage_reads_runs_nothing(lab):
     lab.edit("conf/model/dae.yaml", "# @package _global_\n", "# @package _global_\n# A note.\n")
     lab.edit("conf/evaluation.yaml", "uri: null", "uri: http://127.0.0.1:5000")  # where runs are tracked
     lab.edit("conf/train.yaml", "progress: auto", "progress: false")  # how they are computed
@@ -44,13 +56,13 @@ def test_what_no_stage_reads_runs_compose_alone(lab):
     lab.edit("conf/model/second.yaml", "twicetold.models.tfidf.", "twicetold.models.second.")
     smaller = "# @package _global_\ndata: {source: {limit: 300}}\ntrainer: {epochs: 2}\n"
     (lab.root / "conf/profile/smaller.yaml").write_text(smaller)
-    assert lab.ran() == ["compose"]
+    assert lab.ran() == []
 
 
 def test_the_evaluator_reruns_every_evaluation_and_no_training(lab, cells):
     lab.edit("conf/evaluation.yaml", "resamples: 1000", "resamples: 200")
     evaluated = cells("evaluate", data=DATA, model=["tfidf", "dae"])
-    assert {"compose", *evaluated, "report"} == set(lab.ran())
+    assert evaluated == set(lab.ran())
 
 
 def test_what_was_deleted_comes_from_the_cache_but_for_costs_which_are_observed_anew(lab, cells):
@@ -61,18 +73,19 @@ def test_what_was_deleted_comes_from_the_cache_but_for_costs_which_are_observed_
         return {path: content for path, content in lab.bytes_of(*outputs).items() if not path.endswith(unmade)}
 
     before = made()
-    for folder in (*outputs, "reports"):
+    for folder in outputs:
         shutil.rmtree(lab.root / folder)
-    assert {*cells("measure", data=DATA, model=["tfidf", "dae"]), "report"} == set(lab.ran())
+    assert cells("measure", data=DATA, model=["tfidf", "dae"]) == set(lab.ran())
     after = made()
     costs = {path for path in before if path.endswith("cost.json")}
     assert {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)} <= costs
     assert len(costs) == len(DATA) * 2
 
 
-def test_a_smaller_grid_runs_compose_and_report_alone(lab):
+def test_a_smaller_grid_runs_nothing_and_its_report_has_no_other_cells(lab):
     lab.grid(data=[NEWS])
-    assert lab.ran() == ["compose", "report"]
+    assert lab.ran() == []
+    lab.run("python", "pipelines/report.py")
     assert QUESTIONS not in (lab.root / "reports" / "leaderboard.csv").read_text()
 
 
@@ -80,42 +93,42 @@ def test_an_objective_and_an_encoder_retrain_their_family_and_no_data_stage(lab,
     before = weights(lab)
     lab.edit("conf/objective/denoising_triplet.yaml", "reconstruction: cross_entropy", "reconstruction: mean_squared")
     lab.edit("conf/model/dae.yaml", "hidden: 50", "hidden: 40")
-    assert {"compose", *cells("train evaluate measure", data=[NEWS], model=["dae"]), "report"} == set(lab.ran())
+    assert cells("train evaluate measure", data=[NEWS], model=["dae"]) == set(lab.ran())
     assert before != weights(lab)
 
 
 def test_a_module_retrains_its_family_and_the_same_weights_end_it_there(lab, cells):
     before = weights(lab)
     lab.append("src/twicetold/models/dae.py", "\nEDITED = True\n")
-    # evaluation and measurement run this code as well; the report reads what was observed anew
-    assert {"compose", *cells("train evaluate measure", data=[NEWS], model=["dae"]), "report"} == set(lab.ran())
+    # evaluation and measurement run this code as well
+    assert cells("train evaluate measure", data=[NEWS], model=["dae"]) == set(lab.ran())
     assert before == weights(lab)
 
 
-def test_other_triplets_run_those_who_learn_from_them_and_the_report_that_counts_them(lab, cells):
+def test_other_triplets_run_those_who_learn_from_them(lab, cells):
     lab.edit("conf/mining/default.yaml", "seed: 0", "seed: 1")  # neither family here learns from triplets
     trained = cells("train", data=[NEWS], model=["tfidf", "dae"])
-    assert {"compose", f"mine@{NEWS}", *trained, "report"} == set(lab.ran())
+    assert {f"mine@{NEWS}", *trained} == set(lab.ran())
 
 
 def test_a_word_in_params_yaml_runs_the_cells_of_that_family(lab, cells):
     lab.grid(model=["tfidf", "dae", "second"])
-    assert {"compose", *cells("train evaluate measure", data=[NEWS], model=["second"]), "report"} == set(lab.ran())
+    assert cells("train evaluate measure", data=[NEWS], model=["second"]) == set(lab.ran())
 
 
 def test_another_profile_runs_what_it_changes(lab):
     lab.grid(model=["tfidf"])
-    assert lab.ran() == ["compose", "report"]
+    assert lab.ran() == []
     lab.grid(profile="smaller")
-    expected = ["compose", f"prepare@{NEWS}", f"mine@{NEWS}", f"train@{NEWS}-tfidf-0"]
+    expected = [f"prepare@{NEWS}", f"mine@{NEWS}", f"train@{NEWS}-tfidf-0"]
     ran = lab.ran()
-    assert [*expected, "report"] == [stage for stage in ran if not stage.startswith(("evaluate", "measure"))]
-    assert {*expected, f"evaluate@{NEWS}-tfidf-0", f"measure@{NEWS}-tfidf-0", "report"} == set(ran)
+    assert expected == [stage for stage in ran if not stage.startswith(("evaluate", "measure"))]
+    assert {*expected, f"evaluate@{NEWS}-tfidf-0", f"measure@{NEWS}-tfidf-0"} == set(ran)
 
 
 def test_back_at_the_former_profile_costs_alone_are_observed_anew(lab):
     lab.grid(profile="smoke")
-    assert lab.ran() == [f"measure@{NEWS}-tfidf-0", "report"]
+    assert lab.ran() == [f"measure@{NEWS}-tfidf-0"]
 
 
 @pytest.fixture
@@ -158,10 +171,10 @@ def test_another_address_for_the_same_bytes_mines_and_trains_nothing(lab, graded
     lab.grid(data=["small"])
     cell = "small-tfidf-0"
     data = ["download@small", "prepare@small", "mine@small"]
-    assert {"compose", *data, f"train@{cell}", f"evaluate@{cell}", f"measure@{cell}", "report"} == set(lab.ran())
+    assert {*data, f"train@{cell}", f"evaluate@{cell}", f"measure@{cell}"} == set(lab.ran())
     recipe.write_text(leaf(f"{graded_pairs}/there"))
     shutil.rmtree(lab.root / "data" / "downloads")
-    assert {"compose", "download@small", "report"} <= set(ran := lab.ran()) <= {"compose", *data[:2], "report"}, ran
+    assert {"download@small"} <= set(ran := lab.ran()) <= {*data[:2]}, ran
 
 
 OWN = """
@@ -193,7 +206,7 @@ def test_an_edit_of_ones_own_file_prepares_it_again_and_no_other_data(lab, tmp_p
     assert {f"train@{cell}", f"evaluate@{cell}", *data} <= set(ran)
     assert lab.ran() == []
     kept.write_text(own_pairs(100))
-    assert {"compose", *data, f"train@{cell}", f"evaluate@{cell}", f"measure@{cell}", "report"} == set(lab.ran())
+    assert {*data, f"train@{cell}", f"evaluate@{cell}", f"measure@{cell}"} == set(lab.ran())
     (lab.root / "data/own/other.csv").write_text("of no dataset")
-    assert lab.ran() == ["compose"]
+    assert lab.ran() == []
     assert lab.run("git", "status", "--porcelain", "data/own") == ""

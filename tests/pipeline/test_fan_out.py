@@ -39,7 +39,6 @@ for out in {
     "train": [f"runs/{key}/model/encoder.safetensors", f"runs/{key}/observed.json"],
     "evaluate": [f"runs/{key}/{name}" for name in results],
     "measure": [f"runs/{key}/cost.json"],
-    "report": ["reports/index.html"],
 }[stage]:
     Path(out).parent.mkdir(parents=True, exist_ok=True)
     Path(out).write_text(json.dumps({"stage": stage, "key": key}))
@@ -69,7 +68,7 @@ def prepared(tmp_path_factory):
     """Six cells and their data; the project's folder is committed."""
     lab = Lab(tmp_path_factory.mktemp("fan_out") / "lab")
     copy_project(lab)
-    for stage in ("download", "download_pretrained", "prepare", "mine", "train", "evaluate", "measure", "report"):
+    for stage in ("download", "download_pretrained", "prepare", "mine", "train", "evaluate", "measure"):
         (lab.root / f"pipelines/{stage}.py").write_text(STAND_IN)
     lab.run("git", "init", "--quiet")
     lab.run("git", "config", "user.name", "lab")

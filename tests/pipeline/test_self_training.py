@@ -26,9 +26,8 @@ def test_self_training_mines_and_trains_students_and_trains_nothing_else(lab):
     lab.grid(data=[QUESTIONS], model=["tfidf", "dae"], students=MINING)
     learnt = {f"{stage}@{cell}" for stage in ("train", "evaluate", "measure") for cell in CELLS}
     ran = lab.ran()
-    assert {"compose", *(f"mine_with_model@{QUESTIONS}-{mining}-dae-0" for mining in MINING), *learnt, "report"} == set(
-        ran
-    )
+    assert {*(f"mine_with_model@{QUESTIONS}-{mining}-dae-0" for mining in MINING), *learnt} == set(ran)
+    lab.run("python", "pipelines/report.py")
     for mining, cell in zip(MINING, CELLS, strict=True):
         folder = lab.root / "data" / "self_training" / f"{QUESTIONS}-{mining}-dae-0"
         assert json.loads((folder / f"{mining}.card.json").read_text())["teacher"] == f"{QUESTIONS}-dae-0"
@@ -44,12 +43,13 @@ def test_students_that_are_there_do_nothing_twice(lab):
 def test_a_wider_margin_mines_again_and_labels_nothing_again(lab):
     lab.edit("conf/mining/hard_negatives.yaml", "margin: 0.05", "margin: 0.2")
     again = {f"{stage}@{CELLS[0]}" for stage in ("train", "evaluate", "measure")}
-    assert {"compose", f"mine_with_model@{QUESTIONS}-hard_negatives-dae-0", *again, "report"} == set(lab.ran())
+    assert {f"mine_with_model@{QUESTIONS}-hard_negatives-dae-0", *again} == set(lab.ran())
 
 
 def test_without_self_training_only_the_report_forgets_it(lab):
     lab.grid(data=[QUESTIONS], model=["tfidf", "dae"])
-    assert lab.ran() == ["compose", "report"]
+    assert lab.ran() == []
+    lab.run("python", "pipelines/report.py")
     assert "pseudo_labels" not in (lab.root / "reports" / "leaderboard.csv").read_text()
 
 

@@ -110,7 +110,7 @@ def git_works_in(folder):
 
 FOREIGN = {
     "a private function": {"_target_": "twicetold.tracking._provenance"},
-    "a public function": {"_target_": "twicetold.tracking.repository.ask_git", "arguments": ["status"]},
+    "a public function": {"_target_": "twicetold.tracking.repository.commit_of", "revision": "HEAD"},
     "save_file, imported": {"_target_": "twicetold.features.saved.save_file", "tensor_dict": {}, "filename": "DIARY"},
     "save_file of torch": {"_target_": "twicetold.training.cell.save_file", "tensors": {}, "filename": "DIARY"},
     "a writer": {"_target_": "twicetold.files.write_text", "path": "DIARY", "text": "gone"},
