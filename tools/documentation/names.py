@@ -23,7 +23,7 @@ GIVEN_BACK = (
     "twicetold.dedupe.results.DedupeSummary",
     "twicetold.dedupe.dry_run.DryRun",
     "twicetold.topics.grouping.Topics",
-    "twicetold.index.text_index.Match",
+    "twicetold.index.hits.Match",
     "twicetold.index.growing.Added",
 )
 """What calls of the front rooms give back without exporting its name."""

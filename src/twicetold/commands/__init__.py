@@ -23,7 +23,7 @@ from twicetold.errors import shown
 from twicetold.packages import naming_the_extra
 from twicetold.printable import print
 
-USE = ("score", "pairs", "dedupe", "topics", "index", "search", "related", "label", "calibrate")
+USE = ("score", "pairs", "dedupe", "topics", "index", "search", "label", "calibrate")
 SHARE = ("card", "check", "register", "models", "export")
 COMMANDS = (*USE, *SHARE)
 TRACEBACK = "TWICETOLD_TRACEBACK"

@@ -62,6 +62,7 @@ About = Annotated[
     typer.Option(help="Label that texts which say the same share, such as category.", show_default="the finest"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON to stdout.")]
+Index = Annotated[str, typer.Argument(metavar="INDEX", help="Folder of the index.", show_default=False)]
 IndexModel = Annotated[
     str | None, typer.Option("--model", help="Where the index's model is now.", show_default="where it was")
 ]

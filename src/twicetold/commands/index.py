@@ -9,6 +9,7 @@ import typer
 from twicetold.commands._options import (
     File,
     Format,
+    Index,
     IndexModel,
     Json,
     Model,
@@ -48,7 +49,6 @@ Examples:
 
 index = typer.Typer(no_args_is_help=True, help=HELP)
 
-Index = Annotated[str, typer.Argument(metavar="INDEX", help="Folder of the index.", show_default=False)]
 Id = Annotated[str | None, typer.Option("--id", help="Column with the ids.", show_default="numbers, counted through")]
 
 

@@ -1,23 +1,50 @@
 """`twicetold search`: the texts of an index that are most alike."""
 
-from twicetold.commands._options import Format, IndexModel, SkipBad, Text
-from twicetold.commands._queries import Asked, AskedFile, Count, Exact, Index, JsonLines, Nprobe, check_queries, queries
-from twicetold.commands._queries import tell_matches as tell
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from twicetold.commands._options import Format, Index, IndexModel, SkipBad, Text, tell_left_out
 from twicetold.commands._waiting import open_index
+from twicetold.printable import json_text, print
+
+if TYPE_CHECKING:
+    from twicetold.index.hits import Match
+
+Asked = Annotated[list[str] | None, typer.Argument(metavar="TEXT", help="Texts to search for.", show_default=False)]
+AskedFile = Annotated[
+    str | None, typer.Option("--file", "-f", help="File with texts to search for; - for stdin.", show_default=False)
+]
+Exact = Annotated[bool, typer.Option("--exact", help="Compare with every text of a large index.")]
+Nprobe = Annotated[
+    int | None,
+    typer.Option(
+        "--nprobe",
+        help="Cells of a large index to search; index info says how much each number finds.",
+        show_default="as many as find 0.95 of the nearest",
+        min=1,
+    ),
+]
 
 
 def search(
     folder: Index,
     texts: Asked = None,
     file: AskedFile = None,
-    k: Count = 10,
+    k: Annotated[int, typer.Option("-k", help="Texts to find for each.", min=1)] = 10,
+    not_copies: Annotated[
+        bool,
+        typer.Option("--not-copies", help="Leave out what shares seven of ten words with the text, or a match above."),
+    ] = False,
     exact: Exact = False,
     nprobe: Nprobe = None,
     text: Text = None,
     model: IndexModel = None,
     format: Format = None,
     skip_bad: SkipBad = False,
-    as_json: JsonLines = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines, one for each text.")] = False,
 ) -> None:
     """Find the texts of an index that are most alike, nearest first.
 
@@ -27,9 +54,56 @@ def search(
 
     Columns: similarity, probability that both say the same, group, id, text.
     """
-    check_queries(texts, file)
+    _check_queries(texts, file)
     opened = open_index(folder, model)
     named = file is not None or len(texts or []) > 1
-    for asked in queries(texts, file, text, format=format, skip_bad=skip_bad):
-        for query, found in zip(asked, opened.search(asked, k, exact=exact, nprobe=nprobe), strict=True):
-            tell(query, found, named=named, as_json=as_json)
+    for asked in _queries(texts, file, text, format=format, skip_bad=skip_bad):
+        matches = opened.search(asked, k, not_copies=not_copies, exact=exact, nprobe=nprobe)
+        for query, found in zip(asked, matches, strict=True):
+            _tell(query, found, named=named, as_json=as_json)
+
+
+def _check_queries(texts: list[str] | None, file: str | None) -> None:
+    """Check that there are texts, or a file with texts.
+
+    Raises:
+        typer.BadParameter: unless there is one of both.
+        ValueError: if a text is empty.
+    """
+    if bool(texts) == (file is not None):
+        raise typer.BadParameter("give texts, or a file with texts (-f)")
+    if texts and (empty := [number for number, each in enumerate(texts, 1) if not each.strip()]):
+        raise ValueError(f"text {empty[0]} is empty: expected a text to search for")
+
+
+def _queries(
+    texts: list[str] | None, file: str | None, text: str | None, *, format: str | None, skip_bad: bool
+) -> Iterator[list[str]]:
+    """The texts that are asked for, those of a file a block at a time."""
+    from twicetold.tables.files import choose_text, open_rows
+
+    if file is None:
+        yield texts or []
+        return
+    with open_rows(file, format=format) as rows:
+        column = choose_text(rows, text)
+        for block in rows.blocks([column], skip_bad=skip_bad):
+            yield block.texts(column)
+        tell_left_out(rows.bad)
+
+
+def _tell(query: str, found: Sequence["Match"], *, named: bool, as_json: bool) -> None:
+    """Print what was found for a text, under the text if it is `named`."""
+    if as_json:
+        print(json_text({"query": query, "matches": [asdict(each) for each in found]}, indent=None))
+        return
+    if named:
+        print(_line(query))
+    for each in found:
+        probability = "" if each.probability is None else f"{each.probability:.4f}"
+        columns = f"{each.similarity:.4f}", probability, str(each.group), each.id, each.text
+        print("\t".join(_line(column) for column in columns))
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

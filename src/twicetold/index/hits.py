@@ -1,4 +1,4 @@
-"""Texts that were found for queries.
+"""Texts that a search finds: their numbers and similarities, and what a person sees of them.
 
 Shape letters: H hits, k neighbours.
 """
@@ -11,6 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.errors import require
+
+
+@dataclass(frozen=True)
+class Match:
+    """A text that a search found.
+
+    Examples:
+        >>> import twicetold
+        >>> texts = ["How do I learn to swim?", "Where can I buy a tent?"]
+        >>> twicetold.fit(texts, lexical=True).index(texts).search(["tents to buy"], k=1)
+        [[Match(id='1', text='Where can I buy a tent?', ...)]]
+    """
+
+    id: str
+    text: str
+    similarity: float
+    """The model's score of query and text; higher means more alike."""
+    probability: float | None
+    """That both say the same, by the calibration of a dedupe when the index was built: over all pairs of validation
+    texts where the model folder holds one, which says less than `Model.predict_proba`, else on labelled pairs, among
+    which duplicates are more frequent. None by a model that was fitted to texts without labels."""
+    group: int
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ Shape letters: N texts, Q queries, k neighbours.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,13 +23,14 @@ from numpy.typing import NDArray
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.evaluation.decision import Decision
 from twicetold.index.building import OTHER_MODEL, built, started
+from twicetold.index.copies import without_copies
 from twicetold.index.folder import IndexManifest, locked, new_folder, save_changes
 from twicetold.index.groups import Merges, Proposal
 from twicetold.index.growing import Added, grown, regrouped
+from twicetold.index.hits import Match
 from twicetold.index.memberships import GroupChanges, Pair
 from twicetold.index.neighbourhood import GroupRule
 from twicetold.index.parts import rows_of, table_of
-from twicetold.index.related import related_texts
 from twicetold.index.scored_search import ScoredSearch
 from twicetold.index.segments import Segment
 from twicetold.index.state import IndexState
@@ -38,28 +39,6 @@ from twicetold.tables.texts import texts_of
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.vectors import constant, search_vectors
 from twicetold.trained.vectors_identity import fingerprint
-
-
-@dataclass(frozen=True)
-class Match:
-    """A text that was found.
-
-    Examples:
-        >>> import twicetold
-        >>> texts = ["How do I learn to swim?", "Where can I buy a tent?"]
-        >>> twicetold.fit(texts, lexical=True).index(texts).search(["tents to buy"], k=1)
-        [[Match(id='1', text='Where can I buy a tent?', ...)]]
-    """
-
-    id: str
-    text: str
-    similarity: float
-    """The model's score of query and text; higher means more alike."""
-    probability: float | None
-    """That both say the same, by the calibration of a dedupe when the index was built: over all pairs of validation
-    texts where the model folder holds one, which says less than `Model.predict_proba`, else on labelled pairs, among
-    which duplicates are more frequent. None by a model that was fitted to texts without labels."""
-    group: int
 
 
 class TextIndex:
@@ -77,8 +56,8 @@ class TextIndex:
         >>> index = model.index(texts)  # or twicetold.index.TextIndex.build(model, texts)
         >>> index.ids, index.groups, index.rule, index.parts
         (['0', '1', '2'], array([0, 0, 1]), 'average', 1)
-        >>> [match.text for match in index.related(["How do I learn to swim?"], k=1)[0]]
-        ['how do I learn to swim']
+        >>> [match.text for match in index.search(["How do I learn to swim?"], k=1)[0]]
+        ['How do I learn to swim?']
         >>> index.merge(0, 1)  # what a person knows better
         0
         >>> index.unmerge(1)
@@ -208,7 +187,13 @@ class TextIndex:
         return self._state.sources
 
     def search(
-        self, texts: Sequence[str], k: int = 10, *, exact: bool = False, nprobe: int | None = None
+        self,
+        texts: Sequence[str],
+        k: int = 10,
+        *,
+        not_copies: bool = False,
+        exact: bool = False,
+        nprobe: int | None = None,
     ) -> list[list[Match]]:
         """The `k` texts most alike to each query, nearest first.
 
@@ -218,6 +203,8 @@ class TextIndex:
         Args:
             texts: (Q,) queries.
             k: at least 1.
+            not_copies: leave out what is equal to the query but for case and white space, or shares seven of ten words
+                with it or with a match above. Of a text with a thousand copies, there may be fewer than `k` others.
             exact: compare with every text, also where a large index has cells.
             nprobe: cells of a large index that are searched for each query; None: as many as found 0.95 of the ten
                 nearest when that was measured.
@@ -228,6 +215,8 @@ class TextIndex:
         """
         _require_counts(k, nprobe)
         texts = texts_of(texts)
+        if not_copies:
+            return without_copies(lambda asked, depth: self.search(asked, depth, exact=exact, nprobe=nprobe), texts, k)
         if not len(texts) or not self._segments:
             return [[] for _ in texts]
         queries = search_vectors(self.model.trained, texts)[0]
@@ -243,37 +232,6 @@ class TextIndex:
         matches = [Match(*row) for row in zip(*columns, probability, found["group"].to_pylist(), strict=True)]
         ends = np.searchsorted(hits.query, np.arange(len(texts) + 1))
         return [matches[start:end] for start, end in pairwise(ends)]
-
-    def related(
-        self,
-        texts: Sequence[str],
-        k: int = 10,
-        *,
-        not_copies: bool = False,
-        exact: bool = False,
-        nprobe: int | None = None,
-    ) -> list[list[Match]]:
-        """The `k` texts to go on with after each text: the most alike that are other than it, nearest first.
-
-        Args:
-            texts: (Q,) that were read, in the index or not.
-            k: at least 1.
-            not_copies: leave out also what shares seven of ten words with the text, or with a suggestion above. Of a
-                text with a thousand copies, there may be fewer than `k` others.
-            exact: see `search`.
-            nprobe: see `search`.
-
-        Raises:
-            ValueError: if `k` or `nprobe` is below 1, or the index is damaged.
-            TypeError: if one text is given in place of several.
-        """
-        _require_counts(k, nprobe)
-        return related_texts(
-            lambda asked, depth: self.search(asked, depth, exact=exact, nprobe=nprobe),
-            texts_of(texts),
-            k,
-            not_copies=not_copies,
-        )
 
     def table(self) -> pa.Table:
         """`id`, `text` and `group` of all texts, sorted by group."""

@@ -33,7 +33,6 @@ ABSENT = {
         ("{}",),
     ],
     "search": [("{}", "{}"), ("{index}", "--file", "{}"), ("{index}", "a", "--model", "{}")],
-    "related": [("{}", "{}"), ("{index}", "a", "--model", "{}")],
     "topics": [
         ("{}", "{texts}", "-o", "x.csv"),
         ("{model}", "{}", "-o", "x.csv"),

@@ -108,7 +108,6 @@ def correct_labels(file):
 INDEXED = (
     "index build",
     "search",
-    "related",
     "index add",
     "index remove",
     "index regroup",

@@ -1,4 +1,4 @@
-"""`twicetold index`, `twicetold search` and `twicetold related`."""
+"""`twicetold index` and `twicetold search`."""
 
 import json
 import subprocess
@@ -79,16 +79,15 @@ def test_searches_from_a_file_or_a_pipe_are_json_lines_in_its_order(run, twiceto
         assert [[m["id"] for m in line["matches"]] for line in lines] == [[m.id for m in each] for each in found]
 
 
-def test_related_texts_are_others_and_no_copies_if_asked(run, twicetold, files):
+def test_a_search_leaves_copies_out_if_asked(run, twicetold, files):
     twicetold("index", "build", run(), "rows.csv", "-o", "faq", "--id", "id")
     index = open_index(files / "faq")
     for options, not_copies in (((), False), (("--not-copies",), True)):
-        done = twicetold("related", "faq", "bank rate cut", "film", "-k", "2", "--json", *options)
+        done = twicetold("search", "faq", "bank rate cut", "film", "-k", "2", "--json", *options)
         lines = [json.loads(line) for line in done.stdout.splitlines()]
-        found = index.related(["bank rate cut", "film"], 2, not_copies=not_copies)
+        found = index.search(["bank rate cut", "film"], 2, not_copies=not_copies)
         assert [[m["id"] for m in line["matches"]] for line in lines] == [[m.id for m in each] for each in found]
-        assert lines[0]["matches"][:1] == [] if not_copies else lines[0]["matches"][0]["id"] == "b"
-    assert twicetold("related", "faq").returncode == 2
+        assert (lines[0]["matches"] == []) == not_copies
 
 
 def test_proposed_merges_are_shown_until_they_are_merged_or_ignored(run, twicetold, files):
@@ -147,7 +146,6 @@ def test_parts_are_built_attached_searched_and_detached(run, twicetold, files):
     assert "recall@10  1.000 with 4 cells (--nprobe); 1.000 with 8, " in info
     asked = ("search", "faq", "bank rate cut", "-k", "2", "--nprobe")
     assert [line.split("\t")[3] for line in twicetold(*asked, "9").stdout.splitlines()] == ["a", "f"]
-    assert twicetold("related", "faq", "bank rate cut", "--nprobe", "2").returncode == 0
     assert twicetold("index", "detach", "faq", "more").stderr == "detached more; faq has 5 texts now\n"
     again = twicetold("index", "detach", "faq", "more")
     assert (again.returncode, "no part 'more'; attached are: 'rows'" in again.stderr) == (1, True)

@@ -3,9 +3,9 @@
 import pytest
 
 import twicetold
-from twicetold.index import related as module
-from twicetold.index.related import related_texts
-from twicetold.index.text_index import Match
+from twicetold.index import copies as module
+from twicetold.index.copies import without_copies
+from twicetold.index.hits import Match
 
 TEXTS = [
     "bank rate cut film",
@@ -31,40 +31,39 @@ def searching(texts, asked):
     return search
 
 
-def test_the_text_itself_is_left_out_and_its_copies_if_asked():
+def test_the_text_itself_and_its_copies_are_left_out():
     search = searching(TEXTS, [])
-    assert [m.id for m in related_texts(search, TEXTS[:1], 9, not_copies=False)[0]] == ["2", "3", "4", "5"]
-    assert [m.id for m in related_texts(search, TEXTS[:1], 9, not_copies=True)[0]] == ["3", "4", "5"]
-    assert [m.id for m in related_texts(search, TEXTS[:1], 2, not_copies=True)[0]] == ["3", "4"]
+    assert [m.id for m in without_copies(search, TEXTS[:1], 9)[0]] == ["3", "4", "5"]
+    assert [m.id for m in without_copies(search, TEXTS[:1], 2)[0]] == ["3", "4"]
 
 
-def test_copies_of_a_suggestion_are_left_out_as_well_and_texts_without_words_are_no_copies():
+def test_copies_of_a_match_are_left_out_as_well_and_texts_without_words_are_no_copies():
     texts = ["drug trial phone", "drug, trial phone!", "???", "!!", "vote"]
-    found = related_texts(searching(texts, []), ["bank"], 9, not_copies=True)[0]
-    assert [match.text for match in found] == ["drug trial phone", "???", "!!", "vote"]
+    (matches,) = without_copies(searching(texts, []), ["bank"], 9)
+    assert [match.text for match in matches] == ["drug trial phone", "???", "!!", "vote"]
 
 
 def test_the_search_goes_deeper_until_there_are_enough_others_and_ends(monkeypatch):
     asked, copies = [], [*["bank rate"] * 30, "drug", "vote"]
-    found = related_texts(searching(copies, asked), ["bank rate", "drug"], 2, not_copies=True)
+    found = without_copies(searching(copies, asked), ["bank rate", "drug"], 2)
     assert [match.text for match in found[0]] == ["drug", "vote"]
     assert asked == [(2, 12), (2, 48)]
     monkeypatch.setattr(module, "DEEPEST", 20)
     asked.clear()
-    assert related_texts(searching(copies, asked), ["bank rate"], 2, not_copies=False) == [[]]
+    assert without_copies(searching(copies, asked), ["bank rate"], 2) == [[]]
     assert asked == [(1, 12), (1, 20)]
 
 
 @pytest.mark.parametrize("family", ["tfidf", "static"])
-def test_an_index_of_a_model_has_it(family, run):
+def test_a_search_without_copies_has_the_first_others_of_a_search(family, run):
     index = twicetold.load(run(family)).index(TEXTS, groups=False)
-    (found,) = index.related(["bank rate cut film"], k=2, not_copies=True)
-    assert len(found) == 2
-    assert not {match.text for match in found} & {*TEXTS[:3]}
+    (matches,) = index.search(["bank rate cut film"], k=2, not_copies=True)
+    assert len(matches) == 2
+    assert not {match.text for match in matches} & {*TEXTS[:3]}
     searched = [match for match in index.search(["bank rate cut film"], k=6)[0] if match.text in TEXTS[3:]]
-    assert found == searched[:2]
+    assert matches == searched[:2]
     with pytest.raises(ValueError, match="at least 1, got 0"):
-        index.related(["bank"], k=0)
+        index.search(["bank"], k=0, not_copies=True)
     with pytest.raises(TypeError, match="expected a list of texts, got one text"):
-        index.related("bank")
-    assert index.related([]) == []
+        index.search("bank", not_copies=True)
+    assert index.search([], not_copies=True) == []

@@ -1,0 +1,58 @@
+"""Searches that leave copies out.
+
+A search for what says the same wants near-copies first; a reader who has read a text does not. So texts are left out
+that are equal to the query but for case and white space, or share most words (`topics.near_copies`) with it or with a
+match above. The search goes deeper until there are enough others.
+
+Shape letters: Q queries.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from twicetold.dedupe.distinct import folded
+from twicetold.index.hits import Match
+from twicetold.topics.near_copies import COPY, word_sets
+
+SPARE = 10  # matches that are looked at besides those that are asked for
+DEEPER = 4  # times as many in the next search
+DEEPEST = 1000  # nearest texts: of a text with more copies there may be fewer than `k` others
+Search = Callable[[Sequence[str], int], list[list[Match]]]
+
+
+def without_copies(search: Search, texts: Sequence[str], k: int) -> list[list[Match]]:
+    """The `k` nearest texts of each query that repeat neither it nor each other, nearest first.
+
+    Args:
+        search: finds a number of matches of each of some texts.
+        texts: (Q,) queries.
+        k: at least 1.
+    """
+    matches: list[list[Match]] = [[] for _ in texts]
+    asked, depth = list(range(len(texts))), k + SPARE
+    while asked:
+        again = []
+        for query, nearest in zip(asked, search([texts[query] for query in asked], depth), strict=True):
+            matches[query] = _others(texts[query], nearest)[:k]
+            if len(matches[query]) < k and len(nearest) >= depth and depth < DEEPEST:
+                again.append(query)
+        asked, depth = again, min(DEEPER * depth, max(DEEPEST, k))
+    return matches
+
+
+def _others(text: str, matches: list[Match]) -> list[Match]:
+    """The matches that repeat neither the text nor a match above."""
+    texts = [text, *(match.text for match in matches)]
+    equal = folded(pa.array(texts, pa.large_string())).to_pylist()
+    sets = word_sets(texts)
+    size = np.diff(sets.indptr)
+    shared = (sets @ sets.T).toarray()
+    either = size[:, None] + size - shared
+    copy = (shared >= COPY * either) & (either > 0)
+    kept = [0]
+    for place in range(1, len(texts)):
+        if not copy[place, kept].any() and equal[place] != equal[0]:
+            kept.append(place)
+    return [matches[place - 1] for place in kept[1:]]
