@@ -2,9 +2,8 @@
 
 Vectors are generated around common centres, which is kind to every index; `--vectors file.npy` takes real ones (rows
 of unit length). Time is processor time, so that a busy machine does not blur it. The part of an index folder is read
-again and memory-mapped; in cells, 16 or 64 of them are searched. usearch is measured where it is installed, graphs only
-up to 200,000 texts. Columns: all queries at once, and one query at a time, also as a multiple of the time of faiss's
-exact search.
+again and memory-mapped. usearch is measured where it is installed, graphs only up to 200,000 texts. Columns: all
+queries at once, and one query at a time, also as a multiple of the time of faiss's exact search.
 
     python benchmarks/bench_search.py [--quick] [--texts 1000000] [--dimensions 256] [--vectors file.npy]
 """
@@ -22,11 +21,8 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
-from twicetold.index.centres import Centres
-from twicetold.index.probing import NPROBE, nearest
 from twicetold.index.segments import Segment
 from twicetold.index.texts import SCHEMA
-from twicetold.neighbours.cells import sampled
 from twicetold.neighbours.nearest import Index
 
 TEXTS, DIMENSIONS, QUERIES, NEAREST = 160_000, 128, 1000, 10
@@ -85,25 +81,14 @@ def generated(count: int, dimensions: int) -> NDArray[np.float32]:
     return vectors
 
 
-def part_of_an_index(nprobe: int | None) -> Callable[[NDArray[np.float32]], Search]:
-    """Dense vectors as `twicetold index` keeps them, read from a folder; None: without cells."""
-
-    def build(texts: NDArray[np.float32]) -> Search:
-        centres = None if nprobe is None else Centres.of(texts[sampled(len(texts))], len(texts))
-        numbers = pa.array(np.arange(len(texts)))
-        table = pa.table([numbers.cast(pa.string()), numbers.cast(pa.string()), numbers], schema=SCHEMA)
-        with tempfile.TemporaryDirectory() as folder:
-            Segment.of(texts, table, centres=centres).save(Path(folder))
-            files = {"removed_file": None, "groups_file": None}
-            part = Segment.load(Path(folder), texts=len(texts), centres=centres, **files)
-
-        def search(queries: NDArray[np.float32]) -> NDArray[np.int64]:
-            hits = nearest([part], centres, queries, NEAREST, nprobe=nprobe or NPROBE).nearest(NEAREST)
-            return part.members.group[hits.row].reshape(len(queries), NEAREST)
-
-        return search
-
-    return build
+def part_of_an_index(texts: NDArray[np.float32]) -> Search:
+    """Dense vectors as `twicetold index` keeps them, read from a folder."""
+    numbers = pa.array(np.arange(len(texts)))
+    table = pa.table([numbers.cast(pa.string()), numbers.cast(pa.string()), numbers], schema=SCHEMA)
+    with tempfile.TemporaryDirectory() as folder:
+        Segment.of(texts, table).save(Path(folder))
+        part = Segment.load(Path(folder), texts=len(texts), removed_file=None, groups_file=None)
+    return lambda queries: part.search(queries, NEAREST).row.reshape(len(queries), NEAREST)
 
 
 def contenders(count: int) -> dict[str, Callable[[NDArray[np.float32]], Search]]:
@@ -130,9 +115,8 @@ def contenders(count: int) -> dict[str, Callable[[NDArray[np.float32]], Search]]
     found = {
         FAISS: flat,
         "exact, twicetold": ours(False),
-        "exact, index folder": part_of_an_index(None),
+        "exact, index folder": part_of_an_index,
         "inverted file, twicetold (faiss)": ours(True),
-        **{f"{probes} cells, index folder": part_of_an_index(probes) for probes in (NPROBE, 4 * NPROBE)},
         "HNSW, faiss": graph,
     } | (usearch() if importlib.util.find_spec("usearch") else {})
     return {name: build for name, build in found.items() if count <= GRAPHS_UP_TO or "HNSW" not in name}

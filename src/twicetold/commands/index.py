@@ -1,7 +1,7 @@
 """`twicetold index`: a folder of texts that can be searched and grown."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from twicetold.index.groups import Proposal
     from twicetold.index.info import IndexInfo
     from twicetold.index.memberships import GroupChanges
-    from twicetold.index.recall import Recall
     from twicetold.tables.blocks import Block
     from twicetold.tables.files import Rows
 
@@ -63,10 +62,6 @@ def build(
     threshold: Threshold = DEFAULTS.threshold,
     rule: Rule = DEFAULTS.rule,
     no_groups: Annotated[bool, typer.Option("--no-groups", help="Do not group texts that say the same.")] = False,
-    centres: Annotated[
-        str | None,
-        typer.Option("--centres", metavar="INDEX", help="Take this index's cells, to be its part.", show_default=False),
-    ] = None,
     format: Format = None,
     skip_bad: SkipBad = False,
     as_json: Json = False,
@@ -82,12 +77,9 @@ def build(
     with waiting("loading libraries"):
         from twicetold.index.folder import require_new
         from twicetold.index.info import index_info
-        from twicetold.index.opening import open_index
 
     if no_groups and (precision is not None or threshold is not None or rule != DEFAULTS.rule):
         raise typer.BadParameter("--precision, --threshold and --rule say how to group: leave them or --no-groups out")
-    if centres is not None and not no_groups:
-        raise typer.BadParameter(f"--centres makes a part for {centres}, and parts have no groups: add --no-groups")
     require_new(Path(output))
     require_usable(model)
     texts, ids = _read(file, text, id_column, format=format, skip_bad=skip_bad)
@@ -101,7 +93,6 @@ def build(
         precision=precision,
         threshold=threshold,
         rule=rule,
-        centres=None if centres is None else open_index(centres, loaded),
         progress=_tell,
     )
     _tell("writing")
@@ -111,74 +102,6 @@ def build(
         print(_json(about))
     else:
         _tell("\n".join(_described(about)))
-
-
-@index.command()
-def start(
-    model: Model,
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files of the parts.", show_default=False)],
-    output: Annotated[str, typer.Option("--out", "-o", metavar="INDEX", help="New folder for the index.")],
-    text: Text = None,
-    format: Format = None,
-    skip_bad: SkipBad = False,
-) -> None:
-    """Make an index without texts, with cells for those of some files, which are then built and attached as parts.
-
-    Examples:
-        twicetold index start model old.csv new.csv -o faq
-        twicetold index start model old.csv new.csv --text question -o faq
-    """
-    from pathlib import Path
-
-    with waiting("loading libraries"):
-        from twicetold.index.folder import require_new
-        from twicetold.index.text_index import TextIndex
-
-    require_new(Path(output))
-    texts = (block for file in files for block in _texts(file, text, format=format, skip_bad=skip_bad))
-    made = TextIndex.start(load_model(model), texts)
-    made.save(output)
-    _tell(f"{output}: {made.cells:,} cells, no texts; attach parts that were built with --centres {output}")
-
-
-@index.command()
-def attach(
-    folder: Index,
-    parts: Annotated[list[str], typer.Argument(metavar="PART...", help="Indexes without groups.", show_default=False)],
-    model: IndexModel = None,
-) -> None:
-    """Add the texts of other indexes as parts, each named like its folder. Nothing is encoded anew.
-
-    Examples:
-        twicetold index attach faq old
-        twicetold index attach faq old new --model model
-    """
-    from pathlib import Path
-
-    with changing(folder, model) as opened:
-        from twicetold.index.opening import open_index
-
-        for part in parts:
-            opened.attach(open_index(part, opened.model), Path(part).resolve().name)
-    _tell(f"attached {', '.join(parts)}; {folder} has {len(opened):,} texts now")
-
-
-@index.command()
-def detach(
-    folder: Index,
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of parts.", show_default=False)],
-    model: IndexModel = None,
-) -> None:
-    """Take parts away that were attached, with all their texts. The folders that they came from stay.
-
-    Examples:
-        twicetold index detach faq old
-        twicetold index detach faq old new
-    """
-    with changing(folder, model) as opened:
-        for name in names:
-            opened.detach(name)
-    _tell(f"detached {', '.join(names)}; {folder} has {len(opened):,} texts now")
 
 
 @index.command()
@@ -365,9 +288,6 @@ def _json(about: "IndexInfo") -> str:
 def _described(about: "IndexInfo") -> list[str]:
     kind = "sparse" if about.sparse else "dense"
     parts = "1 part" if about.parts == 1 else f"{about.parts} parts"
-    cells = f"{about.cells:,} cells" if about.cells else "searched exactly"
-    if about.cells and about.exact:
-        cells += f", but {about.exact:,} texts are searched exactly"
     groups = "none"
     if about.threshold is not None:
         least = f"similarity {about.threshold:.4f} on"
@@ -379,24 +299,13 @@ def _described(about: "IndexInfo") -> list[str]:
         rule += "; an earlier version made the index, which does not say its rule: regroup --rule states it"
     return [
         f"texts      {about.texts:,} ({about.removed:,} removed ones take space)",
-        f"vectors    {kind}, {about.dimensions:,} columns, {parts}, {cells}",
-        *_found(about.recall),
-        *(f"attached   {name}: {texts:,} texts" for name, texts in about.attached.items()),
+        f"vectors    {kind}, {about.dimensions:,} columns, {parts}",
         f"size       {about.bytes / 1e6:,.1f} MB",
         f"model      {about.model} (fingerprint {about.fingerprint})",
         f"groups     {groups}",
         f"rule       {rule}",
         *(f"evidence   {sentence}" for sentence in about.evidence),
     ]
-
-
-def _found(recall: "Recall | None") -> list[str]:
-    """How many of the nearest a search finds."""
-    if recall is None:
-        return []
-    shares = ", ".join(f"{share:.3f} with {cells}" for cells, share in recall.found.items() if cells != recall.nprobe)
-    of = f"measured with {recall.asked:,} of {recall.texts:,} texts"
-    return [f"recall@10  {recall.found[recall.nprobe]:.3f} with {recall.nprobe} cells (--nprobe); {shares}; {of}"]
 
 
 def _decided(about: "IndexInfo") -> list[str]:
@@ -446,17 +355,6 @@ def _ids(rows: "Rows", block: "Block", column: str) -> list[str]:
         first = next(place for place, name in zip(block.lines, names, strict=True) if not (name and name.strip()))
         raise ValueError(f"{rows.name}: {rows.unit} {first}: expected an id in column {column!r}, got none")
     return ids
-
-
-def _texts(file: str, text: str | None, *, format: str | None, skip_bad: bool) -> Iterator[list[str]]:
-    """Texts of a file, some at a time."""
-    from twicetold.tables.files import choose_text, open_rows
-
-    with open_rows(file, format=format) as rows:
-        column = choose_text(rows, text)
-        for block in rows.blocks([column], skip_bad=skip_bad):
-            yield block.texts(column)
-        tell_left_out(rows.bad)
 
 
 def _listed(proposals: Sequence["Proposal"]) -> list[dict[str, object]]:

@@ -17,16 +17,6 @@ Asked = Annotated[list[str] | None, typer.Argument(metavar="TEXT", help="Texts t
 AskedFile = Annotated[
     str | None, typer.Option("--file", "-f", help="File with texts to search for; - for stdin.", show_default=False)
 ]
-Exact = Annotated[bool, typer.Option("--exact", help="Compare with every text of a large index.")]
-Nprobe = Annotated[
-    int | None,
-    typer.Option(
-        "--nprobe",
-        help="Cells of a large index to search; index info says how much each number finds.",
-        show_default="as many as find 0.95 of the nearest",
-        min=1,
-    ),
-]
 
 
 def search(
@@ -38,8 +28,6 @@ def search(
         bool,
         typer.Option("--not-copies", help="Leave out what shares seven of ten words with the text, or a match above."),
     ] = False,
-    exact: Exact = False,
-    nprobe: Nprobe = None,
     text: Text = None,
     model: IndexModel = None,
     format: Format = None,
@@ -58,7 +46,7 @@ def search(
     opened = open_index(folder, model)
     named = file is not None or len(texts or []) > 1
     for asked in _queries(texts, file, text, format=format, skip_bad=skip_bad):
-        matches = opened.search(asked, k, not_copies=not_copies, exact=exact, nprobe=nprobe)
+        matches = opened.search(asked, k, not_copies=not_copies)
         for query, found in zip(asked, matches, strict=True):
             _tell(query, found, named=named, as_json=as_json)
 

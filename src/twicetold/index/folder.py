@@ -1,11 +1,8 @@
 """The folder of an index: parts that never change, and a manifest that names those that count.
 
     index.json                    the manifest: model, threshold, rule, parts, proposed merges
-    centres-00000001.npy          centres of the cells of a large dense index, for all its parts
     00000001/texts.parquet        id, text and group of the texts of a part
     00000001/vectors.npy          their vectors, memory-mapped; of lexical families vectors.safetensors, as CSR arrays
-    00000001/cells.safetensors    where each cell's rows begin
-    00000001/codes.npy            the vectors in 8 bits, memory-mapped; scales.npy the scale of each
     00000001/removed-00000007.npy rows that were removed
     00000001/groups-00000007.npy  groups of the texts, where they have changed since the part was made
     lock                          while a process changes the index
@@ -42,10 +39,8 @@ from twicetold.files import (
     write_folder,
     write_json,
 )
-from twicetold.index.centres import Centres
 from twicetold.index.groups import Proposal
 from twicetold.index.memberships import Pair
-from twicetold.index.recall import Recall
 from twicetold.index.segments import Segment
 from twicetold.neighbours.rules import RULES, Rule
 
@@ -55,7 +50,7 @@ FIRST_FORMAT = 1  # without a rule; merges by a person are in the manifest
 MANIFEST = "index.json"
 LOCK = "lock"
 PART = re.compile(r"\d{8}")
-CENTRES = re.compile(r"centres-\d{8}\.npy")
+CENTRES = re.compile(r"centres-\d{8}\.npy")  # of cells, which earlier versions had
 REMOVED = re.compile(r"removed-\d{8}\.npy")
 GROUPS = re.compile(r"groups-\d{8}\.npy")
 ATTEMPTS = 5  # to read an index that other processes change
@@ -70,7 +65,6 @@ class Part:
     texts: int
     removed: str | None
     groups: str | None
-    source: str | None = None
 
 
 @dataclass(frozen=True)
@@ -97,8 +91,6 @@ class IndexManifest:
         merged: from a group to the one that it belongs to now, in the first format; `read` applies it.
         proposals: merges that are proposed.
         ignored: pairs of groups that stay apart.
-        centres: file with the centres of cells; None if there are none, or they have not been saved.
-        recall: of a search in cells, when it was measured.
     """
 
     model: str
@@ -120,8 +112,6 @@ class IndexManifest:
     merged: Mapping[int, int] = field(default_factory=dict)
     proposals: Sequence[Proposal] = ()
     ignored: Sequence[Pair] = ()
-    centres: str | None = None
-    recall: Recall | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As it is written."""
@@ -145,8 +135,6 @@ class IndexManifest:
                 {"groups": list(p.groups), "ids": list(p.ids), "similarity": p.similarity} for p in self.proposals
             ],
             "ignored": [list(pair) for pair in self.ignored],
-            "centres": self.centres,
-            "recall": None if self.recall is None else self.recall.to_json(),
         }
 
     @classmethod
@@ -198,13 +186,11 @@ class IndexManifest:
             merged=merged,
             proposals=[_proposal(each, below) for each in _value(values, "proposals", list)],
             ignored=[_pair(pair, below) for pair in _value(values, "ignored", list)],
-            centres=_file_name(values.get("centres"), CENTRES, "centres"),
-            recall=None if values.get("recall") is None else Recall.from_json(values["recall"]),
         )
 
 
-def read(folder: Path) -> tuple[IndexManifest, list[Segment], Centres | None]:
-    """The manifest, the parts and the centres of an index.
+def read(folder: Path) -> tuple[IndexManifest, list[Segment]]:
+    """The manifest and the parts of an index.
 
     Raises:
         FileNotFoundError: if there is no index.
@@ -213,8 +199,7 @@ def read(folder: Path) -> tuple[IndexManifest, list[Segment], Centres | None]:
     for attempt in range(ATTEMPTS):
         manifest = _manifest(folder)
         try:
-            centres = _centres(folder, manifest.centres)
-            return replace(manifest, merged={}), _segments(folder, manifest, centres), centres
+            return replace(manifest, merged={}), _segments(folder, manifest)
         except Exception as error:
             if attempt + 1 < ATTEMPTS and _manifest(folder).saved != manifest.saved:
                 continue  # another process has changed the index meanwhile
@@ -255,9 +240,9 @@ def require_new(folder: Path) -> None:
 
 
 def save_changes(
-    folder: Path, manifest: IndexManifest, segments: Sequence[Segment], centres: Centres | None
+    folder: Path, manifest: IndexManifest, segments: Sequence[Segment]
 ) -> tuple[IndexManifest, list[Segment]]:
-    """Write the centres and parts that are not there yet, then the manifest, then delete what it does not name.
+    """Write the parts that are not there yet, then the manifest, then delete what it does not name.
 
     The caller holds the lock.
 
@@ -270,10 +255,6 @@ def save_changes(
     if manifest.saved and _manifest(folder).saved != manifest.saved:
         raise OSError(f"another process has changed the index {folder} since it was read: read it and change it again")
     saved, number, kept = manifest.saved + 1, manifest.next_part, []
-    if centres is not None and manifest.centres is None:
-        manifest = replace(manifest, centres=f"centres-{saved:08d}.npy")
-        with write_file(folder / f"{manifest.centres}") as temporary:
-            np.save(temporary, centres.vectors, allow_pickle=False)
     for segment in segments:
         if segment.name is None:
             segment, number = segment.changed(name=f"{number:08d}"), number + 1
@@ -288,7 +269,7 @@ def save_changes(
             with write_file(folder / f"{segment.name}" / f"{segment.groups_file}") as temporary:
                 np.save(temporary, segment.members.array(), allow_pickle=False)
         kept.append(segment)
-    parts = [Part(f"{each.name}", len(each), each.removed_file, each.groups_file, each.source) for each in kept]
+    parts = [Part(f"{each.name}", len(each), each.removed_file, each.groups_file) for each in kept]
     manifest = replace(manifest, saved=saved, next_part=number, parts=parts, format=FORMAT)
     write_json(folder / MANIFEST, manifest.to_json())
     _clean(folder, manifest)
@@ -299,8 +280,7 @@ def _clean(folder: Path, manifest: IndexManifest) -> None:
     """Delete parts and files that are not named, and what killed processes have left."""
     named = {part.name: (part.removed, part.groups) for part in manifest.parts}
     for path in folder.iterdir():
-        former = PART.fullmatch(path.name) and path.name not in named
-        former = former or (CENTRES.fullmatch(path.name) and path.name != manifest.centres)
+        former = (PART.fullmatch(path.name) and path.name not in named) or CENTRES.fullmatch(path.name)
         if path.name.startswith(TEMPORARY) or former:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         elif path.name in named:
@@ -329,28 +309,17 @@ def _manifest(folder: Path) -> IndexManifest:
         raise _damaged(folder, ValueError(f"{MANIFEST}: {error}")) from error
 
 
-def _centres(folder: Path, name: str | None) -> Centres | None:
-    if name is None:
-        return None
-    vectors = np.load(folder / name, allow_pickle=False)
-    fit = vectors.dtype == np.float32 and vectors.ndim == 2 and len(vectors)
-    require(fit and np.isfinite(vectors).all(), f"{name} has no rows of 32-bit numbers")
-    return Centres(vectors)
-
-
-def _segments(folder: Path, manifest: IndexManifest, centres: Centres | None) -> list[Segment]:
+def _segments(folder: Path, manifest: IndexManifest) -> list[Segment]:
     segments = []
     for part in manifest.parts:
-        names = {"removed_file": part.removed, "groups_file": part.groups, "source": part.source}
-        segment = Segment.load(folder / part.name, texts=part.texts, centres=centres, **names)
+        names = {"removed_file": part.removed, "groups_file": part.groups}
+        segment = Segment.load(folder / part.name, texts=part.texts, **names)
         if manifest.merged:
             segment = segment.in_groups(segment.members.after_merges(manifest.merged))
         segments.append(segment)
     for part, segment in zip(manifest.parts, segments, strict=True):
         fit = segment.vectors.shape[1] == segments[0].vectors.shape[1]
         require(fit and type(segment.vectors) is type(segments[0].vectors), "the parts have vectors of two kinds")
-        fit = centres is None or centres.vectors.shape[1] == segment.vectors.shape[1]
-        require(fit, "the centres have not as many columns as the vectors")
         require(segment.members.within(manifest.next_group), f"a group in {part.name} is out of range")
     return segments
 
@@ -364,11 +333,9 @@ def _part(values: Any) -> Part:
     name, removed, groups = _value(values, "name", str), values.get("removed"), values.get("groups")
     require(PART.fullmatch(name), f"expected eight digits as the name of a part, got {name!r:.80}")
     removed, groups = _file_name(removed, REMOVED, "removed rows"), _file_name(groups, GROUPS, "groups")
-    source = values.get("source")
-    require(source is None or isinstance(source, str), f"expected a name as the source of a part, got {source!r:.80}")
     texts = _count(values, "texts")
     require(texts > 0, f"part {name} has no texts")
-    return Part(name, texts, removed, groups, source)
+    return Part(name, texts, removed, groups)
 
 
 def _file_name(value: Any, kind: re.Pattern[str], what: str) -> str | None:

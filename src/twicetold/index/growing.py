@@ -68,7 +68,7 @@ def grown(
     parts, known = [*state.segments, fresh], count_of(state.segments)
     before, changes = members_of(parts), GroupChanges()
     if manifest.groups:
-        links = ScoredSearch(rule.model, rule.constant, parts, state.centres, state.nprobe).links(
+        links = ScoredSearch(rule.model, rule.constant, parts).links(
             texts, queries, threshold=manifest.decision.threshold, neighbours=manifest.neighbours
         )
         found = grow(rule, parts, links, merges=merges, ignored=manifest.ignored, next_group=manifest.next_group)

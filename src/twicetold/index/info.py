@@ -1,6 +1,6 @@
 """What is in the folder of an index, for people. The model is not needed."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,8 +13,6 @@ from twicetold.index.folder import IndexManifest, read
 from twicetold.index.groups import Proposal
 from twicetold.index.memberships import NO_TIE, Memberships, Pair
 from twicetold.index.parts import alive_of, members_of, table_of
-from twicetold.index.recall import Recall
-from twicetold.index.segments import Segment
 from twicetold.neighbours.rules import Rule
 
 
@@ -45,10 +43,6 @@ class IndexInfo:
         texts: that can be found.
         removed: texts that still take space.
         parts: that a search goes through.
-        cells: that a search looks at some of; 0 if all texts are searched exactly.
-        exact: texts that are searched exactly, in no cell.
-        attached: texts of each part that was attached, by its name.
-        recall: of a search in cells, when it was measured; None if there are none.
         dimensions: columns of the vectors.
         sparse: whether the vectors are those of a lexical family.
         bytes: of all files.
@@ -74,10 +68,6 @@ class IndexInfo:
     texts: int
     removed: int
     parts: int
-    cells: int
-    exact: int
-    attached: Mapping[str, int]
-    recall: Recall | None
     dimensions: int
     sparse: bool
     bytes: int
@@ -100,7 +90,7 @@ class IndexInfo:
 def index_info(folder: str | Path) -> IndexInfo:
     """Read the numbers of an index. Errors: `open_index`, but for those of the model."""
     folder = Path(folder)
-    manifest, segments, centres = read(folder)
+    manifest, segments = read(folder)
     alive = alive_of(segments)
     members = members_of(segments).at(alive)
     sizes = np.unique(members.group, return_counts=True)[1]
@@ -113,10 +103,6 @@ def index_info(folder: str | Path) -> IndexInfo:
         texts=int(alive.sum()),
         removed=int((~alive).sum()),
         parts=len(segments),
-        cells=0 if centres is None else len(centres),
-        exact=sum(len(segment) for segment in segments if segment.cells is None),
-        attached=_attached(segments),
-        recall=manifest.recall,
         dimensions=segments[0].vectors.shape[1] if segments else 0,
         sparse=bool(segments) and sparse.issparse(segments[0].vectors),
         bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
@@ -140,10 +126,6 @@ def index_info(folder: str | Path) -> IndexInfo:
 def grouped_texts(folder: str | Path) -> pa.Table:
     """`id`, `text` and `group` of all texts of an index, sorted by group. Errors: `index_info`."""
     return table_of(read(Path(folder))[1])
-
-
-def _attached(segments: Sequence[Segment]) -> dict[str, int]:
-    return {segment.source: segment.count for segment in segments if segment.source is not None}
 
 
 def _of_another_rule(manifest: IndexManifest) -> Iterator[str]:

@@ -24,7 +24,7 @@ def open_index(folder: str | Path, model: LoadedModel | str | Path | None = None
         ValueError: if the index is damaged, or the model is another one.
     """
     folder = Path(folder)
-    manifest, segments, centres = read(folder)
+    manifest, segments = read(folder)
     if not isinstance(model, LoadedModel):
         try:
             model = LoadedModel.from_folder(folder_of(model or manifest.model).absolute())
@@ -39,7 +39,7 @@ def open_index(folder: str | Path, model: LoadedModel | str | Path | None = None
             f"{model.folder} is another one (fingerprint {found}): vectors of two models cannot be compared. Name the "
             "model that made the index, or build the index again"
         )
-    return TextIndex(model, IndexState(manifest, segments, centres), folder.absolute())
+    return TextIndex(model, IndexState(manifest, segments), folder.absolute())
 
 
 @contextmanager

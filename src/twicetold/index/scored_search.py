@@ -12,11 +12,9 @@ import pyarrow.compute as pc
 
 from twicetold.dedupe.distinct import first_of, folded, require_texts
 from twicetold.dedupe.near import held
-from twicetold.index.centres import Centres
 from twicetold.index.groups import EQUAL, TextLinks
 from twicetold.index.hits import Hits
 from twicetold.index.parts import count_of, numbered, rows_of
-from twicetold.index.probing import NPROBE, above, nearest
 from twicetold.index.segments import Segment
 from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.nearest import Matrix
@@ -36,29 +34,23 @@ class ScoredSearch:
         model: whose scores count.
         constant: score minus dot product; None if scores are no dot products.
         segments: the parts.
-        centres: of their cells.
-        nprobe: cells that a query visits.
     """
 
     model: LoadedModel
     constant: float | None
     segments: Sequence[Segment]
-    centres: Centres | None
-    nprobe: int = NPROBE
 
-    def nearest(self, texts: Sequence[str], queries: Matrix, k: int, *, exact: bool = False) -> Hits:
+    def nearest(self, texts: Sequence[str], queries: Matrix, k: int) -> Hits:
         """The `k` texts that are most alike, with their scores.
 
         Args:
             texts: (Q,).
             queries: (Q, D) their vectors.
             k: at least 1.
-            exact: compare with every text, also where there are cells.
         """
         reach = self._reach(k)
         self._check(queries)
-        near = nearest(self.segments, self.centres, queries, reach, exact=exact, nprobe=self.nprobe)
-        return self._scored(texts, near.nearest(reach)).nearest(k)
+        return self._scored(texts, _nearest(self.segments, queries, reach).nearest(reach)).nearest(k)
 
     def links(self, texts: Sequence[str], queries: Matrix, *, threshold: float, neighbours: int) -> TextLinks:
         """The texts of the last part with those before them whose score reaches a threshold, sorted by the later text.
@@ -68,7 +60,7 @@ class ScoredSearch:
         as in a dedupe: the others have no further links, though a model that heeds case may have other vectors of them.
 
         Args:
-            texts: (N,) of the last part, which has no cells.
+            texts: (N,) of the last part.
             queries: (N, D) their vectors.
             threshold: the least score of a link.
             neighbours: how many of the nearest, where scores are no dot products.
@@ -99,13 +91,13 @@ class ScoredSearch:
         if self.constant is None:
             reach = self._reach(neighbours)
             near = among.search(asked, reach, before=new)
-            near = Hits.joined([nearest(known, self.centres, asked, reach, nprobe=self.nprobe), near.moved(row=last)])
+            near = Hits.joined([_nearest(known, asked, reach), near.moved(row=last)])
             hits = self._scored([texts[number] for number in new.tolist()], near.nearest(reach)).nearest(neighbours)
         else:
             least, most = threshold - self.constant - ROUNDING * max(1.0, abs(threshold)), held(CHUNK, neighbours)
             near = among.above(asked, least, most=most, before=new).moved(row=last)
-            earlier = above(known, self.centres, asked, least, most=most, nprobe=self.nprobe)
-            hits = self._scored([], Hits.joined([earlier, near]))
+            earlier = [part.above(asked, least, most=most).moved(row=first) for first, part in numbered(known)]
+            hits = self._scored([], Hits.joined([*earlier, near]))
         hits = hits.at(hits.similarity >= threshold)
         return replace(hits, query=new[hits.query])
 
@@ -156,3 +148,8 @@ class ScoredSearch:
         step = range(0, len(left), ENCODED)
         scores = [self.model.similarity(left[at : at + ENCODED], right[at : at + ENCODED]) for at in step]
         return replace(hits, similarity=np.concatenate([np.empty(0, np.float32), *scores]))
+
+
+def _nearest(segments: Sequence[Segment], queries: Matrix, k: int) -> Hits:
+    """At least the `k` nearest texts of each query by dot products."""
+    return Hits.joined([segment.search(queries, k).moved(row=first) for first, segment in numbered(segments)])

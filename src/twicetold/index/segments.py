@@ -1,11 +1,10 @@
 """A part of an index: some texts with ids, vectors and groups. Only groups change, and which texts were removed.
 
-Vectors are memory-mapped, texts are read when they are asked for. This search compares with all texts; of a large dense
-index the rows are sorted by cells (`cells`), which `probing` searches.
+Vectors are memory-mapped, texts are read when they are asked for. A search compares with all texts.
 
 Ties are ranked by position. With sparse vectors a text that shares no term with the query is not found.
 
-Shape letters: M texts of a part, Q queries, D dimensions, C cells, k neighbours.
+Shape letters: M texts of a part, Q queries, D dimensions, k neighbours.
 """
 
 import stat
@@ -23,13 +22,11 @@ from scipy import sparse
 
 from twicetold.dedupe.distinct import folded
 from twicetold.errors import require
-from twicetold.index.cells import Cells
-from twicetold.index.centres import Centres, Dense
 from twicetold.index.dense_search import nearest_rows
 from twicetold.index.hits import Hits, numbers
 from twicetold.index.memberships import Memberships
-from twicetold.index.texts import SCHEMA, TEXTS, Texts, taken
-from twicetold.neighbours.dense_joining import links_between
+from twicetold.index.texts import SCHEMA, TEXTS, Texts
+from twicetold.neighbours.dense_joining import Dense, links_between
 from twicetold.neighbours.nearest import BLOCK, Matrix, reached_by
 
 ROWS = 1 << 16  # dense rows that are compared at once
@@ -46,8 +43,6 @@ class Segment:
         texts: (M,) ids, texts and groups as they were when the part was made.
         alive: (M,) which texts have not been removed.
         members: (M,) groups of the texts.
-        cells: of a dense part of an index with centres.
-        source: name of a part that was attached, and is not merged with others; None of one that was not.
         name: of its folder, None if it has not been saved.
         removed_file: the file in that folder that says which texts were removed, if it has been saved.
         groups_file: the file in that folder with the groups, if they differ from the texts' and have been saved.
@@ -57,45 +52,31 @@ class Segment:
     texts: Texts
     alive: NDArray[np.bool_]
     members: Memberships
-    cells: Cells | None = None
-    source: str | None = None
     name: str | None = None
     removed_file: str | None = None
     groups_file: str | None = None
 
     @classmethod
-    def of(
-        cls, vectors: Matrix, table: pa.Table, members: Memberships | None = None, centres: Centres | None = None
-    ) -> "Segment":
+    def of(cls, vectors: Matrix, table: pa.Table, members: Memberships | None = None) -> "Segment":
         """A part that has not been saved.
 
         Args:
             vectors: (M, D).
             table: (M,) of `SCHEMA`.
             members: (M,) groups; None: those of the table.
-            centres: of cells, for dense vectors; None: without cells.
         """
         alive = np.ones(table.num_rows, bool)
         members = Memberships.of(table["group"].to_numpy()) if members is None else members
-        if centres is None or sparse.issparse(vectors):
-            return cls(vectors, Texts.of(table), alive, members)
-        cells, order = Cells.of(vectors, centres)
-        return cls(vectors[order], Texts.of(taken(table, order)), alive, members.at(order), cells)
+        return cls(vectors, Texts.of(table), alive, members)
 
     @classmethod
-    def merged(cls, parts: Sequence["Segment"], centres: Centres | None = None) -> "Segment":
-        """One part with the texts of several that have not been removed, in the same order but for cells.
-
-        Args:
-            parts: of which the first one gives its source.
-            centres: see `of`.
-        """
+    def merged(cls, parts: Sequence["Segment"]) -> "Segment":
+        """One part with the texts of several that have not been removed, in the same order."""
         members = Memberships.joined([part.members.at(part.alive) for part in parts])
         table = pa.concat_tables([part.texts.table.filter(pa.array(part.alive)) for part in parts]).combine_chunks()
         table = table.set_column(2, "group", pa.array(members.group)).cast(SCHEMA)
         stack = sparse.vstack if sparse.issparse(parts[0].vectors) else np.concatenate
-        whole = cls.of(stack([part.vectors[part.alive] for part in parts]), table, members, centres)
-        return whole.changed(source=parts[0].source)
+        return cls.of(stack([part.vectors[part.alive] for part in parts]), table, members)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -125,13 +106,6 @@ class Segment:
         alive = self.alive.copy()
         alive[rows] = False
         return self.changed(alive=alive, removed_file=None)
-
-    def numbered_from(self, first: int) -> "Segment":
-        """The same texts, not saved yet, each in a group of its own, from a number on."""
-        groups = first + np.arange(len(self))
-        table = self.texts.table.set_column(2, "group", pa.array(groups)).cast(SCHEMA)
-        members = Memberships.of(groups)
-        return self.changed(texts=Texts.of(table), members=members, name=None, removed_file=None, groups_file=None)
 
     def in_groups(self, members: Memberships) -> "Segment":
         """The same with other groups."""
@@ -226,8 +200,6 @@ class Segment:
             save_file({name: np.ascontiguousarray(a) for name, a in arrays.items()} | {"shape": shape}, folder / SPARSE)
         else:
             np.save(folder / DENSE, self.vectors, allow_pickle=False)
-        if self.cells is not None:
-            self.cells.save(folder)
         mode = (folder / TEXTS).stat().st_mode
         for file in folder.iterdir():  # safetensors lets nobody else read its files
             file.chmod(stat.S_IMODE(mode))
@@ -240,8 +212,6 @@ class Segment:
         texts: int,
         removed_file: str | None,
         groups_file: str | None,
-        source: str | None = None,
-        centres: Centres | None = None,
     ) -> "Segment":
         """Read what `save` wrote; dense vectors are memory-mapped, texts are read later.
 
@@ -250,8 +220,6 @@ class Segment:
             texts: how many there are.
             removed_file: name of the file that says which were removed, None if none was.
             groups_file: name of the file with the groups, None if they are those of the texts.
-            source: of an attached part.
-            centres: of the index.
 
         Raises:
             ValueError: if the files do not fit each other.
@@ -260,10 +228,6 @@ class Segment:
         require(len(rows) == texts, f"{TEXTS} has {len(rows)} rows, expected {texts}")
         vectors = _read_sparse(folder / SPARSE) if (folder / SPARSE).exists() else _read_dense(folder / DENSE)
         require(vectors.shape[0] == texts, f"there are {vectors.shape[0]} vectors, expected {texts}")
-        cells = None if sparse.issparse(vectors) else Cells.load(folder, vectors.shape, centres)
-        require(
-            cells is not None or centres is None or sparse.issparse(vectors), f"there are no cells in {folder.name}"
-        )
         alive = np.ones(texts, bool)
         if removed_file is not None:
             removed = np.load(folder / removed_file, allow_pickle=False)
@@ -277,7 +241,7 @@ class Segment:
             fit = array.dtype == np.int64 and array.shape == (texts, 3)
             require(fit, f"{groups_file} has not three numbers for each of {texts} texts")
             members = Memberships.from_array(array)
-        return cls(vectors, rows, alive, members, cells, source, folder.name, removed_file, groups_file)
+        return cls(vectors, rows, alive, members, folder.name, removed_file, groups_file)
 
 
 def _read_dense(file: Path) -> Dense:

@@ -11,7 +11,7 @@
 Shape letters: N texts, Q queries, k neighbours.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.evaluation.decision import Decision
-from twicetold.index.building import OTHER_MODEL, built, started
+from twicetold.index.building import built
 from twicetold.index.copies import without_copies
 from twicetold.index.folder import IndexManifest, locked, new_folder, save_changes
 from twicetold.index.groups import Merges, Proposal
@@ -71,14 +71,6 @@ class TextIndex:
         >>> index.remove(["1"])
         >>> len(index)
         2
-
-        Parts of an index over common centres, of a model with dense vectors:
-
-        >>> whole = twicetold.index.TextIndex.start(dense, [texts])  # doctest: +SKIP
-        >>> whole.attach(twicetold.index.open_index("old", dense), "old")  # doctest: +SKIP
-        >>> whole.attached, whole.cells  # doctest: +SKIP
-        (['old'], 1)
-        >>> whole.detach("old")  # doctest: +SKIP
     """
 
     def __init__(self, model: LoadedModel, state: IndexState, folder: Path | None = None) -> None:
@@ -96,7 +88,6 @@ class TextIndex:
         ids: Sequence[str] | None = None,
         *,
         grouped_by: DedupeOptions | None = DEFAULTS,
-        centres: "TextIndex | None" = None,
         progress: Callable[[str], None] | None = None,
     ) -> "TextIndex":
         """A new index in memory.
@@ -106,29 +97,13 @@ class TextIndex:
             texts: N of them, none empty.
             ids: (N,) distinct names; None: numbers from 0.
             grouped_by: which texts say the same; None: each text has a group of its own.
-            centres: an index of the same model, whose centres of cells are taken; None: a large index chooses its own.
             progress: is called with a description of each step.
 
         Raises:
             ValueError: if an id is given twice; and as `dedupe` does.
             TypeError: as `dedupe` does.
         """
-        taken = None if centres is None else (centres.model, centres._state.centres)
-        return cls(model, built(model, texts, ids, grouped_by=grouped_by, centres=taken, progress=progress))
-
-    @classmethod
-    def start(cls, model: LoadedModel, texts: Iterable[Sequence[str]]) -> "TextIndex":
-        """An index without texts and groups, with centres of cells for these texts, whose parts are to be attached.
-
-        Args:
-            model: that makes the vectors, which are dense.
-            texts: some at a time; a sample of them is kept.
-
-        Raises:
-            ValueError: if there is no text, or vectors are sparse and need no cells.
-            TypeError: if the family scores pairs only, or texts are given one by one.
-        """
-        return cls(model, started(model, texts))
+        return cls(model, built(model, texts, ids, grouped_by=grouped_by, progress=progress))
 
     def __repr__(self) -> str:
         return f"TextIndex({len(self)} texts, {self.model!r})"
@@ -176,25 +151,7 @@ class TextIndex:
         """Number of parts that a search goes through."""
         return len(self._segments)
 
-    @property
-    def cells(self) -> int:
-        """Number of cells of a large dense index, of which a search looks at some; 0 if all texts are compared."""
-        return 0 if self._state.centres is None else len(self._state.centres)
-
-    @property
-    def attached(self) -> list[str]:
-        """Names of the parts that were attached."""
-        return self._state.sources
-
-    def search(
-        self,
-        texts: Sequence[str],
-        k: int = 10,
-        *,
-        not_copies: bool = False,
-        exact: bool = False,
-        nprobe: int | None = None,
-    ) -> list[list[Match]]:
+    def search(self, texts: Sequence[str], k: int = 10, *, not_copies: bool = False) -> list[list[Match]]:
         """The `k` texts most alike to each query, nearest first.
 
         A lexical family finds only texts that share a term with the query, so there may be fewer. A family whose
@@ -205,24 +162,20 @@ class TextIndex:
             k: at least 1.
             not_copies: leave out what is equal to the query but for case and white space, or shares seven of ten words
                 with it or with a match above. Of a text with a thousand copies, there may be fewer than `k` others.
-            exact: compare with every text, also where a large index has cells.
-            nprobe: cells of a large index that are searched for each query; None: as many as found 0.95 of the ten
-                nearest when that was measured.
 
         Raises:
-            ValueError: if `k` or `nprobe` is below 1, or the index is damaged.
+            ValueError: if `k` is below 1, or the index is damaged.
             TypeError: if one text is given in place of several.
         """
-        _require_counts(k, nprobe)
+        if k < 1:
+            raise ValueError(f"expected k, the number of texts to find, to be at least 1, got {k}")
         texts = texts_of(texts)
         if not_copies:
-            return without_copies(lambda asked, depth: self.search(asked, depth, exact=exact, nprobe=nprobe), texts, k)
+            return without_copies(self.search, texts, k)
         if not len(texts) or not self._segments:
             return [[] for _ in texts]
         queries = search_vectors(self.model.trained, texts)[0]
-        state = self._state
-        among = ScoredSearch(self.model, self._constant, state.segments, state.centres, nprobe or state.nprobe)
-        hits = among.nearest(texts, queries, k, exact=exact)
+        hits = ScoredSearch(self.model, self._constant, self._segments).nearest(texts, queries, k)
         if not len(hits.row):
             return [[] for _ in texts]
         found = rows_of(self._segments, hits.row)
@@ -282,33 +235,6 @@ class TextIndex:
         """
         self._state = self._state.without(ids)
 
-    def attach(self, part: "TextIndex", name: str) -> None:
-        """Add the texts of another index as a part, which stays by itself and can be taken away again.
-
-        If both have the same centres, nothing is computed: the part's files are copied when the index is saved, and a
-        search finds what it finds in one build with these centres, if it visits as many cells (`nprobe`). Otherwise
-        the part's vectors are sorted anew.
-
-        Args:
-            part: an index by the same model; neither index has groups.
-            name: of the part.
-
-        Raises:
-            ValueError: if the models differ, an index has groups, the name is taken, or an id is in both indexes.
-        """
-        same = part.model.trained is self.model.trained  # a model in memory alone has no folder to compare
-        if not same and len({each._manifest.fingerprint or _identity(each.model) for each in (self, part)}) > 1:
-            raise ValueError(f"the part was made by another model: {OTHER_MODEL}")
-        self._state = self._state.attached(part._state, name)
-
-    def detach(self, name: str) -> None:
-        """Take a part away that was attached.
-
-        Raises:
-            ValueError: if there is no such part.
-        """
-        self._state = self._state.detached(name)
-
     def merge(self, one: int, other: int) -> int:
         """Make one group of two. It has the lower of their numbers, which is returned.
 
@@ -367,7 +293,7 @@ class TextIndex:
         elif folder is not None:
             with new_folder(Path(folder)) as target:
                 parts = [s.changed(name=None, removed_file=None, groups_file=None) for s in self._segments]
-                known = replace(self._manifest, parts=[], centres=None, saved=0)
+                known = replace(self._manifest, parts=[], saved=0)
                 self._state = _saved(target, replace(self._state, manifest=known, segments=parts))
             self.folder = Path(folder).absolute()
 
@@ -403,11 +329,4 @@ def _identity(model: LoadedModel) -> str:
 
 
 def _saved(folder: Path, state: IndexState) -> IndexState:
-    return IndexState(*save_changes(folder, state.manifest, state.segments, state.centres), state.centres)
-
-
-def _require_counts(k: int, nprobe: int | None) -> None:
-    if k < 1:
-        raise ValueError(f"expected k, the number of texts to find, to be at least 1, got {k}")
-    if nprobe is not None and nprobe < 1:
-        raise ValueError(f"expected nprobe, the number of cells to search, to be at least 1, got {nprobe}")
+    return IndexState(*save_changes(folder, state.manifest, state.segments))

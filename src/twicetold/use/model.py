@@ -374,7 +374,6 @@ class Model(LoadedModel):
         precision: float | None = DEFAULTS.precision,
         threshold: float | None = DEFAULTS.threshold,
         rule: Rule = DEFAULTS.rule,
-        centres: TextIndex | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> TextIndex:
         """An index of texts, in memory: search, add, remove, save. See `twicetold.index.text_index`.
@@ -386,8 +385,6 @@ class Model(LoadedModel):
             precision: see `dedupe`.
             threshold: see `dedupe`.
             rule: see `dedupe`; texts that are added later are grouped by it, too.
-            centres: an index by this model, such as one by `TextIndex.start`, whose cells are taken, so that this one
-                can be attached to it as a part.
             progress: is called with a description of each step.
 
         Raises:
@@ -395,4 +392,4 @@ class Model(LoadedModel):
             ValueError: if an id is given twice; and as `dedupe` does.
         """
         options = DedupeOptions(precision=precision, threshold=threshold, rule=rule) if groups else None
-        return TextIndex.build(self, texts, ids, grouped_by=options, centres=centres, progress=progress)
+        return TextIndex.build(self, texts, ids, grouped_by=options, progress=progress)

@@ -37,7 +37,7 @@ def test_the_help_of_commands_that_fit_a_file_says_when_vectors_are_compared(nam
     assert "compared, and vectors where the extra static is installed" in said
 
 
-@pytest.mark.parametrize("arguments", [(), ("dedupe",), ("label",), ("index", "attach")])
+@pytest.mark.parametrize("arguments", [(), ("dedupe",), ("label",), ("index", "add")])
 def test_lines_of_help_are_broken_at_the_width_of_the_terminal(arguments):
     command = typer.main.get_command(commands.app)
     for name in arguments:

@@ -132,25 +132,6 @@ def test_merges_of_the_rule_are_told_undone_and_listed(run, twicetold, files):
     assert told.stderr.startswith("grouped 5 texts by complete\n")
 
 
-def test_parts_are_built_attached_searched_and_detached(run, twicetold, files):
-    model = run("static")
-    started = twicetold("index", "start", model, "rows.csv", "more.csv", "-o", "faq")
-    assert (started.returncode, started.stdout) == (0, ""), started.stderr
-    for name in ("rows", "more"):
-        options = ("-o", name, "--id", "id", "--no-groups", "--centres", "faq")
-        assert twicetold("index", "build", model, f"{name}.csv", *options).returncode == 0
-    done = twicetold("index", "attach", "faq", "rows", "more")
-    assert (done.returncode, done.stderr) == (0, "attached rows, more; faq has 7 texts now\n")
-    info = twicetold("index", "info", "faq").stdout
-    assert "attached   rows: 5 texts\nattached   more: 2 texts\n" in info
-    assert "recall@10  1.000 with 4 cells (--nprobe); 1.000 with 8, " in info
-    asked = ("search", "faq", "bank rate cut", "-k", "2", "--nprobe")
-    assert [line.split("\t")[3] for line in twicetold(*asked, "9").stdout.splitlines()] == ["a", "f"]
-    assert twicetold("index", "detach", "faq", "more").stderr == "detached more; faq has 5 texts now\n"
-    again = twicetold("index", "detach", "faq", "more")
-    assert (again.returncode, "no part 'more'; attached are: 'rows'" in again.stderr) == (1, True)
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -164,7 +145,6 @@ def test_parts_are_built_attached_searched_and_detached(run, twicetold, files):
         (("index", "build", "nothing", "rows.csv", "-o", "."), 1, "expected a new folder"),
         (("index", "build", "nothing", "rows.csv"), 2, "--out"),
         (("index", "build", "no", "rows.csv", "-o", "faq", "--no-groups", "--rule", "complete"), 2, "say how to group"),
-        (("index", "build", "no", "rows.csv", "-o", "faq", "--centres", "whole"), 2, "parts have no groups"),
         (("index", "remove", "faq"), 2, "give ids"),
         (("search", "faq"), 2, "give texts"),
         (("search", "faq", "a", "-k", "0"), 2, "or equal to 1"),

@@ -150,6 +150,15 @@ def test_vectors_that_are_not_numbers_are_refused_by_a_search(saved):
         open_index(folder).search(["bank"])
 
 
+def test_texts_that_are_damaged_are_refused_when_they_are_read(saved):
+    path = (folder := saved()) / "00000001/texts.parquet"
+    content = bytearray(path.read_bytes())
+    content[200] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"cannot read the index in {folder}"):
+        open_index(folder).search(["bank"])
+
+
 def test_a_folder_without_an_index_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no index in .*nothing: expected index.json there"):
         open_index(tmp_path / "nothing")

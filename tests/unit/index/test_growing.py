@@ -9,7 +9,7 @@ import pytest
 
 import twicetold
 from twicetold.evaluation.group_metrics import group_scores
-from twicetold.index import neighbourhood, open_index, state
+from twicetold.index import neighbourhood, open_index
 from twicetold.index.folder import FIRST_FORMAT, FORMAT, MANIFEST
 from twicetold.index.info import Merge, grouped_texts, index_info
 from twicetold.index.memberships import GroupChanges
@@ -272,16 +272,3 @@ def test_an_index_of_the_first_format_opens_and_says_that_it_has_no_rule(run, tm
     opened.regroup("complete")
     opened.save()
     assert index_info(tmp_path / "index").rule_is_known
-
-
-def test_ids_and_texts_stay_with_their_groups_in_parts_with_cells(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(state, "CELLS_FROM", 50)
-    model = twicetold.load(run("static"))
-    texts = [f"{a} {b}" for a in WORDS[:12] for b in WORDS[:12]]
-    index = model.index(texts[:90], threshold=0.6)
-    index.add(texts[90:])
-    index.save(tmp_path / "index")
-    opened = open_index(tmp_path / "index", model)
-    assert [texts[int(row["id"])] for row in opened.table().to_pylist()] == opened.table()["text"].to_pylist()
-    assert dict(zip(opened.ids, opened.groups.tolist())) == dict(zip(index.ids, index.groups.tolist()))
-    assert np.all(np.diff(opened.table()["group"].to_numpy()) >= 0)
