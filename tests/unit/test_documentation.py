@@ -137,7 +137,7 @@ def test_an_option_has_its_help_values_and_default_on_the_page_of_its_command(to
 
 
 def test_the_commands_of_a_group_are_on_its_page(tool):
-    assert "\n## `twicetold index regroup`\n" in tool("command_pages").pages()["reference/commands/twicetold-index.md"]
+    assert "\n## `twicetold index groups`\n" in tool("command_pages").pages()["reference/commands/twicetold-index.md"]
 
 
 def test_the_examples_of_a_command_are_code_a_line_each_on_its_page(tool):

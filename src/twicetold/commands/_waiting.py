@@ -73,18 +73,18 @@ def load_model(model: str) -> "Model":
 
 
 def open_index(folder: str, model: str | None) -> "TextIndex":
-    """`twicetold.index.opening.open_index`, with a word to those who wait."""
+    """`twicetold.index.text_index.open_index`, with a word to those who wait."""
     with waiting(f"loading {folder} and its model"):
-        from twicetold.index.opening import open_index
+        from twicetold.index.text_index import open_index
 
         return open_index(folder, model)
 
 
 @contextmanager
 def changing(folder: str, model: str | None) -> Iterator["TextIndex"]:
-    """`twicetold.index.opening.changing`, with a word to those who wait."""
+    """`twicetold.index.text_index.changing`, with a word to those who wait."""
     with waiting(f"changing {folder}"):
-        from twicetold.index.opening import changing
+        from twicetold.index.text_index import changing
 
         with changing(folder, model) as opened:
             yield opened

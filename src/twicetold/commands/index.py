@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,18 +24,16 @@ from twicetold.commands._options import (
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._waiting import changing, load_model, require_usable, waiting
 from twicetold.dedupe.options import DEFAULTS
-from twicetold.neighbours import rules
 from twicetold.printable import json_text, print
 
 if TYPE_CHECKING:
-    from twicetold.index.groups import Proposal
+    from twicetold.index.groups import GroupChanges
+    from twicetold.index.growing import IdPairs
     from twicetold.index.info import IndexInfo
-    from twicetold.index.memberships import GroupChanges
     from twicetold.tables.blocks import Block
     from twicetold.tables.files import Rows
 
-SHOWN = 10  # proposals and merges that are shown
-Merges = Literal["make", "propose"]  # `twicetold.index.groups`, which is slow to import
+SHOWN = 10  # groups that have changed and are shown
 
 HELP = """Build, grow and describe an index of texts, see also search.
 
@@ -49,6 +47,14 @@ Examples:
 index = typer.Typer(no_args_is_help=True, help=HELP)
 
 Id = Annotated[str | None, typer.Option("--id", help="Column with the ids.", show_default="numbers, counted through")]
+Pairs = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="File of pairs of ids that say the same or not: columns left, right, same.",
+        show_default=False,
+    ),
+]
 
 
 @index.command()
@@ -61,6 +67,7 @@ def build(
     precision: Precision = DEFAULTS.precision,
     threshold: Threshold = DEFAULTS.threshold,
     rule: Rule = DEFAULTS.rule,
+    pairs: Pairs = None,
     no_groups: Annotated[bool, typer.Option("--no-groups", help="Do not group texts that say the same.")] = False,
     format: Format = None,
     skip_bad: SkipBad = False,
@@ -72,14 +79,16 @@ def build(
         twicetold index build model questions.csv -o faq
         twicetold index build model questions.csv --id id --rule complete -o faq
     """
+    from dataclasses import asdict
     from pathlib import Path
 
     with waiting("loading libraries"):
         from twicetold.index.folder import require_new
         from twicetold.index.info import index_info
 
-    if no_groups and (precision is not None or threshold is not None or rule != DEFAULTS.rule):
-        raise typer.BadParameter("--precision, --threshold and --rule say how to group: leave them or --no-groups out")
+    if no_groups and ((precision, threshold, pairs) != (None,) * 3 or rule != DEFAULTS.rule):
+        said = "--precision, --threshold, --rule and --pairs say how to group"
+        raise typer.BadParameter(f"{said}: leave them or --no-groups out")
     require_new(Path(output))
     require_usable(model)
     texts, ids = _read(file, text, id_column, format=format, skip_bad=skip_bad)
@@ -93,13 +102,14 @@ def build(
         precision=precision,
         threshold=threshold,
         rule=rule,
+        pairs=_pairs(pairs, file, ids or [str(number) for number in range(len(texts))], texts),
         progress=_tell,
     )
     _tell("writing")
     made.save(output)
     about = index_info(output)
     if as_json:
-        print(_json(about))
+        print(json_text(asdict(about)))
     else:
         _tell("\n".join(_described(about)))
 
@@ -107,12 +117,12 @@ def build(
 @index.command()
 def add(
     folder: Index,
-    file: File,
+    file: Annotated[
+        str | None, typer.Argument(help="CSV, TSV, JSON lines or Parquet; - for stdin.", show_default=False)
+    ] = None,
     text: Text = None,
     id_column: Id = None,
-    merges: Annotated[
-        Merges, typer.Option(help="Of groups that are there: make them as the rule says, or propose them.")
-    ] = "make",
+    pairs: Pairs = None,
     model: IndexModel = None,
     format: Format = None,
     skip_bad: SkipBad = False,
@@ -122,20 +132,24 @@ def add(
 
     Examples:
         twicetold index add faq new.csv
-        twicetold index add faq new.csv --id id --merges propose
+        twicetold index add faq new.csv --id id --json
+
+    Pairs hold in the groups, now and whenever texts are added. They may be added without texts.
     """
-    texts, ids = _read(file, text, id_column, format=format, skip_bad=skip_bad)
+    if file is None and pairs is None:
+        raise typer.BadParameter("give a file with texts, or pairs (--pairs)")
+    texts, ids = ([], None) if file is None else _read(file, text, id_column, format=format, skip_bad=skip_bad)
     with changing(folder, model) as opened:
-        found = opened.add(texts, ids, merges=merges)
+        there = {} if pairs is None else opened.table().to_pydict()
+        names, known = [*there.get("id", []), *(ids or [])], [*there.get("text", []), *(texts if ids else [])]
+        found = opened.add(texts, ids, pairs=_pairs(pairs, f"the index {folder}", names, known))
     if as_json:
         rows = [{"id": name, "group": group} for name, group in zip(found.ids, found.groups.tolist(), strict=True)]
-        about = {"added": rows, "joined": found.joined, "proposals": _listed(found.proposals)}
-        print(json_text({**about, **_changed(found.changes)}))
+        print(json_text({"added": rows, "joined": found.joined, **_changed(found.changes)}))
         return
     joined = f", {found.joined:,} to groups that were there" if opened.threshold is not None else ""
     _tell(f"added {len(texts):,} texts{joined}; {folder} has {len(opened):,} now")
-    _tell_changes(found.changes, folder)
-    _tell_proposals(found.proposals, folder)
+    _tell_changes(found.changes)
 
 
 @index.command()
@@ -173,72 +187,6 @@ def remove(
 
 
 @index.command()
-def merge(
-    folder: Index,
-    group: Annotated[int, typer.Argument(help="A group.", show_default=False)],
-    other: Annotated[int, typer.Argument(help="Another one.", show_default=False)],
-    ignore: Annotated[bool, typer.Option("--ignore", help="Keep them apart; do not propose it again.")] = False,
-    model: IndexModel = None,
-) -> None:
-    """Make one group of two, or keep them apart. The lower number stays.
-
-    Examples:
-        twicetold index merge faq 0 1
-        twicetold index merge faq 2 3 --ignore
-    """
-    with changing(folder, model) as opened:
-        if ignore:
-            opened.ignore(group, other)
-            _tell(f"groups {group} and {other} stay apart")
-        else:
-            _tell(f"groups {group} and {other} are group {opened.merge(group, other)} now")
-
-
-@index.command()
-def unmerge(
-    folder: Index,
-    group: Annotated[int, typer.Argument(help="A group that is part of another one now.", show_default=False)],
-    model: IndexModel = None,
-) -> None:
-    """Undo the merge of a group into another one, of yours or of the rule, and keep the two apart.
-
-    Examples:
-        twicetold index unmerge faq 1
-        twicetold index unmerge faq 1 --model model
-    """
-    with changing(folder, model) as opened:
-        _tell(f"group {group} is no part of group {opened.unmerge(group)} any more, and they stay apart")
-
-
-@index.command()
-def regroup(
-    folder: Index,
-    rule: Annotated[
-        rules.Rule | None, typer.Option("--rule", help="How links make groups from now on.", show_default="as before")
-    ] = None,
-    model: IndexModel = None,
-    as_json: Json = False,
-) -> None:
-    """Group all texts anew, by the rule of the index. Groups keep their numbers where they can.
-
-    Examples:
-        twicetold index regroup faq
-        twicetold index regroup faq --rule complete
-    """
-    from twicetold.index.info import index_info
-
-    with changing(folder, model) as opened:
-        changes = opened.regroup(rule)
-    if as_json:
-        print(json_text(_changed(changes)))
-        return
-    _tell(f"grouped {len(opened):,} texts by {opened.rule}")
-    for sentence in index_info(folder).evidence:
-        _tell(sentence)
-    _tell_changes(changes, folder)
-
-
-@index.command()
 def groups(folder: Index, out: OutFile = "-", format: Format = None) -> None:
     """Write the id, text and group of all texts, sorted by group.
 
@@ -263,26 +211,18 @@ def groups(folder: Index, out: OutFile = "-", format: Format = None) -> None:
 
 @index.command()
 def info(folder: Index, as_json: Json = False) -> None:
-    """Describe an index: texts, groups, rule, model, merges.
+    """Describe an index: texts, groups, rule, model, pairs.
 
     Examples:
         twicetold index info faq
         twicetold index info faq --json
     """
+    from dataclasses import asdict
+
     from twicetold.index.info import index_info
 
     about = index_info(folder)
-    if as_json:
-        print(_json(about))
-    else:
-        print("\n".join([*_described(about), *_decided(about)]))
-        _tell_proposals(about.proposals, folder)
-
-
-def _json(about: "IndexInfo") -> str:
-    from dataclasses import asdict
-
-    return json_text({**asdict(about), "proposals": _listed(about.proposals)})
+    print(json_text(asdict(about)) if as_json else "\n".join(_described(about)))
 
 
 def _described(about: "IndexInfo") -> list[str]:
@@ -295,8 +235,6 @@ def _described(about: "IndexInfo") -> list[str]:
             least = f"probability {about.probability:.3f} on (score {about.threshold:.4f})"
         groups = f"{about.groups:,} of {about.grouped:,} texts, the largest of {about.largest:,}; links from {least}"
     rule = "none" if about.rule is None else f"{about.rule}, {about.neighbours} neighbours of each text"
-    if about.rule is not None and not about.rule_is_known:
-        rule += "; an earlier version made the index, which does not say its rule: regroup --rule states it"
     return [
         f"texts      {about.texts:,} ({about.removed:,} removed ones take space)",
         f"vectors    {kind}, {about.dimensions:,} columns, {parts}",
@@ -304,16 +242,8 @@ def _described(about: "IndexInfo") -> list[str]:
         f"model      {about.model} (fingerprint {about.fingerprint})",
         f"groups     {groups}",
         f"rule       {rule}",
+        f"pairs      {about.must_link:,} say the same and {about.cannot_link:,} do not, by a person",
         *(f"evidence   {sentence}" for sentence in about.evidence),
-    ]
-
-
-def _decided(about: "IndexInfo") -> list[str]:
-    """Merges that can be undone, and groups that stay apart."""
-    by_hand = sum(each.tied for each in about.merges)
-    return [
-        f"merges     {len(about.merges):,} can be undone, {by_hand:,} of them by hand (--json lists them)",
-        f"apart      {len(about.apart):,} pairs of groups",
     ]
 
 
@@ -357,8 +287,27 @@ def _ids(rows: "Rows", block: "Block", column: str) -> list[str]:
     return ids
 
 
-def _listed(proposals: Sequence["Proposal"]) -> list[dict[str, object]]:
-    return [{"groups": list(p.groups), "ids": list(p.ids), "similarity": p.similarity} for p in proposals]
+def _pairs(file: str | None, of: str, ids: Sequence[str], texts: Sequence[str]) -> "IdPairs | None":
+    """Pairs of a file, by ids.
+
+    Args:
+        file: with the pairs, if there is one.
+        of: what the ids are of, for messages.
+        ids: (n,) of texts.
+        texts: n of them.
+    """
+    if file is None:
+        return None
+    import numpy as np
+    import pyarrow as pa
+
+    from twicetold.commands._dedupe_file import TextFile
+    from twicetold.commands._pairs_file import pairs_of
+    from twicetold.tables.blocks import Block
+
+    rows = Block(pa.table({"id": pa.array(ids, pa.string())}), np.arange(len(ids)))
+    left, right, same = pairs_of(file, TextFile(of, "", "row", [rows], list(texts), "id"), None)
+    return [ids[row] for row in left.tolist()], [ids[row] for row in right.tolist()], same
 
 
 def _changed(changes: "GroupChanges") -> dict[str, object]:
@@ -367,12 +316,12 @@ def _changed(changes: "GroupChanges") -> dict[str, object]:
     return {"merged": merged, "split": split, "moved": changes.moved}
 
 
-def _tell_changes(changes: "GroupChanges", folder: str) -> None:
+def _tell_changes(changes: "GroupChanges") -> None:
     if not changes.moved:
         return
     _tell(
         f"{changes.moved:,} texts that were there are in another group now: {len(changes.merged):,} groups were merged "
-        f"into another one (`twicetold index unmerge {folder} GROUP` undoes it), {len(changes.split):,} were split"
+        f"into another one, {len(changes.split):,} were split"
     )
     lines = [f"  {group} is part of {into}" for group, into in changes.merged]
     lines += [f"  {group} is divided among {', '.join(map(str, into))}" for group, into in changes.split]
@@ -380,14 +329,6 @@ def _tell_changes(changes: "GroupChanges", folder: str) -> None:
         _tell(line)
     if len(lines) > SHOWN:
         _tell(f"  and {len(lines) - SHOWN:,} others (--json lists them)")
-
-
-def _tell_proposals(proposals: Sequence["Proposal"], folder: str) -> None:
-    if not proposals:
-        return
-    _tell(f"{len(proposals):,} proposed merges of groups (`twicetold index merge {folder} GROUP GROUP`, or --ignore):")
-    for each in sorted(proposals, key=lambda p: -p.similarity)[:SHOWN]:
-        _tell(f"  {each.groups[0]} {each.groups[1]}: {each.ids[0]!r} and {each.ids[1]!r} score {each.similarity:.4f}")
 
 
 def _tell(line: str) -> None:

@@ -1,6 +1,6 @@
 """The folder of an index: parts that never change, and a manifest that names those that count.
 
-    index.json                    the manifest: model, threshold, rule, parts, proposed merges
+    index.json                    the manifest: model, threshold, rule, parts, pairs that a person has decided on
     00000001/texts.parquet        id, text and group of the texts of a part
     00000001/vectors.npy          their vectors, memory-mapped; of lexical families vectors.safetensors, as CSR arrays
     00000001/removed-00000007.npy rows that were removed
@@ -19,9 +19,9 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -39,22 +39,23 @@ from twicetold.files import (
     write_folder,
     write_json,
 )
-from twicetold.index.groups import Proposal
-from twicetold.index.memberships import Pair
-from twicetold.index.segments import Segment
+from twicetold.index.segments import BY_HAND, Segment
 from twicetold.neighbours.rules import RULES, Rule
 
-FORMAT = 3
-FORMATS = (1, 2, FORMAT)  # the second one has no centres for all parts
-FIRST_FORMAT = 1  # without a rule; merges by a person are in the manifest
+FORMAT = 4
+EARLIER = 3  # may have cells, which are not read, and merges by hand, which are refused
 MANIFEST = "index.json"
 LOCK = "lock"
 PART = re.compile(r"\d{8}")
-CENTRES = re.compile(r"centres-\d{8}\.npy")  # of cells, which earlier versions had
+CENTRES = re.compile(r"centres-\d{8}\.npy")  # of the cells of earlier versions
+CELLS = re.compile(r"cells\.safetensors|codes\.npy|scales\.npy")
 REMOVED = re.compile(r"removed-\d{8}\.npy")
 GROUPS = re.compile(r"groups-\d{8}\.npy")
 ATTEMPTS = 5  # to read an index that other processes change
-LARGEST = 1 << 28  # bytes of the manifest: a proposal takes 200
+LARGEST = 1 << 28  # bytes of the manifest: a pair takes some 50
+
+IdPair: TypeAlias = tuple[str, str, bool]
+"""Ids of two texts, and whether they say the same."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +78,9 @@ class IndexManifest:
         decision: score from which two texts belong to one group, and calibration of the scores.
         groups: whether texts are grouped; if not, each text has a group of its own.
         by_vectors: whether scores are the dot products of vectors alone, because the decision was measured on them.
-        rule: how links make groups; None: unknown, because an index of the first format does not say it.
+        rule: how links make groups.
         neighbours: of each text that are compared.
         evidence: what the threshold rests on, and how precise links are by it, in sentences, when it was built.
-        built_by: the rule for which the threshold was taken; None: unknown, because the index does not say it.
         guessed: whether nobody has labelled anything: the threshold is a guess, and there are no probabilities.
         format: of the folder.
         saved: how often the index has been saved.
@@ -88,9 +88,7 @@ class IndexManifest:
         next_part: number of the next part.
         next_group: number of the next group.
         parts: in the order of their texts.
-        merged: from a group to the one that it belongs to now, in the first format; `read` applies it.
-        proposals: merges that are proposed.
-        ignored: pairs of groups that stay apart.
+        pairs: that a person has decided on; they hold in the groups.
     """
 
     model: str
@@ -98,10 +96,9 @@ class IndexManifest:
     decision: Decision
     groups: bool
     by_vectors: bool
-    rule: Rule | None = DEFAULTS.rule
+    rule: Rule = DEFAULTS.rule
     neighbours: int = DEFAULTS.neighbours
     evidence: Sequence[str] = ()
-    built_by: Rule | None = None
     guessed: bool = False
     format: int = FORMAT
     saved: int = 0
@@ -109,9 +106,7 @@ class IndexManifest:
     next_part: int = 1
     next_group: int = 0
     parts: Sequence[Part] = ()
-    merged: Mapping[int, int] = field(default_factory=dict)
-    proposals: Sequence[Proposal] = ()
-    ignored: Sequence[Pair] = ()
+    pairs: Sequence[IdPair] = ()
 
     def to_json(self) -> dict[str, Any]:
         """As it is written."""
@@ -124,17 +119,13 @@ class IndexManifest:
             "rule": self.rule,
             "neighbours": self.neighbours,
             "evidence": list(self.evidence),
-            "built_by": self.built_by,
             "guessed": self.guessed,
             "saved": self.saved,
             "added": self.added,
             "next_part": self.next_part,
             "next_group": self.next_group,
             "parts": [asdict(part) for part in self.parts],
-            "proposals": [
-                {"groups": list(p.groups), "ids": list(p.ids), "similarity": p.similarity} for p in self.proposals
-            ],
-            "ignored": [list(pair) for pair in self.ignored],
+            "pairs": [list(pair) for pair in self.pairs],
         }
 
     @classmethod
@@ -145,29 +136,27 @@ class IndexManifest:
             ValueError: if it is not what `to_json` gives.
         """
         require(isinstance(values, dict), f"expected an object, got {values!r:.80}")
-        known = values.get("format") in FORMATS
-        require(known, f"expected format {FIRST_FORMAT} to {FORMAT}, got {values.get('format')!r:.80}")
-        first = values["format"] == FIRST_FORMAT
+        format = values.get("format")
+        require(
+            format in (EARLIER, FORMAT),
+            f"expected format {EARLIER} or {FORMAT}, got {format!r:.80}: twicetold index build MODEL FILE -o NEW",
+        )
+        require(format == FORMAT or not values.get("ignored"), BY_HAND)
         numbers = {name: _count(values, name) for name in ("saved", "added", "next_part", "next_group")}
-        below = numbers["next_group"]
         model = _value(values, "model", dict)
         place = _value(model, "folder", str)
         require(Path(place).is_absolute(), f"expected the whole path of a folder as the model, got {place!r:.80}")
         decision = _value(values, "decision", dict)
         known = all(map(is_number, decision.values()))
         require(known, f"expected finite numbers as 'decision', got {decision!r:.80}")
-        merged = dict(_pair(pair, below) for pair in (_value(values, "merged", list) if first else []))
-        require(all(now not in merged for now in merged.values()), "a merged group leads to another merged group")
-        rule = None if first else values.get("rule")
-        built_by = values.get("built_by")  # not in the first indexes of the second format
-        for name, found in (("rule", rule), ("built_by", built_by)):
-            require(found is None or found in RULES, f"expected one of {RULES} as {name!r}, got {found!r:.80}")
+        rule = values.get("rule") or DEFAULTS.rule  # earlier versions did not always know it
+        require(rule in RULES, f"expected one of {RULES} as 'rule', got {rule!r:.80}")
         evidence = values.get("evidence", [])
         known = isinstance(evidence, list) and all(isinstance(each, str) for each in evidence)
         require(known, f"expected sentences as 'evidence', got {evidence!r:.80}")
         guessed = values.get("guessed", False)  # not in earlier indexes
         require(isinstance(guessed, bool), f"expected true or false as 'guessed', got {guessed!r:.80}")
-        neighbours = DEFAULTS.neighbours if first else _count(values, "neighbours")
+        neighbours = _count(values, "neighbours")
         require(1 <= neighbours <= MOST_NEIGHBOURS, f"expected 1 to {MOST_NEIGHBOURS} 'neighbours', got {neighbours}")
         return cls(
             model=place,
@@ -178,14 +167,11 @@ class IndexManifest:
             rule=rule,
             neighbours=neighbours,
             evidence=evidence,
-            built_by=built_by,
             guessed=guessed,
-            format=values["format"],
+            format=format,
             **numbers,
             parts=[_part(each) for each in _value(values, "parts", list)],
-            merged=merged,
-            proposals=[_proposal(each, below) for each in _value(values, "proposals", list)],
-            ignored=[_pair(pair, below) for pair in _value(values, "ignored", list)],
+            pairs=[_pair(each) for each in _value(values, "pairs", list)] if format == FORMAT else [],
         )
 
 
@@ -199,7 +185,7 @@ def read(folder: Path) -> tuple[IndexManifest, list[Segment]]:
     for attempt in range(ATTEMPTS):
         manifest = _manifest(folder)
         try:
-            return replace(manifest, merged={}), _segments(folder, manifest)
+            return manifest, _segments(folder, manifest)
         except Exception as error:
             if attempt + 1 < ATTEMPTS and _manifest(folder).saved != manifest.saved:
                 continue  # another process has changed the index meanwhile
@@ -267,7 +253,7 @@ def save_changes(
         if segment.groups_file is None and segment.groups_differ:
             segment = segment.changed(groups_file=f"groups-{saved:08d}.npy")
             with write_file(folder / f"{segment.name}" / f"{segment.groups_file}") as temporary:
-                np.save(temporary, segment.members.array(), allow_pickle=False)
+                np.save(temporary, segment.groups, allow_pickle=False)
         kept.append(segment)
     parts = [Part(f"{each.name}", len(each), each.removed_file, each.groups_file) for each in kept]
     manifest = replace(manifest, saved=saved, next_part=number, parts=parts, format=FORMAT)
@@ -285,7 +271,7 @@ def _clean(folder: Path, manifest: IndexManifest) -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         elif path.name in named:
             for file in path.iterdir():
-                former = any(kind.fullmatch(file.name) for kind in (REMOVED, GROUPS))
+                former = any(kind.fullmatch(file.name) for kind in (REMOVED, GROUPS, CELLS))
                 if file.name.startswith(TEMPORARY) or (former and file.name not in named[path.name]):
                     file.unlink()
 
@@ -313,14 +299,12 @@ def _segments(folder: Path, manifest: IndexManifest) -> list[Segment]:
     segments = []
     for part in manifest.parts:
         names = {"removed_file": part.removed, "groups_file": part.groups}
-        segment = Segment.load(folder / part.name, texts=part.texts, **names)
-        if manifest.merged:
-            segment = segment.in_groups(segment.members.after_merges(manifest.merged))
-        segments.append(segment)
+        segments.append(Segment.load(folder / part.name, texts=part.texts, **names))
     for part, segment in zip(manifest.parts, segments, strict=True):
         fit = segment.vectors.shape[1] == segments[0].vectors.shape[1]
         require(fit and type(segment.vectors) is type(segments[0].vectors), "the parts have vectors of two kinds")
-        require(segment.members.within(manifest.next_group), f"a group in {part.name} is out of range")
+        fit = segment.groups.min(initial=0) >= 0 and segment.groups.max(initial=-1) < manifest.next_group
+        require(fit, f"a group in {part.name} is out of range")
     return segments
 
 
@@ -346,18 +330,10 @@ def _file_name(value: Any, kind: re.Pattern[str], what: str) -> str | None:
     return str(value)
 
 
-def _proposal(values: Any, below: int) -> Proposal:
-    require(isinstance(values, dict), f"expected an object as a proposal, got {values!r:.80}")
-    ids, score = _value(values, "ids", list), values.get("similarity")
-    require(len(ids) == 2 and all(isinstance(each, str) for each in ids), f"expected two ids, got {ids!r:.80}")
-    require(is_number(score), f"expected a similarity, got {score!r:.80}")
-    return Proposal(_pair(values.get("groups"), below), (ids[0], ids[1]), float(score))
-
-
-def _pair(values: Any, below: int) -> Pair:
-    fit = isinstance(values, list) and len(values) == 2 and all(type(v) is int and 0 <= v < below for v in values)
-    require(fit, f"expected two numbers of groups, got {values!r:.80}")
-    return values[0], values[1]
+def _pair(values: Any) -> IdPair:
+    fit = isinstance(values, list) and list(map(type, values)) == [str, str, bool]
+    require(fit, f"expected two ids and true or false as one of 'pairs', got {values!r:.80}")
+    return values[0], values[1], values[2]
 
 
 def _count(values: Mapping[str, Any], name: str) -> int:

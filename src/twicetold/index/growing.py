@@ -1,27 +1,42 @@
-"""How an index grows: texts are added, or all are grouped anew, by the rule of the index.
+"""An index begins and grows: texts and pairs are added, and grouped by the rule of the index.
 
-Shape letters: N texts that are added.
+Shape letters: N texts that are added, M of the index with them, P pairs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import ArrayLike, NDArray
 
-from twicetold.index.groups import MERGES, Merges, Proposal, TextLinks, strongest
-from twicetold.index.memberships import NO_GROUP, GroupChanges, Memberships
-from twicetold.index.neighbourhood import GroupRule, grow, regroup
-from twicetold.index.parts import alive_of, count_of, members_of, rows_of
+from twicetold.dedupe.dedupe import dedupe
+from twicetold.dedupe.options import DEFAULTS, DedupeOptions
+from twicetold.dedupe.said import Contradiction, Said
+from twicetold.dedupe.told import known_of_links
+from twicetold.index.folder import IdPair, IndexManifest
+from twicetold.index.groups import NO_GROUP, GroupChanges
+from twicetold.index.hits import Hits
+from twicetold.index.neighbourhood import Decided, GroupRule, grow
+from twicetold.index.parts import count_of, groups_of, rows_of_ids
 from twicetold.index.scored_search import ScoredSearch
-from twicetold.index.segments import Segment
-from twicetold.index.state import IndexState, part_of
+from twicetold.index.state import IndexState, listed, names_of, part_of, some
+from twicetold.neighbours.grouping import Ints
+from twicetold.neighbours.nearest import Matrix
+from twicetold.tables.texts import Texts, texts_of
+from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.vectors import search_vectors
+
+IdPairs: TypeAlias = tuple[Texts, Texts, ArrayLike]
+"""Ids of texts, (P,) each, and (P,) whether each pair says the same."""
 
 
 @dataclass(frozen=True)
 class Added:
-    """What became of the texts that were added.
+    """Ids and groups of texts that were added.
 
     Examples:
         >>> import twicetold
@@ -36,80 +51,170 @@ class Added:
     """(N,)."""
     joined: int
     """How many joined a group that was there before."""
-    proposals: list[Proposal]
-    """Merges of groups that these texts propose."""
     changes: GroupChanges
     """What became of the groups that were there."""
 
 
+def built(
+    model: LoadedModel,
+    texts: Sequence[str],
+    ids: Texts | None,
+    *,
+    grouped_by: DedupeOptions | None,
+    pairs: IdPairs | None,
+    progress: Callable[[str], None] | None,
+) -> IndexState:
+    """An index of texts.
+
+    Args:
+        model: that makes the vectors.
+        texts: N of them, none empty.
+        ids: (N,) distinct names; None: numbers from 0.
+        grouped_by: which texts say the same; None: each text has a group of its own.
+        pairs: that hold in the groups.
+        progress: is called with a description of each step.
+
+    Raises:
+        ValueError: if an id is given twice, or pairs are given without groups; and as `decided_on` and `dedupe` do.
+        TypeError: as `decided_on` and `dedupe` do.
+    """
+    texts = texts_of(texts)
+    names = names_of(texts, ids, first=0)
+    manifest, codes = _manifest(model, grouped_by), np.arange(len(texts))
+
+    @cache
+    def encoded() -> tuple[Matrix, Matrix]:
+        if progress is not None:
+            progress(f"encoding {len(texts):,} texts")
+        return search_vectors(model.trained, texts)
+
+    if pairs is not None:
+        _require_groups(manifest)
+        place = pa.array(names, pa.string())
+        decided, known = decided_on(pairs, (), len(texts), lambda ids: _places(ids, place))
+        manifest = replace(manifest, pairs=known)
+    if grouped_by is not None:
+        said = None if pairs is None else decided.said
+        found = dedupe(model, texts, grouped_by, said=said, encoded=encoded, progress=progress)
+        codes = found.group
+        manifest = replace(
+            manifest,
+            decision=replace(manifest.decision, threshold=float(found.summary.threshold)),
+            evidence=[f"the threshold rests on {found.summary.evidence}", *known_of_links(found.summary)],
+        )
+    if not len(texts):
+        return IndexState(manifest)
+    manifest = replace(manifest, added=len(texts), next_group=int(codes.max()) + 1)
+    return IndexState(manifest).with_part(part_of(names, texts, encoded()[1], codes))
+
+
 def grown(
-    state: IndexState, rule: GroupRule, texts: Sequence[str], ids: Sequence[str] | None, *, merges: Merges
+    state: IndexState, rule: GroupRule, texts: Sequence[str], ids: Texts | None, *, pairs: IdPairs | None
 ) -> tuple[IndexState, Added]:
-    """The index with further texts.
+    """The index with further texts and pairs.
 
     Args:
         state: the index.
         rule: of its groups.
         texts: (N,).
         ids: (N,) distinct names that no text of the index has. None: numbers, counted through.
-        merges: of groups that were there: make them, or propose them.
+        pairs: that hold in the groups from now on, besides those that do already.
 
     Raises:
         ValueError: as `TextIndex.add`.
-        TypeError: if the family scores pairs only.
+        TypeError: as `decided_on`, and if the family scores pairs only.
     """
-    if merges not in MERGES:
-        raise ValueError(f"expected one of {MERGES} as what becomes of merges, got {merges!r}")
     names, manifest = state.new_ids(texts, ids), state.manifest
-    if not len(texts):
-        return state, Added([], np.empty(0, np.int64), 0, [], GroupChanges())
-    queries, documents = search_vectors(rule.model.trained, texts)
-    fresh = part_of(names, texts, documents, np.full(len(texts), NO_GROUP))
-    parts, known = [*state.segments, fresh], count_of(state.segments)
-    before, changes = members_of(parts), GroupChanges()
+    parts, known, links = list(state.segments), count_of(state.segments), Hits.joined([])
+    if len(texts):
+        queries, documents = search_vectors(rule.model.trained, texts)
+        parts.append(part_of(names, texts, documents, np.full(len(texts), NO_GROUP)))
+        if manifest.groups:
+            links = ScoredSearch(rule.model, rule.constant, parts).links(
+                texts, queries, threshold=manifest.decision.threshold, neighbours=manifest.neighbours
+            )
+    before, changes = groups_of(parts), GroupChanges()
     if manifest.groups:
-        links = ScoredSearch(rule.model, rule.constant, parts).links(
-            texts, queries, threshold=manifest.decision.threshold, neighbours=manifest.neighbours
-        )
-        found = grow(rule, parts, links, merges=merges, ignored=manifest.ignored, next_group=manifest.next_group)
-        after, proposed = found.members, _proposals(found.proposed, found.members, parts)
-        alive = np.flatnonzero(alive_of(state.segments))
-        changes = GroupChanges.between(before.group[alive], after.group[alive])
+        decided, kept = decided_on(pairs, manifest.pairs, len(before), lambda ids: rows_of_ids(parts, ids))
+        manifest = replace(manifest, pairs=kept)
+        after = grow(rule, parts, links, decided, known=known, next_group=manifest.next_group)
+        changes = GroupChanges.between(before[:known], after[:known])
     else:
-        own = before.group.copy()
-        own[known:] = manifest.next_group + np.arange(len(texts))
-        after, proposed = Memberships.of(own), []
-    groups = after.group[known:]
-    larger = state.in_groups(after.at(slice(known))).with_part(part_of(names, texts, documents, groups))
-    next_group = max(manifest.next_group, int(after.group.max()) + 1)
-    larger = replace(
-        larger, manifest=replace(larger.manifest, added=manifest.added + len(texts), next_group=next_group)
-    ).after(changes, [*manifest.proposals, *proposed])
-    there = {each.groups for each in larger.manifest.proposals}
-    return larger, Added(
-        names,
-        groups,
-        int(np.count_nonzero(groups < manifest.next_group)),
-        [each for each in strongest(proposed, ignored=()) if each.groups in there],
-        changes,
+        if pairs is not None:
+            _require_groups(manifest)
+        after = np.append(before[:known], manifest.next_group + np.arange(len(texts)))
+    next_group = max(manifest.next_group, int(after.max(initial=-1)) + 1)
+    manifest = replace(manifest, added=manifest.added + len(texts), next_group=next_group)
+    larger, groups = replace(state.in_groups(after[:known]), manifest=manifest), after[known:]
+    if len(texts):
+        larger = larger.with_part(part_of(names, texts, documents, groups))
+    return larger, Added(names, groups, int(np.count_nonzero(groups < state.manifest.next_group)), changes)
+
+
+def decided_on(
+    pairs: IdPairs | None, known: Sequence[IdPair], count: int, places: Callable[[Sequence[str]], Ints]
+) -> tuple[Decided, list[IdPair]]:
+    """Pairs that a person has decided on now and before; a new answer replaces the one before.
+
+    Args:
+        pairs: given now.
+        known: given before.
+        count: M.
+        places: from distinct ids to the numbers of their texts, -1 where there is none.
+
+    Returns:
+        The pairs by numbers of texts, and by ids.
+
+    Raises:
+        ValueError: if no text has an id, the pairs contradict each other, an answer is neither yes nor no, or there are
+            not as many ids and answers.
+        TypeError: if an id is no text.
+    """
+    left, right = (listed(side) for side in (pairs or ((), ()))[:2])
+    answers = () if pairs is None else pairs[2]
+    ids = list(dict.fromkeys([*left, *right, *(name for pair in known for name in pair[:2])]))
+    place = dict(zip(ids, places(ids).tolist(), strict=True))
+    if unknown := [name for name in ids if place[name] < 0]:
+        raise ValueError(f"pairs: the index has no text with the id {some(unknown)}")
+    given = Said.of(count, [place[name] for name in left], [place[name] for name in right], answers)
+    every = {_key(*pair): pair for pair in zip(left, right, given.same.tolist(), strict=True)}
+    before = {_key(*pair): pair[2] for pair in known}
+    now = [*every.values(), *(pair for pair in known if _key(*pair) not in every)]
+    try:
+        said = Said.of(count, *([place[pair[side]] for pair in now] for side in (0, 1)), [same for *_, same in now])
+    except Contradiction as error:
+        joined = ", ".join(f"{now[each][0]!r} and {now[each][1]!r}" for each in error.joining)
+        one, other, _ = now[error.apart]
+        raise ValueError(
+            f"pairs: {one!r} and {other!r} do not say the same, but pairs join them, given now or before: {joined}"
+        ) from error
+    fresh = [before.get(_key(*pair)) != pair[2] for pair in now]
+    return Decided(said, np.array(fresh, bool)), now
+
+
+def _key(left: str, right: str, _: bool) -> tuple[str, str]:
+    return min(left, right), max(left, right)
+
+
+def _places(ids: Sequence[str], names: pa.Array) -> Ints:
+    place: Ints = pc.fill_null(pc.index_in(pa.array(ids, pa.string()), names), -1).to_numpy().astype(np.int64)
+    return place
+
+
+def _require_groups(manifest: IndexManifest) -> None:
+    if not manifest.groups:
+        raise ValueError("pairs say which texts are in one group, and the index has no groups: build it with groups")
+
+
+def _manifest(model: LoadedModel, grouped_by: DedupeOptions | None) -> IndexManifest:
+    options, measured = grouped_by or DEFAULTS, model.thresholds
+    return IndexManifest(
+        str(model.folder.resolve()),
+        fingerprint="",
+        decision=model.decision if measured is None else measured.decision,
+        groups=grouped_by is not None,
+        by_vectors=measured is not None,
+        rule=options.rule,
+        neighbours=options.neighbours,
+        guessed=model.decisions.of().unlabelled,
     )
-
-
-def regrouped(state: IndexState, rule: GroupRule) -> tuple[IndexState, GroupChanges]:
-    """The index with all texts grouped anew by a rule, which is that of the index then, and what has changed."""
-    manifest, before, alive = state.manifest, members_of(state.segments), alive_of(state.segments)
-    found = regroup(rule, state.segments, ignored=manifest.ignored, next_group=manifest.next_group)
-    changes = GroupChanges.between(before.group[alive], found.members.group[alive])
-    proposed = _proposals(found.proposed, found.members, state.segments)
-    now = state.in_groups(found.members)
-    now = replace(now, manifest=replace(manifest, rule=rule.rule, next_group=found.next_group))
-    return now.after(changes, proposed), changes
-
-
-def _proposals(links: TextLinks, members: Memberships, parts: Sequence[Segment]) -> list[Proposal]:
-    """Links between texts of two groups as proposals to merge these."""
-    ends = np.stack([members.group[links.left], members.group[links.right]], axis=1)
-    pairs, score = np.sort(ends, axis=1).tolist(), links.score.tolist()
-    earlier, later = (rows_of(parts, side)["id"].to_pylist() for side in (links.left, links.right))
-    found = zip(pairs, later, earlier, score, strict=True)
-    return [Proposal((low, high), (new, old), value) for (low, high), new, old, value in found]

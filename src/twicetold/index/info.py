@@ -1,6 +1,6 @@
 """What is in the folder of an index, for people. The model is not needed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,29 +8,9 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from twicetold.dedupe.options import DEFAULTS
-from twicetold.index.folder import IndexManifest, read
-from twicetold.index.groups import Proposal
-from twicetold.index.memberships import NO_TIE, Memberships, Pair
-from twicetold.index.parts import alive_of, members_of, table_of
+from twicetold.index.folder import read
+from twicetold.index.parts import alive_of, groups_of, table_of
 from twicetold.neighbours.rules import Rule
-
-
-@dataclass(frozen=True)
-class Merge:
-    """A group that is part of another one, and can be taken out again.
-
-    Args:
-        group: its number.
-        into: the group that it is part of.
-        texts: that were in it.
-        tied: whether a person has made the merge, so that the rule does not undo it.
-    """
-
-    group: int
-    into: int
-    texts: int
-    tied: bool
 
 
 @dataclass(frozen=True)
@@ -51,16 +31,14 @@ class IndexInfo:
         threshold: score from which two texts belong to one group; None if the index has no groups.
         probability: the same as a probability; None where nobody has labelled anything.
         rule: how links make groups; None if the index has no groups.
-        rule_is_known: whether the index says so; one that an earlier version made does not, and the default is taken.
         neighbours: of each text that are compared.
-        evidence: what the threshold rests on, how precise links are by it, and whether it is about the rule, in
-            sentences; none if the index has no groups, or an earlier version made it.
+        evidence: what the threshold rests on, and how precise links are by it, in sentences; none if the index has no
+            groups.
         groups: of two or more texts.
         grouped: texts in them.
         largest: texts in the largest one.
-        proposals: merges of groups.
-        merges: that can be undone, sorted by group.
-        apart: pairs of groups that stay apart.
+        must_link: pairs of texts that say the same, by a person.
+        cannot_link: pairs of texts that do not.
     """
 
     folder: str
@@ -76,15 +54,13 @@ class IndexInfo:
     threshold: float | None
     probability: float | None
     rule: Rule | None
-    rule_is_known: bool
     neighbours: int
     evidence: Sequence[str]
     groups: int
     grouped: int
     largest: int
-    proposals: Sequence[Proposal]
-    merges: Sequence[Merge]
-    apart: Sequence[Pair]
+    must_link: int
+    cannot_link: int
 
 
 def index_info(folder: str | Path) -> IndexInfo:
@@ -92,8 +68,7 @@ def index_info(folder: str | Path) -> IndexInfo:
     folder = Path(folder)
     manifest, segments = read(folder)
     alive = alive_of(segments)
-    members = members_of(segments).at(alive)
-    sizes = np.unique(members.group, return_counts=True)[1]
+    sizes = np.unique(groups_of(segments)[alive], return_counts=True)[1]
     several = sizes[sizes > 1]
     decision = manifest.decision if manifest.groups else None
     calibrated = None if manifest.guessed else decision
@@ -110,35 +85,17 @@ def index_info(folder: str | Path) -> IndexInfo:
         fingerprint=manifest.fingerprint,
         threshold=None if decision is None else decision.threshold,
         probability=None if calibrated is None else float(calibrated.probability([calibrated.threshold])[0]),
-        rule=(manifest.rule or DEFAULTS.rule) if manifest.groups else None,
-        rule_is_known=manifest.rule is not None,
+        rule=manifest.rule if manifest.groups else None,
         neighbours=manifest.neighbours,
-        evidence=[*manifest.evidence, *_of_another_rule(manifest)] if manifest.groups else [],
+        evidence=list(manifest.evidence) if manifest.groups else [],
         groups=len(several),
         grouped=int(several.sum()),
         largest=int(sizes.max(initial=0)),
-        proposals=list(manifest.proposals),
-        merges=_merges(members),
-        apart=list(manifest.ignored),
+        must_link=sum(same for *_, same in manifest.pairs),
+        cannot_link=sum(not same for *_, same in manifest.pairs),
     )
 
 
 def grouped_texts(folder: str | Path) -> pa.Table:
     """`id`, `text` and `group` of all texts of an index, sorted by group. Errors: `index_info`."""
     return table_of(read(Path(folder))[1])
-
-
-def _of_another_rule(manifest: IndexManifest) -> Iterator[str]:
-    rule = manifest.rule or DEFAULTS.rule
-    if manifest.built_by is not None and rule != manifest.built_by:
-        yield (
-            f"the threshold was taken for groups by the rule {manifest.built_by}, and is kept for {rule}: how right "
-            "groups are was not measured"
-        )
-
-
-def _merges(members: Memberships) -> list[Merge]:
-    moved = members.at(members.origin != members.group)
-    origins, first, count = np.unique(moved.origin, return_index=True, return_counts=True)
-    found = zip(origins, moved.group[first], count, moved.tie[first] != NO_TIE, strict=True)
-    return [Merge(int(group), int(into), int(texts), bool(tied)) for group, into, texts, tied in found]

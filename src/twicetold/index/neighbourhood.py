@@ -4,27 +4,32 @@ New texts have links to texts of some groups. These groups, the neighbourhood, a
 rule; the others stay as they are. That is what a build would do, as far as the groups of the neighbourhood have no
 business with others: by the rules of `neighbours.grouping` the texts of a finished group, by themselves, form this
 group again, and so do those of several. By components, texts and links that are added can but connect groups, so
-nothing is compared again and the result is exactly that of a build.
+nothing is compared again, unless texts are in one group that a person keeps apart, and the result is exactly that of a
+build.
+
+Pairs that a person has decided on hold as in a dedupe (`dedupe.said`). A neighbourhood has both groups of each pair
+that has a text in it, so parts of a group that such pairs divide are in it together.
 
 New texts are taken some at a time, so that a neighbourhood stays small however many there are.
 
-Shape letters: M texts of the index with the new ones, R of a neighbourhood.
+Shape letters: M texts of the index with the new ones, R of a neighbourhood, P pairs.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
+from numpy.typing import NDArray
 
-from twicetold.dedupe.distinct import first_of, folded
+from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.near import near_pairs
 from twicetold.dedupe.pairs import PairsByModel
 from twicetold.dedupe.pairs_by_vectors import PairsByVectors
+from twicetold.dedupe.said import Said
 from twicetold.evaluation.decision import Decision
-from twicetold.index.groups import EQUAL, Merges, Settled, TextLinks, codes_by_links, settle
-from twicetold.index.memberships import NO_GROUP, GroupChanges, Memberships, Pair
-from twicetold.index.parts import alive_of, count_of, members_of, rows_of, vectors_of
+from twicetold.index.groups import connected, renewed
+from twicetold.index.hits import Hits
+from twicetold.index.parts import alive_of, groups_of, rows_of, vectors_of
 from twicetold.index.segments import Segment
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.neighbours.rules import Rule
@@ -52,122 +57,127 @@ class GroupRule:
     rule: Rule
     neighbours: int
 
-    def group(self, segments: Sequence[Segment], rows: Ints) -> tuple[Ints, TextLinks]:
-        """(R,) groups of some texts of an index, numbered by their first texts, and the links between positions.
+    def group(self, segments: Sequence[Segment], rows: Ints, said: Said) -> Ints:
+        """(R,) groups of some texts of an index, numbered by their first texts.
 
         Args:
             segments: the parts.
             rows: (R,) ascending.
+            said: pairs of these texts, by their positions.
         """
-        texts = rows_of(segments, rows)["text"].cast(pa.large_string())
-        first = first_of(folded(texts.combine_chunks()))
-        distinct, place = np.unique(first, return_inverse=True)
+        distinct = DistinctTexts.of(rows_of(segments, rows)["text"].to_pylist())
+        if len(said):
+            distinct = distinct.apart((said.key(distinct.place),))
         floor = self.decision.threshold
-        vectors = self._vectors(segments, rows[distinct], texts.take(pa.array(distinct)))
+        vectors = self._vectors(segments, rows[distinct.rows], distinct.texts)
         pairs: PairsByModel | PairsByVectors
         if self.constant is None:
-            pairs = PairsByModel(self.model.trained.read(texts.take(pa.array(distinct)).to_pylist()), self.decision)
+            pairs = PairsByModel(self.model.trained.read(distinct.texts), self.decision)
         else:
             pairs = PairsByVectors(vectors, self.decision, self.constant)
         near = near_pairs(vectors, pairs.least_dot(floor), neighbours=self.neighbours)
         scores = pairs.score_near(near, lambda _: None)
-        every = Links.of(len(distinct), near.left, near.right, scores)
-        links, codes = every.at_least(floor), pairs.groups(every, floor, self.rule)(floor)
-        again = np.flatnonzero(first != np.arange(len(first)))
-        found = TextLinks(
-            np.append(distinct[links.left], first[again]),
-            np.append(distinct[links.right], again),
-            np.append(links.similarity, np.full(len(again), EQUAL)),
-        )
-        return codes[place], found
+        links = Links.of(len(distinct), near.left, near.right, scores)
+        codes = pairs.groups(links, floor, self.rule)(floor)
+        if len(said):
+            codes = said.of_distinct(distinct.place).hold(links.at_least(floor), codes, pairs.score)[1]
+        return codes[distinct.place]
 
-    def _vectors(self, segments: Sequence[Segment], rows: Ints, texts: pa.ChunkedArray) -> Vectors:
+    def _vectors(self, segments: Sequence[Segment], rows: Ints, texts: Sequence[str]) -> Vectors:
         """Vectors of texts as queries and as documents; the parts have the latter."""
-        queries, documents = search_vectors(self.model.trained, texts[:1].to_pylist())
+        queries, documents = search_vectors(self.model.trained, texts[:1])
         if queries is documents:
             vectors = vectors_of(segments, rows)
             return vectors, vectors
-        return search_vectors(self.model.trained, texts.to_pylist())
+        return search_vectors(self.model.trained, texts)
 
 
 @dataclass(frozen=True)
-class Regrouped:
-    """What became of groups.
+class Decided:
+    """Pairs that a person has decided on, of the texts of an index.
 
     Args:
-        members: (M,) of all texts.
-        proposed: links between groups whose merge is proposed; texts are numbered through.
-        next_group: the first number that no group has had.
+        said: P pairs of the M texts.
+        fresh: (P,) which of them the groups do not heed yet.
     """
 
-    members: Memberships
-    proposed: TextLinks
-    next_group: int
+    said: Said
+    fresh: NDArray[np.bool_]
+
+    @property
+    def later(self) -> Ints:
+        """(P,) the later text of each pair."""
+        return np.maximum(self.said.left, self.said.right)
+
+    def reach(self, reached: NDArray[np.bool_], group: Ints, stop: int) -> None:
+        """Extend a mask of groups by those that pairs of earlier texts than `stop` connect them with.
+
+        Args:
+            reached: (groups + 1,) the mask; its last entry is of texts without a group.
+            group: (M,) of each text.
+            stop: pairs with a later text do not count.
+        """
+        kept = self.later < stop
+        one, other = group[self.said.left[kept]], group[self.said.right[kept]]
+        while True:
+            some = reached[one] | reached[other]
+            if (reached[one[some]] & reached[other[some]]).all():
+                return
+            reached[one[some]] = reached[other[some]] = True
+
+    def within(self, rows: Ints) -> Said:
+        """The pairs of these (R,) ascending texts, by their positions."""
+        kept = np.isin(self.said.left, rows) & np.isin(self.said.right, rows)
+        left, right = (np.searchsorted(rows, side[kept]) for side in (self.said.left, self.said.right))
+        return Said(left, right, self.said.same[kept])
 
 
 def grow(
-    rule: GroupRule,
-    segments: Sequence[Segment],
-    links: TextLinks,
-    *,
-    merges: Merges,
-    ignored: Sequence[Pair],
-    next_group: int,
-) -> Regrouped:
-    """Groups of all texts once those of the last part belong to the index.
+    rule: GroupRule, segments: Sequence[Segment], links: Hits, decided: Decided, *, known: int, next_group: int
+) -> Ints:
+    """(M,) groups of all texts once those from `known` on belong to the index.
 
     Args:
         rule: that built the index.
-        segments: the parts; texts of the last one have no group yet.
-        links: of these with earlier ones, see `ScoredSearch.links`.
-        merges: of groups that were there: make them, or propose them.
-        ignored: pairs of groups that stay apart.
+        segments: the parts; texts from `known` on have no group yet.
+        links: of these, as queries, with earlier ones, see `ScoredSearch.links`.
+        decided: pairs that hold in the groups.
+        known: number of the first new text.
         next_group: the first number that no group has had.
     """
-    found = Regrouped(members_of(segments), _NO_LINKS, next_group)
-    alive, total = alive_of(segments), count_of(segments)
-    for start in range(count_of(segments[:-1]), total, AT_ONCE):
-        stop = min(start + AT_ONCE, total)
-        own = links.at(slice(*np.searchsorted(links.right, [start, stop])))
-        former = found.members.group
-        reached = np.zeros(found.next_group + 1, bool)
-        reached[former[own.left]] = True
-        reached[NO_GROUP] = False  # the last one
-        rows = np.append(np.flatnonzero(alive[:start] & reached[former[:start]]), np.arange(start, stop))
+    group, alive = groups_of(segments), alive_of(segments)
+    for start, stop in _steps(known, len(group)):
+        own = links.at(slice(*np.searchsorted(links.query, [start, stop])))
+        reached = np.zeros(next_group + 1, bool)  # the last one is of texts without a group
+        reached[group[own.row]] = True
+        reached[-1] = True
+        if start == stop:
+            due = decided.fresh & (decided.later < known)
+            reached[group[np.append(decided.said.left[due], decided.said.right[due])]] = True
+        decided.reach(reached, group, stop)
+        rows = np.append(np.flatnonzero(alive[:start] & reached[group[:start]]), np.arange(start, stop))
+        if not len(rows):
+            continue
+        said = decided.within(rows)
+        codes = None
         if rule.rule == "components":
-            near = TextLinks(np.searchsorted(rows, own.left), np.searchsorted(rows, own.right), own.score)
-            codes = codes_by_links(former[rows], near)
-        else:
-            codes, near = rule.group(segments, rows)
-        found = _settled(found, rows, codes, near, merges=merges, ignored=ignored)
-        known = rows[former[rows] != NO_GROUP]
-        ignored = GroupChanges.between(former[known], found.members.group[known]).renamed(ignored)
-    return found
+            ends = [np.searchsorted(rows, side) for side in (own.row, own.query)]
+            codes = _connected(group[rows], ends, said)
+        if codes is None:
+            codes = rule.group(segments, rows, said)
+        group[rows] = renewed(codes, group[rows], next_group=next_group)
+        next_group = max(next_group, int(group.max()) + 1)
+    return group
 
 
-def regroup(rule: GroupRule, segments: Sequence[Segment], *, ignored: Sequence[Pair], next_group: int) -> Regrouped:
-    """All groups anew; arguments as in `grow`, but that all texts have a group."""
-    found = Regrouped(members_of(segments), _NO_LINKS, next_group)
-    rows = np.flatnonzero(alive_of(segments))
-    if not len(rows):
-        return found
-    codes, near = rule.group(segments, rows)
-    return _settled(found, rows, codes, near, merges="make", ignored=ignored)
+def _connected(former: Ints, ends: Sequence[Ints], said: Said) -> Ints | None:
+    """(R,) groups that links and pairs connect; None where that joins texts that do not say the same."""
+    left, right = (np.append(end, side[said.same]) for end, side in zip(ends, (said.left, said.right), strict=True))
+    codes = connected(former, left, right)
+    apart = ~said.same
+    return None if (codes[said.left[apart]] == codes[said.right[apart]]).any() else codes
 
 
-def _settled(
-    found: Regrouped, rows: Ints, codes: Ints, near: TextLinks, *, merges: Merges, ignored: Sequence[Pair]
-) -> Regrouped:
-    former = found.members.at(rows)
-    settled: Settled = settle(codes, former, near, merges=merges, ignored=ignored, next_group=found.next_group)
-    now, more = settled.members.group, settled.proposed
-    proposed = TextLinks(
-        np.append(found.proposed.left, rows[more.left]),
-        np.append(found.proposed.right, rows[more.right]),
-        np.append(found.proposed.score, more.score),
-    )
-    members = found.members.with_rows(rows, settled.members)
-    return Regrouped(members, proposed, max(found.next_group, int(now.max()) + 1))
-
-
-_NO_LINKS = TextLinks(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+def _steps(known: int, total: int) -> list[tuple[int, int]]:
+    """First and last new texts of each step; the first one is of pairs of known texts alone."""
+    return [(known, known), *((start, min(start + AT_ONCE, total)) for start in range(known, total, AT_ONCE))]

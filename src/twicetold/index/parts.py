@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
-from twicetold.index.memberships import Memberships
 from twicetold.index.segments import Segment
 from twicetold.index.texts import SCHEMA, taken
 from twicetold.neighbours.grouping import Ints
@@ -30,14 +30,14 @@ def count_of(segments: Sequence[Segment]) -> int:
     return sum(map(len, segments))
 
 
-def members_of(segments: Sequence[Segment]) -> Memberships:
-    """(M,) groups of all texts."""
-    return Memberships.joined([segment.members for segment in segments])
+def groups_of(segments: Sequence[Segment]) -> Ints:
+    """(M,) group of each text."""
+    return np.concatenate([np.empty(0, np.int64), *(segment.groups for segment in segments)])
 
 
-def in_groups(segments: Sequence[Segment], members: Memberships) -> list[Segment]:
+def in_groups(segments: Sequence[Segment], groups: Ints) -> list[Segment]:
     """The same parts with other groups of their (M,) texts; a part whose groups do not change stays as it is."""
-    return [segment.in_groups(members.at(slice(first, first + len(segment)))) for first, segment in numbered(segments)]
+    return [segment.in_groups(groups[first : first + len(segment)]) for first, segment in numbered(segments)]
 
 
 def alive_of(segments: Sequence[Segment]) -> NDArray[np.bool_]:
@@ -47,7 +47,7 @@ def alive_of(segments: Sequence[Segment]) -> NDArray[np.bool_]:
 
 def table_of(segments: Sequence[Segment]) -> pa.Table:
     """Id, text and group of all texts that have not been removed, sorted by group."""
-    parts = [part.texts.table.set_column(2, "group", pa.array(part.members.group)) for part in segments]
+    parts = [part.texts.table.set_column(2, "group", pa.array(part.groups)) for part in segments]
     alive = [part.filter(pa.array(segment.alive)) for part, segment in zip(parts, segments, strict=True)]
     table = pa.concat_tables([SCHEMA.empty_table(), *(part.cast(SCHEMA) for part in alive)])
     return taken(table, np.argsort(table["group"].to_numpy(), kind="stable"))
@@ -57,8 +57,18 @@ def rows_of(segments: Sequence[Segment], rows: Ints) -> pa.Table:
     """Ids, texts and groups of these (R,) texts, in this order."""
     order, parts = np.argsort(rows, kind="stable"), [SCHEMA.empty_table()]
     for part, own in _by_part(segments, rows[order]):
-        parts.append(part.texts.at(own).set_column(2, "group", pa.array(part.members.group[own])).cast(SCHEMA))
+        parts.append(part.texts.at(own).set_column(2, "group", pa.array(part.groups[own])).cast(SCHEMA))
     return taken(pa.concat_tables(parts), np.argsort(order))
+
+
+def rows_of_ids(segments: Sequence[Segment], ids: Sequence[str]) -> Ints:
+    """(R,) number of the text of each of these distinct ids, -1 where no text has it."""
+    wanted, rows = pa.array(ids, pa.string()), np.full(len(ids), -1)
+    for first, segment in numbered(segments):
+        place = pc.index_in(segment.texts.column("id"), value_set=wanted).to_numpy()
+        own = np.flatnonzero(~np.isnan(place) & segment.alive)
+        rows[place[own].astype(np.int64)] = first + own
+    return rows
 
 
 def vectors_of(segments: Sequence[Segment], rows: Ints) -> Matrix:

@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 
 from twicetold.dedupe.distinct import first_of, folded, require_texts
 from twicetold.dedupe.near import held
-from twicetold.index.groups import EQUAL, TextLinks
 from twicetold.index.hits import Hits
 from twicetold.index.parts import count_of, numbered, rows_of
 from twicetold.index.segments import Segment
@@ -23,6 +22,7 @@ from twicetold.trained.vectors import ENCODED
 
 CHUNK = 4096  # texts that are compared with each other at once
 CANDIDATES = 50  # texts whose pairs are scored, by a family whose scores are no dot products
+EQUAL = np.inf  # score of texts that are equal but for case and white space
 ROUNDING = 1e-5  # of float32 sums, of the threshold or of 1
 
 
@@ -52,7 +52,7 @@ class ScoredSearch:
         self._check(queries)
         return self._scored(texts, _nearest(self.segments, queries, reach).nearest(reach)).nearest(k)
 
-    def links(self, texts: Sequence[str], queries: Matrix, *, threshold: float, neighbours: int) -> TextLinks:
+    def links(self, texts: Sequence[str], queries: Matrix, *, threshold: float, neighbours: int) -> Hits:
         """The texts of the last part with those before them whose score reaches a threshold, sorted by the later text.
 
         A text is linked with all of them, where scores are dot products, else with those of the nearest ones; and with
@@ -64,6 +64,9 @@ class ScoredSearch:
             queries: (N, D) their vectors.
             threshold: the least score of a link.
             neighbours: how many of the nearest, where scores are no dot products.
+
+        Returns:
+            Later texts as queries and earlier ones as rows, both by their numbers in the index.
 
         Raises:
             ValueError: if a text is blank.
@@ -80,7 +83,7 @@ class ScoredSearch:
         near = near.at(~np.isin(near.query, again) & ~np.isin(near.row, repeats))
         hits = Hits.joined([equal, near])
         order = np.lexsort((hits.row, hits.query))
-        return TextLinks(hits.row[order], hits.query[order] + known, hits.similarity[order])
+        return hits.at(order).moved(query=known)
 
     def _linked(
         self, texts: Sequence[str], queries: Matrix, new: Ints, among: Segment, threshold: float, neighbours: int

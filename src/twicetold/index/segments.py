@@ -24,14 +24,18 @@ from twicetold.dedupe.distinct import folded
 from twicetold.errors import require
 from twicetold.index.dense_search import nearest_rows
 from twicetold.index.hits import Hits, numbers
-from twicetold.index.memberships import Memberships
 from twicetold.index.texts import SCHEMA, TEXTS, Texts
 from twicetold.neighbours.dense_joining import Dense, links_between
+from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.nearest import BLOCK, Matrix, reached_by
 
 ROWS = 1 << 16  # dense rows that are compared at once
 DENSE = "vectors.npy"
 SPARSE = "vectors.safetensors"
+BY_HAND = (
+    "an earlier version merged groups or kept them apart by hand, which a file of pairs says now: "
+    "twicetold index build MODEL FILE --pairs PAIRS -o NEW"
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Segment:
         vectors: (M, D) of the texts as documents; dense float32, or CSR.
         texts: (M,) ids, texts and groups as they were when the part was made.
         alive: (M,) which texts have not been removed.
-        members: (M,) groups of the texts.
+        groups: (M,) of the texts.
         name: of its folder, None if it has not been saved.
         removed_file: the file in that folder that says which texts were removed, if it has been saved.
         groups_file: the file in that folder with the groups, if they differ from the texts' and have been saved.
@@ -51,32 +55,29 @@ class Segment:
     vectors: Matrix
     texts: Texts
     alive: NDArray[np.bool_]
-    members: Memberships
+    groups: Ints
     name: str | None = None
     removed_file: str | None = None
     groups_file: str | None = None
 
     @classmethod
-    def of(cls, vectors: Matrix, table: pa.Table, members: Memberships | None = None) -> "Segment":
+    def of(cls, vectors: Matrix, table: pa.Table) -> "Segment":
         """A part that has not been saved.
 
         Args:
             vectors: (M, D).
             table: (M,) of `SCHEMA`.
-            members: (M,) groups; None: those of the table.
         """
-        alive = np.ones(table.num_rows, bool)
-        members = Memberships.of(table["group"].to_numpy()) if members is None else members
-        return cls(vectors, Texts.of(table), alive, members)
+        return cls(vectors, Texts.of(table), np.ones(table.num_rows, bool), table["group"].to_numpy())
 
     @classmethod
     def merged(cls, parts: Sequence["Segment"]) -> "Segment":
         """One part with the texts of several that have not been removed, in the same order."""
-        members = Memberships.joined([part.members.at(part.alive) for part in parts])
+        groups = np.concatenate([part.groups[part.alive] for part in parts])
         table = pa.concat_tables([part.texts.table.filter(pa.array(part.alive)) for part in parts]).combine_chunks()
-        table = table.set_column(2, "group", pa.array(members.group)).cast(SCHEMA)
+        table = table.set_column(2, "group", pa.array(groups)).cast(SCHEMA)
         stack = sparse.vstack if sparse.issparse(parts[0].vectors) else np.concatenate
-        return cls.of(stack([part.vectors[part.alive] for part in parts]), table, members)
+        return cls.of(stack([part.vectors[part.alive] for part in parts]), table)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -89,7 +90,7 @@ class Segment:
     @property
     def groups_differ(self) -> bool:
         """Whether groups are others than those of the texts when the part was made."""
-        return not self.members.same_as(Memberships.of(self.texts.column("group").to_numpy()))
+        return not np.array_equal(self.groups, self.texts.column("group").to_numpy())
 
     @cached_property
     def folded(self) -> pa.ChunkedArray:
@@ -107,9 +108,9 @@ class Segment:
         alive[rows] = False
         return self.changed(alive=alive, removed_file=None)
 
-    def in_groups(self, members: Memberships) -> "Segment":
+    def in_groups(self, groups: Ints) -> "Segment":
         """The same with other groups."""
-        return self if members.same_as(self.members) else self.changed(members=members, groups_file=None)
+        return self if np.array_equal(groups, self.groups) else self.changed(groups=groups, groups_file=None)
 
     def changed(self, **changes: Any) -> "Segment":
         """A changed copy, which keeps what was made of texts and vectors."""
@@ -234,14 +235,20 @@ class Segment:
             require(removed.dtype == np.int64 and removed.ndim == 1, f"{removed_file} has no row numbers")
             require(((removed >= 0) & (removed < texts)).all(), f"{removed_file} names rows that are not there")
             alive[removed] = False
-        if groups_file is None:
-            members = Memberships.of(rows.column("group").to_numpy())
-        else:
-            array = np.load(folder / groups_file, allow_pickle=False)
-            fit = array.dtype == np.int64 and array.shape == (texts, 3)
-            require(fit, f"{groups_file} has not three numbers for each of {texts} texts")
-            members = Memberships.from_array(array)
-        return cls(vectors, rows, alive, members, folder.name, removed_file, groups_file)
+        groups = rows.column("group").to_numpy() if groups_file is None else _read_groups(folder / groups_file, texts)
+        return cls(vectors, rows, alive, groups, folder.name, removed_file, groups_file)
+
+
+def _read_groups(file: Path, texts: int) -> Ints:
+    """(M,) groups; earlier versions wrote the origin and the tie of each text beside its group."""
+    groups: Ints = np.load(file, allow_pickle=False)
+    earlier = groups.shape == (texts, 3)
+    fit = groups.dtype == np.int64 and (earlier or groups.shape == (texts,))
+    require(fit, f"{file.name} has not a number for each of {texts} texts")
+    if not earlier:
+        return groups
+    require((groups[:, 2] < 0).all(), BY_HAND)
+    return np.ascontiguousarray(groups[:, 0])
 
 
 def _read_dense(file: Path) -> Dense:

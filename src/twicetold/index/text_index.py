@@ -5,13 +5,14 @@
     index.add(["another"], ids=["new"])     # groups what it is near to anew, by the rule that built the index
     index.save("faq.index")
 
-    with changing("faq.index") as index:    # `twicetold.index.opening`: saved at the end; one process at a time
+    with changing("faq.index") as index:    # saved at the end; one process at a time
         index.remove(["new"])
 
 Shape letters: N texts, Q queries, k neighbours.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -22,20 +23,18 @@ from numpy.typing import NDArray
 
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.evaluation.decision import Decision
-from twicetold.index.building import built
 from twicetold.index.copies import without_copies
-from twicetold.index.folder import IndexManifest, locked, new_folder, save_changes
-from twicetold.index.groups import Merges, Proposal
-from twicetold.index.growing import Added, grown, regrouped
+from twicetold.index.folder import IdPair, IndexManifest, locked, new_folder, read, save_changes
+from twicetold.index.growing import Added, IdPairs, built, grown
 from twicetold.index.hits import Match
-from twicetold.index.memberships import GroupChanges, Pair
 from twicetold.index.neighbourhood import GroupRule
 from twicetold.index.parts import rows_of, table_of
 from twicetold.index.scored_search import ScoredSearch
 from twicetold.index.segments import Segment
 from twicetold.index.state import IndexState
-from twicetold.neighbours.rules import RULES, Rule
+from twicetold.neighbours.rules import Rule
 from twicetold.tables.texts import texts_of
+from twicetold.tracking.locate import folder_of
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.vectors import constant, search_vectors
 from twicetold.trained.vectors_identity import fingerprint
@@ -58,16 +57,10 @@ class TextIndex:
         (['0', '1', '2'], array([0, 0, 1]), 'average', 1)
         >>> [match.text for match in index.search(["How do I learn to swim?"], k=1)[0]]
         ['How do I learn to swim?']
-        >>> index.merge(0, 1)  # what a person knows better
-        0
-        >>> index.unmerge(1)
-        0
-        >>> index.apart
-        [(0, 1)]
-        >>> index.ignore(0, 1)  # it is not proposed, either
-        >>> index.proposals
-        []
-        >>> changes = index.regroup("complete")
+        >>> index.add([], pairs=(["1"], ["2"], [True])).changes.merged  # a person knows better
+        ((1, 0),)
+        >>> index.pairs
+        [('1', '2', True)]
         >>> index.remove(["1"])
         >>> len(index)
         2
@@ -88,6 +81,7 @@ class TextIndex:
         ids: Sequence[str] | None = None,
         *,
         grouped_by: DedupeOptions | None = DEFAULTS,
+        pairs: IdPairs | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> "TextIndex":
         """A new index in memory.
@@ -97,13 +91,14 @@ class TextIndex:
             texts: N of them, none empty.
             ids: (N,) distinct names; None: numbers from 0.
             grouped_by: which texts say the same; None: each text has a group of its own.
+            pairs: that a person has decided on, see `add`.
             progress: is called with a description of each step.
 
         Raises:
-            ValueError: if an id is given twice; and as `dedupe` does.
+            ValueError: if an id is given twice; and as `dedupe` does, and `add` of pairs.
             TypeError: as `dedupe` does.
         """
-        return cls(model, built(model, texts, ids, grouped_by=grouped_by, progress=progress))
+        return cls(model, built(model, texts, ids, grouped_by=grouped_by, pairs=pairs, progress=progress))
 
     def __repr__(self) -> str:
         return f"TextIndex({len(self)} texts, {self.model!r})"
@@ -118,8 +113,8 @@ class TextIndex:
 
     @property
     def rule(self) -> Rule:
-        """How links make groups; `average` if the index does not say it, as an earlier version made it."""
-        return self._manifest.rule or DEFAULTS.rule
+        """How links make groups."""
+        return self._manifest.rule
 
     @property
     def decision(self) -> Decision:
@@ -137,14 +132,9 @@ class TextIndex:
         return self._state.groups
 
     @property
-    def proposals(self) -> list[Proposal]:
-        """Merges of groups that are proposed, sorted by groups."""
-        return list(self._manifest.proposals)
-
-    @property
-    def apart(self) -> list[Pair]:
-        """Pairs of groups that stay apart."""
-        return list(self._manifest.ignored)
+    def pairs(self) -> list[IdPair]:
+        """Ids of two texts, and whether they say the same: pairs that a person has decided on."""
+        return list(self._manifest.pairs)
 
     @property
     def parts(self) -> int:
@@ -190,41 +180,23 @@ class TextIndex:
         """`id`, `text` and `group` of all texts, sorted by group."""
         return table_of(self._segments)
 
-    def add(self, texts: Sequence[str], ids: Sequence[str] | None = None, *, merges: Merges = "make") -> Added:
+    def add(self, texts: Sequence[str], ids: Sequence[str] | None = None, *, pairs: IdPairs | None = None) -> Added:
         """Add texts, and group them and the groups that they have links to anew, by the rule that built the index.
 
         Args:
-            texts: (N,).
+            texts: (N,), or none, where pairs alone are to be added.
             ids: (N,) distinct names that no text of the index has. None: numbers, counted through.
-            merges: `make` merges and splits groups that were there as the rule says; `propose` leaves all texts that
-                were there in their groups, and proposes merges.
+            pairs: that a person has decided on: ids of texts, ids of others, and whether each pair says the same. They
+                hold in the groups as in `Model.dedupe`, now and whenever texts are added, until a pair is given with
+                the other answer, or a text of it is removed.
 
         Raises:
             ValueError: if an id is there already or given twice, the numbers of ids and texts differ, a text is blank
-                and the index has groups, or `merges` is unknown.
+                and the index has groups, or pairs name an unknown id or contradict each other, or there are no groups.
             TypeError: if the family scores pairs only, or one text is given in place of several.
         """
-        self._state, added = grown(self._state, self._grouping, texts_of(texts), ids, merges=merges)
+        self._state, added = grown(self._state, self._grouping, texts_of(texts), ids, pairs=pairs)
         return added
-
-    def regroup(self, rule: Rule | None = None) -> GroupChanges:
-        """Group all texts anew, by the rule that built the index or another one, which is that of the index then.
-
-        What a person has merged stays together, what is kept apart stays apart, and groups keep their numbers where
-        most of their texts stay together.
-
-        Args:
-            rule: `components`, `average` or `complete`; None: that of the index.
-
-        Raises:
-            ValueError: if the index has no groups, or the rule is unknown.
-        """
-        if not self._manifest.groups:
-            raise ValueError("the index was built without groups: build it again with them")
-        if rule is not None and rule not in RULES:
-            raise ValueError(f"expected one of the rules {RULES}, got {rule!r}")
-        self._state, changes = regrouped(self._state, replace(self._grouping, rule=rule or self.rule))
-        return changes
 
     def remove(self, ids: Sequence[str]) -> None:
         """Remove texts. The groups of the others stay as they are, and so do their ids.
@@ -234,39 +206,6 @@ class TextIndex:
             TypeError: if one id is given in place of several.
         """
         self._state = self._state.without(ids)
-
-    def merge(self, one: int, other: int) -> int:
-        """Make one group of two. It has the lower of their numbers, which is returned.
-
-        Raises:
-            ValueError: if a group has no text, or both are the same.
-            TypeError: if one is no whole number.
-        """
-        self._state, low = self._state.merged(one, other)
-        return low
-
-    def unmerge(self, group: int) -> int:
-        """Undo the merge of a group into another one, whether a person has made it or the rule.
-
-        The texts that were in the group are in it again, and the two stay apart until they are merged by `merge`. Once
-        a group is merged into another one, those that were merged into it before cannot be taken out again.
-
-        Args:
-            group: the number that is no more.
-
-        Returns:
-            The group that it was part of.
-
-        Raises:
-            ValueError: if the group was not merged into another one.
-            TypeError: if it is no whole number.
-        """
-        self._state, into = self._state.unmerged(group)
-        return into
-
-    def ignore(self, one: int, other: int) -> None:
-        """Keep two groups apart: they are not merged by the rule, and their merge is not proposed. Errors: `merge`."""
-        self._state = self._state.apart(one, other)
 
     def save(self, folder: str | Path | None = None) -> None:
         """Write the index to a folder, or what has changed to the folder that it was read from.
@@ -289,7 +228,7 @@ class TextIndex:
             self._state = replace(self._state, manifest=known)
         if self.folder is not None and (folder is None or Path(folder).resolve() == self.folder.resolve()):
             with locked(self.folder):
-                save_locked(self)
+                _save_locked(self)
         elif folder is not None:
             with new_folder(Path(folder)) as target:
                 parts = [s.changed(name=None, removed_file=None, groups_file=None) for s in self._segments]
@@ -311,7 +250,50 @@ class TextIndex:
         return GroupRule(self.model, known.decision, self._constant, self.rule, known.neighbours)
 
 
-def save_locked(index: TextIndex) -> None:
+def open_index(folder: str | Path, model: LoadedModel | str | Path | None = None) -> TextIndex:
+    """Read an index that was saved. Dense vectors are memory-mapped.
+
+    Args:
+        folder: the index.
+        model: that made it, or where it is; None: where it was when the index was built.
+
+    Raises:
+        FileNotFoundError: if there is no index, or no model.
+        ValueError: if the index is damaged, or the model is another one.
+    """
+    folder = Path(folder)
+    manifest, segments = read(folder)
+    if not isinstance(model, LoadedModel):
+        try:
+            model = LoadedModel.from_folder(folder_of(model or manifest.model).absolute())
+        except FileNotFoundError as error:
+            raise FileNotFoundError(
+                f"the index {folder} needs the model that made it. {error}; if the model is "
+                "elsewhere now, name its folder with model=... (--model)"
+            ) from error
+    if (present := fingerprint(model.folder)) != manifest.fingerprint:
+        raise ValueError(
+            f"the index {folder} was made by the model {manifest.model} (fingerprint {manifest.fingerprint}), and "
+            f"{model.folder} is another one (fingerprint {present}): vectors of two models cannot be compared. Name "
+            "the model that made the index, or build the index again"
+        )
+    return TextIndex(model, IndexState(manifest, segments), folder.absolute())
+
+
+@contextmanager
+def changing(folder: str | Path, model: LoadedModel | str | Path | None = None) -> Iterator[TextIndex]:
+    """Read an index, and save it at the end of the block; no other process can change it meanwhile.
+
+    Errors: `open_index`, and BlockingIOError if another process changes the index. After an error in the block
+    nothing is saved.
+    """
+    with locked(Path(folder)):
+        index = open_index(folder, model)
+        yield index
+        _save_locked(index)
+
+
+def _save_locked(index: TextIndex) -> None:
     """Write what has changed to the folder that an index was read from; the caller holds its lock."""
     assert index.folder is not None
     index._state = _saved(index.folder, index._state)

@@ -28,7 +28,7 @@ ABSENT = {
         ("build", "{model}", "{texts}", "-o", "x", "--id", "{}"),
         ("add", "{}", "{texts}"),
         ("remove", "{}", "{}"),
-        ("merge", "{}", "1", "2"),
+        ("add", "index", "--pairs", "{}"),
         ("info", "{}"),
         ("{}",),
     ],

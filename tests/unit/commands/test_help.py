@@ -110,7 +110,6 @@ INDEXED = (
     "search",
     "index add",
     "index remove",
-    "index regroup",
     "index groups",
     "index info",
 )

@@ -90,54 +90,54 @@ def test_a_search_leaves_copies_out_if_asked(run, twicetold, files):
         assert (lines[0]["matches"] == []) == not_copies
 
 
-def test_proposed_merges_are_shown_until_they_are_merged_or_ignored(run, twicetold, files):
-    (files / "rows.csv").write_text("text\nbank rate\nfilm star\ndrug trial\ngame vote\n")
-    (files / "more.csv").write_text("text\nbank rate film star\ndrug trial game vote\n")
-    twicetold("index", "build", run(), "rows.csv", "-o", "faq", "--threshold", "0.7", "--rule", "components")
-    added = twicetold("index", "add", "faq", "more.csv", "--merges", "propose")
-    found = json.loads(twicetold("index", "info", "faq", "--json").stdout)["proposals"]
-    pairs = [each["groups"] for each in found]
-    assert len(pairs) == 2, added.stderr
-    assert f"{pairs[0][0]} {pairs[0][1]}: " in added.stderr
-    assert twicetold("index", "merge", "faq", *pairs[0]).returncode == 0
-    assert twicetold("index", "merge", "faq", *pairs[1], "--ignore").returncode == 0
-    assert json.loads(twicetold("index", "info", "faq", "--json").stdout)["proposals"] == []
-    groups = open_index(files / "faq").groups.tolist()
-    assert pairs[0][1] not in groups
-    assert set(pairs[1]) <= set(groups)
-
-
-def test_merges_of_the_rule_are_told_undone_and_listed(run, twicetold, files):
+def test_changes_of_groups_are_told_and_groups_are_written(run, twicetold, files):
     (files / "rows.csv").write_text("text\nbank rate\nfilm star\ndrug trial\ngame vote\n")
     (files / "more.csv").write_text("text\nbank rate film star\n")
     twicetold("index", "build", run(), "rows.csv", "-o", "faq", "--threshold", "0.7", "--rule", "components")
     added = json.loads(twicetold("index", "add", "faq", "more.csv", "--json").stdout)
     assert (added["merged"], added["split"], added["moved"]) == ([{"group": 1, "into": 0}], [], 1)
-    info = json.loads(twicetold("index", "info", "faq", "--json").stdout)
-    assert info["merges"] == [{"group": 1, "into": 0, "texts": 1, "tied": False}]
-    assert (info["rule"], info["rule_is_known"], info["apart"]) == ("components", True, [])
-    assert "merges     1 can be undone, 0 of them by hand" in twicetold("index", "info", "faq").stdout
-    undone = twicetold("index", "unmerge", "faq", "1")
-    assert undone.stderr == "group 1 is no part of group 0 any more, and they stay apart\n"
-    assert json.loads(twicetold("index", "regroup", "faq", "--json").stdout) == {"merged": [], "split": [], "moved": 0}
-    again = twicetold("index", "unmerge", "faq", "1")
-    assert (again.returncode, "was not merged into another one" in again.stderr) == (1, True)
+    assert json.loads(twicetold("index", "info", "faq", "--json").stdout)["rule"] == "components"
     written = twicetold("index", "groups", "faq", "-o", "groups.csv")
     assert written.stderr == "groups.csv: 5 rows\n"
     lines = (files / "groups.csv").read_text().splitlines()
-    assert lines == ["id,text,group", "0,bank rate,0", "4,bank rate film star,0", *lines[3:]]
-    assert lines[3:] == ["1,film star,1", "2,drug trial,2", "3,game vote,3"]
+    assert lines == ["id,text,group", "0,bank rate,0", "1,film star,0", "4,bank rate film star,0", *lines[4:]]
+    assert lines[4:] == ["2,drug trial,2", "3,game vote,3"]
     assert twicetold("index", "groups", "faq").stdout.splitlines() == lines
-    told = twicetold("index", "regroup", "faq", "--rule", "complete")
-    assert told.stderr.startswith("grouped 5 texts by complete\n")
+
+
+def test_pairs_of_a_file_hold_in_the_groups(run, twicetold, files):
+    (files / "pairs.csv").write_text("left,right,same\na,b,0\nc,d,1\na,e,\n")
+    options = ("--id", "id", "--pairs", "pairs.csv")
+    built = twicetold("index", "build", run(), "rows.csv", "-o", "faq", "--threshold", "0.1", *options)
+    assert built.returncode == 0, built.stderr
+    assert "pairs      1 say the same and 1 do not, by a person\n" in twicetold("index", "info", "faq").stdout
+    (files / "pairs.jsonl").write_text('{"left": "f", "right": "e", "same": "yes", "left_text": "bank  rate cut"}\n')
+    added = twicetold("index", "add", "faq", "more.csv", "--id", "id", "--pairs", "pairs.jsonl", "--json")
+    assert added.returncode == 0, added.stderr
+    index = open_index(files / "faq")
+    group = dict(zip(index.ids, index.groups.tolist()))
+    assert (group["a"] == group["b"], group["c"] == group["d"], group["f"] == group["e"]) == (False, True, True)
+    (files / "pairs.csv").write_text("left,right,same\nc,d,0\n")
+    told = twicetold("index", "add", "faq", "--pairs", "pairs.csv")
+    assert (told.returncode, "1 were split" in told.stderr) == (0, True), told.stderr
+    about = json.loads(twicetold("index", "info", "faq", "--json").stdout)
+    assert (about["must_link"], about["cannot_link"]) == (1, 2)
+    for content, message in (
+        ("a,x,1", "pairs.csv: line 2, column 'right': expected an id of 'id' in the index faq; got 'x'"),
+        ("a,b,1\nb,a,0", "pairs.csv: line 3 does not say the same, but line 2 joins its rows"),
+        ("c,g,1\nd,g,1", "'c' and 'd' do not say the same, but pairs join them, given now or before"),
+    ):
+        (files / "pairs.csv").write_text(f"left,right,same\n{content}\n")
+        done = twicetold("index", "add", "faq", "--pairs", "pairs.csv")
+        assert (done.returncode, message in done.stderr) == (1, True), done.stderr
+    assert len(open_index(files / "faq").pairs) == 3
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
         (("index", "groups", "faq", "-o", "out.csv"), 1, "no index in faq"),
-        (("index", "regroup", "faq"), 1, "no index in faq"),
-        (("index", "unmerge", "faq", "1"), 1, "no index in faq"),
+        (("index", "add", "faq"), 2, "give a file with texts, or pairs (--pairs)"),
         (("search", "faq", "bank"), 1, "no index in faq"),
         (("index", "info", "faq"), 1, "no index in faq"),
         (("index", "add", "faq", "rows.csv"), 1, "no index in faq"),

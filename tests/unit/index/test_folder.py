@@ -80,7 +80,10 @@ DAMAGES = {
     "no manifest": ("static", lambda folder: (folder / MANIFEST).write_text("{"), "index.json"),
     "a list": ("static", lambda folder: (folder / MANIFEST).write_text("[]"), "expected an object"),
     "deep": ("static", lambda folder: (folder / MANIFEST).write_text("[" * 100_000), "index.json"),
-    "another format": ("static", edited(lambda m: m.update(format=4)), "expected format 1 to 3, got 4"),
+    "another format": ("static", edited(lambda m: m.update(format=5)), "expected format 3 or 4, got 5"),
+    "an early format": ("static", edited(lambda m: m.update(format=2)), "twicetold index build MODEL FILE -o NEW"),
+    "kept apart by hand": ("static", edited(lambda m: m.update(format=3, ignored=[[0, 1]])), "index build .* --pairs"),
+    "merged by hand": ("static", grouped(np.array([[0, 0, 0]] * 6)), "index build .* --pairs"),
     "a rule": ("static", edited(lambda m: m.update(rule="single")), "as 'rule', got 'single'"),
     "neighbours": ("static", edited(lambda m: m.update(neighbours=0)), "expected 1 to 320 'neighbours', got 0"),
     "a part elsewhere": ("static", edited(lambda m: m["parts"][0].update(name="../../etc")), "eight digits"),
@@ -89,22 +92,17 @@ DAMAGES = {
     "threshold": ("static", edited(lambda m: m["decision"].update(threshold=float("nan"))), "finite numbers"),
     "fewer texts": ("static", edited(lambda m: m["parts"][0].update(texts=3)), "rows, expected 3"),
     "a group": ("static", edited(lambda m: m.update(next_group=0)), "out of range"),
-    "a proposal": ("static", edited(lambda m: m.update(proposals=[{"ids": ["a", "b"]}])), "similarity"),
-    "merged": ("static", edited(lambda m: m.update(format=1, merged=[[0, -1]])), "two numbers of groups"),
-    "merged twice": (
-        "static",
-        edited(lambda m: m.update(format=1, next_group=9, merged=[[2, 1], [1, 0]])),
-        "another merged group",
-    ),
+    "no pairs": ("static", edited(lambda m: m.pop("pairs")), "'pairs' to be of type list"),
+    "a pair": ("static", edited(lambda m: m.update(pairs=[["a", "b", 1]])), "two ids and true or false"),
     "groups elsewhere": (
         "static",
         edited(lambda m: m["parts"][0].update(groups="../groups-00000001.npy")),
         "of groups",
     ),
-    "groups of others": ("static", grouped(np.zeros((5, 3), np.int64)), "three numbers for each of 6 texts"),
-    "groups of texts": ("static", grouped(np.full((6, 3), "a")), "three numbers for each of 6 texts"),
-    "a group beyond": ("static", grouped(np.full((6, 3), 99)), "a group in 00000001 is out of range"),
-    "a tie below": ("static", grouped(np.array([[0, 0, -2]] * 6)), "a group in 00000001 is out of range"),
+    "groups of others": ("static", grouped(np.zeros(5, np.int64)), "a number for each of 6 texts"),
+    "groups of texts": ("static", grouped(np.full(6, "a")), "a number for each of 6 texts"),
+    "a group beyond": ("static", grouped(np.full(6, 99)), "a group in 00000001 is out of range"),
+    "a group below": ("static", grouped(np.full(6, -1)), "a group in 00000001 is out of range"),
     "a missing part": ("static", lambda folder: shutil.rmtree(folder / "00000001"), "00000001"),
     "short texts": ("static", cut(segments.TEXTS), "cannot read"),
     "no texts": ("static", cut(segments.TEXTS, 0), "cannot read"),
@@ -141,6 +139,30 @@ def test_a_damaged_folder_is_refused_with_one_message_that_names_it(damage, save
         open_index(folder)
     assert str(folder) in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_an_index_of_the_version_before_opens_without_its_cells(saved, run, tmp_path):
+    folder = saved()
+    expected = open_index(folder).search(["bank", "vote"])
+    earlier = np.stack([np.array([9, 9, 9, 1, 1, 1]), np.arange(6), np.full(6, -1)], axis=1)
+    grouped(earlier)(folder)
+    former = {"built_by": None, "rule": None, "proposals": [{}], "ignored": [], "recall": {}}
+    edited(lambda m: m.update(format=3, next_group=10, centres="centres-00000001.npy", **former))(folder)
+    edited(lambda m: (m.pop("pairs"), m["parts"][0].update(source="old")))(folder)
+    leftovers = [folder / "centres-00000001.npy"]
+    leftovers += [folder / "00000001" / name for name in ("cells.safetensors", "codes.npy", "scales.npy")]
+    for path in leftovers:
+        path.write_bytes(b"what is not read")
+    index = open_index(folder)
+    assert (index.rule, index.groups.tolist()[:5]) == ("average", [9, 9, 1, 1, 1])
+    assert [[match.id for match in each] for each in index.search(["bank", "vote"])] == [
+        [match.id for match in each] for each in expected
+    ]
+    with changing(folder) as index:
+        index.add(["phone award"], ["h"])
+    assert not [path for path in leftovers if path.exists()]
+    assert json.loads((folder / MANIFEST).read_text())["format"] == 4
+    assert sorted(open_index(folder).ids) == list("abdefgh")
 
 
 def test_vectors_that_are_not_numbers_are_refused_by_a_search(saved):
@@ -254,7 +276,7 @@ def test_groups_of_a_save_that_was_cut_off_are_not_read_and_are_deleted(run, tmp
     twicetold.load(run("tfidf")).index(texts, threshold=0.9, rule="components").save(tmp_path / "index")
     index = open_index(folder := tmp_path / "index")
     former = index.groups.tolist()
-    index.merge(0, 1)
+    index.add([], pairs=(["0"], ["1"], [True]))
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(folder_module, "write_json", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         index.save()
@@ -265,11 +287,10 @@ def test_groups_of_a_save_that_was_cut_off_are_not_read_and_are_deleted(run, tmp
     assert not list(folder.rglob("groups-*.npy"))
     with changing(folder) as again:
         assert again.groups.tolist() == former[:-1]
-        again.merge(0, 1)
-        again.add(["vote"])
+        again.add(["vote"], pairs=(["0"], ["1"], [True]))
     with changing(folder) as again:
         assert again.groups.tolist()[:3] == [0, 0, 2]
-        again.merge(2, 3)
+        again.add([], pairs=(["2"], ["3"], [True]))
     assert [path.name for path in folder.rglob("groups-*.npy")] == ["groups-00000004.npy"], "one for each part"
 
 
@@ -311,7 +332,7 @@ def test_an_error_saves_nothing(saved):
 CHANGE = """
 import sys
 import twicetold
-from twicetold.index.opening import changing
+from twicetold.index import changing
 
 folder, model = sys.argv[1], twicetold.load(sys.argv[2])
 for number in range(25):

@@ -1,6 +1,5 @@
 """An index that grows beside one that is built at once, and what a person decides about its groups."""
 
-import json
 import random
 from itertools import permutations
 
@@ -8,11 +7,12 @@ import numpy as np
 import pytest
 
 import twicetold
+from twicetold.dedupe.said import Said
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.index import neighbourhood, open_index
-from twicetold.index.folder import FIRST_FORMAT, FORMAT, MANIFEST
-from twicetold.index.info import Merge, grouped_texts, index_info
-from twicetold.index.memberships import GroupChanges
+from twicetold.index.folder import FORMAT
+from twicetold.index.groups import GroupChanges
+from twicetold.index.info import grouped_texts, index_info
 from twicetold.neighbours.rules import RULES
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmn" for b in "aeiou" for c in "prst"]
@@ -59,7 +59,6 @@ def test_by_components_texts_in_any_cut_are_grouped_as_by_one_build(seed, lexica
     index = grown(lexical, texts, places, "components")
     assert agreement(index, whole) == 1.0
     assert 1 < len(set(whole.groups.tolist())) < len(texts)
-    assert index.regroup() == GroupChanges()
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -84,8 +83,6 @@ def test_by_linkage_ten_increments_are_grouped_nearly_as_by_one_build(rule, lexi
     index = grown(lexical, texts, range(18, len(texts), 18), rule)
     assert group_scores(whole.groups, codes).ari > 0.6
     assert agreement(index, whole) > 0.95
-    index.regroup()
-    assert group_scores(index.groups, whole.groups).ari > 0.99
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -100,105 +97,9 @@ def test_groups_that_are_like_no_other_are_the_same_in_any_cut(rule, lexical):
     assert agreement(index, whole) == 1.0
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_to_group_anew_what_was_built_changes_nothing(rule, lexical, run):
-    for model, threshold in ((lexical, 0.5), (twicetold.load(run("static")), 0.6)):
-        index = model.index(stories(2)[0], threshold=threshold, rule=rule)
-        before = index.groups.tolist()
-        assert index.regroup() == GroupChanges()
-        assert index.groups.tolist() == before
-
-
-def test_another_rule_is_that_of_the_index_then(lexical, tmp_path):
-    texts, _ = stories(3)
-    index = lexical.index(texts, threshold=0.45, rule="components")
-    before = dict(zip(index.ids, index.groups.tolist()))
-    changes = index.regroup("complete")
-    expected = lexical.index(texts, threshold=0.45, rule="complete")
-    assert agreement(index, expected) == 1.0
-    assert index.rule == "complete"
-    assert changes.split
-    after = dict(zip(index.ids, index.groups.tolist()))
-    for group, parts in changes.split:
-        assert {after[name] for name in before if before[name] == group} == set(parts)
-        assert group in parts, "the largest part keeps the number"
-    with pytest.raises(ValueError, match="expected one of the rules"):
-        index.regroup("single")
-    with pytest.raises(ValueError, match="built without groups"):
-        lexical.index(texts, groups=False).regroup()
-
-
-def bridged(model, **options):
-    """Two groups that a new text connects."""
-    index = model.index(["bar bas", "bep ber", "mit mos"], ["a", "b", "c"], threshold=0.5, rule="components")
-    return index, index.add(["bar bas bep ber"], ["d"], **options)
-
-
 @pytest.fixture(scope="module")
 def small():
     return twicetold.fit(["bar bas", "bep ber", "mit mos", "bar bas bep ber"], lexical=True)
-
-
-def test_merges_are_made_and_told_and_can_be_undone_for_good(small):
-    index, added = bridged(small)
-    assert added.changes == GroupChanges(merged=((1, 0),), moved=1)
-    assert index.groups.tolist() == [0, 0, 2, 0]
-    assert index.unmerge(1) == 0
-    assert index.groups.tolist() == [0, 1, 2, 0]
-    assert index.apart == [(0, 1)]
-    assert index.regroup() == GroupChanges()
-    index.add(["bas bar ber bep"], ["e"])
-    assert index.groups.tolist() == [0, 1, 2, 0, 0]
-    assert index.merge(1, 0) == 0
-    assert index.apart == []
-    assert index.groups.tolist() == [0, 0, 2, 0, 0]
-
-
-def test_proposals_move_no_text_until_they_are_accepted(small):
-    index, added = bridged(small, merges="propose")
-    assert added.changes == GroupChanges()
-    assert index.groups.tolist()[:3] == [0, 1, 2]
-    assert [each.groups for each in added.proposals] == [(0, 1)]
-    assert index.proposals == added.proposals
-    index.add(["bep ber bar bas"], ["e"], merges="make")
-    assert index.proposals == [], "the rule has made the merge meanwhile"
-    assert index.groups.tolist() == [0, 0, 2, 0, 0]
-    with pytest.raises(ValueError, match=r"expected one of .*'make', 'propose'.*, got 'never'"):
-        index.add(["x"], merges="never")
-
-
-@pytest.mark.parametrize("rule", ["components", "average"])
-def test_groups_stay_apart_also_under_the_number_of_one_that_they_join_meanwhile(rule, small, monkeypatch):
-    monkeypatch.setattr(neighbourhood, "AT_ONCE", 1)
-    index = small.index(["bar bas", "bep ber", "mit mos"], threshold=0.4, rule=rule)
-    index.ignore(1, 2)
-    index.add(["bar bas bep ber", "bar bas bep ber mit mos"])
-    assert index.groups.tolist()[:3] == [0, 0, 2]
-    assert index.apart == [(0, 2)]
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_what_a_person_has_merged_stays_together(rule, small):
-    index = small.index(["bar bas", "bep ber", "mit mos"], threshold=0.5, rule=rule)
-    index.merge(0, 2)
-    index.add(["mit mos bar", "bar bas mit"])
-    assert index.regroup() == GroupChanges()
-    assert index.groups.tolist()[:3] == [0, 1, 0]
-    assert index.unmerge(2) == 0
-    assert index.groups.tolist()[:3] == [0, 1, 2]
-
-
-def test_texts_that_left_the_group_of_a_merge_are_not_bound_to_a_later_merge_of_it():
-    texts = ["bar bas", "bep ber", "mit mos", "bas gop gip", "gop gip", "gip gop"]
-    index = twicetold.fit(texts, lexical=True).index(texts[:3], threshold=0.3, rule="components")
-    index.merge(0, 1)
-    index.add(texts[3:])
-    assert index.groups.tolist() == [0, 0, 2, 0, 0, 0]
-    index.regroup("complete")
-    assert index.groups.tolist() == [3, 3, 2, 0, 0, 0]
-    index.merge(0, 2)
-    assert index.regroup() == GroupChanges()
-    assert index.groups.tolist() == [3, 3, 0, 0, 0, 0]
 
 
 def test_a_text_that_is_equal_but_for_case_and_space_joins_whatever_the_model_knows(small):
@@ -213,62 +114,133 @@ def test_a_blank_text_is_refused_as_by_a_build(small):
     assert len(index) == 1
 
 
-def test_numbers_stay_when_texts_are_removed_and_all_is_grouped_anew(lexical):
-    texts, _ = stories(4)
-    index = lexical.index(texts, threshold=0.5)
+@pytest.mark.parametrize("rule", RULES)
+def test_finished_groups_form_themselves_again_when_they_are_grouped_alone(rule, lexical, run):
+    for model, threshold in ((lexical, 0.5), (twicetold.load(run("static")), 0.6)):
+        index = model.index(stories(2)[0], threshold=threshold, rule=rule)
+        rows = np.arange(len(index))
+        again = index._grouping.group(index._segments, rows, Said.of(len(rows), [], [], []))
+        assert group_scores(again, index.groups).ari == 1.0
+
+
+def test_merges_by_the_rule_are_told(small):
+    index = small.index(["bar bas", "bep ber", "mit mos"], ["a", "b", "c"], threshold=0.5, rule="components")
+    added = index.add(["bar bas bep ber"], ["d"])
+    assert added.changes == GroupChanges(merged=((1, 0),), moved=1)
+    assert index.groups.tolist() == [0, 0, 2, 0]
+
+
+def test_numbers_stay_when_texts_are_removed(lexical):
+    index = lexical.index(stories(4)[0], threshold=0.5)
     before = dict(zip(index.ids, index.groups.tolist()))
     index.remove(index.ids[::7])
     assert dict(zip(index.ids, index.groups.tolist())).items() <= before.items()
-    changes = index.regroup()
-    after = dict(zip(index.ids, index.groups.tolist()))
-    changed = {group for group, _ in (*changes.merged, *changes.split)}
-    assert all(after[name] == before[name] for name in after if before[name] not in changed)
-    assert len(changed) < len(set(before.values())) / 4
 
 
-def test_what_was_decided_is_in_the_folder(small, tmp_path, run):
+def decided(texts, codes, seed, count=12):
+    """Ids of pairs, and whether they are of one story: some that say the same, some that do not."""
+    chance, pairs = random.Random(seed), {}
+    while len(pairs) < count:
+        one, other = sorted(chance.sample(range(len(texts)), 2))
+        if len(pairs) % 2 or codes[one] == codes[other]:
+            pairs[one, other] = codes[one] == codes[other]
+    left, right = (list(map(str, side)) for side in zip(*pairs))
+    return left, right, list(pairs.values())
+
+
+def hold(index, pairs):
+    """Whether texts are in one group exactly where the pairs say so."""
+    group = dict(zip(index.ids, index.groups.tolist()))
+    return all((group[one] == group[other]) == same for one, other, same in zip(*pairs))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("rule", RULES)
+def test_an_index_that_grows_with_pairs_has_the_groups_of_one_that_is_built_with_them(rule, seed, lexical, monkeypatch):
+    monkeypatch.setattr(neighbourhood, "AT_ONCE", 16)
+    texts, codes = stories(seed)
+    pairs = decided(texts, codes, seed)
+    whole = lexical.index(texts, threshold=0.4, rule=rule, pairs=pairs)
+    expected = lexical.dedupe(texts, threshold=0.4, rule=rule, pairs=tuple(np.array(side, int) for side in pairs))
+    assert group_scores(whole.groups, expected.group).ari == 1.0
+    index = lexical.index(texts[:60], threshold=0.4, rule=rule)
+    for some in cut(texts, [60, 100, 101])[1:]:
+        early = [max(int(one), int(other)) < len(index) + len(some) for one, other in zip(*pairs[:2])]
+        index.add(some, pairs=tuple([each for each, due in zip(side, early) if due] for side in pairs))
+    assert hold(index, pairs)
+    assert hold(whole, pairs)
+    assert agreement(index, whole) == 1.0 if rule == "components" else agreement(index, whole) > 0.9
+    assert sorted(index.pairs) == sorted(whole.pairs) == sorted(zip(*pairs))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_pairs_hold_whenever_texts_are_added_until_the_answer_is_another(rule, small):
+    index = small.index(["bar bas", "bep ber", "mit mos"], threshold=0.4, rule=rule)
+    index.add([], pairs=(["0"], ["2"], [True]))
+    assert index.groups.tolist() == [0, 1, 0]
+    index.add([], pairs=(["0"], ["1"], [False]))
+    index.add(["mit mos bar", "bar bas bep ber"])
+    assert index.groups.tolist()[:3] == [0, 1, 0]
+    changes = index.add([], pairs=(["2"], ["0"], [False])).changes
+    assert len({*index.groups.tolist()[:3]}) == 3
+    assert 0 in dict(changes.split)
+    assert sorted(index.pairs) == [("0", "1", False), ("2", "0", False)]
+
+
+def test_of_equal_texts_those_that_do_not_say_the_same_are_in_groups_of_their_own(small):
+    index = small.index(["bar bas", "BAR  bas"], threshold=0.5, pairs=(["0"], ["1"], [False]))
+    assert index.groups.tolist() == [0, 1]
+    assert index.add(["bar bas"], ["x"], pairs=(["x", "x"], ["0", "1"], [False, True])).groups.tolist() == [1]
+
+
+def test_pairs_of_texts_that_are_removed_are_forgotten(small):
+    index = small.index(["bar bas", "bep ber", "mit mos"], list("abc"), pairs=(["a", "b"], ["b", "c"], [True, False]))
+    index.remove(["c"])
+    assert index.pairs == [("a", "b", True)]
+    index.remove(["a"])
+    assert index.pairs == []
+    index.add(["bar bas"], ["a"])
+    assert index.groups.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "error", "message"),
+    [
+        ((["a"], ["x"], [True]), ValueError, "pairs: the index has no text with the id 'x'"),
+        ((["a"], ["b"], [2]), ValueError, "expected True or False, got 2 as pair 0"),
+        ((["a"], ["b", "c"], [True]), ValueError, "expected as many of each"),
+        ((["a", "b"], ["b", "a"], [True, False]), ValueError, "pair 1 .* does not say the same, but pairs"),
+        (
+            (["c"], ["b"], [True]),
+            ValueError,
+            "'a' and 'c' do not say the same, but pairs join them.*: 'a' and 'b', 'c' ",
+        ),
+        (("a", ["b"], [True]), TypeError, "expected a list of ids, got one"),
+        (([1], ["b"], [True]), TypeError, "expected ids that are texts"),
+    ],
+)
+def test_pairs_that_cannot_hold_are_refused_and_nothing_changes(pairs, error, message, small):
+    known = (["a", "a"], ["b", "c"], [True, False])
+    index = small.index(["bar bas", "bep ber", "mit mos"], list("abc"), pairs=known)
+    with pytest.raises(error, match=message):
+        index.add(["mit"], ["d"], pairs=pairs)
+    assert (index.ids, index.pairs) == (list("abc"), list(zip(*known)))
+    with pytest.raises(ValueError, match="the index has no groups"):
+        small.index(["bar"], groups=False, pairs=([], [], []))
+    with pytest.raises(ValueError, match="the index has no groups"):
+        small.index(["bar"], groups=False).add([], pairs=([], [], []))
+
+
+def test_what_was_decided_is_in_the_folder(tmp_path, run):
     model = twicetold.load(run("tfidf"))
-    index = model.index(["bank", "film", "drug trial", "vote"], list("abcd"), threshold=0.9, rule="complete")
-    index.merge(0, 1)
-    index.ignore(0, 2)
-    index.save(tmp_path / "index")
+    texts, pairs = ["bank", "film", "drug trial", "vote"], (["a", "a"], ["b", "c"], [True, False])
+    model.index(texts, list("abcd"), threshold=0.9, rule="complete", pairs=pairs).save(tmp_path / "index")
     about = index_info(tmp_path / "index")
-    assert (about.rule, about.rule_is_known, about.neighbours, about.format) == ("complete", True, 20, FORMAT)
-    assert about.merges == [Merge(group=1, into=0, texts=1, tied=True)]
-    assert about.apart == [(0, 2)]
+    assert (about.rule, about.neighbours, about.format) == ("complete", 20, FORMAT)
+    assert (about.must_link, about.cannot_link) == (1, 1)
+    index = open_index(tmp_path / "index", model)
     assert grouped_texts(tmp_path / "index").to_pylist() == index.table().to_pylist()
-    assert index.table()["id"].to_pylist() == list("abcd")
-    again = open_index(tmp_path / "index", model)
-    assert again.rule == "complete"
-    assert again.groups.tolist() == [0, 0, 2, 3]
-    assert again.unmerge(1) == 0
-    again.save()
-    assert open_index(tmp_path / "index", model).groups.tolist() == [0, 1, 2, 3]
-    assert not list((tmp_path / "index").rglob("groups-*.npy")), "groups are those of the table again"
-
-
-def test_an_index_of_the_first_format_opens_and_says_that_it_has_no_rule(run, tmp_path):
-    model = twicetold.load(run("tfidf"))
-    index = model.index(["bank", "film", "drug trial", "vote"], list("abcd"), threshold=0.9)
-    index.save(tmp_path / "index")
-    content = json.loads((tmp_path / "index" / MANIFEST).read_text())
-    del content["rule"], content["neighbours"]
-    for part in content["parts"]:
-        del part["groups"]
-    content.update(format=FIRST_FORMAT, merged=[[1, 0]], ignored=[[0, 3]])
-    (tmp_path / "index" / MANIFEST).write_text(json.dumps(content))
-    about = index_info(tmp_path / "index")
-    assert (about.rule, about.rule_is_known, about.format) == ("average", False, FIRST_FORMAT)
-    opened = open_index(tmp_path / "index", model)
-    assert opened.groups.tolist() == [0, 0, 2, 3]
-    assert opened.apart == [(0, 3)]
-    opened.add(["bank film"], ["e"])
-    opened.save()
-    assert index_info(tmp_path / "index").format == FORMAT
-    opened = open_index(tmp_path / "index", model)
-    assert opened.groups.tolist()[:4] == [0, 0, 2, 3]
-    assert opened.unmerge(1) == 0
-    assert opened.groups.tolist()[:4] == [0, 1, 2, 3]
-    opened.regroup("complete")
-    opened.save()
-    assert index_info(tmp_path / "index").rule_is_known
+    assert (index.rule, index.pairs, index.groups.tolist()) == ("complete", list(zip(*pairs)), [0, 0, 1, 2])
+    index.add([], pairs=(["a"], ["b"], [False]))
+    index.save()
+    assert len(set(open_index(tmp_path / "index", model).groups.tolist())) == 4

@@ -83,11 +83,11 @@ def texts_of(chance, count):
 
 
 class Reference:
-    """What an index by components is to hold, by dictionaries and loops."""
+    """Texts and groups of an index by components, by dictionaries and loops."""
 
     def __init__(self, model, threshold):
         self.model, self.threshold = model, threshold
-        self.texts, self.groups, self.origins, self.proposals, self.ignored = {}, {}, {}, {}, set()
+        self.texts, self.groups = {}, {}
         self.next_group = 0
 
     def scores(self, text):
@@ -98,101 +98,40 @@ class Reference:
         found = sorted(zip(self.texts, scores), key=lambda pair: -pair[1])
         return [pair for pair in found if pair[1] > 0 or not sparse.issparse(self.model.encode(["a"]))]
 
-    def add(self, names, texts, merges="make"):
-        """Each text with links joins what they connect; groups that stay apart are left, and texts follow one."""
-        links, node = [], {name: ("old", group) for name, group in self.groups.items()}
+    def add(self, names, texts):
+        """Each text with links joins what they connect."""
+        links = []
         for name, text in zip(names, texts):
-            links += [(score, name, other) for other, score in self.scores(text) if score >= self.threshold]
-            links += [(np.inf, name, other) for other, known in self.texts.items() if known == text]
-            self.texts[name], node[name] = text, ("new", name)
+            links += [(name, other) for other, score in self.scores(text) if score >= self.threshold]
+            links += [(name, other) for other, known in self.texts.items() if known == text]
+            self.texts[name] = text
+        self.connect(links)
+
+    def connect(self, links):
+        """Make what links connect one group, which has the number that most of its texts had."""
+        node = {name: ("old", self.groups[name]) if name in self.groups else ("new", name) for name in self.texts}
         code = {each: number for number, each in enumerate(dict.fromkeys(node.values()))}
-        for _, name, other in links:
+        for name, other in links:
             low, high = sorted((code[node[name]], code[node[other]]))
             code = {each: low if number == high else number for each, number in code.items()}
-        inside = {number: [each for each in self.texts if code[node[each]] == number] for number in set(code.values())}
-        former = {
-            number: [self.groups[each] for each in some if each in self.groups] for number, some in inside.items()
-        }
-        before, held = dict(self.groups), []
-        for name in names:  # groups open in the order of their texts
-            number = code[node[name]]
-            known, own = former[number], [link for link in links if link[1] == name]
-            apart = any(set(pair) <= set(known) for pair in self.ignored)
-            if len(set(known)) > 1 and (apart or merges == "propose"):
-                best = min(own, key=lambda link: (-link[0], list(self.texts).index(link[2])), default=None)
-                self.groups[name] = self.origins[name] = self.opened() if best is None else self.groups[best[2]]
-                held += own
-            elif name not in self.groups:
-                self.settle(inside[number], max(sorted(set(known)), key=known.count) if known else self.opened())
-        assert merges == "make" or before.items() <= self.groups.items()
-        self.rename()
-        for score, *ends in held:
-            self.propose(ends, score)
-
-    def settle(self, names, group):
-        """Make these texts one group."""
-        for gone in {self.groups[name] for name in names if name in self.groups} - {group}:
-            self.ignored = {tuple(sorted(group if g == gone else g for g in pair)) for pair in self.ignored}
-        for name in names:
-            if name not in self.groups:
-                self.origins[name] = group
-            elif self.groups[name] != group:
-                self.origins[name] = self.groups[name]
-            self.groups[name] = group
+        for number in dict.fromkeys(code[node[name]] for name in self.texts):  # new ones open in the order of texts
+            names = [name for name in self.texts if code[node[name]] == number]
+            known = [self.groups[name] for name in names if name in self.groups]
+            group = max(sorted(set(known)), key=known.count) if known else self.opened()
+            self.groups.update(dict.fromkeys(names, group))
 
     def opened(self):
         self.next_group += 1
         return self.next_group - 1
 
-    def propose(self, names, score):
-        pair = tuple(sorted(self.groups[name] for name in names))
-        if pair[0] != pair[1] and pair not in self.ignored and np.isfinite(score):
-            self.proposals[pair] = max(self.proposals.get(pair, (names, -9)), (names, score), key=lambda each: each[1])
-
-    def rename(self):
-        former, self.proposals = sorted(self.proposals.items()), {}
-        for _, (names, score) in former:
-            self.propose(names, score)
-
     def remove(self, names):
         for name in names:
-            del self.texts[name], self.groups[name], self.origins[name]
-        self.proposals = {pair: found for pair, found in self.proposals.items() if not set(found[0]) & set(names)}
-
-    def merge(self, low, high):
-        for name, group in self.groups.items():
-            if group == high:
-                self.groups[name], self.origins[name] = low, high
-        renamed = {tuple(sorted(low if g == high else g for g in pair)) for pair in self.ignored - {(low, high)}}
-        self.ignored = {pair for pair in renamed if pair[0] != pair[1]}
-        self.rename()
-
-    def merges(self):
-        return sorted({origin for name, origin in self.origins.items() if origin != self.groups[name]})
-
-    def unmerge(self, number):
-        for name, origin in self.origins.items():
-            if origin == number and self.groups[name] != number:
-                into, self.groups[name] = self.groups[name], number
-        self.ignore(tuple(sorted((into, number))))
-        self.rename()
-
-    def ignore(self, pair):
-        self.ignored.add(pair)
-        self.proposals.pop(pair, None)
+            del self.texts[name], self.groups[name]
 
 
 def first(model):
     """An index of one text with threshold 0.8, by components."""
     return model.index(["bank rate"], threshold=float(model.decision.probability(0.8)), rule="components")
-
-
-def compare(index, reference):
-    assert dict(zip(index.ids, index.groups.tolist())) == reference.groups
-    assert len(index) == len(reference.texts)
-    assert {p.groups: p.similarity for p in index.proposals} == pytest.approx(
-        {pair: score for pair, (_, score) in reference.proposals.items()}, abs=1e-5
-    )
 
 
 @pytest.mark.parametrize("family", ["tfidf", "static"])
@@ -204,31 +143,27 @@ def test_any_sequence_of_changes_gives_what_dictionaries_give(seed, family, mode
     index.save(folder)
     count = 0
     for _ in range(12):
-        action = chance.choice(["make", "make", "propose", "propose", "remove", "merge", "ignore", "unmerge", "open"])
-        if action in ("make", "propose"):
+        action = chance.choice(["add", "add", "remove", "pair", "open"])
+        if action == "add":
             texts = texts_of(chance, chance.choice([1, 2, 15]))
             names = [f"t{count + number}" for number in range(len(texts))]
-            index.add(texts, names, merges=action)
-            reference.add(names, texts, action)
+            index.add(texts, names)
+            reference.add(names, texts)
             count += len(texts)
         elif action == "remove" and reference.texts:
             names = chance.sample(list(reference.texts), chance.randint(1, len(reference.texts) // 2 + 1))
             names = names[: len(reference.texts)]
             index.remove(names)
             reference.remove(names)
-        elif action in ("merge", "ignore") and reference.proposals:
-            pair = chance.choice(sorted(reference.proposals))
-            if set(pair) <= set(reference.groups.values()):
-                getattr(index, action)(*pair)
-                reference.merge(*pair) if action == "merge" else reference.ignore(pair)
-        elif action == "unmerge" and reference.merges():
-            number = chance.choice(reference.merges())
-            index.unmerge(number)
-            reference.unmerge(number)
+        elif action == "pair" and len(reference.texts) > 1:
+            one, other = chance.sample(list(reference.texts), 2)
+            index.add([], pairs=([one], [other], [True]))
+            reference.connect([(one, other)])
         elif action == "open":
             index.save()
             index = open_index(folder, model)
-        compare(index, reference)
+        assert dict(zip(index.ids, index.groups.tolist())) == reference.groups
+        assert len(index) == len(reference.texts)
     for query in texts_of(chance, 3):
         (found,) = index.search([query], 5)
         best = [score for _, score in reference.scores(query)[:5]]
@@ -275,11 +210,11 @@ def test_every_kind_of_score_is_the_models_own(family, models):
         assert scores.tolist() == sorted(scores.tolist(), reverse=True)
 
 
-def test_without_groups_each_text_has_one_of_its_own_and_nothing_is_proposed(models):
+def test_without_groups_each_text_has_one_of_its_own(models):
     index = models("tfidf").index(["bank rate"] * 4, groups=False)
-    assert index.groups.tolist() == [0, 1, 2, 3]
+    index.add(["bank rate"])
+    assert index.groups.tolist() == [0, 1, 2, 3, 4]
     assert index.threshold is None
-    assert not index.proposals
 
 
 def test_ids_that_are_there_or_twice_are_refused_and_nothing_changes(models):
@@ -343,26 +278,10 @@ def test_the_last_text_can_be_removed_and_others_be_added(models, tmp_path):
 def test_numbers_of_numpy_are_saved_as_numbers(tmp_path):
     texts = ["bank rate", "film star", "game vote", "drug trial"]
     index = twicetold.fit(texts, lexical=True, folder=tmp_path / "model").index(texts, threshold=np.float32(0.5))
-    bank, film, game, drug = index.groups
-    assert index.merge(bank, film) == 0
-    index.ignore(game, drug)
-    assert index.unmerge(film) == 0
+    index.add([], pairs=(np.array(["0", "2"]), np.array(["1", "3"]), np.array([True, False])))
     index.save(tmp_path / "index")
     again = open_index(tmp_path / "index")
-    assert (again.apart, again.threshold) == ([(0, 1), (2, 3)], 0.5)
-    for change in (index.merge, index.ignore):
-        with pytest.raises(TypeError, match="float"):
-            change(0.0, 1)
-
-
-def test_a_merge_that_cannot_be_is_refused(models):
-    index = models("tfidf").index(["bank rate", "film star"])
-    with pytest.raises(ValueError, match="no group 7"):
-        index.merge(0, 7)
-    with pytest.raises(ValueError, match="expected two groups, got 1 twice"):
-        index.merge(1, 1)
-    assert index.merge(1, 0) == 0
-    assert index.groups.tolist() == [0, 0]
+    assert (again.pairs, again.threshold) == ([("0", "1", True), ("2", "3", False)], 0.5)
 
 
 def test_a_query_without_a_known_word_finds_nothing_in_a_lexical_index(models):

@@ -150,10 +150,6 @@ def test_the_interval_of_a_precision_holds_that_of_the_links_in_most_files(train
     card = model_card(read_about(new.folder))
     assert f"| {summary.threshold:.4g} |" in card
     assert f"| {summary.expected_precision:.3f} | {summary.expected_low:.3f} to {summary.expected_high:.3f} |" in card
-    index.regroup("complete")
-    index.save()
-    about = index_info(tmp_path / "index")
-    assert "taken for groups by the rule average, and is kept for complete" in about.evidence[-1]
 
 
 def test_the_interval_is_carried_over_to_a_file_of_another_size(model, tmp_path):
