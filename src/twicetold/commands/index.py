@@ -210,6 +210,31 @@ def groups(folder: Index, out: OutFile = "-", format: Format = None) -> None:
 
 
 @index.command()
+def export(
+    folder: Index,
+    out: Annotated[str, typer.Option("--out", "-o", help="File to write, such as faq.parquet.")],
+) -> None:
+    """Write the id, text, group and vector of all texts, for a vector database.
+
+    Examples:
+        twicetold index export faq -o faq.parquet
+        twicetold index export faq -o faq.jsonl.gz
+    """
+    import numpy as np
+
+    from twicetold.index.info import exported
+    from twicetold.tables.blocks import Block
+    from twicetold.tables.files import write_rows
+
+    count = 0
+    with write_rows(out) as write:
+        for table in exported(folder):
+            write(Block(table, np.arange(count, count + table.num_rows)))
+            count += table.num_rows
+    _tell(f"{out}: {count:,} rows")
+
+
+@index.command()
 def info(folder: Index, as_json: Json = False) -> None:
     """Describe an index: texts, groups, rule, model, pairs.
 

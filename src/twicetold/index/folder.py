@@ -266,7 +266,7 @@ def _clean(folder: Path, manifest: IndexManifest) -> None:
     """Delete parts and files that are not named, and what killed processes have left."""
     named = {part.name: (part.removed, part.groups) for part in manifest.parts}
     for path in folder.iterdir():
-        former = (PART.fullmatch(path.name) and path.name not in named) or CENTRES.fullmatch(path.name)
+        former = bool(CENTRES.fullmatch(path.name) or (PART.fullmatch(path.name) and path.name not in named))
         if path.name.startswith(TEMPORARY) or former:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         elif path.name in named:

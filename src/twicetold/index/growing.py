@@ -181,12 +181,13 @@ def decided_on(
     before = {_key(*pair): pair[2] for pair in known}
     now = [*every.values(), *(pair for pair in known if _key(*pair) not in every)]
     try:
-        said = Said.of(count, *([place[pair[side]] for pair in now] for side in (0, 1)), [same for *_, same in now])
+        one, other = ([place[pair[side]] for pair in now] for side in (0, 1))
+        said = Said.of(count, one, other, [pair[2] for pair in now])
     except Contradiction as error:
         joined = ", ".join(f"{now[each][0]!r} and {now[each][1]!r}" for each in error.joining)
-        one, other, _ = now[error.apart]
+        texts = f"{now[error.apart][0]!r} and {now[error.apart][1]!r}"
         raise ValueError(
-            f"pairs: {one!r} and {other!r} do not say the same, but pairs join them, given now or before: {joined}"
+            f"pairs: {texts} do not say the same, but pairs join them, given now or before: {joined}"
         ) from error
     fresh = [before.get(_key(*pair)) != pair[2] for pair in now]
     return Decided(said, np.array(fresh, bool)), now

@@ -62,8 +62,8 @@ class Hits:
             kept |= similarity == similarity[np.minimum(first + k - 1, len(order) - 1)]
         return self.at(order[kept])
 
-    def at(self, kept: NDArray[Any]) -> "Hits":
-        """The hits of these numbers, or of this mask."""
+    def at(self, kept: NDArray[Any] | slice) -> "Hits":
+        """The hits of these numbers, of this mask or of this slice."""
         return Hits(self.query[kept], self.row[kept], self.similarity[kept])
 
     def moved(self, *, query: int = 0, row: int = 0) -> "Hits":

@@ -4,12 +4,14 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import twicetold as library
-from twicetold.index import open_index
+from twicetold.index import info, open_index
+from twicetold.index.info import exported
 
 ROWS = ["a,bank rate cut", "b,bank rate cut film", "c,star award", "d,drug trial phone", "e,game vote"]
 MORE = ["f,bank rate cut", "g,vote award"]
@@ -133,6 +135,27 @@ def test_pairs_of_a_file_hold_in_the_groups(run, twicetold, files):
     assert len(open_index(files / "faq").pairs) == 3
 
 
+def test_vectors_are_exported_with_ids_for_a_vector_database(run, twicetold, files, monkeypatch):
+    model = run("static")
+    twicetold("index", "build", model, "rows.csv", "-o", "faq", "--id", "id")
+    twicetold("index", "add", "faq", "more.csv", "--id", "id")
+    twicetold("index", "remove", "faq", "b")
+    done = twicetold("index", "export", "faq", "-o", "faq.parquet")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "faq.parquet: 6 rows\n")
+    table, index = pq.read_table(files / "faq.parquet"), open_index(files / "faq")
+    assert table.column_names == ["id", "text", "group", "vector"]
+    assert (table["id"].to_pylist(), table["group"].to_pylist()) == (index.ids, index.groups.tolist())
+    vectors = np.stack(table["vector"].to_numpy())
+    np.testing.assert_array_equal(vectors, library.load(model).encode(table["text"].to_pylist()))
+    monkeypatch.setattr(info, "EXPORTED", 4)
+    assert pa.concat_tables(exported(files / "faq")).equals(table)
+    (files / "faq.parquet").unlink()
+    twicetold("index", "build", run("tfidf"), "rows.csv", "-o", "lexical")
+    refused = twicetold("index", "export", "lexical", "-o", "faq.parquet")
+    assert (refused.returncode, "build an index by a model with dense vectors" in refused.stderr) == (1, True)
+    assert not (files / "faq.parquet").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -140,6 +163,7 @@ def test_pairs_of_a_file_hold_in_the_groups(run, twicetold, files):
         (("index", "add", "faq"), 2, "give a file with texts, or pairs (--pairs)"),
         (("search", "faq", "bank"), 1, "no index in faq"),
         (("index", "info", "faq"), 1, "no index in faq"),
+        (("index", "export", "faq", "-o", "out.parquet"), 1, "no index in faq"),
         (("index", "add", "faq", "rows.csv"), 1, "no index in faq"),
         (("index", "build", "nothing", "rows.csv", "-o", "faq"), 1, "no trained model in nothing"),
         (("index", "build", "nothing", "rows.csv", "-o", "."), 1, "expected a new folder"),
