@@ -36,6 +36,7 @@ class TextFile:
         blocks: its sound rows.
         texts: n of them.
         id_column: with the ids; None: rows are named by their numbers from 1.
+        delimiter: between the fields of .csv files that are written.
     """
 
     name: str
@@ -44,6 +45,7 @@ class TextFile:
     blocks: list[Block]
     texts: list[str]
     id_column: str | None = None
+    delimiter: str | None = None
 
     @classmethod
     def read(
@@ -51,10 +53,11 @@ class TextFile:
         file: str,
         *,
         text: str | None,
-        id_column: str | None,
-        needed: Sequence[str],
-        format: str | None,
-        skip_bad: bool,
+        id_column: str | None = None,
+        needed: Sequence[str] = (),
+        format: str | None = None,
+        delimiter: str | None = None,
+        skip_bad: bool = False,
         added: Sequence[str] = ADDED,
     ) -> "TextFile":
         """Read a file; rows that are left out are told on stderr.
@@ -65,6 +68,7 @@ class TextFile:
             id_column: the column with the ids, if there is one.
             needed: further columns that must be there.
             format: of a file without a known suffix.
+            delimiter: between fields; None: as the file shows.
             skip_bad: leave bad rows out.
             added: columns that are added, so that no column of the file may have their names.
 
@@ -72,7 +76,7 @@ class TextFile:
             ValueError: if a column is not there or has the name of one that is added, there are no rows, or an id is
                 missing or there twice.
         """
-        with open_rows(file, format=format) as rows:
+        with open_rows(file, format=format, delimiter=delimiter) as rows:
             column = choose_text(rows, text)
             if taken := [name for name in added if name in rows.columns]:
                 raise ValueError(f"{rows.name}: there is a column {taken[0]!r} already: rename it, or leave it out")
@@ -83,7 +87,7 @@ class TextFile:
         texts = [each for block in blocks for each in block.texts(column)]
         if not texts:
             raise ValueError(f"{file}: there are no rows to group")
-        found = cls(rows.name, rows.format, rows.unit, blocks, texts, id_column)
+        found = cls(rows.name, rows.format, rows.unit, blocks, texts, id_column, rows.delimiter)
         found._check_ids()
         return found
 

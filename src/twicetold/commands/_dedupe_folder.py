@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 OF_FOLDERS = {"workers", "on", "launch", "memory", "exact", "sample", "keep_stages"}  # and of nothing else
 OF_BOTH = {"arguments", "out", "text", "skip_bad", "precision", "threshold", "rule", "keep", "drop"}
-OF_BOTH |= {"as_json", "dry_run"}
+OF_BOTH |= {"as_json", "dry_run", "delimiter"}
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 LEAST = 200_000_000  # bytes that a task needs besides
 
@@ -98,6 +98,7 @@ def _settings(model: str, given: Mapping[str, Any]) -> "Settings":
         model=model,
         out=f"{Path(given['out']).resolve()}",
         text=given["text"],
+        delimiter=given["delimiter"],
         skip_bad=given["skip_bad"],
         precision=given["precision"],
         threshold=given["threshold"],

@@ -18,11 +18,10 @@ from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.said import Contradiction, KeptApart, Said
 from twicetold.neighbours.grouping import Ints
 from twicetold.tables.bad_rows import shown
-from twicetold.tables.columns import column_of
+from twicetold.tables.columns import MISSING, BadValues, answers_of, column_of
 from twicetold.tables.files import open_rows
 
 SIDES = ("left", "right")
-ANSWERS = dict.fromkeys(("1", "1.0", "true", "yes", "y"), True) | dict.fromkeys(("0", "0.0", "false", "no", "n"), False)
 
 
 def pairs_of(file: str, texts: TextFile, limits: Limits | None) -> tuple[Ints, Ints, Any]:
@@ -49,15 +48,13 @@ def pairs_of(file: str, texts: TextFile, limits: Limits | None) -> tuple[Ints, I
     def column(name: str) -> pa.Array:
         return column_of(pa.chunked_array([part for block in blocks for part in block.table[name].chunks]))
 
-    answers = pc.utf8_lower(column(SAME).cast(pa.string()))
-    known = pc.index_in(answers, pa.array(list(ANSWERS)))
-    wrong = np.flatnonzero(pc.and_(pc.is_valid(answers), pc.is_null(known)).to_numpy(zero_copy_only=False))
-    if len(wrong):
-        value = shown(answers[int(wrong[0])].as_py())
-        what = "expected 1 or 0, true or false, yes or no, or nothing"
-        raise ValueError(f"{rows.name}: {at([int(wrong[0])])}, column {SAME!r}: {what}; got {value}")
-    given = np.flatnonzero(pc.is_valid(known).to_numpy(zero_copy_only=False))
-    same = np.array(list(ANSWERS.values()))[known.take(pa.array(given)).to_numpy(zero_copy_only=False)]
+    try:
+        answers = answers_of(column(SAME))
+    except BadValues as error:
+        what = f"expected {error.expected}; got {error.value}"
+        raise ValueError(f"{rows.name}: {at(error.rows[:1].tolist())}, column {SAME!r}: {what}") from error
+    given = np.flatnonzero(answers != MISSING)
+    same = answers[given] == 1
     names = column_of(texts.names).cast(pa.string())
     sides = []
     for side in SIDES:

@@ -45,7 +45,13 @@ def check_queries(texts: list[str] | None, file: str | None) -> None:
 
 
 def queries(
-    texts: list[str] | None, file: str | None, text: str | None, *, format: str | None, skip_bad: bool
+    texts: list[str] | None,
+    file: str | None,
+    text: str | None,
+    *,
+    format: str | None,
+    delimiter: str | None,
+    skip_bad: bool,
 ) -> Iterator[list[str]]:
     """The texts that are asked for, those of a file a block at a time."""
     from twicetold.tables.files import choose_text, open_rows
@@ -53,7 +59,7 @@ def queries(
     if file is None:
         yield texts or []
         return
-    with open_rows(file, format=format) as rows:
+    with open_rows(file, format=format, delimiter=delimiter) as rows:
         column = choose_text(rows, text)
         for block in rows.blocks([column], skip_bad=skip_bad):
             yield block.texts(column)

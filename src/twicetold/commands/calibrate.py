@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 
 from twicetold.commands._console import Console
-from twicetold.commands._options import About, Left, Model, Right, SkipBad, tell_left_out
+from twicetold.commands._options import About, Delimiter, Left, Model, Right, SkipBad, tell_left_out
 from twicetold.commands._waiting import load_model, waiting
 from twicetold.printable import json_text, print
 
@@ -32,10 +32,13 @@ def calibrate(
     out: Annotated[Path, typer.Option("--out", "-o", help="The new model folder.", show_default=False)],
     left: Left = None,
     right: Right = None,
-    label: Annotated[str, typer.Option(help="Column with 1 or 0, true or false.")] = "label",
+    label: Annotated[
+        str, typer.Option(help="Column with 1 or 0, true or false, yes or no; empty: not answered.")
+    ] = "label",
     aim: Annotated[Literal["accuracy", "f1"], typer.Option(help="What the threshold is best for.")] = "accuracy",
     seed: Annotated[int, typer.Option(min=0, help="Of the intervals.")] = 0,
     about: About = None,
+    delimiter: Delimiter = None,
     skip_bad: SkipBad = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the model folder that is there.")] = False,
     anyway: Annotated[
@@ -63,7 +66,7 @@ def calibrate(
 
     loaded = load_model(model)
     require_free_of(loaded.folder, out, force=force)
-    read = read_pairs(pairs, left=left, right=right, label=label, skip_bad=skip_bad)
+    read = read_pairs(pairs, left=left, right=right, label=label, delimiter=delimiter, skip_bad=skip_bad)
     tell_left_out(read.bad)
     with waiting(f"fitting the decision to {pairs}"):
         found = fit(loaded, read, aim=aim, seed=seed, about=about)

@@ -6,6 +6,7 @@ import typer
 
 from twicetold.commands._folder_options import Exact, KeepStages, Launch, Memory, On, Sample, Workers
 from twicetold.commands._options import (
+    Delimiter,
     Format,
     Lexical,
     ModelAndFile,
@@ -80,6 +81,7 @@ def dedupe(
     ] = None,
     drop: Annotated[bool, typer.Option("--drop", help="Write representatives alone.")] = False,
     format: Format = None,
+    delimiter: Delimiter = None,
     skip_bad: SkipBad = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON to stdout.")] = False,
     dry_run: Annotated[
@@ -135,7 +137,15 @@ def dedupe(
     needed = [*(same or []), *(column for column, _ in windows), *([by_column[1]] if by_column else [])]
     needed += [] if truth is None else [truth]
     with waiting(f"reading {file}"):
-        read = TextFile.read(file, text=text, id_column=id_column, needed=needed, format=format, skip_bad=skip_bad)
+        read = TextFile.read(
+            file,
+            text=text,
+            id_column=id_column,
+            needed=needed,
+            format=format,
+            delimiter=delimiter,
+            skip_bad=skip_bad,
+        )
     limits, chosen, known = columns_of(read, same or [], windows), kept_by(read, keep), truth_of(read, truth)
     said = None if pairs is None else pairs_of(pairs, read, Limits.of(len(read.texts), **limits))
     loaded, reranker = (None if each is None else load_model(each) for each in (model, rerank))
@@ -161,12 +171,12 @@ def dedupe(
     kept = found.representative == np.arange(len(read.texts))
     # The smaller file comes first: either is there only once all of it is written.
     if links is not None:
-        with write_rows(links, format=read.format) as write:
+        with write_rows(links, format=read.format, delimiter=read.delimiter) as write:
             write(read.links(found, reasons))
     if review is not None:
-        with write_rows(review, format=read.format) as write:
+        with write_rows(review, format=read.format, delimiter=read.delimiter) as write:
             write(read.review(found))
-    with write_rows(out, format=format or read.format) as write:
+    with write_rows(out, format=format or read.format, delimiter=read.delimiter) as write:
         start = 0
         for block in read.with_groups(found):
             write(block.where(kept[start : start + len(block)]) if drop else block)

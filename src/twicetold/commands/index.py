@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from twicetold.commands._options import (
+    Delimiter,
     File,
     Format,
     IndexModel,
@@ -67,6 +68,7 @@ def build(
         typer.Option("--centres", metavar="INDEX", help="Take this index's cells, to be its part.", show_default=False),
     ] = None,
     format: Format = None,
+    delimiter: Delimiter = None,
     skip_bad: SkipBad = False,
     as_json: Json = False,
 ) -> None:
@@ -88,7 +90,7 @@ def build(
     if centres is not None and not no_groups:
         raise typer.BadParameter(f"--centres makes a part for {centres}, and parts have no groups: add --no-groups")
     require_new(Path(output))
-    texts, ids = _read(file, text, id_column, format=format, skip_bad=skip_bad)
+    texts, ids = _read(file, text, id_column, format=format, delimiter=delimiter, skip_bad=skip_bad)
     if not texts:
         raise ValueError(f"{file}: there are no rows")
     loaded = load_model(model)
@@ -118,6 +120,7 @@ def start(
     output: Annotated[str, typer.Option("--out", "-o", metavar="INDEX", help="New folder for the index.")],
     text: Text = None,
     format: Format = None,
+    delimiter: Delimiter = None,
     skip_bad: SkipBad = False,
 ) -> None:
     """Make an index without texts, with cells for those of some files, which are then built and attached as parts.
@@ -133,7 +136,9 @@ def start(
         from twicetold.index.text_index import TextIndex
 
     require_new(Path(output))
-    texts = (block for file in files for block in _texts(file, text, format=format, skip_bad=skip_bad))
+    texts = (
+        block for file in files for block in _texts(file, text, format=format, delimiter=delimiter, skip_bad=skip_bad)
+    )
     made = TextIndex.start(load_model(model), texts)
     made.save(output)
     _tell(f"{output}: {made.cells:,} cells, no texts; attach parts that were built with --centres {output}")
@@ -190,6 +195,7 @@ def add(
     ] = "make",
     model: IndexModel = None,
     format: Format = None,
+    delimiter: Delimiter = None,
     skip_bad: SkipBad = False,
     as_json: Json = False,
 ) -> None:
@@ -199,7 +205,7 @@ def add(
         twicetold index add faq new.csv
         twicetold index add faq new.csv --id id --merges propose
     """
-    texts, ids = _read(file, text, id_column, format=format, skip_bad=skip_bad)
+    texts, ids = _read(file, text, id_column, format=format, delimiter=delimiter, skip_bad=skip_bad)
     with changing(folder, model) as opened:
         found = opened.add(texts, ids, merges=merges)
     if as_json:
@@ -223,6 +229,7 @@ def remove(
     id_column: Annotated[str, typer.Option("--id", help="Column of the file with the ids.")] = "id",
     model: IndexModel = None,
     format: Format = None,
+    delimiter: Delimiter = None,
 ) -> None:
     """Remove texts by their ids. If one is not there, nothing is removed.
 
@@ -236,7 +243,7 @@ def remove(
     if bool(named) == (file is not None):
         raise typer.BadParameter("give ids, or a file with ids (-f)")
     if file is not None:
-        with open_rows(file, format=format) as rows:
+        with open_rows(file, format=format, delimiter=delimiter) as rows:
             rows.require(id_column)
             for block, bad in rows.sound([]):
                 if bad:
@@ -314,7 +321,7 @@ def regroup(
 
 
 @index.command()
-def groups(folder: Index, out: OutFile = "-", format: Format = None) -> None:
+def groups(folder: Index, out: OutFile = "-", format: Format = None, delimiter: Delimiter = None) -> None:
     """Write the id, text and group of all texts, sorted by group.
 
     Examples:
@@ -329,7 +336,7 @@ def groups(folder: Index, out: OutFile = "-", format: Format = None) -> None:
     from twicetold.tables.streams import STANDARD
 
     table = grouped_texts(folder)
-    with write_rows(out, format=format or ("csv" if out == STANDARD else None)) as write:
+    with write_rows(out, format=format or ("csv" if out == STANDARD else None), delimiter=delimiter) as write:
         write(Block(table, np.arange(1, table.num_rows + 1)))
     if out != STANDARD:
         _tell(f"{out}: {table.num_rows:,} rows")
@@ -406,14 +413,14 @@ def _decided(about: "IndexInfo") -> list[str]:
 
 
 def _read(
-    file: str, text: str | None, id_column: str | None, *, format: str | None, skip_bad: bool
+    file: str, text: str | None, id_column: str | None, *, format: str | None, delimiter: str | None, skip_bad: bool
 ) -> tuple[list[str], list[str] | None]:
     """Texts and ids of a file."""
     from twicetold.tables.files import choose_text, open_rows
 
     texts: list[str] = []
     ids: list[str] = []
-    with waiting(f"reading {file}"), open_rows(file, format=format) as rows:
+    with waiting(f"reading {file}"), open_rows(file, format=format, delimiter=delimiter) as rows:
         column = choose_text(rows, text)
         if id_column is not None:
             rows.require(id_column)
@@ -445,11 +452,13 @@ def _ids(rows: "Rows", block: "Block", column: str) -> list[str]:
     return ids
 
 
-def _texts(file: str, text: str | None, *, format: str | None, skip_bad: bool) -> Iterator[list[str]]:
+def _texts(
+    file: str, text: str | None, *, format: str | None, delimiter: str | None, skip_bad: bool
+) -> Iterator[list[str]]:
     """Texts of a file, some at a time."""
     from twicetold.tables.files import choose_text, open_rows
 
-    with open_rows(file, format=format) as rows:
+    with open_rows(file, format=format, delimiter=delimiter) as rows:
         column = choose_text(rows, text)
         for block in rows.blocks([column], skip_bad=skip_bad):
             yield block.texts(column)

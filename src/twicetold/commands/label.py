@@ -11,7 +11,16 @@ from rich.table import Table
 from rich.text import Text as Styled
 
 from twicetold.commands._console import Console
-from twicetold.commands._options import About, Lexical, ModelAndFile, SkipBad, Text, model_and_file, tell_left_out
+from twicetold.commands._options import (
+    About,
+    Delimiter,
+    Lexical,
+    ModelAndFile,
+    SkipBad,
+    Text,
+    model_and_file,
+    tell_left_out,
+)
 from twicetold.commands._waiting import waiting
 from twicetold.printable import json_text, print, printable
 
@@ -21,7 +30,7 @@ if TYPE_CHECKING:
     from twicetold.labels.review import Review
 
 SAME, DIFFERENT, SKIP, BACK, QUIT = "ynsbq"
-WORDS = {word: word[0] for word in ("yes", "no", "skip", "back", "quit")} | {letter: letter for letter in "ynsbq"}
+WORDS = {word: word[0] for word in ("skip", "back", "quit")} | {letter: letter for letter in (SKIP, BACK, QUIT)}
 KEYS = "y the same, n different, s skip, b back, q quit"
 
 
@@ -48,6 +57,7 @@ def label(
             show_default=False,
         ),
     ] = None,
+    delimiter: Delimiter = None,
     skip_bad: SkipBad = False,
     report: Annotated[bool, typer.Option("--report", help="Ask nothing; report on the labels so far.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
@@ -74,7 +84,7 @@ def label(
     model, name = model_and_file(arguments, "label", lexical=lexical, vectors=vectors)
     file = Path(name)
     if out is None:
-        _answer_review(console, file, fitting=model is None and not report)
+        _answer_review(console, file, delimiter=delimiter, fitting=model is None and not report)
         return
     if report:
         _report(console, read_labelling(out), as_json=as_json)
@@ -82,7 +92,7 @@ def label(
     if str(file) == STANDARD:
         raise ValueError("expected a file of texts, as standard input is for the answers")
     with only_process(lock_beside(out), f"label {out}"):
-        with open_rows(file) as rows:
+        with open_rows(file, delimiter=delimiter) as rows:
             column = choose_text(rows, text)
             texts = [found for block in rows.blocks([column], skip_bad=skip_bad) for found in block.texts(column)]
         tell_left_out(rows.bad)
@@ -95,7 +105,7 @@ def label(
         _report(console, state, as_json=as_json)
 
 
-def _answer_review(console: Console, file: Path, *, fitting: bool) -> None:
+def _answer_review(console: Console, file: Path, *, delimiter: str | None, fitting: bool) -> None:
     """Ask for the pairs of a review."""
     from twicetold.files import lock_beside, only_process
     from twicetold.labels.review import Review
@@ -103,7 +113,7 @@ def _answer_review(console: Console, file: Path, *, fitting: bool) -> None:
     if not fitting:
         raise typer.BadParameter("name a file for the labelled pairs with -o; without it, FILE alone is a review")
     with only_process(lock_beside(file), f"label {file}"):
-        review = Review.read(file)
+        review = Review.read(file, delimiter=delimiter)
         _ask(console, review)
         given = sum(answer is not None for answer in review.answers)
         console.print(
@@ -159,22 +169,25 @@ def _answers(console: Console) -> Iterator[str]:
     Raises:
         ValueError: if a line is none of them.
     """
+    from twicetold.tables.columns import ANSWERS
+
+    words = WORDS | {word: SAME if same else DIFFERENT for word, same in ANSWERS.items()}
     if not sys.stdin.isatty():
         for number, line in enumerate(sys.stdin, start=1):
-            if (word := line.strip().lower()) not in WORDS:
+            if (word := line.strip().lower()) not in words:
                 raise ValueError(
                     f"standard input, line {number}: expected y, n, s, b or q; got {word!r:.40}. The answers before it "
                     "are kept"
                 )
-            yield WORDS[word]
+            yield words[word]
         return
     while True:
         try:
             key = typer.getchar().lower()
         except EOFError:
             return
-        if key in WORDS:
-            yield WORDS[key]
+        if key in words:
+            yield words[key]
         else:
             console.print(KEYS)
 

@@ -5,7 +5,18 @@ from typing import Annotated
 
 import typer
 
-from twicetold.commands._options import About, File, Format, Left, Model, OutFile, Right, SkipBad, tell_left_out
+from twicetold.commands._options import (
+    About,
+    Delimiter,
+    File,
+    Format,
+    Left,
+    Model,
+    OutFile,
+    Right,
+    SkipBad,
+    tell_left_out,
+)
 from twicetold.commands._waiting import load_model, waiting
 from twicetold.printable import json_text, print
 
@@ -18,6 +29,7 @@ def pairs(
     right: Right = None,
     about: About = None,
     format: Format = None,
+    delimiter: Delimiter = None,
     skip_bad: SkipBad = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON to stdout.")] = False,
 ) -> None:
@@ -48,14 +60,17 @@ def pairs(
     if as_json and out == STANDARD:
         raise typer.BadParameter("the summary and the rows would both go to stdout: name a file with -o")
     console = Console(stderr=True)
-    with open_rows(file, format=format) as rows:
+    with open_rows(file, format=format, delimiter=delimiter) as rows:
         pair = choose_pair(rows, left, right)
         loaded = load_model(model)
         start = time.monotonic()
         columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} pairs, {task.fields[rate]:,.0f} a second"))
         off = not console.is_terminal
         shown = Progress(*columns, TimeElapsedColumn(), console=console, transient=True, disable=off)
-        with shown, write_rows(out, format=format or rows.format, at_once=not skip_bad) as write:
+        with (
+            shown,
+            write_rows(out, format=format or rows.format, delimiter=rows.delimiter, at_once=not skip_bad) as write,
+        ):
             task = shown.add_task("", total=None, rate=0.0)
 
             def progress(count: int) -> None:

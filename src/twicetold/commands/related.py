@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from twicetold.commands._options import Format, IndexModel, SkipBad, Text
+from twicetold.commands._options import Delimiter, Format, IndexModel, SkipBad, Text
 from twicetold.commands._queries import Asked, AskedFile, Count, Exact, Index, JsonLines, Nprobe, check_queries, queries
 from twicetold.commands._queries import tell_matches as tell
 from twicetold.commands._waiting import open_index
@@ -24,6 +24,7 @@ def related(
     text: Text = None,
     model: IndexModel = None,
     format: Format = None,
+    delimiter: Delimiter = None,
     skip_bad: SkipBad = False,
     as_json: JsonLines = False,
 ) -> None:
@@ -38,7 +39,7 @@ def related(
     check_queries(texts, file)
     opened = open_index(folder, model)
     named = file is not None or len(texts or []) > 1
-    for asked in queries(texts, file, text, format=format, skip_bad=skip_bad):
+    for asked in queries(texts, file, text, format=format, delimiter=delimiter, skip_bad=skip_bad):
         others = opened.related(asked, k, not_copies=not_copies, exact=exact, nprobe=nprobe)
         for query, found in zip(asked, others, strict=True):
             tell(query, found, named=named, as_json=as_json)

@@ -1,6 +1,6 @@
 """`twicetold search`: the texts of an index that are most alike."""
 
-from twicetold.commands._options import Format, IndexModel, SkipBad, Text
+from twicetold.commands._options import Delimiter, Format, IndexModel, SkipBad, Text
 from twicetold.commands._queries import Asked, AskedFile, Count, Exact, Index, JsonLines, Nprobe, check_queries, queries
 from twicetold.commands._queries import tell_matches as tell
 from twicetold.commands._waiting import open_index
@@ -16,6 +16,7 @@ def search(
     text: Text = None,
     model: IndexModel = None,
     format: Format = None,
+    delimiter: Delimiter = None,
     skip_bad: SkipBad = False,
     as_json: JsonLines = False,
 ) -> None:
@@ -30,6 +31,6 @@ def search(
     check_queries(texts, file)
     opened = open_index(folder, model)
     named = file is not None or len(texts or []) > 1
-    for asked in queries(texts, file, text, format=format, skip_bad=skip_bad):
+    for asked in queries(texts, file, text, format=format, delimiter=delimiter, skip_bad=skip_bad):
         for query, found in zip(asked, opened.search(asked, k, exact=exact, nprobe=nprobe), strict=True):
             tell(query, found, named=named, as_json=as_json)

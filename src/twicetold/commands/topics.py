@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from twicetold.commands._options import Format, Lexical, ModelAndFile, OutFile, SkipBad, Text, model_and_file
+from twicetold.commands._options import Delimiter, Format, Lexical, ModelAndFile, OutFile, SkipBad, Text, model_and_file
 from twicetold.commands._waiting import load_model, waiting
 from twicetold.printable import json_text, print
 
@@ -32,6 +32,7 @@ def topics(
     seed: Annotated[int, typer.Option(help="Of kmeans.", min=0)] = 0,
     lexical: Lexical = False,
     format: Format = None,
+    delimiter: Delimiter = None,
     skip_bad: SkipBad = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON to stdout.")] = False,
 ) -> None:
@@ -58,7 +59,7 @@ def topics(
     if as_json and out == STANDARD:
         raise typer.BadParameter("--json prints to stdout: write the rows to a file, with -o")
     with waiting(f"reading {file}"):
-        read = TextFile.read(file, text=text, id_column=None, needed=(), format=format, skip_bad=skip_bad, added=ADDED)
+        read = TextFile.read(file, text=text, format=format, delimiter=delimiter, skip_bad=skip_bad, added=ADDED)
     if method == "agglomerative":
         require_few(len(read.texts))
     loaded = None if model is None else load_model(model)
@@ -72,7 +73,7 @@ def topics(
         seed=seed,
         progress=lambda step: print(step, file=sys.stderr),
     )
-    with write_rows(out, format=format or read.format) as write:
+    with write_rows(out, format=format or read.format, delimiter=read.delimiter) as write:
         start = 0
         for block in read.blocks:
             write(block.with_columns(_columns(found, slice(start, start + len(block)))))

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from twicetold.tables.texts import Texts, texts_of
+from twicetold.tables.texts import TextsLike, texts_of
 
 
-def names_of(texts: Sequence[str], ids: Texts | None, *, first: int) -> list[str]:
+def names_of(texts: Sequence[str], ids: TextsLike | None, *, first: int) -> list[str]:
     """The ids of new texts: those given, or numbers from `first` on.
 
     Raises:
@@ -23,7 +23,7 @@ def names_of(texts: Sequence[str], ids: Texts | None, *, first: int) -> list[str
     return names
 
 
-def distinct(ids: Texts) -> list[str]:
+def distinct(ids: TextsLike) -> list[str]:
     """Ids, each of which is there once.
 
     Args:

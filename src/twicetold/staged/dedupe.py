@@ -265,7 +265,7 @@ class _Stages:
     def _texts(self) -> tuple[list[Task], list[list[Any]]]:
         """Read and number distinct texts; the tasks that read, and rows and digest of each block."""
         settings = self.plan.settings
-        about = (settings.text, settings.skip_bad)
+        about = (settings.text, settings.skip_bad, settings.delimiter)
         read = [Task("read", part.name, digest(part.size, part.changed, *about)) for part in self.plan.parts]
         rows = self.work.run(self.plan, read)
         offsets = [0]

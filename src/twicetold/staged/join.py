@@ -34,7 +34,10 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     measure = "probability" if plan.known.calibrated else "similarity"
     kept = representative == np.arange(plan.offsets[number], plan.offsets[number + 1])
     start, written, columns = 0, 0, marked(plan, "read", name).found["columns"]
-    with open_rows(plan.part(name).file) as rows, write_rows(plan.file("join", name, "parquet")) as write:
+    with (
+        open_rows(plan.part(name).file, delimiter=plan.settings.delimiter) as rows,
+        write_rows(plan.file("join", name, "parquet")) as write,
+    ):
         column = choose_text(rows, plan.settings.text)
         for block in rows.blocks([column], skip_bad=plan.settings.skip_bad):
             here = slice(start, start + len(block))

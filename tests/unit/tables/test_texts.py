@@ -66,7 +66,7 @@ def test_a_missing_value_is_named_with_its_row(kind):
         (["a", b"b"], r"row 1 \(from 0\) is b'b'"),
         (pa.array([1, 2]), r"row 0 \(from 0\) is 1"),
         (pd.Series([0.5, 1.5]), r"row 0 \(from 0\) is 0.5"),
-        (np.array([["a"]]), r"row 0 \(from 0\) is \['a'\]"),
+        (np.array([["a", "b"]]), r"row 0 \(from 0\) is \['a', 'b'\]"),
         (pa.nulls(2), r"row 0 \(from 0\) is None"),
         ("one text", r"expected a list of texts, got one text: put it in a list, \['one text'\]"),
         (pd.DataFrame({"id": ["1"], "title": ["a"]}), "got a table with the columns id, title: choose one"),
