@@ -48,6 +48,12 @@ class Limits:
             TypeError: if a column has values of a kind that cannot be used.
             ValueError: if a column has another length, a value is no number or date, or a size is none.
         """
+        for name, columns, example in (("same", same, "[column]"), ("within", within, '[(column, "3d")]')):
+            if not isinstance(columns, list | tuple):
+                raise TypeError(f"{name}: expected a list, such as {example}, got {type(columns).__name__}")
+        for number, pair in enumerate(within):
+            if not isinstance(pair, list | tuple) or len(pair) != 2:
+                raise TypeError(f'within[{number}]: expected a column and a size, such as (column, "3d")')
         if not len(same) and not len(within):
             return None
         codes = [codes_of(column) for column in same]

@@ -18,7 +18,7 @@ from twicetold.index.folder import IndexManifest
 from twicetold.index.ids import names_of
 from twicetold.index.state import IndexState, part_of
 from twicetold.neighbours.nearest import Matrix
-from twicetold.tables.texts import texts_of
+from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.vectors import search_vectors
 from twicetold.trained.vectors_identity import fingerprint
@@ -28,8 +28,8 @@ OTHER_MODEL = "vectors of two models cannot be compared"
 
 def built(
     model: LoadedModel,
-    texts: Sequence[str],
-    ids: Sequence[str] | None,
+    texts: TextsLike,
+    ids: TextsLike | None,
     *,
     grouped_by: DedupeOptions | None,
     centres: tuple[LoadedModel, Centres | None] | None,

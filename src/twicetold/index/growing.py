@@ -16,6 +16,7 @@ from twicetold.index.parts import alive_of, count_of, members_of, rows_of
 from twicetold.index.scored_search import ScoredSearch
 from twicetold.index.segments import Segment
 from twicetold.index.state import IndexState, part_of
+from twicetold.tables.texts import TextsLike
 from twicetold.trained.vectors import search_vectors
 
 
@@ -43,7 +44,7 @@ class Added:
 
 
 def grown(
-    state: IndexState, rule: GroupRule, texts: Sequence[str], ids: Sequence[str] | None, *, merges: Merges
+    state: IndexState, rule: GroupRule, texts: Sequence[str], ids: TextsLike | None, *, merges: Merges
 ) -> tuple[IndexState, Added]:
     """The index with further texts.
 

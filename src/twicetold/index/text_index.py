@@ -21,6 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
+from twicetold.errors import require_number
 from twicetold.evaluation.decision import Decision
 from twicetold.index.building import OTHER_MODEL, built, started
 from twicetold.index.folder import IndexManifest, locked, new_folder, save_changes
@@ -34,7 +35,7 @@ from twicetold.index.scored_search import ScoredSearch
 from twicetold.index.segments import Segment
 from twicetold.index.state import IndexState
 from twicetold.neighbours.rules import RULES, Rule
-from twicetold.tables.texts import texts_of
+from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.vectors import constant, search_vectors
 from twicetold.trained.vectors_identity import fingerprint
@@ -113,8 +114,8 @@ class TextIndex:
     def build(
         cls,
         model: LoadedModel,
-        texts: Sequence[str],
-        ids: Sequence[str] | None = None,
+        texts: TextsLike,
+        ids: TextsLike | None = None,
         *,
         grouped_by: DedupeOptions | None = DEFAULTS,
         centres: "TextIndex | None" = None,
@@ -208,7 +209,7 @@ class TextIndex:
         return self._state.sources
 
     def search(
-        self, texts: Sequence[str], k: int = 10, *, exact: bool = False, nprobe: int | None = None
+        self, texts: TextsLike, k: int = 10, *, exact: bool = False, nprobe: int | None = None
     ) -> list[list[Match]]:
         """The `k` texts most alike to each query, nearest first.
 
@@ -246,7 +247,7 @@ class TextIndex:
 
     def related(
         self,
-        texts: Sequence[str],
+        texts: TextsLike,
         k: int = 10,
         *,
         not_copies: bool = False,
@@ -279,7 +280,7 @@ class TextIndex:
         """`id`, `text` and `group` of all texts, sorted by group."""
         return table_of(self._segments)
 
-    def add(self, texts: Sequence[str], ids: Sequence[str] | None = None, *, merges: Merges = "make") -> Added:
+    def add(self, texts: TextsLike, ids: TextsLike | None = None, *, merges: Merges = "make") -> Added:
         """Add texts, and group them and the groups that they have links to anew, by the rule that built the index.
 
         Args:
@@ -315,7 +316,7 @@ class TextIndex:
         self._state, changes = regrouped(self._state, replace(self._grouping, rule=rule or self.rule))
         return changes
 
-    def remove(self, ids: Sequence[str]) -> None:
+    def remove(self, ids: TextsLike) -> None:
         """Remove texts. The groups of the others stay as they are, and so do their ids.
 
         Raises:
@@ -449,6 +450,9 @@ def _saved(folder: Path, state: IndexState) -> IndexState:
 
 
 def _require_counts(k: int, nprobe: int | None) -> None:
+    require_number("k", k, whole=True)
+    if nprobe is not None:
+        require_number("nprobe", nprobe, whole=True)
     if k < 1:
         raise ValueError(f"expected k, the number of texts to find, to be at least 1, got {k}")
     if nprobe is not None and nprobe < 1:

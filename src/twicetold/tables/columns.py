@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from twicetold.errors import require_number
 from twicetold.tables.bad_rows import LISTED, shown
 from twicetold.tables.blocks import decoded, is_text, one_piece
 from twicetold.tables.texts import only_column, require_encodable, require_values
@@ -26,6 +27,7 @@ LEAST_UNIX = 1e8  # seconds (1973): smaller numbers are dates without dashes, or
 UNIX = ((1e11, 1e6), (1e14, 1e3), (1e17, 1.0), (float("inf"), 1e-3))
 """Below which number Unix times are seconds, milliseconds, microseconds and nanoseconds; and microseconds of each."""
 NUMBER = r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$"
+DECIMAL_COMMA = r"^[+-]?[0-9.]*,[0-9]+$"
 DATE = r"^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}(?::\d{2}(?::\d{2}(?:\.\d+)?)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?$"
 ZONE = r"[T ]\d{2}.*(?:Z|[+-]\d{2}(?::?\d{2})?)$"
 ANSWERS = dict.fromkeys(("1", "1.0", "true", "yes", "y"), True) | dict.fromkeys(("0", "0.0", "false", "no", "n"), False)
@@ -153,7 +155,9 @@ def numbers_of(values: Column) -> Floats:
         found = pc.if_else(pc.equal(pc.utf8_lower(found), "nan"), pa.scalar(None, pa.string()), found)
         right = pc.match_substring_regex(found, NUMBER)
         dated = pc.match_substring_regex(found, DATE)
+        comma = pc.match_substring_regex(found, DECIMAL_COMMA)
         hint = "; for dates, give the size with a unit, such as 3d" if pc.any(dated).as_py() else ""
+        hint = "; decimals have a point" if not hint and pc.any(comma).as_py() else hint
         _require(found, right, f"numbers{hint}")
     elif pa.types.is_temporal(found.type):
         raise TypeError(f"expected numbers, got {found.type}: for dates, give the size with a unit, such as 3d")
@@ -196,6 +200,7 @@ def size_of(size: Size) -> tuple[float, bool]:
     """How far apart values may be, and whether they are times; then it is in microseconds.
 
     Raises:
+        TypeError: if it is neither a number nor a text nor a `timedelta`.
         ValueError: if it is negative or no size.
     """
     if isinstance(size, datetime.timedelta):
@@ -209,6 +214,7 @@ def size_of(size: Size) -> tuple[float, bool]:
         timed = found[2] is not None
         value = float(found[1]) * (SECONDS[found[2]] * MICRO if timed else 1)
     else:
+        require_number("size", size)
         value, timed = float(size), False
     if not (0 <= value < float("inf")):
         raise ValueError(f"expected a size of 0 or more, got {size!r}")
