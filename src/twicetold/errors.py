@@ -1,6 +1,7 @@
 """Expected errors, and their messages without a traceback."""
 
 import numbers
+import opcode
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,8 @@ from twicetold.printable import printable, without_passwords
 TRACEBACK = "HYDRA_FULL_ERROR"  # Hydra's own switch
 EXPECTED = (ValueError, TypeError, OSError)
 OF_LIGHTNING = "MisconfigurationException"  # such as of an accelerator that is not there; its package is not imported
-OURS = ("twicetold", "twicetold_grid", "typer", "click")  # packages whose messages are about what a person gave
+OURS = ("twicetold", "twicetold_grid", "typer", "hydra", "omegaconf")  # whose messages are about what a person gave
+RAISE = opcode.opmap["RAISE_VARARGS"]
 LONGEST = 400  # characters of the reason why a folder is refused
 
 
@@ -53,7 +55,7 @@ def readable_errors() -> Iterator[None]:
         expected = _expected(error)
         if expected is None or os.environ.get(TRACEBACK):
             raise
-        raise SystemExit(f"error: {shown(expected)}{where_from(error, TRACEBACK)}") from error
+        raise SystemExit(f"error: {shown(expected)}{where_from(expected, TRACEBACK)}") from error
 
 
 def where_from(error: BaseException, variable: str) -> str:
@@ -69,8 +71,11 @@ def where_from(error: BaseException, variable: str) -> str:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    raised_in = None if trace is None else trace.tb_frame.f_globals.get("__name__", "")
-    ours = raised_in is not None and raised_in.partition(".")[0] in OURS
+    ours = False
+    if trace is not None:
+        package = str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+        stated = trace.tb_frame.f_code.co_code[trace.tb_lasti] == RAISE  # else Python itself raised it, by a mistake
+        ours = stated and package in OURS
     return "" if ours or isinstance(error, OSError) else f"\n(set {variable}=1 to see where it came from)"
 
 

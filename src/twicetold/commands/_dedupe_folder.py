@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from twicetold.printable import json_text, print
+from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
     from twicetold.staged.plan import Settings
@@ -78,7 +78,7 @@ def dedupe(given: Mapping[str, Any]) -> None:
         print(json_text(asdict(found)))
     else:
         print("\n".join(_dedupe_folder_told.in_sentences(found)), file=sys.stderr)
-    print(f"{given['out']}: {len(found.parts):,} parts", file=sys.stderr)
+    print(f"{given['out']}: {counted(len(found.parts), 'part')}", file=sys.stderr)
 
 
 def _settings(model: str, given: Mapping[str, Any]) -> "Settings":

@@ -9,7 +9,7 @@ from rich.table import Table
 from twicetold.commands._console import Console
 from twicetold.commands._options import About, Delimiter, Left, Model, Right, SkipBad, tell_left_out
 from twicetold.commands._waiting import load_model, waiting
-from twicetold.printable import json_text, print
+from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
     from twicetold.labels.assessment import Number
@@ -137,7 +137,9 @@ def _show(console: Console, found: "Calibration", pairs: "CalibrationPairs", end
     from twicetold.runs.evidence import one_answer
 
     how = ", with the weights of the draw" if pairs.weighted else ""
-    console.print(f"{len(pairs.label):,} pairs, of which {int(pairs.label.sum()):,} say the same{how}")
+    console.print(
+        f"{counted(len(pairs.label), 'pair')}, of which {counted(int(pairs.label.sum()), 'says', 'say')} the same{how}"
+    )
     table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0))
     for head in ("", "before", "after", "difference"):
         table.add_column(head, justify="right")
@@ -158,15 +160,15 @@ def _intervals(pairs: "CalibrationPairs") -> str:
 
     drawn = pairs.weighted or pairs.draw is not None
     where = "all candidates of the file" if drawn else "all pairs like these"
-    counted = f" These labels tell as much as {pairs.effective:,.0f} of equal weight." if pairs.weighted else ""
+    equal = f" These labels tell as much as {pairs.effective:,.0f} of equal weight." if pairs.weighted else ""
     more = for_half(len(pairs.label))
     left = more if pairs.draw is None else max(0, sum(pairs.draw.candidates) - len(pairs.label))
     half = (
-        f"About {more:,} more labels would halve the intervals."
+        f"About {counted(more, 'more label')} would halve the intervals."
         if more <= left
-        else f"{left:,} more pairs of the file can be labelled."
+        else f"{counted(left, 'more pair')} of the file can be labelled."
     )
-    return f"95 % intervals of what holds for {where}; after: corrected for the choice on these labels.{counted} {half}"
+    return f"95 % intervals of what holds for {where}; after: corrected for the choice on these labels.{equal} {half}"
 
 
 def _shown(number: "Number", sign: str = "") -> str:

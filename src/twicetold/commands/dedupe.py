@@ -21,7 +21,7 @@ from twicetold.commands._options import (
 )
 from twicetold.commands._waiting import load_model, waiting
 from twicetold.dedupe.options import DEFAULTS, KEEP, MOST_NEIGHBOURS
-from twicetold.printable import json_text, print
+from twicetold.printable import counted, json_text, print
 
 REVIEWED = 100  # pairs of a review
 
@@ -187,7 +187,7 @@ def dedupe(
     else:
         print(_dedupe_told.in_sentences(found, read.texts, names, reasons), file=sys.stderr)
     if out != STANDARD:
-        print(f"{out}: {int(kept.sum()) if drop else len(read.texts):,} rows", file=sys.stderr)
+        print(f"{out}: {counted(int(kept.sum()) if drop else len(read.texts), 'row')}", file=sys.stderr)
 
 
 def _check_outputs(files: dict[str, str | None], *, drop: bool, as_json: bool, dry_run: bool) -> None:

@@ -24,7 +24,7 @@ from twicetold.commands._options import (
 from twicetold.commands._waiting import changing, load_model, waiting
 from twicetold.dedupe.options import DEFAULTS
 from twicetold.neighbours import rules
-from twicetold.printable import json_text, print
+from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
     from twicetold.index.groups import Proposal
@@ -141,7 +141,7 @@ def start(
     )
     made = TextIndex.start(load_model(model), texts)
     made.save(output)
-    _tell(f"{output}: {made.cells:,} cells, no texts; attach parts that were built with --centres {output}")
+    _tell(f"{output}: {counted(made.cells, 'cell')}, no texts; attach parts that were built with --centres {output}")
 
 
 @index.command()
@@ -163,7 +163,7 @@ def attach(
 
         for part in parts:
             opened.attach(open_index(part, opened.model), Path(part).resolve().name)
-    _tell(f"attached {', '.join(parts)}; {folder} has {len(opened):,} texts now")
+    _tell(f"attached {', '.join(parts)}; {folder} has {counted(len(opened), 'text')} now")
 
 
 @index.command()
@@ -181,7 +181,7 @@ def detach(
     with changing(folder, model) as opened:
         for name in names:
             opened.detach(name)
-    _tell(f"detached {', '.join(names)}; {folder} has {len(opened):,} texts now")
+    _tell(f"detached {', '.join(names)}; {folder} has {counted(len(opened), 'text')} now")
 
 
 @index.command()
@@ -214,7 +214,7 @@ def add(
         print(json_text({**about, **_changed(found.changes)}))
         return
     joined = f", {found.joined:,} to groups that were there" if opened.threshold is not None else ""
-    _tell(f"added {len(texts):,} texts{joined}; {folder} has {len(opened):,} now")
+    _tell(f"added {counted(len(texts), 'text')}{joined}; {folder} has {len(opened):,} now")
     _tell_changes(found.changes, folder)
     _tell_proposals(found.proposals, folder)
 
@@ -251,7 +251,7 @@ def remove(
                 named += _ids(rows, block, id_column)
     with changing(folder, model) as opened:
         opened.remove(named)
-    _tell(f"removed {len(named):,} texts; {folder} has {len(opened):,} now")
+    _tell(f"removed {counted(len(named), 'text')}; {folder} has {len(opened):,} now")
 
 
 @index.command()
@@ -314,7 +314,7 @@ def regroup(
     if as_json:
         print(json_text(_changed(changes)))
         return
-    _tell(f"grouped {len(opened):,} texts by {opened.rule}")
+    _tell(f"grouped {counted(len(opened), 'text')} by {opened.rule}")
     for sentence in index_info(folder).evidence:
         _tell(sentence)
     _tell_changes(changes, folder)
@@ -339,7 +339,7 @@ def groups(folder: Index, out: OutFile = "-", format: Format = None, delimiter: 
     with write_rows(out, format=format or ("csv" if out == STANDARD else None), delimiter=delimiter) as write:
         write(Block(table, np.arange(1, table.num_rows + 1)))
     if out != STANDARD:
-        _tell(f"{out}: {table.num_rows:,} rows")
+        _tell(f"{out}: {counted(table.num_rows, 'row')}")
 
 
 @index.command()
@@ -369,23 +369,24 @@ def _json(about: "IndexInfo") -> str:
 def _described(about: "IndexInfo") -> list[str]:
     kind = "sparse" if about.sparse else "dense"
     parts = "1 part" if about.parts == 1 else f"{about.parts} parts"
-    cells = f"{about.cells:,} cells" if about.cells else "searched exactly"
+    cells = counted(about.cells, "cell") if about.cells else "searched exactly"
     if about.cells and about.exact:
-        cells += f", but {about.exact:,} texts are searched exactly"
+        cells += f", but {counted(about.exact, 'text is', 'texts are')} searched exactly"
     groups = "none"
     if about.threshold is not None:
         least = f"similarity {about.threshold:.4f} on"
         if about.probability is not None:
             least = f"probability {about.probability:.3f} on (score {about.threshold:.4f})"
-        groups = f"{about.groups:,} of {about.grouped:,} texts, the largest of {about.largest:,}; links from {least}"
+        texts = counted(about.grouped, "text")
+        groups = f"{about.groups:,} of {texts}, the largest of {about.largest:,}; links from {least}"
     rule = "none" if about.rule is None else f"{about.rule}, {about.neighbours} neighbours of each text"
     if about.rule is not None and not about.rule_is_known:
         rule += "; an earlier version made the index, which does not say its rule: regroup --rule states it"
     return [
         f"texts      {about.texts:,} ({about.removed:,} removed ones take space)",
-        f"vectors    {kind}, {about.dimensions:,} columns, {parts}, {cells}",
+        f"vectors    {kind}, {counted(about.dimensions, 'column')}, {parts}, {cells}",
         *_found(about.recall),
-        *(f"attached   {name}: {texts:,} texts" for name, texts in about.attached.items()),
+        *(f"attached   {name}: {counted(texts, 'text')}" for name, texts in about.attached.items()),
         f"size       {about.bytes / 1e6:,.1f} MB",
         f"model      {about.model} (fingerprint {about.fingerprint})",
         f"groups     {groups}",
@@ -399,7 +400,7 @@ def _found(recall: "Recall | None") -> list[str]:
     if recall is None:
         return []
     shares = ", ".join(f"{share:.3f} with {cells}" for cells, share in recall.found.items() if cells != recall.nprobe)
-    of = f"measured with {recall.asked:,} of {recall.texts:,} texts"
+    of = f"measured with {recall.asked:,} of {counted(recall.texts, 'text')}"
     return [f"recall@10  {recall.found[recall.nprobe]:.3f} with {recall.nprobe} cells (--nprobe); {shares}; {of}"]
 
 
@@ -408,7 +409,7 @@ def _decided(about: "IndexInfo") -> list[str]:
     by_hand = sum(each.tied for each in about.merges)
     return [
         f"merges     {len(about.merges):,} can be undone, {by_hand:,} of them by hand (--json lists them)",
-        f"apart      {len(about.apart):,} pairs of groups",
+        f"apart      {counted(len(about.apart), 'pair')} of groups",
     ]
 
 
@@ -479,8 +480,9 @@ def _tell_changes(changes: "GroupChanges", folder: str) -> None:
     if not changes.moved:
         return
     _tell(
-        f"{changes.moved:,} texts that were there are in another group now: {len(changes.merged):,} groups were merged "
-        f"into another one (`twicetold index unmerge {folder} GROUP` undoes it), {len(changes.split):,} were split"
+        f"{counted(changes.moved, 'text that was there is', 'texts that were there are')} in another group now: "
+        f"{counted(len(changes.merged), 'group was', 'groups were')} merged into another one (`twicetold index unmerge "
+        f"{folder} GROUP` undoes it), {counted(len(changes.split), 'was', 'were')} split"
     )
     lines = [f"  {group} is part of {into}" for group, into in changes.merged]
     lines += [f"  {group} is divided among {', '.join(map(str, into))}" for group, into in changes.split]
@@ -493,7 +495,8 @@ def _tell_changes(changes: "GroupChanges", folder: str) -> None:
 def _tell_proposals(proposals: Sequence["Proposal"], folder: str) -> None:
     if not proposals:
         return
-    _tell(f"{len(proposals):,} proposed merges of groups (`twicetold index merge {folder} GROUP GROUP`, or --ignore):")
+    count = counted(len(proposals), "proposed merge")
+    _tell(f"{count} of groups (`twicetold index merge {folder} GROUP GROUP`, or --ignore):")
     for each in sorted(proposals, key=lambda p: -p.similarity)[:SHOWN]:
         _tell(f"  {each.groups[0]} {each.groups[1]}: {each.ids[0]!r} and {each.ids[1]!r} score {each.similarity:.4f}")
 

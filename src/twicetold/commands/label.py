@@ -22,7 +22,7 @@ from twicetold.commands._options import (
     tell_left_out,
 )
 from twicetold.commands._waiting import waiting
-from twicetold.printable import json_text, print, printable
+from twicetold.printable import counted, json_text, print, printable
 
 if TYPE_CHECKING:
     from twicetold.labels.estimates import Estimates, SampleEstimate
@@ -117,7 +117,7 @@ def _answer_review(console: Console, file: Path, *, delimiter: str | None, fitti
         _ask(console, review)
         given = sum(answer is not None for answer in review.answers)
         console.print(
-            f"{given:,} of {len(review.pairs):,} pairs answered. In {file}, for dedupe --pairs {file}",
+            f"{given:,} of {counted(len(review.pairs), 'pair')} answered. In {file}, for dedupe --pairs {file}",
             markup=False,
             soft_wrap=True,
         )
@@ -198,7 +198,8 @@ def _report(console: Console, state: "Labelling", *, as_json: bool) -> None:
     where = f" In {state.out}" if state.labels else ""  # the file is written with the first label
     skipped = f", {len(state.skipped):,} skipped" if state.skipped else ""
     console.print(
-        f"{len(state.labels):,} of {len(state.pairs):,} pairs labelled{skipped}: {same:,} say the same.{where}",
+        f"{len(state.labels):,} of {counted(len(state.pairs), 'pair')} labelled{skipped}: "
+        f"{counted(same, 'says', 'say')} the same.{where}",
         soft_wrap=True,
     )
     estimates = state.report() if state.labels else None
@@ -234,7 +235,9 @@ def _show(console: Console, state: "Labelling", estimates: "Estimates") -> None:
     )
     if (more := for_half(len(state.labels))) <= sum(state.candidates) - len(state.labels):
         pairs = len(state.labels) + len(state.skipped) + more
-        console.print(f"About {more:,} more labels would halve the intervals (--pairs {pairs}).", soft_wrap=True)
+        console.print(
+            f"About {counted(more, 'more label')} would halve the intervals (--pairs {pairs}).", soft_wrap=True
+        )
     unlabelled = (state.sample().labelled == 0) & (state.sample().sizes > 0)
     if unlabelled.any():
         console.print(

@@ -18,7 +18,7 @@ from twicetold.commands._options import (
     tell_left_out,
 )
 from twicetold.commands._waiting import load_model, waiting
-from twicetold.printable import json_text, print
+from twicetold.printable import counted, json_text, print
 
 
 def pairs(
@@ -84,7 +84,7 @@ def pairs(
         told = {"columns": pair, "evidence": evidence, "seconds": round(seconds, 3)}
         print(json_text({**asdict(found), **told}))
     rate = f"{seconds:.1f} s, {found.pairs / seconds:,.0f} pairs a second"
-    said = [f"{found.pairs:,} pairs of {pair[0]} and {pair[1]}"]
+    said = [f"{counted(found.pairs, 'pair')} of {pair[0]} and {pair[1]}"]
     if found.duplicates is None:
         said = [f"{said[0]}, with scores alone; {rate}", f"no verdict about {found.about}, as {found.no_verdict}"]
     else:

@@ -6,7 +6,7 @@ import typer
 
 from twicetold.commands._options import Delimiter, Format, Lexical, ModelAndFile, OutFile, SkipBad, Text, model_and_file
 from twicetold.commands._waiting import load_model, waiting
-from twicetold.printable import json_text, print
+from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
     from twicetold.topics.grouping import Topics
@@ -83,7 +83,7 @@ def topics(
     else:
         print("\n".join(_summary(found, read.texts)), file=sys.stderr)
     if out != STANDARD:
-        print(f"{out}: {len(read.texts):,} rows", file=sys.stderr)
+        print(f"{out}: {counted(len(read.texts), 'row')}", file=sys.stderr)
 
 
 def _columns(found: "Topics", rows: slice) -> dict[str, Any]:
@@ -113,14 +113,19 @@ def _as_json(found: "Topics", texts: list[str]) -> dict[str, Any]:
 
 def _summary(found: "Topics", texts: list[str]) -> list[str]:
     """The summary, with the largest topics."""
-    lines = [f"{len(texts):,} texts in {len(found):,} topics (number, texts, name, the text nearest to the centre):"]
+    lines = [
+        f"{counted(len(texts), 'text')} in {counted(len(found), 'topic')} "
+        "(number, texts, name, the text nearest to the centre):"
+    ]
     for number in range(min(len(found), SHOWN)):
         central = texts[found.central[number]]
         lines.append(f"  {number}: {found.size[number]:,}  {found.names[number]}  {central[:LONGEST]!r}")
     if len(found) > SHOWN:
-        lines.append(f"  and {len(found) - SHOWN:,} smaller ones (--json lists them)")
+        lines.append(f"  and {counted(len(found) - SHOWN, 'smaller one')} (--json lists them)")
     if _without(found):
-        lines.append(f"{_without(found):,} texts have no topic, as the model knows nothing of them")
+        lines.append(
+            f"{counted(_without(found), 'text has', 'texts have')} no topic, as the model knows nothing of them"
+        )
     return lines
 
 

@@ -18,6 +18,7 @@ from twicetold.index.folder import IndexManifest
 from twicetold.index.ids import names_of
 from twicetold.index.state import IndexState, part_of
 from twicetold.neighbours.nearest import Matrix
+from twicetold.printable import counted
 from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.vectors import search_vectors
@@ -57,7 +58,7 @@ def built(
     @cache
     def encoded() -> tuple[Matrix, Matrix]:
         if progress is not None:
-            progress(f"encoding {len(texts):,} texts")
+            progress(f"encoding {counted(len(texts), 'text')}")
         return search_vectors(model.trained, texts)
 
     if grouped_by is not None:

@@ -28,6 +28,7 @@ from twicetold.index.segments import Segment
 from twicetold.index.texts import SCHEMA, Texts
 from twicetold.neighbours.cells import cells_for
 from twicetold.neighbours.nearest import Matrix
+from twicetold.tables.texts import TextsLike
 
 CELLS_FROM = 100_000  # dense texts of an index: below, the exact search takes milliseconds
 FEWER_CELLS = 2  # times as many cells as there are would fit the texts: centres are chosen anew
@@ -70,7 +71,7 @@ class IndexState:
         """Group of each text, in the order of `ids`."""
         return members_of(self.segments).group[alive_of(self.segments)]
 
-    def new_ids(self, texts: Sequence[str], ids: Sequence[str] | None) -> list[str]:
+    def new_ids(self, texts: Sequence[str], ids: TextsLike | None) -> list[str]:
         """(N,) names of texts that are to be added.
 
         Raises:
@@ -201,7 +202,7 @@ class IndexState:
         there = [column.filter(pc.is_in(column, value_set=ids).to_numpy() & alive) for column, alive in columns]
         return {name for names in there for name in names.to_pylist()}
 
-    def without(self, ids: Sequence[str]) -> "IndexState":
+    def without(self, ids: TextsLike) -> "IndexState":
         """Without some texts. The groups of the others stay as they are, and so do their ids.
 
         Raises:

@@ -35,6 +35,7 @@ from twicetold.index.scored_search import ScoredSearch
 from twicetold.index.segments import Segment
 from twicetold.index.state import IndexState
 from twicetold.neighbours.rules import RULES, Rule
+from twicetold.printable import counted
 from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.vectors import constant, search_vectors
@@ -153,7 +154,7 @@ class TextIndex:
         return cls(model, started(model, texts))
 
     def __repr__(self) -> str:
-        return f"TextIndex({len(self)} texts, {self.model!r})"
+        return f"TextIndex({counted(len(self), 'text')}, {self.model!r})"
 
     def __len__(self) -> int:
         return len(self._state)

@@ -31,6 +31,7 @@ from twicetold.dedupe.told import unknown_texts
 from twicetold.files import TEMPORARY, only_process, write_json
 from twicetold.fingerprint import folder_digest
 from twicetold.neighbours.cells import PROBES, cells_for
+from twicetold.printable import counted
 from twicetold.staged.distinct import firsts_of, texts_of_rows
 from twicetold.staged.group import SHOWN
 from twicetold.staged.launch import Launch
@@ -340,7 +341,7 @@ def _tell_changes(plan: Plan, tell: Tell) -> None:
     ):
         if names:
             some = ", ".join(sorted(names)[:5])
-            tell(f"{len(names)} parts {what} since the last call: {some}; what depends on them is done anew")
+            tell(f"{counted(len(names), 'part')} {what} since the last call: {some}; what depends on them is done anew")
 
 
 def with_shards(plan: Plan) -> Plan:

@@ -131,7 +131,8 @@ def _spelt_by_numpy(value: Any, zone: str) -> str:
     if pa.types.is_time(value.type):  # more than a day: no time, but a number of units
         return str(value.value)
     unit = {"date32[day]": "D", "date64[ms]": "ms"}.get(str(value.type)) or value.type.unit
-    return f"{np.datetime64(value.value, unit)}{zone}".replace("T", " ")
+    moment = np.array(value.value).astype(f"datetime64[{unit}]")
+    return f"{moment}{zone}".replace("T", " ")
 
 
 def _is_plain(kind: pa.DataType) -> bool:

@@ -41,7 +41,8 @@ class TextEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: TextsLike, y: Any = None) -> "TextEncoder":
         """Load the model; texts and labels are not used, as it is trained already."""
         self.model_ = self.model if isinstance(self.model, LoadedModel) else load(self.model)
-        self._of, self._width = self.model, None
+        self._of = self.model
+        self._width: int | None = None
         return self
 
     def transform(self, X: TextsLike) -> Matrix:
@@ -51,7 +52,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             TypeError: if the family scores pairs only.
         """
         vectors = self._loaded(X).encode(X)
-        self._width: int | None = vectors.shape[1]
+        self._width = vectors.shape[1]
         return vectors.toarray() if sp.issparse(vectors) and not self.sparse_output else vectors
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:

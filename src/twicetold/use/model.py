@@ -41,6 +41,7 @@ from twicetold.interpretation.links import TERMS, why
 from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.nearest import Matrix
 from twicetold.neighbours.rules import Rule
+from twicetold.printable import counted
 from twicetold.tables.columns import Column, Size
 from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.topics.grouping import Method, Topics, group_topics
@@ -349,7 +350,7 @@ class Model(LoadedModel):
         if method == "agglomerative":
             require_few(len(texts))
         tell = progress or (lambda step: None)
-        tell(f"encoding {len(texts):,} texts")
+        tell(f"encoding {counted(len(texts), 'text')}")
         vectors = self.encode(texts) if len(texts) else np.empty((0, 1), np.float32)
         tell("grouping")
         return group_topics(vectors, texts, count=count, method=method, terms=terms, seed=seed)
