@@ -157,7 +157,7 @@ def numbers_of(values: Column) -> Floats:
         dated = pc.match_substring_regex(found, DATE)
         comma = pc.match_substring_regex(found, DECIMAL_COMMA)
         hint = "; for dates, give the size with a unit, such as 3d" if pc.any(dated).as_py() else ""
-        hint = "; decimals have a point" if not hint and pc.any(comma).as_py() else hint
+        hint = "; decimals have a point" if not hint and pc.all(pc.or_(right, comma)).as_py() else hint
         _require(found, right, f"numbers{hint}")
     elif pa.types.is_temporal(found.type):
         raise TypeError(f"expected numbers, got {found.type}: for dates, give the size with a unit, such as 3d")
