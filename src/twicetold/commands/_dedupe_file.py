@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from twicetold.commands._options import tell_left_out
 from twicetold.dedupe.results import TextGroups, TextLinks
 from twicetold.tables.bad_rows import LISTED, shown
-from twicetold.tables.blocks import Block, one_piece
+from twicetold.tables.blocks import Block, decoded, one_piece
 from twicetold.tables.files import choose_text, open_rows
 
 PROBABILITY = "probability_to_representative"
@@ -97,8 +97,10 @@ class TextFile:
         return list(self.blocks[0].table.column_names)
 
     def column(self, name: str) -> pa.Array:
-        """(n,) values of a column."""
-        return one_piece(pa.chunked_array([part for block in self.blocks for part in block.table[name].chunks]))
+        """(n,) values of a column; categories are their values."""
+        return one_piece(
+            decoded(pa.chunked_array([part for block in self.blocks for part in block.table[name].chunks]))
+        )
 
     @cached_property
     def names(self) -> pa.Array:

@@ -6,7 +6,7 @@ the first two. A pair without an answer is left out.
 Shape letters: P pairs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,11 +48,7 @@ def pairs_of(file: str, texts: TextFile, limits: Limits | None) -> tuple[Ints, I
     def column(name: str) -> pa.Array:
         return column_of(pa.chunked_array([part for block in blocks for part in block.table[name].chunks]))
 
-    try:
-        answers = answers_of(column(SAME))
-    except BadValues as error:
-        what = f"expected {error.expected}; got {error.value}"
-        raise ValueError(f"{rows.name}: {at(error.rows[:1].tolist())}, column {SAME!r}: {what}") from error
+    answers = _answers(column(SAME), rows.name, at)
     given = np.flatnonzero(answers != MISSING)
     same = answers[given] == 1
     names = column_of(texts.names).cast(pa.string())
@@ -77,6 +73,23 @@ def pairs_of(file: str, texts: TextFile, limits: Limits | None) -> tuple[Ints, I
         why = f"{at(joining)} join{'s' * (len(joining) == 1)} its rows" if joining else "it is a row and itself"
         raise ValueError(f"{rows.name}: {at([int(given[error.apart])])} does not say the same, but {why}") from error
     return sides[0], sides[1], same
+
+
+def _answers(values: pa.Array, name: str, at: Callable[[Sequence[int]], str]) -> Ints:
+    """(P,) the answers; see `answers_of`.
+
+    Args:
+        values: of the column.
+        name: of the file.
+        at: from places of pairs to their lines, for messages.
+    """
+    try:
+        return answers_of(values)
+    except BadValues as error:
+        what = f"expected {error.expected}; got {error.value}"
+        raise ValueError(f"{name}: {at(error.rows[:1].tolist())}, column {SAME!r}: {what}") from error
+    except TypeError as error:
+        raise ValueError(f"{name}: column {SAME!r}: {error}") from error
 
 
 def _check_texts(found: pa.Array, texts: TextFile, place: Ints, name: str, lines: Ints) -> None:

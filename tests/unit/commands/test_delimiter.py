@@ -2,6 +2,7 @@
 
 import csv
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -75,6 +76,19 @@ def test_two_columns_of_one_name_in_parquet_are_those_of_csv(there):
         assert (header[:3], first[:3]) == (["text", "note", "note"], [TEXTS[0]] * 3)
     done = CliRunner().invoke(app, ["dedupe", "two.parquet", "--lexical", "--same", "note", "-o", "out.csv"])
     assert (done.exit_code, done.stderr) == (1, "error: two.parquet: the column 'note' is there 2 times\n")
+
+
+def test_columns_that_options_name_may_be_categories_of_parquet(there):
+    """Ids, limits, known groups, what is kept and answers, as pandas writes them."""
+    kinds = pd.Categorical(["a", "a", "b", "b"])
+    frame = pd.DataFrame({"text": TEXTS, "id": pd.Categorical([11, 12, 13, 14]), "kind": kinds})
+    frame["day"] = pd.Categorical(pd.to_datetime(["2026-01-01", "2026-01-02"] * 2))
+    frame.to_parquet(there / "in.parquet")
+    answers = pd.DataFrame({"left": [11], "right": [12], "same": pd.Categorical(["yes"])})
+    answers.to_parquet(there / "pairs.parquet")
+    columns = ("--id", "id", "--same", "kind", "--within", "day:1d", "--truth", "kind", "--keep", "newest:day")
+    ran("dedupe", "in.parquet", "--lexical", *columns, "--pairs", "pairs.parquet", "-o", "out.csv")
+    assert [row["representative"] for row in table(there / "out.csv", ",")][:2] == ["12", "12"]
 
 
 def test_all_commands_that_read_a_table_have_the_option():
