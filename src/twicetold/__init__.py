@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from twicetold.use import Model as Model
     from twicetold.use import TextEncoder as TextEncoder
+    from twicetold.use import TextsLike as TextsLike
     from twicetold.use import fit as fit
     from twicetold.use import load as load
 
     __version__: str
 
-__all__ = ["Model", "TextEncoder", "fit", "load"]
+__all__ = ["Model", "TextEncoder", "TextsLike", "fit", "load"]
 
 # Must be set before torch loads. Idle OpenMP threads otherwise spin: on shared cores that makes a training of small
 # steps several times slower. An OMP_WAIT_POLICY of the user's own wins.

@@ -1,5 +1,7 @@
 """Expected errors, and their messages without a traceback."""
 
+import numbers
+import opcode
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +13,8 @@ from twicetold.printable import printable, without_passwords
 TRACEBACK = "HYDRA_FULL_ERROR"  # Hydra's own switch
 EXPECTED = (ValueError, TypeError, OSError)
 OF_LIGHTNING = "MisconfigurationException"  # such as of an accelerator that is not there; its package is not imported
+OURS = ("twicetold", "twicetold_grid", "typer", "hydra", "omegaconf")  # whose messages are about what a person gave
+RAISE = opcode.opmap["RAISE_VARARGS"]
 LONGEST = 400  # characters of the reason why a folder is refused
 
 
@@ -24,6 +28,22 @@ def require(holds: Any, message: str) -> None:
         raise ValueError(message)
 
 
+def require_number(name: str, value: object, *, whole: bool = False) -> None:
+    """Check that an option is a number: a text such as "0.5" is none.
+
+    Args:
+        name: of the option.
+        value: that was given; None, where an option may be left out, is not for here.
+        whole: whether it must be a whole number.
+
+    Raises:
+        TypeError: if it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral if whole else numbers.Real):
+        kind = "a whole number" if whole else "a number"
+        raise TypeError(f"{name}: expected {kind}, got {value!r:.60} of type {type(value).__name__}")
+
+
 @contextmanager
 def readable_errors() -> Iterator[None]:
     """End the program with the message of an expected error alone; `HYDRA_FULL_ERROR=1` shows the traceback."""
@@ -35,7 +55,28 @@ def readable_errors() -> Iterator[None]:
         expected = _expected(error)
         if expected is None or os.environ.get(TRACEBACK):
             raise
-        raise SystemExit(f"error: {shown(expected)}\n(set {TRACEBACK}=1 to see where it came from)") from error
+        raise SystemExit(f"error: {shown(expected)}{where_from(expected, TRACEBACK)}") from error
+
+
+def where_from(error: BaseException, variable: str) -> str:
+    """A line that names the variable for the traceback; empty where the message is ours and says what to do.
+
+    An error of the operating system names a file. Any other one that a library raised is none that this package
+    expected in these words.
+
+    Args:
+        error: that ends the program.
+        variable: of the environment, which shows the traceback.
+    """
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    ours = False
+    if trace is not None:
+        package = str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+        stated = trace.tb_frame.f_code.co_code[trace.tb_lasti] == RAISE  # else Python itself raised it, by a mistake
+        ours = stated and package in OURS
+    return "" if ours or isinstance(error, OSError) else f"\n(set {variable}=1 to see where it came from)"
 
 
 def shown(error: BaseException) -> str:

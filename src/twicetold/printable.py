@@ -32,6 +32,17 @@ def print(*values: object, **options: Any) -> None:
     builtins.print(*map(printable, values), **options)
 
 
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """A number of things in words: `1 group`, `1,200 groups`.
+
+    Args:
+        count: of them.
+        noun: one of them.
+        plural: several of them; None: with an s.
+    """
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
 def json_text(value: object, *, indent: int | None = 2) -> str:
     """JSON with its letters as they are, and escapes for the characters that are not `printable`: no value changes."""
     text = json.dumps(value, indent=indent, ensure_ascii=False)

@@ -26,6 +26,15 @@ def stale_stages(root: Path) -> set[str]:
     Raises:
         ValueError: if the grid cannot be composed.
     """
+    return set(changed_keys(root))
+
+
+def changed_keys(root: Path) -> dict[str, set[str]]:
+    """The stale stages of a checkout's grid, each with the keys of its config that are others in the lock.
+
+    Raises:
+        ValueError: if the grid cannot be composed.
+    """
     with rendered(root) as folder:
         return compared(_read(root / "dvc.yaml")["stages"], locked_stages(root), folder)
 
@@ -33,15 +42,6 @@ def stale_stages(root: Path) -> set[str]:
 @contextmanager
 def rendered(root: Path) -> Iterator[Path]:
     """A folder with what `compose` renders of a checkout now, for the time of the block.
-
-    Raises:
-        ValueError: if the grid cannot be composed.
-    """
-    return set(changed_keys(root))
-
-
-def changed_keys(root: Path) -> dict[str, set[str]]:
-    """The stale stages of a checkout's grid, each with the keys of its config that are others in the lock.
 
     Raises:
         ValueError: if the grid cannot be composed.

@@ -1,10 +1,13 @@
+import re
+
+import numpy as np
 import pytest
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
 from omegaconf.errors import MissingMandatoryValue
 from pytorch_lightning.utilities.exceptions import MisconfigurationException
 
-from twicetold.errors import damaged, readable_errors
+from twicetold.errors import damaged, readable_errors, require, require_number
 
 
 def fail(message):
@@ -17,7 +20,7 @@ def test_an_expected_error_ends_with_its_message():
 
 
 def test_the_message_of_an_error_that_hydra_wrapped_is_its_own(request):
-    with pytest.raises(SystemExit, match=r"^error: where is it\?\n"), readable_errors():
+    with pytest.raises(SystemExit, match=r"^error: where is it\?$"), readable_errors():
         instantiate({"_target_": f"{fail.__module__}.fail", "message": "where is it?"})
 
 
@@ -29,6 +32,27 @@ def test_a_missing_mandatory_value_is_named():
 def test_an_accelerator_that_is_not_there_is_no_bug():
     with pytest.raises(SystemExit, match="error: `MPSAccelerator` can not run"), readable_errors():
         raise MisconfigurationException("`MPSAccelerator` can not run on your system")
+
+
+def test_the_way_to_the_traceback_is_named_for_what_nobody_meant_to_say_alone():
+    """An error that a library raised, or Python itself, is none that a person could have caused in these words."""
+    with pytest.raises(SystemExit, match=r"HYDRA_FULL_ERROR=1 to see where it came from\)$"), readable_errors():
+        np.concatenate([np.ones(2), np.ones((2, 2))])
+    with pytest.raises(SystemExit, match=r"HYDRA_FULL_ERROR"), readable_errors():
+        len(3)
+    for fails in (lambda: require(False, "no such column"), lambda: open("nowhere")):  # noqa: PTH123, SIM115
+        with pytest.raises(SystemExit, match=r"^error: [^\n]+$"), readable_errors():
+            fails()
+
+
+@pytest.mark.parametrize("value", ["0.5", None, True, [1]])
+def test_what_is_no_number_is_refused_by_the_name_of_its_option(value):
+    with pytest.raises(TypeError, match=f"threshold: expected a number, got {re.escape(repr(value))} of type "):
+        require_number("threshold", value)
+    require_number("threshold", np.float32(0.5))
+    require_number("k", np.int64(3), whole=True)
+    with pytest.raises(TypeError, match=r"k: expected a whole number, got 3\.0 of type float"):
+        require_number("k", 3.0, whole=True)
 
 
 def test_a_bug_keeps_its_traceback():

@@ -19,7 +19,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from twicetold.errors import shown
+from twicetold.errors import shown, where_from
 from twicetold.packages import naming_the_extra
 from twicetold.printable import print
 
@@ -49,7 +49,7 @@ def readable_errors() -> Iterator[None]:
         if os.environ.get(TRACEBACK):
             raise
         message = shown(error) or type(error).__name__
-        print(f"error: {message}\n(set {TRACEBACK}=1 to see where it came from)", file=sys.stderr)
+        print(f"error: {message}{where_from(error, TRACEBACK)}", file=sys.stderr)
         raise typer.Exit(NOT_USABLE) from error
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from twicetold.commands._options import tell_left_out
 from twicetold.dedupe.results import TextGroups, TextLinks
 from twicetold.tables.bad_rows import LISTED, shown
-from twicetold.tables.blocks import Block, one_piece
+from twicetold.tables.blocks import Block, decoded, one_piece
 from twicetold.tables.files import Write, choose_text, open_rows, write_rows
 
 PROBABILITY = "probability_to_representative"
@@ -36,6 +36,7 @@ class TextFile:
         blocks: its sound rows.
         texts: n of them.
         id_column: with the ids; None: rows are named by their numbers from 1.
+        delimiter: between the fields of .csv files that are written.
     """
 
     name: str
@@ -44,6 +45,7 @@ class TextFile:
     blocks: list[Block]
     texts: list[str]
     id_column: str | None = None
+    delimiter: str | None = None
 
     @classmethod
     def read(
@@ -51,10 +53,11 @@ class TextFile:
         file: str,
         *,
         text: str | None,
-        id_column: str | None,
-        needed: Sequence[str],
-        format: str | None,
-        skip_bad: bool,
+        id_column: str | None = None,
+        needed: Sequence[str] = (),
+        format: str | None = None,
+        delimiter: str | None = None,
+        skip_bad: bool = False,
         added: Sequence[str] = ADDED,
     ) -> "TextFile":
         """Read a file; rows that are left out are told on stderr.
@@ -65,6 +68,7 @@ class TextFile:
             id_column: the column with the ids, if there is one.
             needed: further columns that must be there.
             format: of a file without a known suffix.
+            delimiter: between fields; None: as the file shows.
             skip_bad: leave bad rows out.
             added: columns that are added, so that no column of the file may have their names.
 
@@ -72,7 +76,7 @@ class TextFile:
             ValueError: if a column is not there or has the name of one that is added, there are no rows, or an id is
                 missing or there twice.
         """
-        with open_rows(file, format=format) as rows:
+        with open_rows(file, format=format, delimiter=delimiter) as rows:
             column = choose_text(rows, text)
             if taken := [name for name in added if name in rows.columns]:
                 raise ValueError(f"{rows.name}: there is a column {taken[0]!r} already: rename it, or leave it out")
@@ -83,7 +87,7 @@ class TextFile:
         texts = [each for block in blocks for each in block.texts(column)]
         if not texts:
             raise ValueError(f"{file}: there are no rows to group")
-        found = cls(rows.name, rows.format, rows.unit, blocks, texts, id_column)
+        found = cls(rows.name, rows.format, rows.unit, blocks, texts, id_column, rows.delimiter)
         found._check_ids()
         return found
 
@@ -93,8 +97,10 @@ class TextFile:
         return list(self.blocks[0].table.column_names)
 
     def column(self, name: str) -> pa.Array:
-        """(n,) values of a column."""
-        return one_piece(pa.chunked_array([part for block in self.blocks for part in block.table[name].chunks]))
+        """(n,) values of a column; categories are their values."""
+        return one_piece(
+            decoded(pa.chunked_array([part for block in self.blocks for part in block.table[name].chunks]))
+        )
 
     @cached_property
     def names(self) -> pa.Array:
@@ -217,15 +223,15 @@ def write_files(
     kept: NDArray[np.bool_] = found.representative == np.arange(len(read.texts))
     # The smaller file comes first: either is there only once all of it is written.
     if (file := files["links"]) is not None:
-        with write_rows(file, format=read.format) as write:
+        with write_rows(file, format=read.format, delimiter=read.delimiter) as write:
             write(read.links(found, reasons))
     if (file := files["review"]) is not None:
-        with write_rows(file, format=read.format) as write:
+        with write_rows(file, format=read.format, delimiter=read.delimiter) as write:
             write(read.review(found))
     grouped = read.with_groups(found)
     for what, chosen in (("dropped rows", ~kept), ("rows", kept if drop else np.ones_like(kept))):
         if (file := files[what]) is not None:
-            with write_rows(file, format=format or read.format) as write:
+            with write_rows(file, format=format or read.format, delimiter=read.delimiter) as write:
                 _write_chosen(grouped, chosen, write)
     return kept
 

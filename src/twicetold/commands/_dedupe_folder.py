@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from twicetold.commands._waiting import require_usable
-from twicetold.printable import json_text, print
+from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
     from twicetold.staged.plan import Settings
 
 OF_FOLDERS = {"workers", "on", "launch", "memory", "exact", "sample", "keep_stages"}  # and of nothing else
 OF_BOTH = {"arguments", "out", "text", "skip_bad", "precision", "threshold", "rule", "keep", "drop"}
-OF_BOTH |= {"as_json", "dry_run"}
+OF_BOTH |= {"as_json", "dry_run", "delimiter"}
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 LEAST = 200_000_000  # bytes that a task needs besides
 
@@ -84,7 +84,7 @@ def dedupe(given: Mapping[str, Any]) -> None:
         print(json_text({**asdict(found), **dropped_as_json(dropped, rows, place)}))
     else:
         print("\n".join(_dedupe_folder_told.in_sentences(found)), file=sys.stderr)
-    print(f"{given['out']}: {len(found.parts):,} parts", file=sys.stderr)
+    print(f"{given['out']}: {counted(len(found.parts), 'part')}", file=sys.stderr)
     if given["drop"]:
         print(dropped_in_words(dropped, rows, place), file=sys.stderr)
 
@@ -106,6 +106,7 @@ def _settings(model: str, given: Mapping[str, Any]) -> "Settings":
         model=model,
         out=f"{Path(given['out']).resolve()}",
         text=given["text"],
+        delimiter=given["delimiter"],
         skip_bad=given["skip_bad"],
         precision=given["precision"],
         threshold=given["threshold"],

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from twicetold.printable import differing
+from twicetold.printable import counted, differing
 
 if TYPE_CHECKING:
     from twicetold.staged.dedupe import Found
@@ -22,11 +22,11 @@ def in_sentences(found: "Found") -> list[str]:
     if (whole := found.component) is not None and whole["groups"] > 1:
         lines.append(
             f"the largest component of links has {whole['size']:,} distinct texts, {whole['density']:.2g} of whose "
-            f"pairs are links, in {whole['groups']:,} groups; its weakest bridge: {_weakest(whole)}"
+            f"pairs are links, in {counted(whole['groups'], 'group')}; its weakest bridge: {_weakest(whole)}"
         )
     if found.loosest:
         lines.append(f"loosest groups ({LOOSEST_BY}):")
-    lines += [f"  {each['size']:,} texts, {each['density']:.2f}, {_weakest(each)}" for each in found.loosest]
+    lines += [f"  {counted(each['size'], 'text')}, {each['density']:.2f}, {_weakest(each)}" for each in found.loosest]
     cpu = sum(stage["cpu"] for stage in found.used.values())
     peak = max((stage["peak"] for stage in found.used.values()), default=0)
     return [*lines, f"{cpu:,.1f} s of processor time; a task held {peak / 10**6:,.0f} MB at most"]
@@ -39,7 +39,10 @@ def _recall(found: "Found") -> str:
     if not found.recall:
         return "which share of the links was found is not known, as no --sample was compared with all texts"
     sampled = found.recall
-    about = f"{sampled['asked']:,} texts were compared with all others, and {sampled['linked']:,} of them have links"
+    about = (
+        f"{counted(sampled['asked'], 'text was', 'texts were')} compared with all others, and "
+        f"{counted(sampled['linked'], 'of them has', 'of them have')} links"
+    )
     if "recall" not in sampled:
         return f"which share of the links was found is not known: {about}; give a larger --sample"
     return (
@@ -62,10 +65,11 @@ def planned(found: "Estimate", workers: int) -> list[str]:
         rows.append((stage.name, f"{stage.tasks:,}", memory, disk, hours))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-    cells = f"{found.cells:,} cells" if found.cells else "without cells"
+    cells = f"{counted(found.cells, 'cell')}" if found.cells else "without cells"
     total = found.cpu / 3600
     lines.append(
-        f"{found.parts:,} parts, {found.rows:,} rows, {cells}: {total:,.2f} CPU hours, with --workers {workers} about "
+        f"{counted(found.parts, 'part')}, {counted(found.rows, 'row')}, {cells}: {total:,.2f} CPU hours, "
+        f"with --workers {workers} about "
         f"{total / workers:,.2f} hours; {found.disk / 10**9:,.1f} GB on disk at most"
     )
     if found.disk > found.free:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from twicetold.printable import differing
+from twicetold.printable import counted, differing
 
 if TYPE_CHECKING:
     from twicetold.dedupe.agreement import Agreement
@@ -55,7 +55,7 @@ def dropped_as_json(dropped: int, rows: int, place: str | None) -> dict[str, Any
 def dropped_in_words(dropped: int, rows: int, place: str | None) -> str:
     """The same as a line."""
     where = f"they are in {place}" if place else "they are in no file, as there is none beside the output (-o FILE)"
-    return f"dropped {dropped:,} of {rows:,} rows ({dropped / rows:.1%}); {where}"
+    return f"dropped {dropped:,} of {counted(rows, 'row')} ({dropped / rows:.1%}); {where}"
 
 
 def in_sentences(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons = None) -> str:
@@ -79,9 +79,10 @@ def of_summary(summary: "DedupeSummary", *, dropped: int) -> list[str]:
     if not summary.calibrated:
         since = f"similarity {summary.threshold:.3f} on"
     lines = [
-        f"{summary.texts:,} texts, {summary.distinct:,} of them distinct; {summary.links:,} links from {since}",
-        f"{summary.groups:,} groups of {summary.grouped:,} texts, the largest of {summary.largest:,}; "
-        f"{dropped:,} texts have another one as representative",
+        f"{counted(summary.texts, 'text')}, {summary.distinct:,} of them distinct; "
+        f"{counted(summary.links, 'link')} from {since}",
+        f"{counted(summary.groups, 'group')} of {counted(summary.grouped, 'text')}, the largest of "
+        f"{summary.largest:,}; {counted(dropped, 'text has', 'texts have')} another one as representative",
     ]
     lines += known_of_links(summary)
     if summary.covered is not None:
@@ -98,12 +99,13 @@ def of_summary(summary: "DedupeSummary", *, dropped: int) -> list[str]:
         )
     if summary.unfinished:
         lines.append(
-            f"warning: {summary.unfinished:,} texts may have more links than were looked for: raise the threshold"
+            f"warning: {counted(summary.unfinished, 'text')} may have more links than were looked for: raise the "
+            "threshold"
         )
     if summary.wide:
         lines.append(
-            f"{summary.wide:,} groups span more than --within allows for a pair: their texts are linked in a chain; "
-            "with --rule complete, there is no such group"
+            f"{counted(summary.wide, 'group spans', 'groups span')} more than --within allows for a pair: texts are "
+            "linked in a chain; with --rule complete, there is no such group"
         )
     return lines
 
@@ -129,15 +131,15 @@ def by_threshold(found: "DryRun") -> str:
     lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     lines.append(f"* the threshold of a dedupe with these options; nothing was written. Rule: {found.rule}")
     if found.unfinished:
-        lines.append(f"warning: {found.unfinished:,} texts may have more links at the lowest threshold")
+        lines.append(f"warning: {counted(found.unfinished, 'text')} may have more links at the lowest threshold")
     return "\n".join(lines)
 
 
 def _agreement(found: "Agreement") -> list[str]:
     """How well links and groups agree with known ones."""
     lines = [
-        f"beside the known groups of {found.rows:,} rows, {found.groups:,} groups of two or more with {found.pairs:,} "
-        "pairs (95 % intervals; the unit is the group):"
+        f"beside the known groups of {counted(found.rows, 'row')}, {counted(found.groups, 'group')} of two or more "
+        f"with {counted(found.pairs, 'pair')} (95 % intervals; the unit is the group):"
     ]
     for name, measured in found.measures.items():
         interval = "" if measured.low is None else f" ({measured.low:.3f} to {measured.high:.3f})"

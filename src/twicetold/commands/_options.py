@@ -54,6 +54,31 @@ Format = Annotated[
         "--format", help="csv, tsv, jsonl or parquet, of stdin and of what has no such suffix.", show_default=False
     ),
 ]
+
+
+def _delimiter(asked: str | None) -> str | None:
+    """The character that separates fields.
+
+    Raises:
+        typer.BadParameter: if it is no known one.
+    """
+    from twicetold.tables.separators import separator_of
+
+    try:
+        return separator_of(asked)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter",
+        help="What separates the fields of .csv: comma, semicolon, tab or pipe; also in what is written.",
+        show_default="as in the file",
+        callback=_delimiter,
+    ),
+]
 SkipBad = Annotated[
     bool, typer.Option("--skip-bad", help="Leave bad rows out; they are counted and the first ten are named.")
 ]

@@ -6,7 +6,7 @@ the first two. A pair without an answer is left out.
 Shape letters: P pairs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,10 @@ from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.said import Contradiction, KeptApart, Said
 from twicetold.neighbours.grouping import Ints
 from twicetold.tables.bad_rows import shown
-from twicetold.tables.columns import column_of
+from twicetold.tables.columns import MISSING, BadValues, answers_of, column_of
 from twicetold.tables.files import open_rows
 
 SIDES = ("left", "right")
-ANSWERS = dict.fromkeys(("1", "1.0", "true", "yes", "y"), True) | dict.fromkeys(("0", "0.0", "false", "no", "n"), False)
 
 
 def pairs_of(file: str, texts: TextFile, limits: Limits | None) -> tuple[Ints, Ints, Any]:
@@ -49,15 +48,9 @@ def pairs_of(file: str, texts: TextFile, limits: Limits | None) -> tuple[Ints, I
     def column(name: str) -> pa.Array:
         return column_of(pa.chunked_array([part for block in blocks for part in block.table[name].chunks]))
 
-    answers = pc.utf8_lower(column(SAME).cast(pa.string()))
-    known = pc.index_in(answers, pa.array(list(ANSWERS)))
-    wrong = np.flatnonzero(pc.and_(pc.is_valid(answers), pc.is_null(known)).to_numpy(zero_copy_only=False))
-    if len(wrong):
-        value = shown(answers[int(wrong[0])].as_py())
-        what = "expected 1 or 0, true or false, yes or no, or nothing"
-        raise ValueError(f"{rows.name}: {at([int(wrong[0])])}, column {SAME!r}: {what}; got {value}")
-    given = np.flatnonzero(pc.is_valid(known).to_numpy(zero_copy_only=False))
-    same = np.array(list(ANSWERS.values()))[known.take(pa.array(given)).to_numpy(zero_copy_only=False)]
+    answers = _answers(column(SAME), rows.name, at)
+    given = np.flatnonzero(answers != MISSING)
+    same = answers[given] == 1
     names = column_of(texts.names).cast(pa.string())
     sides = []
     for side in SIDES:
@@ -80,6 +73,23 @@ def pairs_of(file: str, texts: TextFile, limits: Limits | None) -> tuple[Ints, I
         why = f"{at(joining)} join{'s' * (len(joining) == 1)} its rows" if joining else "it is a row and itself"
         raise ValueError(f"{rows.name}: {at([int(given[error.apart])])} does not say the same, but {why}") from error
     return sides[0], sides[1], same
+
+
+def _answers(values: pa.Array, name: str, at: Callable[[Sequence[int]], str]) -> Ints:
+    """(P,) the answers; see `answers_of`.
+
+    Args:
+        values: of the column.
+        name: of the file.
+        at: from places of pairs to their lines, for messages.
+    """
+    try:
+        return answers_of(values)
+    except BadValues as error:
+        what = f"expected {error.expected}; got {error.value}"
+        raise ValueError(f"{name}: {at(error.rows[:1].tolist())}, column {SAME!r}: {what}") from error
+    except TypeError as error:
+        raise ValueError(f"{name}: column {SAME!r}: {error}") from error
 
 
 def _check_texts(found: pa.Array, texts: TextFile, place: Ints, name: str, lines: Ints) -> None:

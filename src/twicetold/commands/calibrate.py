@@ -7,10 +7,10 @@ import typer
 from rich.table import Table
 
 from twicetold.commands._console import Console
-from twicetold.commands._options import About, Left, Model, Right, SkipBad, tell_left_out
+from twicetold.commands._options import About, Delimiter, Left, Model, Right, SkipBad, tell_left_out
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._waiting import load_model, waiting
-from twicetold.printable import json_text, print
+from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
     from twicetold.labels.assessment import Number
@@ -33,10 +33,13 @@ def calibrate(
     out: Annotated[Path, typer.Option("--out", "-o", help="The new model folder.", show_default=False)],
     left: Left = None,
     right: Right = None,
-    label: Annotated[str, typer.Option(help="Column with 1 or 0, true or false.")] = "label",
+    label: Annotated[
+        str, typer.Option(help="Column with 1 or 0, true or false, yes or no; empty: not answered.")
+    ] = "label",
     aim: Annotated[Literal["accuracy", "f1"], typer.Option(help="What the threshold is best for.")] = "accuracy",
     seed: Annotated[int, typer.Option(min=0, help="Of the intervals.")] = 0,
     about: About = None,
+    delimiter: Delimiter = None,
     skip_bad: SkipBad = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the model folder that is there.")] = False,
     anyway: Annotated[
@@ -65,7 +68,7 @@ def calibrate(
     require_apart({"model": out}, {"pairs": pairs})
     loaded = load_model(model)
     require_free_of(loaded.folder, out, force=force)
-    read = read_pairs(pairs, left=left, right=right, label=label, skip_bad=skip_bad)
+    read = read_pairs(pairs, left=left, right=right, label=label, delimiter=delimiter, skip_bad=skip_bad)
     tell_left_out(read.bad)
     with waiting(f"fitting the decision to {pairs}"):
         found = fit(loaded, read, aim=aim, seed=seed, about=about)
@@ -136,7 +139,9 @@ def _show(console: Console, found: "Calibration", pairs: "CalibrationPairs", end
     from twicetold.runs.evidence import one_answer
 
     how = ", with the weights of the draw" if pairs.weighted else ""
-    console.print(f"{len(pairs.label):,} pairs, of which {int(pairs.label.sum()):,} say the same{how}")
+    console.print(
+        f"{counted(len(pairs.label), 'pair')}, of which {counted(int(pairs.label.sum()), 'says', 'say')} the same{how}"
+    )
     table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0))
     for head in ("", "before", "after", "difference"):
         table.add_column(head, justify="right")
@@ -157,15 +162,15 @@ def _intervals(pairs: "CalibrationPairs") -> str:
 
     drawn = pairs.weighted or pairs.draw is not None
     where = "all candidates of the file" if drawn else "all pairs like these"
-    counted = f" These labels tell as much as {pairs.effective:,.0f} of equal weight." if pairs.weighted else ""
+    equal = f" These labels tell as much as {pairs.effective:,.0f} of equal weight." if pairs.weighted else ""
     more = for_half(len(pairs.label))
     left = more if pairs.draw is None else max(0, sum(pairs.draw.candidates) - len(pairs.label))
     half = (
-        f"About {more:,} more labels would halve the intervals."
+        f"About {counted(more, 'more label')} would halve the intervals."
         if more <= left
-        else f"{left:,} more pairs of the file can be labelled."
+        else f"{counted(left, 'more pair')} of the file can be labelled."
     )
-    return f"95 % intervals of what holds for {where}; after: corrected for the choice on these labels.{counted} {half}"
+    return f"95 % intervals of what holds for {where}; after: corrected for the choice on these labels.{equal} {half}"
 
 
 def _shown(number: "Number", sign: str = "") -> str:

@@ -6,6 +6,7 @@ import typer
 
 from twicetold.commands._folder_options import Exact, KeepStages, Launch, Memory, On, Sample, Workers
 from twicetold.commands._options import (
+    Delimiter,
     Format,
     Lexical,
     ModelAndFile,
@@ -21,7 +22,7 @@ from twicetold.commands._options import (
 from twicetold.commands._outputs import Force, dropped_beside, require_apart
 from twicetold.commands._waiting import load_model, require_usable, waiting
 from twicetold.dedupe.options import DEFAULTS, KEEP, MOST_NEIGHBOURS
-from twicetold.printable import json_text, print
+from twicetold.printable import counted, json_text, print
 
 REVIEWED = 100  # pairs of a review
 
@@ -85,6 +86,7 @@ def dedupe(
     ] = False,
     force: Force = False,
     format: Format = None,
+    delimiter: Delimiter = None,
     skip_bad: SkipBad = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON to stdout.")] = False,
     dry_run: Annotated[
@@ -147,7 +149,15 @@ def dedupe(
     needed = [*(same or []), *(column for column, _ in windows), *([by_column[1]] if by_column else [])]
     needed += [] if truth is None else [truth]
     with waiting(f"reading {file}"):
-        read = TextFile.read(file, text=text, id_column=id_column, needed=needed, format=format, skip_bad=skip_bad)
+        read = TextFile.read(
+            file,
+            text=text,
+            id_column=id_column,
+            needed=needed,
+            format=format,
+            delimiter=delimiter,
+            skip_bad=skip_bad,
+        )
     limits, chosen, known = columns_of(read, same or [], windows), kept_by(read, keep), truth_of(read, truth)
     said = None if pairs is None else pairs_of(pairs, read, Limits.of(len(read.texts), **limits))
     loaded, reranker = (None if each is None else load_model(each) for each in (model, rerank))
@@ -178,7 +188,7 @@ def dedupe(
     else:
         print(_dedupe_told.in_sentences(found, read.texts, names, reasons), file=sys.stderr)
     if out != STANDARD:
-        print(f"{out}: {len(kept) - dropped:,} rows", file=sys.stderr)
+        print(f"{out}: {counted(len(kept) - dropped, 'row')}", file=sys.stderr)
     if drop:
         print(_dedupe_told.dropped_in_words(dropped, len(kept), aside), file=sys.stderr)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from twicetold.commands._options import (
+    Delimiter,
     File,
     Format,
     Index,
@@ -24,7 +25,7 @@ from twicetold.commands._options import (
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._waiting import changing, load_model, require_usable, waiting
 from twicetold.dedupe.options import DEFAULTS
-from twicetold.printable import json_text, print
+from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
     from twicetold.index.groups import GroupChanges
@@ -70,6 +71,7 @@ def build(
     pairs: Pairs = None,
     no_groups: Annotated[bool, typer.Option("--no-groups", help="Do not group texts that say the same.")] = False,
     format: Format = None,
+    delimiter: Delimiter = None,
     skip_bad: SkipBad = False,
     as_json: Json = False,
 ) -> None:
@@ -91,7 +93,7 @@ def build(
         raise typer.BadParameter(f"{said}: leave them or --no-groups out")
     require_new(Path(output))
     require_usable(model)
-    texts, ids = _read(file, text, id_column, format=format, skip_bad=skip_bad)
+    texts, ids = _read(file, text, id_column, format=format, delimiter=delimiter, skip_bad=skip_bad)
     if not texts:
         raise ValueError(f"{file}: there are no rows")
     loaded = load_model(model)
@@ -125,6 +127,7 @@ def add(
     pairs: Pairs = None,
     model: IndexModel = None,
     format: Format = None,
+    delimiter: Delimiter = None,
     skip_bad: SkipBad = False,
     as_json: Json = False,
 ) -> None:
@@ -138,7 +141,10 @@ def add(
     """
     if file is None and pairs is None:
         raise typer.BadParameter("give a file with texts, or pairs (--pairs)")
-    texts, ids = ([], None) if file is None else _read(file, text, id_column, format=format, skip_bad=skip_bad)
+    texts: list[str] = []
+    ids: list[str] | None = None
+    if file is not None:
+        texts, ids = _read(file, text, id_column, format=format, delimiter=delimiter, skip_bad=skip_bad)
     with changing(folder, model) as opened:
         there = {} if pairs is None else opened.table().to_pydict()
         names, known = [*there.get("id", []), *(ids or [])], [*there.get("text", []), *(texts if ids else [])]
@@ -148,7 +154,7 @@ def add(
         print(json_text({"added": rows, "joined": found.joined, **_changed(found.changes)}))
         return
     joined = f", {found.joined:,} to groups that were there" if opened.threshold is not None else ""
-    _tell(f"added {len(texts):,} texts{joined}; {folder} has {len(opened):,} now")
+    _tell(f"added {counted(len(texts), 'text')}{joined}; {folder} has {len(opened):,} now")
     _tell_changes(found.changes)
 
 
@@ -162,6 +168,7 @@ def remove(
     id_column: Annotated[str, typer.Option("--id", help="Column of the file with the ids.")] = "id",
     model: IndexModel = None,
     format: Format = None,
+    delimiter: Delimiter = None,
 ) -> None:
     """Remove texts by their ids. If one is not there, nothing is removed.
 
@@ -175,7 +182,7 @@ def remove(
     if bool(named) == (file is not None):
         raise typer.BadParameter("give ids, or a file with ids (-f)")
     if file is not None:
-        with open_rows(file, format=format) as rows:
+        with open_rows(file, format=format, delimiter=delimiter) as rows:
             rows.require(id_column)
             for block, bad in rows.sound([]):
                 if bad:
@@ -183,11 +190,11 @@ def remove(
                 named += _ids(rows, block, id_column)
     with changing(folder, model) as opened:
         opened.remove(named)
-    _tell(f"removed {len(named):,} texts; {folder} has {len(opened):,} now")
+    _tell(f"removed {counted(len(named), 'text')}; {folder} has {len(opened):,} now")
 
 
 @index.command()
-def groups(folder: Index, out: OutFile = "-", format: Format = None) -> None:
+def groups(folder: Index, out: OutFile = "-", format: Format = None, delimiter: Delimiter = None) -> None:
     """Write the id, text and group of all texts, sorted by group.
 
     Examples:
@@ -203,10 +210,10 @@ def groups(folder: Index, out: OutFile = "-", format: Format = None) -> None:
 
     require_apart({"rows": out}, {"texts": folder})
     table = grouped_texts(folder)
-    with write_rows(out, format=format or ("csv" if out == STANDARD else None)) as write:
+    with write_rows(out, format=format or ("csv" if out == STANDARD else None), delimiter=delimiter) as write:
         write(Block(table, np.arange(1, table.num_rows + 1)))
     if out != STANDARD:
-        _tell(f"{out}: {table.num_rows:,} rows")
+        _tell(f"{out}: {counted(table.num_rows, 'row')}")
 
 
 @index.command()
@@ -231,7 +238,7 @@ def export(
         for table in exported(folder):
             write(Block(table, np.arange(count, count + table.num_rows)))
             count += table.num_rows
-    _tell(f"{out}: {count:,} rows")
+    _tell(f"{out}: {counted(count, 'row')}")
 
 
 @index.command()
@@ -258,7 +265,8 @@ def _described(about: "IndexInfo") -> list[str]:
         least = f"similarity {about.threshold:.4f} on"
         if about.probability is not None:
             least = f"probability {about.probability:.3f} on (score {about.threshold:.4f})"
-        groups = f"{about.groups:,} of {about.grouped:,} texts, the largest of {about.largest:,}; links from {least}"
+        texts = counted(about.grouped, "text")
+        groups = f"{about.groups:,} of {texts}, the largest of {about.largest:,}; links from {least}"
     rule = "none" if about.rule is None else f"{about.rule}, {about.neighbours} neighbours of each text"
     return [
         f"texts      {about.texts:,} ({about.removed:,} removed ones take space)",
@@ -273,14 +281,14 @@ def _described(about: "IndexInfo") -> list[str]:
 
 
 def _read(
-    file: str, text: str | None, id_column: str | None, *, format: str | None, skip_bad: bool
+    file: str, text: str | None, id_column: str | None, *, format: str | None, delimiter: str | None, skip_bad: bool
 ) -> tuple[list[str], list[str] | None]:
     """Texts and ids of a file."""
     from twicetold.tables.files import choose_text, open_rows
 
     texts: list[str] = []
     ids: list[str] = []
-    with waiting(f"reading {file}"), open_rows(file, format=format) as rows:
+    with waiting(f"reading {file}"), open_rows(file, format=format, delimiter=delimiter) as rows:
         column = choose_text(rows, text)
         if id_column is not None:
             rows.require(id_column)

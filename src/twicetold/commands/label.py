@@ -11,10 +11,19 @@ from rich.table import Table
 from rich.text import Text as Styled
 
 from twicetold.commands._console import Console
-from twicetold.commands._options import About, Lexical, ModelAndFile, SkipBad, Text, model_and_file, tell_left_out
+from twicetold.commands._options import (
+    About,
+    Delimiter,
+    Lexical,
+    ModelAndFile,
+    SkipBad,
+    Text,
+    model_and_file,
+    tell_left_out,
+)
 from twicetold.commands._outputs import require_apart
 from twicetold.commands._waiting import require_usable, waiting
-from twicetold.printable import json_text, print, printable
+from twicetold.printable import counted, json_text, print, printable
 
 if TYPE_CHECKING:
     from twicetold.labels.estimates import Estimates, SampleEstimate
@@ -22,7 +31,7 @@ if TYPE_CHECKING:
     from twicetold.labels.review import Review
 
 SAME, DIFFERENT, SKIP, BACK, QUIT = "ynsbq"
-WORDS = {word: word[0] for word in ("yes", "no", "skip", "back", "quit")} | {letter: letter for letter in "ynsbq"}
+WORDS = {word: word[0] for word in ("skip", "back", "quit")} | {letter: letter for letter in (SKIP, BACK, QUIT)}
 KEYS = "y the same, n different, s skip, b back, q quit"
 
 
@@ -49,6 +58,7 @@ def label(
             show_default=False,
         ),
     ] = None,
+    delimiter: Delimiter = None,
     skip_bad: SkipBad = False,
     report: Annotated[bool, typer.Option("--report", help="Ask nothing; report on the labels so far.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
@@ -75,7 +85,7 @@ def label(
     model, name = model_and_file(arguments, "label", lexical=lexical, vectors=vectors)
     file = Path(name)
     if out is None:
-        _answer_review(console, file, fitting=model is None and not report)
+        _answer_review(console, file, delimiter=delimiter, fitting=model is None and not report)
         return
     if report:
         _report(console, read_labelling(out), as_json=as_json)
@@ -87,7 +97,7 @@ def label(
     if model is not None:
         require_usable(model)
     with only_process(lock_beside(out), f"label {out}"):
-        with open_rows(file) as rows:
+        with open_rows(file, delimiter=delimiter) as rows:
             column = choose_text(rows, text)
             texts = [found for block in rows.blocks([column], skip_bad=skip_bad) for found in block.texts(column)]
         tell_left_out(rows.bad)
@@ -100,7 +110,7 @@ def label(
         _report(console, state, as_json=as_json)
 
 
-def _answer_review(console: Console, file: Path, *, fitting: bool) -> None:
+def _answer_review(console: Console, file: Path, *, delimiter: str | None, fitting: bool) -> None:
     """Ask for the pairs of a review."""
     from twicetold.files import lock_beside, only_process
     from twicetold.labels.review import Review
@@ -108,11 +118,11 @@ def _answer_review(console: Console, file: Path, *, fitting: bool) -> None:
     if not fitting:
         raise typer.BadParameter("name a file for the labelled pairs with -o; without it, FILE alone is a review")
     with only_process(lock_beside(file), f"label {file}"):
-        review = Review.read(file)
+        review = Review.read(file, delimiter=delimiter)
         _ask(console, review)
         given = sum(answer is not None for answer in review.answers)
         console.print(
-            f"{given:,} of {len(review.pairs):,} pairs answered. In {file}, for dedupe --pairs {file}",
+            f"{given:,} of {counted(len(review.pairs), 'pair')} answered. In {file}, for dedupe --pairs {file}",
             markup=False,
             soft_wrap=True,
         )
@@ -169,22 +179,25 @@ def _answers(console: Console) -> Iterator[str]:
     Raises:
         ValueError: if a line is none of them.
     """
+    from twicetold.tables.columns import ANSWERS
+
+    words = WORDS | {word: SAME if same else DIFFERENT for word, same in ANSWERS.items()}
     if not sys.stdin.isatty():
         for number, line in enumerate(sys.stdin, start=1):
-            if (word := line.strip().lower()) not in WORDS:
+            if (word := line.strip().lower()) not in words:
                 raise ValueError(
                     f"standard input, line {number}: expected y, n, s, b or q; got {word!r:.40}. The answers before it "
                     "are kept"
                 )
-            yield WORDS[word]
+            yield words[word]
         return
     while True:
         try:
             key = typer.getchar().lower()
         except EOFError:
             return
-        if key in WORDS:
-            yield WORDS[key]
+        if key in words:
+            yield words[key]
         else:
             console.print(KEYS)
 
@@ -195,7 +208,8 @@ def _report(console: Console, state: "Labelling", *, as_json: bool) -> None:
     where = f" In {state.out}" if state.labels else ""  # the file is written with the first label
     skipped = f", {len(state.skipped):,} skipped" if state.skipped else ""
     console.print(
-        f"{len(state.labels):,} of {len(state.pairs):,} pairs labelled{skipped}: {same:,} say the same.{where}",
+        f"{len(state.labels):,} of {counted(len(state.pairs), 'pair')} labelled{skipped}: "
+        f"{counted(same, 'says', 'say')} the same.{where}",
         soft_wrap=True,
     )
     estimates = state.report() if state.labels else None
@@ -232,7 +246,9 @@ def _show(console: Console, state: "Labelling", estimates: "Estimates") -> None:
     )
     if (more := for_half(len(state.labels))) <= sum(state.candidates) - len(state.labels):
         pairs = len(state.labels) + len(state.skipped) + more
-        console.print(f"About {more:,} more labels would halve the intervals (--pairs {pairs}).", soft_wrap=True)
+        console.print(
+            f"About {counted(more, 'more label')} would halve the intervals (--pairs {pairs}).", soft_wrap=True
+        )
     unlabelled = (state.sample().labelled == 0) & (state.sample().sizes > 0)
     if unlabelled.any():
         console.print(

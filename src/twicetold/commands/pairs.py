@@ -5,10 +5,21 @@ from typing import Annotated
 
 import typer
 
-from twicetold.commands._options import About, File, Format, Left, Model, OutFile, Right, SkipBad, tell_left_out
+from twicetold.commands._options import (
+    About,
+    Delimiter,
+    File,
+    Format,
+    Left,
+    Model,
+    OutFile,
+    Right,
+    SkipBad,
+    tell_left_out,
+)
 from twicetold.commands._outputs import Force, require_apart
 from twicetold.commands._waiting import load_model, require_usable, waiting
-from twicetold.printable import json_text, print
+from twicetold.printable import counted, json_text, print
 
 
 def pairs(
@@ -19,6 +30,7 @@ def pairs(
     right: Right = None,
     about: About = None,
     format: Format = None,
+    delimiter: Delimiter = None,
     skip_bad: SkipBad = False,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON to stdout.")] = False,
@@ -52,14 +64,17 @@ def pairs(
     require_apart({"rows": out}, {"pairs": file, "weights": model}, force=force)
     require_usable(model)
     console = Console(stderr=True)
-    with open_rows(file, format=format) as rows:
+    with open_rows(file, format=format, delimiter=delimiter) as rows:
         pair = choose_pair(rows, left, right)
         loaded = load_model(model)
         start = time.monotonic()
         columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} pairs, {task.fields[rate]:,.0f} a second"))
         off = not console.is_terminal
         shown = Progress(*columns, TimeElapsedColumn(), console=console, transient=True, disable=off)
-        with shown, write_rows(out, format=format or rows.format, at_once=not skip_bad) as write:
+        with (
+            shown,
+            write_rows(out, format=format or rows.format, delimiter=rows.delimiter, at_once=not skip_bad) as write,
+        ):
             task = shown.add_task("", total=None, rate=0.0)
 
             def progress(count: int) -> None:
@@ -73,7 +88,7 @@ def pairs(
         told = {"columns": pair, "evidence": evidence, "seconds": round(seconds, 3)}
         print(json_text({**asdict(found), **told}))
     rate = f"{seconds:.1f} s, {found.pairs / seconds:,.0f} pairs a second"
-    said = [f"{found.pairs:,} pairs of {pair[0]} and {pair[1]}"]
+    said = [f"{counted(found.pairs, 'pair')} of {pair[0]} and {pair[1]}"]
     if found.duplicates is None:
         said = [f"{said[0]}, with scores alone; {rate}", f"no verdict about {found.about}, as {found.no_verdict}"]
     else:

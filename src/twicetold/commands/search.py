@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from twicetold.commands._options import Format, Index, IndexModel, SkipBad, Text, tell_left_out
+from twicetold.commands._options import Delimiter, Format, Index, IndexModel, SkipBad, Text, tell_left_out
 from twicetold.commands._waiting import open_index
 from twicetold.printable import json_text, print
 
@@ -31,6 +31,7 @@ def search(
     text: Text = None,
     model: IndexModel = None,
     format: Format = None,
+    delimiter: Delimiter = None,
     skip_bad: SkipBad = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines, one for each text.")] = False,
 ) -> None:
@@ -45,7 +46,7 @@ def search(
     _check_queries(texts, file)
     opened = open_index(folder, model)
     named = file is not None or len(texts or []) > 1
-    for asked in _queries(texts, file, text, format=format, skip_bad=skip_bad):
+    for asked in _queries(texts, file, text, format=format, delimiter=delimiter, skip_bad=skip_bad):
         matches = opened.search(asked, k, not_copies=not_copies)
         for query, found in zip(asked, matches, strict=True):
             _tell(query, found, named=named, as_json=as_json)
@@ -65,7 +66,13 @@ def _check_queries(texts: list[str] | None, file: str | None) -> None:
 
 
 def _queries(
-    texts: list[str] | None, file: str | None, text: str | None, *, format: str | None, skip_bad: bool
+    texts: list[str] | None,
+    file: str | None,
+    text: str | None,
+    *,
+    format: str | None,
+    delimiter: str | None,
+    skip_bad: bool,
 ) -> Iterator[list[str]]:
     """The texts that are asked for, those of a file a block at a time."""
     from twicetold.tables.files import choose_text, open_rows
@@ -73,7 +80,7 @@ def _queries(
     if file is None:
         yield texts or []
         return
-    with open_rows(file, format=format) as rows:
+    with open_rows(file, format=format, delimiter=delimiter) as rows:
         column = choose_text(rows, text)
         for block in rows.blocks([column], skip_bad=skip_bad):
             yield block.texts(column)

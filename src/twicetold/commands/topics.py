@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from twicetold.commands._options import Format, Lexical, ModelAndFile, OutFile, SkipBad, Text, model_and_file
+from twicetold.commands._options import Delimiter, Format, Lexical, ModelAndFile, OutFile, SkipBad, Text, model_and_file
 from twicetold.commands._outputs import Force, require_apart
 from twicetold.commands._waiting import load_model, require_usable, waiting
-from twicetold.printable import json_text, print
+from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
     from twicetold.topics.grouping import Topics
@@ -33,6 +33,7 @@ def topics(
     seed: Annotated[int, typer.Option(help="Of kmeans.", min=0)] = 0,
     lexical: Lexical = False,
     format: Format = None,
+    delimiter: Delimiter = None,
     skip_bad: SkipBad = False,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON to stdout.")] = False,
@@ -63,7 +64,7 @@ def topics(
     if model is not None:
         require_usable(model)
     with waiting(f"reading {file}"):
-        read = TextFile.read(file, text=text, id_column=None, needed=(), format=format, skip_bad=skip_bad, added=ADDED)
+        read = TextFile.read(file, text=text, format=format, delimiter=delimiter, skip_bad=skip_bad, added=ADDED)
     if method == "agglomerative":
         require_few(len(read.texts))
     loaded = None if model is None else load_model(model)
@@ -77,7 +78,7 @@ def topics(
         seed=seed,
         progress=lambda step: print(step, file=sys.stderr),
     )
-    with write_rows(out, format=format or read.format) as write:
+    with write_rows(out, format=format or read.format, delimiter=read.delimiter) as write:
         start = 0
         for block in read.blocks:
             write(block.with_columns(_columns(found, slice(start, start + len(block)))))
@@ -87,7 +88,7 @@ def topics(
     else:
         print("\n".join(_summary(found, read.texts)), file=sys.stderr)
     if out != STANDARD:
-        print(f"{out}: {len(read.texts):,} rows", file=sys.stderr)
+        print(f"{out}: {counted(len(read.texts), 'row')}", file=sys.stderr)
 
 
 def _columns(found: "Topics", rows: slice) -> dict[str, Any]:
@@ -117,14 +118,19 @@ def _as_json(found: "Topics", texts: list[str]) -> dict[str, Any]:
 
 def _summary(found: "Topics", texts: list[str]) -> list[str]:
     """The summary, with the largest topics."""
-    lines = [f"{len(texts):,} texts in {len(found):,} topics (number, texts, name, the text nearest to the centre):"]
+    lines = [
+        f"{counted(len(texts), 'text')} in {counted(len(found), 'topic')} "
+        "(number, texts, name, the text nearest to the centre):"
+    ]
     for number in range(min(len(found), SHOWN)):
         central = texts[found.central[number]]
         lines.append(f"  {number}: {found.size[number]:,}  {found.names[number]}  {central[:LONGEST]!r}")
     if len(found) > SHOWN:
-        lines.append(f"  and {len(found) - SHOWN:,} smaller ones (--json lists them)")
+        lines.append(f"  and {counted(len(found) - SHOWN, 'smaller one')} (--json lists them)")
     if _without(found):
-        lines.append(f"{_without(found):,} texts have no topic, as the model knows nothing of them")
+        lines.append(
+            f"{counted(_without(found), 'text has', 'texts have')} no topic, as the model knows nothing of them"
+        )
     return lines
 
 

@@ -24,6 +24,7 @@ from twicetold.evaluation.intervals import Interval, bootstrap_interval
 from twicetold.evaluation.link_metrics import link_statistics
 from twicetold.evaluation.resampling import Statistic
 from twicetold.neighbours.grouping import Ints, Links, Vectors, numbered
+from twicetold.printable import counted
 from twicetold.tables.columns import MISSING, Column, codes_of
 from twicetold.trained.scoring import SAMPLE, sampled
 
@@ -81,14 +82,14 @@ class KnownGroups:
         """
         code = codes_of(values)
         if len(code) != count:
-            raise ValueError(f"truth: expected a value for each of {count:,} texts, got {len(code):,}")
+            raise ValueError(f"truth: expected a value for each of {counted(count, 'text')}, got {len(code):,}")
         rows = np.flatnonzero(code != MISSING)
         codes = numbered(code[rows])
         number = int(codes.max(initial=-1)) + 1
         if number in (0, 1, len(rows)):
             raise ValueError(
                 f"truth: expected at least two groups, and one of two or more rows, to compare with; got {number:,} "
-                f"groups of {len(rows):,} rows with a value"
+                f"groups of {counted(len(rows), 'row')} with a value"
             )
         return cls(rows, codes)
 

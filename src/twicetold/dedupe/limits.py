@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.neighbours.grouping import Floats, Ints, numbered
+from twicetold.printable import counted
 from twicetold.tables.columns import MISSING, Column, Size, codes_of, numbers_of, size_of, times_of
 
 ROUNDING = 4 * float(np.finfo(np.float64).eps)  # of a difference, of the largest value
@@ -48,6 +49,7 @@ class Limits:
             TypeError: if a column has values of a kind that cannot be used.
             ValueError: if a column has another length, a value is no number or date, or a size is none.
         """
+        _require_lists(same, within)
         if not len(same) and not len(within):
             return None
         codes = [codes_of(column) for column in same]
@@ -57,7 +59,7 @@ class Limits:
             for number, column in enumerate(columns):
                 if len(column) != count:
                     raise ValueError(
-                        f"{name}[{number}]: expected a value for each of {count:,} texts, got {len(column):,}"
+                        f"{name}[{number}]: expected a value for each of {counted(count, 'text')}, got {len(column):,}"
                     )
         missing = np.zeros(count, bool)
         block = np.zeros(count, np.int64)
@@ -97,3 +99,13 @@ class Limits:
             ends = np.append(starts[1:], len(order)) - 1
             wider |= value[order[ends]] - value[order[starts]] > size
         return int(wider.sum())
+
+
+def _require_lists(same: Sequence[Column], within: Sequence[tuple[Column, Size]]) -> None:
+    """Refuse one column in place of a list of columns."""
+    for name, columns, example in (("same", same, "[column]"), ("within", within, '[(column, "3d")]')):
+        if not isinstance(columns, list | tuple):
+            raise TypeError(f"{name}: expected a list, such as {example}, got {type(columns).__name__}")
+    for number, pair in enumerate(within):
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise TypeError(f'within[{number}]: expected a column and a size, such as (column, "3d")')

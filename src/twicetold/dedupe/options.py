@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
+from twicetold.errors import require_number
 from twicetold.neighbours.rules import RULES, Rule
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ class DedupeOptions:
     """What is a link, and what becomes of links; `twicetold.Model.dedupe` describes each option.
 
     Raises:
+        TypeError: if a number is none, such as the text "0.5".
         ValueError: if a value is out of range, or both a precision and a threshold are given.
     """
 
@@ -32,7 +34,10 @@ class DedupeOptions:
     def __post_init__(self) -> None:
         if self.precision is not None and self.threshold is not None:
             raise ValueError("give a precision or a threshold, not both")
+        require_number("neighbours", self.neighbours, whole=True)
         for name, value in (("precision", self.precision), ("threshold", self.threshold)):
+            if value is not None:
+                require_number(name, value)
             if value is not None and not 0 < value < 1:
                 raise ValueError(f"{name} is between 0 and 1, got {value:g}")
         if self.rule not in RULES:

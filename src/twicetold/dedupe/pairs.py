@@ -15,6 +15,7 @@ from twicetold.evaluation.decision import Decision, sigmoid
 from twicetold.evaluation.dedupe import Chosen
 from twicetold.neighbours.grouping import Floats, Ints, Links, Vectors, merge
 from twicetold.neighbours.rules import Rule
+from twicetold.printable import counted
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import ReadTexts
 from twicetold.trained.vectors import constant
@@ -57,7 +58,7 @@ class PairsByModel:
 
     def score_near(self, near: NearPairs, tell: Callable[[str], None]) -> Floats:
         """(C,) scores of pairs that were found by search vectors."""
-        tell(f"scoring {len(near.left):,} pairs")
+        tell(f"scoring {counted(len(near.left), 'pair')}")
         return self.score(near.left, near.right)
 
     def groups(self, links: Links, least: float, rule: Rule) -> Groups:

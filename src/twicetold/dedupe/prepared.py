@@ -21,6 +21,7 @@ from twicetold.dedupe.thresholds import LinkThreshold, Thresholds
 from twicetold.dedupe.told import unknown_texts
 from twicetold.interpretation.word_use import WordUse
 from twicetold.neighbours.grouping import Ints, Links, Vectors
+from twicetold.printable import counted
 from twicetold.runs.evidence import no_better_than_one_answer
 from twicetold.tables.texts import texts_of
 from twicetold.trained.loaded import LoadedModel
@@ -80,7 +81,8 @@ class Prepared:
         plain = DistinctTexts.of(texts)
         _require_vectors(model, plain)
         if limits is not None and limits.alone:
-            tell(f"{limits.alone:,} of {len(texts):,} texts are linked with none, as they have no value in a column")
+            are, they = ("is", "it has") if limits.alone == 1 else ("are", "they have")
+            tell(f"{limits.alone:,} of {len(texts):,} texts {are} linked with none, as {they} no value in a column")
         keys = () if limits is None else (limits.block, *limits.values)
         if said is not None:
             said.require_allowed(limits)
@@ -117,7 +119,7 @@ class Prepared:
 
     def search(self, least: float, tell: Tell) -> tuple[Links, NearPairs]:
         """The pairs of distinct texts within limits that score at least `least`; below it, some as well."""
-        tell(f"searching {len(self.distinct):,} texts")
+        tell(f"searching {counted(len(self.distinct), 'text')}")
         least_dot, neighbours = self.pairs.least_dot(least), self.options.neighbours
         if self.limits is None:
             near = near_pairs(self.vectors, least_dot, neighbours=neighbours)
@@ -147,7 +149,7 @@ def _require_vectors(model: LoadedModel, distinct: DistinctTexts) -> None:
 
 
 def _encoded(model: LoadedModel, distinct: DistinctTexts, tell: Tell) -> Vectors:
-    tell(f"encoding {len(distinct):,} distinct texts")
+    tell(f"encoding {counted(len(distinct), 'distinct text')}")
     return search_vectors(model.trained, distinct.texts)
 
 

@@ -18,6 +18,7 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from twicetold.dedupe.limits import Limits
 from twicetold.neighbours.grouping import Floats, Ints, Links, components, numbered
+from twicetold.tables.columns import MISSING, BadValues, answers_of
 
 
 class Contradiction(ValueError):
@@ -67,7 +68,7 @@ class Said:
 
     @classmethod
     def of(cls, count: int, left: ArrayLike, right: ArrayLike, same: ArrayLike) -> "Said":
-        """Pairs of n texts by their rows, from 0.
+        """Pairs of n texts by their rows, from 0; a pair without an answer is left out.
 
         Raises:
             Contradiction: if pairs that say the same join a pair that does not.
@@ -76,15 +77,19 @@ class Said:
         one, other = (
             _checked(side, lambda row: row % 1 == 0, "numbers of rows").astype(np.int64) for side in (left, right)
         )
-        alike = _checked(same, lambda answer: answer in (0, 1), "True or False").astype(np.bool_)
-        if not one.shape == other.shape == alike.shape:
-            raise ValueError(f"pairs: expected as many of each, got shapes {one.shape}, {other.shape}, {alike.shape}")
+        try:
+            answers = answers_of(same)
+        except (BadValues, TypeError) as error:
+            raise ValueError(f"pairs: {error}") from error
+        if not one.shape == other.shape == answers.shape:
+            raise ValueError(f"pairs: expected as many of each, got shapes {one.shape}, {other.shape}, {answers.shape}")
         wrong = np.flatnonzero((np.minimum(one, other) < 0) | (np.maximum(one, other) >= count))
         if len(wrong):
             place = int(wrong[0])
             rows = f"{one[place]} and {other[place]}"
             raise ValueError(f"pairs: expected rows 0 to {count - 1}, got {rows} as pair {place} (from 0)")
-        found = cls(one, other, alike)
+        given = answers != MISSING
+        found = cls(one[given], other[given], answers[given] == 1)
         found._check(count)
         return found
 

@@ -26,11 +26,12 @@ from twicetold.index.scored_search import ScoredSearch
 from twicetold.index.state import IndexState, listed, names_of, part_of, some
 from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.nearest import Matrix
-from twicetold.tables.texts import Texts, texts_of
+from twicetold.printable import counted
+from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.vectors import search_vectors
 
-IdPairs: TypeAlias = tuple[Texts, Texts, ArrayLike]
+IdPairs: TypeAlias = tuple[TextsLike, TextsLike, ArrayLike]
 """Ids of texts, (P,) each, and (P,) whether each pair says the same."""
 
 
@@ -57,8 +58,8 @@ class Added:
 
 def built(
     model: LoadedModel,
-    texts: Sequence[str],
-    ids: Texts | None,
+    texts: TextsLike,
+    ids: TextsLike | None,
     *,
     grouped_by: DedupeOptions | None,
     pairs: IdPairs | None,
@@ -85,7 +86,7 @@ def built(
     @cache
     def encoded() -> tuple[Matrix, Matrix]:
         if progress is not None:
-            progress(f"encoding {len(texts):,} texts")
+            progress(f"encoding {counted(len(texts), 'text')}")
         return search_vectors(model.trained, texts)
 
     if pairs is not None:
@@ -109,7 +110,7 @@ def built(
 
 
 def grown(
-    state: IndexState, rule: GroupRule, texts: Sequence[str], ids: Texts | None, *, pairs: IdPairs | None
+    state: IndexState, rule: GroupRule, texts: Sequence[str], ids: TextsLike | None, *, pairs: IdPairs | None
 ) -> tuple[IndexState, Added]:
     """The index with further texts and pairs.
 

@@ -19,7 +19,7 @@ from twicetold.index.segments import Segment
 from twicetold.index.texts import SCHEMA
 from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.nearest import Matrix
-from twicetold.tables.texts import Texts, texts_of
+from twicetold.tables.texts import TextsLike, texts_of
 
 MERGE_BELOW = 2  # a part with fewer texts than this many times those of the next one is merged with it
 
@@ -55,7 +55,7 @@ class IndexState:
         """Group of each text, in the order of `ids`."""
         return groups_of(self.segments)[alive_of(self.segments)]
 
-    def new_ids(self, texts: Sequence[str], ids: Texts | None) -> list[str]:
+    def new_ids(self, texts: Sequence[str], ids: TextsLike | None) -> list[str]:
         """(N,) names of texts that are to be added.
 
         Raises:
@@ -83,7 +83,7 @@ class IndexState:
             size += merging[0].count
         return replace(self, segments=[*kept, Segment.merged(merging)])
 
-    def without(self, ids: Texts) -> "IndexState":
+    def without(self, ids: TextsLike) -> "IndexState":
         """Without some texts, and pairs that name them. The groups of the others stay as they are, and so do their ids.
 
         Raises:
@@ -105,7 +105,7 @@ class IndexState:
         return replace(self, manifest=manifest, segments=[segment for segment in left if segment.count])
 
 
-def names_of(texts: Sequence[str], ids: Texts | None, *, first: int) -> list[str]:
+def names_of(texts: Sequence[str], ids: TextsLike | None, *, first: int) -> list[str]:
     """The ids of new texts: those given, or numbers from `first` on.
 
     Raises:
@@ -120,7 +120,7 @@ def names_of(texts: Sequence[str], ids: Texts | None, *, first: int) -> list[str
     return names
 
 
-def distinct(ids: Texts) -> list[str]:
+def distinct(ids: TextsLike) -> list[str]:
     """Ids, each of which is there once.
 
     Args:
@@ -137,7 +137,7 @@ def distinct(ids: Texts) -> list[str]:
     return names
 
 
-def listed(ids: Texts) -> list[str]:
+def listed(ids: TextsLike) -> list[str]:
     """Ids as a list.
 
     Raises:

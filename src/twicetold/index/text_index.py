@@ -22,6 +22,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
+from twicetold.errors import require_number
 from twicetold.evaluation.decision import Decision
 from twicetold.index.copies import without_copies
 from twicetold.index.folder import IdPair, IndexManifest, locked, new_folder, read, save_changes
@@ -33,7 +34,8 @@ from twicetold.index.scored_search import ScoredSearch
 from twicetold.index.segments import Segment
 from twicetold.index.state import IndexState
 from twicetold.neighbours.rules import Rule
-from twicetold.tables.texts import texts_of
+from twicetold.printable import counted
+from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.tracking.locate import folder_of
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.vectors import constant, search_vectors
@@ -77,8 +79,8 @@ class TextIndex:
     def build(
         cls,
         model: LoadedModel,
-        texts: Sequence[str],
-        ids: Sequence[str] | None = None,
+        texts: TextsLike,
+        ids: TextsLike | None = None,
         *,
         grouped_by: DedupeOptions | None = DEFAULTS,
         pairs: IdPairs | None = None,
@@ -101,7 +103,7 @@ class TextIndex:
         return cls(model, built(model, texts, ids, grouped_by=grouped_by, pairs=pairs, progress=progress))
 
     def __repr__(self) -> str:
-        return f"TextIndex({len(self)} texts, {self.model!r})"
+        return f"TextIndex({counted(len(self), 'text')}, {self.model!r})"
 
     def __len__(self) -> int:
         return len(self._state)
@@ -141,7 +143,7 @@ class TextIndex:
         """Number of parts that a search goes through."""
         return len(self._segments)
 
-    def search(self, texts: Sequence[str], k: int = 10, *, not_copies: bool = False) -> list[list[Match]]:
+    def search(self, texts: TextsLike, k: int = 10, *, not_copies: bool = False) -> list[list[Match]]:
         """The `k` texts most alike to each query, nearest first.
 
         A lexical family finds only texts that share a term with the query, so there may be fewer. A family whose
@@ -157,6 +159,7 @@ class TextIndex:
             ValueError: if `k` is below 1, or the index is damaged.
             TypeError: if one text is given in place of several.
         """
+        require_number("k", k, whole=True)
         if k < 1:
             raise ValueError(f"expected k, the number of texts to find, to be at least 1, got {k}")
         texts = texts_of(texts)
@@ -180,7 +183,7 @@ class TextIndex:
         """`id`, `text` and `group` of all texts, sorted by group."""
         return table_of(self._segments)
 
-    def add(self, texts: Sequence[str], ids: Sequence[str] | None = None, *, pairs: IdPairs | None = None) -> Added:
+    def add(self, texts: TextsLike, ids: TextsLike | None = None, *, pairs: IdPairs | None = None) -> Added:
         """Add texts, and group them and the groups that they have links to anew, by the rule that built the index.
 
         Args:
@@ -198,7 +201,7 @@ class TextIndex:
         self._state, added = grown(self._state, self._grouping, texts_of(texts), ids, pairs=pairs)
         return added
 
-    def remove(self, ids: Sequence[str]) -> None:
+    def remove(self, ids: TextsLike) -> None:
         """Remove texts. The groups of the others stay as they are, and so do their ids.
 
         Raises:

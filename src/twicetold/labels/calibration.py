@@ -34,6 +34,7 @@ from twicetold.neighbours.grouping import row_dots
 from twicetold.runs.evidence import DAY, SAME
 from twicetold.tables.bad_rows import BadRows
 from twicetold.tables.blocks import Block
+from twicetold.tables.columns import MISSING
 from twicetold.tables.files import choose_pair, open_rows
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.model_folder import CALIBRATION, require_model_files
@@ -133,7 +134,13 @@ class Calibration:
 
 
 def read_pairs(
-    file: Path, *, left: str | None = None, right: str | None = None, label: str = "label", skip_bad: bool = False
+    file: Path,
+    *,
+    left: str | None = None,
+    right: str | None = None,
+    label: str = "label",
+    delimiter: str | None = None,
+    skip_bad: bool = False,
 ) -> CalibrationPairs:
     """Read labelled pairs, with their weights where `label` wrote them.
 
@@ -141,22 +148,24 @@ def read_pairs(
         file: CSV, TSV, JSON lines or Parquet.
         left: column with one text; None: the usual names.
         right: column with the other.
-        label: column with 1 or 0, true or false.
+        label: column with the answers (`tables.columns.answers_of`); pairs without one are left out.
+        delimiter: between fields; None: as the file shows.
         skip_bad: leave rows out that are malformed or have an empty text; a wrong label is always an error.
 
     Raises:
         FileNotFoundError: if there is no such file.
         ValueError: if the file is malformed; names the row.
     """
-    with open_rows(file) as rows:
+    with open_rows(file, delimiter=delimiter) as rows:
         columns = choose_pair(rows, left, right)
         rows.require(label)
         drawn = {PROBABILITY, BAND} <= set(rows.columns)
         read = CalibrationPairs([], [], np.empty(0, bool), np.empty(0), np.empty(0, np.int64))
         for block in rows.blocks(columns, skip_bad=skip_bad):
-            lines = block.lines.tolist()
             try:
-                labels = labels_of(pc.cast(block.table[label], pa.string()).to_pylist(), lines, label)
+                labels = labels_of(block, label, unit=rows.unit)
+                block, labels = block.where(labels != MISSING), labels[labels != MISSING]
+                lines = block.lines.tolist()
                 probability = _numbers(block, PROBABILITY) if drawn else np.ones(len(block))
                 bad = np.flatnonzero(~((probability > 0) & (probability <= 1)))
                 if len(bad):
@@ -170,7 +179,7 @@ def read_pairs(
             read = CalibrationPairs(
                 read.left + block.texts(columns[0]),
                 read.right + block.texts(columns[1]),
-                np.append(read.label, labels).astype(bool),
+                np.append(read.label, labels == 1).astype(bool),
                 np.append(read.weight, 1 / probability),
                 np.append(read.stratum, band.astype(np.int64)),
             )

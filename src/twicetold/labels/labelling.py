@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from twicetold import layout
 from twicetold.evaluation.decision import Decision
@@ -25,6 +26,8 @@ from twicetold.files import csv_text, write_json, write_text
 from twicetold.fingerprint import LENGTH, folder_digest
 from twicetold.labels import sampling
 from twicetold.labels.estimates import Estimates, Sample, estimate
+from twicetold.tables.blocks import Block
+from twicetold.tables.columns import MISSING, BadValues, answers_of
 from twicetold.tables.files import open_rows
 from twicetold.tracking.locate import folder_of
 from twicetold.trained.loaded import LoadedModel
@@ -33,7 +36,6 @@ from twicetold.trained.vectors_identity import fingerprint
 
 PAIRS = 100  # drawn unless another number is asked for
 COLUMNS = ("pair", "left", "right", "label", "score", "band", "inclusion_probability")
-LABELS = {"1": True, "true": True, "0": False, "false": False}
 
 
 @dataclass(frozen=True)
@@ -255,17 +257,24 @@ def read_labelling(out: Path) -> Labelling:
     return begun
 
 
-def labels_of(values: Sequence[str | None], lines: Sequence[int], column: str) -> list[bool]:
-    """Labels from 1, 0, true and false.
+def labels_of(block: Block, column: str, *, unit: str) -> NDArray[np.int64]:
+    """(R,) answers in a column of R rows; see `tables.columns.answers_of`.
+
+    Args:
+        block: the rows.
+        column: with the answers.
+        unit: what their places count, `line` or `row`.
 
     Raises:
-        ValueError: if a value is another; names its line.
+        ValueError: if a value is no answer; names its line.
     """
-    found = [LABELS.get((value or "").strip().lower()) for value in values]
-    if None in found:
-        place = found.index(None)
-        raise ValueError(f"line {lines[place]}, column {column!r}: expected 0, 1, true or false; got {values[place]!r}")
-    return [label is True for label in found]
+    try:
+        return answers_of(block.table[column])
+    except BadValues as error:
+        place = block.lines[error.rows[0]]
+        raise ValueError(f"{unit} {place}, column {column!r}: expected {error.expected}; got {error.value}") from error
+    except TypeError as error:
+        raise ValueError(f"column {column!r}: {error}") from error
 
 
 def _labels(out: Path, pairs: int) -> dict[int, bool]:
@@ -275,15 +284,20 @@ def _labels(out: Path, pairs: int) -> dict[int, bool]:
             rows.require(name)
         for block in rows.blocks([]):
             lines = block.lines.tolist()
-            values = labels_of(block.table["label"].to_pylist(), lines, "label")
+            try:
+                values = labels_of(block, "label", unit=rows.unit).tolist()
+            except ValueError as error:
+                raise ValueError(f"{out}, {error}") from error
             for line, number, label in zip(lines, block.table["pair"].to_pylist(), values, strict=True):
+                if label == MISSING:  # not answered, such as one that was taken back by hand
+                    continue
                 known = number.isdecimal() and 0 < int(number) <= pairs and int(number) - 1 not in labels
                 if not known:
                     raise ValueError(
                         f"{out}, line {line}, column 'pair': expected the number of a drawn pair, 1 to {pairs}, each "
                         f"once; got {number!r}"
                     )
-                labels[int(number) - 1] = label
+                labels[int(number) - 1] = label == 1
     return labels
 
 

@@ -12,7 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from twicetold.labels.labelling import labels_of
 from twicetold.tables.blocks import Block
+from twicetold.tables.columns import MISSING, answers_of
 from twicetold.tables.files import open_rows, write_rows
 
 LEFT, RIGHT, SAME = "left_text", "right_text", "same"
@@ -36,6 +38,7 @@ class Review:
         pairs: in the order of the file.
         objects: of JSON lines, the rows as they are spelt.
         skipped: numbers of pairs, from 0; they stay without an answer.
+        delimiter: between fields of .csv.
     """
 
     file: Path
@@ -44,31 +47,40 @@ class Review:
     pairs: list[TextPair]
     objects: list[str] | None = None
     skipped: set[int] = field(default_factory=set)
+    delimiter: str | None = None
 
     @classmethod
-    def read(cls, file: Path) -> "Review":
+    def read(cls, file: Path, *, delimiter: str | None = None) -> "Review":
         """Read the file of a review.
 
         Raises:
             FileNotFoundError: if there is none.
             ValueError: if it has other columns.
         """
-        with open_rows(file) as rows:
+        with open_rows(file, delimiter=delimiter) as rows:
             for name in (LEFT, RIGHT, SAME):
                 rows.require(name)
             blocks = list(rows.blocks([LEFT, RIGHT]))
         tables = [block.table for block in blocks]
         spelt = [text for block in blocks if block.objects is not None for text in block.objects.to_pylist()]
-        table = pa.concat_tables(tables, promote_options="permissive")
+        for block in blocks:
+            try:
+                labels_of(block, SAME, unit=rows.unit)
+            except ValueError as error:
+                raise ValueError(f"{file}, {error}") from error
+        alike = all(table.schema.equals(tables[0].schema) for table in tables)
+        table = pa.concat_tables(tables, promote_options="none" if alike else "permissive")
         answers = table.column_names.index(SAME)
         table = table.set_column(answers, SAME, table[SAME].cast(pa.string()))
         sides = (table[name].to_pylist() for name in (LEFT, RIGHT))
-        return cls(file, rows.format, table, [TextPair(*pair) for pair in zip(*sides, strict=True)], spelt or None)
+        pairs = [TextPair(*pair) for pair in zip(*sides, strict=True)]
+        return cls(file, rows.format, table, pairs, spelt or None, delimiter=rows.delimiter)
 
     @property
     def answers(self) -> list[str | None]:
         """The answer to each pair as it is spelt; None if there is none."""
-        return [value or None for value in self.table[SAME].to_pylist()]
+        spelt, answers = self.table[SAME].to_pylist(), answers_of(self.table[SAME]).tolist()
+        return [None if answer == MISSING else text for text, answer in zip(spelt, answers, strict=True)]
 
     @property
     def next(self) -> int | None:
@@ -106,5 +118,5 @@ class Review:
             row = {**json.loads(self.objects[number]), SAME: answer}
             self.objects[number] = json.dumps(row, ensure_ascii=False)
             objects = pa.array(self.objects, pa.string())
-        with write_rows(self.file, format=self.format) as write:
+        with write_rows(self.file, format=self.format, delimiter=self.delimiter) as write:
             write(Block(self.table, np.arange(1, len(values) + 1), objects))

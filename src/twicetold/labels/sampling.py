@@ -24,6 +24,7 @@ from scipy import sparse
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.ranking import Floats
 from twicetold.neighbours.nearest import NOBODY, Index
+from twicetold.printable import counted
 from twicetold.trained.loaded import LoadedModel
 
 Ints = NDArray[np.int64]
@@ -109,7 +110,9 @@ def candidate_pairs(model: LoadedModel, texts: Sequence[str], *, neighbours: int
     other = near[row, column]
     keys = np.unique(np.minimum(row, other) * len(texts) + np.maximum(row, other))
     if not len(keys):
-        raise ValueError(f"none of the {len(texts):,} texts shares a term with another one: there is no pair to label")
+        raise ValueError(
+            f"none of the {counted(len(texts), 'text')} shares a term with another one: there is no pair to label"
+        )
     left, right = np.divmod(keys, len(texts))
     blocks = [slice(start, start + BLOCK) for start in range(0, len(keys), BLOCK)]
     score = np.concatenate([read.score(left[block], right[block]) for block in blocks])

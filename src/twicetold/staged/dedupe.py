@@ -32,6 +32,7 @@ from twicetold.dedupe.told import unknown_texts
 from twicetold.files import TEMPORARY, only_process, write_json
 from twicetold.fingerprint import folder_digest
 from twicetold.neighbours.cells import PROBES, cells_for
+from twicetold.printable import counted
 from twicetold.staged.bits import Bits
 from twicetold.staged.distinct import firsts_of, texts_of_rows
 from twicetold.staged.group import LOOKED_AT, SHOWN
@@ -275,7 +276,7 @@ class _Stages:
     def _texts(self) -> tuple[list[Task], list[list[Any]]]:
         """Read and number distinct texts; the tasks that read, and rows and digest of each block."""
         settings = self.plan.settings
-        about = (settings.text, settings.skip_bad)
+        about = (settings.text, settings.skip_bad, settings.delimiter)
         read = [Task("read", part.name, digest(part.size, part.changed, *about)) for part in self.plan.parts]
         rows = self.work.run(self.plan, read)
         offsets = [0]
@@ -357,7 +358,7 @@ def _tell_changes(plan: Plan, tell: Tell) -> None:
     ):
         if names:
             some = ", ".join(sorted(names)[:5])
-            tell(f"{len(names)} parts {what} since the last call: {some}; what depends on them is done anew")
+            tell(f"{counted(len(names), 'part')} {what} since the last call: {some}; what depends on them is done anew")
 
 
 def with_shards(plan: Plan) -> Plan:

@@ -168,7 +168,7 @@ def _some(parts: Sequence[Part], settings: Settings) -> tuple[Sequence[str], flo
     """Texts of the first part that has some, and the seconds that it takes to read one."""
     for part in parts:
         began = time.process_time()
-        with open_rows(part.file) as rows:
+        with open_rows(part.file, delimiter=settings.delimiter) as rows:
             column = choose_text(rows, settings.text)
             texts = next(iter(rows.blocks([column], skip_bad=settings.skip_bad))).texts(column)
         if texts:
@@ -182,7 +182,7 @@ def _bytes_of_row(parts: Sequence[Part], settings: Settings) -> float:
     for part in parts:
         if format_of(part.file) == "parquet":
             continue
-        with open_rows(part.file) as rows:
+        with open_rows(part.file, delimiter=settings.delimiter) as rows:
             column = choose_text(rows, settings.text)
             block = next(iter(rows.blocks([column], skip_bad=settings.skip_bad)))
         if len(block):

@@ -36,7 +36,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     kept = representative == np.arange(plan.offsets[number], plan.offsets[number + 1])
     start, written, columns = 0, 0, marked(plan, "read", name).found["columns"]
     with ExitStack() as stack:
-        rows = stack.enter_context(open_rows(plan.part(name).file))
+        rows = stack.enter_context(open_rows(plan.part(name).file, delimiter=plan.settings.delimiter))
         write = stack.enter_context(write_rows(plan.file("join", name, "parquet")))
         drop = stack.enter_context(write_rows(plan.file("join", name, "dropped"))) if plan.settings.drop else None
         column = choose_text(rows, plan.settings.text)

@@ -59,6 +59,7 @@ class Settings:
         memory: bytes that a task may hold besides the libraries.
         sampled: texts whose links are also searched for exactly; 0: none.
         out: folder of the parts that are written.
+        delimiter: between the fields of delimited parts; None: as each shows.
 
     Raises:
         ValueError: if the rule is unknown, or `keep` is one that only a file knows.
@@ -76,6 +77,7 @@ class Settings:
     drop: bool = False
     memory: int = 1 << 30
     sampled: int = 1000
+    delimiter: str | None = None
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:

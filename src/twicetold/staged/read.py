@@ -32,7 +32,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     hashes: list[bytes] = []
     columns: dict[str, None] = {}
     with (
-        open_rows(part.file) as rows,
+        open_rows(part.file, delimiter=settings.delimiter) as rows,
         write_file(plan.file("read", name, "parquet")) as temporary,
         pq.ParquetWriter(temporary, SCHEMA, compression="zstd") as writer,
     ):

@@ -3,6 +3,7 @@
 Shape letters: R rows of a block.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+
+INDEX = re.compile(r"__index_level_\d+__")  # how pandas names an index without a name
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Block:
 
     def texts(self, column: str) -> list[str]:
         """(R,) one of the columns that `Rows.blocks` was asked for: no text is null or empty."""
-        return one_piece(self.table[column]).cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
+        return one_piece(decoded(self.table[column])).cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
 
     def with_columns(self, columns: Mapping[str, Any]) -> "Block":
         """The rows with further columns, at the end.
@@ -67,9 +70,27 @@ def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     Raises:
         ArrowException: if values are lists or the like.
     """
+    column = decoded(column)
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
     return pc.cast(column, pa.string())
+
+
+def decoded(column: Any) -> Any:
+    """A column whose values are themselves where they were numbered: a dictionary of Arrow, categories, an Enum."""
+    if isinstance(column, pa.ChunkedArray):
+        kind = _plain(column.type)
+        return column if column.type == kind else pa.chunked_array([decoded(each) for each in column.chunks], kind)
+    if not pa.types.is_dictionary(column.type):
+        return column
+    values = column.dictionary.cast(_plain(column.type))  # Arrow takes nothing from string views, as of polars
+    return values.take(column.indices)
+
+
+def index_columns(schema: pa.Schema) -> set[str]:
+    """Columns that hold the index of a frame of pandas that has no name: no columns of the file."""
+    described = (schema.pandas_metadata or {}).get("index_columns", [])
+    return {name for name in described if isinstance(name, str) and INDEX.fullmatch(name)}
 
 
 def is_utf8(values: pa.StringArray) -> NDArray[np.bool_]:
@@ -85,6 +106,13 @@ def is_text(kind: pa.DataType) -> bool:
     """Whether values of a type are texts, also if they are numbered (a dictionary, a category)."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """The type of the values that a dictionary numbers."""
+    if not pa.types.is_dictionary(kind):
+        return kind
+    return pa.large_string() if pa.types.is_string_view(kind.value_type) else kind.value_type
 
 
 def _decodes(value: bytes | None) -> bool:

@@ -15,8 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from twicetold.errors import require_number
 from twicetold.tables.bad_rows import LISTED, shown
-from twicetold.tables.blocks import is_text, one_piece
+from twicetold.tables.blocks import decoded, is_text, one_piece
+from twicetold.tables.texts import only_column, require_encodable, require_values
 
 MISSING = -1  # code of a missing value
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -25,8 +27,12 @@ LEAST_UNIX = 1e8  # seconds (1973): smaller numbers are dates without dashes, or
 UNIX = ((1e11, 1e6), (1e14, 1e3), (1e17, 1.0), (float("inf"), 1e-3))
 """Below which number Unix times are seconds, milliseconds, microseconds and nanoseconds; and microseconds of each."""
 NUMBER = r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$"
+DECIMAL_COMMA = r"^[+-]?[0-9.]*,[0-9]+$"
 DATE = r"^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}(?::\d{2}(?::\d{2}(?:\.\d+)?)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?$"
 ZONE = r"[T ]\d{2}.*(?:Z|[+-]\d{2}(?::?\d{2})?)$"
+ANSWERS = dict.fromkeys(("1", "1.0", "true", "yes", "y"), True) | dict.fromkeys(("0", "0.0", "false", "no", "n"), False)
+"""Whether two texts say the same, as a person answers, in small letters."""
+ANSWERED = "1 or 0, true or false, yes or no, or nothing"
 DATES = "dates as in ISO 8601, such as 2026-01-31 or 2026-01-31T12:00:00Z, or Unix times"
 
 Column: TypeAlias = Any
@@ -58,9 +64,9 @@ def column_of(values: Column) -> pa.Array:
 
     Raises:
         TypeError: if they are no column, or of several kinds.
+        ValueError: if a text among them holds half of a surrogate pair.
     """
-    if isinstance(values, str | bytes):
-        raise TypeError(f"expected a column of values, got one text: {values!r:.60}")
+    require_values(values, "a column of values")
     try:
         if isinstance(values, pa.ChunkedArray) or hasattr(values, "__arrow_c_stream__"):
             found = one_piece(pa.chunked_array(values))
@@ -71,14 +77,31 @@ def column_of(values: Column) -> pa.Array:
                 values = values.astype("datetime64[us]")
             found = pa.array(values, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise TypeError(f"expected a column of values of one kind: {error}") from error
-    found = found.cast(found.type.value_type) if pa.types.is_dictionary(found.type) else found
+        raise _not_of_one_kind(values, error) from error
+    found = decoded(only_column(found))
+    if pa.types.is_float16(found.type):  # Arrow has few functions of these
+        found = found.cast(pa.float32())
     if is_text(found.type):
         found = pc.utf8_trim_whitespace(found.cast(pa.string()))
         return pc.if_else(pc.equal(found, ""), pa.scalar(None, pa.string()), found)
     if pa.types.is_floating(found.type):
         return pc.if_else(pc.is_nan(found), pa.scalar(None, found.type), found)
     return found
+
+
+def _not_of_one_kind(values: Any, error: Exception) -> Exception:
+    """The error to raise for values that Arrow takes for no column; names the first row that is at fault."""
+    listed = list(values)
+    require_encodable(listed)
+    known = [(row, value) for row, value in enumerate(listed) if value is not None and value == value]
+    first = next(iter(known), None)
+    other = next(((row, value) for row, value in known if type(value) is not type(known[0][1])), None)
+    if first is None or other is None:
+        return TypeError(f"expected a column of values of one kind: {error}")
+    return TypeError(
+        f"expected a column of values of one kind; row {first[0]} (from 0) is {first[1]!r:.60}, and row {other[0]} is "
+        f"{other[1]!r:.60}"
+    )
 
 
 def codes_of(values: Column) -> Ints:
@@ -97,6 +120,29 @@ def codes_of(values: Column) -> Ints:
     return np.asarray(pc.fill_null(codes.cast(pa.int64()), MISSING).to_numpy(zero_copy_only=False))
 
 
+def answers_of(values: Column) -> Ints:
+    """(n,) 1 where two texts say the same, 0 where they do not, by a person; `MISSING` where nothing is answered.
+
+    The one rule for answers, of truth values, numbers or texts in any case: 1, 1.0, true, yes and y; 0, 0.0, false, no
+    and n; nothing, white space and NaN are no answer.
+
+    Raises:
+        TypeError: if they are no column.
+        BadValues: if a value is none of them.
+    """
+    found = column_of(values)
+    found = found.cast(pa.float64(), safe=False) if _is_number(found.type) else found
+    try:
+        spelt = pc.utf8_lower(found.cast(pa.string()))
+    except pa.ArrowException as error:
+        raise TypeError(f"expected {ANSWERED}; got {found.type}") from error
+    spelt = pc.if_else(pc.equal(spelt, "nan"), pa.scalar(None, pa.string()), spelt)
+    known = pc.index_in(spelt, pa.array(list(ANSWERS)))
+    _require(spelt, pc.or_(pc.is_null(spelt), pc.is_valid(known)), ANSWERED)
+    answers = pa.array(map(int, ANSWERS.values()), pa.int64()).take(known)
+    return np.asarray(pc.fill_null(answers, MISSING).to_numpy(zero_copy_only=False))
+
+
 def numbers_of(values: Column) -> Floats:
     """(n,) numbers; NaN for a missing one.
 
@@ -109,7 +155,9 @@ def numbers_of(values: Column) -> Floats:
         found = pc.if_else(pc.equal(pc.utf8_lower(found), "nan"), pa.scalar(None, pa.string()), found)
         right = pc.match_substring_regex(found, NUMBER)
         dated = pc.match_substring_regex(found, DATE)
+        comma = pc.match_substring_regex(found, DECIMAL_COMMA)
         hint = "; for dates, give the size with a unit, such as 3d" if pc.any(dated).as_py() else ""
+        hint = "; decimals have a point" if not hint and pc.all(pc.or_(right, comma)).as_py() else hint
         _require(found, right, f"numbers{hint}")
     elif pa.types.is_temporal(found.type):
         raise TypeError(f"expected numbers, got {found.type}: for dates, give the size with a unit, such as 3d")
@@ -152,6 +200,7 @@ def size_of(size: Size) -> tuple[float, bool]:
     """How far apart values may be, and whether they are times; then it is in microseconds.
 
     Raises:
+        TypeError: if it is neither a number nor a text nor a `timedelta`.
         ValueError: if it is negative or no size.
     """
     if isinstance(size, datetime.timedelta):
@@ -165,6 +214,7 @@ def size_of(size: Size) -> tuple[float, bool]:
         timed = found[2] is not None
         value = float(found[1]) * (SECONDS[found[2]] * MICRO if timed else 1)
     else:
+        require_number("size", size)
         value, timed = float(size), False
     if not (0 <= value < float("inf")):
         raise ValueError(f"expected a size of 0 or more, got {size!r}")

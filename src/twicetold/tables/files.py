@@ -5,9 +5,10 @@
         for block in rows.blocks([column]):
             write(block.with_columns({"length": [len(text) for text in block.texts(column)]}))
 
-Formats are CSV and TSV (a header, quotes as in RFC 4180), JSON lines and Parquet, by the suffix of the file, and `.gz`
-or `.zst` may follow it; `-` is standard input or output. All other columns stay as they are: those of text formats are
-texts, and an object of JSON lines that goes to JSON lines keeps its spelling. Every bad row is named.
+Formats are CSV and TSV (a header, quotes as in RFC 4180, separators as in `tables.separators`), JSON lines and Parquet,
+by the suffix of the file, and `.gz` or `.zst` may follow it; `-` is standard input or output. All other columns stay as
+they are: those of text formats are texts, and an object of JSON lines that goes to JSON lines keeps its spelling. Every
+bad row is named.
 """
 
 import difflib
@@ -23,9 +24,9 @@ import pyarrow.compute as pc
 
 from twicetold.tables import reading, streams, writing
 from twicetold.tables.bad_rows import BadRow, BadRows, shown
-from twicetold.tables.blocks import Block
+from twicetold.tables.blocks import Block, decoded
+from twicetold.tables.separators import SEPARATORS, USUAL, separator_of
 
-DELIMITERS = {"csv": ",", "tsv": "\t"}
 TEXT_COLUMNS = ("text", "title", "question")
 PAIR_COLUMNS = (
     ("question1", "question2"),
@@ -34,7 +35,6 @@ PAIR_COLUMNS = (
     ("text_a", "text_b"),
 )
 SHOWN_COLUMNS = 30  # in a message
-OTHER_SEPARATORS = (";", "\t", "|", ",")
 
 Write: TypeAlias = Callable[[Block], None]
 
@@ -47,11 +47,13 @@ class Rows:
         name: of the file, for messages.
         format: one of `streams.FORMATS`.
         reader: of the format.
+        delimiter: between fields of a .csv file that is written of its rows; None: a comma.
     """
 
     name: str
     format: str
     reader: reading.Reader
+    delimiter: str | None = None
     count: int = 0
     """Rows that were read, without the bad ones."""
     bad: BadRows = field(init=False)
@@ -124,13 +126,10 @@ class Rows:
         listed = f"Columns there are: {names}{', …' if len(self.columns) > SHOWN_COLUMNS else ''}"
         if len(self.columns) != 1 or not isinstance(self.reader, reading.Delimited):
             return listed
-        other = next((each for each in OTHER_SEPARATORS if each in self.columns[0]), None)
+        other = next((name for name, each in SEPARATORS.items() if each in self.columns[0]), None)
         if other is None:
             return listed
-        return (
-            f"{listed}. That is one column: fields of .csv are separated by commas, those of .tsv by tabs. Here they "
-            f"seem to be separated by {other!r}; save the file with commas, or as .jsonl or .parquet"
-        )
+        return f"{listed}. That is one column. If fields are separated by a {other}: --delimiter {other}"
 
 
 def choose_text(rows: Rows, asked: str | None = None) -> str:
@@ -174,36 +173,42 @@ def choose_pair(rows: Rows, left: str | None = None, right: str | None = None) -
 
 
 @contextmanager
-def open_rows(file: str | Path, *, format: str | None = None) -> Iterator[Rows]:
+def open_rows(file: str | Path, *, format: str | None = None, delimiter: str | None = None) -> Iterator[Rows]:
     """Open a file of rows.
 
     Args:
         file: its path, or `-` for standard input.
         format: one of `streams.FORMATS`, for a file without a known suffix.
+        delimiter: between fields of .csv and .tsv, by name or itself (`tables.separators`); None: as the file shows.
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if the format is not known, or the file has no columns.
+        ValueError: if the format or the delimiter is not known, or the file has no columns.
     """
+    asked = separator_of(delimiter)
     format = streams.format_of(file, format, way=f"say --format {' or '.join(streams.FORMATS)}")
     with streams.reading(file, whole=format == "parquet") as stream:
         with streams.naming(file):
             if format == "parquet":
                 reader: reading.Reader = reading.Parquet(stream)
-            elif format in DELIMITERS:
-                reader = reading.Delimited(stream, DELIMITERS[format])
+            elif format in USUAL:
+                reader = reading.Delimited(stream, asked or USUAL[format], recognise=asked is None)
             else:
                 reader = reading.JsonLines(stream)
-        yield Rows(streams.name_of(file), format, reader)
+        taken = reader.delimiter if isinstance(reader, reading.Delimited) and format == "csv" else asked
+        yield Rows(streams.name_of(file), format, reader, taken)
 
 
 @contextmanager
-def write_rows(file: str | Path, *, format: str | None = None, at_once: bool = True) -> Iterator[Write]:
+def write_rows(
+    file: str | Path, *, format: str | None = None, delimiter: str | None = None, at_once: bool = True
+) -> Iterator[Write]:
     """Yield a function that writes blocks. A file is there only once all of it is written; an error leaves none.
 
     Args:
         file: its path, or `-` for standard output.
         format: one of `streams.FORMATS`, for a file without a known suffix.
+        delimiter: between fields of .csv, such as that of the `Rows`; None: a comma. Those of .tsv have tabs.
         at_once: to standard output or a pipe, write nothing before all is done, from a temporary file; if False,
             each block as it comes.
 
@@ -214,8 +219,9 @@ def write_rows(file: str | Path, *, format: str | None = None, at_once: bool = T
     with streams.writing(file, at_once=at_once or format == "parquet") as stream:
         if format == "parquet":
             writer: writing.Writer = writing.Parquet(stream)
-        elif format in DELIMITERS:
-            writer = writing.Delimited(stream, DELIMITERS[format])
+        elif format in USUAL:
+            taken = separator_of(delimiter) if format == "csv" else None
+            writer = writing.Delimited(stream, taken or USUAL[format])
         else:
             writer = writing.JsonLines(stream)
         yield writer.write
@@ -226,7 +232,7 @@ def _empty(block: Block, texts: Sequence[str]) -> dict[int, BadRow]:
     """The rows with a missing or empty text, by their number in the block."""
     found: dict[int, BadRow] = {}
     for column in texts:
-        values = pc.utf8_trim_whitespace(pc.cast(block.table[column], pa.string()))
+        values = pc.utf8_trim_whitespace(pc.cast(decoded(block.table[column]), pa.string()))
         empty = np.asarray(pc.fill_null(pc.equal(values, ""), True))
         for row in np.flatnonzero(empty).tolist():
             what = f"expected a text, not an empty one; got {shown(values[row].as_py())}"

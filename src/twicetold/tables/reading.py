@@ -19,8 +19,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from twicetold.tables.bad_rows import INVALID, BadRow, invalid_lines, not_utf8, shown
-from twicetold.tables.blocks import Block, is_text, is_utf8, one_piece
+from twicetold.tables.blocks import Block, decoded, index_columns, is_text, is_utf8, one_piece
+from twicetold.tables.cells import dumped, finite
 from twicetold.tables.delimited import fault, records
+from twicetold.tables.separators import recognised, said_first
 
 BLOCK = 1 << 21  # characters that are read at once
 ROWS = 1 << 14  # rows of Parquet that are read at once
@@ -49,26 +51,33 @@ class Reader(Protocol):
 class Delimited:
     """CSV or TSV.
 
+    Args:
+        stream: the bytes.
+        delimiter: between fields.
+        recognise: take another one if the first lines show it; see `tables.separators`.
+
     Raises:
-        ValueError: if there is no header.
+        ValueError: if there is no header, or more than one delimiter that may be it.
     """
 
-    def __init__(self, stream: IO[bytes], delimiter: str) -> None:
+    def __init__(self, stream: IO[bytes], delimiter: str, *, recognise: bool = False) -> None:
         self.stream = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
-        self.delimiter = delimiter
         self.several = 0
         self.lines = self.stream.readlines(BLOCK)
         _check_start(self.lines, expected="a header with the names of the columns, and rows")
-        reader = self._records(0)
+        said = said_first(self.lines)
+        start = int(said is not None)
+        self.delimiter = (said or recognised(self.lines, delimiter)) if recognise else delimiter
+        reader = self._records(start)
         try:
             self.columns: list[str] = next(reader)
-        except csv.Error as error:
-            raise ValueError(f"line 1: expected a header with the names of the columns; {error}") from error
+        except (csv.Error, StopIteration) as error:
+            raise ValueError(f"line {start + 1}: expected a header with the names of the columns; {error}") from error
         if not self.columns:
             raise ValueError("line 1: expected a header with the names of the columns, got nothing")
         if invalid := [name for name in self.columns if INVALID.search(name)]:
             raise ValueError(f"line 1: {not_utf8(invalid[0])}")
-        self.header = reader.line_num
+        self.header = start + reader.line_num
         del self.lines[: self.header]
 
     def blocks(self, texts: Sequence[str] = (), *, columns: Sequence[str] | None = None) -> Blocks:
@@ -165,7 +174,8 @@ def _objects(lines: Sequence[str], done: int) -> tuple[dict[int, tuple[dict[str,
             bad.append(BadRow(number, "not_utf8", not_utf8(line)))
             continue
         try:
-            objects[number] = _object(text), text
+            row = _object(text)
+            objects[number] = row, (dumped(finite(row)) if _has_no_json(text, row) else text)
         except ValueError as error:
             bad.append(BadRow(number, "bad_json", str(error)))
     return objects, bad
@@ -196,6 +206,11 @@ def _object(text: str) -> dict[str, Any]:
     return row
 
 
+def _has_no_json(text: str, row: dict[str, Any]) -> bool:
+    """Whether a line has NaN or Infinity, which Python writes and JSON does not know."""
+    return ("NaN" in text or "Infinity" in text) and finite(row) != row
+
+
 def _is_missing(value: Any) -> bool:
     return value is None or value != value  # NaN, which writers of JSON leave for a missing value
 
@@ -203,7 +218,7 @@ def _is_missing(value: Any) -> bool:
 def _as_text(value: Any) -> str | None:
     if isinstance(value, str):
         return value
-    return None if _is_missing(value) else json.dumps(value, ensure_ascii=False)
+    return None if _is_missing(value) else dumped(finite(value) if isinstance(value, dict | list) else value)
 
 
 class Parquet:
@@ -220,7 +235,8 @@ class Parquet:
             self.schema = self.file.schema_arrow
         except (pa.ArrowException, OSError) as error:
             raise ValueError(f"cannot be read as a Parquet file: {error}") from error
-        self.columns: list[str] = self.schema.names
+        index = index_columns(self.schema)
+        self.columns: list[str] = [name for name in self.schema.names if name not in index]
 
     def blocks(self, texts: Sequence[str] = (), *, columns: Sequence[str] | None = None) -> Blocks:
         """See `Reader`."""
@@ -231,9 +247,9 @@ class Parquet:
         for table in self._tables(columns):
             rows = np.arange(done + 1, done + 1 + table.num_rows)
             bad: dict[int, BadRow] = {}
-            for column in table.column_names:
-                if is_text(table[column].type):
-                    valid = is_utf8(one_piece(pc.cast(table[column], pa.string())))
+            for column, values in zip(table.column_names, table.columns, strict=True):  # a name may be there twice
+                if is_text(values.type):
+                    valid = is_utf8(one_piece(pc.cast(decoded(values), pa.string())))
                     for row in np.flatnonzero(~valid).tolist():
                         bad.setdefault(row, BadRow(done + 1 + row, "not_utf8", "expected UTF-8", column))
             sound = np.ones(len(rows), bool)

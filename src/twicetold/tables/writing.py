@@ -5,13 +5,15 @@ Shape letters: R rows of a block.
 
 import csv
 import json
+from dataclasses import replace
 from typing import IO, Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from twicetold.tables.blocks import Block, as_text, is_text
+from twicetold.tables.blocks import Block, index_columns
+from twicetold.tables.cells import delimited_texts, json_texts, require_distinct
 
 
 class Writer(Protocol):
@@ -27,7 +29,7 @@ class Writer(Protocol):
 
 
 class Delimited:
-    """CSV or TSV; a missing value is an empty field, and what is neither text nor number is JSON."""
+    """CSV or TSV; a missing value is an empty field, and `tables.cells` says how values are spelt."""
 
     def __init__(self, stream: IO[bytes], delimiter: str) -> None:
         self.stream = stream
@@ -36,13 +38,14 @@ class Delimited:
 
     def write(self, block: Block) -> None:
         """See `Writer`."""
+        block = _without_index(block)
         lines = _Lines()
         writer = csv.writer(lines, delimiter=self.delimiter, lineterminator=_Lines.END)
         if not self.columns:
             self.columns = block.table.column_names
             writer.writerow(self.columns)
         table = _with_columns(block, self.columns)
-        writer.writerows(zip(*(_as_texts(column) for column in table.columns), strict=True))
+        writer.writerows(zip(*map(delimited_texts, table.columns), strict=True))
         self.stream.write("".join(lines).encode())
         self.stream.flush()
 
@@ -58,8 +61,9 @@ class JsonLines:
 
     def write(self, block: Block) -> None:
         """See `Writer`."""
-        names = block.table.column_names if block.objects is None else block.added
-        fields = [[f"{json.dumps(name)}: {value}" for value in _as_json(block.table[name])] for name in names]
+        table = _without_index(block).table if block.objects is None else block.table.select(block.added)
+        require_distinct(table.column_names, "columns")
+        fields = [[f"{json.dumps(name)}: {value}" for value in json_texts(table[name])] for name in table.column_names]
         rows = (", ".join(row) for row in zip(*fields, strict=True)) if fields else iter([""] * len(block))
         if block.objects is None:
             lines = [f"{{{row}}}\n" for row in rows]
@@ -107,6 +111,12 @@ class _Lines(list[str]):
         self.append(f"{line.removesuffix(self.END)}\n")
 
 
+def _without_index(block: Block) -> Block:
+    """The rows without the index of a frame of pandas, which only Parquet keeps."""
+    index = index_columns(block.table.schema)
+    return replace(block, table=block.table.drop_columns(sorted(index))) if index else block
+
+
 def _with_columns(block: Block, columns: list[str]) -> pa.Table:
     """The table with these columns. Only rows of JSON lines may differ in theirs."""
     table = block.table
@@ -121,32 +131,3 @@ def _with_columns(block: Block, columns: list[str]) -> pa.Table:
         )
     empty = pa.nulls(len(block), pa.string())
     return pa.table({name: table[name] if name in table.column_names else empty for name in columns})
-
-
-def _as_texts(column: pa.ChunkedArray) -> list[str | None]:
-    """(R,) values for a delimited file."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if is_text(column.type):
-        return column.to_pylist()  # type: ignore[no-any-return]
-    if _is_plain(column.type) or pa.types.is_temporal(column.type):
-        return as_text(column).to_pylist()  # type: ignore[no-any-return]
-    return [None if value is None else _dumped(value) for value in column.to_pylist()]
-
-
-def _as_json(column: pa.ChunkedArray) -> list[str]:
-    """(R,) values as JSON."""
-    if _is_plain(column.type):
-        if pa.types.is_floating(column.type):
-            column = pc.if_else(pc.is_finite(column), column, pa.scalar(None, column.type))
-        return ["null" if value is None else value for value in column.cast(pa.string()).to_pylist()]
-    return [_dumped(value) for value in column.to_pylist()]
-
-
-def _dumped(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
-
-
-def _is_plain(kind: pa.DataType) -> bool:
-    tests = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
-    return any(test(kind) for test in tests)

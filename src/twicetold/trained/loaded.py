@@ -7,7 +7,6 @@ Shape letters: n texts or pairs, D columns of the vectors.
 """
 
 import warnings
-from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Self
@@ -19,7 +18,7 @@ from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.labels import Decisions
 from twicetold.neighbours.nearest import Matrix
-from twicetold.tables.texts import texts_of
+from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.trained.model_folder import load_model, read_thresholds
 from twicetold.trained.scoring import TrainedModel
 from twicetold.trained.static_table import is_table, load_table
@@ -108,7 +107,7 @@ class LoadedModel:
         """
         return read_thresholds(self.folder)
 
-    def encode(self, texts: Sequence[str]) -> Matrix:
+    def encode(self, texts: TextsLike) -> Matrix:
         """(n, D) vectors whose dot products are similarities (of an ensemble: up to a constant); CSR if lexical.
 
         Raises:
@@ -116,7 +115,7 @@ class LoadedModel:
         """
         return self.trained.embed(texts_of(texts))
 
-    def similarity(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float32]:
+    def similarity(self, left: TextsLike, right: TextsLike) -> NDArray[np.float32]:
         """(n,) score of each pair; higher means more alike. A text that occurs several times is read once.
 
         Raises:
@@ -131,9 +130,7 @@ class LoadedModel:
         places = np.fromiter(numbers, np.int64, 2 * len(left))
         return self.trained.read(list(number)).score(places[: len(left)], places[len(left) :])
 
-    def predict_proba(
-        self, left: Sequence[str], right: Sequence[str], *, about: str | None = None
-    ) -> NDArray[np.float64]:
+    def predict_proba(self, left: TextsLike, right: TextsLike, *, about: str | None = None) -> NDArray[np.float64]:
         """(n,) probability that each pair says the same, calibrated on validation.
 
         It holds for pairs like those of validation: among other pairs, duplicates may be rarer. Documents are
@@ -141,7 +138,7 @@ class LoadedModel:
         """
         return self.decisions.of(about).usable.probability(self.similarity(left, right))
 
-    def predict(self, left: Sequence[str], right: Sequence[str], *, about: str | None = None) -> NDArray[np.bool_]:
+    def predict(self, left: TextsLike, right: TextsLike, *, about: str | None = None) -> NDArray[np.bool_]:
         """(n,) whether each pair says the same, by the threshold chosen on validation.
 
         Args:

@@ -1,7 +1,8 @@
 """Trained models in use, in the manner of scikit-learn and sentence-transformers."""
 
 from twicetold.dedupe.results import TextGroups
+from twicetold.tables.texts import TextsLike
 from twicetold.use.encoder import TextEncoder
 from twicetold.use.model import Model, fit, load
 
-__all__ = ["Model", "TextEncoder", "TextGroups", "fit", "load"]
+__all__ = ["Model", "TextEncoder", "TextGroups", "TextsLike", "fit", "load"]

@@ -33,6 +33,7 @@ from twicetold.dedupe.options import DEFAULTS, DedupeOptions, Keep
 from twicetold.dedupe.results import TextGroups
 from twicetold.dedupe.said import Said
 from twicetold.dedupe.worth import KeepBy, worth_of
+from twicetold.errors import require_number
 from twicetold.evaluation.dedupe import Chosen
 from twicetold.files import require_free
 from twicetold.index.growing import IdPairs
@@ -41,8 +42,9 @@ from twicetold.interpretation.links import TERMS, why
 from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.nearest import Matrix
 from twicetold.neighbours.rules import Rule
+from twicetold.printable import counted
 from twicetold.tables.columns import Column, Size
-from twicetold.tables.texts import texts_of
+from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.topics.grouping import Method, Topics, group_topics
 from twicetold.topics.naming import TERMS as TOPIC_TERMS
 from twicetold.topics.spherical import require_few
@@ -75,7 +77,7 @@ def load(model: str | Path) -> "Model":
 
 
 def fit(
-    texts: Sequence[str],
+    texts: TextsLike,
     *,
     lexical: bool = False,
     vectors: Vectors | None = None,
@@ -197,7 +199,7 @@ class Model(LoadedModel):
 
     def dedupe(
         self,
-        texts: Sequence[str],
+        texts: TextsLike,
         *,
         precision: float | None = DEFAULTS.precision,
         threshold: float | None = DEFAULTS.threshold,
@@ -255,15 +257,18 @@ class Model(LoadedModel):
                 `truth`.
         """
         texts = texts_of(texts)
+        require_number("review", review, whole=True)
         worth = None
         if isinstance(keep, tuple):
+            if len(keep) != 2:
+                raise TypeError('keep: expected a rule and a column, such as ("newest", frame["date"])')
             worth, keep = worth_of(*keep), DEFAULTS.keep
             if len(worth) != len(texts):
                 raise ValueError(f"keep: expected a value for each of {len(texts):,} texts, got {len(worth):,}")
         options = DedupeOptions(
             precision=precision, threshold=threshold, rule=rule, keep=keep, rerank=rerank, neighbours=neighbours
         )
-        limits, said = Limits.of(len(texts), same, within), None if pairs is None else Said.of(len(texts), *pairs)
+        limits, said = Limits.of(len(texts), same, within), _said(len(texts), pairs)
         known = None if truth is None else KnownGroups.of(len(texts), truth)
         return dedupe(
             self,
@@ -280,7 +285,7 @@ class Model(LoadedModel):
 
     def dry_run(
         self,
-        texts: Sequence[str],
+        texts: TextsLike,
         *,
         precision: float | None = DEFAULTS.precision,
         threshold: float | None = DEFAULTS.threshold,
@@ -303,14 +308,14 @@ class Model(LoadedModel):
             precision=precision, threshold=threshold, rule=rule, rerank=rerank, neighbours=neighbours
         )
         texts = texts_of(texts)
-        limits, said = Limits.of(len(texts), same, within), None if pairs is None else Said.of(len(texts), *pairs)
+        limits, said = Limits.of(len(texts), same, within), _said(len(texts), pairs)
         known = None if truth is None else KnownGroups.of(len(texts), truth)
         encoded = self._encoded(texts)
         return dry_run(self, texts, options, limits=limits, said=said, truth=known, encoded=encoded, progress=progress)
 
     def topics(
         self,
-        texts: Sequence[str],
+        texts: TextsLike,
         *,
         count: int | None = None,
         method: Method = "kmeans",
@@ -338,17 +343,20 @@ class Model(LoadedModel):
             ValueError: if there is no text, one is empty, an option is out of range, or there are too many texts for
                 `agglomerative`.
         """
+        for name, value in (("count", count), ("terms", terms), ("seed", seed)):
+            if value is not None:
+                require_number(name, value, whole=True)
         texts = texts_of(texts)
         require_texts(folded(pa.array(texts, pa.large_string())))
         if method == "agglomerative":
             require_few(len(texts))
         tell = progress or (lambda step: None)
-        tell(f"encoding {len(texts):,} texts")
+        tell(f"encoding {counted(len(texts), 'text')}")
         vectors = self.encode(texts) if len(texts) else np.empty((0, 1), np.float32)
         tell("grouping")
         return group_topics(vectors, texts, count=count, method=method, terms=terms, seed=seed)
 
-    def why(self, left: Sequence[str], right: Sequence[str], *, terms: int = TERMS) -> list[str]:
+    def why(self, left: TextsLike, right: TextsLike, *, terms: int = TERMS) -> list[str]:
         """(n,) what adds most to the score of each pair; of an ensemble, what each member adds comes first.
 
         Args:
@@ -360,6 +368,7 @@ class Model(LoadedModel):
             TypeError: if this is neither a lexical model nor an ensemble with one.
             ValueError: if the two sides differ in length.
         """
+        require_number("terms", terms, whole=True)
         left, right = texts_of(left), texts_of(right)
         if len(left) != len(right):
             raise ValueError(f"expected as many left texts as right ones, got {len(left)} and {len(right)}")
@@ -368,8 +377,8 @@ class Model(LoadedModel):
 
     def index(
         self,
-        texts: Sequence[str],
-        ids: Sequence[str] | None = None,
+        texts: TextsLike,
+        ids: TextsLike | None = None,
         *,
         groups: bool = True,
         precision: float | None = DEFAULTS.precision,
@@ -396,3 +405,12 @@ class Model(LoadedModel):
         """
         options = DedupeOptions(precision=precision, threshold=threshold, rule=rule) if groups else None
         return TextIndex.build(self, texts, ids, grouped_by=options, pairs=pairs, progress=progress)
+
+
+def _said(count: int, pairs: tuple[ArrayLike, ArrayLike, ArrayLike] | None) -> Said | None:
+    """What a person said of pairs of n texts, if anything."""
+    if pairs is None:
+        return None
+    if not isinstance(pairs, tuple | list) or len(pairs) != 3:
+        raise TypeError("pairs: expected three columns: rows of texts, rows of others, whether each pair says the same")
+    return Said.of(count, *pairs)

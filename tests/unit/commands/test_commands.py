@@ -87,6 +87,7 @@ def test_an_expected_error_is_one_message_and_exit_code_1(process, environment):
         "error: no trained model in nowhere: expected recipe.json there; there is no such folder"
     )
     assert "Traceback" not in done.stderr
+    assert "TWICETOLD_TRACEBACK" not in done.stderr
     traced = process("score", "nowhere", "a", "b", env={**environment, "TWICETOLD_TRACEBACK": "1"})
     assert traced.returncode == 1
     assert "Traceback" in traced.stderr

@@ -200,7 +200,7 @@ def test_ids_of_files_may_be_numbers_and_none_may_be_missing(run, twicetold, fil
     (files / "old.jsonl").write_text('{"id": 3}\n')
     for file in ("old.parquet", "old.jsonl"):
         removed = twicetold("index", "remove", "faq", "-f", file)
-        assert (removed.returncode, removed.stderr[:15]) == (0, "removed 1 texts"), removed.stderr
+        assert (removed.returncode, removed.stderr[:15]) == (0, "removed 1 text;"), removed.stderr
     for ids, message in (
         ([[4], [5]], "rows.parquet: expected ids that are texts or numbers in column 'id', got list"),
         ([4.0, float("nan")], "rows.parquet: row 2: expected an id in column 'id', got none"),

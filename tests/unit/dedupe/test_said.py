@@ -144,15 +144,31 @@ def test_wrong_rows_are_named(pairs, message):
         Said.of(4, *pairs)
 
 
-@pytest.mark.parametrize("answer", ["0", "n", -1, 0.2, float("nan"), None, pd.NA])
-def test_an_answer_that_is_neither_yes_nor_no_is_refused(answer):
-    with pytest.raises(ValueError, match=r"pairs: expected True or False, got .* as pair 1 \(from 0\)"):
-        Said.of(4, [0, 1], [1, 2], pd.Series([True, answer], dtype=object))
+@pytest.mark.parametrize("answers", [[1, -1], [1, 0.2], ["yes", "maybe"], ["1", "00"], [1, 2], [0, float("inf")]])
+def test_an_answer_that_is_neither_yes_nor_no_is_refused(answers):
+    with pytest.raises(ValueError, match=r"pairs: expected 1 or 0, true or false, yes or no, .*; got .* in row 1"):
+        Said.of(4, [0, 1], [1, 2], answers)
+
+
+@pytest.mark.parametrize("missing", [float("nan"), None, pd.NA])
+def test_a_pair_without_an_answer_is_left_out(missing):
+    found = Said.of(4, [0, 1], [1, 2], pd.Series([False, missing], dtype=object))
+    assert (found.left.tolist(), found.right.tolist(), found.same.tolist()) == ([0], [1], [False])
 
 
 @pytest.mark.parametrize(
     "answers",
-    [[1, 0], [1.0, 0.0], pd.array([True, False], "boolean"), pa.array([True, False]), np.array([1, 0], object)],
+    [
+        [1, 0],
+        ["yes", "No "],
+        ["Y", "n"],
+        ["1.0", "0"],
+        pd.Categorical(["TRUE", "false"]),
+        [1.0, 0.0],
+        pd.array([True, False], "boolean"),
+        pa.array([True, False]),
+        np.array([1, 0], object),
+    ],
 )
 def test_answers_come_as_truth_values_or_as_1_and_0(answers):
     assert Said.of(4, pd.Series([0, 1]), np.array([1.0, 2.0]), answers).same.tolist() == [True, False]

@@ -212,12 +212,25 @@ def test_pairs_that_were_not_drawn_weigh_the_same_and_drawn_ones_by_their_probab
     assert (own.weight.tolist(), own.weighted, own.label.tolist()) == ([1, 1], False, [True, False])
 
 
+def test_pairs_without_an_answer_are_left_out_and_semicolons_are_read(tmp_path):
+    file = tmp_path / "pairs.csv"
+    rows = ["a;b;yes;3;0,5", "c;d;;1;1", "e;f;N;0;1", "g;h;1.0;2;1"]
+    file.write_text("\n".join(["left;right;label;level;weight", *rows]))
+    for delimiter in (None, "semicolon"):
+        found = read_pairs(file, delimiter=delimiter)
+        assert (found.left, found.right, found.label.tolist()) == (
+            ["a", "e", "g"],
+            ["b", "f", "h"],
+            [True, False, True],
+        )
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
         (
             "left,right,label\na,b,maybe\n",
-            r"pairs.csv, line 2, column 'label': expected 0, 1, true or false; got 'maybe'",
+            r"pairs.csv, line 2, column 'label': expected 1 or 0, true or false, yes or no, or nothing; got 'maybe'",
         ),
         ("left,right,label\na,b,1\nc,,0\n", r"pairs.csv: 1 row cannot be used"),
         ("left,right,same\na,b,1\n", r"there is no column 'label'"),

@@ -121,7 +121,10 @@ def test_a_file_of_somebody_else_is_not_overwritten(begin, tmp_path):
     [
         ("99,a,b,1", "line 2, column 'pair': expected the number of a drawn pair, 1 to 10"),
         ("x,a,b,1", "line 2, column 'pair'"),
-        ("1,a,b,perhaps", "line 2, column 'label': expected 0, 1, true or false; got 'perhaps'"),
+        (
+            "1,a,b,perhaps",
+            "line 2, column 'label': expected 1 or 0, true or false, yes or no, or nothing; got 'perhaps'",
+        ),
         ("1,a,b,1\n1,a,b,1", "line 3, column 'pair': .* each once"),
     ],
 )
@@ -130,6 +133,13 @@ def test_faulty_labels_are_named(begin, tmp_path, row, message):
     (tmp_path / "pairs.csv").write_text(f"pair,left,right,label\n{row}\n")
     with pytest.raises(ValueError, match=message):
         begin()
+
+
+def test_answers_that_a_person_wrote_are_read_and_an_empty_one_is_none(begin, tmp_path):
+    begin(pairs=10)
+    rows = ["1,a,b,Yes", "2,a,b,no", "3,a,b,", "4,a,b,1.0", "5,a,b, "]
+    (tmp_path / "pairs.csv").write_text("\n".join(["pair,left,right,label", *rows, ""]))
+    assert begin().labels == {0: True, 1: False, 3: True}
 
 
 def test_a_damaged_draw_is_named(begin, tmp_path):

@@ -215,7 +215,7 @@ def test_a_part_that_is_added_is_read_and_the_others_are_not(run, many, parts, d
     assert [name for stage, name in tasks if stage == "read"] == ["part-9.parquet"]
     assert 0 < len([name for stage, name in tasks if stage == "encode"]) < 4
     assert columns(table) == as_one_file(run(), many, threshold=0.6)[1]
-    assert "1 parts added since the last call: part-9.parquet" in told[0]
+    assert "1 part added since the last call: part-9.parquet" in told[0]
 
 
 def test_copies_in_a_part_that_is_added_or_removed_are_counted(run, many, parts, deduped, small):

@@ -7,7 +7,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from twicetold.tables.columns import MISSING, BadValues, codes_of, numbers_of, size_of, times_of
+from twicetold.dedupe.agreement import KnownGroups
+from twicetold.dedupe.limits import Limits
+from twicetold.tables.columns import MISSING, BadValues, answers_of, codes_of, numbers_of, size_of, times_of
 
 NOON = 1_769_860_800_000_000.0  # 2026-01-31 12:00 UTC
 
@@ -114,3 +116,100 @@ def test_sizes_are_numbers_or_times():
     for size in ("3x", "", "d", "-3d", -1, float("nan"), float("inf"), datetime.timedelta(-1)):
         with pytest.raises(ValueError, match="expected a size"):
             size_of(size)
+
+
+def of_polars(values, kind, index):
+    """Categories or an Enum as polars hands them over: numbered string views, in two chunks."""
+    number = {value: place for place, value in enumerate(dict.fromkeys(filter(None, values)))}
+    places = pa.array([number.get(value) for value in values], index)
+    words = pa.array(list(number), kind)
+    parts = [pa.DictionaryArray.from_arrays(part, words) for part in (places[:1], places[1:])]
+    return pa.chunked_array(parts)
+
+
+CATEGORIES = {
+    "pandas": lambda values: pd.Series(values, dtype="category"),
+    "pandas, ordered": lambda values: pd.Series(pd.Categorical(values, ordered=True)),
+    "pandas index": pd.CategoricalIndex,
+    "polars categories": lambda values: of_polars(values, pa.string_view(), pa.uint32()),
+    "polars enum": lambda values: of_polars(values, pa.string_view(), pa.uint8()),
+    "pyarrow": lambda values: pa.array(values).dictionary_encode(),
+    "pyarrow, large": lambda values: of_polars(values, pa.large_string(), pa.int64()),
+}
+
+
+@pytest.mark.parametrize("kind", CATEGORIES)
+def test_categories_are_columns_wherever_one_is_taken(kind):
+    make = CATEGORIES[kind]
+    assert codes_of(make(["en", "de", None, "en"])).tolist() == [0, 1, MISSING, 0]
+    np.testing.assert_array_equal(numbers_of(make(["1", "2.5", None, "1"])), [1, 2.5, np.nan, 1])
+    dates = ["2026-01-31T12:00:00Z", "2026-01-31T12:00:01Z", None]
+    np.testing.assert_array_equal(times_of(make(dates)), [NOON, NOON + 1e6, np.nan])
+    assert answers_of(make(["yes", "no", None])).tolist() == [1, 0, MISSING]
+    limits = Limits.of(4, [make(["en", None, "en", "de"])], [(make([*dates[:2], dates[0], None]), "1s")])
+    assert (limits.block[0] == limits.block[2], limits.alone) == (True, 2)
+    assert KnownGroups.of(4, make(["a", "a", None, "b"])).codes.tolist() == [0, 0, 1]
+
+
+def test_categories_of_numbers_and_dates_are_numbers_and_dates():
+    np.testing.assert_array_equal(numbers_of(pd.Categorical([2, 1, None])), [2, 1, np.nan])
+    days = pd.Series(pd.Categorical(pd.to_datetime(["2026-01-31 12:00", None])))
+    np.testing.assert_array_equal(times_of(days), [NOON, np.nan])
+    assert codes_of(np.array([1, 2, 1], np.float16)).tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["1", "1.0", "true", "YES", " y "], [1] * 5),
+        (["0", "0.0", "False", "no", "N"], [0] * 5),
+        (["", "  ", None, "NaN", "nan"], [MISSING] * 5),
+        ([1.0, 0.0, float("nan")], [1, 0, MISSING]),
+        ([True, False, None], [1, 0, MISSING]),
+        (np.array([1, 0], np.uint8), [1, 0]),
+        (pd.array([1, 0, None], "Int64"), [1, 0, MISSING]),
+        (pd.array([True, None], "boolean"), [1, MISSING]),
+        (pa.array([1, 0]).cast(pa.decimal128(20, 1)), [1, 0]),
+        ([None, None], [MISSING] * 2),
+    ],
+)
+def test_an_answer_is_one_however_it_is_spelt(values, expected):
+    assert answers_of(values).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "row"), [(["yes", "maybe"], 1), ([1, 0, 2], 2), ([0.5], 0), (["1", "", "same"], 2), (["10"], 0)]
+)
+def test_another_answer_is_named_with_its_row(values, row):
+    with pytest.raises(
+        BadValues, match=rf"expected 1 or 0, true or false, yes or no, or nothing; got .* in row {row} "
+    ):
+        answers_of(values)
+
+
+def test_values_of_several_kinds_are_named_with_their_rows():
+    with pytest.raises(TypeError, match=r"of one kind; row 1 \(from 0\) is 'a', and row 3 is 7"):
+        codes_of([None, "a", "b", 7])
+    with pytest.raises(ValueError, match=r"row 1 \(from 0\) holds half of a surrogate pair"):
+        codes_of(["a", "\udc00"])
+    with pytest.raises(TypeError, match=r"expected a column of values, got nothing \(None\)"):
+        codes_of(None)
+
+
+def test_a_decimal_with_a_comma_is_a_text_and_the_message_says_so():
+    with pytest.raises(BadValues, match=r"expected numbers; decimals have a point; got '3,50' in row 1"):
+        numbers_of(["3", "3,50"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"same": "shop"}, r"same: expected a list, such as \[column\], got str"),
+        ({"same": pd.Series(["a"])}, r"same: expected a list, such as \[column\], got Series"),
+        ({"within": (["a"], "3d")}, r'within\[0\]: expected a column and a size, such as \(column, "3d"\)'),
+        ({"within": [([1.0], None)]}, "size: expected a number, got None of type NoneType"),
+    ],
+)
+def test_one_column_in_place_of_a_list_of_columns_is_refused(options, message):
+    with pytest.raises(TypeError, match=message):
+        Limits.of(1, **options)

@@ -6,7 +6,6 @@ import io
 import json
 import os
 import random
-import re
 import threading
 
 import numpy as np
@@ -357,18 +356,6 @@ def test_a_decimal_of_parquet_is_a_number_elsewhere(suffix, line, tmp_path):
         for block in rows.blocks(["text"]):
             write(block)
     assert line in (tmp_path / f"out.{suffix}").read_text()
-
-
-@pytest.mark.parametrize(
-    ("suffix", "separator"), [(".csv", ";"), (".csv", "\t"), (".csv", "|"), (".tsv", ","), (".tsv", ";")]
-)
-def test_a_file_with_another_separator_is_refused_with_what_it_seems_to_be(tmp_path, suffix, separator):
-    path = tmp_path / f"rows{suffix}"
-    path.write_text(delimited([["id", "title"], ["1", "a"]], separator))
-    with open_rows(path) as rows:
-        for refused in (lambda: choose_text(rows), lambda: choose_pair(rows), lambda: rows.require("title")):
-            with pytest.raises(ValueError, match=re.escape(f"separated by {separator!r}; save the file with commas")):
-                refused()
 
 
 def test_one_column_whose_name_has_no_separator_says_nothing_of_separators(tmp_path):

@@ -1,5 +1,6 @@
 """A trained model in use, and as a transformer of scikit-learn."""
 
+import re
 import shutil
 from importlib.metadata import version
 
@@ -8,14 +9,24 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 import twicetold
 from twicetold import layout
 from twicetold.index import open_index
 from twicetold.trained.model_folder import load_model
+
+ALIKE = ["How do I learn to swim?", "What is the way to learn swimming?", "Where can I buy a tent?"]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """A model that is fitted to three texts."""
+    return twicetold.fit(ALIKE, lexical=True)
 
 
 @pytest.mark.parametrize("family", ["tfidf", "static"])
@@ -100,10 +111,70 @@ def test_clones_of_a_text_encoder_share_its_model(run, questions):
     labels = [number % 2 for number in range(len(texts))]
     model = twicetold.load(run())
     copy = clone(twicetold.TextEncoder(model))
-    assert copy.get_params() == {"model": model}
+    assert copy.get_params() == {"model": model, "sparse_output": True}
     search = GridSearchCV(make_pipeline(copy, LogisticRegression()), {"logisticregression__C": [0.1, 1.0]}, cv=2)
     best = search.fit(texts, labels).best_estimator_
     assert best["textencoder"].model_ is model
+
+
+@pytest.mark.parametrize("family", ["tfidf", "static"])
+@pytest.mark.parametrize("column", ["text", ["text"]])
+def test_a_text_encoder_stands_among_the_transformers_of_a_frame(family, column, run, questions):
+    """Its columns have names, and rows keep the index of a filtered frame."""
+    texts = questions.texts.to_pylist()
+    model = twicetold.load(run(family))
+    frame = pd.DataFrame({"text": texts, "kind": ["a", "b"] * (len(texts) // 2)}, index=range(7, 7 + len(texts)))
+    frame = frame[frame.index != 9]
+    encoder = twicetold.TextEncoder(model, sparse_output=False)
+    parts = [("text", encoder, column), ("kind", OneHotEncoder(sparse_output=False), ["kind"])]
+    found = ColumnTransformer(parts).set_output(transform="pandas").fit_transform(frame)
+    vectors = model.encode(frame["text"])
+    vectors = vectors.toarray() if family == "tfidf" else vectors
+    assert found.index.tolist() == frame.index.tolist()
+    names = [f"textencoder{number}" for number in range(vectors.shape[1])]
+    assert list(found.columns) == [*(f"text__{name}" for name in names), "kind__kind_a", "kind__kind_b"]
+    np.testing.assert_array_equal(found.iloc[:, : len(names)].to_numpy(), vectors)
+    assert twicetold.TextEncoder(model).get_feature_names_out(["text"]).tolist() == names
+    alone = clone(encoder).set_output(transform="pandas").fit_transform(frame["text"])
+    assert (list(alone.columns), alone.index.tolist()) == (names, frame.index.tolist())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threshold": "0.5"}, "threshold: expected a number, got '0.5' of type str"),
+        ({"precision": "0.9"}, "precision: expected a number, got '0.9' of type str"),
+        ({"neighbours": "3"}, "neighbours: expected a whole number, got '3' of type str"),
+        ({"review": 2.5}, "review: expected a whole number, got 2.5 of type float"),
+        ({"keep": ("newest",)}, 'keep: expected a rule and a column, such as ("newest", frame["date"])'),
+        ({"pairs": [(0, 1, True)]}, "pairs: expected three columns: rows of texts, rows of others, whether each pair"),
+        ({"same": "shop"}, "same: expected a list, such as [column], got str"),
+    ],
+)
+def test_an_option_of_another_kind_is_refused_by_its_name(options, message, fitted):
+    with pytest.raises(TypeError, match=re.escape(message)):
+        fitted.dedupe(ALIKE, **options)
+
+
+def test_numbers_of_topics_and_of_a_search_are_numbers(fitted):
+    for asks, name in (
+        (lambda: fitted.topics(ALIKE, count="2"), "count"),
+        (lambda: fitted.topics(ALIKE, seed="2"), "seed"),
+        (lambda: fitted.why(ALIKE, ALIKE, terms="2"), "terms"),
+        (lambda: fitted.index(ALIKE).search(ALIKE, k="2"), "k"),
+        (lambda: fitted.index(ALIKE).related(ALIKE, nprobe="2"), "nprobe"),
+    ):
+        with pytest.raises(TypeError, match=f"{name}: expected a whole number, got '2' of type str"):
+            asks()
+
+
+def test_answers_of_pairs_are_those_of_files_and_an_empty_one_is_none(fitted):
+    rows = ([0, 0, 1], [1, 2, 2])
+    spelt, plain = (
+        fitted.dedupe(ALIKE, threshold=0.9, pairs=(*rows, answers)).group.tolist()
+        for answers in (["yes", "", "No"], pd.Series([1.0, None, 0.0]))
+    )
+    assert spelt == plain == [0, 0, 1]
 
 
 def test_a_text_encoder_reads_the_model_that_its_parameter_names(run, questions):
