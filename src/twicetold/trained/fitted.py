@@ -71,9 +71,9 @@ class Mixture:
 
 
 # Weights and exponents: docs/explanation/experiments/default-dedupe.md. Trigrams group better than 4-grams.
-_LETTER_TFIDF = "twicetold.features.letter_tfidf.LetterTfIdf"
-_LETTERS = {"_target_": _LETTER_TFIDF, "letters": 3}
-_WORDS = {"_target_": _LETTER_TFIDF, "letters": 0, "words": 1}
+_TERMS = "twicetold.features.folded.FoldedTerms"
+_LETTERS = {"_target_": _TERMS, "letters": 3}
+_WORDS = {"_target_": _TERMS, "letters": 0, "words": 1}
 _COSINE = {"_target_": "twicetold.models.tfidf.TfIdfCosine"}
 _VECTORS = {
     "_target_": "twicetold.features.static_tokens.StaticTokens",
