@@ -51,7 +51,7 @@ def _others(text: str, matches: "list[Match]", *, not_copies: bool) -> "list[Mat
     equal = folded(pa.array(said, pa.large_string())).to_pylist()
     if not not_copies:
         return [match for match, words in zip(matches, equal[1:], strict=True) if words != equal[0]]
-    sets = word_sets(said)
+    sets = word_sets(equal)
     size = np.diff(sets.indptr)
     shared = (sets @ sets.T).toarray()
     either = size[:, None] + size - shared

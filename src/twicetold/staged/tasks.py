@@ -22,7 +22,7 @@ from twicetold.files import write_json
 from twicetold.staged.plan import Plan
 from twicetold.trained.memory import forget_peak, peak_resident
 
-VERSION = 2  # of what the stages write: another one makes all of them anew
+VERSION = 3  # of what the stages write: another one makes all of them anew
 MARK = "done"  # suffix of marks
 FILES = {  # kinds of files that a task of each stage writes
     "model": (),
