@@ -1,5 +1,7 @@
 """Texts of an index to go on with."""
 
+from unicodedata import normalize
+
 import pytest
 
 import twicetold
@@ -68,3 +70,9 @@ def test_an_index_of_a_model_has_it(family, run):
     with pytest.raises(TypeError, match="expected a list of texts, got one text"):
         index.related("bank")
     assert index.related([]) == []
+
+
+def test_copies_in_another_unicode_form_are_copies():
+    texts = ["Où est l’élève préféré ?", normalize("NFD", "Où est l’ÉLÈVE préféré, lui ?"), "drug trial"]
+    found = related_texts(searching(texts, []), texts[:1], 9, not_copies=True)[0]
+    assert [match.id for match in found] == ["2"]
