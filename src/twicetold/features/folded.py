@@ -1,9 +1,9 @@
-"""What a model that is fitted to a file reads: texts in their normal form, and the symbols in them.
+r"""What a model that is fitted to a file reads: texts in their normal form, and the symbols in them.
 
 Letter n-grams and words leave out everything that is neither letter nor digit, so `C++` and `C#` are one text to them.
 Here each symbol of a text is a further term:
 
-- signs of mathematics and money, emoji and other symbols of Unicode, and of punctuation `# % & * / @ \\ § † ‡ ‰`; a run
+- signs of mathematics and money, emoji and other symbols of Unicode, and of punctuation `# % & * / @ \ § † ‡ ‰`; a run
   of one of them is a further term (`++`), and the two letters of a flag are one;
 - a hyphen or minus, unless it joins two words or stands alone as a dash; a quote after a digit, for feet and inches;
 - `!=`, and faces such as `:-)`;
@@ -39,7 +39,7 @@ SYMBOL = re.compile(
     r"(?=[^\w\s.,;?()]|[\U00010000-\U0010FFFF])(?:"  # for speed alone: what the rest can begin with
     r"(?<!\S)[:;=]'?-?[()/|\\]+"  # a face
     r"|!="
-    r"|(?<![\w-])-+(?=[^\s-])|(?<=\w)-+(?![\w-])"  # a minus
+    r"|(?<![^\s!-,./:-@\[-`{-~])-+(?=[^\s-])|(?<=\w)-+(?![\w-])"  # a minus
     r"|(?<=\d)['\"]+(?!\w)"  # feet and inches
     r"|[\U0001F1E6-\U0001F1FF]{2}"  # a flag
     r"|(?P<sign>[^\w\s.,;:?!()'`\"-]|[\U00010000-\U0010FFFF])(?P=sign)*)"

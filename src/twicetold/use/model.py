@@ -100,8 +100,8 @@ def fit(
         FileExistsError: if there is something else than a model in the folder.
         FileNotFoundError: if there is no such file of vectors.
         TypeError: if one text is given in place of several, or vectors are no numbers.
-        ValueError: if there is no text, one is empty, or there is neither word nor symbol in them; if there are not as many vectors as
-            texts, one is 0 or not finite, or they are to be saved in a folder.
+        ValueError: if there is no text, one is empty, or there is neither word nor symbol in them; if there are not as
+            many vectors as texts, one is 0 or not finite, or they are to be saved in a folder.
     """
     texts = list(texts_of(texts))  # the list may be changed afterwards
     if folder is not None:

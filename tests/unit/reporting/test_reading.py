@@ -11,6 +11,7 @@ from twicetold.reporting.reading import reading
 
 ROOT = Path(__file__).parents[3]
 LETTERS = {"_target_": "twicetold.features.letter_tfidf.LetterTfIdf"}
+WORDS = {"_target_": "twicetold.features.tokens.Words"}
 CLEANED = {"_target_": "twicetold.features.cleaning.Cleaned", "featuriser": LETTERS, "nfkc": True, "lower_case": False}
 
 
@@ -19,8 +20,8 @@ CLEANED = {"_target_": "twicetold.features.cleaning.Cleaned", "featuriser": LETT
     [
         (LETTERS, "capitals make no difference; Unicode forms (NFD, full-width letters) do. Symbols are left out."),
         (CLEANED, "capitals make no difference; Unicode forms do not (NFKC). Symbols are left out."),
-        ({"_target_": "twicetold.features.tokens.Words", "lower_case": False}, "As they are: capitals make a difference"),
-        ({"_target_": "twicetold.features.tokens.Words", "lower_case": True}, "In lower case: capitals make no"),
+        ({**WORDS, "lower_case": False}, "As they are: capitals make a difference"),
+        ({**WORDS, "lower_case": True}, "In lower case: capitals make no difference"),
         ({"_target_": "twicetold.features.static_tokens.StaticTokens"}, "As the tokenizer of its vectors does"),
     ],
 )

@@ -37,12 +37,11 @@ def as_one_file(model, texts, **options):
 def test_texts_of_a_folder_are_compared_in_their_normal_form(parts, deduped, tmp_path):
     texts = ["Crème brûlée", "L’élève préféré", "Một ngày đẹp", "한국어 문장", "Größe ändern", "Ｆｕｌｌ ｗｉｄｔｈ"]
     other = [normalize("NFD", f"{text} {text.split()[0]}").upper() for text in texts]
-    texts = [*texts, *other, "Straße", "STRAS\u00adSE", "A+ at −5 V", "A- at -5 V", "👍", "👎"]
+    texts = [*texts, *other, "Straße", "STRAS\u00adSE", "C++ pages", "C# pages", "👍", "👎"]
     fitted = twicetold.fit(texts, lexical=True, folder=tmp_path / layout.MODEL)
-    found, table = deduped(tmp_path, parts(texts, 3), threshold=0.85)
+    _, table = deduped(tmp_path, parts(texts, 3), threshold=0.85)
     assert table["group"].to_pylist() == fitted.dedupe(texts, threshold=0.85).group.tolist()
     assert table["group"].to_pylist() == [*range(6), *range(6), 6, 6, 7, 8, 9, 10]
-    assert found.exact_copies == 1
 
 
 def columns(table):
