@@ -35,6 +35,7 @@ from twicetold.normal_form import normal_form
 PLAIN = str.maketrans("\u2010\u2012\u2013\u2212\u2019\u201d\u2032\u2044", "----'\"'/")  # forms of one sign, after NFKC
 SIGNS = "#%&*@/\\§†‡‰‱※"  # symbols that Unicode counts as punctuation
 WORD = re.compile(r"[^\W_]")
+MAYBE = re.compile(r"[^\w\s.,;?()](?:(?<!['\"])|(?<=\d.))")  # without it, a text of ASCII has no symbol
 SYMBOL = re.compile(
     r"(?=[^\w\s.,;?()]|[\U00010000-\U0010FFFF])(?:"  # for speed alone: what the rest can begin with
     r"(?<!\S)[:;=]'?-?[()/|\\]+"  # a face
@@ -119,6 +120,8 @@ def symbols(text: str) -> list[str]:
         >>> symbols("-5 v at 3 % (c++), e-mail? yes - no!")
         ['-', '%', '+', '++']
     """
+    if text.isascii() and not MAYBE.search(text):
+        return []
     text = text.translate(PLAIN)
     found = SYMBOL.finditer(text)
     return list(chain.from_iterable(_terms(text[max(at.start() - 1, 0) : at.end()], at[0], at["sign"]) for at in found))
