@@ -136,9 +136,11 @@ def _terms(whole: str, run: str, sign: str | None) -> tuple[str, ...]:
         run: it alone.
         sign: the character of a run; None of others.
     """
-    kind = category(sign or "+")[0]
+    if sign is None:
+        return (run,)
+    kind = category(sign)[0]
     if kind == "M":
         return () if whole[0].isspace() else (whole,)
     if kind == "P" and sign not in SIGNS:
         return ()
-    return (run,) if run == sign or sign is None else (sign, run)
+    return (sign,) if run == sign else (sign, run)
