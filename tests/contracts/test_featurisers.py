@@ -1,4 +1,7 @@
-"""Every leaf of conf/features/ keeps the featuriser's contract, with the values of each recipe that sets some."""
+"""Every leaf of conf/features/ keeps the featuriser's contract, with the values of each recipe that sets some.
+
+So do those that are fitted to a file.
+"""
 
 from pathlib import Path
 
@@ -9,6 +12,7 @@ from omegaconf import OmegaConf
 from sklearn.base import clone
 
 from twicetold.features.saved import fitted_digest, load_fitted, save_fitted
+from twicetold.trained.fitted import LEXICAL
 
 CONF = Path(__file__).parents[2] / "conf"
 LEAVES = sorted((CONF / "features").glob("*.yaml"))
@@ -28,9 +32,11 @@ def inputs_of(featuriser, texts):
     return texts if fields is None else dict.fromkeys(("text", *fields), texts)
 
 
-@pytest.fixture(params=[*LEAVES, *RECIPES], ids=lambda p: f"{p.parent.stem}-{p.stem}")
+@pytest.fixture(params=[*LEAVES, *RECIPES, *LEXICAL.parts], ids=lambda p: f"{Path(p).parent.stem}-{Path(p).stem}")
 def featuriser(request, composed):
     leaf = request.param
+    if leaf in LEXICAL.parts:
+        return instantiate(LEXICAL.parts[leaf].features)
     if leaf in RECIPES:
         return instantiate(composed("train", "data=toy_news", f"model={leaf.stem}", "tuned=none").features)
     return instantiate(composed(f"features/{leaf.stem}").features)

@@ -1,4 +1,4 @@
-"""What a model folder may have built is what `conf/` names, and the parts of every recipe are among it."""
+"""What a model folder may have built is what `conf/` and `fit` name, and the parts of every recipe are among it."""
 
 import importlib
 import inspect
@@ -11,9 +11,11 @@ import yaml
 
 import twicetold
 from recipes import RECIPES
+from twicetold.trained.fitted import WITH_VECTORS
 from twicetold.trained.model_folder import _buildable, construct
 
 CONF = Path(__file__).parents[2] / "conf"
+FITTED = {part.features["_target_"] for part in WITH_VECTORS.parts.values()}
 
 
 def targets(value):
@@ -47,14 +49,14 @@ def buildable(target, kind):
         return False
 
 
-def test_of_all_names_of_the_package_a_model_folder_may_build_the_classes_that_conf_names_and_no_others():
+def test_of_all_names_of_the_package_a_model_folder_may_build_the_classes_that_conf_or_fit_names_and_no_others():
     names = sorted(public_names())
     assert len(names) > 3000
-    assert {name for name in names if buildable(name, "features")} == named("features")
+    assert {name for name in names if buildable(name, "features")} == named("features") | FITTED
     assert {name for name in names if buildable(name, "models")} == named("model", "encoder")
 
 
-@pytest.mark.parametrize("name", sorted(named("features")))
+@pytest.mark.parametrize("name", sorted(named("features") | FITTED))
 def test_the_constructor_of_a_featuriser_only_keeps_its_arguments(name):
     """So that loading a model reads no file that its recipe names: files are read by `fit`."""
     made = _buildable(name, "features")

@@ -1,6 +1,6 @@
 """Groups of texts that say the same.
 
-1. Texts that are equal but for case, white space and Unicode compatibility forms (NFKC) are one (`distinct`).
+1. Texts that are equal in their normal form but for white space are one (`distinct`).
    Where rows have limits, such as a window of dates (`limits`), so must be their values.
 2. Pairs of distinct texts are found by search vectors (`near`), within the limits (`near_within`): all from the
    threshold on, or where another score counts, those of the nearest texts.

@@ -1,4 +1,4 @@
-"""Texts that are equal but for case, white space and Unicode compatibility forms (NFKC), each once.
+"""Texts that are equal in their normal form (`normal_form`) but for white space, each once.
 
 Shape letters: n texts, m distinct texts.
 """
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from twicetold.neighbours.grouping import Ints
+from twicetold.normal_form import normal_form
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,10 @@ class DistinctTexts:
 
 
 def first_equal(texts: Sequence[str]) -> Ints:
-    """(n,) row of the first text that is equal but for case, white space and Unicode compatibility forms (NFKC).
+    """(n,) row of the first text that is equal in its normal form, but for white space.
 
     Raises:
-        ValueError: if a text holds nothing but white space.
+        ValueError: if a text holds nothing but white space and invisible characters.
     """
     return first_of(require_texts(folded(pa.array(texts, pa.large_string()))))
 
@@ -72,7 +73,11 @@ def folded(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     Args:
         column: (n,) large strings.
     """
-    column = pc.utf8_lower(pc.utf8_normalize(column, form="NFKC"))
+    if isinstance(column, pa.ChunkedArray):
+        return pa.chunked_array([folded(chunk) for chunk in column.chunks], column.type)
+    other = pc.invert(pc.string_is_ascii(column))
+    forms = pa.array(normal_form(column.filter(other).to_pylist()), column.type)
+    column = pc.replace_with_mask(pc.ascii_lower(column), other, forms)
     return pc.utf8_trim_whitespace(pc.replace_substring_regex(column, r"[\s\p{Z}]+", " "))
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from twicetold.dedupe.distinct import folded
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.tables.columns import Column, numbers_of, times_of
 
@@ -77,8 +78,8 @@ def most_worth(group: Ints, worth: Floats) -> Ints:
 
 
 def _unknown_words(column: pa.Array, place: Ints) -> Ints:
-    """(n,) number of words, of letters alone, that no other distinct text has."""
-    words = pc.split_pattern_regex(pc.utf8_lower(column), r"[^\p{L}]+")
+    """(n,) number of words, of letters alone in their normal form, that no other distinct text has."""
+    words = pc.split_pattern_regex(folded(column), r"[^\p{L}]+")
     row = np.repeat(np.arange(len(column)), pc.list_value_length(words).to_numpy(zero_copy_only=False))
     flat = pc.list_flatten(words).dictionary_encode()
     word = flat.indices.to_numpy(zero_copy_only=False).astype(np.int64)

@@ -46,7 +46,7 @@ def _others(text: str, matches: list[Match]) -> list[Match]:
     """The matches that repeat neither the text nor a match above."""
     texts = [text, *(match.text for match in matches)]
     equal = folded(pa.array(texts, pa.large_string())).to_pylist()
-    sets = word_sets(texts)
+    sets = word_sets(equal)
     size = np.diff(sets.indptr)
     shared = (sets @ sets.T).toarray()
     either = size[:, None] + size - shared

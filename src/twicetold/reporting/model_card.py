@@ -26,6 +26,7 @@ from twicetold.reporting import provenance
 from twicetold.reporting.dedupe import link_metric
 from twicetold.reporting.glossary import count, describe, number, ordered
 from twicetold.reporting.markdown import code, escaped, table
+from twicetold.reporting.reading import reading
 from twicetold.runs.checks import CLEAR, check, inspect
 from twicetold.runs.evidence import labelled_on
 from twicetold.runs.labelled_promises import ExpectedPrecision, read_expected
@@ -39,6 +40,7 @@ from twicetold.trained.model_folder import (
     read_decisions,
     read_recipe,
     read_thresholds,
+    recipes,
     require_model_files,
 )
 
@@ -62,6 +64,8 @@ class About:
     observed: Mapping[str, Any]
     pretrained_on: tuple[str, ...] | None
     """None if unknown."""
+    features: tuple[Mapping[str, Any], ...] = ()
+    """Settings of the featuriser, or of that of each member."""
     thresholds: Chosen | None = None
     """For a dedupe; None if none were measured."""
     calibrated: Calibrated | None = None
@@ -128,6 +132,7 @@ def read_about(place: Path) -> About:
         summary=read_object(run / layout.SUMMARY) if run else {},
         observed=read_object(run / layout.OBSERVED) if run else {},
         pretrained_on=tuple(map(str, sources)) if isinstance(sources, list) else None,
+        features=tuple(features for each in recipes(folder) if (features := _mapping(each.get("features")))),
         thresholds=read_thresholds(folder),
         calibrated=read_calibrated(folder),
         calibrated_about=calibrated_about(folder),
@@ -149,6 +154,8 @@ def model_card(about: About, *, cards: Path | None = None, use: str | None = Non
     parts += ["## Use\n", _use(use or about.name, answers=about.decisions.of().no_verdict is None)]
     if exported:
         parts += ["## Export\n", exported]
+    if read := reading(about.features):
+        parts += ["## How it reads texts\n", "\n".join(f"- {sentence}" for sentence in read) + "\n"]
     parts += ["## Data\n", *_data(about, cards)]
     parts += ["## Quality\n", *_quality(about)]
     parts += ["## Threshold and calibration\n", *_verdicts(about), *_dedupe(about)]

@@ -4,10 +4,11 @@ The score of a pair is the weighted mean of cosines,
 
     s = Σᵢ wᵢ ⟨uᵢ, vᵢ⟩        Σᵢ wᵢ = 1
 
-of the letter trigrams within words and of whole words, both by TF-IDF over these texts. Where the extra `static` is
-installed, WordLlama's vectors are a third part; nothing is fetched. It is an ensemble, so a text has one search vector,
-and all that is done with models can be done with it. What it cannot do is promise: its threshold is a guess
-(`evaluation.unlabelled`), and it gives no verdict until it is calibrated on labelled pairs.
+of the letter trigrams within words and of whole words, both by TF-IDF over these texts and both with the symbols of
+texts. Where the extra `static` is installed, WordLlama's vectors are a third part; nothing is fetched. All of them read
+texts in their normal form (`features.folded`). It is an ensemble, so a text has one search vector, and all that is done
+with models can be done with it. What it cannot do is promise: its threshold is a guess (`evaluation.unlabelled`), and
+it gives no verdict until it is calibrated on labelled pairs.
 
 Shape letters: n texts, R sampled ones.
 """
@@ -70,12 +71,12 @@ class Mixture:
 
 
 # Weights and exponents: docs/explanation/experiments/default-dedupe.md. Trigrams group better than 4-grams.
-_LETTER_TFIDF = "twicetold.features.letter_tfidf.LetterTfIdf"
-_LETTERS = {"_target_": _LETTER_TFIDF, "letters": 3}
-_WORDS = {"_target_": _LETTER_TFIDF, "letters": 0, "words": 1}
+_TERMS = "twicetold.features.folded.FoldedTerms"
+_LETTERS = {"_target_": _TERMS, "letters": 3}
+_WORDS = {"_target_": _TERMS, "letters": 0, "words": 1}
 _COSINE = {"_target_": "twicetold.models.tfidf.TfIdfCosine"}
 _VECTORS = {
-    "_target_": "twicetold.features.static_tokens.StaticTokens",
+    "_target_": "twicetold.features.folded.FoldedTokens",
     "model": "wordllama",
     "pretrained_on": "WordLlama: Quora duplicates, AllNLI, duplicates of StackExchange, MS MARCO and others",
     "seen": ["quora", "nli", "stsb"],
@@ -110,7 +111,7 @@ def fit_to(texts: Sequence[str], compared: Mixture) -> tuple[Ensemble, tuple[Mat
         The model, and the search vectors of these texts, as queries and as documents, which the fit needs anyway.
 
     Raises:
-        ValueError: if there is no text, or no word in them.
+        ValueError: if there is no text, or neither word nor symbol in them.
     """
     if not texts:
         raise ValueError("there are no texts to fit to")

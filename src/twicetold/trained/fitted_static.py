@@ -1,7 +1,7 @@
 """Static vectors of a folder as a model of a file: texts are compared by cosine, and the threshold is a guess.
 
 The folder is one of model2vec, or of sentence-transformers' `StaticEmbedding`. Unlike vectors of some texts, vectors of
-tokens make a model of any text, which can be saved, labelled for and calibrated.
+tokens make a model of any text, which can be saved, labelled for and calibrated. Texts are read in their normal form.
 """
 
 import json
@@ -58,7 +58,7 @@ class FittedStatic:
             )
         name = folder.resolve().name
         features = {
-            "_target_": "twicetold.features.static_tokens.StaticTokens",
+            "_target_": "twicetold.features.folded.FoldedTokens",
             "model": name,
             "pretrained_on": f"vectors of {name}",
             "max_length": MODEL2VEC_READS if _is_model2vec(place) else None,

@@ -378,8 +378,8 @@ def construct(config: Mapping[str, Any], kind: Kind, /, **further: Any) -> Any:
     What may be built are public classes of `twicetold.features` that are scikit-learn estimators, and public classes
     of `twicetold.models` that are modules with `encode`, each under the name of the module that defines it; of the
     latter, `FAMILIES` are built as what they are in use.
-    `tests/contracts/test_model_folders.py` checks that these are the classes that `conf/` names, and no others. Their
-    constructors only keep or allocate. Settings are numbers, texts, lists, and parts of the same kind.
+    `tests/contracts/test_model_folders.py` checks that these are the classes that `conf/` or `fit` names, and no
+    others. Their constructors only keep or allocate. Settings are numbers, texts, lists, and parts of the same kind.
 
     Args:
         config: with `_target_`.

@@ -25,7 +25,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from twicetold import layout
+from twicetold.features.folded import FoldedTerms
 from twicetold.neighbours.nearest import Matrix
+from twicetold.normal_form import normal_form
 from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.scoring import Scorer, TrainedModel
@@ -51,6 +53,7 @@ class Likeness:
     def __init__(self, model: LoadedModel) -> None:
         self.known = _known(model)
         """The words that the model (of an ensemble: the member with most) knows."""
+        self._folded = _folded(model)
         self.words = self.unknown = 0
         self.edges, self.validation = _validation(model)
         self.counts = np.zeros(len(self.edges) + 1, np.int64)
@@ -61,7 +64,7 @@ class Likeness:
             self.counts += np.bincount(np.searchsorted(self.edges, scores), minlength=len(self.counts))
         if self.known is not None:
             sample = texts[:: max(1, len(texts) // SAMPLED)]
-            content = list(chain.from_iterable(map(_content, sample)))
+            content = list(chain.from_iterable(_content(text, folded=self._folded) for text in sample))
             self.words += len(content)
             self.unknown += sum(word not in self.known for word in content)
 
@@ -95,7 +98,7 @@ class Likeness:
 
 def unlike_text(model: LoadedModel, text: str) -> str | None:
     """What the model does not know of a single text, if that is most of it."""
-    known, words = _known(model), _content(text)
+    known, words = _known(model), _content(text, folded=_folded(model))
     unknown = [] if known is None else [word for word in words if word not in known]
     if len(unknown) > UNKNOWN_OF_ONE * len(words):
         return f"{len(unknown)} of its {len(words)} words ({', '.join(map(repr, unknown[:SHOWN]))})"
@@ -111,11 +114,17 @@ def blank(vectors: Matrix) -> int:
     return int(vectors.shape[0] - np.count_nonzero(there))
 
 
-def _content(text: str) -> list[str]:
-    """Words of a text that are no stop words."""
+def _content(text: str, *, folded: bool) -> list[str]:
+    """Words of a text that are no stop words, in their normal form if `folded`, else in lower case."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # with it come rich and much more
 
-    return [word for word in WORD.findall(text.lower()) if word not in ENGLISH_STOP_WORDS]
+    text = normal_form([text])[0] if folded else text.lower()
+    return [word for word in WORD.findall(text) if word not in ENGLISH_STOP_WORDS]
+
+
+def _folded(model: LoadedModel) -> bool:
+    """Whether the model reads texts in their normal form."""
+    return any(isinstance(featuriser, FoldedTerms) for featuriser in featurisers(model.trained))
 
 
 def _known(model: LoadedModel) -> frozenset[str] | None:

@@ -17,6 +17,7 @@ fit(texts, vectors=matrix).dedupe(texts)       # compares vectors that were made
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 import pyarrow as pa
@@ -102,8 +103,8 @@ def fit(
         FileExistsError: if there is something else than a model in the folder.
         FileNotFoundError: if there is no such file of vectors.
         TypeError: if one text is given in place of several, or vectors are no numbers.
-        ValueError: if there is no text, one is empty, or there is no word in them; if there are not as many vectors as
-            texts, one is 0 or not finite, or they are to be saved in a folder.
+        ValueError: if there is no text, one is empty, or there is neither word nor symbol in them; if there are not as
+            many vectors as texts, one is 0 or not finite, or they are to be saved in a folder.
     """
     texts = list(texts_of(texts))  # the list may be changed afterwards
     if folder is not None:
@@ -354,6 +355,7 @@ class Model(LoadedModel):
         tell(f"encoding {counted(len(texts), 'text')}")
         vectors = self.encode(texts) if len(texts) else np.empty((0, 1), np.float32)
         tell("grouping")
+        texts = [normalize("NFC", text) for text in texts]  # for the names of topics
         return group_topics(vectors, texts, count=count, method=method, terms=terms, seed=seed)
 
     def why(self, left: TextsLike, right: TextsLike, *, terms: int = TERMS) -> list[str]:

@@ -86,9 +86,11 @@ def test_every_text_has_a_group_a_representative_and_a_probability(run, many):
     np.testing.assert_allclose(found.links.score, pairs, atol=1e-6)
 
 
-def test_texts_are_equal_but_for_case_white_space_and_compatibility_forms():
-    texts = ["Ａ  b", "a b", "a\u00a0\u2003B ", "a-b", "ﬁne", "FINE", "é", "e\u0301", "a b."]
-    assert first_equal(texts).tolist() == [0, 0, 0, 3, 4, 4, 6, 6, 8]
+def test_texts_are_equal_but_for_case_white_space_unicode_forms_and_invisible_characters():
+    texts = ["Ａ  b", "a b", "a\u00a0\u2003B ", "a-b", "ﬁne", "FINE", "é", "e\u0301", "a b.", "Straße", "STRAS\u00adSE"]
+    assert first_equal(texts).tolist() == [0, 0, 0, 3, 4, 4, 6, 6, 8, 9, 9]
+    with pytest.raises(ValueError, match="1 of 2 texts are empty"):
+        first_equal(["a", "\u200b\ufeff"])
 
 
 @pytest.mark.parametrize(("keep", "expected"), [("first", 0), ("longest", 3), ("most-central", 1)])

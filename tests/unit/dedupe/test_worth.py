@@ -1,5 +1,7 @@
 """Which row of a group is kept."""
 
+from unicodedata import normalize
+
 import numpy as np
 import pytest
 
@@ -87,3 +89,8 @@ def test_wrong_ways_to_keep_are_named(keep, error, message, run):
 
 def test_a_missing_value_is_worth_least_either_way():
     assert worth_of("lowest", [1, None])[1] == worth_of("highest", [1, None])[1] == -np.inf
+
+
+def test_words_are_known_in_each_unicode_form():
+    texts = ["crème brûlée", normalize("NFD", "Crème brûlée vanille"), "vanille"]
+    assert np.floor(cleanness(texts, np.arange(3)) / 1_000_000).tolist() == [0, 0, 0]

@@ -1,5 +1,7 @@
 """Texts of an index to go on with."""
 
+from unicodedata import normalize
+
 import pytest
 
 import twicetold
@@ -67,3 +69,9 @@ def test_a_search_without_copies_has_the_first_others_of_a_search(family, run):
     with pytest.raises(TypeError, match="expected a list of texts, got one text"):
         index.search("bank", not_copies=True)
     assert index.search([], not_copies=True) == []
+
+
+def test_copies_in_another_unicode_form_are_copies():
+    texts = ["Où est l’élève préféré ?", normalize("NFD", "Où est l’ÉLÈVE préféré, lui ?"), "drug trial"]
+    (others,) = without_copies(searching(texts, []), texts[:1], 9)
+    assert [match.id for match in others] == ["2"]

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from unicodedata import normalize
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +33,16 @@ def probability(model, family):
 def as_one_file(model, texts, **options):
     found = twicetold.load(model).dedupe(texts, **options)
     return found, [found.group.tolist(), (found.representative + 1).tolist(), found.probability.tolist()]
+
+
+def test_texts_of_a_folder_are_compared_in_their_normal_form(parts, deduped, tmp_path):
+    texts = ["Crème brûlée", "L’élève préféré", "Một ngày đẹp", "한국어 문장", "Größe ändern", "Ｆｕｌｌ ｗｉｄｔｈ"]
+    other = [normalize("NFD", f"{text} {text.split()[0]}").upper() for text in texts]
+    texts = [*texts, *other, "Straße", "STRAS\u00adSE", "C++ pages", "C# pages", "👍", "👎"]
+    fitted = twicetold.fit(texts, lexical=True, folder=tmp_path / layout.MODEL)
+    _, table = deduped(tmp_path, parts(texts, 3), threshold=0.85)
+    assert table["group"].to_pylist() == fitted.dedupe(texts, threshold=0.85).group.tolist()
+    assert table["group"].to_pylist() == [*range(6), *range(6), 6, 6, 7, 8, 9, 10]
 
 
 def columns(table):

@@ -4,6 +4,7 @@ import csv
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ import twicetold
 from twicetold.dedupe import prepared
 from twicetold.evaluation.labels import NoVerdict
 from twicetold.trained import fitted as module
-from twicetold.trained.fitted import LEXICAL, WITH_VECTORS, fit_to, mixture
+from twicetold.trained.fitted import LEXICAL, WITH_VECTORS, Mixture, Part, fit_to, mixture, save_fitted_to
+from twicetold.trained.unlike import unlike_text
 from twicetold.trained.vectors import search_vectors
 
 PAIRS = [
@@ -21,6 +23,7 @@ PAIRS = [
     ("iPhone 13", "iPhone 14"),
 ]
 TEXTS = [text for pair in PAIRS for text in pair]
+LETTERS = "twicetold.features.letter_tfidf.LetterTfIdf"
 QUESTIONS = Path(__file__).parents[3] / "examples/questions.csv"
 
 
@@ -57,6 +60,74 @@ def test_misspelt_copies_are_found_and_other_numbers_are_not():
     assert found.group.tolist() == [0, 0, 1, 1, 2, 3]
     assert not found.summary.calibrated
     assert found.probability[1] == pytest.approx(found.links.score[0])
+
+
+SYMBOLS = [
+    ("C++ developer", "C# developer"),
+    ("Grade A+", "Grade A-"),
+    ("+5 V", "-5 V"),
+    ("x > 5", "x < 5"),
+    ("5 €", "5 $"),
+    ("👍", "👎"),
+]
+
+
+@pytest.mark.parametrize("lexical", [True, False], ids=["lexical", "with_vectors"])
+def test_texts_that_differ_in_symbols_alone_are_less_alike_than_copies(lexical):
+    model = twicetold.fit([text for pair in SYMBOLS for text in pair], lexical=lexical)
+    left, right = zip(*SYMBOLS, strict=True)
+    assert model.similarity(left, right).max() < 0.9
+    assert model.similarity(left, left) == pytest.approx(np.ones(len(left)), abs=1e-5)
+
+
+def test_punctuation_makes_no_difference_to_letters_and_words():
+    pairs = [("How do I swim?", "how do I swim"), ("yes!", "yes?"), ("-5 V", "\N{MINUS SIGN}5 V")]
+    left, right = zip(*pairs, strict=True)
+    assert twicetold.fit([*left, *right], lexical=True).similarity(left, right) == pytest.approx(np.ones(3), abs=1e-6)
+
+
+FORMS = {
+    "Korean": ("한국어 문장을 검색합니다", "어떻게 수영을 배웁니까"),
+    "French": ("Où est l’élève préféré de la maîtresse ?", "Crème brûlée à la vanille"),
+    "Vietnamese": ("Việt Nam có nhiều cảnh đẹp", "Tôi muốn học bơi"),
+}
+
+
+@pytest.mark.parametrize("lexical", [True, False], ids=["lexical", "with_vectors"])
+@pytest.mark.parametrize(("text", "other"), FORMS.values(), ids=FORMS)
+def test_a_text_is_one_text_in_each_unicode_form(text, other, lexical):
+    forms = [normalize(form, text) for form in ("NFC", "NFD")]
+    model = twicetold.fit([*forms, other], lexical=lexical)
+    assert model.similarity(*([form] for form in forms))[0] == pytest.approx(1, abs=1e-5)
+    found = twicetold.fit([forms[0], other], lexical=lexical).index([forms[0], other]).search(forms[1:], k=1)[0][0]
+    assert (found.text, found.similarity) == (forms[0], pytest.approx(1, abs=1e-5))
+    near = [forms[0], f"{forms[1]} !!", other, f"{text[:-1]}{text[-1] * 2}"]
+    assert twicetold.fit(near, lexical=lexical).dedupe(near, threshold=0.5).group.tolist() == [0, 0, 1, 0]
+    assert unlike_text(model, forms[1]) is None
+
+
+def test_a_text_in_capitals_is_the_same_to_vectors():
+    pytest.importorskip("wordllama")
+    texts = ["How do I learn to swim?", "Where can I buy a tent?", "My parcel has not arrived"]
+    model = twicetold.fit(texts)
+    capitals = list(map(str.upper, texts))
+    assert model.similarity(texts, capitals) == pytest.approx(np.ones(3), abs=1e-5)
+    shuffled = [capitals[0], *texts]
+    assert twicetold.fit(shuffled).threshold == twicetold.fit(shuffled[::-1]).threshold
+
+
+def test_models_of_the_earlier_version_read_texts_as_they_did(tmp_path):
+    """Their recipes name the featurisers that do not fold."""
+    parts = {
+        name: Part({**part.features, "_target_": LETTERS}, part.encoder, part.weight)
+        for name, part in LEXICAL.parts.items()
+    }
+    earlier = Mixture(parts, LEXICAL.exponent)
+    texts = ["C++ developer", "C# developer", "e\u0301tude"]
+    save_fitted_to(tmp_path / "model", fit_to(texts, earlier)[0], texts, earlier, name="texts")
+    model = twicetold.load(tmp_path / "model")
+    assert model.similarity(texts[:1], texts[1:2])[0] == pytest.approx(1, abs=1e-6)
+    assert model.similarity(["étude"], texts[2:])[0] < 0.9
 
 
 def test_vectors_join_where_they_are_installed(monkeypatch):
