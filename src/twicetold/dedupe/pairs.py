@@ -60,7 +60,7 @@ class PairsByModel:
         tell(f"scoring {len(near.left):,} pairs")
         return self.score(near.left, near.right)
 
-    def groups(self, links: Links, least: float, rule: Rule) -> Groups:
+    def groups(self, links: Links, least: float, rule: Rule, *, start: None = None) -> Groups:
         """From a score, `least` or a higher one, to the (m,) group of each distinct text by the links from it on."""
 
         def probability(score: float) -> float:

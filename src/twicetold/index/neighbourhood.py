@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from twicetold.dedupe.dense_places import search_pairs
 from twicetold.dedupe.distinct import first_of, folded
-from twicetold.dedupe.near import near_pairs
 from twicetold.dedupe.pairs import PairsByModel
 from twicetold.dedupe.pairs_by_vectors import PairsByVectors
 from twicetold.evaluation.decision import Decision
@@ -69,10 +69,10 @@ class GroupRule:
             pairs = PairsByModel(self.model.trained.read(texts.take(pa.array(distinct)).to_pylist()), self.decision)
         else:
             pairs = PairsByVectors(vectors, self.decision, self.constant)
-        near = near_pairs(vectors, pairs.least_dot(floor), neighbours=self.neighbours)
+        near = search_pairs(vectors, pairs.least_dot(floor), neighbours=self.neighbours, rule=self.rule)
         scores = pairs.score_near(near, lambda _: None)
         every = Links.of(len(distinct), near.left, near.right, scores)
-        links, codes = every.at_least(floor), pairs.groups(every, floor, self.rule)(floor)
+        links, codes = every.at_least(floor), pairs.groups(every, floor, self.rule, start=near.start)(floor)
         again = np.flatnonzero(first != np.arange(len(first)))
         found = TextLinks(
             np.append(distinct[links.left], first[again]),
