@@ -157,12 +157,13 @@ def dedupe(
         print(json_text(asdict(tried)) if as_json else _dedupe_told.by_threshold(tried))
         return
     found = loaded.dedupe(read.texts, keep=chosen, review=0 if review is None else REVIEWED, **options)
-    reasons = (reranker or loaded).why(*read.texts_of(found.links)) if why else None
+    explain = (reranker or loaded).why if why else None
     kept = found.representative == np.arange(len(read.texts))
     # The smaller file comes first: either is there only once all of it is written.
     if links is not None:
         with write_rows(links, format=read.format) as write:
-            write(read.links(found, reasons))
+            for block in read.links(found, explain):
+                write(block)
     if review is not None:
         with write_rows(review, format=read.format) as write:
             write(read.review(found))
@@ -172,6 +173,7 @@ def dedupe(
             write(block.where(kept[start : start + len(block)]) if drop else block)
             start += len(block)
     names = read.names.to_pylist()
+    reasons = None if explain is None else _dedupe_told.reasons(found, read.texts_of, explain)
     if as_json:
         print(json_text(_dedupe_told.as_json(found, read.texts, names, reasons)))
     else:
