@@ -69,6 +69,8 @@ def contracted(
     links, merges = list[Found](), list[Found]()
     for _ in range(ROUNDS):
         some, active = order[waiting[order]][: _sampled(count)], np.flatnonzero(waiting)
+        if not len(active):
+            break
         near = _similar(rows, active, some, allowed)
         degree = (near >= threshold).sum(axis=0)
         if int(degree.sum()) * len(active) <= 2 * most * len(some):
@@ -102,7 +104,9 @@ def _sampled(count: int) -> int:
 def _hashes(rows: Matrix) -> NDArray[np.uint64]:
     """(n,) of each vector, whatever its place."""
     weights = np.random.default_rng(SEED).standard_normal(rows.shape[1])
-    return hashed(np.ascontiguousarray(rows @ weights, np.float64).view(np.int64), SEED)
+    # a product by BLAS depends on the place of a row in its last bits
+    keys = np.einsum("nd,d->n", rows, weights) if isinstance(rows, np.ndarray) else rows @ weights
+    return hashed(np.ascontiguousarray(keys, np.float64).view(np.int64), SEED)
 
 
 def _similar(rows: Matrix, active: Ints, some: Ints, allowed: Allowed | None) -> NDArray[np.float32]:
