@@ -93,8 +93,8 @@ def of_summary(summary: "DedupeSummary", *, dropped: int) -> list[str]:
         )
     if summary.unfinished:
         lines.append(
-            f"warning: {summary.unfinished:,} texts may have more links than were looked for, as too many are alike, such "
-            "as lines of one template: numbers of links and shares of pairs are too low; raise the threshold"
+            f"warning: {summary.unfinished:,} texts may have more links than were looked for, as too many are alike, "
+            "such as lines of one template: numbers of links and shares of pairs are too low; raise the threshold"
         )
     if summary.wide:
         lines.append(

@@ -54,6 +54,8 @@ class _Bounded(io.BufferedIOBase):
         ValueError: where one is longer, before it is read to its end.
     """
 
+    name = ""
+
     def __init__(self, stream: IO[bytes]) -> None:
         self._read = getattr(stream, "read1", stream.read)
         self._lines, self._length = 1, 0  # number and bytes of the line so far
