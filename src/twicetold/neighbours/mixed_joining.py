@@ -28,6 +28,7 @@ from twicetold.neighbours.nearest import FEWEST_FULL, FULL
 WEIGHTS = (1.5, 1.0, 0.7, 0.5, 0.3)  # of a's share of t, beside the shares of the two parts in the squared norms
 SAMPLE = 2000  # rows whose pairs say how many the dense join finds
 MUCH = 0.25  # of the most pairs, that it may find
+HELD, FEW = 2_000_000, 1_000_000  # pairs of the dense join: with more, bounds of whole rows cost less (`comparing`)
 BASKETS = 128
 ROUNDING = 1e-5  # of float32 sums, of the squared norm of the longest row or of 1
 
@@ -58,7 +59,8 @@ def pairs_above(rows: Any, columns: Ints, threshold: float, *, most: int, approx
     """
     dense, lexical = divided(rows, columns)
     squares = float(_squares(lexical).max(initial=0.0)), float(np.einsum("nf,nf->n", dense, dense).max(initial=0.0))
-    least = _least_of_words(dense, threshold, squares, most=MUCH * most)
+    held = MUCH * most if approximate else min(MUCH * most, HELD)
+    least = _least_of_words(dense, threshold, squares, most=held)
     slack = ROUNDING * max(1.0, sum(squares))
     if least <= slack:
         return None
@@ -66,7 +68,9 @@ def pairs_above(rows: Any, columns: Ints, threshold: float, *, most: int, approx
     if by_words is None:
         return None
     join = cells.pairs_in_cells if approximate else dense_joining.pairs_above
-    by_vectors = join((dense, dense), threshold - least - slack, most=most)
+    by_vectors = join(
+        (dense, dense), threshold - least - slack, most=most if approximate else min(most, int(2 * held) + FEW)
+    )
     if by_vectors is None:
         return None
     left, right, dots = by_words
