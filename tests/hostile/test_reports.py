@@ -31,6 +31,9 @@ NAMES = {
     "code": "`a` ```b``` `",
     "emphasis": "*a* **b** _c_ __d__",
     "struck through": "~~~",
+    "struck words": "a ~~b~~ ~c~ d",
+    "bare addresses": "see http://a.example/x HTTPS://b.example www.c.example/?a=b&c=d mailto:d@e.example",
+    "an address of mail": "write to f.g+h@i.example, not to _j@k.example",
     "a heading": "# a",
     "a heading underlined": "===",
     "a rule": "---",
@@ -90,13 +93,38 @@ def markdown(root, name):
 
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+ESCAPES_APART = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
 TEXT = ("text", "text_special", "code_inline")
+NO_MAIL = "<!-- -->"  # within an address
+GFM_LINK = re.compile(r"(?:https?|ftp)://|www\.|(?:mailto|xmpp):", re.IGNORECASE)
+GFM_MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 
 
 def structure(text):
     """Blocks and what is within them (links, emphasis, HTML), without the text."""
     tokens = PARSER.parse(text)
-    return [(token.type, token.tag, [c.type for c in token.children or [] if c.type not in TEXT]) for token in tokens]
+    return [(token.type, token.tag, [c.type for c in token.children or [] if not is_text(c)]) for token in tokens]
+
+
+def is_text(token):
+    return token.type in TEXT or (token.type == "html_inline" and token.content == NO_MAIL)
+
+
+def links_of_gfm(text):
+    """Addresses that GFM makes links of: those in a text without escapes, and of mail also with them."""
+    found = []
+    for token in ESCAPES_APART.parse(text):
+        runs = [[]]
+        for child in token.children or []:
+            if child.type in ("text", "text_special"):
+                runs[-1].append(child)
+            else:
+                runs.append([])
+        found += [
+            link for run in runs for child in run if child.type == "text" for link in GFM_LINK.findall(child.content)
+        ]
+        found += [mail for run in runs for mail in GFM_MAIL.findall("".join(child.content for child in run))]
+    return found
 
 
 def words(text):
@@ -118,6 +146,11 @@ def test_a_name_is_read_as_text_and_changes_nothing_of_the_structure_of_a_markdo
     assert seen in read, "the name of the file"
     assert any(f"pretrained on {seen}." in block for block in read)
     assert sum(single_blanks(seen.lower().replace("_", " ")) in block.lower() for block in read) > 5
+
+
+def test_a_name_that_is_an_address_is_no_link_of_gfm(tmp_path, hostile):
+    assert links_of_gfm(markdown(tmp_path, hostile)) == []
+    assert len(links_of_gfm("http://a.example www.b.example and c@d.example c\\@d.example")) == 4
 
 
 class Tags(HTMLParser):

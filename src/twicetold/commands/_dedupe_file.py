@@ -3,10 +3,10 @@
 Shape letters: n rows.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from twicetold.commands._options import tell_left_out
-from twicetold.dedupe.results import TextGroups, TextLinks
+from twicetold.dedupe.results import TextGroups
 from twicetold.tables.bad_rows import LISTED, shown
 from twicetold.tables.blocks import Block, decoded, one_piece
 from twicetold.tables.files import Write, choose_text, open_rows, write_rows
@@ -22,6 +22,8 @@ from twicetold.tables.files import Write, choose_text, open_rows, write_rows
 PROBABILITY = "probability_to_representative"
 SIMILARITY = "similarity_to_representative"  # of a model without calibration, in place of the probability
 SAME = "same"  # of a file of pairs: whether a person says that they say the same
+PAIRS = 1 << 14  # whose texts are held at a time
+Why: TypeAlias = Callable[[list[str], list[str]], list[str]]
 ADDED = ("group", "representative", PROBABILITY, SIMILARITY)
 
 
@@ -107,6 +109,10 @@ class TextFile:
         """(n,) the id of each row, or its number from 1."""
         return pa.array(np.arange(1, len(self.texts) + 1)) if self.id_column is None else self.column(self.id_column)
 
+    @cached_property
+    def _texts(self) -> pa.Array:
+        return pa.array(self.texts, pa.large_string())
+
     def lines(self, rows: NDArray[Any]) -> str:
         """Where rows are, for a message: the first ones, and how many more there are."""
         places = np.concatenate([block.lines for block in self.blocks])[rows[:LISTED]].tolist()
@@ -147,31 +153,37 @@ class TextFile:
             start += len(block)
         return blocks
 
-    def texts_of(self, links: TextLinks) -> tuple[list[str], list[str]]:
-        """The texts of pairs."""
-        left, right = ([self.texts[row] for row in side.tolist()] for side in (links.left, links.right))
-        return left, right
+    def texts_of(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> tuple[list[str], list[str]]:
+        """The texts of pairs of rows."""
+        return [self.texts[row] for row in left.tolist()], [self.texts[row] for row in right.tolist()]
 
-    def links(self, found: TextGroups, reasons: list[str] | None = None) -> Block:
-        """A row a pair; the score of texts that are equal but for case and white space is empty.
+    def links(self, found: TextGroups, why: Why | None = None) -> Iterator[Block]:
+        """A row a pair, some at a time; the score of texts that are equal but for case and white space is empty.
 
         Args:
             found: with the links.
-            reasons: of each link, why it is one.
+            why: from the texts of pairs to why they are links.
         """
         again = np.flatnonzero(found.exact != np.arange(len(self.texts)))
         left, right = np.append(found.links.left, found.exact[again]), np.append(found.links.right, again)
+        score = np.append(found.links.score, np.full(len(again), np.nan))
+        probability = np.append(found.links.probability, np.ones(len(again)))
         order = np.lexsort((right, left))
-        score = np.append(found.links.score, np.full(len(again), np.nan))[order]
-        probability = np.append(found.links.probability, np.ones(len(again)))[order]
-        columns = {
-            "score": pa.array(score, from_pandas=True),
-            "probability": pa.array(probability) if found.summary.calibrated else pa.nulls(len(order), pa.float64()),
-            "exact": pa.array(np.append(np.zeros(len(found.links), bool), np.ones(len(again), bool))[order]),
-        }
-        if reasons is not None:
-            columns["why"] = pa.array([*reasons, *[None] * len(again)], pa.string()).take(pa.array(order))
-        return self.pairs(left[order], right[order], columns)
+        for start in range(0, max(1, len(order)), PAIRS):
+            part = order[start : start + PAIRS]
+            exact = part >= len(found.links)
+            columns = {
+                "score": pa.array(score[part], from_pandas=True),
+                "probability": pa.array(probability[part])
+                if found.summary.calibrated
+                else pa.nulls(len(part), pa.float64()),
+                "exact": pa.array(exact),
+            }
+            if why is not None:
+                reasons = np.full(len(part), None, object)
+                reasons[~exact] = why(*self.texts_of(left[part[~exact]], right[part[~exact]]))
+                columns["why"] = pa.array(reasons, pa.string())
+            yield self.pairs(left[part], right[part], columns)
 
     def review(self, found: TextGroups) -> Block:
         """A row a pair that a person should look at, with an empty column for the answer."""
@@ -188,7 +200,7 @@ class TextFile:
 
     def pairs(self, left: NDArray[np.int64], right: NDArray[np.int64], columns: dict[str, pa.Array]) -> Block:
         """A row a pair, with the names of both rows, their texts, and further columns."""
-        texts = pa.array(self.texts, pa.large_string())
+        texts = self._texts
         sides = {
             "left": self.names.take(pa.array(left)),
             "right": self.names.take(pa.array(right)),
@@ -205,7 +217,7 @@ def write_files(
     *,
     drop: bool,
     format: str | None,
-    reasons: list[str] | None,
+    explain: Why | None,
 ) -> NDArray[np.bool_]:
     """Write what was found.
 
@@ -215,7 +227,7 @@ def write_files(
         files: those of `rows`, `links`, `review` and `dropped rows`; None: it is not written.
         drop: write representatives alone to `rows`.
         format: of `rows` and `dropped rows`, if their names do not say it.
-        reasons: of each link, why it is one.
+        explain: from the texts of pairs to why they are links; None: it is not written.
 
     Returns:
         (n,) whether a row represents its group.
@@ -224,7 +236,8 @@ def write_files(
     # The smaller file comes first: either is there only once all of it is written.
     if (file := files["links"]) is not None:
         with write_rows(file, format=read.format, delimiter=read.delimiter) as write:
-            write(read.links(found, reasons))
+            for block in read.links(found, explain):
+                write(block)
     if (file := files["review"]) is not None:
         with write_rows(file, format=read.format, delimiter=read.delimiter) as write:
             write(read.review(found))

@@ -1,6 +1,6 @@
 """What `twicetold dedupe` says of what it found, in sentences and as JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from twicetold.printable import counted, differing
@@ -27,8 +27,23 @@ LOOSEST = 5  # groups that the summary shows
 LOOSEST_BY = "size, share of pairs that are links, weakest link that holds it together, by which they are sorted"
 Names = Sequence[Any]
 """By row: its number from 1, or its id."""
-Reasons = list[str] | None
-"""By link: why it is one, if that was asked for."""
+Reasons = Mapping[int, str] | None
+"""By the link that holds a group together: why it is one, if that was asked for."""
+
+
+def reasons(found: "TextGroups", texts_of: Callable[..., Any], why: Callable[..., list[str]]) -> dict[int, str]:
+    """Why the links that hold groups together are links.
+
+    Args:
+        found: with the links.
+        texts_of: from the rows of pairs to their texts.
+        why: from these to the reasons.
+    """
+    from twicetold.neighbours.grouping import NO_LINK
+
+    weakest = found.table.weakest[found.table.weakest != NO_LINK]
+    said = why(*texts_of(found.links.left[weakest], found.links.right[weakest])) if len(weakest) else []
+    return dict(zip(weakest.tolist(), said, strict=True))
 
 
 def as_json(found: "TextGroups", texts: Sequence[str], names: Names, reasons: Reasons = None) -> dict[str, Any]:
@@ -99,8 +114,8 @@ def of_summary(summary: "DedupeSummary", *, dropped: int) -> list[str]:
         )
     if summary.unfinished:
         lines.append(
-            f"warning: {counted(summary.unfinished, 'text')} may have more links than were looked for: raise the "
-            "threshold"
+            f"warning: {counted(summary.unfinished, 'text')} may have more links than were looked for, as too many are "
+            "alike, as lines of one template are: numbers of links and shares of pairs are too low; raise the threshold"
         )
     if summary.wide:
         lines.append(

@@ -179,9 +179,10 @@ def dedupe(
         print(json_text(asdict(tried)) if as_json else _dedupe_told.by_threshold(tried))
         return
     found = loaded.dedupe(read.texts, keep=chosen, review=0 if review is None else REVIEWED, **options)
-    reasons = (reranker or loaded).why(*read.texts_of(found.links)) if why else None
-    kept = write_files(read, found, written, drop=drop, format=format, reasons=reasons)
+    explain = (reranker or loaded).why if why else None
+    kept = write_files(read, found, written, drop=drop, format=format, explain=explain)
     names, dropped = read.names.to_pylist(), int((~kept).sum()) if drop else 0
+    reasons = None if explain is None else _dedupe_told.reasons(found, read.texts_of, explain)
     if as_json:
         about = _dedupe_told.as_json(found, read.texts, names, reasons)
         print(json_text({**about, **_dedupe_told.dropped_as_json(dropped, len(kept), aside)}))

@@ -70,7 +70,7 @@ def dedupe(
     distinct, pairs, least = prepared.distinct, prepared.pairs, prepared.link.score
     found, near = prepared.search(prepared.below(least) if review else least, tell)
     tell("grouping")
-    links, codes = prepared.grouping(found, least)(least)
+    links, codes = prepared.grouping(found, near, least)(least)
     if worth is None and options.keep == "cleanest":
         worth = cleanness(texts_of(texts), distinct.place)
     if worth is None:

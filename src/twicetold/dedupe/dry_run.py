@@ -105,7 +105,7 @@ def dry_run(
     scores = _scores_around(prepared)
     found, near = prepared.search(min(scores), tell)
     tell("grouping")
-    grouping = prepared.grouping(found, min(scores))
+    grouping = prepared.grouping(found, near, min(scores))
     rows = []
     for score in sorted(scores):
         links, codes = grouping(score)

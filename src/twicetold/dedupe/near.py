@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from twicetold.dedupe.options import EXACT_UP_TO as EXACT_UP_TO
 from twicetold.neighbours import cells, comparing, dense_joining, joining, mixed_joining
 from twicetold.neighbours.dense_joining import Found
-from twicetold.neighbours.grouping import Ints, Vectors
+from twicetold.neighbours.grouping import Ints, Merges, Vectors
 from twicetold.neighbours.nearest import NOBODY, Index, Matrix, NearestTexts
 from twicetold.neighbours.parallel import in_threads
 
@@ -37,6 +37,7 @@ class NearPairs:
         dots: (C,) dot products of their vectors.
         unfinished: number of texts that may have more links.
         approximate: whether vectors were compared in cells, which may miss pairs.
+        start: merges of dense places, which come before all others.
     """
 
     left: Ints
@@ -44,6 +45,7 @@ class NearPairs:
     dots: NDArray[Any]
     unfinished: int
     approximate: bool
+    start: Merges | None = None
 
 
 def near_pairs(vectors: Vectors, least: float | None, *, neighbours: int) -> NearPairs:

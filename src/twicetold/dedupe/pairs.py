@@ -13,7 +13,7 @@ from twicetold.dedupe.near import NearPairs
 from twicetold.dedupe.pairs_by_vectors import Groups, PairsByVectors
 from twicetold.evaluation.decision import Decision, sigmoid
 from twicetold.evaluation.dedupe import Chosen
-from twicetold.neighbours.grouping import Floats, Ints, Links, Vectors, merge
+from twicetold.neighbours.grouping import Floats, Ints, Links, Merges, Vectors, merge
 from twicetold.neighbours.rules import Rule
 from twicetold.printable import counted
 from twicetold.trained.loaded import LoadedModel
@@ -61,8 +61,12 @@ class PairsByModel:
         tell(f"scoring {counted(len(near.left), 'pair')}")
         return self.score(near.left, near.right)
 
-    def groups(self, links: Links, least: float, rule: Rule) -> Groups:
-        """From a score, `least` or a higher one, to the (m,) group of each distinct text by the links from it on."""
+    def groups(self, links: Links, least: float, rule: Rule, *, start: Merges | None = None) -> Groups:
+        """From a score, `least` or a higher one, to the (m,) group of each distinct text by the links from it on.
+
+        There are no merges to start with, as dense places are known by dot products.
+        """
+        assert start is None
 
         def probability(score: float) -> float:
             return float(self.probability(np.array([score]))[0])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from twicetold.evaluation.decision import Decision, sigmoid
-from twicetold.neighbours.grouping import Floats, Ints, Links, Vectors, merge, row_dots
+from twicetold.neighbours.grouping import Floats, Ints, Links, Merges, Vectors, merge, row_dots
 from twicetold.neighbours.rules import Rule
 
 if TYPE_CHECKING:
@@ -53,7 +53,15 @@ class PairsByVectors:
         """(C,) scores of pairs that were found by search vectors: their dot products are there already."""
         return near.dots.astype(np.float64) + self.constant
 
-    def groups(self, links: Links, least: float, rule: Rule, *, positions: Ints | None = None) -> Groups:
+    def groups(
+        self,
+        links: Links,
+        least: float,
+        rule: Rule,
+        *,
+        positions: Ints | None = None,
+        start: Merges | None = None,
+    ) -> Groups:
         """From a score, `least` or a higher one, to the (m,) group of each distinct text by the links from it on.
 
         Args:
@@ -61,9 +69,10 @@ class PairsByVectors:
             least: score of a link.
             rule: how links make groups.
             positions: (m,) ascending, of these texts among all of a larger whole; None: they are the whole.
+            start: merges by dot products that come before all others.
         """
         links = links.at_least(least)
         dots = replace(links, similarity=links.similarity - self.constant)
         least_dot = self.least_dot(least)
-        merges = merge(dots, rule=rule, threshold=least_dot, vectors=self.vectors, positions=positions)
+        merges = merge(dots, rule=rule, threshold=least_dot, vectors=self.vectors, positions=positions, start=start)
         return lambda score: merges.cut(self.least_dot(score))

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from twicetold.dedupe.caution import NO_THRESHOLD
+from twicetold.dedupe.dense_places import search_pairs
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.limits import Limits
-from twicetold.dedupe.near import NearPairs, near_pairs
-from twicetold.dedupe.near_within import near_pairs_within, of_rows
+from twicetold.dedupe.near import NearPairs
+from twicetold.dedupe.near_within import of_rows
 from twicetold.dedupe.options import DedupeOptions
 from twicetold.dedupe.pairs import PairScores, pairs_of
 from twicetold.dedupe.said import Said
@@ -120,18 +121,20 @@ class Prepared:
     def search(self, least: float, tell: Tell) -> tuple[Links, NearPairs]:
         """The pairs of distinct texts within limits that score at least `least`; below it, some as well."""
         tell(f"searching {counted(len(self.distinct), 'text')}")
-        least_dot, neighbours = self.pairs.least_dot(least), self.options.neighbours
-        if self.limits is None:
-            near = near_pairs(self.vectors, least_dot, neighbours=neighbours)
-        else:
-            limits = self.limits.take(self.distinct.rows)
-            near = near_pairs_within(self.vectors, limits, least_dot, neighbours=neighbours)
+        limits = None if self.limits is None else self.limits.take(self.distinct.rows)
+        near = search_pairs(
+            self.vectors,
+            self.pairs.least_dot(least),
+            neighbours=self.options.neighbours,
+            rule=self.options.rule,
+            limits=limits,
+        )
         score = self.pairs.score_near(near, tell)
         return Links.of(len(self.distinct), near.left, near.right, score), near
 
-    def grouping(self, found: Links, least: float) -> Callable[[float], tuple[Links, Ints]]:
+    def grouping(self, found: Links, near: NearPairs, least: float) -> Callable[[float], tuple[Links, Ints]]:
         """From a score, `least` or a higher one, to the links from it on and the (m,) group of each distinct text."""
-        groups = self.pairs.groups(found, least, self.options.rule)
+        groups = self.pairs.groups(found, least, self.options.rule, start=near.start)
 
         def at(score: float) -> tuple[Links, Ints]:
             links, codes = found.at_least(score), groups(score)

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from twicetold.dedupe.dense_places import search_pairs
 from twicetold.dedupe.distinct import DistinctTexts
-from twicetold.dedupe.near import near_pairs
 from twicetold.dedupe.pairs import PairsByModel
 from twicetold.dedupe.pairs_by_vectors import PairsByVectors
 from twicetold.dedupe.said import Said
@@ -75,10 +75,10 @@ class GroupRule:
             pairs = PairsByModel(self.model.trained.read(distinct.texts), self.decision)
         else:
             pairs = PairsByVectors(vectors, self.decision, self.constant)
-        near = near_pairs(vectors, pairs.least_dot(floor), neighbours=self.neighbours)
+        near = search_pairs(vectors, pairs.least_dot(floor), neighbours=self.neighbours, rule=self.rule)
         scores = pairs.score_near(near, lambda _: None)
         links = Links.of(len(distinct), near.left, near.right, scores)
-        codes = pairs.groups(links, floor, self.rule)(floor)
+        codes = pairs.groups(links, floor, self.rule, start=near.start)(floor)
         if len(said):
             codes = said.of_distinct(distinct.place).hold(links.at_least(floor), codes, pairs.score)[1]
         return codes[distinct.place]

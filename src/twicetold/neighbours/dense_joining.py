@@ -14,7 +14,7 @@ the turn, the library that multiplies, or how rows come in blocks.
 Shape letters: n rows, d dimensions, r columns of a head, L pairs.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from threading import local
 from typing import TypeAlias
@@ -31,6 +31,7 @@ HEADS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)  # columns that are tr
 CHECK = 30  # columns of a product that cost as much as one column of a pair that is compared in full
 SAMPLE, TURNED_BY = 1000, 8192  # rows whose pairs say how many columns cost least, and rows that say how to turn
 TURNED = 65_536  # rows that are turned at a time
+WORTH = 8  # rows for each column: with fewer, finding the axes (d³) costs more than the products that they spare
 Dense: TypeAlias = NDArray[np.float32]
 Found: TypeAlias = tuple[Ints, Ints, Floats]
 """Rows of the one side, rows of the other, and dot products, each (L,)."""
@@ -42,11 +43,11 @@ class Turn:
     """How vectors are turned and cut.
 
     Args:
-        axes: (d, d) orthonormal, those with most of the length of vectors first.
+        axes: (d, d) orthonormal, those with most of the length of vectors first; None: vectors stay as they are.
         kept: r; d if nothing is cut off.
     """
 
-    axes: Dense
+    axes: Dense | None
     kept: int
 
     @classmethod
@@ -60,15 +61,14 @@ class Turn:
         """
         queries, documents = vectors
         count, width = documents.shape
+        if count < WORTH * width:
+            return cls(None, width)
         some = documents[spread(count, TURNED_BY)].astype(np.float64)
         if queries is not documents:
             some = np.concatenate([some, queries[spread(count, TURNED_BY)].astype(np.float64)])
-        axes = np.linalg.eigh(some.T @ some)[1][:, ::-1]
-        whole = cls(np.ascontiguousarray(axes, np.float32), width)
+        axes = np.ascontiguousarray(np.linalg.eigh(some.T @ some)[1][:, ::-1], np.float32)
         sets = [(spread(count, SAMPLE),) * 2] if alike is None else alike
-        sides = [
-            (queries[one] @ whole.axes, documents[other] @ whole.axes, one[:, None] != other) for one, other in sets
-        ]
+        sides = [(queries[one] @ axes, documents[other] @ axes, one[:, None] != other) for one, other in sets]
         cost = {width: float(width)}
         for kept in (head for head in HEADS if head < width):
             passed = pairs = 0
@@ -77,11 +77,11 @@ class Turn:
                 passed += int(((bound >= threshold) & apart).sum())
                 pairs += int(apart.sum())
             cost[kept] = kept + 1 + CHECK * width * passed / max(1, pairs)
-        return cls(whole.axes, min(cost, key=lambda kept: cost[kept]))
+        return cls(axes, min(cost, key=lambda kept: cost[kept]))
 
     def reduced(self, vectors: Dense) -> Dense:
         """(n, r + 1) heads and norms of the rest, or the vectors themselves."""
-        if self.kept == len(self.axes):
+        if self.axes is None or self.kept == len(self.axes):
             return np.ascontiguousarray(vectors, np.float32)
         found = np.empty((len(vectors), self.kept + 1), np.float32)
         for start in range(0, len(vectors), TURNED):
@@ -108,13 +108,16 @@ def links_between(
     return compared(queries, left, candidates, right, threshold)
 
 
-def pairs_above(vectors: Vectors, threshold: float, *, most: int) -> Found | None:
+def pairs_above(
+    vectors: Vectors, threshold: float, *, most: int, check: Callable[[Ints, Ints], Found] | None = None
+) -> Found | None:
     """The pairs i < j with ⟨query_i, document_j⟩ >= threshold.
 
     Args:
         vectors: (n, d) as queries and as documents, whose dot products are the same for both orders of a pair.
         threshold: of dot products.
         most: of these pairs.
+        check: from such pairs to those that are returned, where the vectors are bounds of others; None: all are.
 
     Returns:
         The earlier rows, the later ones and the dot products; None if there are more than `most` pairs.
@@ -129,7 +132,8 @@ def pairs_above(vectors: Vectors, threshold: float, *, most: int) -> Found | Non
         start = number * step
         left, right = nearly_above(asked[start : start + step], heads[start:], threshold)
         later = right > left
-        return compared(queries, left[later] + start, documents, right[later] + start, threshold)
+        found = compared(queries, left[later] + start, documents, right[later] + start, threshold)
+        return found if check is None else check(found[0], found[1])
 
     with serial_products():
         return gathered(in_threads(compare, -(-len(heads) // step)), most)

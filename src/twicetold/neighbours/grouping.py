@@ -138,6 +138,7 @@ def merge(
     vectors: Vectors | None = None,
     missing: float = 0.0,
     positions: Ints | None = None,
+    start: Merges | None = None,
 ) -> Merges:
     """The merges by a rule, down to a threshold; `Merges.cut` gives the groups at this threshold or a higher one.
 
@@ -148,6 +149,7 @@ def merge(
         vectors: of the texts, for average linkage; without them a pair without a link counts as `missing`.
         missing: below the threshold.
         positions: (n,) ascending, of these texts among all of a larger whole; None: they are the whole.
+        start: of average linkage with vectors, merges that come before all others, of several texts with one each.
 
     Raises:
         ValueError: if the rule is unknown, or `missing` is not below the threshold.
@@ -160,7 +162,7 @@ def merge(
         case "complete":
             return _rounds(strong, threshold, _least, positions)
         case "average" if vectors is not None:
-            return _rounds(strong, threshold, _mean_of_vectors(vectors), positions)
+            return _rounds(strong, threshold, _mean_of_vectors(vectors), positions, start)
         case "average":
             if missing >= threshold:
                 raise ValueError(
@@ -256,7 +258,9 @@ _Measure: TypeAlias = Callable[[_Edges, Ints, Ints], _Edges]
 """From edges without similarity and the (n,) size and group of first texts, to those edges that count, with it."""
 
 
-def _rounds(links: Links, threshold: float, measure: _Measure, positions: Ints | None) -> Merges:
+def _rounds(
+    links: Links, threshold: float, measure: _Measure, positions: Ints | None, start: Merges | None = None
+) -> Merges:
     """Merge all pairs of groups that are each other's nearest, until no pair reaches the threshold."""
     count = links.count
     place = np.arange(count) if positions is None else positions
@@ -266,6 +270,25 @@ def _rounds(links: Links, threshold: float, measure: _Measure, positions: Ints |
     size = np.ones(count, np.int64)
     into = np.arange(count)  # the group that a merged one is part of
     found: list[tuple[Ints, Ints, Floats]] = []
+
+    def merged(edges: _Edges, one: Ints, other: Ints, similarity: Floats) -> _Edges:
+        """The edges once groups are merged."""
+        nonlocal group
+        found.append((one, other, similarity))
+        np.add.at(size, one, size[other])
+        into[other] = one
+        group = into[group]
+        changed = np.zeros(count, bool)
+        changed[one] = changed[other] = True
+        touched = changed[edges.one] | changed[edges.other]
+        moved = edges.take(touched)
+        moved = _Edges(into[moved.one], into[moved.other], moved.similarity, moved.least, moved.total, moved.links)
+        moved = moved.take(moved.one != moved.other).joined()
+        return edges.take(~touched).followed_by(measure(moved, size, group) if len(moved) else moved)
+
+    if start is not None:
+        first = np.flatnonzero(start.similarity >= threshold)
+        edges = merged(edges, start.left[first], start.right[first], start.similarity[first])
     while True:
         near = np.flatnonzero(edges.similarity >= threshold)
         unfinished = np.zeros(count, bool)
@@ -273,18 +296,8 @@ def _rounds(links: Links, threshold: float, measure: _Measure, positions: Ints |
         edges = edges.take(unfinished[edges.one] & unfinished[edges.other])
         if not len(edges):
             break
-        merged = edges.take(_each_others_nearest(edges, np.flatnonzero(edges.similarity >= threshold), place))
-        found.append((merged.one, merged.other, merged.similarity))
-        size[merged.one] += size[merged.other]
-        into[merged.other] = merged.one
-        group = into[group]
-        changed = np.zeros(count, bool)
-        changed[merged.one] = changed[merged.other] = True
-        touched = changed[edges.one] | changed[edges.other]
-        moved = edges.take(touched)
-        moved = _Edges(into[moved.one], into[moved.other], moved.similarity, moved.least, moved.total, moved.links)
-        moved = moved.take(moved.one != moved.other).joined()
-        edges = edges.take(~touched).followed_by(measure(moved, size, group) if len(moved) else moved)
+        best = edges.take(_each_others_nearest(edges, np.flatnonzero(edges.similarity >= threshold), place))
+        edges = merged(edges, best.one, best.other, best.similarity)
     one, other, similarity = (np.concatenate(part) for part in zip(*found, strict=True)) if found else ((), (), ())
     return Merges(count, np.asarray(one, np.int64), np.asarray(other, np.int64), np.asarray(similarity, np.float64))
 
@@ -347,14 +360,22 @@ def _mean_of_vectors(vectors: Vectors) -> _Measure:
 
 def row_dots(left: Any, left_rows: Ints, right: Any, right_rows: Ints) -> Floats:
     """(E,) dot product of each pair of rows, dense or CSR; a block of rows is gathered at a time."""
-    width = left.shape[1] if isinstance(left, np.ndarray) else max(1, left.nnz // max(1, left.shape[0]))
-    step = max(1, BLOCK // width)
     dots = np.empty(len(left_rows), np.float64)
-    for start in range(0, len(dots), step):
-        part = slice(start, start + step)
-        one, other = left[left_rows[part]], right[right_rows[part]]
+    for start, stop in _blocks(left, left_rows, right, right_rows):
+        one, other = left[left_rows[start:stop]], right[right_rows[start:stop]]
         if isinstance(one, np.ndarray):
-            dots[part] = np.einsum("ed,ed->e", one, other)
+            dots[start:stop] = np.einsum("ed,ed->e", one, other)
         else:
-            dots[part] = np.asarray(one.multiply(other).sum(axis=1)).ravel()
+            dots[start:stop] = np.asarray(one.multiply(other).sum(axis=1)).ravel()
     return dots
+
+
+def _blocks(left: Any, left_rows: Ints, right: Any, right_rows: Ints) -> list[tuple[int, int]]:
+    """Blocks of pairs whose rows have at most `BLOCK` numbers on either side, or that are one pair."""
+    if isinstance(left, np.ndarray):
+        step = max(1, BLOCK // left.shape[1])
+        return [(start, min(start + step, len(left_rows))) for start in range(0, len(left_rows), step)]
+    entries = np.maximum(np.diff(left.indptr)[left_rows], np.diff(right.indptr)[right_rows])
+    block = np.cumsum(entries, dtype=np.int64) // BLOCK  # of the mean of two rows, one may be as long as all others
+    edges = np.flatnonzero(np.diff(block, prepend=-1, append=np.iinfo(np.int64).max))
+    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))

@@ -18,9 +18,9 @@ Shape letters: n rows, D columns, F dense ones, B baskets, L pairs.
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from twicetold.neighbours import cells, dense_joining, joining
+from twicetold.neighbours.comparing import baskets, divided
 from twicetold.neighbours.dense_joining import Dense, Found
 from twicetold.neighbours.grouping import Floats, Ints, row_dots
 from twicetold.neighbours.nearest import FEWEST_FULL, FULL
@@ -28,8 +28,8 @@ from twicetold.neighbours.nearest import FEWEST_FULL, FULL
 WEIGHTS = (1.5, 1.0, 0.7, 0.5, 0.3)  # of a's share of t, beside the shares of the two parts in the squared norms
 SAMPLE = 2000  # rows whose pairs say how many the dense join finds
 MUCH = 0.25  # of the most pairs, that it may find
+HELD, FEW = 2_000_000, 1_000_000  # pairs of the dense join: with more, bounds of whole rows cost less (`comparing`)
 BASKETS = 128
-ROWS = 65_536  # that are divided at a time
 ROUNDING = 1e-5  # of float32 sums, of the squared norm of the longest row or of 1
 
 
@@ -57,9 +57,10 @@ def pairs_above(rows: Any, columns: Ints, threshold: float, *, most: int, approx
         The earlier rows, the later ones and the dot products, each (L,); None if there are more than `most` pairs, or
         the lexical parts share so many columns that comparing all rows costs less.
     """
-    lexical, dense = _divided(rows, columns)
+    dense, lexical = divided(rows, columns)
     squares = float(_squares(lexical).max(initial=0.0)), float(np.einsum("nf,nf->n", dense, dense).max(initial=0.0))
-    least = _least_of_words(dense, threshold, squares, most=MUCH * most)
+    held = MUCH * most if approximate else min(MUCH * most, HELD)
+    least = _least_of_words(dense, threshold, squares, most=held)
     slack = ROUNDING * max(1.0, sum(squares))
     if least <= slack:
         return None
@@ -67,32 +68,22 @@ def pairs_above(rows: Any, columns: Ints, threshold: float, *, most: int, approx
     if by_words is None:
         return None
     join = cells.pairs_in_cells if approximate else dense_joining.pairs_above
-    by_vectors = join((dense, dense), threshold - least - slack, most=most)
+    by_vectors = join(
+        (dense, dense), threshold - least - slack, most=most if approximate else min(most, int(2 * held) + FEW)
+    )
     if by_vectors is None:
         return None
     left, right, dots = by_words
     near = dots + row_dots(dense, left, dense, right) >= threshold - slack
     keys = left[near] * len(dense) + right[near]
     left, right, dots = by_vectors
-    baskets = _baskets(lexical)
-    near = dots + row_dots(baskets, left, baskets, right) >= threshold - slack
+    norms = baskets(lexical, BASKETS)
+    near = dots + row_dots(norms, left, norms, right) >= threshold - slack
     keys = np.union1d(keys, left[near] * len(dense) + right[near])
     left, right = keys // len(dense), keys % len(dense)
     dots = row_dots(lexical, left, lexical, right) + row_dots(dense, left, dense, right)
     keep = dots >= threshold
     return None if keep.sum() > most else (left[keep], right[keep], dots[keep])
-
-
-def _divided(rows: Any, columns: Ints) -> tuple[Any, Dense]:
-    """The (n, D - F) lexical part as CSR, and the (n, F) dense one."""
-    others = np.setdiff1d(np.arange(rows.shape[1]), columns)
-    dense = np.empty((rows.shape[0], len(columns)), np.float32)
-    parts = []
-    for start in range(0, len(dense), ROWS):
-        some = rows[start : start + ROWS]
-        dense[start : start + ROWS] = some[:, columns].toarray()
-        parts.append(some[:, others])
-    return sparse.vstack(parts, format="csr"), dense
 
 
 def _least_of_words(dense: Dense, threshold: float, squares: tuple[float, float], *, most: float) -> float:
@@ -106,18 +97,6 @@ def _least_of_words(dense: Dense, threshold: float, squares: tuple[float, float]
         if np.count_nonzero(dots >= threshold * (1 - share)) / dots.size * every <= most:
             break
     return threshold * share
-
-
-def _baskets(lexical: Any) -> Dense:
-    """(n, B) norms of each row in each basket; the columns that most rows have are dealt first."""
-    count, width = lexical.shape
-    order = np.argsort(-np.bincount(lexical.indices, minlength=width), kind="stable")
-    basket = np.empty(width, np.int64)
-    basket[order] = np.arange(width) % BASKETS
-    number = np.repeat(np.arange(count), np.diff(lexical.indptr))
-    squares = lexical.data.astype(np.float64) ** 2
-    summed = np.bincount(number * BASKETS + basket[lexical.indices], weights=squares, minlength=count * BASKETS)
-    return np.sqrt(summed).astype(np.float32).reshape(count, BASKETS)
 
 
 def _squares(rows: Any) -> Floats:

@@ -43,7 +43,9 @@ RESPLIT = (
     "figures and counts here are of the former one, until the grid is run again.\n"
 )
 _LINE_ENDS = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")  # and other characters without a shape
-_BLOCK = re.compile(r"^(\s*\d*)(?=[#>=~]|[+-](?:[\s-]|$)|(?<=\d)[.)](?:\s|$))")  # where a heading or a list begins
+_BLOCK = re.compile(r"^(\s*\d*)(?=[#>=]|[+-](?:[\s-]|$)|(?<=\d)[.)](?:\s|$))")  # where a heading or a list begins
+_ADDRESS = re.compile(r"(\b(?:https?|ftp|mailto|xmpp)(?=:)|\bwww(?=\.))", re.IGNORECASE)  # that GFM makes a link of
+_MAIL = re.compile(r"(?<=[\w.+-])@(?=[\w-]+\.)")
 
 
 def markdown(
@@ -335,10 +337,12 @@ def _bar(text: str) -> str:
 def escaped(text: str) -> str:
     """Text with Markdown and HTML escaped, on one line.
 
-    An underscore within a word, as in `quora_wang`, is no emphasis and stays as it is.
+    An underscore within a word, as in `quora_wang`, is no emphasis and stays as it is. Bare addresses are no links: GFM
+    looks for those of mail once escapes are gone, so a comment stands in them.
     """
     text = _LINE_ENDS.sub(" ", text.replace("&", "&amp;").replace("<", "&lt;"))
-    text = re.sub(r"[\\`*\[\]|]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", r"\\\g<0>", text)
+    text = re.sub(r"[\\`*~\[\]|]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", r"\\\g<0>", text)
+    text = _MAIL.sub("@<!-- -->", _ADDRESS.sub(r"\1\\", text))
     return _BLOCK.sub(r"\1\\", text)
 
 

@@ -26,6 +26,7 @@ from twicetold.tables.separators import recognised, said_first
 
 BLOCK = 1 << 21  # characters that are read at once
 ROWS = 1 << 14  # rows of Parquet that are read at once
+LONGEST = 1 << 26  # bytes of a line, and of a text of Parquet (64 MB)
 LONGEST_RECORD = 1000  # lines of a malformed record that are looked at to say what is wrong
 
 Blocks: TypeAlias = Iterator[tuple[Block, list[BadRow]]]
@@ -48,6 +49,36 @@ class Reader(Protocol):
         ...
 
 
+class _Bounded(io.BufferedIOBase):
+    """The bytes of a stream, as long as its lines have at most `LONGEST`: a line is held as a whole.
+
+    Raises:
+        ValueError: where one is longer, before it is read to its end.
+    """
+
+    name = ""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._read = getattr(stream, "read1", stream.read)
+        self._lines, self._length = 1, 0  # number and bytes of the line so far
+
+    def readable(self) -> bool:
+        return True
+
+    def read1(self, size: int = -1, /) -> bytes:
+        found: bytes = self._read(size)
+        end = max(found.rfind(b"\n"), found.rfind(b"\r"))
+        self._lines += found.count(b"\n")
+        self._length = len(found) - 1 - end if end >= 0 else self._length + len(found)
+        if self._length > LONGEST:
+            raise ValueError(f"line {self._lines}: {_too_long('a line')}")
+        return found
+
+
+def _too_long(what: str) -> str:
+    return f"expected {what} of at most {LONGEST:,} bytes, got more: remove the row, or divide its text into several"
+
+
 class Delimited:
     """CSV or TSV.
 
@@ -61,7 +92,7 @@ class Delimited:
     """
 
     def __init__(self, stream: IO[bytes], delimiter: str, *, recognise: bool = False) -> None:
-        self.stream = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
+        self.stream = io.TextIOWrapper(_Bounded(stream), "utf-8-sig", errors="surrogateescape", newline="")
         self.several = 0
         self.lines = self.stream.readlines(BLOCK)
         _check_start(self.lines, expected="a header with the names of the columns, and rows")
@@ -133,7 +164,7 @@ class JsonLines:
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
-        self.stream = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="\n")
+        self.stream = io.TextIOWrapper(_Bounded(stream), "utf-8-sig", errors="surrogateescape", newline="\n")
         self.several = 0
         self.lines = self.stream.readlines(BLOCK)
         _check_start(self.lines, expected="JSON objects, one a line")
@@ -261,11 +292,36 @@ class Parquet:
         if not self.file.metadata.num_rows:
             yield self.schema.empty_table()
             return
+        self._require_short(columns)
+        done = 0
         try:
             for batch in self.file.iter_batches(batch_size=ROWS, columns=columns):
+                _require_short_texts(batch, done)
+                done += len(batch)
                 yield pa.Table.from_batches([batch])
         except (pa.ArrowException, OSError) as error:
             raise ValueError(f"cannot be read as a Parquet file: {error}") from error
+
+    def _require_short(self, columns: Sequence[str] | None) -> None:
+        """Refuse texts that are too long in the mean, which the head of the file says."""
+        about, first = self.file.metadata, 1
+        for group in (about.row_group(number) for number in range(about.num_row_groups)):
+            for part in (group.column(number) for number in range(group.num_columns)):
+                name = part.path_in_schema.split(".")[0]
+                needed = columns is None or name in columns
+                if needed and part.total_uncompressed_size > LONGEST * max(1, group.num_rows):
+                    last = first + group.num_rows - 1
+                    raise ValueError(f"rows {first} to {last}, column {name!r}: {_too_long('values')}")
+            first += group.num_rows
+
+
+def _require_short_texts(batch: pa.RecordBatch, done: int) -> None:
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if pa.types.is_dictionary(column.type):
+            continue
+        if is_text(column.type) and (pc.max(pc.binary_length(column)).as_py() or 0) > LONGEST:
+            row = done + 1 + int(np.argmax(pc.fill_null(pc.binary_length(column), 0)))
+            raise ValueError(f"row {row}, column {name!r}: {_too_long('a text')}")
 
 
 def _check_start(lines: Sequence[str], *, expected: str) -> None:

@@ -4,25 +4,21 @@ The folder is one of model2vec, or of sentence-transformers' `StaticEmbedding`. 
 tokens make a model of any text, which can be saved, labelled for and calibrated. Texts are read in their normal form.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
-
-from twicetold.features.static_tokens import SUBFOLDER, TABLES
 from twicetold.neighbours.nearest import Matrix
 from twicetold.trained.fitted import COSINE, UNTRAINED, fitted_data, guessed
 from twicetold.trained.given_vectors import EXPONENT
 from twicetold.trained.model_folder import construct
 from twicetold.trained.saving import save_scorer
 from twicetold.trained.scoring import Scorer
+from twicetold.trained.static_folder import checked_width, files_in, is_model2vec, refusing
 from twicetold.trained.vectors import search_vectors
 
 MODEL2VEC_READS = 512  # tokens of a text, unless it is told otherwise
-FILES = ("tokenizer.json", "model.safetensors")
 
 
 @dataclass(frozen=True)
@@ -46,27 +42,27 @@ class FittedStatic:
         """Fit to distinct texts.
 
         Raises:
-            ValueError: if there is no text, or the folder is another one.
+            ValueError: if there is no text, or the folder is another one or damaged.
         """
         if not texts:
             raise ValueError("there are no texts to fit to")
-        place = folder if (folder / FILES[0]).is_file() else folder / SUBFOLDER
-        if not all((place / name).is_file() for name in FILES):
-            raise ValueError(
-                f"expected vectors of tokens in {folder}, as model2vec and StaticEmbedding of sentence-transformers "
-                f"write them: there are no {' and '.join(FILES)}"
-            )
+        place = files_in(folder)
+        with refusing(folder):
+            return cls._to(texts, folder, width=checked_width(place), cut=is_model2vec(place))
+
+    @classmethod
+    def _to(cls, texts: Sequence[str], folder: Path, *, width: int, cut: bool) -> "FittedStatic":
         name = folder.resolve().name
         features = {
             "_target_": "twicetold.features.folded.FoldedTokens",
             "model": name,
             "pretrained_on": f"vectors of {name}",
-            "max_length": MODEL2VEC_READS if _is_model2vec(place) else None,
+            "max_length": MODEL2VEC_READS if cut else None,
             "seen": None,
         }
         encoder = {
             "_target_": "twicetold.models.pretrained_static.PretrainedStatic",
-            "embedding": _width(place / FILES[1]),
+            "embedding": width,
             "init": "pretrained",
             "trained": "table",
             "rank": 1,
@@ -98,25 +94,3 @@ class FittedStatic:
             pretrained_on=[self.features["pretrained_on"]],
             seen=None,
         )
-
-
-def _is_model2vec(folder: Path) -> bool:
-    file = folder / "config.json"
-    try:
-        said = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
-    except ValueError as error:
-        raise ValueError(f"{file}: expected JSON: {error}") from error
-    return isinstance(said, dict) and said.get("model_type") == "model2vec"
-
-
-def _width(file: Path) -> int:
-    """Numbers of a vector."""
-    try:
-        with safe_open(file, framework="numpy") as tensors:
-            names = [name for name in TABLES if name in tensors.keys()]  # noqa: SIM118
-            shape = tensors.get_slice(names[0]).get_shape() if names else []
-    except SafetensorError as error:
-        raise ValueError(f"expected vectors in the format safetensors in {file}: {error}") from error
-    if len(shape) != 2:
-        raise ValueError(f"expected a table {' or '.join(TABLES)} of vectors in {file}, got the shape {shape}")
-    return int(shape[1])

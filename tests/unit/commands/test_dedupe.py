@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import twicetold as library
-from twicetold.commands import app
+from twicetold.commands import _dedupe_file, app
 
 TEXTS = ["bank rate cut film", "drug trial phone", "Bank  rate cut FILM", "bank rate cut film star", "vote game chip"]
 
@@ -506,3 +506,20 @@ def test_a_review_is_answered_by_label_and_holds_in_the_next_dedupe(questions_fi
     assert (written[0]["group"] == written[3]["group"]) == (pair["in_one_group"] != "true")
     second = rows((tmp_path / "second.csv").read_text())
     assert {"q0", "q3"} not in [{row["left"], row["right"]} for row in second]
+
+
+@pytest.mark.parametrize("why", [[], ["--why"]])
+def test_links_are_written_some_at_a_time_and_are_the_same(why, tmp_path, monkeypatch):
+    rows = [f"the order {number} was sent" for number in range(12)] + ["The order 3 was sent"]
+    (tmp_path / "in.csv").write_text("\n".join(["text", *rows]))
+    monkeypatch.chdir(tmp_path)
+    sizes = []
+    pairs = _dedupe_file.TextFile.pairs
+    monkeypatch.setattr(_dedupe_file.TextFile, "pairs", lambda self, *a: sizes.append(len(a[0])) or pairs(self, *a))
+    for name, held in (("whole.csv", 1 << 14), ("blocks.csv", 7)):
+        monkeypatch.setattr(_dedupe_file, "PAIRS", held)
+        line = ["dedupe", "in.csv", "--lexical", "--threshold", "0.2", "-o", "out.csv", "--links", name, *why]
+        assert CliRunner().invoke(app, line).exit_code == 0
+    assert (tmp_path / "blocks.csv").read_text() == (tmp_path / "whole.csv").read_text()
+    assert max(sizes[1:]) == 7
+    assert sum(sizes[1:]) == sizes[0] > 60

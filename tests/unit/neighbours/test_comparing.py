@@ -44,3 +44,22 @@ def test_pairs_do_not_depend_on_blocks_and_share_a_column(threshold, block, monk
 def test_more_pairs_than_may_be_held_are_none():
     rows = sparse.csr_matrix(np.ones((30, 1), np.float32))
     assert pairs_above((rows, rows), 0.5, most=100) is None
+
+
+@pytest.mark.parametrize("loose", [1.0, 0.0])
+def test_pairs_of_rows_that_share_many_columns_are_those_of_the_product_by_bounds_or_without(loose, monkeypatch):
+    monkeypatch.setattr(comparing, "LOOSE", loose)
+    monkeypatch.setattr(comparing, "BASKETS", 8)
+    rng = np.random.default_rng(0)
+    common = np.tile(rng.random(20), (90, 1)) + 0.1 * rng.random((90, 20))
+    rare = sparse.random(90, 3000, density=0.003, format="csr", dtype=np.float32, random_state=1)
+    rows = sparse.csr_matrix(sparse.hstack([sparse.csr_matrix(common.astype(np.float32)), 2 * rare]))
+    similar = np.triu((rows @ rows.T).toarray(), 1)
+    threshold = float(np.quantile(similar[similar > 0], 0.9))
+    assert (comparing._bounds(rows, threshold) is None) == (loose == 0)
+    found = as_dict(pairs_above((rows, rows), threshold, most=10**6))
+    assert found.keys() == set(zip(*(side.tolist() for side in np.nonzero(similar >= threshold))))
+    assert found == pytest.approx({pair: similar[pair] for pair in found}, abs=1e-4)
+    bounds = comparing._bounds(rows, threshold)
+    assert bounds is None or (bounds @ bounds.T >= (rows @ rows.T).toarray() - 1e-4).all()
+    assert pairs_above((rows, rows), threshold, most=10) is None

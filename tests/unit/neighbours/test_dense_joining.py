@@ -50,6 +50,7 @@ def test_pairs_and_their_last_bits_are_those_of_the_plain_product(seed, count, t
         patch.setattr(dense_joining, "TILE", tile)
         patch.setattr(dense_joining, "HEADS", (head,))
         patch.setattr(dense_joining, "CHECK", 0)  # the fewest columns
+        patch.setattr(dense_joining, "WORTH", 0)
         patch.setattr(dense_joining, "_held", dense_joining.local())
         found = pairs_above((vectors, vectors), threshold, most=10**6)
     assert as_dict(found) == {
@@ -61,13 +62,22 @@ def test_pairs_and_their_last_bits_are_those_of_the_plain_product(seed, count, t
 @given(seed=st.integers(0, 10_000), cut=st.integers(0, 50), threshold=st.floats(0.2, 0.95), reduced=st.booleans())
 def test_links_do_not_depend_on_how_rows_come_in_parts(seed, cut, threshold, reduced):
     queries, candidates = vectors_of(seed, 50), vectors_of(seed, 30)
-    turn = Turn(Turn.of((candidates, candidates), threshold).axes, 5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dense_joining, "WORTH", 0)
+        turn = Turn(Turn.of((candidates, candidates), threshold).axes, 5)
     found = {}
     for part in (slice(0, cut), slice(cut, 50)):
         heads = (turn.reduced(queries[part]), turn.reduced(candidates)) if reduced else None
         some = as_dict(links_between(queries[part], candidates, threshold, reduced=heads))
         found |= {(row + part.start, column): dot for (row, column), dot in some.items()}
     assert found == as_dict(links_between(queries, candidates, threshold)) == every(queries, candidates, threshold)
+
+
+def test_no_axes_are_computed_for_fewer_rows_than_they_are_worth(monkeypatch):
+    monkeypatch.setattr(np.linalg, "eigh", lambda _: pytest.fail("d x d axes of a few rows"))
+    vectors = vectors_of(0, 40, dimensions=16_000)
+    assert Turn.of((vectors, vectors), 0.5) == Turn(None, 16_000)
+    assert as_dict(pairs_above((vectors, vectors), 0.5, most=10**6))
 
 
 def test_queries_may_differ_from_documents():

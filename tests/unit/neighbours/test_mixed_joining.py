@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from twicetold.neighbours import joining, mixed_joining
+from twicetold.neighbours import comparing, joining, mixed_joining
 from twicetold.neighbours.mixed_joining import dense_columns, pairs_above
 
 FEW = 20  # dense columns
@@ -43,7 +43,7 @@ def test_they_are_the_pairs_of_the_whole_rows(seed, count, threshold, words, uni
     rows = rows_of(seed, count, words=words, unit=unit)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(joining, "WORTH", np.inf)
-        patch.setattr(mixed_joining, "ROWS", 30)
+        patch.setattr(comparing, "ROWS", 30)
         found = pairs_above(rows, np.arange(25, 25 + FEW), threshold, most=most)
     similar = (rows.astype(np.float64) @ rows.T.astype(np.float64)).toarray()
     left, right = np.nonzero(np.triu(similar, 1) >= threshold + 1e-4)
@@ -59,7 +59,7 @@ def test_they_are_the_pairs_of_the_whole_rows(seed, count, threshold, words, uni
 
 def test_the_baskets_bound_lexical_products():
     lexical = rows_of(0, 60)[:, :25]
-    baskets = mixed_joining._baskets(lexical)
+    baskets = comparing.baskets(lexical, 16)
     assert (baskets @ baskets.T >= (lexical @ lexical.T).toarray() - 1e-6).all()
 
 

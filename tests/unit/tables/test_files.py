@@ -16,6 +16,7 @@ import pytest
 from twicetold.data.sources import documents
 from twicetold.data.sources.user_table import UserTable
 from twicetold.tables import reading, streams
+from twicetold.tables.blocks import Block
 from twicetold.tables.files import choose_pair, choose_text, open_rows, write_rows
 
 ROWS = [
@@ -369,3 +370,59 @@ def test_a_file_that_has_no_separators_is_refused_without_a_word_of_them(tmp_pat
     (tmp_path / "rows.jsonl").write_text(rows)
     with open_rows(tmp_path / "rows.jsonl") as found, pytest.raises(ValueError, match=r"Columns there are: ('a;b')?$"):
         choose_text(found)
+
+
+class Endless(io.RawIOBase):
+    """A line that goes on for ever, after a header and a row."""
+
+    def __init__(self, start):
+        self.start, self.given = start, 0
+
+    def read1(self, size=-1):
+        found = self.start or b"a" * 8192
+        self.start = b""
+        self.given += len(found)
+        return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "start"),
+    [
+        ("csv", b"text\nrow\n"),
+        ("csv", b'text\nrow\n"'),
+        ("tsv", b"text\nrow\n"),
+        ("jsonl", b'{"text": "row"}\n{"text": "'),
+    ],
+)
+def test_a_line_without_an_end_is_refused_before_it_is_held(kind, start, monkeypatch):
+    monkeypatch.setattr(reading, "LONGEST", 1 << 20)
+    stream = Endless(start)
+    made = {"csv": lambda: reading.Delimited(stream, ","), "tsv": lambda: reading.Delimited(stream, "\t")}
+    with pytest.raises(ValueError, match=r"line \d: expected a line of at most 1,048,576 bytes, got more: remove"):
+        list(made.get(kind, lambda: reading.JsonLines(stream))().blocks(["text"]))
+    assert stream.given < 2 << 20
+
+
+@pytest.mark.parametrize("suffix", [".csv.gz", ".jsonl.zst", ".parquet"])
+def test_a_text_that_is_too_long_is_named_with_its_place(suffix, tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "LONGEST", 10_000)
+    table = pa.table({"text": ["one", "two", "x" * 20_000]})
+    file = tmp_path / f"in{suffix}"
+    with write_rows(file) as write:
+        write(Block(table, np.arange(1, 4)))
+    place = {".csv.gz": "line 4", ".jsonl.zst": "line 3", ".parquet": "row"}[suffix]
+    with (
+        pytest.raises(ValueError, match=rf"in{suffix}: {place}.*of at most 10,000 bytes, got more"),
+        open_rows(file) as rows,
+    ):
+        list(rows.blocks(["text"]))
+
+
+def test_many_long_texts_of_parquet_are_refused_by_the_head_of_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "LONGEST", 1000)
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda *_, **__: pytest.fail("the rows were read"))
+    file = tmp_path / "in.parquet"
+    pq.write_table(pa.table({"text": [chr(97 + place) * 5000 for place in range(9)]}), file)
+    said = "rows 1 to 9, column 'text': expected values of at most 1,000 bytes"
+    with pytest.raises(ValueError, match=said), open_rows(file) as rows:
+        list(rows.blocks(["text"]))

@@ -1,0 +1,103 @@
+"""Thousands of lines of a few templates are grouped with a bounded number of links, which the summary says."""
+
+import numpy as np
+import pytest
+
+import twicetold
+from twicetold.dedupe import dense_places
+from twicetold.neighbours import contracting
+from twicetold.neighbours.rules import RULES
+
+TEMPLATES = (
+    "Your order {} has been shipped and will arrive soon at your door",
+    "Invoice {} is attached to this message, please pay within two weeks",
+    "The server worker {} has finished all of its jobs without an error",
+)
+ORDINARY = ["How do I learn to swim?", "How do I learn to swim well?", "Where can I buy a tent?", "Cats like milk"]
+
+
+def texts_of(each=120):
+    lines = [
+        text.format(1000 + 4000 * place + number) for number in range(each) for place, text in enumerate(TEMPLATES)
+    ]
+    return [*lines, *ORDINARY]
+
+
+@pytest.fixture
+def bounded(monkeypatch):
+    bound(monkeypatch)
+
+
+def bound(monkeypatch):
+    monkeypatch.setattr(dense_places, "MOST_LINKS", 500)
+    monkeypatch.setattr(dense_places, "LINKS_EACH", 0)
+    monkeypatch.setattr(contracting, "SAMPLED", 30)
+    monkeypatch.setattr(contracting, "FEWEST", 30)
+
+
+@pytest.mark.parametrize("rule", ["average", "components"])
+def test_lines_of_templates_are_grouped_as_by_all_their_links(rule, monkeypatch):
+    texts = texts_of()
+    model = twicetold.fit(texts, lexical=True)
+    every = model.dedupe(texts, threshold=0.3, rule=rule)
+    bound(monkeypatch)
+    few = model.dedupe(texts, threshold=0.3, rule=rule)
+    np.testing.assert_array_equal(few.group, every.group)
+    assert every.summary.unfinished == 0
+    assert every.summary.links > 20_000
+    assert few.summary.unfinished > 200
+    assert few.summary.links < 5_000
+    linked = dict(zip(zip(every.links.left, every.links.right), every.links.score))
+    assert all(linked[pair] == score for pair, score in zip(zip(few.links.left, few.links.right), few.links.score))
+
+
+@pytest.mark.usefixtures("bounded")
+def test_by_complete_linkage_each_pair_of_a_group_is_still_a_link():
+    texts = texts_of()
+    found = twicetold.fit(texts, lexical=True).dedupe(texts, threshold=0.3, rule="complete")
+    linked = set(zip(found.links.left, found.links.right))
+    for group in found.table.group:
+        rows = np.flatnonzero(found.group == group)
+        assert {(one, other) for one in rows for other in rows if one < other} <= linked
+    assert found.summary.largest > 50
+
+
+@pytest.mark.usefixtures("bounded")
+@pytest.mark.parametrize("rule", RULES)
+def test_limits_hold_in_dense_places(rule):
+    texts = texts_of()
+    half = [number % 2 for number in range(len(texts))]
+    day = [number % 10 for number in range(len(texts))]
+    model = twicetold.fit(texts, lexical=True)
+    found = model.dedupe(texts, threshold=0.3, rule=rule, same=[half], within=[(day, 4)])
+    for left, right in zip(found.links.left, found.links.right):
+        assert half[left] == half[right]
+        assert abs(day[left] - day[right]) <= 4
+    assert found.summary.unfinished
+    assert all(len({half[row] for row in rows}) == 1 for rows in _rows(found))
+
+
+@pytest.mark.usefixtures("bounded")
+def test_a_dry_run_of_dense_places_counts_the_groups_of_a_dedupe():
+    texts = texts_of()
+    model = twicetold.fit(texts, lexical=True)
+    tried = model.dry_run(texts, threshold=0.3)
+    assert tried.unfinished
+    done = model.dedupe(texts, threshold=0.3)
+    chosen = next(at for at in tried.at if at.chosen)
+    assert (chosen.groups, chosen.grouped) == (done.summary.groups, done.summary.grouped)
+
+
+@pytest.mark.usefixtures("bounded")
+def test_an_index_of_lines_of_templates_has_the_groups_of_a_dedupe_also_when_they_are_formed_anew():
+    texts = texts_of()
+    model = twicetold.fit(texts, lexical=True)
+    groups = model.dedupe(texts, threshold=0.3).group
+    made = model.index(texts, threshold=0.3)
+    np.testing.assert_array_equal(made.groups, groups)
+    made.regroup()
+    np.testing.assert_array_equal(np.unique(made.groups, return_inverse=True)[1], groups)
+
+
+def _rows(found):
+    return [np.flatnonzero(found.group == group) for group in found.table.group]
