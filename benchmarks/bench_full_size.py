@@ -27,9 +27,9 @@ from pathlib import Path
 
 import numpy as np
 
-from twicetold.data.corpus import Corpus
-from twicetold.data.sources import quora, toy_news, toy_questions, uci_news
-from twicetold.data.sources.source_table import read_quoted, read_unquoted
+from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.data.sources import quora, toy_news, toy_questions, uci_news
+from twicetold_lab.data.sources.source_table import read_quoted, read_unquoted
 
 ROOT = Path(__file__).parents[1]
 ROWS = {"quick": (2_000, 4_000), "full": (50_000, 100_000, 200_000, 400_000)}

@@ -30,11 +30,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from twicetold.encoding import EncodedBatch, Encoding
-from twicetold.objectives.closest_and_mean import ClosestAndMean
-from twicetold.objectives.contrastive import Contrastive
-from twicetold.objectives.info_nce import InfoNce
-from twicetold.objectives.triplet import Negatives, Triplet
 from twicetold.trained.memory import peak_resident
+from twicetold_lab.objectives.closest_and_mean import ClosestAndMean
+from twicetold_lab.objectives.contrastive import Contrastive
+from twicetold_lab.objectives.info_nce import InfoNce
+from twicetold_lab.objectives.triplet import Negatives, Triplet
 
 EMBEDDING, TEMPERATURE, IN_A_CLUSTER = 128, 0.05, 4
 COMPARED = ("twicetold", "dense", "pml")

@@ -9,7 +9,7 @@ their words Zipf's law.
    - `words`, `characters`, `subwords`: the featurisers of `twicetold`.
    - `re, one by one`: the words by a regular expression and a dictionary, text by text.
 2. An epoch of the Siamese LSTM (embedding and hidden 128, mean over time, closest and mean negative, Adam), B = 256:
-   - `twicetold`: `twicetold.training.fit`, from the end of one epoch to the end of the next, checkpoint included;
+   - `twicetold`: `twicetold_lab.training.fit`, from the end of one epoch to the end of the next, checkpoint included;
      validation is left out. Batches hold texts of like length.
    - `plain loop`: nn.Embedding and nn.LSTM on padded batches with a mask; a Dataset of rows, shuffled, and a
      `collate_fn` that pads them; torch.optim.Adam as it comes. What a tutorial does.
@@ -37,15 +37,15 @@ from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import DataLoader, Dataset
 
 from twicetold.encoding import EncodedBatch, Encoding
-from twicetold.examples.batches import EpochBatches, ExampleIndex, lengths_of, train_loader
 from twicetold.features.rows import CsrRows
 from twicetold.features.subwords import Subwords
 from twicetold.features.tokens import Characters, Words
 from twicetold.models.siamese_lstm import SiameseLstm
-from twicetold.objectives.closest_and_mean import ClosestAndMean
-from twicetold.training.fit import fit
-from twicetold.training.learner import Learner
-from twicetold.training.schedule import Runtime, Schedule
+from twicetold_lab.examples.batches import EpochBatches, ExampleIndex, lengths_of, train_loader
+from twicetold_lab.objectives.closest_and_mean import ClosestAndMean
+from twicetold_lab.training.fit import fit
+from twicetold_lab.training.learner import Learner
+from twicetold_lab.training.schedule import Runtime, Schedule
 
 BATCH, SIZE, VOCABULARY, MARGIN, RATE = 256, 128, 30_000, 0.25, 0.001
 WORD = re.compile(r"\w+|[^\w\s]")

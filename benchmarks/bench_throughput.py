@@ -42,11 +42,11 @@ from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from threadpoolctl import threadpool_limits
 
-from twicetold.data.sources.quora import COLUMNS, FILE
-from twicetold.data.sources.source_table import read_quoted
 from twicetold.features.rows import Featuriser
 from twicetold.models.protocol import Encoder
 from twicetold.trained.scoring import score_pairs, search_matrices
+from twicetold_lab.data.sources.quora import COLUMNS, FILE
+from twicetold_lab.data.sources.source_table import read_quoted
 
 FAMILIES = ("static", "dssm", "siamese_lstm", "minilm", "wordllama", "potion")
 POTION, WORD_PIECES, NUMBERS = "minishlab/potion-base-8M", 30_000, 256

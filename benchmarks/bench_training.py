@@ -5,7 +5,7 @@
 The data are synthetic headlines of about 8 words, drawn by Zipf's law from V words, in 4 classes.
 
 1. An epoch of the denoising autoencoder (E = 50, masking 0.3, batch-all triplets, Adam), B = 256:
-   - `twicetold`: `twicetold.training.fit`, from the end of one epoch to the end of the next, checkpoint included;
+   - `twicetold`: `twicetold_lab.training.fit`, from the end of one epoch to the end of the next, checkpoint included;
      validation is left out.
    - `plain loop`: the same encoder, objective and loader without Lightning and checkpoints.
    - `dense`: the same maths on dense (B, V) rows: `nn.Linear`, and a binary cross-entropy to a dense target.
@@ -42,19 +42,19 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset
 
 from twicetold.encoding import EncodedBatch, SparseRows
-from twicetold.examples.batches import EpochBatches, ExampleIndex, train_loader
 from twicetold.features.rows import CsrRows
 from twicetold.layers.first_layer import product
 from twicetold.models.dae import DenoisingAutoencoder
-from twicetold.objectives.class_triplets import batch_all
-from twicetold.objectives.denoising_triplet import DenoisingTriplet
-from twicetold.objectives.reconstruction import weighted_mean
-from twicetold.training.adam_by_rows import AdamByRows
-from twicetold.training.fit import fit
-from twicetold.training.learner import Learner
-from twicetold.training.memory import keep_freed_memory
-from twicetold.training.schedule import Runtime, Schedule
-from twicetold.training.sparse_gradients import clip_gradients
+from twicetold_lab.examples.batches import EpochBatches, ExampleIndex, train_loader
+from twicetold_lab.objectives.class_triplets import batch_all
+from twicetold_lab.objectives.denoising_triplet import DenoisingTriplet
+from twicetold_lab.objectives.reconstruction import weighted_mean
+from twicetold_lab.training.adam_by_rows import AdamByRows
+from twicetold_lab.training.fit import fit
+from twicetold_lab.training.learner import Learner
+from twicetold_lab.training.memory import keep_freed_memory
+from twicetold_lab.training.schedule import Runtime, Schedule
+from twicetold_lab.training.sparse_gradients import clip_gradients
 
 HEADLINES, WORDS, CLASSES, BATCH, HIDDEN, MASKED, ALPHA = 10_000, 8, 4, 256, 50, 0.3, 10.0
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from bench_throughput import OF_QUORA, texts_of
 
-from twicetold.data.sources.quora import FILE
+from twicetold_lab.data.sources.quora import FILE
 
 AT_ONCE = 50_000  # texts that are made and shuffled at a time
 SHARE, TAIL = 0.1, 1.5  # of texts in groups, and Pareto's exponent of their sizes

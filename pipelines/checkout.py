@@ -4,7 +4,7 @@ Several checkouts may share an environment, in which the package of one of them 
 runs stages in a copy of its own. Without this, such a script would run the installed code, whose hash is not the one
 that `compose` renders.
 
-With `--help` a script answers and ends here, before it imports anything large (`twicetold_grid.script_help`).
+With `--help` a script answers and ends here, before it imports anything large (`twicetold_lab.grid.script_help`).
 
 `PYTHONPATH` is for the processes that a script starts and that are no scripts: workers of a launcher, of a pool.
 """
@@ -31,7 +31,7 @@ script = os.path.realpath(getattr(sys.modules["__main__"], "__file__", None) or 
 if {"-h", "--help"} & set(sys.argv[1:]) and os.path.dirname(script) == os.path.join(HOME, "pipelines"):  # noqa: PTH118, PTH120
     from pathlib import Path
 
-    from twicetold_grid.script_help import help_of
+    from twicetold_lab.grid.script_help import help_of
 
     try:
         print(help_of(Path(script), sys.modules["__main__"].__doc__ or ""), flush=True)

@@ -21,7 +21,7 @@ import argparse
 
 from twicetold.errors import readable_errors
 from twicetold.printable import print
-from twicetold.reporting.revisions import compare_revisions, revisions_as_markdown, revisions_as_text
+from twicetold_lab.reporting.revisions import compare_revisions, revisions_as_markdown, revisions_as_text
 
 
 def main() -> None:

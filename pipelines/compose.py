@@ -25,8 +25,8 @@ from typing import Any
 from hydra import initialize
 from omegaconf import OmegaConf
 
-from twicetold_grid.code_identity import SCORING, Config, code_identity, learnt_from
-from twicetold_grid.rendering import (
+from twicetold_lab.grid.code_identity import SCORING, Config, code_identity, learnt_from
+from twicetold_lab.grid.rendering import (
     cell,
     composed,
     data_of,
@@ -38,7 +38,7 @@ from twicetold_grid.rendering import (
     tracked,
     write,
 )
-from twicetold_grid.rows import check_cell, check_data, check_grid, members_of, run_of
+from twicetold_lab.grid.rows import check_cell, check_data, check_grid, members_of, run_of
 
 
 @dataclass(frozen=True)

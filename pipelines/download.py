@@ -15,10 +15,10 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
-from twicetold.data.download import RemoteFile, fetch
 from twicetold.errors import readable_errors
-from twicetold_grid.code_identity import code_now
-from twicetold_grid.settings import check_settings, run_script
+from twicetold_lab.data.download import RemoteFile, fetch
+from twicetold_lab.grid.code_identity import code_now
+from twicetold_lab.grid.settings import check_settings, run_script
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="prepare")

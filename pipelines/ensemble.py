@@ -21,20 +21,21 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from twicetold import layout, tracking
-from twicetold.data.corpus import Corpus
+from twicetold import layout
 from twicetold.errors import readable_errors
-from twicetold.features.cache import cached_rows
 from twicetold.files import write_json
 from twicetold.printable import print
-from twicetold.runs.environment import observed
-from twicetold.runs.environment import tags as environment_tags
-from twicetold.runs.identity import Identity
 from twicetold.trained.ensemble import make_ensemble
 from twicetold.trained.model_folder import load_members, names_of, recipes, save_ensemble
-from twicetold_grid.code_identity import code_now
-from twicetold_grid.recipe import READ_BY, params_of, selection_of
-from twicetold_grid.settings import check_settings, run_script
+from twicetold_lab import tracking
+from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.grid.code_identity import code_now
+from twicetold_lab.grid.recipe import READ_BY, params_of, selection_of
+from twicetold_lab.grid.settings import check_settings, run_script
+from twicetold_lab.runs.environment import observed
+from twicetold_lab.runs.environment import tags as environment_tags
+from twicetold_lab.runs.identity import Identity
+from twicetold_lab.scoring.cache import cached_rows
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="ensemble")

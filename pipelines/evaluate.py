@@ -26,21 +26,11 @@ from hydra.utils import instantiate
 from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
 
-from twicetold import layout, tracking
-from twicetold.data.corpus import Corpus
+from twicetold import layout
 from twicetold.errors import readable_errors
-from twicetold.evaluation.evaluators import Report
-from twicetold.evaluation.figures import save_roc_csv, save_roc_figure
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
-from twicetold.evaluation.pair_units import units_of
-from twicetold.evaluation.pairwise_knn import save_rates
-from twicetold.export.champion import card
-from twicetold.features.cache import cached_rows
 from twicetold.files import write_file, write_json, write_text
 from twicetold.printable import print
-from twicetold.runs.identity import Identity
-from twicetold.runs.summary import summary
-from twicetold.trained.corpus_search import Searched, search_reports, texts_to_search
 from twicetold.trained.model_folder import (
     load_model,
     names_of,
@@ -50,9 +40,20 @@ from twicetold.trained.model_folder import (
     require_trained_on,
 )
 from twicetold.trained.scoring import evaluation_inputs
-from twicetold_grid.code_identity import SCORING, code_now, learnt_from
-from twicetold_grid.recipe import READ_BY, params_of
-from twicetold_grid.settings import check_settings, run_script
+from twicetold_lab import tracking
+from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.evaluation.evaluators import Report
+from twicetold_lab.evaluation.figures import save_roc_csv, save_roc_figure
+from twicetold_lab.evaluation.pair_units import units_of
+from twicetold_lab.evaluation.pairwise_knn import save_rates
+from twicetold_lab.export.champion import card
+from twicetold_lab.grid.code_identity import SCORING, code_now, learnt_from
+from twicetold_lab.grid.recipe import READ_BY, params_of
+from twicetold_lab.grid.settings import check_settings, run_script
+from twicetold_lab.runs.identity import Identity
+from twicetold_lab.runs.summary import summary
+from twicetold_lab.scoring.cache import cached_rows
+from twicetold_lab.scoring.corpus_search import Searched, search_reports, texts_to_search
 
 SCORES = pa.schema({"split": pa.string(), "label": pa.float32(), "score": pa.float32(), "unit": pa.int32()})
 

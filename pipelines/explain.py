@@ -22,12 +22,12 @@ from omegaconf import DictConfig
 from twicetold import layout
 from twicetold.errors import readable_errors
 from twicetold.interpretation.contributions import explain, largest_terms
-from twicetold.interpretation.figures import save_explanation_figure
 from twicetold.interpretation.tables import explanation_text, save_explanation_csv, save_terms_csv
 from twicetold.printable import print
-from twicetold.tracking.locate import model_folder, require_model
+from twicetold.trained.locate import model_folder, require_model
 from twicetold.trained.model_folder import load_model
-from twicetold_grid.settings import check_settings, check_whole, run_script
+from twicetold_lab.grid.settings import check_settings, check_whole, run_script
+from twicetold_lab.interpretation.figures import save_explanation_figure
 
 TEXTS = ("left=", "right=")
 

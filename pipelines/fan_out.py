@@ -31,8 +31,8 @@ from omegaconf import DictConfig
 from twicetold.errors import readable_errors
 from twicetold.files import write_json
 from twicetold.printable import print
-from twicetold_grid.cell_job import LOG, PLAN, RESULT, Plan, environment, reproduce
-from twicetold_grid.fan_out import (
+from twicetold_lab.grid.cell_job import LOG, PLAN, RESULT, Plan, environment, reproduce
+from twicetold_lab.grid.fan_out import (
     at_home,
     check_remote,
     chosen,
@@ -42,8 +42,8 @@ from twicetold_grid.fan_out import (
     stores,
     telling,
 )
-from twicetold_grid.settings import check_settings
-from twicetold_grid.stages import graph
+from twicetold_lab.grid.settings import check_settings
+from twicetold_lab.grid.stages import graph
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="fan_out")

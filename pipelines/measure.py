@@ -20,16 +20,16 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from twicetold import layout
-from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
 from twicetold.files import write_json
 from twicetold.printable import print
-from twicetold.runs.environment import processor
-from twicetold.trained.cost import FILE
-from twicetold.trained.measuring import measure_cost, texts_to_measure
 from twicetold.trained.model_folder import recipes, require_trained_on
-from twicetold_grid.code_identity import code_now
-from twicetold_grid.settings import check_settings, run_script
+from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.grid.code_identity import code_now
+from twicetold_lab.grid.settings import check_settings, run_script
+from twicetold_lab.runs.environment import processor
+from twicetold_lab.scoring.cost import FILE
+from twicetold_lab.scoring.measuring import measure_cost, texts_to_measure
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="train")

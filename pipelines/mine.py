@@ -16,15 +16,15 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from twicetold import layout
-from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
 from twicetold.files import write_folder
-from twicetold.mining.false_negatives import with_false_negatives
-from twicetold.mining.groups import NoTriplets
-from twicetold.mining.triplets import no_triplets
 from twicetold.printable import print
-from twicetold_grid.code_identity import code_now
-from twicetold_grid.settings import check_settings, run_script
+from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.grid.code_identity import code_now
+from twicetold_lab.grid.settings import check_settings, run_script
+from twicetold_lab.mining.false_negatives import with_false_negatives
+from twicetold_lab.mining.groups import NoTriplets
+from twicetold_lab.mining.triplets import no_triplets
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="prepare")

@@ -20,15 +20,15 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from twicetold import layout
-from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
 from twicetold.files import write_folder
 from twicetold.printable import print
 from twicetold.trained.model_folder import recipes
 from twicetold.trained.provenance import pretrained_on_of, seen_of
-from twicetold.trained.teacher import load_teacher
-from twicetold_grid.code_identity import code_now
-from twicetold_grid.settings import check_settings, run_script
+from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.grid.code_identity import code_now
+from twicetold_lab.grid.settings import check_settings, run_script
+from twicetold_lab.scoring.teacher import load_teacher
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="mine_with_model")

@@ -18,13 +18,13 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from twicetold import layout
-from twicetold.data.corpus import Corpus
-from twicetold.data.freshness import own_file_digest
-from twicetold.data.sources.source_table import left_out
 from twicetold.errors import readable_errors
 from twicetold.printable import print
-from twicetold_grid.code_identity import code_now
-from twicetold_grid.settings import check_settings, run_script
+from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.data.freshness import own_file_digest
+from twicetold_lab.data.sources.source_table import left_out
+from twicetold_lab.grid.code_identity import code_now
+from twicetold_lab.grid.settings import check_settings, run_script
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="prepare")

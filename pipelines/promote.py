@@ -19,8 +19,8 @@ from collections.abc import Sequence
 
 from twicetold.errors import readable_errors
 from twicetold.printable import print
-from twicetold_grid.promotion import by_data, promote
-from twicetold_grid.study import counts, find_sweep, finished, read_study
+from twicetold_lab.grid.promotion import by_data, promote
+from twicetold_lab.grid.study import counts, find_sweep, finished, read_study
 
 SETTINGS = {"sweep": "latest", "seeds": "0", "best": "3", "workers": "1"}
 

@@ -22,13 +22,14 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from twicetold import layout, reporting, tracking
+from twicetold import layout
 from twicetold.errors import readable_errors
-from twicetold.export.champion import card
 from twicetold.files import write_text
-from twicetold.runs.environment import in_words
 from twicetold.topics import files
-from twicetold_grid.lock import changed_keys
+from twicetold_lab import reporting, tracking
+from twicetold_lab.export.champion import card
+from twicetold_lab.grid.lock import changed_keys
+from twicetold_lab.runs.environment import in_words
 
 PREFACE = Path("docs/results-preface.md")
 RESULTS, SOURCES = Path("RESULTS.md"), Path("docs/explanation/sources.md")

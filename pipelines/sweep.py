@@ -24,9 +24,9 @@ from omegaconf import DictConfig
 
 import train
 from twicetold.errors import readable_errors
-from twicetold_grid.multirun import name_folder
-from twicetold_grid.settings import CONF, no_such, run_script
-from twicetold_grid.trials import work
+from twicetold_lab.grid.multirun import name_folder
+from twicetold_lab.grid.settings import CONF, no_such, run_script
+from twicetold_lab.grid.trials import work
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="search")

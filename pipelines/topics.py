@@ -23,21 +23,21 @@ import pyarrow as pa
 from omegaconf import DictConfig, OmegaConf
 
 from twicetold import layout
-from twicetold.data.corpus import Corpus
-from twicetold.data.publication import publication_days
 from twicetold.errors import readable_errors
 from twicetold.evaluation.inputs import finest_clusters
 from twicetold.files import write_json
 from twicetold.printable import print
 from twicetold.topics import files
 from twicetold.topics.grouping import group_topics
-from twicetold.topics.measured import measure_topics
 from twicetold.topics.near_copies import word_sets
 from twicetold.topics.plane import topic_map
-from twicetold.topics.related import Articles, related
 from twicetold.trained.model_folder import load_model, recipes, require_trained_on, trained_on
-from twicetold_grid.code_identity import code_now
-from twicetold_grid.settings import check_settings, run_script
+from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.data.publication import publication_days
+from twicetold_lab.grid.code_identity import code_now
+from twicetold_lab.grid.settings import check_settings, run_script
+from twicetold_lab.topics.measured import measure_topics
+from twicetold_lab.topics.related import Articles, related
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="topics")

@@ -20,11 +20,11 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from twicetold.errors import readable_errors
-from twicetold_grid.jobs import Job, Result, as_job
-from twicetold_grid.multirun import name_folder
-from twicetold_grid.settings import run_script
-from twicetold_grid.training import begin, finished_earlier, fit, save
-from twicetold_grid.watching import epochs_logged, log, tell, tracked
+from twicetold_lab.grid.jobs import Job, Result, as_job
+from twicetold_lab.grid.multirun import name_folder
+from twicetold_lab.grid.settings import run_script
+from twicetold_lab.grid.training import begin, finished_earlier, fit, save
+from twicetold_lab.grid.watching import epochs_logged, log, tell, tracked
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="train")

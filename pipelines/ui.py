@@ -17,11 +17,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from twicetold import tracking
 from twicetold.errors import readable_errors
 from twicetold.printable import print
-from twicetold.tracking.local_pages import HOST, WITHOUT_ASSISTANT, served
-from twicetold.tracking.store import address
+from twicetold_lab import tracking
+from twicetold_lab.tracking.local_pages import HOST, WITHOUT_ASSISTANT, served
+from twicetold_lab.tracking.store import address
 
 SERVERS = ("http://", "https://")
 

@@ -23,8 +23,8 @@ from hypothesis import settings
 from omegaconf import DictConfig
 
 from lab import cells, finished, stages, store, wait_for  # noqa: F401 (fixtures)
-from twicetold.data.corpus import Corpus, Pairs
 from twicetold.pretrained import ModelUnavailable
+from twicetold_lab.data.corpus import Corpus, Pairs
 
 settings.register_profile("untimed", deadline=None, derandomize=True, database=None)
 settings.load_profile("untimed")

@@ -26,7 +26,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.backend_registration import _DummyBackendModule, _setup_privateuseone_for_python_backend
 
-from twicetold.training.schedule import Runtime
+from twicetold_lab.training.schedule import Runtime
 
 NAME = "pretended"
 TO_DEVICE, TO_HOST, ITEM, SHAPE = "to the device", "to the host", "item", "shape"

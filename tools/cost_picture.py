@@ -16,10 +16,10 @@ import argparse
 
 import report
 from twicetold.files import write_text
-from twicetold.reporting.cost import drawn
-from twicetold.reporting.leaderboard import rank
-from twicetold.reporting.rendering import content_of
-from twicetold.runs.records import read_runs
+from twicetold_lab.reporting.cost import drawn
+from twicetold_lab.reporting.leaderboard import rank
+from twicetold_lab.reporting.rendering import content_of
+from twicetold_lab.runs.records import read_runs
 
 DATA = "stsb"
 PICTURE = Path("docs/images/cost.svg")

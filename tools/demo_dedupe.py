@@ -12,10 +12,10 @@ import numpy as np
 import yaml
 
 import twicetold
-from twicetold.data.corpus import Corpus
 from twicetold.files import csv_text, write_text
-from twicetold.reporting.leaderboard import rank
-from twicetold.runs.records import Cell, read_runs
+from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.reporting.leaderboard import rank
+from twicetold_lab.runs.records import Cell, read_runs
 
 DATA = "toy_questions"
 QUESTIONS = Path("questions.csv")

@@ -16,7 +16,7 @@ from collections import Counter
 
 import yaml
 
-from twicetold_grid.code_identity import SCORING, closure, learnt_from, targets
+from twicetold_lab.grid.code_identity import SCORING, closure, learnt_from, targets
 
 STAGES = ("train", "evaluate")
 

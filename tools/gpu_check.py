@@ -20,13 +20,13 @@ from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
 from twicetold import layout
-from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
-from twicetold.training.cell import Trained, train_cell
-from twicetold.training.parts import Places
-from twicetold.training.schedule import Runtime
-from twicetold_grid.by_hand import prepare_pretrained
-from twicetold_grid.recipe import parts_of
+from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.grid.by_hand import prepare_pretrained
+from twicetold_lab.grid.recipe import parts_of
+from twicetold_lab.training.cell import Trained, train_cell
+from twicetold_lab.training.parts import Places
+from twicetold_lab.training.schedule import Runtime
 
 TOP = Path(__file__).resolve().parents[1]
 TOLERANCE = 0.005  # of validation's primary metric

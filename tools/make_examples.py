@@ -15,12 +15,12 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from twicetold.augmentation.alterations import Alterations
-from twicetold.data.sources.toy_grammar import fill, tell
-from twicetold.data.sources.toy_questions import INTENTS, LEXICON
 from twicetold.files import write_file, write_text
 from twicetold.labels.labelling import labelling
 from twicetold.use.model import fit
+from twicetold_lab.augmentation.alterations import Alterations
+from twicetold_lab.data.sources.toy_grammar import fill, tell
+from twicetold_lab.data.sources.toy_questions import INTENTS, LEXICON
 
 SEED = 0
 AGAIN = 120  # questions of the file that are asked again

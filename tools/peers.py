@@ -39,7 +39,6 @@ from scipy import sparse
 
 import twicetold
 from twicetold import layout
-from twicetold.data.corpus import Corpus
 from twicetold.evaluation.dedupe import AIMED, Chosen, choose, links_above
 from twicetold.evaluation.dedupe_report import LINKS, report, text_precision_with_interval
 from twicetold.evaluation.group_intervals import agreement_intervals
@@ -50,8 +49,9 @@ from twicetold.evaluation.link_metrics import link_statistics
 from twicetold.files import write_json
 from twicetold.neighbours.grouping import Ints, Links, components
 from twicetold.pretrained import located
-from twicetold.trained.duplicates import duplicate_groups
 from twicetold.use import Model
+from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.scoring.duplicates import duplicate_groups
 
 THREADS = {"OMP_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 DATA = ("uci_news", "quora_wang")

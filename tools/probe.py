@@ -18,16 +18,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from twicetold import layout
-from twicetold.data.corpus import Corpus
 from twicetold.errors import readable_errors
 from twicetold.evaluation.intervals import Share
 from twicetold.evaluation.labels import NoVerdict
 from twicetold.files import csv_text, write_text
-from twicetold.interpretation.probes import FAMILIES, flips, probes, save_flips_figure
 from twicetold.printable import print
-from twicetold.reporting.studies import Study, StudyCell, StudyTable, read_study, write_study
 from twicetold.tables.files import choose_text, open_rows
 from twicetold.trained.loaded import LoadedModel
+from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.interpretation.probes import FAMILIES, flips, probes, save_flips_figure
+from twicetold_lab.reporting.studies import Study, StudyCell, StudyTable, read_study, write_study
 
 STUDY, TITLE = "probes", "Probes"
 HOW_TO_READ = (

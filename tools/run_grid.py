@@ -37,11 +37,12 @@ from dvc.rwlock import RWLOCK_FILE, RWLOCK_LOCK
 from dvc.utils.serialize import YAMLFileCorruptedError
 from dvc.utils.strictyaml import YAMLValidationError
 
-from twicetold import layout, tracking
+from twicetold import layout
 from twicetold.files import write_file, write_text
-from twicetold.runs.environment import observed, processor
-from twicetold.tracking.repository import commit_now
-from twicetold_grid.stages import all_before, do_without_git, graph, repository
+from twicetold_lab import tracking
+from twicetold_lab.grid.stages import all_before, do_without_git, graph, repository
+from twicetold_lab.runs.environment import observed, processor
+from twicetold_lab.tracking.repository import commit_now
 
 LOGS = Path("build/logs")
 DVC_TMP = Path(".dvc/tmp")

@@ -1,10 +1,10 @@
-"""Make src/twicetold/data/sources/quora_wang.npz from the partition of Wang, Hamza and Florian 2017 (arXiv:1702.03814).
+"""Make src/twicetold_lab/data/sources/quora_wang.npz from the partition of Wang, Hamza and Florian 2017 (arXiv:1702.03814).
 
     python tools/wang_fingerprints.py <folder with dev.tsv and test.tsv> [<file to write>]
 
 The partition's files are tab-separated without a header: label, question, question, id. They are tokenised; the reader
 of Quora matches pairs by letters and digits, and so do the fingerprints. Prints the sha256 that
-`twicetold.data.sources.quora` expects.
+`twicetold_lab.data.sources.quora` expects.
 """
 
 import argparse
@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from twicetold.data.hashed_pairs import FingerprintedPairs, fingerprints
-from twicetold.data.sources import quora
-from twicetold.data.sources.source_table import read_unquoted
-from twicetold.data.splits import TEST, VAL
+from twicetold_lab.data.hashed_pairs import FingerprintedPairs, fingerprints
+from twicetold_lab.data.sources import quora
+from twicetold_lab.data.sources.source_table import read_unquoted
+from twicetold_lab.data.splits import TEST, VAL
 
 FILES = {VAL: "dev.tsv", TEST: "test.tsv"}
 COLUMNS = ("label", "q1", "q2", "id")

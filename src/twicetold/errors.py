@@ -13,7 +13,7 @@ from twicetold.printable import printable, without_passwords
 TRACEBACK = "HYDRA_FULL_ERROR"  # Hydra's own switch
 EXPECTED = (ValueError, TypeError, OSError)
 OF_LIGHTNING = "MisconfigurationException"  # such as of an accelerator that is not there; its package is not imported
-OURS = ("twicetold", "twicetold_grid", "typer", "hydra", "omegaconf")  # whose messages are about what a person gave
+OURS = ("twicetold", "twicetold_lab.grid", "typer", "hydra", "omegaconf")  # whose messages are about what a person gave
 RAISE = opcode.opmap["RAISE_VARARGS"]
 LONGEST = 400  # characters of the reason why a folder is refused
 

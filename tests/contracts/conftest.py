@@ -8,9 +8,9 @@ import pytest
 from hydra.utils import instantiate
 
 from twicetold.trained.provenance import alters_texts
-from twicetold.training.descent import descend
-from twicetold.training.parts import Parts
-from twicetold.training.schedule import Schedule
+from twicetold_lab.training.descent import descend
+from twicetold_lab.training.parts import Parts
+from twicetold_lab.training.schedule import Schedule
 
 
 @pytest.fixture

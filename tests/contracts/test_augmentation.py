@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from recipes import FAMILIES
-from twicetold.features.cache import fields_like, inputs_of, with_extra_texts
-from twicetold.mining import random
 from twicetold.models.protocol import Searchable
+from twicetold_lab.mining import random
+from twicetold_lab.scoring.cache import fields_like, inputs_of, with_extra_texts
 
 SETTINGS = {"augmentation": ["augmentation.share=0.5"], "consistency": ["consistency.weight=10"]}
 SETTINGS["both"] = [*SETTINGS["augmentation"], *SETTINGS["consistency"]]
@@ -20,11 +20,11 @@ SETTINGS["both"] = [*SETTINGS["augmentation"], *SETTINGS["consistency"]]
 
 @pytest.mark.parametrize(("model", "feature"), list(product(FAMILIES, SETTINGS)))
 def test_a_family_trains_with_it_or_says_why_not(model, feature, composed, news, parts_of, tmp_path):
-    from twicetold.examples.batches import EpochBatches, GatheredExamples
-    from twicetold.training.learner import Learner
+    from twicetold_lab.examples.batches import EpochBatches, GatheredExamples
+    from twicetold_lab.training.learner import Learner
 
     cfg = composed("train", "data=toy_news", f"model={model}", *SETTINGS[feature])
-    if cfg.objective._target_ is None or cfg.optimizer._target_.startswith("twicetold.training.solvers"):
+    if cfg.objective._target_ is None or cfg.optimizer._target_.startswith("twicetold_lab.training.solvers"):
         with pytest.raises(ValueError, match=r"set augmentation.share=0 and consistency.weight=0"):
             parts_of(cfg)
         return

@@ -70,7 +70,7 @@ class Code:
 @cache
 def module():
     spec = importlib.util.spec_from_file_location(
-        "code_identity_under_test", ROOT / "src" / "twicetold_grid" / "code_identity.py"
+        "code_identity_under_test", ROOT / "src" / "twicetold_lab.grid" / "code_identity.py"
     )
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
@@ -99,17 +99,17 @@ STATEMENT = "\nEDITED = True\n"
         ("src/twicetold/models/static.py", set()),
         ("src/twicetold/layers/hashing.py", both("dssm")),
         ("src/twicetold/layers/two_tower.py", both("dae", "dssm")),
-        ("src/twicetold/objectives/denoising_triplet.py", {"train dae"}),
-        ("src/twicetold/training/learner.py", {"train dae", "train dssm"}),  # nothing of tfidf is learnt
-        ("src/twicetold/trained/corpus_search.py", {f"evaluate {family}" for family in FAMILIES}),
+        ("src/twicetold_lab/objectives/denoising_triplet.py", {"train dae"}),
+        ("src/twicetold_lab/training/learner.py", {"train dae", "train dssm"}),  # nothing of tfidf is learnt
+        ("src/twicetold_lab/scoring/corpus_search.py", {f"evaluate {family}" for family in FAMILIES}),
         ("src/twicetold/encoding.py", both(*FAMILIES)),
         ("src/twicetold/features/__init__.py", both(*FAMILIES)),
-        ("src/twicetold/reporting/page.py", set()),
-        ("src/twicetold/tracking/run.py", set()),
-        ("src/twicetold/tracking/__init__.py", set()),
+        ("src/twicetold_lab/reporting/page.py", set()),
+        ("src/twicetold_lab/tracking/run.py", set()),
+        ("src/twicetold_lab/tracking/__init__.py", set()),
         ("src/twicetold/errors.py", set()),
-        ("src/twicetold/runs/environment.py", set()),
-        ("src/twicetold/evaluation/selection.py", both(*FAMILIES)),
+        ("src/twicetold_lab/runs/environment.py", set()),
+        ("src/twicetold_lab/evaluation/selection.py", both(*FAMILIES)),
         *(
             (f"src/twicetold/evaluation/{read_by_evaluate}.py", {f"evaluate {family}" for family in FAMILIES})
             for read_by_evaluate in ("evaluators", "corpus_search", "pairwise_knn", "retrieval", "figures")
@@ -235,7 +235,9 @@ def test_a_module_beside_the_script_counts(code):
     assert code.changed() == {f"train {family}" for family in FAMILIES}
 
 
-SOURCES = {name: {"_target_": f"twicetold.data.sources.{name}.read"} for name in ("toy_news", "toy_articles", "quora")}
+SOURCES = {
+    name: {"_target_": f"twicetold_lab.data.sources.{name}.read"} for name in ("toy_news", "toy_articles", "quora")
+}
 
 
 @pytest.mark.parametrize(
@@ -263,7 +265,7 @@ def test_an_edit_of_words_and_rules_makes_the_corpora_that_are_made_of_them_stal
 @pytest.mark.parametrize("file", ["page.html.j2", "style.css", "figures.html.j2"])
 def test_an_edit_of_a_template_makes_the_report_stale_and_nothing_else(code, file):
     first = fresh().code_identity("pipelines/report.py", {})
-    with (code.root / "src/twicetold/reporting/templates" / file).open("a") as out:
+    with (code.root / "src/twicetold_lab/reporting/templates" / file).open("a") as out:
         out.write("edited")
     assert fresh().code_identity("pipelines/report.py", {}) != first
     assert code.changed() == set()
@@ -315,7 +317,7 @@ def test_nothing_is_imported_by_a_name_that_no_syntax_tree_shows():
     known = {
         f"src/twicetold/{file}.py" for file in ("__init__", "trained/model_folder", "interpretation/contributions")
     }
-    known.add("src/twicetold_grid/recipe.py")
+    known.add("src/twicetold_lab/grid/recipe.py")
     observers = [f"src/{observer.replace('.', '/')}" for observer in fresh().OBSERVERS]
     files = [path for folder in ("src", "pipelines") for path in (ROOT / folder).rglob("*.py")]
     ways = ("import_module", "get_object")

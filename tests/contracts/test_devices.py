@@ -16,13 +16,13 @@ from omegaconf import OmegaConf
 from pretended_device import ITEM, TO_DEVICE, TO_HOST
 from recipes import FAMILIES
 from twicetold.encoding import SparseRows
-from twicetold.examples.batches import Batch
-from twicetold.mining import random
 from twicetold.trained.model_folder import load_scorer
-from twicetold.training.cell import train_cell
-from twicetold.training.learner import Learner
-from twicetold.training.parts import Places
-from twicetold.training.schedule import Runtime
+from twicetold_lab.examples.batches import Batch
+from twicetold_lab.mining import random
+from twicetold_lab.training.cell import train_cell
+from twicetold_lab.training.learner import Learner
+from twicetold_lab.training.parts import Places
+from twicetold_lab.training.schedule import Runtime
 
 ON_CPU = Runtime(accelerator="cpu", workers=0, progress=False)
 SETTINGS = ("data=toy_questions", "trainer.epochs=2", "trainer.batch_size=12", "trainer.precision=32-true")

@@ -11,11 +11,11 @@ from safetensors.torch import load, save
 
 from recipes import FAMILIES
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.features.cache import inputs_of, with_extra_texts
 from twicetold.features.rows import CsrRows
-from twicetold.mining import random
 from twicetold.models.protocol import Linear, OnFrozen, Searchable
 from twicetold.trained.scoring import score_pairs
+from twicetold_lab.mining import random
+from twicetold_lab.scoring.cache import inputs_of, with_extra_texts
 
 
 class RowsOn(CsrRows):
@@ -140,7 +140,7 @@ def test_gradients_reach_every_parameter(built, news, tmp_path, composed, device
         fine_tuned = ("examples=duplicates", "objective=closest_and_mean")  # used as it is by default, but can learn
         cfg = composed("train", "data=toy_news", f"model={cfg.name}", *fine_tuned)
     from twicetold.encoding import EncodedBatch
-    from twicetold.examples.batches import EpochBatches, GatheredExamples
+    from twicetold_lab.examples.batches import EpochBatches, GatheredExamples
 
     # whichever way triplets are chosen, and whether or not examples are made of sentences
     strategy = cfg.examples.get("strategy", "random")

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from report import EARLIER
-from twicetold_grid.lock import compared, digest_in_dvc, locked_stages
-from twicetold_grid.lock import rendered as rendered_now
+from twicetold_lab.grid.lock import compared, digest_in_dvc, locked_stages
+from twicetold_lab.grid.lock import rendered as rendered_now
 
 ROOT = Path(__file__).parents[2]
 STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]

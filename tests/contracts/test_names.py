@@ -10,10 +10,10 @@ from omegaconf import OmegaConf
 
 from recipes import FAMILIES, RECIPES, family_of
 from twicetold import layout
-from twicetold.data.download import RemoteFile
-from twicetold.runs.identity import LEARNING_KEYS
 from twicetold.topics import files
-from twicetold.trained import cost
+from twicetold_lab.data.download import RemoteFile
+from twicetold_lab.runs.identity import LEARNING_KEYS
+from twicetold_lab.scoring import cost
 
 ROOT = Path(__file__).parents[2]
 GROUPS = {folder.name for folder in (ROOT / "conf").iterdir() if folder.is_dir()}

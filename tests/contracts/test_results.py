@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from twicetold.reporting.markdown import RESPLIT
-from twicetold_grid.lock import changed_keys
+from twicetold_lab.grid.lock import changed_keys
+from twicetold_lab.reporting.markdown import RESPLIT
 
 ROOT = Path(__file__).parents[2]
 

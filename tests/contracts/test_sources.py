@@ -10,8 +10,8 @@ import pytest
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
-from twicetold.data.corpus import SPLITS, UNKNOWN, Corpus
-from twicetold.data.download import RemoteFile, fetch
+from twicetold_lab.data.corpus import SPLITS, UNKNOWN, Corpus
+from twicetold_lab.data.download import RemoteFile, fetch
 
 LEAVES = sorted((Path(__file__).parents[2] / "conf/data").glob("*.yaml"))
 OWN = {"documents", "pairs"}

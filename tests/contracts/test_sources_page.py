@@ -11,10 +11,10 @@ import pytest
 import report
 from recipes import FAMILIES
 from twicetold.commands import COMMANDS
-from twicetold.reporting.markdown import RESPLIT
-from twicetold.reporting.published import PUBLISHED
-from twicetold.reporting.sources import DOCUMENTS, HASHING, SECONDS, Status, sources_page
-from twicetold_grid.lock import changed_keys
+from twicetold_lab.grid.lock import changed_keys
+from twicetold_lab.reporting.markdown import RESPLIT
+from twicetold_lab.reporting.published import PUBLISHED
+from twicetold_lab.reporting.sources import DOCUMENTS, HASHING, SECONDS, Status, sources_page
 
 ROOT = Path(__file__).parents[2]
 RUNS = ROOT / "runs"

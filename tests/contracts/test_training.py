@@ -11,11 +11,11 @@ from torch.nn.functional import cosine_similarity
 
 from recipes import FAMILIES
 from twicetold.encoding import EncodedBatch, Encoding, Roles
-from twicetold.mining import random
 from twicetold.trained.model_folder import load_scorer
-from twicetold.training.cell import train_cell
-from twicetold.training.parts import Places
-from twicetold.training.schedule import Runtime
+from twicetold_lab.mining import random
+from twicetold_lab.training.cell import train_cell
+from twicetold_lab.training.parts import Places
+from twicetold_lab.training.schedule import Runtime
 
 
 @pytest.mark.parametrize("model", FAMILIES)
@@ -66,7 +66,7 @@ def test_epochs_are_validated_on_a_sample_of_many_documents_and_the_result_on_al
 
     exact = train()
     assert exact.fitted.best_value == max(epochs)
-    monkeypatch.setattr("twicetold.training.cell.SAMPLE", len(news.members["val"]) // 2)
+    monkeypatch.setattr("twicetold_lab.training.cell.SAMPLE", len(news.members["val"]) // 2)
     sampled = train()
     assert epochs[2:] != epochs[:2]
     assert sampled.fitted.best_value in epochs[:2]

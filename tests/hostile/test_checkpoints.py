@@ -13,14 +13,14 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from twicetold.examples.batches import EpochBatches, train_loader
-from twicetold.examples.labelled import LabelledTexts
 from twicetold.features.bag_of_words import BagOfWords
 from twicetold.models.dae import DenoisingAutoencoder
-from twicetold.objectives.denoising_triplet import DenoisingTriplet
-from twicetold.training.fit import BEST, LAST, fit
-from twicetold.training.learner import Learner
-from twicetold.training.schedule import Runtime, Schedule
+from twicetold_lab.examples.batches import EpochBatches, train_loader
+from twicetold_lab.examples.labelled import LabelledTexts
+from twicetold_lab.objectives.denoising_triplet import DenoisingTriplet
+from twicetold_lab.training.fit import BEST, LAST, fit
+from twicetold_lab.training.learner import Learner
+from twicetold_lab.training.schedule import Runtime, Schedule
 
 
 class Killed(Exception):

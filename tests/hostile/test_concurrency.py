@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 from lab import Batch, Lab
-from twicetold.data.corpus import Corpus
 from twicetold.files import write_folder, write_text
+from twicetold_lab.data.corpus import Corpus
 
 PROCESSES = 16
 TOY = ("data=toy_questions", "profile=smoke", "tracking.enabled=false")
@@ -22,8 +22,8 @@ MINED = ("model=dae", "examples=triplets", "objective=triplet", "tuned=none", "t
 OPEN_A_STORE = """
 import os, sys
 from pathlib import Path
-from twicetold.tracking import Settings, start
-import twicetold.tracking.store, mlflow.store.tracking.sqlalchemy_store  # imported now, so that all open it at once
+from twicetold_lab.tracking import Settings, start
+import twicetold_lab.tracking.store, mlflow.store.tracking.sqlalchemy_store  # imported now, so that all open it at once
 
 for folder in sys.argv[2:]:
     children = []
@@ -79,7 +79,7 @@ def test_of_many_trainings_of_one_cell_at_once_one_trains_and_the_others_are_ref
 PREPARE_MEANWHILE = """
 import runpy, subprocess, sys
 sys.path.insert(0, "pipelines")
-from twicetold_grid import by_hand
+from twicetold_lab.grid import by_hand
 
 def prepare_data(cfg, prepare=by_hand.prepare_data):
     prepare(cfg)
@@ -108,7 +108,7 @@ import runpy, sys, time
 from pathlib import Path
 from types import SimpleNamespace
 sys.path.insert(0, "pipelines")
-from twicetold_grid import by_hand
+from twicetold_lab.grid import by_hand
 from twicetold.features.rows import CsrRows
 
 def counted(name_of, function):

@@ -15,10 +15,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from twicetold.data.archives import unpack
-from twicetold.data.content import Content
-from twicetold.data.download import DownloadError, RemoteFile, fetch
-from twicetold.data.transfer import AddressError, Patience
+from twicetold_lab.data.archives import unpack
+from twicetold_lab.data.content import Content
+from twicetold_lab.data.download import DownloadError, RemoteFile, fetch
+from twicetold_lab.data.transfer import AddressError, Patience
 
 LINES = [f"{n}\tleft {n * 7919 % 10_007}\tright {n * 104_729 % 10_009}" for n in range(12_000)]
 GOOD = ("id\tone\tother\n" + "\n".join(LINES) + "\n").encode()

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from twicetold.data.sources import documents, nli, pairs, quora, stsb, uci_news
-from twicetold.data.sources.source_table import left_out, read_quoted, read_unquoted
-from twicetold.data.sources.user_table import UserTable
 from twicetold.tables.delimited import records
+from twicetold_lab.data.sources import documents, nli, pairs, quora, stsb, uci_news
+from twicetold_lab.data.sources.source_table import left_out, read_quoted, read_unquoted
+from twicetold_lab.data.sources.user_table import UserTable
 
 ROWS = 100_000
 TOO_LONG = 200_000

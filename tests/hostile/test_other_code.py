@@ -15,7 +15,7 @@ from lab import PROJECT, Lab
 
 DSSM = ("data=toy_questions", "model=dssm", "profile=smoke", "tracking.enabled=false", "trainer.patience=null")
 LONG = (*DSSM, "trainer.epochs=6", "trainer.batch_size=16", "hydra.run.dir=run")
-LOSS = ("src/twicetold/objectives/info_nce.py", "return total / pairs[0]", "return -total / pairs[0]")
+LOSS = ("src/twicetold_lab/objectives/info_nce.py", "return total / pairs[0]", "return -total / pairs[0]")
 GRID = ("train", "-m", "data=toy_questions", "model=tfidf", "tracking.enabled=false", "features.min_df=1,2")
 SEARCH = ("sweep", "data=toy_questions", "model=dae", "profile=smoke", "trainer.epochs=1", "tracking.enabled=false")
 RAISES = "\nraise RuntimeError('the code of the second checkout')\n"
@@ -68,7 +68,7 @@ def test_a_job_that_fails_with_other_code_leaves_no_value_of_the_former_in_the_r
 def test_a_search_does_not_go_on_from_trials_of_other_code(by_hand: Lab):
     ((code, out),) = by_hand.scripts((*SEARCH, "trials=1"))
     assert code == 0, out
-    by_hand.append("src/twicetold/objectives/denoising_triplet.py", "\nEDITED = True\n")
+    by_hand.append("src/twicetold_lab/objectives/denoising_triplet.py", "\nEDITED = True\n")
     ((code, out),) = by_hand.scripts((*SEARCH, "trials=2"))
     assert code == 1
     assert re.search(r"the trials in multirun/\S+ are of other data, settings, code or library versions", out)

@@ -11,8 +11,8 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
 from lab import Lab
-from twicetold_grid.jobs import code_of
-from twicetold_grid.recipe import composed
+from twicetold_lab.grid.jobs import code_of
+from twicetold_lab.grid.recipe import composed
 
 CHOICES = ("data=toy_questions", "model=dae")
 LEAF = "conf/tuned/toy_questions-dae.yaml"

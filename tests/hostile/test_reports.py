@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from markdown_it import MarkdownIt
 
-from twicetold import layout, reporting
-from twicetold.evaluation.figures import roc_figure, save_roc_figure
+from twicetold import layout
 from twicetold.evaluation.ranking import RocCurve
-from twicetold.reporting import Cell
-from twicetold.reporting.markdown import code, escaped, table
+from twicetold_lab import reporting
+from twicetold_lab.evaluation.figures import roc_figure, save_roc_figure
+from twicetold_lab.reporting import Cell
+from twicetold_lab.reporting.markdown import code, escaped, table
 
 NAMES = {
     "a script": "<script>alert(1)</script>",

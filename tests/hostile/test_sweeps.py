@@ -170,7 +170,7 @@ def test_a_trial_that_fails_leaves_the_search(by_hand: Lab):
 
 WORKER = """
 import hydra
-from twicetold_grid.trials import work
+from twicetold_lab.grid.trials import work
 from train import train
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="search")

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from lab import LIMIT, PROJECT
-from twicetold.tracking.store import connect
+from twicetold_lab.tracking.store import connect
 
 psycopg = pytest.importorskip("psycopg", reason="needs psycopg, the driver of PostgreSQL")
 
@@ -26,8 +26,8 @@ MODEL = PROJECT / "tests/models/letters"
 WRITE = f"""
 import os, sys
 from pathlib import Path
-from twicetold.tracking import Settings, start
-import mlflow.pyfunc, pandas, twicetold.tracking.served_model  # imported now, so that all write at once
+from twicetold_lab.tracking import Settings, start
+import mlflow.pyfunc, pandas, twicetold_lab.tracking.served_model  # imported now, so that all write at once
 
 root, model = map(Path, sys.argv[1:])
 gate, opened = os.pipe()

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from twicetold.runs.environment import processor
-from twicetold.runs.records import read_cost
+from twicetold_lab.runs.environment import processor
+from twicetold_lab.runs.records import read_cost
 
 ROWS = 60
 SOURCE = ("data=documents", "data.source.path=news.csv", "data.source.text=headline", "data.source.category=topic")

@@ -36,7 +36,7 @@ def test_when_nothing_changed_nothing_runs(lab):
 
 def test_a_clone_and_a_commit_that_changes_no_stage_leave_dvc_lock_as_it_is(lab, tmp_path):
     lab.append("src/twicetold/models/dae.py", "\n# A note.\n")
-    lab.append("src/twicetold/reporting/panels.py", "\nEDITED = True\n")  # code of no stage
+    lab.append("src/twicetold_lab/reporting/panels.py", "\nEDITED = True\n")  # code of no stage
     lab.commit()
     lab.run("git", "clone", "--quiet", f"{lab.root}", f"{tmp_path / 'clone'}")
     clone = replace(lab, root=tmp_path / "clone")
@@ -161,7 +161,7 @@ def leaf(address):
         f"  - name: sts-{split}.csv\n    source: small\n    urls: [{address}/sts-{split}.csv]\n"
         for split in ("train", "dev", "test")
     )
-    source = "  _target_: twicetold.data.sources.stsb.read\n  positive_grade: 4.0\n  seed: 0\n  limit: null\n"
+    source = "  _target_: twicetold_lab.data.sources.stsb.read\n  positive_grade: 4.0\n  seed: 0\n  limit: null\n"
     return f"name: small\nlabel: cluster\ndownload:\n{files}source:\n{source}"
 
 

@@ -9,8 +9,8 @@ from twicetold.evaluation.decision import decide
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
 from twicetold.trained.scoring import Scorer
-from twicetold.training.cell import Trained
-from twicetold.training.schedule import Fitted
+from twicetold_lab.training.cell import Trained
+from twicetold_lab.training.schedule import Fitted
 
 FEATURES = {"tfidf": TfIdf, "static": WordHashing}
 ENCODERS = {
@@ -22,8 +22,8 @@ ENCODERS = {
 @pytest.fixture(scope="session")
 def migrated(tmp_path_factory):
     """A database that has been through its migrations, which take seconds: each test gets a copy."""
-    from twicetold.tracking import Settings
-    from twicetold.tracking.store import open_store
+    from twicetold_lab.tracking import Settings
+    from twicetold_lab.tracking.store import open_store
 
     root = tmp_path_factory.mktemp("migrated")
     with pytest.MonkeyPatch.context() as patch:

@@ -149,7 +149,7 @@ def test_the_examples_of_a_command_are_code_a_line_each_on_its_page(tool):
 def test_a_file_of_settings_is_shown_as_it_is_and_leads_to_what_it_builds(tool):
     page = tool("setting_pages").pages()["reference/settings/objective.md"]
     assert (ROOT / "conf/objective/info_nce.yaml").read_text() in page
-    assert "../library/objectives.md#twicetold.objectives.info_nce.InfoNce" in page
+    assert "../library/objectives.md#twicetold_lab.objectives.info_nce.InfoNce" in page
 
 
 def test_no_public_name_lacks_a_docstring_an_example_or_a_reference_page(tool):

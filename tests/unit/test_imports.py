@@ -24,13 +24,13 @@ def imported_by(program):
     ("program", "unwanted"),
     [
         (
-            "import twicetold.trained.scoring, twicetold.trained.corpus_search",
+            "import twicetold.trained.scoring, twicetold_lab.scoring.corpus_search",
             FRAMEWORKS | {"matplotlib", "faiss", "transformers", "rich"},
         ),
         (
             "import checkout\n"
             "from hydra import compose, initialize_config_dir as conf\n"
-            "from twicetold_grid.recipe import parts_of\n"
+            "from twicetold_lab.grid.recipe import parts_of\n"
             "with conf(f'{checkout.HOME}/conf', version_base='1.3'):\n"
             "    parts_of(compose('train', ['data=toy_news', 'model=static']))",
             FRAMEWORKS - {"hydra"} | {"matplotlib", "transformers", "rich"},
@@ -46,7 +46,7 @@ def imported_by(program):
             "import twicetold; twicetold.load('../tests/models/letters').dedupe(['a text', 'A text'])",
             FRAMEWORKS | {"faiss", "transformers", "matplotlib"},
         ),
-        ("import twicetold.tracking", FRAMEWORKS | {"torch", "pandas"}),
+        ("import twicetold_lab.tracking", FRAMEWORKS | {"torch", "pandas"}),
     ],
 )
 def test_a_part_imports_no_library_that_it_does_not_need(program, unwanted):

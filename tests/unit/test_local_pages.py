@@ -11,8 +11,8 @@ import urllib.request
 import pytest
 
 import ui
-from twicetold.tracking import Settings, addresses, local_pages
-from twicetold.tracking.pages import runs_page
+from twicetold_lab.tracking import Settings, addresses, local_pages
+from twicetold_lab.tracking.pages import runs_page
 
 SERVER = """
 import sys
@@ -127,7 +127,7 @@ def test_without_a_store_nothing_is_served_and_none_is_made(tmp_path, monkeypatc
 
 
 def test_make_ui_prints_an_address_for_each_dataset(settings, monkeypatch, capsys):
-    from twicetold.tracking import start
+    from twicetold_lab.tracking import start
 
     tags = {"data": "quora", "model": "dae", "seed": "0", "fingerprint": "f"}
     with start(settings, experiment="quora", name="dae-0", tags=tags, params={}) as run:

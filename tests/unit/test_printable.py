@@ -8,10 +8,10 @@ import pytest
 
 from twicetold.errors import readable_errors
 from twicetold.printable import differing, json_text, print, printable, without_passwords
-from twicetold.tracking import Settings, start
-from twicetold.tracking.pages import runs_page
-from twicetold.tracking.run import flatten
-from twicetold.tracking.store import readable, warn_untracked
+from twicetold_lab.tracking import Settings, start
+from twicetold_lab.tracking.pages import runs_page
+from twicetold_lab.tracking.run import flatten
+from twicetold_lab.tracking.store import readable, warn_untracked
 
 CONTROLS = [chr(code) for code in [*range(9), *range(11, 32), *range(127, 160), 0x202E, 0x2066, 0x2028, 0xD800]]
 SECRET = "s3cr:t/w@rd"
@@ -89,7 +89,7 @@ def test_a_store_that_cannot_be_opened_keeps_its_password(caplog, tmp_path, monk
 def test_a_failed_run_keeps_no_password(tmp_path):
     from types import SimpleNamespace
 
-    from twicetold.tracking.run import TrackedRun
+    from twicetold_lab.tracking.run import TrackedRun
 
     tags, texts = {}, {}
     client = SimpleNamespace(

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from mlflow.exceptions import MlflowException
 
 import twicetold
-from twicetold.tracking import logged_model
-from twicetold.tracking.served_model import ServedModel
+from twicetold_lab.tracking import logged_model
+from twicetold_lab.tracking.served_model import ServedModel
 
 FAKE_MODELS = """
 import numpy as np

@@ -9,7 +9,7 @@ import pytest
 
 import twicetold
 from twicetold import layout
-from twicetold.tracking import logged_model
+from twicetold_lab.tracking import logged_model
 
 PROGRAM = """
 import json, sys

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from twicetold.tracking import (
+from twicetold_lab.tracking import (
     Attachment,
     Settings,
     address_of_sweep,
@@ -28,11 +28,11 @@ from twicetold.tracking import (
     sweep_parent,
     system,
 )
-from twicetold.tracking.attached import MARK
-from twicetold.tracking.pages import FIXED, FURTHER
-from twicetold.tracking.parameters import telling
-from twicetold.tracking.run import flatten
-from twicetold.tracking.store import ATTEMPTS, OVERTAKEN, address, connect, insist, open_store
+from twicetold_lab.tracking.attached import MARK
+from twicetold_lab.tracking.pages import FIXED, FURTHER
+from twicetold_lab.tracking.parameters import telling
+from twicetold_lab.tracking.run import flatten
+from twicetold_lab.tracking.store import ATTEMPTS, OVERTAKEN, address, connect, insist, open_store
 
 TAGS = {"data": "quora", "model": "dae", "seed": "0", "fingerprint": "f00d"}
 
@@ -714,8 +714,8 @@ def test_several_processes_that_open_a_store_that_is_not_there_yet_are_all_track
     program = f"""
 import sys
 from pathlib import Path
-from twicetold.tracking import Settings, start
-import twicetold.tracking.store, mlflow.store.tracking.sqlalchemy_store  # imported now, so that all open it at once
+from twicetold_lab.tracking import Settings, start
+import twicetold_lab.tracking.store, mlflow.store.tracking.sqlalchemy_store  # imported now, so that all open it at once
 print("ready", flush=True)
 sys.stdin.read(1)
 settings = Settings(True, None, Path({str(tmp_path)!r}), "run")
@@ -888,7 +888,7 @@ def test_with_tracking_off_everything_works_and_mlflow_is_never_imported(tmp_pat
     program = f"""
 import sys
 from pathlib import Path
-from twicetold.tracking import Settings, reopen, report_to_sweep, start, sweep_parent
+from twicetold_lab.tracking import Settings, reopen, report_to_sweep, start, sweep_parent
 root = Path({str(tmp_path)!r})
 off = Settings(enabled=False, uri=None, root=root, origin="sweep")
 parent = sweep_parent(off, experiment="quora", sweep_id="s", name="sweep")
@@ -929,7 +929,7 @@ def test_texts_are_attached_to_the_run_that_was_reported_once_and_to_no_new_run(
     assert reported.data.metrics["test/auroc"] == 0.8
     client = open_store(settings, "quora").client
     assert [file.path for file in client.list_artifacts(reported.info.run_id, "report")] == ["report/a.csv"]
-    monkeypatch.setattr("twicetold.tracking.attached._write", lambda *_: pytest.fail("the same was written again"))
+    monkeypatch.setattr("twicetold_lab.tracking.attached._write", lambda *_: pytest.fail("the same was written again"))
     assert attach(settings, "quora", wanted)
 
 

@@ -21,9 +21,9 @@ OVERVIEW = (
 )
 PROTOCOLS = (
     "twicetold.models.protocol",
-    "twicetold.objectives.protocol",
+    "twicetold_lab.objectives.protocol",
     "twicetold.features.rows",
-    "twicetold.examples.batches",
+    "twicetold_lab.examples.batches",
 )
 
 

@@ -57,7 +57,7 @@ def dedupe(given: Mapping[str, Any]) -> None:
     from twicetold.staged.dedupe import dedupe_folder
     from twicetold.staged.launch import ON, launcher
     from twicetold.staged.plan import DROPPED
-    from twicetold.tracking.locate import folder_of
+    from twicetold.trained.locate import folder_of
 
     model, folder = given["arguments"]
     require_usable(model)

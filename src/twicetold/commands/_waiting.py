@@ -47,7 +47,7 @@ def require_usable(model: str) -> None:
     """
     from twicetold import layout
     from twicetold.packages import require_package
-    from twicetold.tracking.locate import model_folder, require_model
+    from twicetold.trained.locate import model_folder, require_model
 
     require_model(model)
     if model.startswith(layout.REGISTRY):

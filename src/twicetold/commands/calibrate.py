@@ -136,7 +136,7 @@ def _promise(precision: float, threshold: float | None, expected: "Number | None
 
 
 def _show(console: Console, found: "Calibration", pairs: "CalibrationPairs", end: str) -> None:
-    from twicetold.runs.evidence import one_answer
+    from twicetold.trained.dated_evidence import one_answer
 
     how = ", with the weights of the draw" if pairs.weighted else ""
     console.print(

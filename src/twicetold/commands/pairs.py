@@ -54,9 +54,9 @@ def pairs(
     from twicetold.commands._console import Console
 
     with waiting("loading libraries"):
-        from twicetold.runs.evidence import of_pairs
         from twicetold.tables.files import choose_pair, open_rows, write_rows
         from twicetold.tables.streams import STANDARD
+        from twicetold.trained.dated_evidence import of_pairs
         from twicetold.use.pairs import score_file
 
     if as_json and out == STANDARD:

@@ -69,7 +69,7 @@ def _require_texts(left: str, right: str) -> None:
 
 
 def _warn(loaded: "LoadedModel", left: str, right: str, about: str | None) -> None:
-    from twicetold.runs.evidence import no_better_than_one_answer
+    from twicetold.trained.dated_evidence import no_better_than_one_answer
     from twicetold.trained.unlike import unlike_text
 
     for side, text in (("LEFT", left), ("RIGHT", right)):

@@ -23,8 +23,8 @@ from twicetold.dedupe.told import unknown_texts
 from twicetold.interpretation.word_use import WordUse
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.printable import counted
-from twicetold.runs.evidence import no_better_than_one_answer
 from twicetold.tables.texts import texts_of
+from twicetold.trained.dated_evidence import no_better_than_one_answer
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.unlike import Likeness, blank
 from twicetold.trained.vectors import search_vectors

@@ -22,8 +22,8 @@ from twicetold.evaluation.labelled_links import LabelledLinks, covered
 from twicetold.evaluation.promise import LeastPrecision, Promise
 from twicetold.evaluation.unlabelled import NEAR_COPIES, shows_threshold
 from twicetold.neighbours.grouping import Links
-from twicetold.runs.evidence import of_links, of_pairs
-from twicetold.runs.labelled_promises import ExpectedPrecision, read_expected
+from twicetold.trained.dated_evidence import of_links, of_pairs
+from twicetold.trained.labelled_promises import ExpectedPrecision, read_expected
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.model_folder import read_calibrated
 

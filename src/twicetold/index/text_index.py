@@ -36,8 +36,8 @@ from twicetold.index.state import IndexState
 from twicetold.neighbours.rules import Rule
 from twicetold.printable import counted
 from twicetold.tables.texts import TextsLike, texts_of
-from twicetold.tracking.locate import folder_of
 from twicetold.trained.loaded import LoadedModel
+from twicetold.trained.locate import folder_of
 from twicetold.trained.vectors import constant, search_vectors
 from twicetold.trained.vectors_identity import fingerprint
 

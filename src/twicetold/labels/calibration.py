@@ -31,11 +31,11 @@ from twicetold.labels.promises import Promise, promises
 from twicetold.labels.sampling import NEIGHBOURS, Ints
 from twicetold.labels.weighted import best_threshold, effective_size
 from twicetold.neighbours.grouping import row_dots
-from twicetold.runs.evidence import DAY, SAME
 from twicetold.tables.bad_rows import BadRows
 from twicetold.tables.blocks import Block
 from twicetold.tables.columns import MISSING
 from twicetold.tables.files import choose_pair, open_rows
+from twicetold.trained.dated_evidence import DAY, SAME
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.model_folder import CALIBRATION, require_model_files
 from twicetold.trained.vectors import search_vectors

@@ -29,8 +29,8 @@ from twicetold.labels.estimates import Estimates, Sample, estimate
 from twicetold.tables.blocks import Block
 from twicetold.tables.columns import MISSING, BadValues, answers_of
 from twicetold.tables.files import open_rows
-from twicetold.tracking.locate import folder_of
 from twicetold.trained.loaded import LoadedModel
+from twicetold.trained.locate import folder_of
 from twicetold.trained.model_folder import read_decisions
 from twicetold.trained.vectors_identity import fingerprint
 

@@ -8,9 +8,9 @@ import numpy as np
 from twicetold.dedupe.caution import NO_THRESHOLD
 from twicetold.dedupe.results import DedupeSummary
 from twicetold.evaluation.promise import LeastPrecision
-from twicetold.runs.evidence import no_better_than_one_answer
 from twicetold.staged.model import loaded, options_of, scores_of
 from twicetold.staged.plan import Plan
+from twicetold.trained.dated_evidence import no_better_than_one_answer
 
 
 def run(plan: Plan, name: str) -> dict[str, Any]:

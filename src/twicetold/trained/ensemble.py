@@ -25,17 +25,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from twicetold.data.corpus import Corpus
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.inputs import UNKNOWN, finest_group
 from twicetold.evaluation.labels import Decisions
-from twicetold.evaluation.selection import Selection
 from twicetold.evaluation.stacking import Weights, cross_fit, deal, fit_weights, pairs_of_documents
 from twicetold.neighbours.grouping import components
 from twicetold.neighbours.nearest import Matrix
-from twicetold.trained.duplicates import choose_decisions, primary_value
 from twicetold.trained.scoring import ReadTexts, RowsOf, TrainedModel, evaluation_inputs
+from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.evaluation.selection import Selection
+from twicetold_lab.scoring.duplicates import choose_decisions, primary_value
 
 Stacking: TypeAlias = Literal["mean", "logistic"]
 """How the members' weights are chosen."""

@@ -21,12 +21,10 @@ from safetensors import safe_open
 from sklearn.base import BaseEstimator
 
 from twicetold import layout
-from twicetold.data.corpus import Corpus
 from twicetold.errors import damaged
 from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.labelled_links import LabelledLinks
 from twicetold.evaluation.labels import DUPLICATE, Decisions, LabelDecision, numbers
-from twicetold.evaluation.selection import OVER_PAIRS
 from twicetold.evaluation.stacking import Weights
 from twicetold.evaluation.stored import json_object
 from twicetold.features.rows import Featuriser
@@ -38,6 +36,8 @@ from twicetold.trained.columns import FAMILIES, ColumnEncoder
 from twicetold.trained.ensemble import Ensemble, Stacking
 from twicetold.trained.provenance import joined, pretrained_on_of, seen_of
 from twicetold.trained.scoring import AnyEncoder, Scorer, TrainedModel
+from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.evaluation.selection import OVER_PAIRS
 
 Kind: TypeAlias = Literal["features", "models"]
 """The package that a part of a model is defined in: a featuriser, or an encoder."""

@@ -15,13 +15,13 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.data.corpus import Corpus
 from twicetold.evaluation.decision import Decision, Verdict
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
 from twicetold.evaluation.labels import DUPLICATE, Decisions
 from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.neighbours.nearest import Matrix, row_dots
 from twicetold.trained.columns import ColumnEncoder
+from twicetold_lab.data.corpus import Corpus
 
 AnyEncoder: TypeAlias = Any
 """A `ColumnEncoder`, or a family's module (`models.protocol.Encoder`), whose type only PyTorch knows."""

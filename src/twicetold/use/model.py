@@ -49,10 +49,10 @@ from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.topics.grouping import Method, Topics, group_topics
 from twicetold.topics.naming import TERMS as TOPIC_TERMS
 from twicetold.topics.spherical import require_few
-from twicetold.tracking.locate import folder_of
 from twicetold.trained.fitted import LEXICAL, fit_to, mixture, save_fitted_to
 from twicetold.trained.fitted_static import FittedStatic
 from twicetold.trained.loaded import LoadedModel
+from twicetold.trained.locate import folder_of
 from twicetold.trained.scoring import TrainedModel
 from twicetold.use.vectors import Vectors, folder_in, given
 

@@ -15,8 +15,8 @@ from twicetold.features.word_hashing import WordHashing
 from twicetold.models.static import Static
 from twicetold.models.tfidf import TfIdfCosine
 from twicetold.trained.scoring import Scorer
-from twicetold.training.cell import Trained
-from twicetold.training.schedule import Fitted
+from twicetold_lab.training.cell import Trained
+from twicetold_lab.training.schedule import Fitted
 
 TEXTS = ["the cat sat on the mat", "a dog sat on the log", "rain is falling on the town", "the town is in the rain"]
 PARTS = {

@@ -10,14 +10,14 @@ import pytest
 
 from twicetold import layout
 from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
-from twicetold.export.champion import card, register_run
-from twicetold.export.exporting import export_table
 from twicetold.files import write_json
 from twicetold.labels.calibration import Calibration, CalibrationPairs, save_calibrated
 from twicetold.neighbours.grouping import RULES
 from twicetold.trained.model_folder import JSON_LIMIT, LEVELS, STATE_LIMIT, load_model, read_thresholds
 from twicetold.trained.static_table import save_table
 from twicetold.use.model import load
+from twicetold_lab.export.champion import card, register_run
+from twicetold_lab.export.exporting import export_table
 
 SECRET = "correct horse battery staple"
 ENTRIES = (

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from twicetold import layout, tracking
+from twicetold import layout
 from twicetold.trained.model_folder import load_model, load_scorer, trained_on
 from twicetold.trained.provenance import pretrained_on_of
+from twicetold_lab import tracking
 
 FILES = (
     layout.RECIPE,
@@ -65,7 +66,7 @@ def still(tmp_path, monkeypatch):
 def test_a_recipe_cannot_make_git_run_the_commands_of_its_own_folder(model):
     """The proof of concept: a part of the recipe that asks git about the folder, whose configuration runs a command."""
     spread(model)
-    recipe = {"_target_": "twicetold.tracking._provenance", "root": str(model)}
+    recipe = {"_target_": "twicetold_lab.tracking._provenance", "root": str(model)}
     edit(model / layout.RECIPE, features=recipe)
     refused(model, r"expected the class of a featuriser .* got 'twicetold\.tracking\._provenance'")
     assert not (model / "ran").exists()
@@ -109,13 +110,17 @@ def git_works_in(folder):
 
 
 FOREIGN = {
-    "a private function": {"_target_": "twicetold.tracking._provenance"},
-    "a public function": {"_target_": "twicetold.tracking.repository.commit_of", "revision": "HEAD"},
+    "a private function": {"_target_": "twicetold_lab.tracking._provenance"},
+    "a public function": {"_target_": "twicetold_lab.tracking.repository.commit_of", "revision": "HEAD"},
     "save_file, imported": {"_target_": "twicetold.features.saved.save_file", "tensor_dict": {}, "filename": "DIARY"},
-    "save_file of torch": {"_target_": "twicetold.training.cell.save_file", "tensors": {}, "filename": "DIARY"},
+    "save_file of torch": {"_target_": "twicetold_lab.training.cell.save_file", "tensors": {}, "filename": "DIARY"},
     "a writer": {"_target_": "twicetold.files.write_text", "path": "DIARY", "text": "gone"},
     "a writer, imported": {"_target_": "twicetold.features.saved.write_text", "path": "DIARY", "text": "gone"},
-    "an HTTP request": {"_target_": "twicetold.data.transfer.text_at", "url": "http://127.0.0.1:9", "patience": None},
+    "an HTTP request": {
+        "_target_": "twicetold_lab.data.transfer.text_at",
+        "url": "http://127.0.0.1:9",
+        "patience": None,
+    },
     "a download": {"_target_": "twicetold.features.vectors.fetch", "files": [], "raw": "DIARY"},
     "vectors, fetched": {"_target_": "twicetold.features.vectors.word_vectors", "file": "DIARY", "words": []},
     "the hub": {"_target_": "twicetold.pretrained.read", "model": "somebody/model"},
@@ -130,7 +135,7 @@ FOREIGN = {
     "a class, imported": {"_target_": "twicetold.features.letter_tfidf.WordHashing"},
     "a protocol": {"_target_": "twicetold.models.protocol.Encoder"},
     "a layer": {"_target_": "twicetold.models.re2.Block"},
-    "a solver": {"_target_": "twicetold.training.solvers.film.Film"},
+    "a solver": {"_target_": "twicetold_lab.training.solvers.film.Film"},
     "a module": {"_target_": "twicetold.features.tokens"},
     "no module": {"_target_": "twicetold.features.nothing.Nothing"},
     "a path": {"_target_": "twicetold.features/../../victim.Diary"},

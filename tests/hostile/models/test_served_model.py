@@ -8,7 +8,7 @@ import sys
 import pandas as pd
 import pytest
 
-from twicetold.tracking import logged_model
+from twicetold_lab.tracking import logged_model
 
 ONE_KEY = "JSON dictionary with exactly one"
 COLUMNS = "give a table with either the column `text`"
@@ -163,7 +163,7 @@ def test_texts_for_a_model_of_pairs_alone_are_a_bad_request(monkeypatch):
 
     from mlflow.exceptions import MlflowException
 
-    from twicetold.tracking.served_model import ServedModel
+    from twicetold_lab.tracking.served_model import ServedModel
 
     def embed(texts):
         raise TypeError("MiniLmCross scores pairs only")

@@ -13,7 +13,7 @@ from twicetold.commands import app
 from twicetold.commands.calibrate import _intervals
 from twicetold.files import write_json
 from twicetold.labels.calibration import read_pairs
-from twicetold.reporting.model_card import model_card, read_about
+from twicetold_lab.reporting.model_card import model_card, read_about
 
 
 @pytest.fixture

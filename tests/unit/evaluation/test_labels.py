@@ -9,7 +9,7 @@ from twicetold.evaluation.decision import Decision, decide, decide_counts
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.labels import Decisions, LabelDecision, NoVerdict
 from twicetold.evaluation.ranking import ScoreCounts
-from twicetold.evaluation.selection import Selection
+from twicetold_lab.evaluation.selection import Selection
 
 
 def documents(seed, stories=50):

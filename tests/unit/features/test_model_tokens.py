@@ -4,9 +4,9 @@ import sys
 import numpy as np
 import pytest
 
-from twicetold.features.cache import feature_rows
 from twicetold.features.model_tokens import ModelTokens
 from twicetold.features.saved import load_fitted, save_fitted
+from twicetold_lab.scoring.cache import feature_rows
 
 TEXTS = ["bank rate cut", "Banks rated story7", "", "\U00013000", "film " * 50]
 

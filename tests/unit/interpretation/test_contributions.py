@@ -17,7 +17,6 @@ from twicetold.features.tfidf import TfIdf
 from twicetold.features.tokens import Words
 from twicetold.features.word_grams import WordGrams
 from twicetold.interpretation.contributions import CONSTANT, Explanation, explain, largest_terms, linear_families
-from twicetold.interpretation.figures import explanation_figure, save_explanation_figure
 from twicetold.interpretation.tables import explanation_text, save_explanation_csv, save_terms_csv
 from twicetold.models.binary_count import BinaryCountCosine
 from twicetold.models.bm25 import SymmetricBm25
@@ -29,6 +28,7 @@ from twicetold.models.tfidf import TfIdfCosine
 from twicetold.models.word2vec import Word2Vec
 from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.scoring import Scorer
+from twicetold_lab.interpretation.figures import explanation_figure, save_explanation_figure
 
 TRAIN = ["the cat sat on the mat", "a cat ran to the dog", "the dog sat", "no mat for a dog"]
 LEFT, RIGHT = "the cat and the dog sat", "a dog sat on the dog"

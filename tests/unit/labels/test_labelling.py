@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from twicetold.data.sources import pairs as own_pairs
 from twicetold.labels.calibration import read_pairs
 from twicetold.labels.labelling import draw_file, labelling, read_labelling
 from twicetold.trained.loaded import LoadedModel
+from twicetold_lab.data.sources import pairs as own_pairs
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_what_was_answered_is_there_again(begin):
 
 def test_a_model_may_be_named_by_its_address(begin, run, monkeypatch):
     folder = run() / "model"
-    monkeypatch.setattr("twicetold.tracking.registry.fetch", lambda address, root: folder)
+    monkeypatch.setattr("twicetold_lab.tracking.registry.fetch", lambda address, root: folder)
     assert begin(model="models:/twicetold-questions@champion", pairs=3) == begin(model=folder, pairs=3)
 
 

@@ -15,25 +15,25 @@ from typer.testing import CliRunner
 import twicetold
 from twicetold import layout
 from twicetold.commands import app
-from twicetold.data.sources import toy_news
 from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.labels import NoVerdict
-from twicetold.evaluation.selection import Selection
-from twicetold.export.exporting import export_table
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
 from twicetold.files import write_json
 from twicetold.labels.calibration import calibrate, read_pairs
 from twicetold.labels.labelling import labelling
-from twicetold.reporting.model_card import model_card, read_about
 from twicetold.tables.files import open_rows, write_rows
-from twicetold.trained.duplicates import choose_decisions
 from twicetold.trained.loaded import OlderFolder
 from twicetold.trained.model_folder import CALIBRATION, read_decisions, read_thresholds
 from twicetold.trained.scoring import EncodedTexts, Scorer, evaluation_inputs
-from twicetold.training.cell import Trained
-from twicetold.training.schedule import Fitted
 from twicetold.use.pairs import score_file
+from twicetold_lab.data.sources import toy_news
+from twicetold_lab.evaluation.selection import Selection
+from twicetold_lab.export.exporting import export_table
+from twicetold_lab.reporting.model_card import model_card, read_about
+from twicetold_lab.scoring.duplicates import choose_decisions
+from twicetold_lab.training.cell import Trained
+from twicetold_lab.training.schedule import Fitted
 
 TFIDF = {"_target_": "twicetold.models.tfidf.TfIdfCosine"}
 STATIC = {"_target_": "twicetold.models.static.Static", "embedding": 2, "init_std": 0.5, "input_dropout": 0.0}

@@ -20,13 +20,13 @@ from twicetold.files import write_json
 from twicetold.index.info import index_info
 from twicetold.labels.calibration import calibrate, read_pairs, save_calibrated
 from twicetold.labels.labelling import draw_file, labelling
-from twicetold.reporting.model_card import model_card, read_about
-from twicetold.runs.evidence import labelled_on, of_links, of_pairs
-from twicetold.runs.labelled_promises import read_expected
+from twicetold.trained.dated_evidence import labelled_on, of_links, of_pairs
+from twicetold.trained.labelled_promises import read_expected
 from twicetold.trained.model_folder import CALIBRATION, read_calibrated
 from twicetold.trained.scoring import Scorer
-from twicetold.training.cell import Trained
-from twicetold.training.schedule import Fitted
+from twicetold_lab.reporting.model_card import model_card, read_about
+from twicetold_lab.training.cell import Trained
+from twicetold_lab.training.schedule import Fitted
 
 TFIDF = {"_target_": "twicetold.models.tfidf.TfIdfCosine"}
 WORDS = [f"word{number:03d}" for number in range(300)]

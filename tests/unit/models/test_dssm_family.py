@@ -16,8 +16,8 @@ from twicetold.models.dssm import Dssm
 from twicetold.models.dssm_mlp import DssmMlp
 from twicetold.models.lstm_dssm import LstmDssm
 from twicetold.models.mv_dssm import MultiViewDssm
-from twicetold.objectives.info_nce import InfoNce
 from twicetold.trained.scoring import search_matrices
+from twicetold_lab.objectives.info_nce import InfoNce
 
 TEXTS = ["good day to you", "day", "good", "to you a good day and a good night", "night and day", "you"]
 TOWER = {"activation": "tanh", "batch_norm": False, "dropout": 0.0, "input_dropout": 0.0}

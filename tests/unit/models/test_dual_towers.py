@@ -7,8 +7,8 @@ import torch
 from twicetold.encoding import EncodedBatch, Encoding, Roles, SparseRows
 from twicetold.models.dual_encoder import DualEncoder
 from twicetold.models.ict import Ict
-from twicetold.objectives.in_batch import candidates
-from twicetold.objectives.info_nce import InfoNce
+from twicetold_lab.objectives.in_batch import candidates
+from twicetold_lab.objectives.info_nce import InfoNce
 
 FAMILIES = {
     "dual_encoder": lambda: DualEncoder(width=30, words=8, hidden=8, embedding=6, dropout=0.0),

@@ -9,8 +9,8 @@ from twicetold.encoding import EncodedBatch, Encoding
 from twicetold.features.views import View, Views
 from twicetold.features.word_hashing import WordHashing
 from twicetold.models.mv_dssm_items import MultiViewItems
-from twicetold.objectives.in_turns import InTurns
-from twicetold.objectives.info_nce import InfoNce
+from twicetold_lab.objectives.in_turns import InTurns
+from twicetold_lab.objectives.info_nce import InfoNce
 
 TOWER = {"activation": "tanh", "batch_norm": False, "dropout": 0.0, "input_dropout": 0.0}
 COLUMNS = {

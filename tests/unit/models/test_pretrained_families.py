@@ -11,8 +11,8 @@ from twicetold.models.minilm import MiniLm
 from twicetold.models.minilm_cross import MiniLmCross
 from twicetold.trained.model_folder import load_scorer
 from twicetold.trained.scoring import Scorer, score_pairs, search_matrices
-from twicetold.training.cell import Trained
-from twicetold.training.schedule import Fitted
+from twicetold_lab.training.cell import Trained
+from twicetold_lab.training.schedule import Fitted
 
 TEXTS = ["bank rate cut", "film star award drug trial phone chip", "bank", "\U00013000", "game vote story7", ""]
 

@@ -6,7 +6,7 @@ import torch
 
 from twicetold.encoding import SparseRows
 from twicetold.models.pretrained_static import PretrainedStatic
-from twicetold.training.adam_by_rows import AdamByRows
+from twicetold_lab.training.adam_by_rows import AdamByRows
 
 MODES = ("table", "low_rank", "token_weights")
 VECTORS = np.pad(3 * np.random.default_rng(0).normal(size=(30, 8)).astype(np.float32), ((1, 0), (0, 0)))

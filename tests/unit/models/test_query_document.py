@@ -8,7 +8,7 @@ from torch.nn.functional import cosine_similarity
 from twicetold.encoding import EncodedBatch, Encoding, SparseRows
 from twicetold.features.word_hashing import WordHashing
 from twicetold.models.query_document import QueryDocument
-from twicetold.objectives.info_nce import InfoNce
+from twicetold_lab.objectives.info_nce import InfoNce
 
 TOWER = {"activation": "tanh", "batch_norm": False, "dropout": 0.0, "input_dropout": 0.0}
 TITLES = ["bank cuts rate", "film wins award", "drug fails trial", "chip maker hires"]

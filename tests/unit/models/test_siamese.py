@@ -112,10 +112,10 @@ def test_pretrained_vectors_are_the_first_weights_frozen_or_tuned(frozen, vector
 def test_a_model_with_pretrained_vectors_is_loaded_without_their_file(vectors, composed, questions, tmp_path):
     from omegaconf import OmegaConf
 
-    from twicetold.training.cell import train_cell
-    from twicetold.training.descent import descend
-    from twicetold.training.parts import Parts, Places
-    from twicetold.training.schedule import Runtime, Schedule
+    from twicetold_lab.training.cell import train_cell
+    from twicetold_lab.training.descent import descend
+    from twicetold_lab.training.parts import Parts, Places
+    from twicetold_lab.training.schedule import Runtime, Schedule
 
     overrides = [
         "features=words",

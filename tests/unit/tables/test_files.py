@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from twicetold.data.sources import documents
-from twicetold.data.sources.user_table import UserTable
 from twicetold.tables import reading, streams
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import choose_pair, choose_text, open_rows, write_rows
+from twicetold_lab.data.sources import documents
+from twicetold_lab.data.sources.user_table import UserTable
 
 ROWS = [
     ["1", "How do I swim?", "How to swim?"],

@@ -12,9 +12,7 @@ from safetensors.torch import save_file
 from twicetold import layout
 from twicetold.evaluation.decision import Decision, decide
 from twicetold.evaluation.ranking import ScoreCounts
-from twicetold.evaluation.selection import Selection
 from twicetold.evaluation.stacking import Weights, cross_fit, deal, fit_weights
-from twicetold.features.cache import cached_rows
 from twicetold.features.saved import save_fitted
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
@@ -35,6 +33,8 @@ from twicetold.trained.model_folder import (
 )
 from twicetold.trained.scoring import Scorer, TrainedModel
 from twicetold.trained.vectors_identity import fingerprint
+from twicetold_lab.evaluation.selection import Selection
+from twicetold_lab.scoring.cache import cached_rows
 
 STATIC = {"embedding": 4, "init_std": 0.5, "input_dropout": 0.0}
 STATIC_MLP = {"embedding": 4, "own": 2, "init_std": 0.5, "input_dropout": 0.0, "head": [6], "dropout": 0.0}

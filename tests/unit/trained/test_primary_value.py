@@ -7,11 +7,11 @@ import pytest
 import torch
 from sklearn.metrics import average_precision_score
 
-from twicetold.evaluation.selection import Selection
 from twicetold.features.bag_of_words import BagOfWords
 from twicetold.models.static import Static
-from twicetold.trained.duplicates import duplicate_groups, primary_value
 from twicetold.trained.scoring import EncodedTexts, search_matrices
+from twicetold_lab.evaluation.selection import Selection
+from twicetold_lab.scoring.duplicates import duplicate_groups, primary_value
 
 OF_CORPUS = {"documents": "auroc_category", "labelled_pairs": "average_precision_cluster", "graded_pairs": "pearson"}
 

@@ -1,0 +1,60 @@
+"""Where a trained model is: in its run's folder, in a folder of its own, or in MLflow's registry."""
+
+import re
+from pathlib import Path
+
+from twicetold import layout
+
+CELL = re.compile(r"(\w+)-(\w+)-(\d+)")  # the name of a run folder: data, model, seed
+
+
+def folder_of(model: str | Path) -> Path:
+    """The model folder of what `twicetold.load` takes, downloaded if it is an address.
+
+    Raises:
+        FileNotFoundError: if there is no store, or no trained model.
+        ValueError: if the registry has no such model.
+    """
+    if str(model).startswith(layout.REGISTRY):
+        from twicetold_lab.tracking.registry import fetch
+
+        return fetch(str(model), root=Path.cwd())
+    require_model(model)
+    return model_folder(Path(model))
+
+
+def model_folder(place: Path) -> Path:
+    """The model folder of a run, or the folder itself."""
+    inner = place / layout.MODEL
+    return inner if not (place / layout.RECIPE).is_file() and (inner / layout.RECIPE).is_file() else place
+
+
+def require_model(model: str | Path) -> None:
+    """Check that there is a trained model, unless it is in the registry.
+
+    Raises:
+        FileNotFoundError: if there is none; names the command that makes it, where that can be told.
+    """
+    place = Path(model)
+    if str(model).startswith(layout.REGISTRY) or (model_folder(place) / layout.RECIPE).is_file():
+        return
+    raise FileNotFoundError(f"no trained model in {model}: expected {layout.RECIPE} there; {_what_to_do(place)}")
+
+
+def _what_to_do(place: Path) -> str:
+    """What makes the model of a folder that has none, by what is there and by its name."""
+    found = CELL.fullmatch(place.name)
+    if "demo" in place.parts and found is not None:
+        return "make demo trains it"
+    if (place / layout.METRICS).is_file():
+        if found is None:
+            return "the folder has the metrics of the run alone: train it first"
+        stages = f"dvc repro train@{place.name} trains it (of an ensemble, dvc repro ensemble@{place.name})"
+        return f"the folder has the metrics of the run alone: {stages}"
+    if not place.is_dir():
+        first = "there is no such folder: check the name, or train it first"
+        if found is None:
+            return first
+        data, family, seed = found.groups()
+        return f"{first}, with python pipelines/train.py data={data} model={family} seed={seed} hydra.run.dir={place}"
+    return "train it first"

@@ -1,0 +1,172 @@
+"""Altered copies of texts: words dropped, swapped, misspelt or replaced by similar ones, in all texts at once.
+
+Each word, independently of the others:
+
+    synonym   is replaced by a near word               Wei and Zou, EDA, EMNLP 2019; neighbours instead of WordNet
+    typo      has two letters exchanged, or one left   Pruthi, Dhingra and Lipton, Combating Adversarial Misspellings
+              out, or one put in                       with Robust Word Recognition, ACL 2019, section 3
+    swap      changes places with its neighbour        EDA, whose two words may stand anywhere
+    drop      is left out                              Iyyer et al., Deep Unordered Composition, ACL 2015, section 3.1
+
+in this order; a word that was replaced is not misspelt. A typo leaves the first and the last letter alone, and words
+of less than four letters or with a digit altogether, as readers forgive no other (Pruthi et al.). For exchanges the
+words of a text are paired off, from its first word on or from its second. At least one word of a text always stays.
+
+Words are separated by white space. A text without an alteration is unchanged, byte for byte; in other texts a run of
+white space becomes one blank.
+
+Shape letters: N texts, K words, U distinct words, M words to be misspelt, L letters.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from twicetold_lab.augmentation.synonyms import Synonyms, synonyms_of
+
+LETTERS = np.frombuffer("abcdefghijklmnopqrstuvwxyz".encode("utf-32-le"), "<u4")
+MISSPELT = r"^\PN{4,}$"  # what may have a typo: four letters or more, and no digit
+BETWEEN = "\n"  # words that are taken apart into letters; no word holds white space
+
+
+@dataclass(frozen=True)
+class Alterations:
+    """How often each kind of alteration happens to a word.
+
+    Args:
+        drop: probability of dropping a word.
+        swap: probability of swapping a pair of neighbours.
+        typo: probability of misspelling a word of four letters or more.
+        synonym: probability of replacing a word that has synonyms by one of them.
+        vectors: file in GloVe's text format, whose nearest neighbours are the synonyms; None for no synonyms.
+        nearest: maximum number of synonyms of a word.
+        least_cosine: minimum cosine of a synonym.
+
+    Raises:
+        ValueError: if a probability is out of range, or `synonym` is above 0 without `vectors`.
+    """
+
+    drop: float
+    swap: float
+    typo: float
+    synonym: float
+    vectors: str | None
+    nearest: int
+    least_cosine: float
+
+    def __post_init__(self) -> None:
+        for name in ("drop", "swap", "typo", "synonym"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"augmentation.{name} is a chance from 0 to 1; got {getattr(self, name)}")
+        if self.nearest < 1:
+            raise ValueError(f"augmentation.nearest must be at least 1; got {self.nearest}")
+        if self.synonym and self.vectors is None:
+            raise ValueError(
+                f"augmentation.synonym={self.synonym} takes synonyms from pretrained vectors and there are none: name "
+                "a file (augmentation.vectors=data/pretrained/glove/glove.6B.50d.txt), or set it to 0"
+            )
+
+    def copies(self, texts: Sequence[str], count: int, *, seed: int) -> list[str]:
+        """Altered copies, the first of all texts, then the second of all texts.
+
+        Args:
+            texts: N of them; their own words are what a word may be replaced by.
+            count: copies of each.
+            seed: of all draws.
+        """
+        source = pa.array(texts, pa.large_string())
+        split = pc.utf8_split_whitespace(pc.utf8_trim_whitespace(source))
+        offsets, spelt = split.offsets.to_numpy().astype(np.int64), split.flatten().dictionary_encode()
+        near = None
+        if self.synonym and self.vectors is not None:
+            near = synonyms_of(spelt, Path(self.vectors), nearest=self.nearest, least=self.least_cosine)
+        made: list[str] = []
+        for number in range(count):
+            made += self._copy(source, offsets, spelt, near, np.random.default_rng([seed, number])).to_pylist()
+        return made
+
+    def _copy(
+        self,
+        source: pa.LargeStringArray,
+        offsets: NDArray[np.int64],
+        spelt: pa.DictionaryArray,
+        near: Synonyms | None,
+        rng: np.random.Generator,
+    ) -> pa.LargeStringArray:
+        code, words = spelt.indices.to_numpy(), spelt.dictionary.take(spelt.indices)
+        draw = rng.random((4, len(code)))
+        replaced = np.zeros(len(code), bool)
+        if near is not None:
+            replaced = near.there[code] & (draw[0] < self.synonym)
+            words = pc.replace_with_mask(words, replaced, near.drawn(code[replaced], rng))
+        misspelt = pc.match_substring_regex(spelt.dictionary, MISSPELT).to_numpy(zero_copy_only=False)[code]
+        misspelt &= ~replaced & (draw[1] < self.typo)
+        words = pc.replace_with_mask(words, misspelt, with_typo(words.filter(pa.array(misspelt)), rng))
+        order = exchanged(offsets, draw[2] < self.swap, rng)
+        kept = leaving_one(offsets, draw[3] >= self.drop, rng)
+        altered = replaced | misspelt | (order != np.arange(len(order))) | ~kept
+        ends = np.concatenate([[0], np.cumsum(kept)])[offsets]
+        lists = pa.LargeListArray.from_arrays(pa.array(ends), words.take(pa.array(order[kept])))
+        joined = pc.binary_join(lists, pa.scalar(" ", pa.large_string()))
+        return pc.if_else(pa.array(_any(altered, offsets)), joined, source)
+
+
+def with_typo(words: pa.LargeStringArray, rng: np.random.Generator) -> pa.LargeStringArray:
+    """(M,) the words, each of at least four letters, with two inner letters exchanged, one left out, or one put in."""
+    if not len(words):
+        return words
+    letters = np.frombuffer(BETWEEN.join(words.to_pylist()).encode("utf-32-le"), "<u4").copy()  # (L,)
+    length = pc.utf8_length(words).to_numpy()
+    starts = np.cumsum(length + 1) - length - 1
+    kind = rng.integers(3, size=len(words))  # 0 exchanges two letters, 1 leaves one out, 2 puts one in
+    place = starts + 1 + (rng.random(len(words)) * (length - 3 + kind)).astype(np.int64)
+    first = place[kind == 0]
+    letters[first], letters[first + 1] = letters[first + 1], letters[first]
+    times = np.ones(len(letters), np.int64)
+    times[place[kind == 1]] = 0
+    times[place[kind == 2]] = 2
+    written = np.repeat(letters, times)
+    new = np.cumsum(times)[place[kind == 2]] - 2
+    written[new] = rng.choice(LETTERS, len(new))
+    return pa.array(written.tobytes().decode("utf-32-le").split(BETWEEN), pa.large_string())
+
+
+def exchanged(offsets: NDArray[np.int64], change: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.int64]:
+    """(K,) order of the words in which pairs of neighbours have changed places.
+
+    Args:
+        offsets: (N + 1,) text i has the words `offsets[i]` to `offsets[i + 1]`.
+        change: (K,) for each word, whether it changes places with the next one, if the two are a pair.
+        rng: says whether a text's words are paired off from its first or from its second.
+    """
+    length = np.diff(offsets)
+    place = np.arange(offsets[-1]) - np.repeat(offsets[:-1], length)
+    odd = np.repeat(rng.integers(2, size=len(length)), length)
+    first = np.flatnonzero(change & (place % 2 == odd) & (place + 1 < np.repeat(length, length)))
+    order = np.arange(offsets[-1])
+    order[first], order[first + 1] = first + 1, first
+    return order
+
+
+def leaving_one(offsets: NDArray[np.int64], kept: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:
+    """(K,) the words that are kept, and of a text that would keep none, one of its words.
+
+    Args:
+        offsets: (N + 1,) text i has the words `offsets[i]` to `offsets[i + 1]`, one at least.
+        kept: (K,) words to keep.
+        rng: chooses the one.
+    """
+    one = offsets[:-1] + (rng.random(len(offsets) - 1) * np.diff(offsets)).astype(np.int64)
+    kept = kept.copy()
+    kept[one[~_any(kept, offsets)]] = True
+    return kept
+
+
+def _any(words: NDArray[np.bool_], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """(N,) whether a text has such a word."""
+    return np.diff(np.concatenate([[0], np.cumsum(words)])[offsets]) > 0

@@ -1,0 +1,41 @@
+"""`twicetold card`: the model card of a trained model."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from twicetold.commands._options import Model
+from twicetold.commands._outputs import require_apart
+from twicetold.commands._waiting import waiting
+from twicetold.printable import print
+
+
+def card(
+    model: Model,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Write it to this file, README.md say, instead of stdout.")
+    ] = None,
+    cards: Annotated[Path, typer.Option(help="Folder of the cards of datasets.")] = Path("data/cards"),
+) -> None:
+    """Describe a model: data, quality with intervals, threshold, cost, what it had seen, how to use it.
+
+    Examples:
+        twicetold card model
+        twicetold card model -o README.md
+
+    A model folder without its run has no metrics, and the card says so.
+    """
+    from twicetold.files import write_text
+    from twicetold.trained.locate import require_model
+
+    require_model(model)
+    require_apart({"card": out}, {"weights": model})
+    with waiting(f"reading {model}"):
+        from twicetold_lab.export.champion import card as model_card
+
+        page = model_card(model, cards=cards)
+    if out is None:
+        print(page, end="")
+    else:
+        write_text(out, page)

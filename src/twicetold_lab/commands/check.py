@@ -1,0 +1,64 @@
+"""`twicetold check`: what the figures of runs do not say by themselves."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from twicetold.commands._options import Json
+from twicetold.commands._waiting import waiting
+from twicetold.printable import json_text, print
+
+if TYPE_CHECKING:
+    from twicetold_lab.runs.checks import Outcome
+
+ERRORS_FOUND = 3
+"""Exit code where a check of severity error found something; warnings and notes leave it 0."""
+
+
+def check(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.", show_default=False)],
+    select: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--select", metavar="NUMBER", help="Make this check, such as TW004; again for more.", show_default="all"
+        ),
+    ] = None,
+    cards: Annotated[Path, typer.Option(help="Folder of the cards of datasets.")] = Path("data/cards"),
+    as_json: Json = False,
+) -> None:
+    """Check runs for leakage, promises that were not kept, uneven comparisons.
+
+    Examples:
+        twicetold check runs/stsb-dae-0
+        twicetold check runs/stsb-dae-0 runs/stsb-tfidf-0 --select TW004
+
+    Each check has a number (docs/guides/checks.md shows them). A check that lacks its file says so. The exit code is 3
+    if one of severity error found something, else 0.
+    """
+    with waiting("checking"):
+        from twicetold_lab.runs.checks import ERROR, FOUND, inspect
+        from twicetold_lab.runs.checks import check as outcomes
+
+        found = {f"{place}": outcomes(inspect(place, cards=cards), select or ()) for place in runs}
+    if as_json:
+        print(json_text({place: list(map(_as_json, each)) for place, each in found.items()}))
+    else:
+        for place, each in found.items():
+            print("\n".join([place, *_lines(each)]))
+    if any(each.state == FOUND and each.check.severity == ERROR for of_run in found.values() for each in of_run):
+        raise typer.Exit(ERRORS_FOUND)
+
+
+def _lines(outcomes: "list[Outcome]") -> list[str]:
+    """Findings first, then what was not checked, then the numbers of what is clear."""
+    from twicetold_lab.runs.checks import CLEAR, FOUND, NOT_CHECKED
+
+    lines = [f"  {each.line}" for state in (FOUND, NOT_CHECKED) for each in outcomes if each.state == state]
+    clear = [each.check.number for each in outcomes if each.state == CLEAR]
+    return [*lines, f"  clear: {', '.join(clear)}"] if clear else lines
+
+
+def _as_json(outcome: "Outcome") -> dict[str, Any]:
+    about = {"number": outcome.check.number, "title": outcome.check.title, "severity": outcome.check.severity}
+    return {**about, "state": outcome.state, "said": outcome.said}

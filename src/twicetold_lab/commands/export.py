@@ -1,0 +1,52 @@
+"""`twicetold export`: a model for use elsewhere."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from twicetold.commands._options import Json, Model
+from twicetold.commands._waiting import waiting
+from twicetold.printable import json_text, print
+
+
+def export(
+    model: Model,
+    out: Annotated[Path, typer.Option("-o", "--out", help="The new folder.", show_default=False)],
+    static: Annotated[bool, typer.Option("--static", help="A small copy: static and pretrained_static.")] = False,
+    numbers: Annotated[Literal["int8", "float16"], typer.Option(help="Of the table, with --static.")] = "int8",
+    processed: Annotated[
+        Path, typer.Option(help="Folder of prepared data: --static measures on validation what is lost.")
+    ] = Path("data/processed"),
+    cards: Annotated[Path, typer.Option(help="Folder of the cards of datasets.")] = Path("data/cards"),
+    as_json: Json = False,
+) -> None:
+    """Export a model, as a small copy whose table is read from disk, with a model card.
+
+    Examples:
+        twicetold export build/demo/runs/toy_questions-static-0 --static -o small
+        twicetold export build/demo/runs/toy_questions-static-0 --static --numbers float16 -o half
+    """
+    import sys
+
+    if not static:
+        raise typer.BadParameter("name what to export the model as: --static")
+    from twicetold.trained.locate import require_model
+
+    require_model(model)
+    with waiting(f"exporting {model}"):
+        from twicetold_lab.export.exporting import export_table
+        from twicetold_lab.reporting.glossary import describe, size
+
+        made = export_table(model, out, bits=numbers, processed=processed, cards=cards)
+    if as_json:
+        found = {"folder": str(out), "bytes_before": made.before, "bytes_after": made.after}
+        found |= {"on_validation": made.on_validation}
+        print(json_text(found))
+        return
+    print(out)
+    print(f"{size(made.before)} before, {size(made.after)} after", file=sys.stderr)
+    for name, (before, after) in made.on_validation.items():
+        print(f"{describe(name).label} on validation: {before:.4f} before, {after:.4f} after", file=sys.stderr)
+    if not made.on_validation:
+        print(f"the loss was not measured: the data of the training are not in {processed}", file=sys.stderr)

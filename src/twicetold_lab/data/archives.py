@@ -1,0 +1,139 @@
+"""Taking one file out of a downloaded archive: .zip, .tar (packed or not) or .gz, .bz2 or .xz of a single file."""
+
+import bz2
+import errno
+import gzip
+import lzma
+import stat
+import struct
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from twicetold.files import write_file
+from twicetold_lab.data.transfer import CHUNK, AddressError, set_aside
+
+OPENERS: dict[bytes, Callable[[Path], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+"""First bytes of a packed file -> how to read it. Each ends with a checksum."""
+
+UNPACKABLE = (  # what a broken, encrypted or unknown archive raises
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    LookupError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    OverflowError,
+)
+
+
+def unpack(archive: Path, member: str, target: Path, max_bytes: int) -> None:
+    """Write one regular member of an archive to `target`, and nothing else anywhere.
+
+    The member's name only chooses what is read: no path in the archive decides where anything is written. Lengths
+    that the archive claims are not believed; what comes out is counted. Checksums of the archive are checked.
+
+    Args:
+        archive: the downloaded file.
+        member: path in the archive; of a plain .gz, which has a single member, any name.
+        target: replaced once the member is whole.
+        max_bytes: refuse a longer member.
+
+    Raises:
+        AddressError: if the archive is broken or has no such regular member. A broken one is set aside.
+    """
+    try:
+        with (
+            write_file(target) as temporary,
+            _open_member(archive, member, max_bytes) as stream,
+            temporary.open("wb") as out,
+        ):
+            if not _copy(stream, out, max_bytes):
+                raise AddressError(f"{member} in {archive.name} is longer than the {max_bytes} bytes allowed")
+    except UNPACKABLE as error:
+        raise _broken(archive, error) from error
+    except OSError as error:
+        if error.errno not in (None, errno.EINVAL):  # of this machine, say a full disk
+            raise
+        raise _broken(archive, error) from error
+
+
+def _broken(archive: Path, error: Exception) -> AddressError:
+    return AddressError(f"{archive.name} cannot be unpacked: {error} (set aside as {set_aside(archive).name})")
+
+
+@contextmanager
+def _open_member(archive: Path, member: str, max_bytes: int) -> Iterator[IO[bytes]]:
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as packed:
+            if member not in packed.namelist():
+                raise AddressError(f"{archive.name} has no member {member!r}, but {sorted(packed.namelist())[:20]}")
+            info = packed.getinfo(member)
+            kind = stat.S_IFMT(info.external_attr >> 16)
+            if info.is_dir() or kind not in (0, stat.S_IFREG):
+                raise AddressError(f"{member} in {archive.name} is a link or a folder, not a file")
+            with packed.open(info) as stream:
+                yield stream
+        return
+    with archive.open("rb") as file:
+        head = file.read(8)
+    opener = next((opener for begin, opener in OPENERS.items() if head.startswith(begin)), None)
+    with archive.open("rb") if opener is None else tempfile.TemporaryFile(dir=archive.parent) as plain:
+        if opener is not None:
+            # All of it, for its checksum, and into a file: what a tar claims to hold next is read into memory.
+            with opener(archive) as packed_stream:
+                if not _copy(packed_stream, plain, 2 * max_bytes):
+                    raise AddressError(
+                        f"{archive.name} unpacks to more than {2 * max_bytes} bytes; {member} may be no longer than "
+                        f"the {max_bytes} bytes allowed"
+                    )
+        plain.seek(0)
+        if tarfile.is_tarfile(plain):
+            plain.seek(0)
+            with _open_tar_member(plain, archive, member) as stream:
+                yield stream
+        elif opener is not None and ".tar" not in archive.name and not archive.name.endswith(".tgz"):
+            plain.seek(0)
+            yield plain
+        else:
+            aside = set_aside(archive)
+            raise AddressError(f"what came is neither a zip nor a tar archive, nor gzip (set aside as {aside.name})")
+
+
+@contextmanager
+def _open_tar_member(plain: IO[bytes], archive: Path, member: str) -> Iterator[IO[bytes]]:
+    names = []
+    with tarfile.open(fileobj=plain, mode="r:") as rolled:
+        for entry in rolled:
+            if entry.size < 0:
+                raise tarfile.ReadError(f"{entry.name!r} has the size {entry.size}")
+            names.append(entry.name)
+            if entry.name.removeprefix("./") != member:
+                continue
+            stream = rolled.extractfile(entry) if entry.isreg() and not entry.issparse() else None
+            if stream is None:
+                raise AddressError(f"{member} in {archive.name} is a link or a folder, not a file")
+            with stream:
+                yield stream
+            return
+    raise AddressError(f"{archive.name} has no member {member!r}, but {sorted(names)[:20]}")
+
+
+def _copy(source: IO[bytes], target: IO[bytes], most: int) -> bool:
+    """Copy all bytes of a stream; False if there are more than `most`."""
+    length = 0
+    while chunk := source.read(CHUNK):
+        length += len(chunk)
+        if length > most:
+            return False
+        target.write(chunk)
+    return True

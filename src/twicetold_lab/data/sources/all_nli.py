@@ -1,0 +1,77 @@
+"""Natural language inference with all three classes: pairs of sentences that entail, are neutral, or contradict.
+
+`AllNLI.tsv` of sentence-transformers (Reimers and Gurevych, EMNLP 2019): SNLI (Bowman et al., EMNLP 2015) and MultiNLI
+(Williams, Nangia and Bowman, NAACL 2018) in one file, tab-separated without quoting, with a header and the splits of
+both. Left is the premise, right the hypothesis.
+
+Classes are grades: contradiction 0, neutral 1, entailment 2. So they have an order, examples of pairs that say the same
+or not (`labelled_pairs`) have neutral and contradicting pairs as negatives, and `graded_pairs` gives the class.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from twicetold_lab.data.corpus import SPLITS, Corpus
+from twicetold_lab.data.sources import pair_corpus
+from twicetold_lab.data.sources.source_table import MAX_BAD_ROWS, SourceTable, read_unquoted
+
+FILE = "AllNLI.tsv"
+COLUMNS = ("split", "dataset", "filename", "sentence1", "sentence2", "label")
+PARTS = ("train", "dev", "test")  # its names of SPLITS
+CLASSES = ("contradiction", "neutral", "entailment")  # by grade
+
+
+def read(
+    raw: Path, *, name: str, seed: int = 0, limit: int | None = None, max_bad_rows: float = MAX_BAD_ROWS
+) -> Corpus:
+    """Read the pairs of all classes. Equal sentences are one text, in whichever splits they occur.
+
+    Args:
+        raw: folder with `AllNLI.tsv`.
+        name: of the dataset.
+        seed: of the cut to `limit`.
+        limit: keep about so many pairs, of every class and split; None for all.
+        max_bad_rows: share of the rows that may be malformed. These are left out and counted.
+
+    Raises:
+        FileNotFoundError: if the file is not in `raw`.
+        ValueError: if it has another header or too many malformed rows.
+    """
+    rows = _sound(_with_header(raw / FILE))
+    counts = rows.account(max_bad_rows=max_bad_rows)
+    sentences = pa.concat_arrays([rows.column("sentence1"), rows.column("sentence2")]).dictionary_encode()
+    left, right = np.asarray(sentences.indices).astype(np.int64).reshape(2, -1)
+    return pair_corpus(
+        name=name,
+        kind="graded_pairs",
+        ids=pa.array([str(number) for number in range(len(sentences.dictionary))]),
+        texts=sentences.dictionary,
+        left=left,
+        right=right,
+        label=np.asarray(pc.index_in(rows.column("label"), pa.array(CLASSES))).astype(np.float32),
+        side=np.asarray(pc.index_in(rows.column("split"), pa.array(PARTS))).astype(np.int8),
+        positive=CLASSES.index("entailment"),
+        seed=seed,
+        limit=limit,
+        card={"split": "official", **counts, "positive_grade": CLASSES.index("entailment"), "classes": list(CLASSES)},
+    )
+
+
+def _with_header(path: Path) -> SourceTable:
+    rows = read_unquoted(path, COLUMNS)
+    header = tuple(values[0].as_py() for values in rows.table.columns) if len(rows) else ()
+    if header != COLUMNS:
+        raise ValueError(f"{path.name}: expected the tab-separated header {list(COLUMNS)}, got {list(header)}")
+    return replace(rows, table=rows.table.slice(1), lines=rows.lines[1:])
+
+
+def _sound(rows: SourceTable) -> SourceTable:
+    assert len(PARTS) == len(SPLITS)
+    rows = rows.without(pc.invert(pc.is_in(rows.column("split"), pa.array(PARTS))), "unknown_split")
+    rows = rows.without(pc.invert(pc.is_in(rows.column("label"), pa.array(CLASSES))), "unknown_label")
+    empty = pc.or_(pc.equal(rows.column("sentence1"), ""), pc.equal(rows.column("sentence2"), ""))
+    return rows.without(empty, "empty_sentence")

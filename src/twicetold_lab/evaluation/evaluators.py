@@ -1,0 +1,360 @@
+"""Metrics of validation and test, with the threshold and calibration that are stored with the model.
+
+| data | metrics |
+|---|---|
+| labelled pairs | `auroc, average_precision, accuracy, f1, mcc, precision, recall, log_loss, brier, threshold` |
+| graded pairs | `pearson, spearman, auroc, threshold` (the last two at the positive grade) |
+| documents | `auroc_<group>, average_precision_<group>` over all pairs; `knn_accuracy_<group>` of classes, |
+| | `precision_at_<k>_<group>, recall_at_<k>_<group>` of all other groups; `f1_<primary group>, threshold` |
+
+Metrics of pairs have no interval where one unit of sampling, or a few, hold most pairs (`intervals.few_units`).
+
+Nothing is chosen here: `selection` does that, in training. If a source publishes a threshold, labelled pairs have
+`published_threshold` as well, with its accuracy and F1. If train is asked for, its documents have the metrics over all
+pairs. Search vectors are evaluated in `corpus_search` and `pairwise_knn`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twicetold.evaluation import dedupe_report, intervals
+from twicetold.evaluation.all_pairs import BINS, named_counts, pair_counts, pair_histograms
+from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.dedupe import Chosen
+from twicetold.evaluation.influence import all_pairs_intervals, all_pairs_units
+from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs, finest_clusters, finest_group
+from twicetold.evaluation.intervals import Interval, Ints
+from twicetold.evaluation.labels import DUPLICATE
+from twicetold.evaluation.pair_metrics import Confusion, log_losses, pearson, spearman, squared_errors
+from twicetold.evaluation.ranking import ON_TRAIN, RocCurve, ScoreCounts
+from twicetold.evaluation.resampling import Statistic
+from twicetold.evaluation.units import Kept, Units, kept_of_verdicts, pearson_terms
+from twicetold_lab.evaluation.corpus_search import CorpusSearch
+from twicetold_lab.evaluation.operating_points import OperatingPoint, operating_points
+from twicetold_lab.evaluation.pairwise_knn import PairwiseKnn
+from twicetold_lab.evaluation.retrieval import knn_right, nearest, precision_and_recall
+from twicetold_lab.evaluation.selection import OVER_PAIRS, PRIMARY, Selection, misfit
+
+AT_PUBLISHED = ("accuracy", "f1")  # metrics that are also computed at a published threshold
+SPLITS, WITH_TRAIN = ("val", "test"), ("val", "test", "train")
+
+
+@dataclass(frozen=True)
+class Report:
+    """Results of an evaluation.
+
+    Args:
+        metrics: split ("val", "test", and "train" where it is asked for) -> metric -> value.
+        intervals: "test" -> metric -> 95 % interval, for the metrics that have one.
+        curves: label ("duplicate", or the group) -> ROC curve on test, thinned; with `ON_TRAIN` behind it on train.
+        units: test metric -> what a comparison of two models in pairs needs: accuracy of labelled pairs, Pearson's
+            correlation of graded ones, of documents the primary metric and the average precision of the finest group.
+        points: operating points of labelled pairs.
+    """
+
+    metrics: dict[str, dict[str, float]]
+    intervals: dict[str, dict[str, Interval]]
+    curves: dict[str, RocCurve]
+    units: dict[str, Kept] = field(default_factory=dict)
+    points: tuple[OperatingPoint, ...] = ()
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """A retrieval metric of each document that it is defined for."""
+
+    values: NDArray[np.float64]
+    units: NDArray[np.int64]
+    """The unit of sampling of each of these documents."""
+
+
+@dataclass(frozen=True)
+class Standard:
+    """The standard evaluator.
+
+    Args:
+        bins: steps of the score range in all-pairs metrics.
+        neighbours: k of precision at k, recall at k and k-NN accuracy.
+        primary: kind of data -> primary metric, see `Selection`; F1 of documents is for its group.
+        classes: groups that are classes to predict; every other group is a cluster to retrieve.
+        splits: val and test; with train, also AUROC and average precision over all pairs of the train documents.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+        published_threshold: accuracy and F1 of labelled pairs are reported at this threshold as well, unless None.
+        sample_pairs: pairs of texts that each model of pairs scores for the report.
+        corpus_search: settings of search in the whole corpus, see `twicetold_lab.scoring.corpus_search`.
+        pairwise_knn: settings of the pairwise k-NN rule.
+    """
+
+    bins: int = BINS
+    neighbours: int = 10
+    primary: Mapping[str, str] = field(default_factory=lambda: dict(PRIMARY))
+    classes: Sequence[str] = ("category",)
+    splits: Sequence[str] = SPLITS
+    resamples: int = 1000
+    seed: int = 0
+    published_threshold: float | None = None
+    sample_pairs: Sequence[tuple[str, str]] = ()
+    corpus_search: CorpusSearch = field(default_factory=CorpusSearch)
+    pairwise_knn: PairwiseKnn = field(default_factory=PairwiseKnn)
+
+    def __post_init__(self) -> None:
+        for pair in self.sample_pairs:
+            if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
+                raise ValueError(f"evaluator.sample_pairs holds pairs of texts, [left, right], got {pair!r}")
+        if tuple(self.splits) not in (SPLITS, WITH_TRAIN):
+            raise ValueError(f"evaluator.splits is {[*SPLITS]} or {[*WITH_TRAIN]}, got {[*self.splits]}")
+        Selection(self.primary, self.bins, self.classes)  # raises where `primary` names another metric
+
+    @property
+    def selection(self) -> Selection:
+        """The primary metric and the bins of selection."""
+        return Selection(self.primary, self.bins, self.classes)
+
+    def documents(
+        self,
+        val: DocumentVectors,
+        test: DocumentVectors,
+        *,
+        decision: Decision,
+        train: DocumentVectors | None = None,
+    ) -> Report:
+        """Evaluate labelled documents over all their pairs; those of train by AUROC and average precision alone.
+
+        Raises:
+            ValueError: if a group has no positive or no negative pair, or val and test have different groups.
+        """
+        if set(val.groups) != set(test.groups):
+            raise ValueError(f"val has the groups {sorted(val.groups)}, test has {sorted(test.groups)}")
+        group = self.selection.primary_group(val)
+        histograms = {"val": pair_histograms(val, bins=self.bins), "test": pair_histograms(test, bins=self.bins)}
+        counts = {split: named_counts(histogram) for split, histogram in histograms.items()}
+        retrieved = {"val": self._retrieval(val), "test": self._retrieval(test)}
+        metrics = {}
+        for split in ("val", "test"):
+            values = _over_all_pairs(counts[split])
+            values |= {name: float(one.values.mean()) for name, one in retrieved[split].items()}
+            values[f"f1_{group}"] = _confusion_at(counts[split][group], decision.threshold).f1
+            metrics[split] = values | {"threshold": decision.threshold}
+        curves = {name: count.roc_curve().thinned() for name, count in counts["test"].items()}
+        if train is not None:
+            counted = pair_counts(train, bins=self.bins)
+            metrics["train"] = _over_all_pairs(counted)
+            curves |= {f"{name}{ON_TRAIN}": count.roc_curve().thinned() for name, count in counted.items()}
+        units = all_pairs_units(test, histograms["test"], clusters=finest_clusters(test.groups, self.classes))
+        pairs = all_pairs_intervals(histograms["test"], units)
+        found = {f"{measure}_{name}": ends for name, each in pairs.items() for measure, ends in each.items()}
+        found |= {
+            name: intervals.clustered_mean_interval(one.values, one.units) for name, one in retrieved["test"].items()
+        }
+        ranked = next(metric for metric in OVER_PAIRS if self.primary["documents"].startswith(metric))
+        wanted = {f"{ranked}{group}", f"average_precision_{finest_group(test.groups, self.classes)}"}
+        named = {f"{measure}_{name}": one for name, each in units.items() for measure, one in each.items()}
+        kept: dict[str, Kept] = {name: one for name, one in named.items() if name in wanted}
+        return Report(metrics, {"test": found}, curves, kept)
+
+    def labelled_pairs(
+        self, val: ScoredPairs, test: ScoredPairs, *, decision: Decision, units: Ints | None = None
+    ) -> Report:
+        """Evaluate pairs labelled 0/1.
+
+        Args:
+            val: where thresholds are chosen.
+            test: where they are measured.
+            decision: threshold and calibration.
+            units: (P,) unit of sampling of each test pair, from 0; None: each is one of its own.
+
+        Raises:
+            ValueError: if a split has only one class, or other labels.
+        """
+        splits = {"val": val, "test": test}
+        metrics = {s: _pair_metrics(pairs, decision) | self._as_published(pairs) for s, pairs in splits.items()}
+        curve = ScoreCounts.of(test.score, test.label).roc_curve().thinned()
+        kept = kept_of_verdicts(decision.duplicate(test.score), test.label, units)
+        points = operating_points(val, test, calibration=decision, units=units)
+        found = {} if intervals.few_units(units) else self._pair_intervals(test, decision, units)
+        return Report(metrics, {"test": found}, {DUPLICATE: curve}, {"accuracy": kept}, points)
+
+    def graded_pairs(
+        self,
+        val: ScoredPairs,
+        test: ScoredPairs,
+        *,
+        decision: Decision,
+        positive_grade: float,
+        units: Ints | None = None,
+    ) -> Report:
+        """Evaluate graded pairs; grades of at least `positive_grade` count as duplicates.
+
+        Args:
+            val: validation.
+            test: what is measured.
+            decision: threshold and calibration.
+            positive_grade: of duplicates.
+            units: (P,) unit of sampling of each test pair, from 0; None: each is one of its own.
+
+        Raises:
+            ValueError: if all pairs of a split are on one side of `positive_grade`.
+        """
+        truth = {"val": val.label >= positive_grade, "test": test.label >= positive_grade}
+        metrics = {
+            split: {
+                "pearson": pearson(pairs.score, pairs.label),
+                "spearman": spearman(pairs.score, pairs.label),
+                "auroc": ScoreCounts.of(pairs.score, truth[split]).auroc(),
+                "threshold": decision.threshold,
+            }
+            for split, pairs in (("val", val), ("test", test))
+        }
+        found = (
+            {}
+            if intervals.few_units(units)
+            else {
+                "pearson": self._bootstrap(intervals.pearson_statistic(test.score, test.label), len(test), units),
+                "spearman": self._bootstrap(intervals.spearman_statistic(test.score, test.label), len(test), units),
+                "auroc": intervals.auroc_interval(test.score, truth["test"], units),
+            }
+        )
+        curve = ScoreCounts.of(test.score, truth["test"]).roc_curve().thinned()
+        kept = Units.of_rows(pearson_terms(test.score, test.label), units, np.rint(1000 * test.label))
+        return Report(metrics, {"test": found}, {DUPLICATE: curve}, {"pearson": kept})
+
+    def dedupe(self, test: DocumentVectors, chosen: Chosen, *, ranked: bool) -> dedupe_report.DedupeReport:
+        """Evaluate a dedupe of the test texts at the thresholds that were chosen on validation.
+
+        Args:
+            test: the texts.
+            chosen: on validation.
+            ranked: whether AUROC and average precision over all pairs are asked for, which `documents` has already.
+
+        Raises:
+            ValueError: if no pair, or every pair, shares a group.
+        """
+        return dedupe_report.report(
+            test, chosen, ranked=ranked, bins=self.bins, resamples=self.resamples, seed=self.seed
+        )
+
+    def report(
+        self,
+        kind: str,
+        *,
+        val: DocumentVectors | ScoredPairs,
+        test: DocumentVectors | ScoredPairs,
+        decision: Decision,
+        positive_grade: float | None = None,
+        train: DocumentVectors | ScoredPairs | None = None,
+        units: Ints | None = None,
+    ) -> Report:
+        """Evaluate data of any kind.
+
+        Args:
+            kind: of data.
+            val: the validation split.
+            test: the test split.
+            decision: threshold and calibration that are stored with the model.
+            positive_grade: of graded pairs; those of at least this grade are duplicates.
+            train: the train split, of documents alone; None if it is not asked for.
+            units: (P,) unit of sampling of each test pair, see `pair_units`; None: each is one of its own.
+
+        Raises:
+            ValueError: if `kind` is unknown or does not fit the inputs, or the data is degenerate.
+        """
+        if isinstance(train, ScoredPairs):
+            raise ValueError(f"train is measured of documents alone: leave evaluator.splits at {[*SPLITS]}")
+        match kind, val, test:
+            case "documents", DocumentVectors(), DocumentVectors():
+                return self.documents(val, test, decision=decision, train=train)
+            case "labelled_pairs", ScoredPairs(), ScoredPairs():
+                return self.labelled_pairs(val, test, decision=decision, units=units)
+            case "graded_pairs", ScoredPairs(), ScoredPairs() if positive_grade is not None:
+                return self.graded_pairs(val, test, decision=decision, positive_grade=positive_grade, units=units)
+        raise ValueError(misfit(kind, val))
+
+    def _retrieval(self, vectors: DocumentVectors) -> dict[str, Retrieved]:
+        k, units = self.neighbours, finest_clusters(vectors.groups, self.classes)
+        found: dict[str, Retrieved] = {}
+        for rows, known in vectors.by_known():
+            neighbours = nearest(known, k=k)
+            for name, codes in known.groups.items():
+                if name in self.classes:
+                    found[f"knn_accuracy_{name}"] = Retrieved(knn_right(neighbours, codes).astype(float), units[rows])
+                else:
+                    precision, recall, queries = precision_and_recall(neighbours, codes)
+                    found[f"precision_at_{k}_{name}"] = Retrieved(precision, units[rows[queries]])
+                    found[f"recall_at_{k}_{name}"] = Retrieved(recall, units[rows[queries]])
+        return found
+
+    def _as_published(self, pairs: ScoredPairs) -> dict[str, float]:
+        if self.published_threshold is None:
+            return {}
+        confusion = Confusion.of(pairs.score >= self.published_threshold, pairs.label)
+        found = {_at_published(name): getattr(confusion, name) for name in AT_PUBLISHED}
+        return found | {"published_threshold": self.published_threshold}
+
+    def _pair_intervals(self, pairs: ScoredPairs, decision: Decision, units: Ints | None) -> dict[str, Interval]:
+        probability = decision.probability(pairs.score)
+        statistics = {
+            "average_precision": intervals.average_precision_statistic(pairs.score, pairs.label),
+            "log_loss": intervals.mean_statistic(log_losses(probability, pairs.label)),
+            "brier": intervals.mean_statistic(squared_errors(probability, pairs.label)),
+        }
+        return {
+            "auroc": intervals.auroc_interval(pairs.score, pairs.label, units),
+            **{name: self._bootstrap(each, len(pairs), units) for name, each in statistics.items()},
+            **self._verdict_intervals(decision.duplicate(pairs.score), pairs.label, units),
+            **self._published_intervals(pairs, units),
+        }
+
+    def _published_intervals(self, pairs: ScoredPairs, units: Ints | None) -> dict[str, Interval]:
+        if self.published_threshold is None:
+            return {}
+        found = self._verdict_intervals(pairs.score >= self.published_threshold, pairs.label, units)
+        return {_at_published(name): found[name] for name in AT_PUBLISHED}
+
+    def _verdict_intervals(
+        self, verdict: NDArray[np.bool_], label: NDArray[Any], units: Ints | None
+    ) -> dict[str, Interval]:
+        return {
+            "accuracy": intervals.share_interval(verdict == label.astype(bool), units),
+            **intervals.confusion_intervals(verdict, label, units, resamples=self.resamples, seed=self.seed),
+        }
+
+    def _bootstrap(self, statistic: Statistic, pairs: int, units: Ints | None) -> Interval:
+        return intervals.bootstrap_interval(statistic, pairs, units, resamples=self.resamples, seed=self.seed)
+
+
+def _over_all_pairs(counts: Mapping[str, ScoreCounts]) -> dict[str, float]:
+    values = {f"auroc_{name}": count.auroc() for name, count in counts.items()}
+    return values | {f"average_precision_{name}": count.average_precision() for name, count in counts.items()}
+
+
+def _pair_metrics(pairs: ScoredPairs, decision: Decision) -> dict[str, float]:
+    counts = ScoreCounts.of(pairs.score, pairs.label)
+    confusion = Confusion.of(decision.duplicate(pairs.score), pairs.label)
+    probability = decision.probability(pairs.score)
+    return {
+        "auroc": counts.auroc(),
+        "average_precision": counts.average_precision(),
+        "accuracy": confusion.accuracy,
+        "f1": confusion.f1,
+        "mcc": confusion.mcc,
+        "precision": confusion.precision,
+        "recall": confusion.recall,
+        "log_loss": float(log_losses(probability, pairs.label).mean()),
+        "brier": float(squared_errors(probability, pairs.label).mean()),
+        "threshold": decision.threshold,
+    }
+
+
+def _at_published(name: str) -> str:
+    return f"{name}_at_published_threshold"
+
+
+def _confusion_at(counts: ScoreCounts, threshold: float) -> Confusion:
+    above = counts.score >= threshold
+    true, false = int(counts.positive[above].sum()), int(counts.negative[above].sum())
+    return Confusion(true, false, counts.positives - true, counts.negatives - false)

@@ -1,0 +1,182 @@
+"""Examples from labels and from the mining stage: labelled texts, labelled pairs and mined triplets."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from twicetold import layout
+from twicetold_lab.data.corpus import UNKNOWN, Corpus
+from twicetold_lab.examples.batches import ExampleIndex, blocks
+from twicetold_lab.examples.implied import implied_pairs
+from twicetold_lab.mining.mined_file import card_file
+from twicetold_lab.mining.triplets import Triplets
+
+
+@dataclass(frozen=True)
+class LabelledTexts:
+    """Every train text of known group, with its group's code: for objectives that mine within the batch.
+
+    Args:
+        label: the group (`category`, `story`, `cluster`).
+        together: members of one group are in blocks of up to this many, which stay side by side in an epoch, so that
+            small groups (stories, clusters) meet in one batch. None: a plain shuffle, as published.
+        group: a narrower group (`story`), which makes the blocks instead, for `objectives.two_levels`; or None.
+    """
+
+    label: str
+    together: int | None = None
+    group: str | None = None
+
+    def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
+        """One example per train text.
+
+        Raises:
+            ValueError: if the corpus lacks one of the groups.
+        """
+        members = corpus.members["train"]
+        members = members[corpus.group(self.label)[members] != UNKNOWN]
+        label = corpus.groups[self.label][members]
+        group = None if self.group is None else corpus.group(self.group)[members]
+        block = None if self.together is None else blocks(label if group is None else group, self.together)
+        return ExampleIndex(anchor=members, label=label, group=group, block=block)
+
+
+@dataclass(frozen=True)
+class TrainTexts:
+    """Every train text, without labels: for objectives that learn from the words of a text."""
+
+    def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
+        """One example per train text."""
+        return ExampleIndex(anchor=corpus.members["train"])
+
+
+@dataclass(frozen=True)
+class MinedTriplets:
+    """The triplets that the mining stage wrote.
+
+    Args:
+        strategy: which file of the mining stage (`random`, `bm25`, `cluster`).
+        group: the group whose members are never negatives of each other (`cluster`, `story`, `category`).
+        labelled: copies, for each pair of train that is labelled as not the same, of two more triplets: the anchor is
+            one of the two texts, the positive that text itself, the negative the other text. Mining needs an anchor
+            with a duplicate, so that few of these pairs, the hardest negatives there are, come into its triplets.
+        different: graded pairs up to this grade are labelled as not the same.
+    """
+
+    strategy: str
+    group: str
+    labelled: int = 0
+    different: float = 0.0
+
+    def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
+        """One example per triplet.
+
+        Raises:
+            FileNotFoundError: if that strategy was not mined for this corpus.
+        """
+        found, group = mined(corpus, triplets, self.strategy), corpus.group(self.group)
+        anchor, positive, negative = found.anchor, found.positive, found.negative
+        if self.labelled and corpus.kind != "documents":
+            pairs = corpus.pairs["train"]
+            apart = pairs.label <= self.different
+            one, other = (np.tile(ends, self.labelled) for ends in (pairs.left[apart], pairs.right[apart]))
+            anchor, positive = (np.concatenate([side, one, other]) for side in (anchor, positive))
+            negative = np.concatenate([negative, other, one])
+        return ExampleIndex(
+            anchor=anchor,
+            positive=positive,
+            negative=negative,
+            group=group[anchor],
+            positive_group=group[positive],
+            negative_group=group[negative],
+        )
+
+
+@dataclass(frozen=True)
+class LabelledPairs:
+    """Pairs of train with label 1 (they say the same) or 0.
+
+    Graded pairs count as 1 from the corpus's positive grade on. Documents have no pairs: for them each triplet of
+    the mining stage gives a pair of either kind.
+
+    Args:
+        strategy: which file of the mining stage, for documents.
+        group: the group whose members are never negatives of each other.
+        duplicates_only: leave the pairs with label 0 out, for objectives that find negatives in the batch.
+        implied: maximum number of implied pairs to add for each labelled pair (`examples.implied`).
+    """
+
+    strategy: str
+    group: str
+    duplicates_only: bool = False
+    implied: int = 0
+
+    def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
+        """One example per pair.
+
+        Raises:
+            FileNotFoundError: if the corpus is of documents, and the strategy was not mined.
+        """
+        group = corpus.group(self.group)
+        if corpus.kind == "documents":
+            found = mined(corpus, triplets, self.strategy)
+            left = np.concatenate([found.anchor, found.anchor])
+            right = np.concatenate([found.positive, found.negative])
+            same = np.repeat(np.array([True, False]), len(found))
+        else:
+            pairs = corpus.pairs["train"]
+            left, right, same = pairs.left, pairs.right, pairs.label >= corpus.positive_label
+        kept = same | (not self.duplicates_only)
+        left, right, same = left[kept], right[kept], same[kept]
+        if self.implied and corpus.kind != "documents":
+            implied = implied_pairs((left, right, same), copies=self.implied, cluster=group, code=corpus.text_codes())
+            left, right, same = map(np.concatenate, zip((left, right, same), implied, strict=True))
+        return ExampleIndex(
+            anchor=left,
+            positive=right,
+            label=same.astype(np.float32),
+            group=group[left],
+            positive_group=group[right],
+        )
+
+
+def mined(corpus: Corpus, triplets: Path, strategy: str) -> Triplets:
+    """The triplets that the mining stage wrote by one strategy.
+
+    Raises:
+        FileNotFoundError: if it did not.
+        ValueError: if they were mined from another train split, or there are none.
+    """
+    remedy = (
+        f"Run `dvc repro mine@{corpus.name}` (neighbours: `python pipelines/mine.py data={corpus.name} "
+        "mining=neighbours`), or choose another examples.strategy"
+    )
+    found = Triplets.load(mined_file(corpus, triplets, strategy, remedy=remedy))
+    if not len(found):
+        raise ValueError(f"this training needs triplets, and mining found none: {found.card['reason']}")
+    return found
+
+
+def mined_file(corpus: Corpus, folder: Path, strategy: str, *, remedy: str) -> Path:
+    """The file that was mined by one strategy.
+
+    Args:
+        corpus: whose train texts it must have been mined from.
+        folder: of the mined files.
+        strategy: how it was mined.
+        remedy: what to do if there is no such file, a sentence without its full stop.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if it was mined from another train split.
+    """
+    path = layout.mined_file(folder, strategy)
+    for file in (path, card_file(path)):
+        if not file.exists():
+            there = ", ".join(sorted(p.stem for p in folder.glob("*.parquet"))) or "nothing"
+            raise FileNotFoundError(f"expected what {strategy!r} mined in {file}, got {there} in its folder. {remedy}")
+    if json.loads(card_file(path).read_text(encoding="utf-8")).get("train") != corpus.train_digest():
+        raise ValueError(f"{path} is of another train split of {corpus.name} than the one that is there now. {remedy}")
+    return path

@@ -1,0 +1,268 @@
+"""From a sweep to tuned values: which candidate wins, on which seeds, and the file of `conf/tuned/` that it becomes."""
+
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from omegaconf import DictConfig, OmegaConf
+from scipy.stats import ttest_rel
+
+from twicetold.files import write_text
+from twicetold.printable import print
+from twicetold_lab.grid.jobs import code_of
+from twicetold_lab.grid.recipe import composed
+from twicetold_lab.grid.settings import CONF
+from twicetold_lab.grid.study import CODE, METRIC, Sweep, overrides_of, read_result, sweep_folder
+
+if TYPE_CHECKING:
+    import optuna
+
+PIPELINES = Path(__file__).resolve().parents[2] / "pipelines"
+LEFT_OUT = ("data=", "model=", "seed=", "profile=", "origin=", "hydra", "tracking.", "runtime.", "paths.")
+"""Beginnings of overrides that say where and how, and so are no tuned values."""
+BUDGET = ("trainer.epochs", "trainer.patience")
+"""How long a training may take; values are compared at the same budget only."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Values that were tried.
+
+    Args:
+        overrides: of the whole sweep and of this candidate, without the seed.
+        label: what differs, `alpha=100`.
+        values: seed -> primary metric on validation.
+        now: whether conf/ has these values already.
+        code: that the trainings ran with, each once.
+    """
+
+    overrides: Sequence[str]
+    label: str
+    values: Mapping[str, float] = field(default_factory=dict)
+    now: bool = False
+    code: frozenset[str | None] = frozenset()
+
+    @property
+    def mean(self) -> float:
+        """Over the seeds."""
+        return sum(self.values.values()) / len(self.values)
+
+    def line(self) -> str:
+        """Its row of the table."""
+        each = " ".join(f"{value:.4f}" for value in self.values.values()) if len(self.values) > 1 else ""
+        return f"  {self.mean:.4f}  {each}{'  ' if each else ''}{self.label}{' (as now)' if self.now else ''}"
+
+
+def promote(
+    sweep: Sweep, data: str, trials: Sequence["optuna.trial.FrozenTrial"], told: str, settings: Mapping[str, str]
+) -> None:
+    """Show the best trials of a dataset, and write the best as its tuned values.
+
+    Raises:
+        ValueError: if tuned values cannot hold what the best one has, or the values are of other code than now.
+    """
+    metric = trials[0].user_attrs.get(METRIC, "primary metric")
+    seeds, best_of = int(settings["seeds"]), int(settings["best"])
+    ranked = candidates(sweep, trials, best_of)
+    told_of_budget = _other_budget(ranked[0])
+    if told_of_budget and not seeds:
+        raise ValueError(
+            f"the best of {sweep.folder} was trained with {told_of_budget}, so their values cannot be compared: "
+            "promote with seeds=3, which trains what conf/ has as long as the best, or sweep without these settings"
+        )
+    if seeds:
+        chosen = _with_now(ranked, best_of)
+        ranked = sorted(_on_seeds(chosen, seeds, settings["workers"]), key=lambda each: -each.mean)
+    elif stale := [each.label for each in ranked[:best_of] if each.code != {code_of(composed(list(each.overrides)))}]:
+        raise ValueError(
+            f"values of {sweep.folder} are of other code or library versions than now ({'; '.join(stale)}): call the "
+            "sweep again, or promote with seeds=3, which trains the best again"
+        )
+    print(f"{data}, val {metric}" + _of_seeds(ranked[0], ", mean of {} seeds") + ":")
+    print("\n".join(each.line() for each in ranked[: best_of + 1]))
+    if told_of_budget:
+        print(f"What conf/ has was trained as long as the best of the sweep: with {told_of_budget}.")
+    best, others = ranked[0], [each for each in ranked[1:] if each is ranked[1] or each.now]
+    compared = [f"The winner and {each.label} differ by {difference(best, each)}." for each in others]
+    for line in compared:
+        print(line)
+    if len(best.values) == 1:
+        print(f"before you trust it, train the best on three seeds: promote.py sweep={sweep.folder.name} seeds=3")
+    if best.now:
+        print("what conf/ has now is the best: nothing is written")
+        return
+    origin = [
+        f"Promoted from a sweep ({sweep.folder.name}; {told}) over {', '.join(sweep.varies)}",
+        f"on validation of {data}, {date.today()}. {metric} {best.mean:.4f}{_of_seeds(best, ', mean of {} seeds')}.",
+        *compared,
+    ]
+    file = write_leaf(best.overrides, origin, how=f"searched, {told}")
+    print(f"wrote {file.relative_to(CONF.parent)}; review it with `git diff {file.relative_to(CONF.parent)}`")
+
+
+def by_data(sweep: Sweep, trials: Sequence["optuna.trial.FrozenTrial"]) -> dict[str, list["optuna.trial.FrozenTrial"]]:
+    """The trials of each dataset, the best first."""
+    found: dict[str, list[Any]] = {}
+    for trial in trials:
+        found.setdefault(_choice([*sweep.overrides, *overrides_of(trial.params)], "data"), []).append(trial)
+    return found
+
+
+def candidates(sweep: Sweep, trials: Sequence["optuna.trial.FrozenTrial"], best_of: int) -> list[Candidate]:
+    """What was tried, the best first; trials that differ in the seed alone are one candidate.
+
+    Numbers of a search are rounded to three digits, as they will be written.
+    """
+    found: dict[str, Candidate] = {}
+    for trial in trials:
+        params = {key: _rounded(value) for key, value in trial.params.items() if key != "seed"}
+        label = sweep.name(params)
+        own = [o for o in sweep.overrides if not o.startswith("seed=")]
+        known = found.setdefault(label, Candidate([*own, *overrides_of(params)], label))
+        seed = f"{trial.params.get('seed', len(known.values))}"
+        values = {**known.values, seed: float(trial.value or 0.0)}
+        code = known.code | {trial.user_attrs.get(CODE)}
+        found[label] = replace(known, values=dict(sorted(values.items())), code=code)
+    ranked = sorted(found.values(), key=lambda each: -each.mean)
+    return [replace(each, now=_is_now(each)) for each in ranked[:best_of]] + ranked[best_of:]
+
+
+def difference(one: Candidate, other: Candidate) -> str:
+    """How far apart two candidates are, and whether seeds could explain it (paired t-test over the seeds of both)."""
+    gap = f"{one.mean - other.mean:+.4f}"
+    both = [seed for seed in one.values if seed in other.values]
+    if len(both) < 2:
+        return f"{gap}, on one seed"
+    p = float(ttest_rel([one.values[seed] for seed in both], [other.values[seed] for seed in both]).pvalue)
+    return f"{gap}, {'which seeds could explain' if not p < 0.05 else 'more than seeds explain'} (p = {p:.2g})"
+
+
+def write_leaf(overrides: Sequence[str], origin: Sequence[str], *, how: str) -> Path:
+    """Write what the overrides set to the tuned values of their dataset and family, beside what is there.
+
+    Args:
+        overrides: of the winner.
+        origin: the comment of the file.
+        how: the winner was found, for the results.
+
+    Raises:
+        ValueError: if tuned values cannot hold it, or would not be used.
+    """
+    keys, cfg = _keys(overrides), composed(list(overrides))
+    file = CONF / "tuned" / f"{_choice(overrides, 'data')}-{_choice(overrides, 'model')}.yaml"
+    former = file.read_text(encoding="utf-8") if file.is_file() else None
+    values = OmegaConf.create(former or {})
+    for key in keys:
+        OmegaConf.update(values, key, OmegaConf.select(cfg, key), force_add=True)
+    values.tuned_how = how
+    comment = "".join(f"# {line}\n" for told in origin for line in wrap(told, 118, break_on_hyphens=False))
+    write_text(file, f"# @package _global_\n{comment}{OmegaConf.to_yaml(values)}")
+    if not _same(_now(overrides), cfg, keys):
+        file.unlink() if former is None else write_text(file, former)
+        raise ValueError(
+            f"conf/tuned/{file.name} would not be used: conf/data/{_choice(overrides, 'data')}.yaml takes tuned values "
+            "from another file. Sweep with the dataset that this file is for"
+        )
+    return file
+
+
+def _with_now(ranked: Sequence[Candidate], best_of: int) -> list[Candidate]:
+    """The best, and what conf/ has now, with the budget of the first, if it is not among them."""
+    budget = _budget(ranked[0])
+    best = [each for each in ranked[:best_of] if not each.now or _budget(each) == budget]
+    if any(each.now for each in best):
+        return best
+    now = [*_without(best[0].overrides, _keys(best[0].overrides)), *budget]
+    return [*best, Candidate(now, "what conf/ has", now=True)]
+
+
+def _budget(candidate: Candidate) -> list[str]:
+    """The overrides that say how long its trainings may take."""
+    return [override for override in candidate.overrides if override.partition("=")[0] in BUDGET]
+
+
+def _other_budget(best: Candidate) -> str:
+    """The budget of the best where it is another one than conf/ has, `trainer.epochs=1 (conf/ has 200)`; or nothing."""
+    then, now = composed(list(best.overrides)), _now(best.overrides)
+    found = {key: (OmegaConf.select(then, key), OmegaConf.select(now, key)) for key in BUDGET}
+    return " and ".join(f"{key}={own} (conf/ has {other})" for key, (own, other) in found.items() if own != other)
+
+
+def _on_seeds(chosen: Sequence[Candidate], seeds: int, workers: str) -> list[Candidate]:
+    """The same with values of seeds that no sweep begins with; each candidate is a grid over its seeds."""
+    tried = [f"{seed}" for seed in range(101, 101 + seeds)]
+    found = []
+    for each in chosen:
+        arguments = [*each.overrides, f"seed={','.join(tried)}"]
+        print(f"training with {seeds} seeds: {each.label}", flush=True)
+        script = str(PIPELINES / "sweep.py")
+        ended = subprocess.run(
+            [sys.executable, script, *arguments, f"workers={workers}"], capture_output=True, text=True, check=False
+        )
+        folder = sweep_folder(arguments)
+        results = {seed: read_result(folder / f"{number}") for number, seed in enumerate(tried)}
+        values = {seed: float(result["value"]) for seed, result in results.items() if "value" in result}
+        if ended.returncode or len(values) < seeds:
+            raise ValueError(f"a training in {folder} failed:\n{(ended.stdout + ended.stderr)[-2000:]}")
+        found.append(replace(each, values=values))
+    return found
+
+
+def _keys(overrides: Sequence[str]) -> list[str]:
+    """The keys that the overrides set and that tuned values can hold.
+
+    Raises:
+        ValueError: if they choose parts or other data, which tuned values cannot.
+    """
+    keys = [override.partition("=")[0] for override in overrides if not override.startswith(LEFT_OUT)]
+    for key in keys:
+        if key.startswith(("+", "~", "data.")) or "/" in key or (CONF / key).is_dir():
+            settings = ", ".join(override for override in overrides if not override.startswith(LEFT_OUT))
+            raise ValueError(
+                f"the sweep sets {key}, and conf/tuned/ holds values alone, no parts and no data. Make the best a row "
+                f"of params.yaml instead, with `overrides: [{settings}]`"
+            )
+    return list(dict.fromkeys(keys))
+
+
+def _without(overrides: Sequence[str], keys: Sequence[str]) -> list[str]:
+    return [override for override in overrides if override.partition("=")[0] not in keys]
+
+
+def _now(overrides: Sequence[str]) -> DictConfig:
+    return composed([o for o in overrides if o.startswith(("data=", "model=", "profile="))])
+
+
+def _is_now(candidate: Candidate) -> bool:
+    try:
+        keys = _keys(candidate.overrides)
+    except ValueError:
+        return False
+    return _same(_now(candidate.overrides), composed(list(candidate.overrides)), keys)
+
+
+def _same(one: DictConfig, other: DictConfig, keys: Sequence[str]) -> bool:
+    return all(OmegaConf.select(one, key) == OmegaConf.select(other, key) for key in keys)
+
+
+def _choice(overrides: Sequence[str], group: str) -> str:
+    chosen = dict(override.partition("=")[::2] for override in overrides)
+    if group not in chosen:
+        raise ValueError(
+            f"the sweep names no {group}=..., so there is no file of conf/tuned/ for it: call the sweep with "
+            f"{group}=..., also where +experiment=... chooses it"
+        )
+    return chosen[group]
+
+
+def _of_seeds(candidate: Candidate, words: str) -> str:
+    return words.format(len(candidate.values)) if len(candidate.values) > 1 else ""
+
+
+def _rounded(value: Any) -> Any:
+    return float(f"{value:.3g}") if isinstance(value, float) else value

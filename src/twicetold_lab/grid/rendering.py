@@ -1,0 +1,97 @@
+"""What each row of params.yaml is composed from, and its config as a file. Imports neither torch nor the library."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hydra.errors import HydraException
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from twicetold_lab.grid.code_identity import Config
+from twicetold_lab.grid.composing import compose
+
+
+def cell(key: str, row: Mapping[str, Any], grid: Config) -> Config:
+    """The config of a training."""
+    # tracking compares with the defaults of the family
+    return composed("train", *for_cell(key, row, grid)) | {"family": row["model"]}
+
+
+def for_cell(key: str, row: Mapping[str, Any], grid: Config) -> list[str]:
+    """The overrides of a training."""
+    names = [f"data={row['data']}", f"model={row['model']}", f"seed={row['seed']}"]
+    profile = f"profile={row.get('profile', grid['profile'])}"
+    name = f"name={name_of(key, row)}"
+    return [*names, profile, *grid["overrides"], *row.get("overrides", []), name]
+
+
+def for_data(key: str, grid: Config) -> list[str]:
+    """The overrides of the data stages."""
+    return [f"data={key}", f"profile={grid['profile']}", *of_data(grid)]
+
+
+@cache
+def data_of(*overrides: str) -> Config:
+    """The settings of a dataset with which the data stages run."""
+    return dict(composed("prepare", *overrides)["data"])
+
+
+def digest_of(source: Mapping[str, Any]) -> str | None:
+    """Digest of the file of one's own that a dataset is read from, with which DVC notices that it has changed."""
+    if "path" not in source:
+        return None
+    from twicetold_lab.data.freshness import own_file_digest  # imports pyarrow, which public data do not need here
+
+    return own_file_digest(source)
+
+
+def name_of(key: str, row: Mapping[str, Any]) -> str:
+    """The middle of <data>-<name>-<seed>."""
+    return key.removeprefix(f"{row['data']}-").removesuffix(f"-{row['seed']}")
+
+
+def of_data(grid: Config) -> list[str]:
+    """The grid's overrides that concern data and mining."""
+    return [o for o in grid["overrides"] if o.lstrip("+~").startswith(("data.", "data@", "mining."))]
+
+
+def tracked(grid: Config) -> list[str]:
+    """The grid's overrides of tracking."""
+    return [o for o in grid["overrides"] if o.startswith("tracking")]
+
+
+def composed(primary: str, *overrides: str) -> Config:
+    """A resolved config.
+
+    Raises:
+        ValueError: if Hydra refuses. Not SystemExit: a process of a pool that exits makes the pool wait for ever.
+    """
+    try:
+        config = OmegaConf.to_container(compose(primary, overrides), resolve=True)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise ValueError(f"cannot compose {primary} from {' '.join(overrides)}:\n{error}") from error
+    assert isinstance(config, dict)
+    return config
+
+
+class Dumper(yaml.CSafeDumper):
+    """Writes what `OmegaConf.to_yaml` writes, ten times as fast."""
+
+    def text(self, value: str) -> yaml.ScalarNode:
+        """A string, in quotes if OmegaConf would read it as a number: 1e5 is none in YAML 1.1."""
+        try:
+            float(value)
+        except ValueError:
+            return self.represent_scalar("tag:yaml.org,2002:str", value)
+        return self.represent_scalar("tag:yaml.org,2002:str", value, style="'")
+
+
+Dumper.add_representer(str, Dumper.text)
+
+
+def write(target: Path, config: Config) -> None:
+    """Write a config as YAML."""
+    target.write_text(yaml.dump(config, Dumper=Dumper, allow_unicode=True), encoding="utf-8")

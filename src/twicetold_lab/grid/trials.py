@@ -1,0 +1,236 @@
+"""A search: workers ask one study for values, train with them, and tell it what came out.
+
+A trial holds a lock while it runs. The kernel frees it when its process ends, so that the next start knows which trials
+were stopped by Ctrl-C, a kill or a reboot: these are tried again, and go on from the last epoch of their training.
+"""
+
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from hydra.core.hydra_config import HydraConfig
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf
+
+from twicetold.errors import Pruned
+from twicetold.files import one_at_a_time, only_process
+from twicetold.printable import print
+from twicetold_lab.grid.code_identity import code_now, learnt_from
+from twicetold_lab.grid.jobs import Job, Result, code_of, end_with_launcher, in_a_line
+from twicetold_lab.grid.recipe import composed
+from twicetold_lab.grid.settings import CONF, without_hydra
+from twicetold_lab.grid.study import (
+    ATTEMPT,
+    ATTEMPTS,
+    CODE,
+    EPOCHS,
+    ERROR,
+    METRIC,
+    Sweep,
+    counted,
+    counts,
+    overrides_of,
+    storage,
+)
+from twicetold_lab.runs.identity import Identity
+
+if TYPE_CHECKING:
+    import optuna
+
+KINDS = {"float": "FloatDistribution", "int": "IntDistribution", "categorical": "CategoricalDistribution"}
+ASKING, RUNNING = "asking.lock", "running.lock"
+NOW = "now"  # attribute of the trial of the values that the config has now, which the others are compared with
+Train = Callable[[DictConfig, Path, Job], Result]
+
+
+def space_of(cfg: DictConfig) -> dict[str, Any]:
+    """What varies: the family's search space without what the command sets.
+
+    Raises:
+        ValueError: if nothing is left to vary.
+    """
+    given = {override.lstrip("+").partition("=")[0] for override in cfg.hydra.overrides.task}
+    space = {key: entry for key, entry in OmegaConf.to_container(cfg.sweep).items() if key not in given}
+    if not space:
+        raise ValueError(f"the command sets all that conf/sweep/{cfg.name}.yaml varies, nothing is left to search for")
+    return space
+
+
+def ranges(sweep: Sweep) -> dict[str, "optuna.distributions.BaseDistribution"]:
+    """The space as Optuna's distributions.
+
+    Raises:
+        ValueError: if an entry is not in Optuna's terms.
+    """
+    import optuna
+
+    made = {}
+    for key, entry in sweep.varies.items():
+        options = dict(entry)
+        kind = options.pop("kind", None)
+        try:
+            made[key] = getattr(optuna.distributions, KINDS[kind])(**options)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"conf/sweep: {key} must be {{kind: float or int, low: ..., high: ..., log: true}} or {{kind: "
+                f"categorical, choices: [...]}}; got {entry}: {error}"
+            ) from error
+    return made
+
+
+def values_now(cfg: DictConfig, space: Mapping[str, "optuna.distributions.BaseDistribution"]) -> dict[str, Any]:
+    """What the config has now, as the space has it: `'[300]'` for a list. Values out of range are left out."""
+    found = {}
+    for key, distribution in space.items():
+        value = OmegaConf.select(cfg, key)
+        if OmegaConf.is_list(value):
+            texts = [choice for choice in getattr(distribution, "choices", ()) if isinstance(choice, str)]
+            value = next((text for text in texts if yaml.safe_load(text) == list(value)), value)
+        if _holds(distribution, value):
+            found[key] = value
+    return found
+
+
+def open_search(sweep: Sweep, cfg: DictConfig) -> None:
+    """Make the study, or take back the trials that a stopped call left, before workers start.
+
+    The first trial of a new study has the values that the config has now. It is never pruned.
+
+    Raises:
+        ValueError: if the study is of other data, settings, code or library versions.
+    """
+    study, space = study_of(sweep, cfg, seed=0), ranges(sweep)
+    processed, triplets = (Path(root, cfg.data.name) for root in (cfg.paths.processed, cfg.paths.triplets))
+    config = OmegaConf.to_container(without_hydra(cfg), resolve=True)
+    code = code_now("train", config, learnt_from(config))
+    made_with = Identity.of(config, processed, triplets, code=code).outcome
+    if study.user_attrs.setdefault("made_with", made_with) != made_with or of_other_code(sweep, study):
+        raise ValueError(
+            f"the trials in {sweep.folder} are of other data, settings, code or library versions: the data, conf/, "
+            f"conf/tuned/, src/ or the environment have changed since. To search anew, remove the folder: "
+            f"rm -r {sweep.folder}"
+        )
+    if not study.trials:
+        study.set_user_attr("made_with", made_with)
+        study.enqueue_trial(values_now(cfg, space), user_attrs={NOW: True})
+        return
+    with one_at_a_time(sweep.folder / ASKING):
+        take_back(study, sweep)
+    print(f"{sweep.folder}: {counts(study)} are there; the search goes on to {cfg.trials} trials")
+
+
+def of_other_code(sweep: Sweep, study: "optuna.Study") -> bool:
+    """Whether a trial chose parts whose code has changed since; of the others, `made_with` says so."""
+    chosen = [key for key in sweep.varies if (CONF / key).is_dir() or key.endswith("_target_")]
+    last = {
+        tuple(trial.params.get(key) for key in chosen): (trial, trial.user_attrs[CODE])
+        for trial in study.get_trials(deepcopy=False)
+        if chosen and CODE in trial.user_attrs
+    }
+    return any(
+        code_of(composed([*sweep.overrides, *overrides_of(trial.params)])) != code for trial, code in last.values()
+    )
+
+
+def take_back(study: "optuna.Study", sweep: Sweep) -> None:
+    """Have the trials tried again whose process has ended without a word: it was killed, or its machine was.
+
+    Only the process that holds `ASKING` may do so.
+    """
+    for trial in study.get_trials(deepcopy=False, states=[_state("RUNNING")]):
+        try:
+            with only_process(sweep.model(trial.number) / RUNNING, "trial"):
+                if study.trials[trial.number].state != _state("RUNNING"):  # it has ended in the meantime
+                    continue
+                attempt = trial.user_attrs.get(ATTEMPT, 1)
+                study.tell(trial.number, state=_state("FAIL"))
+                if attempt < ATTEMPTS:
+                    study.enqueue_trial(trial.params, user_attrs={**trial.user_attrs, ATTEMPT: attempt + 1})
+                shutil.rmtree(sweep.model(trial.number), ignore_errors=True)
+        except BlockingIOError:  # its process is at work
+            continue
+
+
+def work(cfg: DictConfig, train: Train) -> None:
+    """What one worker does: trials until the study has enough."""
+    end_with_launcher()
+    sweep = Sweep.read(Path(HydraConfig.get().sweep.dir))
+    space = ranges(sweep)
+    study = study_of(sweep, cfg, seed=cfg.worker)
+    while True:
+        with ExitStack() as held:
+            with one_at_a_time(sweep.folder / ASKING):
+                take_back(study, sweep)  # of other workers
+                if sum(map(counted, study.get_trials(deepcopy=False))) >= cfg.trials:
+                    return
+                trial = study.ask(space)
+                out = sweep.model(trial.number)
+                held.enter_context(only_process(out / RUNNING, f"trial {trial.number}"))
+            _try(study, trial, partial(_train_trial, trial, sweep, train))
+            if study.trials[trial.number].state.name != "COMPLETE":
+                shutil.rmtree(out, ignore_errors=True)
+
+
+def study_of(sweep: Sweep, cfg: DictConfig, *, seed: int) -> "optuna.Study":
+    """The sweep's study, with a sampler that does not repeat the draws of an earlier call."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(
+        study_name=sweep.folder.name,
+        storage=storage(sweep.folder),
+        direction="maximize",
+        load_if_exists=True,
+        pruner=instantiate(cfg.pruner),
+    )
+    study.sampler = instantiate(cfg.sampler)(seed=1000 * len(study.get_trials(deepcopy=False)) + seed)
+    return study
+
+
+def _try(study: "optuna.Study", trial: "optuna.Trial", run: Callable[[], Result]) -> None:
+    """Run a trial and tell the study; after Ctrl-C it is told nothing, as after a kill."""
+    try:
+        result = run()
+    except Pruned as why:
+        study.tell(trial, state=_state("PRUNED"))
+        print(f"trial {trial.number} was stopped: {why}", flush=True)
+        return
+    except Exception as error:
+        trial.set_user_attr(ERROR, in_a_line(error))
+        study.tell(trial, state=_state("FAIL"))
+        print(f"trial {trial.number} failed: {in_a_line(error)}", file=sys.stderr)
+        return
+    trial.set_user_attr(METRIC, result.metric)
+    trial.set_user_attr(EPOCHS, result.epochs)
+    trial.set_user_attr(CODE, result.code)
+    study.tell(trial, result.value)
+
+
+def _train_trial(trial: "optuna.Trial", sweep: Sweep, train: Train) -> Result:
+    cfg = composed([*sweep.overrides, *overrides_of(trial.params)])
+
+    def on_epoch(metrics: dict[str, float], epoch: int) -> None:
+        (value,) = (value for name, value in metrics.items() if name.startswith("val/"))
+        trial.report(value, epoch + 1)
+        if NOW not in trial.user_attrs and trial.should_prune():
+            raise Pruned(f"among the worse ones after {epoch + 1} epochs, at {value:.4f}")
+
+    return train(cfg, sweep.model(trial.number), Job(sweep, sweep.name(trial.params), on_epoch))
+
+
+def _holds(distribution: "optuna.distributions.BaseDistribution", value: Any) -> bool:
+    try:
+        return bool(distribution._contains(distribution.to_internal_repr(value)))
+    except (TypeError, ValueError):
+        return False
+
+
+def _state(name: str) -> "optuna.trial.TrialState":
+    import optuna
+
+    return optuna.trial.TrialState[name]

@@ -1,0 +1,182 @@
+"""What is seen of a training: its run in MLflow, loggers of one's own, the terminal. No stage depends on any of it."""
+
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf
+
+from twicetold import layout
+from twicetold.features.hashing_card import by_view, in_words
+from twicetold.files import only_process, write_json
+from twicetold.printable import print
+from twicetold_lab import tracking
+from twicetold_lab.grid.jobs import Result, record
+from twicetold_lab.grid.recipe import params_of
+from twicetold_lab.grid.training import Training
+from twicetold_lab.runs.environment import tags as environment_tags
+from twicetold_lab.runs.identity import with_versions
+from twicetold_lab.training.cell import Trained
+from twicetold_lab.training.schedule import OnEpoch
+
+KEPT_DAYS = 30
+"""So long a training that was stopped can be gone on with; settings, code or data may have changed for good since."""
+
+
+@contextmanager
+def tracked(training: Training) -> Iterator[tracking.TrackedRun]:
+    """Its run in MLflow, which SIGTERM ends as Ctrl-C does; no other process trains the same meanwhile.
+
+    When it has ended well, checkpoints that others left long ago are removed.
+
+    Raises:
+        BlockingIOError: if another process does.
+    """
+    who, corpus = training.who, training.corpus
+    with (
+        _sigterm_as_ctrl_c(),
+        only_process(training.checkpoints.with_suffix(".lock"), f"the training of {who.run_name} on {who.data}"),
+        tracking.start(
+            training.tracking,
+            experiment=who.data,
+            name=training.name,
+            tags=who.tags | environment_tags(training.environment),
+            params=params_of(training.cfg, who, training.job.sweep.varies if training.job else ()),
+            parent=training.parent,
+            resumed=training.checkpoints.is_dir(),
+        ) as run,
+    ):
+        source = f"{Path(training.cfg.paths.processed, training.cfg.data.name)}"
+        for split in ("train", "val"):
+            run.log_dataset(who.data, split=split, digest=who.data_digest, source=source, counts=corpus.card)
+        yield run
+    forget_old(training.checkpoints.parent)
+
+
+def forget_old(checkpoints: Path) -> None:
+    """Remove checkpoints and locks that no training has written to for `KEPT_DAYS`, and that no process holds.
+
+    Args:
+        checkpoints: folder with a folder of each training that was stopped, and a lock beside it.
+    """
+    limit = time.time() - KEPT_DAYS * 24 * 60 * 60
+    for one in {path.with_suffix("") for path in checkpoints.iterdir()}:
+        lock = one.with_suffix(".lock")
+        with suppress(OSError):  # another process trains, or removes it as well
+            if _last_written(one, lock) > limit:
+                continue
+            with only_process(lock, "a training"):
+                if one.is_dir() and _last_written(one) <= limit:
+                    shutil.rmtree(one)
+                    print(f"{one}: removed, as no training has gone on from it for {KEPT_DAYS} days")
+
+
+def _last_written(*paths: Path) -> float:
+    """When a file of these paths was written last."""
+    files = [file for path in paths for file in (path, *path.rglob("*")) if file.exists()]
+    return max((file.stat().st_mtime for file in files), default=0.0)
+
+
+@contextmanager
+def _sigterm_as_ctrl_c() -> Iterator[None]:
+    """Raise KeyboardInterrupt on SIGTERM in the block, so that what is open is closed."""
+    if threading.current_thread() is not threading.main_thread():  # no other may set handlers
+        yield
+        return
+    former = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)
+
+
+@contextmanager
+def epochs_logged(training: Training, run: tracking.TrackedRun) -> Iterator[OnEpoch]:
+    """What takes the metrics of each epoch, for MLflow, loggers of one's own and the sweep.
+
+    Raises:
+        ValueError: if a logger that the settings name is none.
+    """
+    job, loggers = training.job, own_loggers(training.cfg)
+    for logger in loggers:
+        logger.log_hyperparams(dict(training.who.learning))
+
+    def on_epoch(metrics: dict[str, float], epoch: int) -> None:
+        run.log_metrics(metrics, step=epoch)
+        for logger in loggers:
+            logger.log_metrics(metrics, step=epoch)
+        if job is not None:
+            job.on_epoch(metrics, epoch)
+
+    ended = "failed"
+    try:
+        yield on_epoch
+        ended = "success"
+    finally:
+        for logger in loggers:
+            logger.finalize(ended)
+
+
+def own_loggers(cfg: DictConfig) -> list[Any]:
+    """Lightning's loggers that the settings name, beside MLflow.
+
+    Raises:
+        ValueError: if one is no logger.
+    """
+    named = instantiate(cfg.tracking.loggers, _convert_="all")
+    if not named:
+        return []
+    from pytorch_lightning.loggers import Logger  # takes seconds
+
+    for name, logger in named.items():
+        if not isinstance(logger, Logger):
+            raise ValueError(
+                f"tracking.loggers.{name} must name a logger of Lightning by `_target_`; got {type(logger).__name__}"
+            )
+    return list(named.values())
+
+
+def log(training: Training, trained: Trained, out: Path, run: tracking.TrackedRun) -> Result:
+    """Write what was observed, which no stage depends on, and log it with the model; a job tells its sweep."""
+    who, corpus, job = training.who, training.corpus, training.job
+    seen = {"train_seconds": trained.seconds, "texts_per_second": trained.texts_per_second}
+    further = {"fingerprint": who.fingerprint, "environment": training.environment}
+    write_json(out / layout.OBSERVED, seen | further)
+    run.log_metrics({**seen, "parameters": trained.parameters, f"best/{trained.metric}": trained.fitted.best_value})
+    run.log_text(OmegaConf.to_yaml(training.cfg, resolve=True, sort_keys=True), "config.yaml")
+    run.log_model(out / layout.MODEL, input_example=corpus.example())
+    result = Result(trained.metric, trained.fitted.best_value, trained.fitted.epochs, with_versions(training.code))
+    run.describe_data(who.data, kind=corpus.kind, counts=corpus.card, primary=result.metric)
+    if job is not None:
+        tracking.report_to_sweep(
+            training.tracking,
+            training.parent,
+            experiment=who.data,
+            child=run,
+            primary=result.metric,
+            value=result.value,
+        )
+        record(out, who.outcome, result)
+    return result
+
+
+def tell(training: Training, trained: Trained, result: Result, out: Path, run: tracking.TrackedRun) -> None:
+    """Say on the terminal what came out and where it is."""
+    who = training.who
+    for view, card in by_view(trained.scorer.featuriser.card_).items():
+        print(f"{who.data} {who.run_name}: word hashing{view and f' of {view}'}: {in_words(card)}")
+    print(f"{who.data} {training.name}: val {result.metric} {result.value:.4f} after {result.epochs} epochs")
+    if training.cfg.origin == "dvc":
+        return
+    print(f"the model is in {os.path.relpath(out / layout.MODEL)}")
+    if run.tracked and training.parent is None:
+        page = tracking.addresses(training.tracking, [who.data]).get(who.data)
+        if page:
+            print(f"all runs of {who.data}, with `make ui`: {page}")

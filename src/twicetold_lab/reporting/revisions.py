@@ -1,0 +1,253 @@
+"""How the published metrics moved between two revisions, from the files of the run folders in Git.
+
+A metric of test has *moved outside its interval* if its new value is not within the 95 % interval that was stored with
+the old one. The interval says how the value varies with the test examples. Two revisions have the same ones, so a
+change within the interval may still be more than chance; what stands outside is worth a look first.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+from twicetold import layout
+from twicetold_lab.reporting.glossary import number
+from twicetold_lab.reporting.markdown import code, escaped, table
+from twicetold_lab.reporting.terminal import aligned
+from twicetold_lab.runs.records import intervals_of
+from twicetold_lab.tracking.repository import commit_of, files_at
+
+HEADS = ("cell", "metric of test", "base", "its 95 % interval", "head", "difference")
+HEADS_WITHIN = ("cell", "changed", "largest change", "metric of test", "of its interval's half width")
+NOTE = (
+    "Outside: the head's value is not within the base's own 95 % interval on test. Both revisions have the same test "
+    "examples, so a change within the interval may be more than chance as well."
+)
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A metric of test with another value than before."""
+
+    cell: str
+    metric: str
+    base: float
+    low: float
+    high: float
+    """Ends of the interval that was stored with the base's value."""
+    head: float
+
+    @property
+    def outside(self) -> bool:
+        """Whether the new value is not within the old interval; a value that is no number any more is not."""
+        return not self.low <= self.head <= self.high
+
+    @property
+    def share(self) -> float:
+        """The change in half widths of the interval, towards the end that it goes to."""
+        width = (self.high - self.base) if self.head > self.base else (self.base - self.low)
+        return abs(self.head - self.base) / width if width > 0 else math.inf
+
+
+@dataclass(frozen=True)
+class Revisions:
+    """The metrics of two revisions, compared."""
+
+    base: str
+    head: str
+    """The names that were asked for."""
+    commits: tuple[str, str]
+    same: tuple[str, ...]
+    """Cells that both have."""
+    new: tuple[str, ...]
+    gone: tuple[str, ...]
+    measured: int
+    """Metrics of test that both have and that have an interval in the base, of all cells that both have."""
+    moved: tuple[Moved, ...]
+    """Those with another value, by cell and metric."""
+    without_interval: int
+    """Further values, of validation say, that changed and have no interval."""
+    lost: int = 0
+    """Values of cells that both have which the head has no more."""
+
+    @property
+    def outside(self) -> tuple[Moved, ...]:
+        """What moved outside its interval."""
+        return tuple(one for one in self.moved if one.outside)
+
+    @property
+    def within(self) -> tuple[tuple[str, int, Moved], ...]:
+        """Cell, how many of its metrics changed within their intervals, and the one that did most."""
+        cells: dict[str, list[Moved]] = {}
+        for one in self.moved:
+            if not one.outside:
+                cells.setdefault(one.cell, []).append(one)
+        return tuple((cell, len(found), max(found, key=lambda one: one.share)) for cell, found in cells.items())
+
+
+def compare_revisions(base: str, head: str, *, runs: str = "runs") -> Revisions:
+    """Compare the metrics of two revisions of the repository that this code is in.
+
+    Args:
+        base: a branch, a tag or a commit.
+        head: another one.
+        runs: the folder of run folders, from the root of the repository.
+
+    Raises:
+        ValueError: if git does not know a revision, none of them has metrics, or a file is not what it should be.
+    """
+    old, new = (_cells(revision, runs) for revision in (base, head))
+    if not old and not new:
+        raise ValueError(
+            f"neither {base} nor {head} has metrics: expected {runs}/<cell>/{layout.METRICS} in one of them"
+        )
+    same = sorted(old.keys() & new.keys())
+    measured, without, lost, moved = 0, 0, 0, []
+    for cell in same:
+        one, other = old[cell], new[cell]
+        lost += len(one.values.keys() - other.values.keys())
+        for name in sorted(one.values.keys() & other.values.keys()):
+            before, after = one.values[name], other.values[name]
+            interval = one.intervals.get(name.removeprefix("test/")) if name.startswith("test/") else None
+            changed = before != after and not (math.isnan(before) and math.isnan(after))
+            measured += interval is not None
+            if changed and interval is not None:
+                moved.append(Moved(cell, name.removeprefix("test/"), before, *interval, after))
+            without += changed and interval is None
+    return Revisions(
+        base,
+        head,
+        commits=(commit_of(base), commit_of(head)),
+        same=tuple(same),
+        new=tuple(sorted(new.keys() - old.keys())),
+        gone=tuple(sorted(old.keys() - new.keys())),
+        measured=measured,
+        moved=tuple(moved),
+        without_interval=without,
+        lost=lost,
+    )
+
+
+def revisions_as_text(found: Revisions) -> str:
+    """The comparison for a terminal."""
+    lines = [f"{found.base} ({found.commits[0][:7]}) and {found.head} ({found.commits[1][:7]})", "", *_counts(found)]
+    if found.outside:
+        lines += ["", *aligned(list(HEADS), _outside(found))]
+    if found.within:
+        lines += ["", "Within their intervals:", "", *aligned(list(HEADS_WITHIN), _within(found))]
+    for title, cells in (("New", found.new), ("Gone", found.gone)):
+        if cells:
+            lines += ["", f"{title}: {', '.join(cells)}"]
+    return "\n".join(lines) + "\n"
+
+
+def revisions_as_markdown(found: Revisions) -> str:
+    """The comparison for a pull request: counts, what moved outside its interval, and the rest folded."""
+    title = " and ".join(
+        f"{code(name)} ({commit[:7]})" for name, commit in zip((found.base, found.head), found.commits, strict=True)
+    )
+    parts = [f"## Metrics of {title}\n", *(f"{escaped(line)}\n" for line in _counts(found))]
+    if found.outside:
+        parts += [table(HEADS, map(_escaped, _outside(found))), f"{NOTE}\n"]
+    if found.within:
+        changed = sum(count for _, count, _ in found.within)
+        folded = table(HEADS_WITHIN, map(_escaped, _within(found)))
+        parts.append(_folded(f"{_many(changed, 'metric')} that changed within the interval", folded))
+    for title, cells in (("new", found.new), ("gone", found.gone)):
+        if cells:
+            parts.append(
+                _folded(f"{_many(len(cells), 'cell')} {title}", "\n".join(f"- {code(c)}" for c in cells) + "\n")
+            )
+    return "\n".join(parts)
+
+
+@dataclass(frozen=True)
+class _Cell:
+    values: Mapping[str, float]
+    """`<split>/<metric>` -> value."""
+    intervals: Mapping[str, tuple[float, float]]
+    """Metric of test -> ends of its interval."""
+
+
+def _cells(revision: str, runs: str) -> dict[str, _Cell]:
+    """The cells of a revision that have metrics."""
+    files = files_at(revision, runs, (layout.METRICS, layout.SUMMARY))
+    found = {}
+    for path, content in files.items():
+        place = PurePath(path)
+        if place.name != layout.METRICS:
+            continue
+        metrics = _read(revision, path, content)
+        beside = f"{place.with_name(layout.SUMMARY)}"
+        summary = _read(revision, beside, files.get(beside, b"{}"))
+        try:
+            values = {f"{split}/{name}": float(v) for split, each in metrics.items() for name, v in each.items()}
+            intervals = intervals_of(summary)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{path} of {revision} holds something else than metrics and intervals: {error}"
+            ) from error
+        found[place.parent.name] = _Cell(values, intervals)
+    return found
+
+
+def _read(revision: str, path: str, content: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(content)
+    except ValueError as error:
+        raise ValueError(f"{path} of {revision} is no JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"{path} of {revision} must hold an object, got {type(found).__name__}")
+    return found
+
+
+def _counts(found: Revisions) -> list[str]:
+    cells = len({one.cell for one in found.outside})
+    first = (
+        f"{_many(len(found.outside), 'metric')} in {_many(cells, 'cell')} moved outside the interval."
+        if found.outside
+        else "No metric moved outside its interval."
+    )
+    return [
+        first,
+        f"{_many(len(found.same), 'cell')} in both, {len(found.new):,} new, {len(found.gone):,} gone. Of "
+        f"{_many(found.measured, 'metric')} of test with an interval, {len(found.moved):,} changed; so did "
+        f"{found.without_interval:,} further values without one.",
+        *([f"Of the cells in both, the head lacks {_many(found.lost, 'value')} of the base."] if found.lost else []),
+    ]
+
+
+def _outside(found: Revisions) -> list[list[str]]:
+    """Rows of what moved outside, the cells in order, the largest change of each first."""
+    rows = sorted(found.outside, key=lambda one: (one.cell, -one.share))
+    return [
+        [
+            one.cell,
+            one.metric,
+            number(one.base),
+            f"{number(one.low)} to {number(one.high)}",
+            number(one.head),
+            f"{one.head - one.base:+.4f}",
+        ]
+        for one in rows
+    ]
+
+
+def _within(found: Revisions) -> list[list[str]]:
+    """One row for each cell, the largest change first."""
+    rows = sorted(found.within, key=lambda row: (-row[2].share, row[0]))
+    return [[cell, f"{n}", f"{m.head - m.base:+.4f}", m.metric, f"{m.share:.2f}"] for cell, n, m in rows]
+
+
+def _escaped(cells: Sequence[str]) -> list[str]:
+    return [escaped(cell) for cell in cells]
+
+
+def _folded(title: str, content: str) -> str:
+    return f"<details><summary>{title}</summary>\n\n{content}\n</details>\n"
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -1,0 +1,249 @@
+"""The page of sources: what five documents claim, and what each system that they name is here.
+
+What the documents say is in `sources.toml`. Figures of ours come from run folders, as in RESULTS.md, and commands from
+the grid, so that the page can be made again from files in Git.
+"""
+
+import tomllib
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from twicetold import layout
+from twicetold.features.hashing_card import percentage
+from twicetold_lab.reporting.cost import training_seconds
+from twicetold_lab.reporting.glossary import count, describe, magnitude
+from twicetold_lab.reporting.leaderboard import Leaderboard, Row, rank
+from twicetold_lab.reporting.markdown import RESPLIT, code, estimate, interval, table
+from twicetold_lab.reporting.published import PUBLISHED
+from twicetold_lab.runs.records import Cell, read_runs
+
+SECONDS, HASHING = "seconds", "word_hashing"
+"""Figures that are not among a run's metrics: seconds of training, and the statistics of its word hashing."""
+NOTHING, NOT_IN_GRID = "–", "not in the grid"
+
+HEAD = """\
+# The sources, system by system
+
+Five documents stand at the beginning of this project: an article, a paper and three sets of notes. For each, this \
+page says what it claims, what is here, the command, the published figure, ours, and why they differ.
+
+`make results` writes this page from `src/twicetold_lab/reporting/sources.toml`, the grid in `params.yaml` and \
+`runs/*/metrics.json`. Figures of ours are those of [RESULTS.md](../../RESULTS.md): of test unless a row says \
+otherwise, with 95 % intervals over test data and, of several seeds, the standard deviation. If RESULTS.md says that \
+its numbers are of earlier code, so are these.
+"""
+
+
+class Status(StrEnum):
+    """What there is of a system; the value is a column's head."""
+
+    MEASURED = "measured"
+    NOT_RUN = "in the grid, not run"
+    COMMAND = "a command"
+    MISSING = "not here yet"
+    OUTSIDE = "nothing to do"
+
+
+@dataclass(frozen=True)
+class System:
+    """A system, trick or use that a document names; texts are Markdown."""
+
+    name: str
+    """As the document has it; with what is measured, if there are several figures."""
+    here: str
+    """What it is called here."""
+    note: str = ""
+    """Why the figures differ, or what to know of the command."""
+    cell: str = ""
+    """Row of the grid that has its figure."""
+    metric: str = ""
+    """Name in `metrics.json`, or `SECONDS` or `HASHING`."""
+    split: str = "test"
+    published: float | None = None
+    """In the unit of the metric."""
+    paper: Sequence[str] = ()
+    """Instead: dataset and model of a figure in `published.toml`."""
+    said: str = ""
+    """Instead: the claim in words."""
+    cited: str = ""
+    """Where in the document, or in what it cites, the figure stands."""
+    command: str = ""
+    """Of what has no row in the grid."""
+    awaits: str = ""
+    """What is missing, of a system that is not here."""
+    outside: str = ""
+    """Why there is nothing to do about it here."""
+
+    def status(self, grid: Mapping[str, Cell], runs: Path) -> Status:
+        """What there is of it.
+
+        Args:
+            grid: rows of the grid by their name.
+            runs: folder of run folders.
+        """
+        if self.outside:
+            return Status.OUTSIDE
+        if self.command:
+            return Status.COMMAND
+        if self.cell not in grid:
+            return Status.MISSING
+        return Status.MEASURED if (runs / self.cell / layout.METRICS).is_file() else Status.NOT_RUN
+
+
+@dataclass(frozen=True)
+class Document:
+    """One of the sources; texts are Markdown."""
+
+    key: str
+    title: str
+    cited: str
+    """Where it was published, and what it is about."""
+    claims: str
+    here: str
+    differs: str
+    """Why figures differ, as far as it holds for all of its systems."""
+    systems: tuple[System, ...]
+
+
+def _read(file: Path) -> tuple[Document, ...]:
+    found = tomllib.loads(file.read_text(encoding="utf-8"))
+    return tuple(
+        Document(**{**about, "key": key, "systems": tuple(System(**system) for system in about["systems"])})
+        for key, about in found.items()
+    )
+
+
+DOCUMENTS = _read(Path(__file__).with_name("sources.toml"))
+
+
+def sources_page(
+    commands: Mapping[Cell, str], *, runs: Path, seconds: Mapping[str, float], resplit: Collection[str] = ()
+) -> str:
+    """The page.
+
+    Args:
+        commands: the cells of the grid and the command that trains each.
+        runs: folder of run folders.
+        seconds: that a cell's training took, by the cell's name.
+        resplit: datasets that are split otherwise since their runs were made; sections with figures of them say so.
+
+    Raises:
+        FileNotFoundError: if a run has metrics but not the rest of what an evaluation writes; says which stage to run.
+    """
+    grid = {cell.name: cell for cell in commands}
+    systems = [system for document in DOCUMENTS for system in document.systems]
+    boards = _boards([s for s in systems if s.status(grid, runs) is Status.MEASURED], grid, runs)
+    parts = [HEAD, _counts(grid, runs)]
+    for document in DOCUMENTS:
+        parts += [f"## {document.title}\n", f"{document.cited}\n", f"**What it claims.** {document.claims}\n"]
+        parts += [f"**What is here.** {document.here}\n", f"**Why figures differ.** {document.differs}\n"]
+        with_figures = [system for system in document.systems if system.metric]
+        others = [system for system in document.systems if not system.metric]
+        measured = {grid[s.cell].data for s in with_figures if s.status(grid, runs) is Status.MEASURED}
+        parts += [RESPLIT.format(data=data) for data in sorted(measured.intersection(resplit))]
+        if with_figures:
+            lines = [_figure(s, s.status(grid, runs), grid, boards, commands, seconds) for s in with_figures]
+            heads = ["in the document", "here", "published", "ours", "command", "why they differ"]
+            parts.append(_of_texts(heads, lines))
+        if others:
+            heads = ["in the document", "here", "command", "remark"]
+            parts.append(_of_texts(heads, [_other(system) for system in others]))
+    return "\n".join(parts)
+
+
+def _of_texts(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table all of whose columns are aligned to the left."""
+    first, line, *rest = table(heads, rows).split("\n")
+    return "\n".join([first, line.replace("---:", "---"), *rest])
+
+
+def _counts(grid: Mapping[str, Cell], runs: Path) -> str:
+    """How many systems of each document are there, by status."""
+    lines = []
+    for document in DOCUMENTS:
+        found = Counter(system.status(grid, runs) for system in document.systems)
+        lines.append([f"[{document.title}](#{_anchor(document.title)})", *(f"{found[each]}" for each in Status)])
+    return table(["systems, tricks and uses named by", *Status], lines)
+
+
+def _anchor(title: str) -> str:
+    """The address of a heading on GitHub."""
+    return "".join(c for c in title.lower() if c.isalnum() or c in " -_").replace(" ", "-")
+
+
+def _boards(systems: Sequence[System], grid: Mapping[str, Cell], runs: Path) -> dict[str, Leaderboard]:
+    """Dataset -> the rows that systems name, with all the seeds that were run."""
+    named = {(grid[system.cell].data, grid[system.cell].model) for system in systems}
+    cells = [cell for cell in grid.values() if (cell.data, cell.model) in named]
+    cells = [cell for cell in cells if (runs / cell.name / layout.METRICS).is_file()]
+    return {data: rank(data, found) for data, found in read_runs(cells, runs).items()} if cells else {}
+
+
+def _figure(
+    system: System,
+    status: Status,
+    grid: Mapping[str, Cell],
+    boards: Mapping[str, Leaderboard],
+    commands: Mapping[Cell, str],
+    seconds: Mapping[str, float],
+) -> list[str]:
+    cell = grid.get(system.cell)
+    row = boards[cell.data].row_of(cell.model) if cell and status is Status.MEASURED else None
+    command = commands[cell] if cell else system.command
+    return [
+        system.name,
+        f"{system.here}: {_label(system)}",
+        _published(system, row),
+        _ours(system, row, seconds) if row else NOT_IN_GRID if status is Status.COMMAND else f"**{status}**",
+        code(command) if command else NOTHING,
+        system.note or NOTHING,
+    ]
+
+
+def _other(system: System) -> list[str]:
+    if system.awaits:
+        return [system.name, system.here, f"**{Status.MISSING}**", f"awaits {system.awaits}. {system.note}".strip()]
+    remark = " ".join(filter(None, (system.outside, system.note)))
+    return [system.name, system.here, code(system.command) if system.command else NOTHING, remark or NOTHING]
+
+
+def _label(system: System) -> str:
+    if system.metric in (SECONDS, HASHING):
+        return {SECONDS: "Seconds of training", HASHING: "Words that collide"}[system.metric]
+    label = describe(system.metric).label
+    return label if system.split == "test" else f"{label}, {system.split}"
+
+
+def _published(system: System, row: Row | None) -> str:
+    shown = system.said
+    if system.metric == HASHING and row:
+        card = _hashing(row)["published"]
+        shown = f"{percentage(card)} of {count(card['words'])}"
+    elif system.published is not None:
+        shown = describe(system.metric).show(system.published)
+    elif system.paper:
+        data, model = system.paper
+        (value,) = (result.value for result in PUBLISHED[data].results if result.model == model)
+        shown = describe(system.metric).show(value / 100)
+    return (shown or NOTHING) + (f" ({system.cited})" if system.cited else "")
+
+
+def _ours(system: System, row: Row, seconds: Mapping[str, float]) -> str:
+    if system.metric == SECONDS:
+        took = training_seconds(row, seconds)
+        return NOTHING if took is None else magnitude(took)
+    if system.metric == HASHING:
+        card = _hashing(row)
+        return f"{percentage(card)} of {count(card['words'])}"
+    found = row.metrics.get(system.split, {}).get(system.metric)
+    ends = interval(found)
+    return estimate(system.metric, found) + ("" if ends == NOTHING else f" ({ends})") + row.mark
+
+
+def _hashing(row: Row) -> Mapping[str, Any]:
+    """The statistics of its first view."""
+    return next(iter(row.first.word_hashing.values()))

@@ -1,0 +1,367 @@
+"""Numbered checks of a run: what its figures do not say by themselves. docs/guides/checks.md shows each of them happen.
+
+A check is a pure function of what was read from a run folder (`Inspected`) and says in a line what it found, nothing,
+or which file it lacks. Published run folders have metrics and summary alone; the leakage audit is on the card of the
+dataset. What an error finds makes a figure of the run wrong for new texts; a warning, right under a condition alone; a
+note, no fair comparison.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from twicetold import layout
+from twicetold.evaluation.promise import PromisedLinks
+from twicetold.neighbours.rules import RULES
+from twicetold.trained.dated_evidence import one_answer
+from twicetold.trained.model_folder import read_thresholds
+from twicetold_lab.runs.met import may_have_met
+from twicetold_lab.runs.records import Cell, intervals_of, read_card, read_metrics, read_object
+from twicetold_lab.scoring.elsewhere import MOST_SHARED
+
+Severity = Literal["error", "warning", "note"]
+ERROR: Severity = "error"
+FOUND, CLEAR, NOT_CHECKED = "found", "clear", "not checked"
+LEAST = 0.5
+"""Of the ARI of other rules, and of its own on validation, and of average precision: below it, a value has broken
+down."""
+LEAST_ARI = 0.1
+"""That there must have been, by another rule or on validation, for it to break down."""
+FEWEST_GROUPS = 30
+"""Groups with links that a promise rests on."""
+SEEDS = 3
+AIM = "link_precision_at_"
+AS_PUBLISHED = ("published", "by analogy")
+"""Begin what a run says of settings that nobody chose on its validation."""
+OF_ENSEMBLES = "weights by stacking"
+"""Begins what an ensemble says of them (conf/ensemble.yaml)."""
+
+
+@dataclass(frozen=True)
+class Inspected:
+    """What was read of a run; empty or None where a file is not there.
+
+    Args:
+        name: of the folder.
+        cell: data, model and seed; None if the name does not say them.
+        metrics: split -> metric -> value.
+        summary: content of `layout.SUMMARY`.
+        elsewhere: dataset -> metrics on its test texts.
+        audit: split -> finding of `data.audit`.
+        seeds: how many runs of the same data and model there are beside it, itself included.
+        promised: what links promise of other files; empty without the model, whose folder has it.
+    """
+
+    name: str
+    cell: Cell | None = None
+    metrics: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    summary: Mapping[str, Any] = field(default_factory=dict)
+    elsewhere: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    audit: Mapping[str, Any] | None = None
+    seeds: int | None = None
+    promised: Sequence[PromisedLinks] = ()
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Why a check cannot be made."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Check:
+    """A numbered check.
+
+    Args:
+        number: such as TW001; it never changes its meaning.
+        title: what is wrong where it finds something.
+        severity: of what it finds.
+        of: says in a line what is wrong; None if nothing is.
+    """
+
+    number: str
+    title: str
+    severity: Severity
+    of: Callable[[Inspected], str | Missing | None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a check came to.
+
+    Args:
+        check: which one.
+        state: `FOUND`, `CLEAR` or `NOT_CHECKED`.
+        said: what was found, or why it was not checked; empty if it is clear.
+    """
+
+    check: Check
+    state: str
+    said: str = ""
+
+    @property
+    def line(self) -> str:
+        """The outcome in a line."""
+        how = self.check.severity if self.state == FOUND else self.state
+        return f"{self.check.number} {how}, {self.check.title}{': ' if self.said else ''}{self.said}"
+
+
+def inspect(place: Path, *, cards: Path | None = None, audit: Mapping[str, Any] | None = None) -> Inspected:
+    """Read a run folder.
+
+    Args:
+        place: a run folder, or the folder of its model.
+        cards: folder of the cards of datasets.
+        audit: of the dataset, in place of its card.
+
+    Raises:
+        FileNotFoundError: if there is no such folder, or no file of a run in it.
+        ValueError: if a file holds something else than it should.
+    """
+    if not place.is_dir():
+        raise FileNotFoundError(f"expected the folder of a run, there is no folder {place}")
+    run = place.resolve()
+    run = run.parent if run.name == layout.MODEL else run
+    files = (layout.METRICS, layout.SUMMARY, layout.ELSEWHERE)
+    if not any((run / file).is_file() for file in files):
+        raise FileNotFoundError(
+            f"{place} is no folder of a run: expected one of {', '.join(files)} there; evaluate the model first"
+        )
+    cell = _cell(run.name)
+    card = None if cards is None or cell is None else cards / f"{cell.data}.json"
+    if audit is None and card is not None and cell is not None and card.is_file():
+        audit = read_card(cell.data, card.parent).audit
+    return Inspected(
+        name=run.name,
+        cell=cell,
+        metrics=read_metrics(run),
+        summary=read_object(run / layout.SUMMARY),
+        elsewhere=_elsewhere(run / layout.ELSEWHERE),
+        audit=audit,
+        seeds=None if cell is None else _seeds(run, cell),
+        promised=_promised(run / layout.MODEL),
+    )
+
+
+def check(run: Inspected, numbers: Iterable[str] = ()) -> list[Outcome]:
+    """What each check comes to, in their order.
+
+    Args:
+        run: what was read.
+        numbers: of the checks to make; all if empty.
+
+    Raises:
+        ValueError: if a number is none of a check.
+    """
+    chosen = list(numbers)
+    if unknown := [number for number in chosen if number not in {each.number for each in CHECKS}]:
+        raise ValueError(f"expected one of {', '.join(each.number for each in CHECKS)}, got {unknown[0]!r}")
+    return [_outcome(each, run) for each in CHECKS if not chosen or each.number in chosen]
+
+
+def _outcome(which: Check, run: Inspected) -> Outcome:
+    said = which.of(run)
+    if isinstance(said, Missing):
+        return Outcome(which, NOT_CHECKED, said.why)
+    return Outcome(which, CLEAR) if said is None else Outcome(which, FOUND, said)
+
+
+def _cell(name: str) -> Cell | None:
+    """The cell of a folder that is called as `layout.cell` calls it."""
+    data, _, rest = name.partition("-")
+    model, _, seed = rest.rpartition("-")
+    return Cell(data, model, int(seed)) if data and model and seed.isdecimal() else None
+
+
+def _seeds(run: Path, cell: Cell) -> int:
+    beside = (_cell(folder.name) for folder in run.parent.glob(f"{cell.data}-{cell.model}-*") if _has_metrics(folder))
+    return len({each.seed for each in beside if each and (each.data, each.model) == (cell.data, cell.model)})
+
+
+def _has_metrics(folder: Path) -> bool:
+    return (folder / layout.METRICS).is_file()
+
+
+def _elsewhere(file: Path) -> dict[str, Mapping[str, Any]]:
+    """Dataset -> metrics on its test texts."""
+    found = {}
+    for data, each in read_object(file).items():
+        metrics = each.get("metrics") if isinstance(each, Mapping) else None
+        if not isinstance(metrics, Mapping):
+            raise ValueError(f"expected metrics of {data!r:.80} in {file}: evaluate the run elsewhere again")
+        found[data] = metrics
+    return found
+
+
+def _carried_threshold(run: Inspected) -> str | Missing | None:
+    """Whether the threshold is worse elsewhere than one fixed answer, or than the order of its own scores allows."""
+    if not run.elsewhere:
+        return Missing(f"there is no {layout.ELSEWHERE}: the run was not evaluated on other data")
+    said = []
+    for data, metrics in run.elsewhere.items():
+        if run.cell is not None and data == run.cell.data:
+            continue
+        ranked = next((value for name, value in metrics.items() if name.startswith("average_precision_")), None)
+        f1, same, right = (metrics.get(name) for name in ("f1", "same_share", "accuracy"))
+        if right is not None and same is not None:
+            if worse := one_answer(right, same, "its threshold"):
+                said.append(f"on {data}, {worse.partition(':')[0].removeprefix('by the labels, ')}")
+        elif f1 is not None and ranked is not None and f1 < LEAST * ranked:
+            said.append(
+                f"on {data}, its order of all pairs has average precision {ranked:.3f}, and its threshold F1 {f1:.3f}"
+            )
+    return "; ".join(said) or None
+
+
+def _giant_component(run: Inspected) -> str | Missing | None:
+    """Whether groups of all that links connect break down: a few wrong links join most groups."""
+    val, test = ({rule: run.metrics.get(split, {}).get(f"ari_{rule}") for rule in RULES} for split in ("val", "test"))
+    now, before = test["components"], val["components"]
+    if now is None:
+        return Missing("its metrics have no groups by the rule components")
+    rule, best = max(
+        ((rule, value) for rule, value in test.items() if value is not None and rule != "components"),
+        key=lambda each: each[1],
+        default=("components", now),
+    )
+    if now >= LEAST * max(best, before or 0.0) or max(best, before or 0.0) < LEAST_ARI:
+        return None
+    of_val = "" if before is None else f", on validation by {before:.2f}"
+    why = ": single wrong links join large groups" if now < LEAST * best else ""
+    if best < LEAST_ARI:  # whatever the rule: wrong links alone do not tell why
+        why = ": those by other rules break down as well"
+    return (
+        f"groups of all that links connect agree with the labels by ARI {now:.2f}{of_val}; those of the rule {rule} by "
+        f"{best:.2f}{why}"
+    )
+
+
+def _time_overlap(run: Inspected) -> str | Missing | None:
+    """Whether test texts are older than the newest of train."""
+    found = _audited(run, "texts_before_end_of_train", "the data have no times, or the audit did not use them")
+    if isinstance(found, Missing):
+        return found
+    older = f"{found:.1%} of the test texts are older than the newest one of train: test is no later period"
+    return older if found else None
+
+
+def _seen_in_train(run: Inspected) -> str | Missing | None:
+    """Whether test texts or pairs are also in train, word for word, of a model that learnt from train."""
+    if "epochs" in run.summary and _was_trained(run.summary) is False:
+        return None
+    found = _audited(run, "equal_texts_in_train", "the audit did not compare texts")
+    if isinstance(found, Missing):
+        return found
+    assert run.audit is not None
+    pairs = run.audit["test"].get("equal_pairs_in_train") or 0.0
+    if found <= MOST_SHARED and not pairs:
+        return None
+    both = f", and {pairs:.1%} of the test pairs are pairs of train" if pairs else ""
+    return f"{found:.1%} of the test texts are also in train, word for word{both}"
+
+
+def _audited(run: Inspected, name: str, otherwise: str) -> float | Missing:
+    if run.audit is None:
+        return Missing("there is no card of its dataset (--cards)")
+    found = run.audit.get("test", {}).get(name)
+    return Missing(otherwise) if found is None else float(found)
+
+
+def _untuned(run: Inspected) -> str | Missing | None:
+    """Whether nobody chose its settings on validation."""
+    how = run.summary.get("tuned_how")
+    if how is None:
+        return Missing(f"{layout.SUMMARY} does not say how its settings were chosen")
+    if not str(how).startswith(AS_PUBLISHED):
+        return None
+    return f"its settings are {how}, and were not tuned on these data; beside tuned families it may be worth more"
+
+
+def _few_seeds(run: Inspected) -> str | Missing | None:
+    """Whether a training that depends on chance was run too seldom to know by how much."""
+    if "epochs" not in run.summary:
+        return Missing(f"{layout.SUMMARY} does not say whether anything was trained")
+    if run.seeds is None:
+        return Missing("the folder is not called DATA-MODEL-SEED, so runs with other seeds are not found")
+    trained = _was_trained(run.summary)
+    if trained is None:
+        return Missing(f"{layout.SUMMARY} of an ensemble does not say whether its pretrained members were trained on")
+    if not trained or run.seeds >= SEEDS:
+        return None
+    seeds = "1 seed" if run.seeds == 1 else f"{run.seeds} seeds"
+    return f"trained with {seeds}: differences to other models may be those between seeds (expected {SEEDS} or more)"
+
+
+def _was_trained(summary: Mapping[str, Any]) -> bool | None:
+    """Whether a run or, of an ensemble, which has no epochs, a member was trained; None if that is not known."""
+    if summary["epochs"] or not summary.get("parameters"):
+        return bool(summary["epochs"])
+    if not summary.get("pretrained_on"):
+        return True  # parameters that were neither pretrained nor trained here are those of trained members
+    return None if str(summary.get("tuned_how")).startswith(OF_ENSEMBLES) else False
+
+
+def _not_clean(run: Inspected) -> str | Missing | None:
+    """Whether its weights may have met texts of the dataset before."""
+    if "pretrained_on" not in run.summary:
+        return Missing(f"{layout.SUMMARY} does not say what it was pretrained on")
+    if run.cell is None:
+        return Missing("the folder is not called DATA-MODEL-SEED, so its dataset is not known")
+    sources = run.summary["pretrained_on"]
+    if not sources or not may_have_met(run.summary.get("seen"), run.cell.data):
+        return None
+    return (
+        f"pretrained on {' and '.join(map(str, sources))}: texts of {run.cell.data}, or like them, may be among these"
+    )
+
+
+def _unkept_promise(run: Inspected) -> str | Missing | None:
+    """Whether a precision of links was promised on validation that test denies, or that too few groups support."""
+    if not run.summary:
+        return Missing(f"there is no {layout.SUMMARY}, so no intervals are known")
+    val, test = (run.metrics.get(split, {}) for split in ("val", "test"))
+    try:
+        intervals = intervals_of(run.summary)
+    except (AttributeError, TypeError, ValueError, OverflowError):
+        return Missing(f"the intervals of {layout.SUMMARY} are no pairs of numbers")
+    said = []
+    for name in sorted(name for name in val if name.startswith(AIM)):
+        aim = float(name.removeprefix(AIM)) / 100
+        if val[name] < aim:
+            continue  # the aim was not reached, so nothing is promised
+        if name not in test:
+            of_links = f"link_ari_at_{name.removeprefix(AIM)}"  # measured also where there is no link
+            why = "no pair of test reaches its threshold" if of_links in test else "was not measured on test"
+            said.append(f"precision {aim:g} is promised, and {why}")
+        elif name in intervals and intervals[name][1] < aim:
+            low, high = intervals[name]
+            said.append(f"precision {aim:g} is promised, test has {test[name]:.3f} ({low:.3f} to {high:.3f})")
+        elif (links := _behind(run.promised, aim)) and links.groups < FEWEST_GROUPS:
+            said.append(f"precision {aim:g} is promised by links of {links.groups} groups alone")
+    return "; ".join(said) or None
+
+
+def _promised(model: Path) -> Sequence[PromisedLinks]:
+    """What the links of a model promise; empty where the folder is not there, as in published runs."""
+    chosen = read_thresholds(model) if (model / layout.PRECISION).is_file() else None
+    return chosen.promised if chosen else ()
+
+
+def _behind(promised: Sequence[PromisedLinks], aim: float) -> PromisedLinks | None:
+    """The links of the lowest threshold that has a precision on validation."""
+    return next((links for links in reversed(promised) if links.precision >= aim), None)
+
+
+CHECKS: tuple[Check, ...] = (
+    Check("TW001", "threshold carried to unlike data", "warning", _carried_threshold),
+    Check("TW002", "giant component", "warning", _giant_component),
+    Check("TW003", "time overlap", "warning", _time_overlap),
+    Check("TW004", "test text seen in train", "error", _seen_in_train),
+    Check("TW005", "untuned family", "note", _untuned),
+    Check("TW006", "fewer than three seeds", "note", _few_seeds),
+    Check("TW007", "not-clean pretraining", "warning", _not_clean),
+    Check("TW008", "promise without evidence", "error", _unkept_promise),
+)
+"""In the order of their numbers. A number is never given to another check."""

@@ -1,0 +1,56 @@
+"""The summary of a run besides its metrics, which is kept in Git."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from twicetold import layout
+from twicetold.evaluation.decision import Verdict
+from twicetold.evaluation.units import Kept, to_json
+from twicetold.features.hashing_card import by_view
+from twicetold.trained.provenance import pretrained_on_of, seen_of
+from twicetold_lab.evaluation.operating_points import OperatingPoint
+
+POINTS = "operating_points"
+UNITS = "units"  # a list, of which DVC shows nothing among its metrics
+
+
+def summary(
+    model: Path,
+    *,
+    intervals: Mapping[str, tuple[float, float]],
+    samples: Sequence[Verdict],
+    tuned_how: str,
+    points: Sequence[OperatingPoint],
+    units: Mapping[str, Kept],
+) -> Mapping[str, Any]:
+    """The content of `layout.SUMMARY`.
+
+    Args:
+        model: the trained model's folder.
+        intervals: test metric -> ends of its 95 % interval.
+        samples: scores and decisions of the evaluator's sample pairs.
+        tuned_how: where the model's settings come from, in words.
+        points: operating points of labelled pairs.
+        units: test measure -> what a comparison of two models in pairs needs.
+
+    Returns:
+        Plain containers. `word_hashing` is by view of the features, empty if they hash no words.
+    """
+    training = json.loads((model / layout.TRAINING).read_text(encoding="utf-8"))
+    state = model / layout.FEATURISER_STATE
+    return {
+        "epochs": training["epochs"],
+        "intervals": intervals,
+        POINTS: [asdict(point) for point in points],
+        "parameters": training["parameters"],
+        "pretrained_on": pretrained_on_of(model),
+        "primary": training["metric"],
+        "samples": [asdict(verdict) for verdict in samples],
+        "seen": seen_of(model),
+        "tuned_how": tuned_how,
+        UNITS: to_json(units),
+        "word_hashing": by_view(json.loads(state.read_text(encoding="utf-8")).get("card_")) if state.exists() else {},
+    }

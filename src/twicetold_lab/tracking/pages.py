@@ -1,0 +1,142 @@
+"""What MLflow's pages show of an experiment: its description, named views of its runs, and addresses that open them.
+
+A view holds columns, order and filter of the table of runs, as the page's own button "Views" saves them: as a tag of
+the experiment. The page itself would show neither metrics nor parameters until columns are ticked.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from twicetold.printable import HIDDEN, without_passwords
+from twicetold_lab.tracking.local_pages import HOST, port_of
+from twicetold_lab.tracking.parameters import ALWAYS
+from twicetold_lab.tracking.store import Settings, Store, address
+
+VIEW = "mlflow.sharedViewState."  # prefix of a tag
+DESCRIPTION = "mlflow.note.content"
+PARENT = "mlflow.parentRunId"  # the tag by which MLflow's pages show a run within another
+LEADERBOARD, SWEEPS = "leaderboard", "sweeps"
+
+KINDS = {
+    "documents": "documents, of which any two are compared",
+    "labelled_pairs": "pairs of texts, labelled as duplicates or not",
+    "graded_pairs": "pairs of texts, graded by similarity",
+}
+FURTHER = {  # metrics of test beside the primary one; the table is as wide as a window of 1,400 pixels
+    "documents": ("average_precision_story",),
+    "labelled_pairs": ("auroc", "average_precision", "accuracy"),
+    "graded_pairs": ("pearson", "spearman"),
+}
+FIXED = {"attributes.`Run Name`": 150, "runDateAndNestInfo": 145}  # pixels of columns that every table begins with
+LETTER, BESIDE = 7.0, 24  # pixels of a letter of a column's head, and of what is beside it
+NARROWEST = 70
+
+
+def describe(store: Store, *, data: str, kind: str, counts: Mapping[str, Any], primary: str) -> None:
+    """Give an experiment its description, its tags, and the views `leaderboard` and `sweeps`; writes only what is new.
+
+    Args:
+        store: the open store.
+        data: the dataset's name.
+        kind: the corpus's kind.
+        counts: the corpus card.
+        primary: the primary metric's name.
+    """
+    found = store.client.get_experiment(store.experiment_id)
+    wanted = {DESCRIPTION: _description(data, kind, counts, primary), "kind": kind, "primary": primary}
+    best = f"best/{primary}"
+    ranked = {"orderByKey": f"metrics.`{best}`", "orderByAsc": False}
+    test = [f"test/{name}" for name in dict.fromkeys((primary, *FURTHER[kind]))]
+    views = {
+        LEADERBOARD: (
+            "Leaderboard",
+            {
+                **ranked,
+                "searchFilter": "tags.origin != 'sweep'",
+                **_columns(*_metrics(best, *test, "parameters"), "tags.`origin`"),
+            },
+        ),
+        SWEEPS: (
+            "Sweeps",
+            {
+                **ranked,
+                "searchFilter": "tags.origin = 'sweep'",
+                **_columns(*_metrics(best, "train_seconds"), "tags.`model`", *_params(*ALWAYS)),
+            },
+        ),
+    }
+    for number, (key, (name, state)) in enumerate(views.items()):
+        # the newest view is listed first
+        envelope = {"name": name, "createdAt": found.creation_time - number, "state": json.dumps(state)}
+        wanted[f"{VIEW}{key}"] = json.dumps(envelope)
+    for key, value in wanted.items():
+        if found.tags.get(key) != value:
+            store.client.set_experiment_tag(store.experiment_id, key, value)
+
+
+def sweep_page(settings: Settings, store: Store, parent: str, *, primary: str, params: Sequence[str]) -> str:
+    """Address of the runs of one sweep, the best on validation first, with what was swept beside it.
+
+    Args:
+        settings: where the store is.
+        store: the open store.
+        parent: id of the sweep's parent run.
+        primary: the primary metric's name.
+        params: the keys that were swept.
+    """
+    key, best = f"sweep-{parent[:8]}", f"best/{primary}"
+    state = {
+        "orderByKey": f"metrics.`{best}`",
+        "orderByAsc": False,
+        "searchFilter": f"tags.`{PARENT}` = '{parent}'",
+        **_columns(*_metrics(best, "train_seconds"), *_params(*params)),
+    }
+    store.client.set_experiment_tag(store.experiment_id, f"{VIEW}{key}", json.dumps(state))  # no name: not in the menu
+    return runs_page(settings, store.experiment_id, view=key)
+
+
+def runs_page(settings: Settings, experiment_id: str, *, view: str = LEADERBOARD) -> str:
+    """Address of an experiment's table of runs.
+
+    Args:
+        settings: where the store is.
+        experiment_id: the experiment.
+        view: `leaderboard`, `sweeps`, or another view's key.
+    """
+    # Without workflowType MLflow opens its pages for language models.
+    query = f"workflowType=machine_learning&viewStateShareKey={quote(view)}"
+    return f"{_server(settings)}/#/experiments/{experiment_id}/runs?{query}"
+
+
+def _server(settings: Settings) -> str:
+    uri = without_passwords(address(settings)).replace(f"{HIDDEN}@", "")  # the browser asks
+    return uri.rstrip("/") if uri.startswith(("http://", "https://")) else f"http://{HOST}:{port_of(settings)}"
+
+
+def _columns(*keys: str) -> dict[str, Any]:
+    """The columns of a view, in this order, each as wide as its head: MLflow would cut names of over 12 letters."""
+    widths = {key: max(NARROWEST, round(LETTER * len(key.partition("`")[2][:-1])) + BESIDE) for key in keys}
+    return {"selectedColumns": [*keys], "columnOrder": [*FIXED, *keys], "columnWidths": FIXED | widths}
+
+
+def _metrics(*names: str) -> list[str]:
+    return [f"metrics.`{name}`" for name in names]
+
+
+def _params(*names: str) -> list[str]:
+    return [f"params.`{name}`" for name in names]
+
+
+def _description(data: str, kind: str, counts: Mapping[str, Any], primary: str) -> str:
+    sizes = [
+        f"{split}: " + ", ".join(f"{number:,} {what}" for what, number in found.items() if isinstance(number, int))
+        for split, found in counts.get("splits", {}).items()
+    ]
+    return (
+        f"**{data}**: {KINDS[kind]}. {'; '.join(sizes)}.\n\n"
+        f"Compare trainings by `best/{primary}`, on validation; `test/...` chooses nothing. The button *Views* has "
+        "tables with these columns. `config.yaml` among a run's artifacts has all settings; its parameters are those "
+        "that differ from the family's defaults."
+    )

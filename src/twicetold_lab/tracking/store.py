@@ -1,0 +1,248 @@
+"""Where the tracking store is, and how it is opened.
+
+By default a SQLite file at `mlruns/mlflow.db` under the project's root (MLflow 3.13 and later refuse the older store of
+loose files), with artifacts beside it in `mlruns/artifacts/<experiment>`. `MLFLOW_TRACKING_URI` wins when it is set;
+if it is a server, the server decides where artifacts are.
+
+MLflow is imported when a store is opened for the first time.
+"""
+
+import fcntl
+import ipaddress
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from twicetold.errors import shown
+from twicetold.files import open_lock, write_file
+from twicetold_lab.tracking.moved import mend
+
+T = TypeVar("T")
+
+ORIGINS = ("dvc", "sweep", "run")
+SQLITE = "sqlite:///"
+OVERTAKEN = "BAD_REQUEST"  # MLflow's code for a row that its database refuses
+LOCKED = "database is locked"
+ATTEMPTS = 10
+
+_ENVIRONMENT = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # of a server's pages; the scripts print their own
+    # A server that is down costs at most 30 seconds, not the minutes of MLflow's defaults (7 retries, 120 s).
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
+    "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
+    "MLFLOW_ARTIFACT_UPLOAD_DOWNLOAD_TIMEOUT": "60",
+    # Otherwise a lock file in the working directory replaces the requirements that are given with a model.
+    "MLFLOW_UV_AUTO_DETECT": "false",
+}
+
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Whether and where runs are tracked.
+
+    Args:
+        enabled: False makes everything a no-op, and MLflow is never imported.
+        uri: address of the store; None for the SQLite file under `root`. A relative SQLite path is relative to `root`.
+        root: the project's root.
+        origin: who started the run: "dvc" (the pipeline), "sweep" (a multirun) or "run" (a person).
+        loggers: settings of Lightning's loggers, which whoever trains builds; nothing here reads them.
+
+    Raises:
+        ValueError: if `origin` is none of these.
+    """
+
+    enabled: bool
+    uri: str | None
+    root: Path
+    origin: str
+    loggers: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.origin not in ORIGINS:
+            raise ValueError(f"origin must be one of {ORIGINS}, got {self.origin!r}")
+
+
+@dataclass(frozen=True)
+class Store:
+    """An open store and the experiment in it that runs belong to."""
+
+    client: Any
+    """An `mlflow.MlflowClient`."""
+    experiment_id: str
+
+
+def address(settings: Settings) -> str:
+    """The address of the store: `MLFLOW_TRACKING_URI` as it stands, else the settings', else SQLite under the root."""
+    from_environment = os.environ.get("MLFLOW_TRACKING_URI")
+    if from_environment:
+        return from_environment
+    if settings.uri is None:
+        return f"{SQLITE}{settings.root.resolve() / 'mlruns' / 'mlflow.db'}"
+    if settings.uri.startswith(SQLITE):
+        return f"{SQLITE}{settings.root.resolve() / settings.uri.removeprefix(SQLITE)}"
+    return settings.uri
+
+
+def open_store(settings: Settings, experiment: str) -> Store:
+    """Open the store and find or create the experiment.
+
+    Raises:
+        Exception: whatever MLflow raises when the store is broken or unreachable; callers catch it with
+            `warn_untracked`.
+    """
+    uri = address(settings)
+    prepare()
+    location = None
+    if uri.startswith(SQLITE):
+        file = Path(uri.removeprefix(SQLITE)).resolve()
+        _make_database(file)
+        location = (file.parent / "artifacts" / experiment).as_uri()
+    client = connect(uri)
+    found = insist(lambda: client.get_experiment_by_name(experiment))
+    if found is None:
+        return Store(client, _create_experiment(client, experiment, location))
+    return Store(client, found.experiment_id)
+
+
+def connect(uri: str) -> Any:
+    """An `mlflow.MlflowClient` of the store at an address; one that was moved is mended, see `tracking.moved`."""
+    prepare()
+    if uri.startswith(SQLITE):
+        mend(Path(uri.removeprefix(SQLITE)).resolve())
+    else:
+        ask_directly(uri)
+    from mlflow import MlflowClient
+
+    return MlflowClient(tracking_uri=uri, registry_uri=uri)
+
+
+def existing(settings: Settings) -> Any:
+    """A client of the store, which is not made if there is none.
+
+    Raises:
+        FileNotFoundError: if there is no store.
+    """
+    uri = address(settings)
+    if uri.startswith(SQLITE) and not Path(uri.removeprefix(SQLITE)).is_file():
+        raise FileNotFoundError(
+            f"no MLflow store at {uri.removeprefix(SQLITE)}: run this in the folder of the project, or set "
+            "MLFLOW_TRACKING_URI"
+        )
+    return connect(uri)
+
+
+def insist(write: Callable[[], T]) -> T:
+    """Write, and again if another process was in the way.
+
+    MLflow looks for a dataset or tag and inserts it if there is none. Of two processes that do so at the same time, the
+    database refuses one; its next attempt finds the row. A SQLite file is locked while another process writes, and
+    MLflow waits for 20 seconds only, which can be short on a busy machine.
+    """
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return write()
+        except Exception as error:
+            if getattr(error, "error_code", None) != OVERTAKEN and LOCKED not in str(error):
+                raise
+    return write()
+
+
+@contextmanager
+def readable(what: str) -> Iterator[None]:
+    """Say in one message what MLflow refused, whatever its kind: of the database, of HTTP, of the artifact store.
+
+    Raises:
+        ValueError: if it refused.
+    """
+    try:
+        yield
+    except (ValueError, OSError):  # of our own, and of files; requests' errors are OSErrors
+        raise
+    except Exception as error:
+        reason = " ".join(shown(error).split()) or type(error).__name__
+        raise ValueError(f"MLflow could not {what}: {reason[:400]}") from error
+
+
+def prepare() -> None:
+    """Settings that MLflow reads when it is imported, and less of its talk."""
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    # migrations, model saving and monitoring are chatty
+    for name in ("alembic", "mlflow.pyfunc", "mlflow.system_metrics"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # a traceback of each error that it raises
+
+
+def ask_directly(uri: str) -> None:
+    """Leave a server of this machine out of what `HTTP_PROXY` is asked for: a proxy would look for it on its own."""
+    host = urlsplit(uri).hostname or ""
+    if host != "localhost" and not host.endswith(".localhost") and not _is_of_this_machine(host):
+        return
+    left_out = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    names = [name.strip() for name in left_out.split(",") if name.strip()]
+    if host not in names and "*" not in names:
+        os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join([*names, host])  # some read one, some the other
+
+
+def _is_of_this_machine(host: str) -> bool:
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:  # a name
+        return False
+    return found.is_loopback or found.is_unspecified
+
+
+def _make_database(file: Path) -> None:
+    """Make MLflow's SQLite file if there is none; several processes may call this at the same time.
+
+    MLflow runs its migrations on any file that lacks a table, so two processes that open a new file at the same time
+    both alter it and break it. Here the migrations run on a temporary file under a lock, and the finished file is
+    renamed into place.
+    """
+    if file.exists():
+        return
+    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with open_lock(file.with_name(f".{file.name}.lock")) as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # released when the file is closed, also if the process is killed
+        if file.exists():
+            return
+        with write_file(file) as temporary:
+            SqlAlchemyStore(f"{SQLITE}{temporary}", (file.parent / "artifacts").as_uri()).engine.dispose()
+
+
+def warn_untracked(what: str, error: Exception) -> None:
+    """Warn that the store failed and that the work goes on without it.
+
+    A training of hours must not be lost because its tracking server is down. Callers catch every `Exception`, because
+    MLflow passes on those of its database driver, HTTP client and artifact storage.
+    """
+    reason = shown(error).strip().split("\n")[0] or type(error).__name__
+    _logger.warning(
+        "MLflow could not %s: %s -- the work goes on, but nothing more of this run is tracked. "
+        "Check MLFLOW_TRACKING_URI and mlruns/, or switch tracking off with tracking.enabled=false.",
+        what,
+        reason,
+    )
+
+
+def _create_experiment(client: Any, experiment: str, location: str | None) -> str:
+    try:
+        return str(insist(lambda: client.create_experiment(experiment, artifact_location=location)))
+    except Exception:
+        found = insist(lambda: client.get_experiment_by_name(experiment))  # another process was faster
+        if found is None:
+            raise
+        return str(found.experiment_id)

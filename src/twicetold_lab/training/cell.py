@@ -1,0 +1,254 @@
+"""Train one cell of the grid: one family on one corpus with one seed.
+
+The steps are the same for every family: fit the featuriser on train texts, compute feature rows, train the encoder (if
+it is trainable), choose the decision on validation, save.
+"""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from twicetold.evaluation.dedupe import Chosen
+from twicetold.features.rows import CsrRows, Featuriser
+from twicetold.models.protocol import Encoder, OnFrozen, Settling
+from twicetold.neighbours.nearest import Matrix
+from twicetold.trained.neural import BATCH
+from twicetold.trained.saving import save_scorer
+from twicetold.trained.scoring import SAMPLE, EncodedTexts, Scorer, evaluation_inputs, score_pairs
+from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.examples.batches import Again, EpochBatches, ExampleIndex, GatheredExamples, lengths_of, train_loader
+from twicetold_lab.scoring.cache import feature_rows, fields_like, inputs_of, with_extra_texts
+from twicetold_lab.scoring.duplicates import choose_decisions, primary_value
+from twicetold_lab.training.frozen import with_token_vectors
+from twicetold_lab.training.parts import Parts, Places
+from twicetold_lab.training.schedule import Fitted, MakeOptimizer, OnEpoch, Runtime
+from twicetold_lab.training.solvers.protocol import Solver, Steps, TrainingData
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained cell."""
+
+    scorer: Scorer
+    metric: str
+    fitted: Fitted
+    parameters: int
+    seconds: float
+    texts_per_second: float
+    thresholds: Chosen | None = None
+    """For a dedupe; None if the model has no search vectors, or no two texts of validation say the same."""
+
+    def save(
+        self,
+        folder: Path,
+        *,
+        features: Mapping[str, Any],
+        encoder: Mapping[str, Any],
+        data: Mapping[str, str],
+        pretrained_on: Sequence[str] = (),
+        seen: Sequence[str] | None = (),
+    ) -> None:
+        """Write everything that scoring needs to `folder`, atomically.
+
+        Args:
+            folder: the model folder.
+            features: configuration that the featuriser was built from.
+            encoder: configuration that the encoder was built from.
+            data: `name` of the corpus and digest of its `train` texts.
+            pretrained_on: descriptions of its pretraining data, from `provenance.pretrained_on`.
+            seen: sources of data among these, from `provenance.seen`.
+        """
+        training = {"parameters": self.parameters, "metric": self.metric, **asdict(self.fitted)}
+        save_scorer(
+            folder,
+            self.scorer,
+            features=features,
+            encoder=encoder,
+            data=data,
+            training=training,
+            pretrained_on=pretrained_on,
+            seen=seen,
+            thresholds=self.thresholds,
+        )
+
+
+def train_cell(
+    corpus: Corpus,
+    parts: Parts,
+    *,
+    examples: ExampleIndex | None = None,
+    seed: int,
+    feature_key: str,
+    places: Places,
+    runtime: Runtime,
+    on_epoch: OnEpoch,
+) -> Trained:
+    """Train, and choose the decision on validation. The test split is not read.
+
+    Args:
+        corpus: the data.
+        parts: chosen by the recipe.
+        examples: those of `parts`, if they are loaded already; None: load them.
+        seed: of initialisation, order and noise.
+        feature_key: identifies corpus and featuriser settings in the cache of feature rows.
+        places: folders.
+        runtime: where to compute.
+        on_epoch: called with each epoch's metrics and number.
+
+    Raises:
+        ValueError: if the settings leave nothing to train or to compare, or training diverges.
+    """
+    started = time.perf_counter()
+    if examples is None and parts.examples is not None:
+        examples = parts.examples.index(corpus, places.triplets)
+    if examples is not None:
+        _check_batch_size(parts, examples)
+    featuriser = parts.featuriser.fit(inputs_of(parts.featuriser, corpus, corpus.members["train"]))
+    rows = feature_rows(featuriser, corpus, places.features, key=feature_key)
+    if examples is not None:
+        rows, examples = _with_extra_texts(rows, examples, featuriser, corpus, parts, seed=seed)
+    torch.manual_seed(seed)
+    encoder = parts.encoder_of(featuriser.shape)
+    _check_sizes(encoder)
+    if examples is not None:
+        _check_learns(encoder)
+        parts.check_negatives_of(encoder)
+    if isinstance(encoder, OnFrozen):
+        rows = with_token_vectors(encoder, rows, places.features, device=runtime.device)
+    fitted = None
+    if examples is not None and parts.objective is not None:
+        data = TrainingData(rows, corpus.members["train"], examples)
+        fitted = _fit(encoder, data, corpus, parts, places, seed=seed, runtime=runtime, on_epoch=on_epoch)
+    encoder.cpu()
+    read = _read(encoder, rows, corpus).keeping(corpus.members["val"])
+    inputs = evaluation_inputs(read, corpus, "val")
+    metric, value = primary_value(read, corpus, parts.selection, inputs=inputs)
+    decisions, thresholds = choose_decisions(read, inputs, corpus, parts.selection)
+    seconds = time.perf_counter() - started
+    if fitted is None:  # nothing was trained
+        fitted = Fitted(0, 0, value)
+        on_epoch({f"val/{metric}": value}, 0)
+    elif parts.selection.over_all_pairs(corpus.kind) and len(corpus.members["val"]) > SAMPLE:
+        fitted = replace(fitted, best_value=value)  # of the best weights on all texts
+    return Trained(
+        scorer=Scorer(featuriser, encoder, decisions.selected, corpus.kind == "documents", decisions),
+        metric=metric,
+        fitted=fitted,
+        parameters=sum(p.numel() for p in encoder.parameters()),
+        seconds=seconds,
+        texts_per_second=_speed(featuriser, encoder, corpus),
+        thresholds=thresholds,
+    )
+
+
+def _check_batch_size(parts: Parts, examples: ExampleIndex) -> None:
+    """Refuse batches of one example for an objective that takes its negatives from the other examples of a batch."""
+    in_batch = parts.objective is not None and parts.objective.in_batch
+    if parts.schedule.batch_size == 1 and examples.negative is None and in_batch:
+        raise ValueError(
+            f"trainer.batch_size=1 leaves {type(parts.objective).__name__} nothing to compare an example with, because "
+            "it takes negatives from the rest of the batch: choose trainer.batch_size=2 or more, or examples=triplets"
+        )
+
+
+def _check_sizes(encoder: Encoder) -> None:
+    """Refuse an encoder with an empty parameter, which has nothing to compute with."""
+    for parameter in encoder.parameters():
+        if not parameter.numel():
+            raise ValueError(
+                f"weights of {type(encoder).__name__} would have the shape {tuple(parameter.shape)}: a size in "
+                "encoder.* is 0, or the train texts have no features. Choose sizes of at least 1"
+            )
+
+
+def _check_learns(encoder: Encoder) -> None:
+    """Refuse to train an encoder without weights."""
+    if not any(parameter.requires_grad for parameter in encoder.parameters()):
+        raise ValueError(
+            f"{type(encoder).__name__} has no weights to learn, so objective and examples would change nothing: leave "
+            "them out, or set objective=none examples=none"
+        )
+
+
+def _with_extra_texts(
+    rows: CsrRows, examples: ExampleIndex, featuriser: Featuriser, corpus: Corpus, parts: Parts, *, seed: int
+) -> tuple[CsrRows, ExampleIndex]:
+    """The rows of the corpus and of the examples' extra texts, and the examples, augmented if the recipe says so."""
+    if parts.augmentation is not None:
+        examples = parts.augmentation.examples(examples, corpus, seed=seed)
+    fields = fields_like(featuriser, corpus, examples.extra_sources)
+    return with_extra_texts(featuriser, rows, examples.extra_texts, fields), examples
+
+
+def _fit(
+    encoder: Encoder,
+    data: TrainingData,
+    corpus: Corpus,
+    parts: Parts,
+    places: Places,
+    *,
+    seed: int,
+    runtime: Runtime,
+    on_epoch: OnEpoch,
+) -> Fitted:
+    """Train on examples, by gradient descent or by a solver."""
+
+    def validate(encoder: Encoder) -> tuple[str, float]:
+        # The decision is chosen on all documents.
+        return primary_value(_read(encoder, data.rows, corpus), corpus, parts.selection, at_most=SAMPLE)
+
+    objective: Any = parts.objective
+    lengths = lengths_of(data.examples, data.rows) if parts.featuriser.ordered else None
+    batches = EpochBatches(data.examples, batch_size=parts.schedule.batch_size, seed=seed, lengths=lengths)
+    optimizer: MakeOptimizer | Steps
+    loader: Iterable[Any]
+    if isinstance(parts.make_optimizer, Solver):
+        optimizer = parts.make_optimizer.prepare(encoder, objective, data, seed=seed)
+        loader = Again(batches, optimizer.per_epoch)
+    else:
+        optimizer = parts.make_optimizer
+        loader = train_loader(data.examples, data.rows, batches, workers=runtime.workers)
+        if parts.negatives is not None:
+
+            def vectors(texts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
+                return _read(encoder, data.rows, corpus).search_matrices(texts)
+
+            gathered = cast("GatheredExamples", loader.dataset)
+            batches.renew = parts.negatives.renewing(gathered, corpus, vectors, seed=seed, folder=places.checkpoints)
+    assert parts.descend is not None
+    return parts.descend(
+        encoder,
+        objective if parts.augmentation is None else parts.augmentation.objective(objective, encoder),
+        loader,
+        optimizer=optimizer,
+        validate=validate,
+        schedule=parts.schedule,
+        seed=seed,
+        runtime=runtime,
+        checkpoints=places.checkpoints,
+        on_epoch=on_epoch,
+    )
+
+
+def _read(encoder: Encoder, rows: CsrRows, corpus: Corpus) -> EncodedTexts:
+    """The texts in front of the encoder, after fitting its parts that have a closed form."""
+    if isinstance(encoder, Settling):
+        train = corpus.members["train"]
+        with torch.no_grad():
+            encoder.settle(rows.gather(train[start : start + BATCH]) for start in range(0, len(train), BATCH))
+    return EncodedTexts(encoder, rows)
+
+
+def _speed(featuriser: Featuriser, encoder: Encoder, corpus: Corpus) -> float:
+    texts = inputs_of(featuriser, corpus, corpus.members["val"][:2000])
+    started = time.perf_counter()
+    rows = featuriser.transform(texts)
+    numbers = np.arange(len(rows))
+    score_pairs(encoder, rows, numbers, numbers[::-1])
+    return len(rows) / (time.perf_counter() - started)

@@ -1,0 +1,201 @@
+"""The one LightningModule: any encoder, any objective, any optimizer or solver."""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytorch_lightning as pl
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+
+from twicetold.encoding import EncodedBatch, Encoding, SparseRows
+from twicetold.models.protocol import Encoder
+from twicetold_lab.examples.batches import Batch
+from twicetold_lab.objectives.protocol import Objective
+from twicetold_lab.training.gradient_caching import encode_in_chunks
+from twicetold_lab.training.schedule import MakeOptimizer, Validate
+from twicetold_lab.training.solvers.protocol import Steps
+from twicetold_lab.training.sparse_gradients import Lazy, clip_gradients
+
+
+class Diverged(ValueError):
+    """The loss, the weights or the validation metric are not finite."""
+
+
+class Learner(pl.LightningModule):
+    """Composes the parts of training; it is not a base class.
+
+    Args:
+        encoder: the family's module.
+        objective: named losses of an encoded batch.
+        make_optimizer: from parameters to optimizer; or the steps of a solver, which sets the weights itself and gets
+            numbers of examples instead of batches of rows.
+        validate: from the encoder to the name and value of the primary metric on validation.
+        seed: of the run; each epoch's random state depends only on it and on the epoch's number, so that a resumed
+            training gives the same result as an uninterrupted one.
+        micro_batch: encode at most so many texts at a time, twice, to save memory (`gradient_caching`); None: all.
+        lr_scheduler: from the optimizer to PyTorch's schedule of its learning rate; None: there is none.
+        lr_scheduler_interval: `epoch` or `step`, after which it goes on.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        objective: Objective,
+        *,
+        make_optimizer: MakeOptimizer | Steps,
+        validate: Validate,
+        seed: int,
+        micro_batch: int | None = None,
+        lr_scheduler: Callable[[Optimizer], LRScheduler] | None = None,
+        lr_scheduler_interval: str = "epoch",
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.objective = objective
+        self.make_optimizer = make_optimizer
+        self.automatic_optimization = not isinstance(make_optimizer, Steps)
+        self.validate = validate
+        self.seed = seed
+        self.micro_batch = micro_batch
+        self.lr_scheduler = lr_scheduler
+        self.lr_scheduler_interval = lr_scheduler_interval
+        self.curves: dict[str, float] = {}
+        """Metrics of the last finished epoch: `train/<loss>` (means over steps) and `val/<primary>`."""
+        self.primary = float("nan")
+        """Primary metric after the last finished epoch."""
+
+    def configure_optimizers(self) -> Any:
+        """The optimizer over all parameters of encoder and objective, with its schedule; None with a solver.
+
+        Raises:
+            ValueError: for a schedule that reads a metric.
+        """
+        if isinstance(self.make_optimizer, Steps):
+            return None
+        optimizer = self.make_optimizer(p for p in self.parameters() if p.requires_grad)
+        if self.lr_scheduler is None:
+            return optimizer
+        scheduler = self.lr_scheduler(optimizer)
+        if isinstance(scheduler, ReduceLROnPlateau):
+            raise ValueError(
+                "trainer.lr_scheduler: ReduceLROnPlateau reads a metric, which a training that resumes would not have: "
+                "choose a schedule by steps or epochs, such as torch.optim.lr_scheduler.CosineAnnealingLR"
+            )
+        return {
+            "optimizer": optimizer,
+            "lr_scheduler": {"scheduler": scheduler, "interval": self.lr_scheduler_interval},
+        }
+
+    def training_step(self, batch: Batch | NDArray[np.int64], batch_idx: int) -> Tensor | None:
+        """The total loss of one batch; with a solver, take a step."""
+        if batch_idx == 0:
+            self._start_epoch()
+        if isinstance(batch, Batch):
+            losses = self._losses(batch)
+        else:
+            assert isinstance(self.make_optimizer, Steps)
+            losses = self.make_optimizer.step(self.encoder, batch)
+        for name, value in losses.items():
+            self._sums[name] += value.detach()
+        self._steps += 1
+        return losses["loss"] if self.automatic_optimization else None
+
+    def _losses(self, batch: Batch) -> dict[str, Tensor]:
+        return self.objective(self.encoded(batch))
+
+    def encoded(self, batch: Batch) -> EncodedBatch:
+        """The input of the objective.
+
+        Raises:
+            ValueError: if the objective compares vectors of single texts, and the encoder has none that are trained.
+        """
+        sides = (batch.anchor, batch.positive, batch.negative, batch.copy)
+        anchor, positive, negative, copy = (None if side is None else self._encode(side) for side in sides)
+        assert anchor is not None
+        if not self.objective.needs_score:
+            self._check_vectors(anchor)
+        score = None
+        if self.objective.needs_score and positive is not None:
+            score = self.encoder.score(anchor, positive)
+        return EncodedBatch(
+            anchor=anchor,
+            positive=positive,
+            negative=negative,
+            label=batch.label,
+            group=batch.group,
+            positive_group=batch.positive_group,
+            negative_group=batch.negative_group,
+            score=score,
+            copy=copy,
+        )
+
+    def _check_vectors(self, encoding: Encoding) -> None:
+        vectors = encoding.embedding
+        if torch.is_grad_enabled() and not (isinstance(vectors, Tensor) and vectors.requires_grad):
+            objective, encoder = type(self.objective).__name__, type(self.encoder).__name__
+            raise ValueError(
+                f"{objective} needs trainable vectors of single texts, and {encoder} has none: choose "
+                "an objective on the scores of pairs, objective=pair_bce examples=labelled_pairs"
+            )
+
+    def _encode(self, features: SparseRows) -> Encoding:
+        if self.micro_batch is None:
+            return self.encoder.encode(features)
+        return encode_in_chunks(self.encoder, features, self.micro_batch)
+
+    def _start_epoch(self) -> None:
+        # Not in on_train_epoch_start: Lightning skips that hook in the first epoch after a resume.
+        torch.manual_seed(self.seed + 1_000_003 * self.current_epoch)
+        self._sums: dict[str, Tensor] = defaultdict(lambda: torch.zeros((), device=self.device))
+        self._steps = 0
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Clip the norm of the gradient. Lightning's own method does not support fused optimizers in bf16."""
+        if gradient_clip_val is not None:
+            clip_gradients(self.parameters(), gradient_clip_val)
+
+    def on_train_epoch_end(self) -> None:
+        """Validate; log the epoch's mean losses and the primary metric.
+
+        Raises:
+            Diverged: if one of them is not a finite number.
+        """
+        for optimizer in self.trainer.optimizers:
+            if isinstance(optimizer, Lazy):
+                optimizer.catch_up()
+        self.curves = {f"train/{n}": float(s) / self._steps for n, s in self._sums.items()}
+        self._check_finite("train/loss", self.curves["train/loss"])
+        self._check_finite("the length of the weights", _length(self.encoder))
+        callbacks: list[pl.Callback] = self.trainer.callbacks  # type: ignore[attr-defined]
+        for callback in callbacks:  # those that average weights put them in place here
+            callback.on_validation_epoch_start(self.trainer, self)
+        name, self.primary = self.validate(self.encoder)
+        self._check_finite(f"val/{name}", self.primary)
+        self.curves[f"val/{name}"] = self.primary
+        self.log("val/primary", self.primary, prog_bar=True, batch_size=1)
+        for callback in reversed(callbacks):  # `Keep`, the last, keeps the weights that were validated
+            callback.on_validation_epoch_end(self.trainer, self)
+
+    def _check_finite(self, what: str, value: float) -> None:
+        if not math.isfinite(value):
+            raise Diverged(
+                f"training diverged: {what} is {value} in epoch {self.current_epoch}. Lower optimizer.lr, or clip the "
+                "gradient (trainer.gradient_clip)"
+            )
+
+
+def _length(encoder: Encoder) -> float:
+    """Euclidean length of all trained weights; infinite if their squares overflow, so that no product of them holds."""
+    trained = [parameter.detach() for parameter in encoder.parameters() if parameter.requires_grad]
+    return float(torch.nn.utils.get_total_norm(trained))

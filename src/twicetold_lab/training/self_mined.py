@@ -1,0 +1,260 @@
+"""Hard negatives that the model in training mines itself: texts near an anchor that do not say the same.
+
+Xiong et al., Approximate Nearest Neighbor Negative Contrastive Learning (ANCE), ICLR 2021 (arXiv:2007.00808): negatives
+from the whole corpus, by the encoder of some steps ago. Here the search is exact, and before an epoch:
+
+1. Encode the train texts.
+2. For each anchor, list the `depth` nearest train texts after the first `skip`, without those that say the same.
+3. For each example, draw `per_anchor` of its anchor's list.
+
+A text says the same as an anchor if it is of the anchor's group, or equal to a text of that group or to a positive of
+the anchor. Other texts may still say the same without being labelled so. They are among the nearest, and there are the
+more of them the fewer pairs of the corpus are labelled: hence `skip`.
+
+Lists depend on the weights with which an epoch begins, and draws on seed and epoch, so a training that resumes at an
+epoch has the negatives of one that was not interrupted. Lists that are older than an epoch are kept in a file.
+
+Shape letters: N texts of the corpus, M train texts, A anchors, X examples, D length of a list, H negatives of an
+example, b some of the anchors or examples.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twicetold.conventions import UNDECIDED
+from twicetold.files import write_file
+from twicetold.neighbours.nearest import NOBODY, Index
+from twicetold_lab.data.corpus import UNKNOWN, Corpus
+from twicetold_lab.examples.batches import ExampleIndex, GatheredExamples
+from twicetold_lab.training.parts import VectorsOf
+
+ROWS = 1 << 14  # anchors or examples at a time, which bounds what is held of their lists
+ROUNDS = 50  # of random draws, of which hardly any needs a second
+COPIES = 20  # texts equal to one that says the same, for which a search leaves room
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SelfMined:
+    """Settings of the mining.
+
+    Args:
+        group: the group whose members say the same; None: groups are those of the examples, and no others are known.
+        per_anchor: H, negatives of an example. A row whose list is shorter gets random texts of other groups as well.
+        depth: D, texts that they are drawn from.
+        skip: nearest texts that are left out of the list.
+        every: epochs after which the lists are made anew; negatives are drawn from them for each epoch.
+
+    Raises:
+        ValueError: if a setting is out of range.
+    """
+
+    group: str | None
+    per_anchor: int
+    depth: int
+    skip: int
+    every: int
+
+    def __post_init__(self) -> None:
+        for name, least in (("per_anchor", 1), ("depth", self.per_anchor), ("skip", 0), ("every", 1)):
+            if (value := getattr(self, name)) < least:
+                more = " (per_anchor of them are drawn)" if name == "depth" else ""
+                raise ValueError(f"negatives.{name} must be at least {least}{more}; got {value}")
+
+    def renewing(
+        self, data: GatheredExamples, corpus: Corpus, vectors: VectorsOf, *, seed: int, folder: Path
+    ) -> Callable[[int], None]:
+        """See `parts.Negatives`.
+
+        Raises:
+            ValueError: if the examples are no pairs of texts of the corpus, or `group` is another than theirs.
+        """
+        return Renewal(self, data, Pool.of(data.examples, corpus, group=self.group), vectors, seed, folder)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Train texts, and which of them say the same as the anchors of examples."""
+
+    texts: Numbers
+    """(M,) ascending."""
+    group: Numbers
+    """(N,) `UNKNOWN` where it is not known."""
+    code: Numbers
+    """(N,) the same, and a code of its own for each text of unknown group."""
+    equal: Numbers
+    """(N,) a number for each distinct text, below N."""
+    same: Numbers
+    """Sorted keys code · N + number of the distinct texts that say the same as the texts of each code."""
+    anchor: Numbers
+    """(X,) the text of the corpus that the anchor of an example is, or is an altered copy of."""
+
+    @classmethod
+    def of(cls, examples: ExampleIndex, corpus: Corpus, *, group: str | None) -> "Pool":
+        """The texts of known group; all of them if the groups are those of the examples.
+
+        Raises:
+            ValueError: if the examples are no pairs of texts of the corpus, or `group` is another than theirs.
+        """
+        if examples.positive is None:
+            raise ValueError(
+                "negatives=self_mined needs examples with an anchor and a positive, and these are single texts: choose "
+                "examples=duplicates, or for documents examples=group_pairs; or set negatives=none"
+            )
+        anchor, positive = (_in_corpus(side, examples, corpus) for side in (examples.anchor, examples.positive))
+        texts = corpus.members["train"]
+        if group is None:
+            codes = np.full(len(corpus), UNKNOWN)
+            for side, known in ((anchor, examples.group), (positive, examples.positive_group)):
+                codes[side] = UNKNOWN if known is None else known
+        else:
+            codes = corpus.group(group)
+            texts = texts[codes[texts] != UNKNOWN]
+            if examples.group is not None and not np.array_equal(codes[anchor], examples.group):
+                raise ValueError(
+                    f"negatives.group={group} is not the group of these examples: name theirs (examples.group), so "
+                    "that no text that says the same is a negative"
+                )
+        code = np.where(codes == UNKNOWN, max(codes.max(initial=0), 0) + 1 + np.arange(len(codes)), codes)
+        equal = corpus.text_codes()
+        true = slice(None) if examples.label is None else examples.label > UNDECIDED
+        by_pairs = code[anchor[true]] * len(corpus) + equal[positive[true]]
+        same = np.unique(
+            np.concatenate([code[corpus.members["train"]] * len(corpus) + equal[corpus.members["train"]], by_pairs])
+        )
+        return cls(texts, codes, code, equal, same, anchor)
+
+    def says_the_same(self, anchor: Numbers, other: Numbers) -> NDArray[np.bool_]:
+        """Whether texts say the same as anchors, elementwise."""
+        keys = self.code[anchor] * len(self.code) + self.equal[other]
+        place = np.minimum(np.searchsorted(self.same, keys), len(self.same) - 1)
+        found = self.same[place] == keys
+        same: NDArray[np.bool_] = found | (self.code[anchor] == self.code[other])
+        return same
+
+    def random(self, anchor: Numbers, rng: np.random.Generator) -> Numbers:
+        """For each anchor a random train text of another group, every one equally likely.
+
+        Raises:
+            ValueError: if there is none that does not say the same.
+        """
+        order = self.texts[np.argsort(self.code[self.texts], kind="stable")]
+        sorted_codes, own = self.code[order], self.code[anchor]
+        start, end = (np.searchsorted(sorted_codes, own, side=side) for side in ("left", "right"))
+        drawn, left = np.empty_like(anchor), np.arange(len(anchor))
+        for _ in range(ROUNDS):
+            others = len(order) - (end - start)[left]
+            if not len(left) or not others.all():
+                break
+            place = rng.integers(others)
+            drawn[left] = order[np.where(place < start[left], place, place + (end - start)[left])]
+            left = left[self.says_the_same(anchor[left], drawn[left])]
+        if len(left):
+            raise ValueError(
+                f"negatives=self_mined finds no negative for {len(left)} anchors, among {len(order)} train texts of "
+                f"{len(np.unique(sorted_codes))} groups: it must be of another group and of other words. Use more rows "
+                "or another group, or set negatives=none"
+            )
+        return drawn
+
+
+class Renewal:
+    """New negatives for each epoch.
+
+    Args:
+        settings: of the mining.
+        data: whose negatives are set.
+        pool: what they are chosen from.
+        vectors: search vectors by the model in training.
+        seed: of the draws.
+        folder: for lists that are used for several epochs.
+    """
+
+    def __init__(
+        self,
+        settings: SelfMined,
+        data: GatheredExamples,
+        pool: Pool,
+        vectors: VectorsOf,
+        seed: int,
+        folder: Path,
+    ) -> None:
+        self.settings, self.data, self.pool, self.vectors = settings, data, pool, vectors
+        self.seed, self.folder = seed, folder
+        self.anchors, self.row = np.unique(pool.anchor, return_inverse=True)
+        self.lists: NDArray[np.int32] | None = None
+
+    def __call__(self, epoch: int) -> None:
+        """Set the negatives of an epoch."""
+        since = epoch % self.settings.every
+        file = self.folder / f"nearest-{epoch - since}.npy"
+        if not since:
+            self.lists = self.mined()
+            if self.settings.every > 1:
+                self._keep(file)
+        elif self.lists is None:  # resumed
+            self.lists = np.load(file, allow_pickle=False)
+        negative = self.drawn(self.lists, np.random.default_rng([self.seed, epoch, 1]))  # 1: not the order's stream
+        known = self.data.examples.group is not None
+        group = self.pool.group[negative] if known else None
+        self.data.examples = replace(self.data.examples, negative=negative, negative_group=group)
+
+    def mined(self) -> NDArray[np.int32]:
+        """(A, D) lists of the nearest texts by the model as it is, `NOBODY` where there are fewer."""
+        pool, settings = self.pool, self.settings
+        read = np.union1d(self.anchors, pool.texts)
+        queries, documents = self.vectors(read)
+        index = Index(documents[np.searchsorted(read, pool.texts)])
+        reach = settings.skip + settings.depth
+        copies = min(int(np.bincount(pool.equal[pool.texts]).max()) - 1, COPIES)
+        lists = np.full((len(self.anchors), settings.depth), NOBODY, dtype=np.int32)
+        for start in range(0, len(lists), ROWS):
+            anchors = self.anchors[start : start + ROWS]
+            apart = (pool.code[anchors], pool.code[pool.texts])
+            found = index.search(queries[np.searchsorted(read, anchors)], k=reach + copies, apart=apart)
+            texts = pool.texts[found.index]
+            kept = (found.index != NOBODY) & ~pool.says_the_same(np.broadcast_to(anchors[:, None], texts.shape), texts)
+            nearest = found.keeping(kept, k=reach).index[:, settings.skip :]
+            lists[start : start + ROWS] = np.where(nearest == NOBODY, NOBODY, pool.texts[nearest])
+        return lists
+
+    def drawn(self, lists: NDArray[np.int32], rng: np.random.Generator) -> Numbers:
+        """(X, H) negatives of the examples, each text of a list at most once."""
+        negatives = np.empty((len(self.row), self.settings.per_anchor), dtype=np.int64)
+        for start in range(0, len(negatives), ROWS):
+            listed = lists[self.row[start : start + ROWS]]  # (b, D)
+            order = np.where(listed == NOBODY, np.inf, rng.random(listed.shape))
+            chosen = np.argpartition(order, negatives.shape[1] - 1, axis=1)[:, : negatives.shape[1]]
+            negatives[start : start + ROWS] = np.take_along_axis(listed, chosen, axis=1)
+        missing, _ = np.nonzero(negatives == NOBODY)
+        negatives[negatives == NOBODY] = self.pool.random(self.pool.anchor[missing], rng)
+        return negatives
+
+    def _keep(self, file: Path) -> None:
+        """Write the lists for a training that resumes, and remove those of an earlier epoch."""
+        assert self.lists is not None
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with write_file(file) as path, path.open("wb") as out:
+            np.save(out, self.lists)
+        for other in self.folder.glob("nearest-*.npy"):
+            if other != file:
+                other.unlink()
+
+
+def _in_corpus(side: Numbers, examples: ExampleIndex, corpus: Corpus) -> Numbers:
+    """(X,) the texts of the corpus that the texts of examples are, or are altered copies of."""
+    extra = np.empty(0, np.int64) if examples.extra_sources is None else examples.extra_sources
+    beyond = side >= len(corpus)
+    sources = side.copy()
+    if beyond.any():
+        sources[beyond] = extra[side[beyond] - len(corpus)] if len(extra) else UNKNOWN
+    if (sources == UNKNOWN).any():
+        raise ValueError(
+            "negatives=self_mined finds texts of the corpus, and these examples are of parts of texts: set "
+            "negatives=none, or choose other examples"
+        )
+    return sources

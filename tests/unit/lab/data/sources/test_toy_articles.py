@@ -1,0 +1,34 @@
+import numpy as np
+
+from twicetold_lab.data.sources import toy_articles
+from twicetold_lab.examples.positives import InverseCloze, sentences_of
+
+
+def read(**options):
+    return toy_articles.read(None, name="toy_articles", **options)
+
+
+def test_articles_have_three_to_six_sentences_each_with_a_capital_and_a_mark():
+    for text in read(stories=80).texts.to_pylist():
+        sentences = sentences_of(text)
+        assert 3 <= len(sentences) <= 6
+        assert all(not s[0].islower() and s[-1] in ".?!" for s in sentences)
+
+
+def test_a_seed_gives_one_corpus_and_another_seed_another():
+    one, same, other = (read(stories=30, seed=seed).texts.to_pylist() for seed in (0, 0, 1))
+    assert one == same != other
+
+
+def test_each_story_is_told_more_than_once_and_is_of_one_category():
+    corpus = read(stories=60)
+    story, category = corpus.groups["story"], corpus.groups["category"]
+    assert np.bincount(story).min() >= 2
+    assert all(len(set(category[story == s])) == 1 for s in set(story))
+    assert len(set(corpus.texts.to_pylist())) == len(corpus)
+
+
+def test_every_article_of_train_gives_a_query_for_each_of_its_sentences(tmp_path):
+    corpus = read(stories=40)
+    index = InverseCloze(0.9, block=10, seed=0).index(corpus, tmp_path)
+    assert len(index) == sum(len(sentences_of(text)) for text in corpus.texts_of("train"))

@@ -1,0 +1,83 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.metrics import roc_auc_score
+
+from twicetold_lab.data.corpus import SPLITS
+from twicetold_lab.data.sources import toy_news
+
+NOWHERE = Path("not-used")
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return toy_news.read(NOWHERE, name="toy_news")
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_gives_others(corpus, tmp_path):
+    for folder, seed in (("a", 0), ("b", 0), ("c", 1)):
+        toy_news.read(NOWHERE, name="toy_news", seed=seed).save(tmp_path / folder)
+    written = [{p.name: p.read_bytes() for p in (tmp_path / folder).iterdir()} for folder in "abc"]
+    assert written[0] == written[1]
+    assert written[0]["texts.parquet"] != written[2]["texts.parquet"]
+
+
+def test_every_headline_has_its_own_id_and_no_text_occurs_twice(corpus):
+    assert len(set(corpus.ids.to_pylist())) == len(corpus)
+    assert len({text.casefold() for text in corpus.texts.to_pylist()}) == len(corpus)
+
+
+def test_splits_cover_everything_and_share_no_story(corpus):
+    assert sum(len(corpus.members[s]) for s in SPLITS) == len(corpus)
+    stories = [set(corpus.groups["story"][corpus.members[s]].tolist()) for s in SPLITS]
+    assert len(set.union(*stories)) == sum(map(len, stories))
+    shares = np.array([len(s) for s in stories]) / sum(map(len, stories))
+    np.testing.assert_allclose(shares, [0.6, 0.2, 0.2], atol=0.01)
+
+
+def test_a_story_has_one_category_and_is_told_by_each_publisher_at_most_once(corpus):
+    story, category = corpus.groups["story"], corpus.groups["category"]
+    publisher = corpus.fields["publisher"].to_pylist()
+    assert len(set(zip(story.tolist(), category.tolist(), strict=True))) == len(np.unique(story))
+    assert len(set(zip(story.tolist(), publisher, strict=True))) == len(corpus)
+
+
+def test_every_category_is_in_every_split_and_no_rule_leaves_a_bracket_or_a_slot(corpus):
+    for split in SPLITS:
+        assert set(corpus.groups["category"][corpus.members[split]].tolist()) == {0, 1, 2, 3}
+    for text, slug in zip(corpus.texts.to_pylist(), corpus.fields["url_slug"].to_pylist(), strict=True):
+        assert not set("[]{}|") & set(text)
+        assert "  " not in text
+        assert slug
+        assert slug == slug.lower()
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_tfidf_finds_most_of_the_stories_and_little_of_the_categories(seed):
+    corpus = toy_news.read(NOWHERE, name="toy_news", seed=seed)
+    assert 1_500 <= len(corpus) <= 2_500
+    rows = TfidfVectorizer().fit(corpus.texts_of("train")).transform(corpus.texts_of("test"))
+    upper = np.triu_indices(rows.shape[0], 1)
+    score = (rows @ rows.T).toarray()[upper]
+
+    def auroc(group):
+        code = corpus.groups[group][corpus.members["test"]]
+        return roc_auc_score((code[:, None] == code)[upper], score)
+
+    assert 0.58 < auroc("category") < 0.75
+    assert 0.90 < auroc("story") < 0.97
+
+
+def test_a_limit_keeps_about_that_many_with_every_category_in_every_split():
+    corpus = toy_news.read(NOWHERE, name="toy_news", limit=300)
+    assert 280 <= len(corpus) <= 320
+    for split in SPLITS:
+        assert len(set(corpus.groups["category"][corpus.members[split]].tolist())) == 4
+
+
+@pytest.mark.parametrize("wrong", [{"stories": 2}, {"stories": 0}, {"limit": 0}])
+def test_too_few_stories_or_headlines_are_refused(wrong):
+    with pytest.raises(ValueError, match="got"):
+        toy_news.read(NOWHERE, name="toy_news", **wrong)

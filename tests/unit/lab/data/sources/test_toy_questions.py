@@ -1,0 +1,100 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.metrics import roc_auc_score
+
+from twicetold_lab.data.corpus import SPLITS, UNKNOWN
+from twicetold_lab.data.sources import toy_questions
+
+NOWHERE = Path("not-used")
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return toy_questions.read(NOWHERE, name="toy_questions")
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_gives_others(tmp_path):
+    for folder, seed in (("a", 0), ("b", 0), ("c", 1)):
+        toy_questions.read(NOWHERE, name="toy_questions", seed=seed).save(tmp_path / folder)
+    written = [{p.name: p.read_bytes() for p in (tmp_path / folder).iterdir()} for folder in "abc"]
+    assert written[0] == written[1]
+    assert written[0]["texts.parquet"] != written[2]["texts.parquet"]
+
+
+def test_every_question_has_its_own_id_and_text_and_a_clean_sentence(corpus):
+    texts = corpus.texts.to_pylist()
+    assert len(set(corpus.ids.to_pylist())) == len(corpus)
+    assert len({text.casefold() for text in texts}) == len(corpus)
+    for text in texts:
+        assert not set("[]{}|") & set(text)
+        assert text[0].isupper()
+        assert text.endswith("?")
+
+
+def test_no_question_stands_in_two_splits_and_all_stand_in_one(corpus):
+    assert sum(len(corpus.members[s]) for s in SPLITS) == len(corpus)
+    assert len(np.unique(np.concatenate([corpus.members[s] for s in SPLITS]))) == len(corpus)
+
+
+def test_no_pair_occurs_twice_or_is_one_question(corpus):
+    for pairs in corpus.pairs.values():
+        ends = np.sort(np.stack([pairs.left, pairs.right]), axis=0)
+        assert len(np.unique(ends, axis=1).T) == len(pairs)
+        assert (ends[0] != ends[1]).all()
+
+
+def test_clusters_are_the_closure_of_trains_duplicates_and_unknown_elsewhere(corpus):
+    cluster, train = corpus.groups["cluster"], corpus.pairs["train"]
+    assert (cluster[corpus.members["train"]] != UNKNOWN).all()
+    assert (cluster[np.concatenate([corpus.members["val"], corpus.members["test"]])] == UNKNOWN).all()
+    np.testing.assert_array_equal(cluster[train.left] == cluster[train.right], train.label == 1)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_words_alone_tell_some_duplicates_from_non_duplicates(seed):
+    corpus = toy_questions.read(NOWHERE, name="toy_questions", seed=seed)
+    assert 3_000 <= sum(map(len, corpus.pairs.values())) <= 4_000
+    rows = TfidfVectorizer().fit(corpus.texts_of("train")).transform(corpus.texts.to_pylist())
+    pairs = corpus.pairs["test"]
+    score = rows[pairs.left].multiply(rows[pairs.right]).sum(axis=1).A1
+    order = np.argsort(-score)
+    hits = np.concatenate([[0], np.cumsum(2 * pairs.label[order] - 1)])  # right answers gained by one more "duplicate"
+    accuracy = (hits.max() + np.count_nonzero(pairs.label == 0)) / len(pairs)
+    assert 0.37 <= pairs.label.mean() <= 0.45
+    assert 0.65 <= roc_auc_score(pairs.label, score) <= 0.80
+    assert 0.60 <= accuracy <= 0.75
+
+
+def test_twins_share_nearly_all_words_and_paraphrases_few(corpus):
+    texts = [set(text.casefold().strip("?").split()) for text in corpus.texts.to_pylist()]
+    pairs = corpus.pairs["train"]
+    overlap = np.array([len(texts[a] & texts[b]) / len(texts[a] | texts[b])
+                        for a, b in zip(pairs.left.tolist(), pairs.right.tolist(), strict=True)])  # fmt: skip
+    assert (overlap[pairs.label == 0] > 0.6).mean() > 0.15
+    assert (overlap[pairs.label == 1] < 0.4).mean() > 0.6
+
+
+def test_the_card_counts_every_kind_of_negative(corpus):
+    kinds = corpus.card["kinds"]
+    assert set(kinds) >= {"duplicate", "name", "number", "direction", "attitude", "stranger"}
+    assert sum(kinds.values()) == corpus.card["rows"] == sum(map(len, corpus.pairs.values()))
+    assert kinds["duplicate"] == sum(int(p.label.sum()) for p in corpus.pairs.values())
+
+
+def test_a_limit_keeps_about_that_many_with_both_labels_in_every_split():
+    corpus = toy_questions.read(NOWHERE, name="toy_questions", limit=200)
+    assert 190 <= sum(map(len, corpus.pairs.values())) <= 210
+    for pairs in corpus.pairs.values():
+        assert set(pairs.label.tolist()) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [({"families": 2}, "got 2"), ({"families": 0}, "got 0"), ({"limit": 0}, "got 0"), ({"families": 9_000}, "no more")],
+)
+def test_sizes_that_cannot_be_filled_are_refused(wrong, said):
+    with pytest.raises(ValueError, match=said):
+        toy_questions.read(NOWHERE, name="toy_questions", **wrong)

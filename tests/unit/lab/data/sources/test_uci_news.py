@@ -1,0 +1,136 @@
+import numpy as np
+import pytest
+
+from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.data.sources import uci_news
+
+
+def line(number, title, *, category="b", story="s1", url="http://a.com/x"):
+    return f'{number}\t{title}\t{url}\tThe "Paper"\t{category}\t{story}\ta.com\t1394470370698'
+
+
+def write(folder, lines):
+    (folder / "newsCorpora.csv").write_bytes(b"\n".join(x if isinstance(x, bytes) else x.encode() for x in lines))
+    return folder
+
+
+@pytest.fixture
+def raw(tmp_path):
+    lines = [
+        line(n, f"headline {n} of story {n // 5}", category="btem"[n // 5 % 4], story=f"s{n // 5}")
+        for n in range(200, 0, -1)
+    ]
+    return write(tmp_path, lines)
+
+
+def test_quotes_are_literal_text_and_fields_are_kept(tmp_path):
+    lines = [line(n, f'"Word {n}', story=f"s{n}") for n in range(1, 11)]
+    lines[0] = line(1, '"Unclosed: 12" of rain', url="http://a.com/b/fed-says_no.html?x=/y")
+    corpus = uci_news.read(write(tmp_path, lines), name="uci_news")
+    assert corpus.texts[0].as_py() == '"Unclosed: 12" of rain'
+    assert len(corpus) == 10
+    assert corpus.fields["publisher"][0].as_py() == 'The "Paper"'
+    assert corpus.fields["hostname"][0].as_py() == "a.com"
+    assert corpus.fields["url_slug"][0].as_py() == "fed says no"
+
+
+@pytest.mark.parametrize(
+    ("url", "slug"),
+    [
+        ("http://a.com/", ""),
+        ("http://a.com", ""),
+        ("https://a.com/one/two-three/", "two three"),
+        ("http://a.com/b/c%20d.story\\?track=rss#top", "c d story"),
+        ("http://a.com/12/été_à.php", "été à"),
+    ],
+)
+def test_the_slug_is_the_last_part_of_the_path_as_words(tmp_path, url, slug):
+    lines = [line(n, "x", story=f"s{n}", url=url) for n in range(1, 6)]
+    corpus = uci_news.read(write(tmp_path, lines), name="x")
+    assert corpus.fields["url_slug"][0].as_py() == slug
+
+
+def test_malformed_rows_are_counted_by_reason_and_no_other_is_lost(tmp_path):
+    good = [line(n, f"t{n}", story=f"s{n}") for n in range(1, 21)]
+    bad = [
+        "1\ttoo\tfew",
+        line(30, "many") + "\textra",
+        line("x7", "no number"),
+        line(31, " "),
+        line(32, "what category", category="z"),
+        line(33, "no story", story=""),
+        line(1, "again"),
+        line(34, "Z\xfcrich").encode("latin-1"),
+    ]
+    corpus = uci_news.read(write(tmp_path, good + bad), name="x", max_bad_rows=0.3)
+    assert corpus.card["malformed"] == {
+        "not_utf8": 1,
+        "wrong_column_count": 2,
+        "bad_id": 1,
+        "empty_title": 1,
+        "unknown_category": 1,
+        "empty_story": 1,
+        "repeated_id": 1,
+    }
+    assert corpus.card["malformed_lines"]["wrong_column_count"] == [21, 22]
+    assert corpus.card["rows"] == 28
+    assert len(corpus) == 20
+
+
+def test_windows_line_ends_are_no_part_of_a_row(tmp_path):
+    lines = [line(n, f"t{n}", story=f"s{n}") + "\r" for n in range(1, 6)] + [""]
+    assert uci_news.read(write(tmp_path, lines), name="x").card["malformed"] == {}
+
+
+def test_the_story_split_puts_no_story_on_two_sides(raw):
+    corpus = uci_news.read(raw, name="uci_news", seed=1)
+    stories = [set(corpus.groups["story"][corpus.members[s]]) for s in ("train", "val", "test")]
+    assert all(stories[a].isdisjoint(stories[b]) for a, b in ((0, 1), (0, 2), (1, 2)))
+    assert corpus.card["audit"]["test"]["stories_in_train"] == 0.0
+    assert corpus.group_names == {"category": ["business", "entertainment", "health", "technology"]}
+
+
+def test_the_time_split_goes_by_number_with_val_at_the_end_of_train(raw):
+    corpus = uci_news.read(raw, name="x", split="time", train=100, val=0.2, test=60)
+    numbers = {s: [int(corpus.ids[int(i)].as_py()) for i in m] for s, m in corpus.members.items()}
+    assert sorted(numbers["train"]) == list(range(1, 81))
+    assert sorted(numbers["val"]) == list(range(81, 101))
+    assert sorted(numbers["test"]) == list(range(101, 161))
+    assert len(corpus) == 160
+    assert corpus.card["audit"]["test"]["texts_before_end_of_train"] == 0.0
+
+
+def test_category_codes_follow_their_names(raw):
+    corpus = uci_news.read(raw, name="x")
+    row = corpus.ids.to_pylist().index("7")  # story 1, category t
+    assert corpus.group_names["category"][corpus.groups["category"][row]] == "technology"
+
+
+def test_limit_keeps_every_category_in_every_split_and_is_deterministic(raw):
+    corpus = uci_news.read(raw, name="x", limit=40)
+    assert 36 <= len(corpus) <= 46
+    for members in corpus.members.values():
+        assert len(np.unique(corpus.groups["category"][members])) >= 2
+    assert corpus.ids == uci_news.read(raw, name="x", limit=40).ids
+
+
+def test_the_corpus_survives_saving(raw, tmp_path):
+    corpus = uci_news.read(raw, name="x")
+    corpus.save(tmp_path / "out")
+    assert Corpus.load(tmp_path / "out").card == corpus.card
+
+
+def test_wrong_options_and_missing_files_are_named(raw, tmp_path):
+    with pytest.raises(ValueError, match="'story' or by 'time', got 'random'"):
+        uci_news.read(raw, name="x", split="random")
+    with pytest.raises(ValueError, match="there are 200"):
+        uci_news.read(raw, name="x", split="time")
+    with pytest.raises(FileNotFoundError, match=r"newsCorpora.csv is not in .*dvc repro download@"):
+        uci_news.read(tmp_path / "nowhere", name="x")
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"wrong_column_count.*none is sound"):
+        uci_news.read(write(tmp_path, ["<html>", "</html>"]), name="x")
+    with pytest.raises(ValueError, match="empty"):
+        uci_news.read(write(tmp_path, [""]), name="x")

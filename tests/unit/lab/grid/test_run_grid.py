@@ -1,0 +1,90 @@
+"""`tools/run_grid.py`: what it does where a process is lost, and how it records."""
+
+import importlib.util
+import multiprocessing
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from dvc.repo import Repo
+from dvc.scm import SCMError
+
+from twicetold_lab.grid.stages import do_without_git
+
+ROOT = Path(__file__).parents[4]
+
+
+@pytest.fixture
+def run_grid(monkeypatch):
+    spec = importlib.util.spec_from_file_location("run_grid_here", ROOT / "tools" / "run_grid.py")
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "get_context", lambda _: multiprocessing.get_context("fork"))
+    return module
+
+
+def test_a_project_without_git_is_one_that_dvc_works_in(tmp_path, monkeypatch):
+    """As an archive of a release is, unpacked."""
+    (tmp_path / ".dvc").mkdir()
+    shutil.copy(ROOT / ".dvc" / "config", tmp_path / ".dvc")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SCMError):
+        Repo()
+    assert do_without_git()
+    assert not do_without_git(), "it is set once"
+    with Repo() as repo:
+        assert repo.config["core"]["no_scm"]
+    assert (tmp_path / ".dvc" / "config").read_bytes() == (ROOT / ".dvc" / "config").read_bytes()
+
+
+def test_in_a_git_repository_dvc_goes_on_to_use_it(tmp_path, monkeypatch):
+    (tmp_path / ".git").mkdir()
+    for folder in (tmp_path, tmp_path / "part"):
+        (folder / ".dvc").mkdir(parents=True)
+        monkeypatch.chdir(folder)
+        assert not do_without_git()
+        assert list((folder / ".dvc").iterdir()) == []
+
+
+def lose(tasks, results):
+    for name in iter(tasks.get, None):
+        if name == "lost":
+            results.close()
+            results.join_thread()  # what this process said before is on its way
+            os._exit(9)
+        if name == "slow":
+            time.sleep(1)
+        results.put((name, True, 1.0, ""))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_lost_process_is_an_error_and_not_waited_for(run_grid, jobs, monkeypatch):
+    monkeypatch.setattr(run_grid, "work", lose)
+    monkeypatch.setattr(run_grid, "LOOK_EVERY", 0.2)
+    plan = run_grid.Plan({"one": set(), "lost": set(), "after": {"lost"}}, {"one": 2.0, "lost": 1.0, "after": 1.0})
+    with pytest.raises(SystemExit, match=r"these ended .*: \d+ with 9\. What is finished is kept"):
+        run_grid.run(plan, jobs=jobs)
+    assert plan.done == {"one"}
+
+
+def test_what_another_process_ran_when_one_was_lost_is_noted(run_grid, monkeypatch):
+    monkeypatch.setattr(run_grid, "work", lose)
+    monkeypatch.setattr(run_grid, "LOOK_EVERY", 0.2)
+    plan = run_grid.Plan({"slow": set(), "lost": set()}, {"slow": 2.0, "lost": 1.0})
+    with pytest.raises(SystemExit, match="these ended"):
+        run_grid.run(plan, jobs=2)
+    assert plan.took == {"slow": 1.0}
+
+
+def test_a_record_replaces_the_former_one_as_a_whole(run_grid, tmp_path, monkeypatch):
+    file = tmp_path / "last_run.json"
+    file.write_text("{}")
+    former = file.stat().st_ino
+    monkeypatch.setattr(run_grid, "LAST_RUN", file)
+    run_grid.record({"train@a": 1.0}, [], jobs=2)
+    assert file.stat().st_ino != former
+    assert '"train@a": 1.0' in file.read_text()

@@ -1,0 +1,250 @@
+"""Pseudo-labels, hard and soft, against brute-force references."""
+
+import dataclasses
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from twicetold_lab.data.clusters import duplicate_clusters
+from twicetold_lab.data.corpus import UNKNOWN, Corpus, Pairs
+from twicetold_lab.mining.pseudo_labels import PseudoPairs, mine
+
+TRAIN, VAL, TEST = range(12), (10, 11, 12, 13, 14), (11, 14, 15, 16)
+SETTINGS = {
+    "label": "cluster",
+    "seed": 0,
+    "neighbours": 3,
+    "max_df": 1000,
+    "max_pairs": 10_000,
+    "above": 0.6,
+    "below": 0.4,
+    "duplicates": 0.2,
+}
+SOFT, HARD = ({**SETTINGS, "labels": labels} for labels in ("soft", "hard"))
+
+
+def questions_of(words, pairs):
+    """Labelled pairs of 17 texts: 10 and 11 are of train and of validation, 11 and 14 of test as well."""
+    ends = np.array([p[:2] for p in pairs], np.int64).reshape(-1, 2)
+    train = Pairs(*ends.T, np.array([p[2] for p in pairs], np.float32))
+    same = train.label == 1
+    members = {name: np.array(of) for name, of in (("train", TRAIN), ("val", VAL), ("test", TEST))}
+    cluster = duplicate_clusters(17, left=train.left[same], right=train.right[same], members=members["train"])
+    label = np.array([1.0, 0.0, 1.0, 0.0], np.float32)
+    return Corpus(
+        name="small",
+        kind="labelled_pairs",
+        ids=pa.array([str(n) for n in range(17)]),
+        texts=pa.array([f"text {w}" for w in words]),
+        groups={"cluster": cluster},
+        members=members,
+        pairs={
+            "train": train,
+            "val": Pairs(np.array([10, 11, 12, 13]), np.array([11, 12, 13, 14]), label),
+            "test": Pairs(np.array([11, 14]), np.array([15, 16]), label[:2]),
+        },
+    )
+
+
+def candidates(corpus):
+    """Every unlabelled pair of train texts that share a word, by looking at all of them; each text counts once."""
+    texts = corpus.texts.to_pylist()
+    unseen = {texts[n] for n in (*VAL, *TEST)}
+    free = [n for n in TRAIN if texts[n] not in unseen and texts[n] not in texts[:n]]
+    link = {n: {n} for n in range(17)}
+    train = list(zip(*(side.tolist() for side in vars(corpus.pairs["train"]).values()), strict=True))
+    same = [(a, b) for a, b, label in train if label == 1]
+    same += [(a, b) for a in range(17) for b in range(17) if texts[a] == texts[b]]
+    for _ in range(17):
+        for a, b in same:
+            link[a] = link[b] = link[a] | link[b]
+    labelled = {frozenset((x, y)) for a, b, _ in train for x in link[a] for y in link[b]}
+    return [
+        (left, right)
+        for left in free
+        for right in free
+        if left < right and right not in link[left] and frozenset((left, right)) not in labelled
+    ]
+
+
+@given(
+    words=st.lists(st.integers(0, 30), min_size=17, max_size=17),
+    pairs=st.lists(
+        st.tuples(st.sampled_from(TRAIN), st.sampled_from(TRAIN), st.sampled_from([0.0, 1.0])).filter(
+            lambda p: p[0] != p[1]
+        ),
+        min_size=1,
+        max_size=8,
+    ),
+    seed=st.integers(0, 10**6),
+    neighbours=st.sampled_from([1, 2, 5, 17]),
+    bounds=st.sampled_from([(0.5, 0.4), (0.9, 0.1), (0.95, 0.5), (1.0, 0.0)]),
+)
+@settings(max_examples=80, deadline=None)
+def test_hard_labels_are_those_of_sure_unlabelled_neighbours_of_train_alone(
+    random_teacher, words, pairs, seed, neighbours, bounds
+):
+    corpus, teacher = questions_of(words, pairs), random_teacher(17, seed=seed)
+    above, below = bounds
+    found = mine(corpus, teacher, **HARD | {"neighbours": neighbours, "above": above, "below": below})
+    got = dict(zip(zip(found.left.tolist(), found.right.tolist()), found.label.tolist()))
+    expected = {}
+    for left, right in candidates(corpus):
+        p = teacher.probability(np.array([left]), np.array([right])).item()
+        if p >= above or p <= below:
+            expected[left, right] = float(p >= above)
+    assert got.items() <= expected.items()
+    assert neighbours < 17 or got == expected
+    assert list(got) == sorted(got)
+    assert len(got) == len(found)
+    card = found.card
+    assert card["positives"] + card["negatives"] == len(found)
+    assert card["candidates"] == card["already_labelled"] + card["positives"] + card["negatives"] + card["unsure"]
+    assert ("reason" in card) == (not got)
+    np.testing.assert_array_equal(found.probability, teacher.probability(found.left, found.right))
+
+
+def nearest(corpus, *, neighbours):
+    """The unlabelled pairs of each train text with the others most like it, by looking at all of them."""
+    texts, train = corpus.texts.to_pylist(), corpus.members["train"].tolist()
+    unseen = {texts[n] for split in ("val", "test") for n in corpus.members[split].tolist()}
+    free = [n for n in train if texts[n] not in unseen]
+    assert len({texts[n] for n in free}) == len(free), "the reference takes all texts for different"
+    rows = TfidfVectorizer(sublinear_tf=True).fit_transform([texts[n] for n in free])
+    cosine = (rows @ rows.T).toarray()
+    cluster = corpus.groups["cluster"]
+    linked = lambda a, b: a == b or (cluster[a] == cluster[b] and cluster[a] >= 0)  # noqa: E731
+    pairs = corpus.pairs["train"]
+    labelled = list(zip(pairs.left.tolist(), pairs.right.tolist(), strict=True))
+    found = {}
+    for row, text in enumerate(free):
+        others = [(cosine[row, k], other) for k, other in enumerate(free) if not linked(text, other) and cosine[row, k]]
+        least = sorted((c for c, _ in others), reverse=True)[: neighbours + 1]
+        for c, other in others:
+            known = any(
+                (linked(a, text) and linked(b, other)) or (linked(a, other) and linked(b, text)) for a, b in labelled
+            )
+            if not known and c >= (least[neighbours - 1] if len(least) >= neighbours else 0) - 1e-6:
+                found[tuple(sorted((text, other)))] = c
+    return found
+
+
+def test_pairs_are_unlabelled_neighbours_of_train_alone(questions, random_teacher):
+    found = mine(questions, random_teacher(len(questions), seed=1), **SOFT)
+    got = set(zip(found.left.tolist(), found.right.tolist(), strict=True))
+    assert len(got) == len(found) > 0
+    assert got <= set(nearest(questions, neighbours=3)), "ties aside, nothing but the nearest"
+    assert {n for pair in got for n in pair} <= set(questions.members["train"].tolist())
+    assert found.card["candidates"] == found.card["already_labelled"] + len(found)
+
+
+def test_odds_of_soft_labels_are_corrected_for_the_share_of_duplicates(questions, random_teacher):
+    teacher = random_teacher(len(questions), seed=1)
+    found = mine(questions, teacher, **SOFT)
+    np.testing.assert_array_equal(found.probability, teacher.probability(found.left, found.right))
+    v = float((questions.pairs["val"].label == 1).mean())
+    odds = found.probability / (1 - found.probability) * (0.2 / 0.8) / (v / (1 - v))
+    np.testing.assert_allclose(found.label, odds / (1 + odds), rtol=1e-5)
+    as_in_validation = mine(questions, teacher, **SOFT | {"duplicates": v})
+    np.testing.assert_allclose(as_in_validation.label, found.probability, rtol=1e-5)
+
+
+def test_hard_labels_are_of_the_pairs_of_soft_ones(questions, random_teacher):
+    teacher = random_teacher(len(questions), seed=1)
+    soft, hard = (mine(questions, teacher, **options | {"max_pairs": 20}) for options in (SOFT, HARD))
+    sure = (soft.probability >= 0.6) | (soft.probability <= 0.4)
+    assert 0 < sure.sum() < len(soft)
+    assert hard.left.tolist() == soft.left[sure].tolist()
+    assert hard.right.tolist() == soft.right[sure].tolist()
+    assert hard.label.tolist() == (soft.probability[sure] >= 0.6).tolist()
+
+
+def test_the_card_says_how_right_the_bounds_are_on_validation(random_teacher):
+    corpus, teacher = questions_of(range(17), [(0, 1, 1.0), (2, 3, 0.0)]), random_teacher(17, seed=4)
+    found = mine(corpus, teacher, **HARD)
+    val = corpus.pairs["val"]
+    p = teacher.probability(val.left, val.right)
+    for name, those in {"above": p >= 0.6, "below": p <= 0.4}.items():
+        share = round(float(val.label[those].mean()), 4) if those.any() else None
+        assert found.card["validation"][name] == {"pairs": int(those.sum()), "same": share}
+
+
+def test_what_is_saved_is_read_again_and_the_same_each_time(random_teacher, tmp_path):
+    corpus, teacher = questions_of(range(17), [(0, 1, 1.0)]), random_teacher(17, seed=4)
+    for name in ("one", "two"):
+        found = mine(corpus, teacher, **HARD)
+        found.save(tmp_path / f"{name}.parquet")
+    assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
+    again = PseudoPairs.load(tmp_path / "one.parquet")
+    for field in dataclasses.fields(PseudoPairs):
+        np.testing.assert_equal(getattr(again, field.name), getattr(found, field.name))
+
+
+def test_so_many_pairs_are_drawn_and_the_same_each_time(questions, random_teacher, tmp_path):
+    teacher = random_teacher(len(questions), seed=1)
+    whole = mine(questions, teacher, **SOFT)
+    for name in ("one", "two"):
+        mine(questions, teacher, **SOFT | {"max_pairs": 5}).save(tmp_path / f"{name}.parquet")
+    assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
+    few = PseudoPairs.load(tmp_path / "one.parquet")
+    assert len(few) == 5
+    everything = list(zip(whole.left.tolist(), whole.right.tolist(), strict=True))
+    assert set(zip(few.left.tolist(), few.right.tolist(), strict=True)) < set(everything)
+    assert everything == sorted(everything)
+
+
+@pytest.mark.parametrize("options", [SOFT, HARD])
+def test_a_teacher_needs_no_vectors(questions, random_teacher, options):
+    class WithoutVectors:
+        probability = staticmethod(random_teacher(len(questions), seed=1).probability)
+
+    assert len(mine(questions, WithoutVectors(), **options)) > 0
+
+
+@pytest.mark.parametrize("options", [SOFT, HARD])
+def test_documents_that_are_all_labelled_give_no_pairs_and_the_reason(news, random_teacher, options):
+    found = mine(news, random_teacher(60, seed=0), **options | {"label": "story"})
+    assert len(found) == 0
+    assert found.card["reason"] == "every train text of news has a known story, so that no pair of them is unlabelled"
+
+
+def test_documents_of_unknown_group_are_paired_with_their_neighbours(news, random_teacher):
+    story = news.groups["story"].copy()
+    story[[0, 7]] = UNKNOWN
+    corpus = dataclasses.replace(news, groups={**news.groups, "story": story})
+    found = mine(corpus, random_teacher(60, seed=0), **SOFT | {"label": "story", "neighbours": 4})
+    assert 4 <= len(found) <= 8
+    assert all(left in (0, 7) or right in (0, 7) for left, right in zip(found.left.tolist(), found.right.tolist()))
+    np.testing.assert_allclose(found.label, found.probability, rtol=1e-5)
+
+
+def test_a_document_of_unknown_group_whose_text_has_a_known_one_asks_for_nothing(news, random_teacher):
+    texts, story = news.texts.to_pylist(), news.groups["story"].copy()
+    texts[7], story[7] = texts[0], UNKNOWN
+    corpus = dataclasses.replace(news, texts=pa.array(texts), groups={**news.groups, "story": story})
+    found = mine(corpus, random_teacher(60, seed=0), **SOFT | {"label": "story"})
+    assert len(found) == 0
+    assert found.card["reason"] == "no two train texts of news are near each other and unlabelled"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"labels": "sure"}, r"one of \('hard', 'soft'\), got 'sure'"),
+        ({"above": 0.4, "below": 0.5}, "below < above"),
+        ({"above": 1.5}, "are probabilities"),
+        ({"duplicates": 0.0}, "between 0 and 1; got 0.0"),
+        ({"duplicates": 1.0}, "between 0 and 1; got 1.0"),
+        ({"neighbours": 0}, "at least 1; got 0 and"),
+        ({"max_pairs": 0}, "at least 1; got 3 and 0"),
+        ({"label": "story"}, r"no group 'story'; it has \['cluster'\]: set data.label=cluster "),
+    ],
+)
+def test_wrong_settings_are_refused(random_teacher, options, said):
+    corpus = questions_of(range(17), [(0, 1, 1.0)])
+    with pytest.raises(ValueError, match=said):
+        mine(corpus, random_teacher(17, seed=0), **SOFT | options)

@@ -1,0 +1,414 @@
+"""Triplets of texts with class codes, against the dense B×B×B definition, published golden values, and each other."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn import functional as F
+
+from twicetold.encoding import EncodedBatch, Encoding
+from twicetold_lab.objectives import all_pairs
+from twicetold_lab.objectives.class_triplets import TripletLoss, batch_all, batch_hard
+from twicetold_lab.objectives.triplet import Triplet
+
+A = ([[1, 0], [0, 1], [-1, 0.5], [0.5, -1], [-1, -1]], [0, 0, 1, 1, 2])
+B = ([[1, 0], [0, 1], [0.5, 0.5], [0.9, 0.2], [0.1, 0.1]], [0, 0, 1, 1, 2])
+C = ([[1, 0], [-0.5, 1], [-2, 0], [-2, 0.5]], [0, 0, 1, 1])
+D = ([[1, 0], [1, 0], [-2, 0], [-2, 0.5]], [0, 0, 1, 1])
+
+
+def tensors(case: tuple[list, list]) -> tuple[Tensor, Tensor]:
+    return torch.tensor(case[0], dtype=torch.float64, requires_grad=True), torch.tensor(case[1])
+
+
+def softplus(x: Tensor) -> Tensor:
+    return F.softplus(x, threshold=40)
+
+
+def given_loss(*sides: Tensor) -> dict[str, Tensor]:
+    objective = Triplet(similarity="dot", activation="softplus", margin=None, negatives="given", average="all")
+    return objective(EncodedBatch(*map(Encoding, sides)))
+
+
+def valid_triplets(label: Tensor) -> Tensor:
+    same = label[:, None] == label
+    known = label >= 0
+    positive = same & ~torch.eye(len(label), dtype=torch.bool) & known
+    return positive[:, :, None] & (~same & known & known[:, None])[:, None, :]
+
+
+def dense_batch_all(embedding: Tensor, label: Tensor) -> tuple[Tensor, Tensor, int]:
+    """Loss, data weight and number of violated triplets from the B×B×B definition, in float64."""
+    dots = embedding.double() @ embedding.double().T
+    gap = dots[:, None, :] - dots[:, :, None]
+    valid = valid_triplets(label)
+    weight = valid.sum((1, 2)) + valid.sum((0, 1)) + valid.sum((0, 2))
+    # Not gap · valid: a term that overflowed outside the triplets would make nan.
+    loss = torch.where(valid, softplus(gap), 0).sum() / max(int(valid.sum()), 1)
+    return loss, weight, int(((gap > 1e-16) & valid).sum())
+
+
+def assert_equals_dense(embedding: Tensor, label: Tensor, *, relative: float) -> None:
+    ours, theirs = (embedding.detach().clone().requires_grad_() for _ in range(2))
+    loss = batch_all(ours, label)
+    expected, weight, violated = dense_batch_all(theirs, label)
+    expected.backward()
+    loss.loss.backward()
+    largest = theirs.grad.abs().max()
+    assert loss.loss.item() == pytest.approx(expected.item(), rel=relative, abs=0)
+    assert (ours.grad - theirs.grad).abs().max() <= relative * largest
+    assert loss.data_weight.tolist() == weight.tolist()
+    assert loss.count.item() == violated
+    assert loss.fraction.item() == pytest.approx(violated / max(int(valid_triplets(label).sum()), 1), rel=1e-6)
+
+
+def unit_batch(size: int) -> tuple[Tensor, Tensor]:
+    embedding, label = random_batch(size, 4, 1.0, 3, torch.float64)
+    return F.normalize(embedding, dim=1), label
+
+
+def test_all_triplets_of_distances_equal_the_dense_definition():
+    unit, label = unit_batch(25)
+    ours, theirs = (unit.clone().requires_grad_() for _ in range(2))
+    found = batch_all(ours, label, euclidean=True)
+    distance = torch.cdist(theirs, theirs)
+    gap = distance[:, :, None] - distance[:, None, :]
+    valid = valid_triplets(label)
+    expected = torch.where(valid, softplus(gap), 0).sum() / valid.sum()
+    assert found.loss.item() == pytest.approx(expected.item(), rel=1e-6)
+    assert found.count.item() == ((gap > 0) & valid).sum()
+    for loss in (found.loss, expected):
+        loss.backward()
+    # the two know different derivatives along the radius, on which unit vectors do not move
+    grads = [h.grad - (h.grad * unit).sum(1, keepdim=True) * unit for h in (ours, theirs)]
+    torch.testing.assert_close(*grads, rtol=1e-6, atol=1e-9)
+
+
+def test_hardest_triplets_of_distances_are_those_of_their_naive_loop():
+    unit, label = unit_batch(20)
+    distance = torch.cdist(unit, unit)
+    hinges = []
+    for a in range(20):
+        own = [float(distance[a, j]) for j in range(20) if j != a and label[j] == label[a]]
+        others = [float(distance[a, j]) for j in range(20) if label[j] != label[a]]
+        if own and others and max(own) > min(others):
+            hinges.append(0.2 + max(own) - min(others))
+    found = batch_hard(unit, label, euclidean=True, activation=lambda gap: (0.2 + gap).relu())
+    assert found.loss.item() == pytest.approx(sum(hinges) / len(hinges))
+
+
+def random_batch(size: int, width: int, scale: float, classes: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(size * 31 + width)
+    embedding = scale * torch.randn(size, width, generator=generator, dtype=dtype)
+    return embedding, torch.randint(0, classes, (size,), generator=generator)
+
+
+PRECISIONS = [(torch.float32, 1e-6), (torch.float64, 1e-10)]
+
+
+@pytest.mark.parametrize(
+    ("case", "loss", "weight", "fraction", "count"),
+    [
+        (A, 0.9494290159570005, [8, 8, 8, 8, 4], 0.5, 6),
+        (B, 0.7683605863178938, [8, 8, 8, 8, 4], 7 / 12, 7),
+    ],
+)
+def test_batch_all_gives_the_golden_values(case, loss, weight, fraction, count):
+    found = batch_all(*tensors(case))
+    assert found.loss.item() == pytest.approx(loss, rel=1e-11)
+    assert found.data_weight.tolist() == weight
+    assert found.fraction.item() == pytest.approx(fraction)
+    assert found.count.item() == count
+
+
+@pytest.mark.parametrize(
+    ("case", "reference_exact", "loss", "weight", "fraction"),
+    [
+        (A, True, 1.3377451310814297, [4, 4, 3, 3, 2], 0.8),
+        (A, False, 1.3377451310814297, [3, 3, 3, 3, 2], None),
+        (B, True, 1.0328710047769907, [3, 2, 2, 2, 0], 0.6),
+        (B, False, 1.0328710047769907, [3, 2, 2, 2, 0], 0.6),
+        (C, True, 1.7200948492805979, None, 0.5),
+        (C, False, 2.1269280110429727, None, 0.25),
+        (D, True, 1.3132616875182228, None, 0.5),
+        (D, False, 0, [0, 0, 0, 0], 0),
+    ],
+)
+def test_batch_hard_gives_the_golden_values(case, reference_exact, loss, weight, fraction):
+    found = batch_hard(*tensors(case), reference_exact=reference_exact)
+    assert found.loss.item() == pytest.approx(loss, rel=1e-14)
+    if weight is not None:
+        assert found.data_weight.tolist() == weight
+    if fraction is not None:
+        assert found.fraction.item() == pytest.approx(fraction)
+        assert found.count.item() == round(fraction * len(case[1]))
+
+
+@pytest.mark.parametrize(("dtype", "relative"), PRECISIONS)
+@pytest.mark.parametrize("scale", [1e-4, 0.05, 0.3, 1, 2.5])
+@pytest.mark.parametrize(("size", "classes"), [(3, 2), (7, 2), (40, 3), (121, 4), (121, 60)])
+def test_batch_all_equals_the_dense_definition(size, classes, scale, dtype, relative):
+    assert_equals_dense(*random_batch(size, 12, scale, classes, dtype), relative=relative)
+
+
+@pytest.mark.parametrize(("dtype", "relative"), PRECISIONS)
+@pytest.mark.parametrize("longest", [1e3, 1e6])
+def test_batch_all_equals_the_dense_definition_for_dots_in_the_thousands_and_millions(longest, dtype, relative):
+    embedding, label = random_batch(60, 4, 1, 3, dtype)
+    assert_equals_dense(embedding * (longest / (embedding @ embedding.T).abs().max()).sqrt(), label, relative=relative)
+
+
+@pytest.mark.parametrize(("dtype", "relative"), PRECISIONS)
+def test_batch_all_equals_the_dense_definition_when_one_row_is_far_longer_than_the_rest(dtype, relative):
+    embedding, label = random_batch(60, 4, 1, 3, dtype)
+    embedding[17] *= 1000
+    assert_equals_dense(embedding, label, relative=relative)
+
+
+@pytest.mark.parametrize(("dtype", "relative"), PRECISIONS)
+@pytest.mark.parametrize("gap", [-60.0, -30.0, -9.0, 9.0, 60.0])
+def test_batch_all_keeps_its_relative_accuracy_when_classes_are_separated_or_inverted(gap, dtype, relative):
+    # One axis a class, so that positives have dots near |gap| and negatives near 0 (or the other way round).
+    label = torch.arange(48) % 3
+    axes = torch.eye(3, dtype=dtype)[label]
+    embedding = math.sqrt(abs(gap)) * (axes if gap < 0 else 1 - axes) + 0.01 * random_batch(48, 3, 1, 2, dtype)[0]
+    assert_equals_dense(embedding, label, relative=relative)
+
+
+@pytest.mark.parametrize(("dtype", "relative"), PRECISIONS)
+def test_one_violation_among_thousands_of_satisfied_triplets_is_not_lost(dtype, relative):
+    label = torch.arange(60) % 2
+    embedding = 5 * torch.eye(2, dtype=dtype)[label]
+    embedding[0] = torch.tensor([0, 5.0])
+    assert_equals_dense(embedding, label, relative=relative)
+
+
+@pytest.mark.parametrize(("dtype", "relative"), PRECISIONS)
+def test_batch_all_equals_the_dense_definition_for_skewed_classes(dtype, relative):
+    embedding, label = random_batch(90, 8, 0.7, 2, dtype)
+    label[:] = 0
+    label[3] = 1
+    label[[5, 8]] = 2
+    assert_equals_dense(embedding, label, relative=relative)
+
+
+@pytest.mark.parametrize("loss", [batch_all, batch_hard])
+def test_coincident_points_give_ln_2_or_no_active_anchor_and_finite_gradients(loss):
+    embedding = torch.full((9, 4), 0.3, requires_grad=True)
+    found = loss(embedding, torch.arange(9) % 3)
+    found.loss.backward()
+    assert found.loss.item() == pytest.approx(math.log(2) if loss is batch_all else 0)
+    assert found.count.item() == 0
+    assert torch.isfinite(embedding.grad).all()
+
+
+@given(
+    values=st.lists(st.integers(-3, 3), min_size=6, max_size=42),
+    seed=st.integers(0, 1000),
+    classes=st.integers(1, 5),
+)
+@settings(max_examples=60, deadline=None)
+def test_batch_all_counts_ties_as_not_violated(values, seed, classes):
+    rows = torch.tensor(values[: len(values) // 3 * 3], dtype=torch.float64).view(-1, 3) / 2
+    label = torch.randint(-1, classes, (len(rows),), generator=torch.Generator().manual_seed(seed))
+    found = batch_all(rows, label)
+    expected, weight, violated = dense_batch_all(rows, label)
+    assert found.count.item() == violated
+    assert found.data_weight.tolist() == weight.tolist()
+    assert found.loss.item() == pytest.approx(expected.item(), rel=1e-10)
+
+
+@pytest.mark.parametrize("scale", [0.1, 1, 30])
+def test_gradients_agree_with_finite_differences(scale):
+    embedding, label = random_batch(8, 3, scale, 3, torch.float64)
+    embedding.requires_grad_()
+    assert torch.autograd.gradcheck(lambda h: batch_all(h, label).loss, embedding)
+    assert torch.autograd.gradcheck(lambda h: batch_hard(h, label).loss, embedding)
+    assert torch.autograd.gradcheck(lambda h: given_loss(h[:2], h[2:4], h[4:6])["loss"], embedding)
+
+
+@pytest.mark.parametrize("loss", [batch_all, batch_hard, lambda h, y: batch_hard(h, y, reference_exact=True)])
+def test_rows_of_unknown_class_take_no_part(loss):
+    embedding, label = random_batch(30, 5, 1, 3, torch.float64)
+    label[::4] = -1
+    label[1] = -7
+    known = label >= 0
+    whole, part = embedding.clone().requires_grad_(), embedding[known].clone().requires_grad_()
+    of_whole, of_part = loss(whole, label), loss(part, label[known])
+    of_whole.loss.backward()
+    of_part.loss.backward()
+    assert of_whole.loss.item() == pytest.approx(of_part.loss.item(), rel=1e-12)
+    assert of_whole.data_weight[known].tolist() == of_part.data_weight.tolist()
+    assert of_whole.fraction.item() == pytest.approx(of_part.fraction.item())
+    assert not of_whole.data_weight[~known].any()
+    assert not whole.grad[~known].any()
+    torch.testing.assert_close(whole.grad[known], part.grad, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", [batch_all, batch_hard, lambda h, y: batch_hard(h, y, reference_exact=True)])
+@pytest.mark.parametrize("label", [[], [-1, -1], [-1, 4], [0]])
+def test_a_batch_too_small_for_triplets_gives_a_zero_that_back_propagates(loss, label):
+    embedding = torch.ones(len(label), 3, requires_grad=True)
+    found = loss(embedding, torch.tensor(label, dtype=torch.int64))
+    found.loss.backward()
+    assert (found.loss.item(), found.count.item(), found.fraction.item()) == (0, 0, 0)
+    assert embedding.grad.shape == embedding.shape
+    assert not embedding.grad.any()
+    assert not found.data_weight.any()
+
+
+@pytest.mark.parametrize("loss", [batch_all, batch_hard])
+@pytest.mark.parametrize("label", [[3, 3, 3, 3], [1, 2, 3, 4]])
+def test_one_class_or_only_singletons_have_no_triplet(loss, label):
+    embedding = torch.randn(4, 3, requires_grad=True)
+    found = loss(embedding, torch.tensor(label))
+    found.loss.backward()
+    assert found.loss.item() == 0
+    assert not embedding.grad.any()
+    assert not found.data_weight.any()
+
+
+def naive_batch_hard(embedding: Tensor, label: Tensor) -> tuple[float, list[float]]:
+    dots = (embedding @ embedding.T).tolist()
+    labels = label.tolist()
+    weight, losses = [0.0] * len(labels), []
+    for a, row in enumerate(dots):
+        positives = {j: d for j, d in enumerate(row) if labels[j] == labels[a] and j != a}
+        negatives = {j: d for j, d in enumerate(row) if labels[j] != labels[a]}
+        if not positives or not negatives or (gap := max(negatives.values()) - min(positives.values())) <= 0:
+            continue
+        losses.append(math.log1p(math.exp(gap)))
+        weight[a] += 1
+        for j in positives:
+            weight[j] += positives[j] == min(positives.values())
+        for j in negatives:
+            weight[j] += negatives[j] == max(negatives.values())
+    return sum(losses) / max(len(losses), 1), weight
+
+
+@given(values=st.lists(st.integers(-2, 2), min_size=4, max_size=24), seed=st.integers(0, 1000))
+@settings(max_examples=60, deadline=None)
+def test_batch_hard_equals_a_loop_over_anchors_ties_included(values, seed):
+    rows = torch.tensor(values[: len(values) // 2 * 2], dtype=torch.float64).view(-1, 2)
+    label = torch.randint(0, 3, (len(rows),), generator=torch.Generator().manual_seed(seed))
+    found = batch_hard(rows, label)
+    loss, weight = naive_batch_hard(rows, label)
+    assert found.loss.item() == pytest.approx(loss, rel=1e-12)
+    assert found.data_weight.tolist() == weight
+
+
+def test_corrected_and_reference_batch_hard_agree_while_no_dot_is_negative():
+    generator = torch.Generator().manual_seed(3)
+    rows, label = torch.rand(40, 6, generator=generator), torch.arange(40) % 4
+    corrected, reference = batch_hard(rows, label), batch_hard(rows, label, reference_exact=True)
+    assert corrected.loss.item() == pytest.approx(reference.loss.item())
+    assert corrected.count.item() == reference.count.item()
+
+
+def test_given_triplets_have_the_mean_softplus_of_the_difference_of_dots():
+    a, p, n = torch.randn(3, 6, 4, generator=torch.Generator().manual_seed(1))
+    found = given_loss(a, p, n)
+    gap = torch.tensor([float(a[i] @ n[i] - a[i] @ p[i]) for i in range(6)])
+    assert found["loss"].item() == pytest.approx(softplus(gap).mean().item(), rel=1e-6)
+    assert found["active"].item() == pytest.approx((gap > 0).float().mean().item())
+
+
+def test_no_given_triplet_is_a_zero_that_back_propagates():
+    a = torch.zeros(0, 4, requires_grad=True)
+    found = given_loss(a, a, a)
+    found["loss"].backward()
+    assert found["loss"].item() == 0
+
+
+@pytest.mark.parametrize("loss", [batch_all, batch_hard])
+def test_sixteen_bit_embeddings_are_summed_in_more(loss):
+    embedding, label = random_batch(64, 8, 0.5, 4, torch.float32)
+    half = embedding.bfloat16().requires_grad_()
+    found = loss(half, label)
+    found.loss.backward()
+    expected = loss(half.detach().float(), label)
+    assert found.loss.dtype == torch.float32
+    assert found.loss.item() == pytest.approx(expected.loss.item(), rel=1e-6)
+    assert half.grad.dtype == torch.bfloat16
+
+
+def test_batch_all_passes_nan_on_instead_of_hiding_it():
+    embedding, label = random_batch(12, 3, 1, 2, torch.float32)
+    embedding[4, 1] = torch.nan
+    assert torch.isnan(batch_all(embedding, label).loss)
+
+
+def test_batch_all_without_gradient_gives_the_same_loss():
+    embedding, label = random_batch(50, 6, 1, 3, torch.float32)
+    assert batch_all(embedding, label).loss.item() == batch_all(embedding.requires_grad_(), label).loss.item()
+
+
+def test_batch_all_leaves_its_input_alone():
+    embedding, label = random_batch(20, 6, 1, 3, torch.float64)
+    before = embedding.clone()
+    batch_all(embedding, label)
+    assert torch.equal(embedding, before)
+
+
+@pytest.mark.parametrize("loss", [batch_all, batch_hard])
+def test_labels_of_pairs_are_refused_with_a_reason(loss):
+    with pytest.raises(TypeError, match="integer class codes"):
+        loss(torch.ones(4, 2), torch.ones(4))
+    with pytest.raises(ValueError, match="one label per row"):
+        loss(torch.ones(4, 2), torch.ones(3, dtype=torch.int64))
+
+
+@pytest.mark.parametrize("accuracy", [1e-7, 1e-11])
+@pytest.mark.parametrize("span", [1e-3, 0.5, 3.0, 40.0, all_pairs.WIDEST])
+def test_the_interpolated_kernels_have_the_stated_relative_error_for_every_pair(span, accuracy):
+    grid = all_pairs._Grid.fit(span, 100, accuracy, torch.device("cpu"))
+    dots = torch.linspace(0, span, 301, dtype=torch.float64)
+    cell = (dots / (2 * grid.half_width)).long().clamp(max=grid.cells - 1)
+    x = dots / grid.half_width - 2 * cell - 1
+    degree = torch.arange(grid.order)
+    basis = torch.cos(degree[:, None] * x.clamp(-1, 1).arccos()) * torch.where(degree % 4 < 2, 1, -1)[:, None]
+    spread = torch.zeros(len(dots), grid.order, grid.cells, dtype=torch.float64)
+    spread[torch.arange(len(dots)), :, cell] = basis.T
+    spread = spread.flatten(1)
+    gap = dots - dots[:, None]
+    for kernel, exact in ((grid.softplus, softplus(gap)), (grid.sigmoid, gap.sigmoid())):
+        assert ((spread @ kernel @ spread.T) / exact - 1).abs().max() <= accuracy
+
+
+def test_memory_stays_far_below_the_cube_of_the_batch():
+    embedding, label = random_batch(1024, 16, 1, 4, torch.float32)
+    embedding.requires_grad_()
+    largest = 0
+
+    class Largest(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            nonlocal largest
+            out = function(*args, **(kwargs or {}))
+            for tensor in out if isinstance(out, tuple | list) else (out,):
+                if isinstance(tensor, Tensor):
+                    largest = max(largest, tensor.untyped_storage().nbytes())
+            return out
+
+    with Largest():
+        batch_all(embedding, label).loss.backward()
+    assert largest <= 16 * 2**20
+
+
+def test_a_triplet_loss_names_its_parts():
+    assert list(TripletLoss.__dataclass_fields__) == ["loss", "data_weight", "fraction", "count"]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("scale", [0.3, 300])
+def test_batch_all_gives_the_same_on_a_gpu(scale):
+    embedding, label = random_batch(120, 8, scale, 4, torch.float64)
+    there, here = embedding.cuda().requires_grad_(), embedding.clone().requires_grad_()
+    on_gpu, on_cpu = batch_all(there, label.cuda()), batch_all(here, label)
+    on_gpu.loss.backward()
+    on_cpu.loss.backward()
+    assert on_gpu.loss.item() == pytest.approx(on_cpu.loss.item(), rel=1e-12)
+    assert on_gpu.count.item() == on_cpu.count.item()
+    torch.testing.assert_close(there.grad.cpu(), here.grad, rtol=1e-10, atol=1e-14)

@@ -1,0 +1,156 @@
+"""The two hinges on closest and mean negative, against the course's values and loops over rows."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.nn.functional import normalize
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from twicetold.encoding import EncodedBatch, Encoding, SparseRows
+from twicetold_lab.objectives.closest_and_mean import ClosestAndMean
+
+MARGIN = 0.25
+COURSE = (
+    [[0.26726124, 0.53452248, 0.80178373], [-0.5178918, -0.57543534, -0.63297887]],
+    [[0.26726124, 0.53452248, 0.80178373], [0.5178918, 0.57543534, 0.63297887]],
+)
+SECOND = ([[1, 0], [0.6, 0.8], [0, 1]], [[0.8, 0.6], [0, 1], [0.6, 0.8]])
+
+
+def batch(anchor, positive, **labels):
+    sides = (torch.as_tensor(side, dtype=torch.float64).clone().requires_grad_() for side in (anchor, positive))
+    return EncodedBatch(*(Encoding(side) for side in sides), **{n: torch.tensor(v) for n, v in labels.items()})
+
+
+def loss(encoded, *, semi_hard=False):
+    return ClosestAndMean(margin=MARGIN, semi_hard=semi_hard)(encoded)["loss"].item()
+
+
+@pytest.mark.parametrize(("sides", "expected"), [(COURSE, 0.5), (SECOND, (0.05 + 0.88 + 0.70) / 3)])
+def test_the_courses_values_come_out(sides, expected):
+    assert loss(batch(*sides)) == pytest.approx(expected, abs=1e-7)
+
+
+def rows_of(anchor, positive, group, duplicate, *, semi_hard):
+    """Loss of each row with something to stand against, by the formula."""
+    scores = normalize(anchor, dim=1) @ normalize(positive, dim=1).T
+    own = scores.diagonal().tolist()
+    duplicates = [score for score, same in zip(own, duplicate) if same]
+    for i, row in enumerate(scores.tolist()):
+        if not duplicate[i]:
+            if duplicates:
+                yield sum(max(0.0, MARGIN - score + own[i]) for score in duplicates) / len(duplicates)
+            continue
+        others = [score for j, score in enumerate(row) if j != i and (group[0][i] < 0 or group[0][i] != group[1][j])]
+        if not others:
+            continue
+        candidates = [score for score in others if score <= own[i] or not semi_hard]
+        closest = max(0.0, MARGIN - own[i] + max(candidates)) if candidates else 0.0
+        yield closest + max(0.0, MARGIN - own[i] + sum(others) / len(others))
+
+
+CODES = st.integers(-1, 3)
+ROWS = st.lists(st.tuples(CODES, CODES, st.booleans()), min_size=1, max_size=9)
+
+
+@given(ROWS, st.integers(0, 99))
+def test_both_losses_are_the_formula_row_by_row(rows, seed):
+    anchor, positive = torch.randn(2, len(rows), 3, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    left, right, duplicate = zip(*rows)
+    encoded = batch(anchor, positive, group=left, positive_group=right, label=[float(d) for d in duplicate])
+    reference = list(rows_of(anchor, positive, (left, right), duplicate, semi_hard=False))
+    assert loss(encoded) == pytest.approx(sum(reference) / max(len(reference), 1))
+    reference = list(rows_of(anchor, positive, (left, right), duplicate, semi_hard=True))
+    assert loss(encoded, semi_hard=True) == pytest.approx(sum(reference))
+
+
+def test_the_semi_hard_loss_is_a_sum_and_overlooks_negatives_nearer_than_the_positive():
+    # s = [[0.8, 0, 0.6], [0.96, 0.8, 1], [0.6, 1, 0.8]]: the 0.96 and the 1s are no candidates for the closest
+    closest = (MARGIN - 0.8 + 0.6) + 0 + (MARGIN - 0.8 + 0.6)
+    mean = 0 + (MARGIN - 0.8 + 0.98) + (MARGIN - 0.8 + 0.8)
+    assert loss(batch(*SECOND), semi_hard=True) == pytest.approx(closest + mean)
+
+
+@pytest.mark.parametrize("semi_hard", [False, True])
+@pytest.mark.parametrize("size", [0, 1])
+def test_a_batch_without_negatives_gives_a_zero_that_back_propagates(semi_hard, size):
+    encoded = batch(torch.ones(size, 3), torch.ones(size, 3))
+    losses = ClosestAndMean(margin=MARGIN, semi_hard=semi_hard)(encoded)
+    losses["loss"].backward()
+    assert losses["loss"].item() == 0
+    assert not encoded.anchor.embedding.grad.any()
+
+
+def test_rows_that_are_all_of_one_cluster_give_a_zero_that_back_propagates():
+    encoded = batch(*SECOND, group=[7, 7, 7], positive_group=[7, 7, 7])
+    losses = ClosestAndMean(margin=MARGIN, semi_hard=False)(encoded)
+    losses["loss"].backward()
+    assert losses["loss"].item() == 0
+
+
+def test_texts_of_unknown_clusters_are_negatives_of_each_other():
+    known = batch(*SECOND)
+    unknown = batch(*SECOND, group=[-1, -1, -1], positive_group=[-1, -1, -1])
+    assert loss(known) == loss(unknown)
+
+
+def test_a_known_duplicate_in_another_row_is_no_negative():
+    sides = [[1, 0], [0, 1.0]], [[1, 0], [1, 0.0]]
+    # of four texts, three are one cluster: only the second row has a negative, both hinges are the margin
+    assert loss(batch(*sides, group=[4, 5], positive_group=[4, 4])) == pytest.approx(2 * MARGIN)
+    assert loss(batch(*sides)) == pytest.approx((2 * MARGIN + 2 * MARGIN) / 2)
+    together = batch(*sides, group=[4, 4], positive_group=[4, 4])
+    assert loss(together) == 0
+
+
+def test_a_pair_labelled_as_no_duplicate_is_pushed_below_the_duplicates_by_the_margin():
+    anchor = [[1.0, 0, 0], [0, 1.0, 0]]
+    near = batch(anchor, [[1.0, 0, 0], [0, 1.0, 0]], label=[1.0, 0.0])
+    assert loss(near) == pytest.approx(MARGIN / 2)  # the duplicate's own hinges are 0
+    edge = [0, 1 - MARGIN, (1 - (1 - MARGIN) ** 2) ** 0.5]
+    assert loss(batch(anchor, [[1.0, 0, 0], edge], label=[1.0, 0.0])) == pytest.approx(0, abs=1e-7)
+
+
+def test_pairs_that_are_all_labelled_as_no_duplicates_have_nothing_to_stand_against():
+    encoded = batch(*SECOND, label=[0.0, 0.0, 0.0])
+    losses = ClosestAndMean(margin=MARGIN, semi_hard=False)(encoded)
+    losses["loss"].backward()
+    assert losses["loss"].item() == 0
+
+
+def test_group_codes_of_texts_are_not_taken_for_labels_of_pairs():
+    assert loss(batch(*SECOND, label=[0, 0, 1])) == loss(batch(*SECOND))
+
+
+def test_a_greater_batch_takes_no_more_operations():
+    class Counting(TorchDispatchMode):
+        count = 0
+
+        def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
+            self.count += 1
+            return function(*arguments, **(keywords or {}))
+
+    def operations(size):
+        anchor, positive = torch.randn(2, size, 8)
+        group = list(range(size))
+        encoded = batch(anchor, positive, group=group, positive_group=group, label=[1.0] * size)
+        with Counting() as counting:
+            ClosestAndMean(margin=MARGIN, semi_hard=False)(encoded)["loss"].backward()
+        return counting.count
+
+    assert operations(1024) == operations(16)
+
+
+def test_in_mixed_precision_the_cosines_are_still_exact():
+    encoded = batch(*SECOND)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert loss(encoded) == pytest.approx(1.63 / 3, abs=1e-6)
+
+
+def test_a_batch_without_pairs_or_of_sparse_rows_is_an_error():
+    with pytest.raises(ValueError, match="examples=duplicates"):
+        loss(EncodedBatch(Encoding(torch.ones(2, 2))))
+    rows = SparseRows(torch.tensor([0]), torch.tensor([0, 1]), None, 3)
+    with pytest.raises(TypeError, match="objective=none"):
+        loss(EncodedBatch(Encoding(rows), Encoding(rows)))

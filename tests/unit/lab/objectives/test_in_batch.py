@@ -1,0 +1,536 @@
+"""Who is whose positive and negative, and the losses that rest on it, against naive loops and metric-learning's own."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from pytorch_metric_learning import losses as pml
+from pytorch_metric_learning import miners
+from pytorch_metric_learning.distances import DotProductSimilarity, LpDistance
+from pytorch_metric_learning.reducers import DoNothingReducer
+from pytorch_metric_learning.utils import loss_and_miner_utils
+from torch.nn.functional import normalize
+
+from twicetold.encoding import EncodedBatch, Encoding, Roles, SparseRows
+from twicetold_lab.objectives import row_blocks
+from twicetold_lab.objectives.contrastive import Contrastive
+from twicetold_lab.objectives.in_batch import candidates, classes, distances, duplicates
+from twicetold_lab.objectives.info_nce import InfoNce
+from twicetold_lab.objectives.triplet import CUTOFF, FARTHEST, Triplet, drawing_probability
+from twicetold_lab.objectives.two_levels import TwoLevels
+
+SELECTIONS = ["all", "hard", "semi_hard", "distance_weighted"]
+
+
+def nce(**changes):
+    settings = {"temperature": 0.3, "similarity": "cosine", "negatives": None, "symmetric": False}
+    return InfoNce(**{**settings, "several_positives": False, "length_penalty": 0.0, **changes})
+
+
+def n_pair(length_penalty):
+    return nce(temperature=1, similarity="dot", length_penalty=length_penalty)
+
+
+def margin_loss(negatives, margin=0.2, similarity="euclidean", average="nonzero"):
+    return Triplet(similarity=similarity, activation="hinge", margin=margin, negatives=negatives, average=average)
+
+
+def softplus_loss(negatives, similarity="dot"):
+    return Triplet(similarity=similarity, activation="softplus", margin=None, negatives=negatives, average="all")
+
+
+def batch(size, seed, *, groups=True, labels=True, mined=True, ties=False):
+    random = torch.Generator().manual_seed(seed)
+    sides = torch.randn(3, size, 4, generator=random, dtype=torch.float64)
+    if ties:
+        sides = sides.sign()
+    group = torch.randint(-1, 3, (3, size), generator=random)
+    same = torch.randint(0, 2, (size,), generator=random)
+    a, p, n = (side.clone() for side in sides)
+    for _ in range(1, int(mined)):  # further mined negatives of every row
+        n = torch.cat([n, torch.randn(size, 4, generator=random, dtype=torch.float64)])
+        group = torch.cat([group, torch.randint(-1, 3, (1, size), generator=random)])
+    a, p, n = (Encoding(side.requires_grad_()) for side in (a, p, n))
+    return EncodedBatch(
+        anchor=a,
+        positive=p,
+        negative=n if mined else None,
+        label=same.double() if labels else None,
+        group=group[0] if groups else None,
+        positive_group=group[1] if groups else None,
+        negative_group=group[2:].flatten() if groups and mined else None,
+    )
+
+
+BATCHES = st.builds(
+    batch,
+    st.integers(1, 7),
+    st.integers(0, 500),
+    groups=st.booleans(),
+    labels=st.booleans(),
+    mined=st.integers(0, 3),
+    ties=st.booleans(),
+)
+
+
+def roles(encoded):
+    """For each anchor the candidates that are its positives and its negatives, by the words of the rule."""
+    size = len(encoded.anchor.embedding)
+    same = [True] * size if encoded.label is None else (encoded.label > 0).tolist()
+    others = [(j, j, encoded.positive_group, False) for j in range(size)]
+    if encoded.negative is not None:
+        others += [(k % size, k, encoded.negative_group, True) for k in range(len(encoded.negative.embedding))]
+    for i in range(size):
+        positives, negatives = [], []
+        for c, (j, k, group, mined) in enumerate(others):
+            kin = group is not None and encoded.group[i] != -1 and encoded.group[i] == group[k]
+            positive = (same[i] and not mined) if i == j else kin
+            (positives if positive else negatives).append(c)
+        yield positives, negatives
+
+
+def cosines(encoded):
+    others = [encoded.positive.embedding] + ([] if encoded.negative is None else [encoded.negative.embedding])
+    return normalize(encoded.anchor.embedding, dim=1) @ normalize(torch.cat(others), dim=1).T
+
+
+@given(BATCHES)
+def test_every_candidate_is_a_positive_or_a_negative_as_the_rule_says(encoded):
+    found = candidates(encoded, unit_length=True)
+    positive, negative = found.masks(slice(0, len(found.anchor)))
+    for i, (positives, negatives) in enumerate(roles(encoded)):
+        assert positive[i].nonzero().flatten().tolist() == positives
+        assert negative[i].nonzero().flatten().tolist() == negatives
+    middle = slice(1, len(found.anchor))
+    assert torch.equal(found.masks(middle)[1], negative[middle])
+
+
+def naive_nce(encoded, temperature, several):
+    scores, losses = (cosines(encoded) / temperature).tolist(), []
+    size = len(scores)
+    same = [True] * size if encoded.label is None else (encoded.label > 0).tolist()
+    different = sum(math.exp(scores[k][k]) for k in range(size) if not same[k])
+    for i, (positives, negatives) in enumerate(roles(encoded)):
+        rest = different + sum(math.exp(scores[i][n]) for n in negatives if n != i)
+        own = [math.exp(scores[i][p]) for p in (positives if several else [i] * same[i])]
+        losses += [-math.log(weight / (weight + rest)) for weight in own]
+    return sum(losses) / max(len(losses), 1)
+
+
+@given(BATCHES, st.booleans())
+def test_the_in_batch_likelihood_equals_naive_loops(encoded, several):
+    expected = naive_nce(encoded, 0.3, several)
+    assert nce(several_positives=several)(encoded)["loss"].item() == pytest.approx(expected)
+
+
+def texts(size, seed, number=3, dtype=torch.float64):
+    random = torch.Generator().manual_seed(seed)
+    embedding = torch.randn(size, 5, generator=random, dtype=dtype)
+    embedding[size // 2 :: 3] = embedding[: len(embedding[size // 2 :: 3])]  # ties
+    label = torch.randint(0, number, (size,), generator=random)
+    return embedding.requires_grad_(), label
+
+
+def assert_equals_metric_learning(ours, theirs, embedding):
+    gradients = []
+    for loss in (ours, theirs):
+        assert loss.requires_grad
+        gradients.append(torch.autograd.grad(loss, embedding, retain_graph=True)[0])
+    assert ours.item() == pytest.approx(theirs.item(), rel=1e-5, abs=1e-7)
+    torch.testing.assert_close(*gradients, rtol=1e-5, atol=1e-6)
+
+
+SIZES = [(2, 1), (2, 40), (3, 2), (12, 3), (12, 1), (12, 500), (60, 4), (60, 30)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("size", "number"), SIZES)
+def test_the_in_batch_likelihood_of_classes_is_metric_learnings_nt_xent(size, number, seed):
+    embedding, label = texts(size, seed, number)
+    ours = nce(temperature=0.1)(EncodedBatch(Encoding(embedding), label=label))["loss"]
+    assert_equals_metric_learning(ours, pml.NTXentLoss(temperature=0.1)(embedding, label), embedding)
+
+
+def apart(embedding, label):
+    """Moved so that no two are coincident: there d has no gradient, and each library chooses its own."""
+    return embedding.detach().add(torch.randn_like(embedding) * 0.05).requires_grad_(), label
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("size", "number"), SIZES)
+def test_the_triplet_loss_over_all_triplets_is_metric_learnings(size, number, seed):
+    torch.manual_seed(seed)
+    embedding, label = apart(*texts(size, seed, number))
+    ours = margin_loss("all")(EncodedBatch(Encoding(embedding), label=label))["loss"]
+    assert_equals_metric_learning(ours, pml.TripletMarginLoss(margin=0.2)(embedding, label), embedding)
+
+
+def test_coincident_points_count_as_in_metric_learning():
+    embedding, label = texts(30, 0, 4)
+    ours = margin_loss("all")(EncodedBatch(Encoding(embedding), label=label))["loss"]
+    assert ours.item() == pytest.approx(pml.TripletMarginLoss(margin=0.2)(embedding, label).item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("size", [2, 3, 20])
+def test_the_n_pair_loss_is_metric_learnings(size):
+    anchor, positive = (side.requires_grad_() for side in torch.randn(2, size, 5, dtype=torch.float64))
+    embedding, row = torch.cat([anchor, positive]), torch.arange(size)
+    raw = DotProductSimilarity(normalize_embeddings=False)
+    theirs = pml.NPairsLoss(distance=raw)(embedding, row.repeat(2), (row, row + size, row[:0], row[:0]))
+    ours = n_pair(0)(EncodedBatch(Encoding(anchor), Encoding(positive)))["loss"]
+    assert_equals_metric_learning(ours, theirs, anchor)
+
+
+def test_the_n_pair_loss_is_the_in_batch_likelihood_of_dots_plus_a_penalty_on_length():
+    encoded = batch(7, 0)
+    likelihood = nce(temperature=1, similarity="dot")(encoded)["loss"]
+    squares = sum((side.embedding**2).sum(1).mean() for side in (encoded.anchor, encoded.positive))
+    assert n_pair(0.2)(encoded)["loss"].item() == pytest.approx((likelihood + 0.05 * squares).item())
+
+
+@pytest.mark.parametrize("mined", [0, 1, 3])
+def test_the_contrastive_loss_is_the_mean_half_square_of_metric_learnings_pairs(mined):
+    encoded = batch(12, 3, mined=mined)
+    one, two = (torch.cat([side.embedding] * (1 + mined)) for side in (encoded.anchor, encoded.positive))
+    same = torch.cat([encoded.label > 0, torch.zeros(12 * mined, dtype=torch.bool)]) if mined else encoded.label > 0
+    if mined:
+        two = torch.cat([two[:12], encoded.negative.embedding])
+    row = torch.arange(len(one))
+    indices = (row[same], row[same], row[~same], row[~same])
+    measure = pml.ContrastiveLoss(neg_margin=1.0, reducer=DoNothingReducer(), distance=LpDistance())
+    parts = measure(one, indices_tuple=indices, ref_emb=two)
+    theirs = sum(parts[name]["losses"].square().sum() for name in ("pos_loss", "neg_loss")) / (2 * len(one))
+    ours = Contrastive(margin=1.0, negatives="given")(encoded)["loss"]
+    assert_equals_metric_learning(ours, theirs, encoded.anchor.embedding)
+
+
+@given(BATCHES)
+def test_in_batch_contrastive_is_naive_loops(encoded):
+    distance = (2 - 2 * cosines(encoded)).clamp(min=0).sqrt()
+    size, far = len(distance), []
+    same = [True] * size if encoded.label is None else (encoded.label > 0).tolist()
+    for i, (_, negatives) in enumerate(roles(encoded)):
+        far += [max(0.0, 0.8 - distance[i, n].item()) ** 2 / 2 for n in negatives]
+    near = [distance[i, i].item() ** 2 / 2 for i in range(size) if same[i]]
+    far = [loss for loss in far if loss > 0]
+    expected = sum(near) / max(len(near), 1) + sum(far) / max(len(far), 1)
+    assert Contrastive(margin=0.8, negatives="in_batch")(encoded)["loss"].item() == pytest.approx(expected, abs=1e-9)
+
+
+def naive_triplets(encoded, margin, negatives):
+    """Loss and share of active triplets."""
+    distance, losses = (2 - 2 * cosines(encoded)).clamp(min=0).sqrt().tolist(), []
+    for row, (own, others) in zip(distance, roles(encoded)):
+        for p in own:
+            far = [row[n] for n in others]
+            if negatives == "semi_hard":
+                far = [d for d in far if d > row[p]]
+            if negatives != "all" and far:
+                far = [min(far)]
+            losses += [max(0.0, margin + row[p] - d) for d in far]
+    active = [loss for loss in losses if loss > 0]
+    return sum(active) / max(len(active), 1), len(active) / max(len(losses), 1)
+
+
+@pytest.mark.parametrize("negatives", ["all", "hard", "semi_hard"])
+@given(
+    size=st.integers(1, 7),
+    seed=st.integers(0, 500),
+    groups=st.booleans(),
+    labels=st.booleans(),
+    mined=st.integers(0, 3),
+)
+def test_chosen_triplets_are_those_of_naive_loops(negatives, size, seed, groups, labels, mined):
+    encoded = batch(size, seed, groups=groups, labels=labels, mined=mined)
+    expected, share = naive_triplets(encoded, 0.3, negatives)
+    losses = margin_loss(negatives, 0.3)(encoded)
+    assert losses["loss"].item() == pytest.approx(expected, abs=1e-9)
+    assert losses["active"].item() == pytest.approx(share)
+
+
+def test_negatives_are_drawn_with_the_inverse_of_the_density_of_their_distance():
+    angle = torch.linspace(0.3, 2.5, 12, dtype=torch.float64)
+    other = torch.stack([angle.cos(), angle.sin(), *[torch.zeros(12, dtype=torch.float64)] * 4], 1)
+    anchor = torch.zeros(1, 6, dtype=torch.float64)
+    anchor[0, 0] = 1
+    distance = (anchor - other).norm(dim=1)
+    clipped = distance.clamp(min=CUTOFF)
+    density = clipped**4 * (1 - clipped**2 / 4) ** 1.5
+    expected = (1 / density) * (distance < FARTHEST)
+    torch.manual_seed(0)
+    # one anchor and its positive, many times over, against the same negatives: its loss tells which one was drawn
+    label = torch.tensor([0] * 401 + list(range(1, 13)))
+    embedding = torch.cat([anchor.expand(401, 6), other]).requires_grad_()
+    objective = margin_loss("distance_weighted", 3.0)
+    objective(EncodedBatch(Encoding(embedding), label=label))["loss"].backward()
+    drawn = embedding.grad[401:].norm(dim=1) / (1 - (distance**2 / 2 - 1) ** 2).sqrt() * distance  # ∝ draws
+    torch.testing.assert_close(drawn / drawn.sum(), expected / expected.sum(), atol=0.01, rtol=0.05)
+
+
+@pytest.mark.parametrize(("size", "dimensions", "spread"), [(60, 8, 1.0), (200, 32, 0.5), (12, 128, 2.0), (50, 2, 1.0)])
+def test_the_probabilities_of_drawing_are_metric_learnings_weights(size, dimensions, spread, monkeypatch):
+    theirs = {}
+    monkeypatch.setattr(
+        loss_and_miner_utils, "get_random_triplet_indices", lambda *_, weights, **__: theirs.update(weights=weights)
+    )
+    random = torch.Generator().manual_seed(size)
+    centre = torch.randn(1, dimensions, generator=random, dtype=torch.float64)
+    embedding = centre + spread * torch.randn(size, dimensions, generator=random, dtype=torch.float64)
+    label = torch.randint(0, size // 4, (size,), generator=random)
+    miners.DistanceWeightedMiner(cutoff=CUTOFF, nonzero_loss_cutoff=FARTHEST).mine(embedding, label, embedding, label)
+    found = candidates(EncodedBatch(Encoding(embedding), label=label), unit_length=True)
+    _, negative = found.masks(slice(0, size))
+    ours = drawing_probability(distances(found.anchor @ found.other.T), negative, dimensions)
+    some = theirs["weights"].sum(1) > 0  # where nothing is within reach, theirs is 0/0
+    assert some.sum() > size / 2
+    torch.testing.assert_close(ours[some], theirs["weights"][some], atol=1e-5, rtol=0)
+
+
+def test_a_false_negative_is_never_drawn():
+    encoded = batch(60, 1, labels=False, mined=False)
+    found = candidates(encoded, unit_length=True)
+    positive, negative = found.masks(slice(0, 60))
+    kin = (encoded.group[:, None] == found.other_group) & (encoded.group != -1)[:, None]
+    probability = drawing_probability(distances(found.anchor @ found.other.T), negative, 4)
+    assert kin.any(1).sum() > 30
+    assert not probability[kin | positive].any()
+    torch.testing.assert_close(probability.sum(1), torch.ones(60, dtype=torch.float64))
+
+
+def test_what_is_drawn_depends_on_the_seed_of_torch_alone():
+    encoded, objective = batch(40, 0), margin_loss("distance_weighted", 0.3)
+
+    def loss(seed):
+        torch.manual_seed(seed)
+        return objective(encoded)["loss"].item()
+
+    assert loss(1) == loss(1)
+    assert len({loss(seed) for seed in range(5)}) == 5
+
+
+@pytest.mark.parametrize("negatives", SELECTIONS)
+def test_an_empty_selection_gives_a_zero_that_back_propagates(negatives):
+    for label in ([0, 0, 0], [0, 1, 2], [-1, -1, -1]):
+        embedding = torch.randn(3, 4, requires_grad=True)
+        objective = margin_loss(negatives)
+        loss = objective(EncodedBatch(Encoding(embedding), label=torch.tensor(label)))["loss"]
+        loss.backward()
+        assert loss.item() == 0
+        assert not embedding.grad.any()
+
+
+def test_drawn_negatives_are_of_other_clusters_and_within_reach():
+    encoded = batch(40, 0)
+    torch.manual_seed(0)
+    losses = margin_loss("distance_weighted", 0.3)(encoded)
+    assert 0 < losses["loss"].item() < 2.3
+    losses["loss"].backward()
+    assert torch.isfinite(encoded.anchor.embedding.grad).all()
+
+
+@pytest.mark.parametrize("negatives", [None, 1, 3])
+def test_with_a_few_rows_as_negatives_an_anchor_has_its_own_mined_ones_alone(negatives):
+    encoded = batch(6, 2, mined=3, groups=False, labels=False)
+    scores = cosines(encoded) / 0.3
+    losses = []
+    for i in range(6):
+        far = [j for j in range(6) if j != i and (negatives is None or (j - i) % 6 <= negatives)]
+        far += [6 + k for k in range(18) if negatives is None or k % 6 == i]
+        losses.append(torch.logsumexp(scores[i, [i, *far]], 0) - scores[i, i])
+    expected = torch.stack(losses).mean().item()
+    assert nce(negatives=negatives)(encoded)["loss"].item() == pytest.approx(expected)
+
+
+def test_given_triplets_are_each_of_the_rows_mined_ones():
+    encoded = batch(5, 0, mined=2)
+    a, p, n = (normalize(s.embedding, dim=1) for s in (encoded.anchor, encoded.positive, encoded.negative))
+    gaps = [(a[k % 5] - p[k % 5]).norm() - (a[k % 5] - n[k]).norm() for k in range(10)]
+    expected = sum(max(0.0, 0.2 + gap.item()) for gap in gaps) / 10
+    assert margin_loss("given", average="all")(encoded)["loss"].item() == pytest.approx(expected, abs=1e-7)
+
+
+def test_given_triplets_are_the_rows_own():
+    encoded = batch(9, 0)
+    a, p, n = (normalize(s.embedding, dim=1) for s in (encoded.anchor, encoded.positive, encoded.negative))
+    hinges = (0.3 + (a - p).norm(dim=1) - (a - n).norm(dim=1)).relu()
+    losses = margin_loss("given", 0.3)(encoded)
+    assert losses["loss"].item() == pytest.approx((hinges.sum() / (hinges > 0).sum()).item())
+    assert losses["active"].item() == pytest.approx((hinges > 0).double().mean().item())
+
+
+def test_clusters_are_the_classes_of_pairs():
+    one = torch.eye(4)
+    group, other = torch.tensor([7, -1, -1, 7]), torch.tensor([7, -1, -1, 2])
+    encoded = EncodedBatch(
+        Encoding(one),
+        Encoding(one + 1),
+        label=torch.tensor([1.0, 1, 0, 0]),
+        group=group,
+        positive_group=other,
+    )
+    embedding, code = classes(encoded)
+    assert torch.equal(embedding, torch.cat([one, one + 1]))
+    same = (code[:, None] == code).tolist()
+    kin = {(0, 3), (0, 4), (3, 4), (1, 5)}
+    assert {(i, j) for i in range(8) for j in range(i + 1, 8) if same[i][j]} == kin
+
+
+def test_a_pair_that_is_likely_the_same_is_of_one_class_whatever_its_clusters():
+    one = torch.eye(5)
+    encoded = EncodedBatch(
+        Encoding(one),
+        Encoding(one + 1),
+        label=torch.tensor([0.9, 0.6, 0.7, 0.8, 0.4]),
+        group=torch.tensor([0, 1, -1, -1, 8]),
+        positive_group=torch.tensor([1, 2, 2, 7, 9]),
+    )
+    code = classes(encoded)[1]
+    same = (code[:, None] == code).tolist()
+    chain = [0, 1, 2, 5, 6, 7]  # 0 is like 1, which is like 2, and so is a text of no known cluster
+    kin = {(i, j) for i in chain for j in chain if i < j} | {(3, 8)}
+    assert {(i, j) for i in range(10) for j in range(i + 1, 10) if same[i][j]} == kin
+
+
+def two_towers(role, seed):
+    """As a family with two towers gives it; the embedding as a whole says nothing of what is like what."""
+    views = {role: one_sided(seed), ("document" if role == "query" else "query"): one_sided(seed + 100)}
+    whole = torch.cat([views["query"], views["document"]], 1)
+    return Encoding(whole, Roles(**{name: vectors[:, None] for name, vectors in views.items()}))
+
+
+def one_sided(seed):
+    return torch.randn(6, 4, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [
+        margin_loss("given", 0.3, "cosine", "all"),
+        margin_loss("given", 0.3, "dot", "all"),
+        margin_loss("given", 0.3),
+        softplus_loss("given"),
+    ],
+    ids=lambda o: type(o).__name__,
+)
+def test_mined_triplets_of_two_towers_are_a_query_and_two_documents(objective):
+    towers = EncodedBatch(two_towers("query", 1), two_towers("document", 2), two_towers("document", 3))
+    alone = EncodedBatch(*(Encoding(one_sided(seed)) for seed in (1, 2, 3)))
+    assert objective(towers)["loss"].item() == pytest.approx(objective(alone)["loss"].item())
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [softplus_loss("all"), TwoLevels(boundaries=(0.2, 0.6), weights=(1, 1), scale=10.0)],
+    ids=lambda o: type(o).__name__,
+)
+def test_two_towers_have_no_similarity_of_equals(objective):
+    group = torch.arange(6)
+    pairs = EncodedBatch(two_towers("query", 1), two_towers("document", 2), group=group, positive_group=group)
+    with pytest.raises(ValueError, match=r"one tower for queries and another for documents.*encoder\.shared=true"):
+        objective(pairs)
+
+
+def test_softplus_triplets_of_texts_and_of_the_same_texts_in_pairs_are_the_same():
+    embedding = torch.randn(8, 3, dtype=torch.float64)
+    group = torch.tensor([0, 1, 2, 0])
+    pairs = EncodedBatch(Encoding(embedding[:4]), Encoding(embedding[4:]), group=group, positive_group=group)
+    plain = EncodedBatch(Encoding(embedding), label=group.repeat(2))
+    for negatives in ("all", "batch_hard"):
+        objective = softplus_loss(negatives)
+        assert objective(pairs)["loss"].item() == pytest.approx(objective(plain)["loss"].item())
+
+
+@pytest.mark.parametrize("objective", [nce(symmetric=True), margin_loss("all", 0.3)])
+def test_blocks_of_rows_change_nothing(objective, monkeypatch):
+    def run():
+        encoded = batch(23, 1)
+        loss = objective(encoded)["loss"]
+        loss.backward()
+        return loss, *(side.embedding.grad for side in (encoded.anchor, encoded.positive, encoded.negative))
+
+    whole = run()
+    monkeypatch.setattr(row_blocks, "_blocks", lambda a, o: [slice(s, min(s + 4, len(a))) for s in range(0, len(a), 4)])
+    torch.testing.assert_close(run(), whole)
+
+
+def test_gradients_are_those_of_finite_differences():
+    encoded = batch(6, 2)
+    sides = [side.embedding.detach().requires_grad_() for side in (encoded.anchor, encoded.positive, encoded.negative)]
+
+    def loss(*sides):
+        rest = {n: getattr(encoded, n) for n in ("label", "group", "positive_group", "negative_group")}
+        return nce(symmetric=True, several_positives=True)(EncodedBatch(*map(Encoding, sides), **rest))["loss"]
+
+    assert torch.autograd.gradcheck(loss, sides)
+
+
+def test_in_mixed_precision_scores_are_still_exact():
+    encoded = batch(8, 0)
+    expected = nce()(encoded)["loss"].item()
+    with torch.autocast("cpu", torch.bfloat16):
+        assert nce()(encoded)["loss"].item() == pytest.approx(expected, abs=1e-7)
+
+
+def test_mined_negatives_of_unknown_cluster_are_refused_beside_known_anchors():
+    encoded = batch(4, 0)
+    with pytest.raises(ValueError, match="negative_group"):
+        nce()(EncodedBatch(encoded.anchor, encoded.positive, encoded.negative, group=encoded.group))
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [
+        nce(),
+        n_pair(0),
+        Contrastive(margin=1, negatives="given"),
+        margin_loss("all"),
+        margin_loss("given"),
+        softplus_loss("all"),
+        softplus_loss("given"),
+    ],
+)
+def test_a_batch_without_what_is_needed_names_the_examples_that_have_it(objective):
+    with pytest.raises(ValueError, match=r"choose\s+examples="):
+        objective(EncodedBatch(Encoding(torch.ones(3, 2))))
+    rows = Encoding(SparseRows(torch.tensor([0]), torch.tensor([0, 1]), None, 3))
+    with pytest.raises(TypeError, match="objective=none"):
+        objective(EncodedBatch(rows, rows, rows))
+
+
+@pytest.mark.parametrize(
+    ("build", "complaint"),
+    [
+        (lambda: nce(temperature=0), "above 0; got 0"),
+        (lambda: nce(similarity="cos"), "cosine, dot; got 'cos'"),
+        (lambda: nce(negatives=0), "at least 1, or null for the whole batch; got 0"),
+        (lambda: n_pair(-1), "at least 0; got -1"),
+        (lambda: nce(length_penalty=0.1), "no effect on cosines"),
+        (lambda: Contrastive(margin=3, negatives="given"), "at most 2; got 3"),
+        (lambda: Contrastive(margin=1, negatives="all"), "given, in_batch; got 'all'"),
+        (lambda: margin_loss("all", 0), "above 0; got 0"),
+        (lambda: margin_loss("easy", 1), "semi_hard, distance_weighted, batch_hard; got 'easy'"),
+        (lambda: margin_loss("all", None), "above 0; got None"),
+        (lambda: margin_loss("all", 1, "dots"), "similarity must be one of dot, cosine, euclidean; got 'dots'"),
+        (lambda: margin_loss("all", 1, average="some"), "average must be one of all, nonzero; got 'some'"),
+        (lambda: margin_loss("distance_weighted", 1, "cosine"), "choose similarity=euclidean, not cosine"),
+        (
+            lambda: Triplet(similarity="dot", activation="softplus", margin=1, negatives="all", average="all"),
+            "softplus has no margin: set it to null",
+        ),
+        (
+            lambda: Triplet(similarity="dot", activation="relu", margin=1, negatives="all", average="all"),
+            "activation must be one of hinge, softplus; got 'relu'",
+        ),
+    ],
+)
+def test_bad_settings_are_refused_with_the_choices(build, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        build()
+
+
+def test_a_soft_label_counts_as_the_likelier_of_the_two():
+    side = Encoding(torch.ones(4, 2))
+    batch = EncodedBatch(anchor=side, positive=side, label=torch.tensor([0.51, 0.5, 1.0, 0.0]))
+    assert duplicates(batch).tolist() == [True, False, True, False]

@@ -1,0 +1,177 @@
+"""Run folders as the other stages leave them, small and made up."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from twicetold import layout
+from twicetold_lab import reporting
+from twicetold_lab.reporting import Cell
+
+PAIRS = 400
+
+
+@dataclass(frozen=True)
+class Project:
+    """Folders of a finished pipeline."""
+
+    root: Path
+
+    @property
+    def folders(self) -> dict[str, Path]:
+        return {name: self.root / name for name in ("runs", "processed", "raw", "triplets")}
+
+    def markdown(self, cells: Sequence[Cell]) -> str:
+        """The tables of RESULTS.md."""
+        folders = self.folders
+        runs, cards = folders.pop("runs"), self.root / "cards"
+        reporting.write_cards({cell.data for cell in cells}, cards=cards, **folders)
+        return reporting.markdown({cell: f"train {cell.name}" for cell in cells}, runs=runs, cards=cards)
+
+    def run(self, cell: Cell) -> Path:
+        return self.root / "runs" / cell.name
+
+    def add_data(self, name: str, kind: str, card: Mapping[str, Any], *, files: list[dict[str, Any]] | None = None):
+        about = {"name": name, "kind": kind, "group_names": {}, "card": card}
+        write(self.root / "processed" / name / layout.CARD, about)
+        write(self.root / "raw" / name / layout.MANIFEST, {"files": files or []})
+
+    def add_run(
+        self,
+        cell: Cell,
+        metrics: Mapping[str, float],
+        *,
+        primary: str,
+        val: Mapping[str, float] | None = None,
+        intervals: Mapping[str, tuple[float, float]] | None = None,
+        parameters: int = 0,
+        epochs: int | None = None,
+        seconds: float | None = None,
+        samples: Sequence[Mapping[str, Any]] = (),
+        pretrained_on: str | None = None,
+        seen: Sequence[str] | None = None,
+        word_hashing: Mapping[str, Any] | None = None,
+    ) -> Path:
+        folder = self.run(cell)
+        write(folder / layout.METRICS, {"test": metrics, "val": metrics if val is None else val})
+        about = {"parameters": parameters, "primary": primary}
+        about["epochs"] = (7 if parameters else 0) if epochs is None else epochs
+        about["pretrained_on"] = [] if pretrained_on is None else [pretrained_on]
+        about["seen"] = seen
+        about["intervals"] = {primary: [metrics[primary] - 0.02, metrics[primary] + 0.02], **(intervals or {})}
+        write(folder / layout.SUMMARY, {**about, "samples": list(samples), "word_hashing": word_hashing or {}})
+        decision = {"threshold": 0.5, "slope": 4.0, "intercept": -2.0}
+        write(folder / layout.MODEL / layout.DECISION, decision)
+        if seconds is not None:
+            write(folder / layout.OBSERVED, {"train_seconds": seconds, "texts_per_second": 1234.5})
+        return folder
+
+
+def dedupe_metrics(quality: float, *, group: str = "story") -> dict[str, dict[str, Any]]:
+    """Metrics of a dedupe as `evaluate` leaves them: no threshold reaches 0.95, nor 0.9 if `quality` is below that."""
+    val = {f"average_precision_{group}": quality}
+    test = {f"average_precision_{group}": quality - 0.01}
+    intervals = {f"average_precision_{group}": (quality - 0.05, quality + 0.05)}
+    for aim in (80, 90, 95):
+        reached = aim < 95 and 100 * quality >= aim - 10
+        val |= {f"link_precision_at_{aim}": aim / 100 if reached else quality - 0.1, f"link_recall_at_{aim}": 0.4}
+        if reached:
+            precision = f"link_precision_at_{aim}"
+            test |= {precision: aim / 100 - 0.05, f"link_recall_at_{aim}": 0.35, f"link_ari_at_{aim}": 0.12}
+            test |= {f"link_text_precision_at_{aim}": aim / 100 - 0.15}
+            intervals[precision] = (aim / 100 - 0.1, aim / 100 + 0.02)
+    for place, rule in enumerate(("components", "complete", "average")):
+        intervals[f"ari_{rule}"] = (quality - 0.2 - 0.1 * place, quality + 0.05 - 0.1 * place)
+        val[f"ari_{rule}"] = quality - 0.3 + 0.1 * place  # average is best on validation, components on test
+        test |= {f"ari_{rule}": quality - 0.1 * place, f"b3_{rule}": quality - 0.02, f"pair_f1_{rule}": quality - 0.04}
+    return {"val": val, "test": test, "intervals": intervals}
+
+
+def write(path: Path, content: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def write_roc(folder: Path, *labels: str) -> None:
+    rows = ["label,false_positive_rate,true_positive_rate"]
+    rows += [f"{label},{x},{x**0.5}" for label in labels for x in (0.0, 0.25, 0.5, 1.0)]
+    (folder / layout.ROC).write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
+def write_scores(folder: Path, *, separation: float, labels_from: int = 0) -> None:
+    label = np.random.default_rng(labels_from).integers(0, 2, PAIRS)
+    score = 0.5 + separation * (label - 0.5) + np.random.default_rng(len(folder.name)).normal(0, 0.3, PAIRS)
+    table = {"split": ["test"] * PAIRS + ["val"], "label": [*label.astype(float), 0.0], "score": [*score, 99.0]}
+    pq.write_table(pa.table(table), folder / layout.SCORES)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """No data and no runs yet."""
+    return Project(tmp_path)
+
+
+@pytest.fixture
+def finished(project: Project) -> tuple[Project, list[Cell]]:
+    """Three kinds of data, trained models and baselines, two seeds of one."""
+    findings = {"texts_in_train": 0.25, "frequency_auroc_min": 0.58, "closure_label_mean": None}
+    audit = {"val": findings, "test": findings}
+    splits = {s: {"pairs": 400, "share_of_duplicates": 0.5} for s in ("train", "val", "test")}
+    card = {"rows": 1203, "malformed": {"bad_label": 3}, "splits": splits, "audit": audit, "source": {"_target_": "x"}}
+    record = {"name": "pairs.tsv", "source": "questions", "origin": "mirror", "size": 12345, "lines": 9}
+    record["sha256"] = "ab" * 32
+    project.add_data("questions", "labelled_pairs", card, files=[record])
+    project.add_data("news", "documents", {"malformed": {}, "splits": {s: {"texts": 90} for s in splits}, "audit": {}})
+    project.add_data("graded", "graded_pairs", {"malformed": {"test": {"bad_grade": 1}, "val": {}}})
+    cells = []
+    for model, seed, quality, parameters in [("dae", 0, 0.8, 1000), ("dae", 1, 0.82, 1000), ("tfidf", 0, 0.7, 0)]:
+        cells.append(Cell("questions", model, seed))
+        metrics = {"auroc": quality, "accuracy": quality - 0.1, "threshold": 0.5}
+        val = {"auroc": quality + 0.01, "accuracy": quality, "threshold": 0.5}
+        seconds = 12.5 if parameters else 0.5
+        folder = project.add_run(cells[-1], metrics, val=val, primary="auroc", parameters=parameters, seconds=seconds)
+        write_roc(folder, "duplicate")
+        write_scores(folder, separation=quality - 0.3)
+    for model, quality in [("dae", 0.75), ("tfidf", 0.52)]:
+        cells.append(Cell("news", model, 0))
+        metrics = {"auroc_category": quality, "auroc_story": 0.9, "precision_at_10_story": 0.6}
+        found = dedupe_metrics(1.4 - quality)  # the better by category, the worse by story
+        of_val, of_test = metrics | found["val"], metrics | found["test"]
+        folder = project.add_run(cells[-1], of_test, val=of_val, intervals=found["intervals"], primary="auroc_category")
+        write_roc(folder, "category", "story")
+        cells.append(Cell("graded", model, 0))
+        project.add_run(cells[-1], {"pearson": quality, "spearman": quality - 0.01}, primary="spearman")
+    return project, cells
+
+
+@pytest.fixture
+def add_mined(project: Project) -> Callable[..., None]:
+    """Leave the card of mined triplets, with so many false negatives or, for `negatives=None`, without counts."""
+
+    def add(data: str, strategy: str, negatives: int | None, known: int = 0, judged: int = 0, duplicates: int = 0):
+        card: dict[str, Any] = {"triplets": 1200, "negatives_labelled_different": 300}
+        if negatives is not None:
+            counts = {"known_duplicates": known, "judged": judged, "judged_duplicates": duplicates}
+            card["false_negatives"] = {"share_hidden": 0.2, "pairs_hidden": 50, "negatives": negatives, **counts}
+        write(project.root / "triplets" / data / f"{strategy}{layout.TRIPLETS_CARD}", card)
+
+    return add
+
+
+@pytest.fixture
+def make_page(finished: tuple[Project, list[Cell]]) -> Callable[[], str]:
+    """Build the report of the finished project and read its page."""
+
+    def make() -> str:
+        project, cells = finished
+        reporting.build(cells, **project.folders, target=project.root / "reports")
+        return (project.root / "reports" / layout.REPORT).read_text(encoding="utf-8")
+
+    return make

@@ -1,0 +1,192 @@
+"""The mistakes on the page are the models' mistakes; the exported labels in doubt are what `label` reads."""
+
+import csv
+import json
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from twicetold import layout
+from twicetold.commands import app
+from twicetold.labels.review import Review
+from twicetold_lab import reporting
+from twicetold_lab.data.corpus import Corpus, Pairs
+from twicetold_lab.reporting import Cell, errors
+from twicetold_lab.reporting.errors import judged
+from twicetold_lab.reporting.leaderboard import rank
+from twicetold_lab.reporting.run_files import MISTAKES
+from twicetold_lab.runs.records import read_runs
+
+COUNT = 60
+MODELS = ("dae", "film", "static", "tfidf")
+EVIL = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def pairs(project):
+    """A dataset of pairs of which four models say something, some of it wrong; and its cells."""
+    generator = np.random.default_rng(0)
+    texts = [f"text {n} of {n % 7} words {EVIL if n == 5 else ''}" for n in range(2 * COUNT + 4)]
+    test = np.arange(2 * COUNT)
+    label = generator.integers(0, 2, COUNT).astype(np.float32)
+    others = {"train": np.arange(2 * COUNT, 2 * COUNT + 2), "val": np.arange(2 * COUNT + 2, 2 * COUNT + 4)}
+    one = {name: Pairs(rows[:1], rows[1:], np.ones(1, np.float32)) for name, rows in others.items()}
+    corpus = Corpus(
+        name="questions",
+        kind="labelled_pairs",
+        ids=pa.array(map(str, range(len(texts)))),
+        texts=pa.array(texts),
+        groups={"cluster": np.full(len(texts), -1)},
+        members={**others, "test": test},
+        pairs={**one, "test": Pairs(test[:COUNT], test[COUNT:], label)},
+        card={"audit": {}},
+    )
+    project.add_data("questions", "labelled_pairs", {"audit": {}})
+    corpus.save(project.root / "processed/questions")
+    cells = [Cell("questions", model, 0) for model in MODELS]
+    for cell in cells:
+        folder = project.add_run(cell, {"auroc": 0.8}, primary="auroc")
+        score = 0.5 + 0.2 * (2 * label - 1) + generator.normal(0, 0.2, COUNT)
+        score[:3] = 1.2 - label[:3] * 1.4  # all are wrong about the first three
+        rows = {"split": ["test"] * COUNT, "label": label, "score": score.astype(np.float32)}
+        pq.write_table(pa.table(rows), folder / layout.SCORES)
+    return project, cells, corpus
+
+
+def found_in(project, cells):
+    board = rank("questions", read_runs(cells, project.root / "runs")["questions"])
+    return judged(board, project.root / "processed/questions", kind="labelled_pairs")
+
+
+@pytest.fixture
+def found(pairs):
+    return found_in(*pairs[:2])
+
+
+def test_a_mistake_is_a_verdict_at_the_model_s_own_threshold_against_the_label(pairs, found):
+    project, _, corpus = pairs
+    for model, wrong in zip(found.models, found.wrong, strict=True):
+        folder = project.run(Cell("questions", model, 0))
+        score = pq.read_table(folder / layout.SCORES)["score"].to_numpy()
+        threshold = json.loads((folder / "model" / layout.DECISION).read_text())["threshold"]
+        np.testing.assert_array_equal(wrong, (score >= threshold) != (corpus.pairs["test"].label > 0.5))
+    for model, by_slice in found.slices.items():
+        inside, outside = by_slice["long"]
+        assert inside.count + outside.count == (~found.wrong[found.models.index(model)]).sum()
+
+
+def test_the_page_shows_each_model_s_surest_mistakes_and_the_widest_disagreement_of_each_two(found):
+    shown = {(each.left, each.right) for each in found.shown}
+    for wrong, sure, one in zip(found.wrong, found.confidence, found.probability, strict=True):
+        surest = sorted(np.flatnonzero(wrong), key=lambda pair: -sure[pair])[: errors.OF_EACH]
+        assert {(found.left[pair], found.right[pair]) for pair in surest} <= shown
+        for also, other in zip(found.wrong, found.probability, strict=True):
+            if (only := np.flatnonzero(wrong & ~also)).size:
+                widest = only[np.argmax(np.abs(one - other)[only])]
+                assert (found.left[widest], found.right[widest]) in shown
+    assert all(each.wrong for each in found.shown)
+
+
+def test_a_row_names_wrong_models_alone_the_surest_first(found):
+    for each in found.shown:
+        wrong = [model for model, digit in zip(found.models, each.wrongs, strict=True) if digit == "1"]
+        assert {model for model, _ in each.named} <= set(wrong)
+        assert len(wrong) == each.wrong
+        sure = [percent if each.label == "not the same" else 100 - percent for _, percent in each.named]
+        assert sure == sorted(sure, reverse=True)
+
+
+def test_labels_in_doubt_are_those_that_most_models_contradict_the_surest_first(found):
+    against = found.wrong.mean(axis=0)
+    assert set(found.doubtful) == set(np.flatnonzero(against >= errors.AGAINST)) >= {0, 1, 2}
+    assert (np.diff(against[found.doubtful]) <= 0).all()
+
+
+def test_two_models_put_no_label_in_doubt(pairs):
+    project, cells, _ = pairs
+    assert not len(found_in(project, cells[:2]).doubtful)
+
+
+def test_the_exported_labels_are_a_review_that_label_asks_about(pairs, found, tmp_path):
+    project, cells, _ = pairs
+    reporting.build(cells, **project.folders, target=tmp_path / "reports")
+    file = tmp_path / "reports/questions-doubtful.csv"
+    review = Review.read(file)
+    assert [pair.left for pair in review.pairs] == [found.left[pair] for pair in found.doubtful]
+    assert review.answers == [None] * len(found.doubtful)
+    done = CliRunner().invoke(app, ["label", str(file)], input="y\n" * len(review.pairs))
+    assert done.exit_code == 0, done.output
+    assert Review.read(file).answers == ["1"] * len(review.pairs)
+
+
+def test_every_number_of_the_page_is_in_the_file_beside_it(pairs, found, tmp_path):
+    project, cells, _ = pairs
+    reporting.build(cells, **project.folders, target=tmp_path)
+    rows = pq.read_table(tmp_path / errors.FILE).to_pylist()
+    percent = {(row["left"], row["model"]): round(100 * row["probability"]) for row in rows}
+    wrong = {(row["left"], row["model"]): row["wrong"] for row in rows}
+    for each in found.shown:
+        assert [percent[each.left, model] for model in found.models] == list(map(int, each.percents.split()))
+        assert [wrong[each.left, model] for model in found.models] == [digit == "1" for digit in each.wrongs]
+    assert sum(row["wrong"] for row in rows) == found.wrong.sum()  # all mistakes, also those that are not shown
+
+
+def test_a_run_s_own_mistakes_are_a_file_the_surest_first(pairs, found, tmp_path):
+    project, cells, _ = pairs
+    of_runs = {each.run.cell.model: each.files for each in reporting.build(cells, **project.folders, target=tmp_path)}
+    for model, wrong, sure in zip(found.models, found.wrong, found.confidence, strict=True):
+        rows = list(csv.DictReader(of_runs[model][MISTAKES].splitlines()))
+        assert {row["left"] for row in rows} == {found.left[pair] for pair in np.flatnonzero(wrong)}
+        confident = [max(float(row["probability"]), 1 - float(row["probability"])) for row in rows]
+        assert confident == sorted(confident, reverse=True)
+        assert confident[0] == pytest.approx(sure[wrong].max(), abs=1e-3)
+
+
+def test_the_page_is_read_without_javascript_and_escapes_texts(pairs, found):
+    project, cells, _ = pairs
+    reporting.build(cells, **project.folders, target=project.root / "reports")
+    html = (project.root / "reports" / layout.REPORT).read_text()
+    assert html.count('<tr data-p="') == len(found.shown)
+    assert EVIL not in html
+    assert '<form class="filter" hidden>' in html
+    assert not re.search(r"<t[hd][^>]*style=", html)
+
+
+def test_without_scores_or_texts_a_sentence_stands_in_place_of_mistakes(pairs):
+    project, cells, _ = pairs
+    texts = project.root / "processed/questions" / layout.TEXTS
+    content = texts.read_bytes()
+    texts.unlink()
+    assert "the texts are not there. dvc repro prepare@questions brings them" in found_in(project, cells)
+    for cell in cells:
+        (project.run(cell) / layout.SCORES).unlink()
+    said = found_in(project, cells)
+    assert "prepare@questions" in said
+    assert "evaluate@questions" in said, "texts alone are not enough"
+    texts.write_bytes(content)
+    assert "no model has scores" in found_in(project, cells)
+    texts.unlink()
+    reporting.build(cells, **project.folders, target=project.root / "reports")
+    assert "no texts and no scores are there" in (project.root / "reports" / layout.REPORT).read_text()
+    assert not (project.root / "reports" / errors.FILE).exists()
+
+
+def test_documents_have_no_pairs_whose_mistakes_could_be_missed(finished):
+    project, cells = finished
+    reporting.build(cells, **project.folders, target=project.root / "reports")
+    html = (project.root / "reports" / layout.REPORT).read_text()
+    of_documents = html.split('<section id="data-news"')[1].split("</section>")[0]
+    assert errors.TITLE not in of_documents
+    assert errors.TITLE in html
+
+
+def test_scores_of_other_pairs_are_left_out(pairs):
+    project, cells, corpus = pairs
+    label = 1 - corpus.pairs["test"].label
+    table = pa.table({"split": ["test"] * COUNT, "label": label, "score": label})
+    pq.write_table(table, project.run(cells[0]) / layout.SCORES)
+    assert found_in(project, cells).models == MODELS[1:]

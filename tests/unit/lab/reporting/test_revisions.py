@@ -1,0 +1,128 @@
+import json
+import re
+import subprocess
+
+import pytest
+
+from twicetold_lab.reporting.revisions import compare_revisions, revisions_as_markdown, revisions_as_text
+from twicetold_lab.tracking import repository
+
+AUROC = {"auroc": 0.80, "f1": 0.70, "threshold": 0.5}
+INTERVALS = {"auroc": [0.78, 0.82], "f1": [0.66, 0.74]}
+
+
+def git(folder, *arguments):
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    return subprocess.check_output(["git", *identity, *arguments], cwd=folder, text=True).strip()
+
+
+def publish(folder, cells):
+    """Commit run folders: cell -> metrics of test, intervals."""
+    for name, (test, intervals) in cells.items():
+        run = folder / "runs" / name
+        run.mkdir(parents=True, exist_ok=True)
+        (run / "metrics.json").write_text(json.dumps({"test": test, "val": {"auroc": test["auroc"]}}))
+        (run / "summary.json").write_text(json.dumps({"intervals": intervals}))
+    git(folder, "add", "--all")
+    git(folder, "commit", "-q", "-m", "results")
+    return git(folder, "rev-parse", "HEAD")
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    git(tmp_path, "init", "-q")
+    monkeypatch.setattr(repository, "REPOSITORY", tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def two(project):
+    """Two commits: one metric moves out of its interval, one within, one cell comes, one goes."""
+    cells = dict.fromkeys(("quora-dae-0", "quora-film-0", "quora-old-0"), (AUROC, INTERVALS))
+    base = publish(project, cells)
+    (project / "runs" / "quora-old-0" / "metrics.json").unlink()
+    moved = {"auroc": 0.83, "f1": 0.71, "threshold": 0.4}
+    return base, publish(project, {"quora-dae-0": (moved, INTERVALS), "quora-new-0": (AUROC, INTERVALS)})
+
+
+def test_what_is_not_within_the_stored_interval_has_moved_outside_and_the_rest_is_counted(two):
+    found = compare_revisions(*two)
+    (outside,) = found.outside
+    assert (outside.cell, outside.metric, outside.base, outside.head) == ("quora-dae-0", "auroc", 0.80, 0.83)
+    assert outside.share == pytest.approx(1.5)
+    assert [(cell, count, most.metric) for cell, count, most in found.within] == [("quora-dae-0", 1, "f1")]
+    assert (found.same, found.new, found.gone) == (("quora-dae-0", "quora-film-0"), ("quora-new-0",), ("quora-old-0",))
+    assert (found.measured, found.without_interval) == (4, 2)  # the threshold and validation have no interval
+
+
+def test_markdown_has_the_counts_first_and_what_stayed_within_its_interval_folded(two):
+    text = revisions_as_markdown(compare_revisions(*two))
+    open_part, folded = text[: text.index("<details>")], text[text.index("<details>") :]
+    assert "1 metric in 1 cell moved outside the interval." in text.splitlines()[2]
+    assert "| quora-dae-0 | auroc | 0.800 | 0.780 to 0.820 | 0.830 | +0.0300 |" in open_part
+    assert "| quora-dae-0 | 1 | +0.0100 | f1 | 0.25 |" in folded
+    assert "`quora-new-0`" in folded
+    assert text.count("<details>") == text.count("</details>") == 3
+
+
+def test_the_terminal_shows_the_same_cells(two):
+    text = revisions_as_text(compare_revisions(*two))
+    assert re.search(r"quora-dae-0 +auroc +0.800 +0.780 to 0.820 +0.830 +\+0.0300", text)
+    assert "New: quora-new-0" in text
+    assert "Gone: quora-old-0" in text
+
+
+def test_the_same_revision_twice_has_nothing_to_say(two):
+    found = compare_revisions(two[1], two[1])
+    assert not found.moved
+    assert "No metric moved outside its interval." in revisions_as_markdown(found)
+
+
+def test_files_of_the_working_tree_are_not_read(project, two):
+    (project / "runs" / "quora-film-0" / "metrics.json").write_text("not committed")
+    assert compare_revisions(*two).measured == 4
+
+
+def test_a_value_that_became_undefined_has_moved_outside(project):
+    base = publish(project, {"a-b-0": (AUROC, INTERVALS)})
+    head = publish(project, {"a-b-0": ({**AUROC, "f1": float("nan")}, INTERVALS)})
+    assert [one.metric for one in compare_revisions(base, head).outside] == ["f1"]
+
+
+def test_values_that_the_head_has_no_more_are_counted(project):
+    base = publish(project, {"a-b-0": (AUROC, INTERVALS)})
+    head = publish(project, {"a-b-0": ({"auroc": 0.80, "mcc": 0.5}, INTERVALS)})
+    said = "Of the cells in both, the head lacks 2 values of the base."
+    found = compare_revisions(base, head)
+    assert said in revisions_as_text(found)
+    assert said in revisions_as_markdown(found)
+    assert "the head lacks" not in revisions_as_text(compare_revisions(head, head))
+
+
+@pytest.mark.parametrize("revision", ["nothing", "--help", "HEAD:runs"])
+def test_a_revision_that_git_does_not_know_is_named(two, revision):
+    with pytest.raises(ValueError, match=f"git knows no commit '{revision}' in .*expected a branch, a tag or a commit"):
+        compare_revisions(revision, two[1])
+
+
+def test_revisions_without_metrics_are_refused(project):
+    (project / "file").touch()
+    git(project, "add", "file")
+    git(project, "commit", "-q", "-m", "no results")
+    with pytest.raises(ValueError, match=r"neither HEAD nor HEAD has metrics: expected runs/<cell>/metrics.json"):
+        compare_revisions("HEAD", "HEAD")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("no json", "is no JSON"),
+        ("[1]", "must hold an object, got list"),
+        ('{"test": {"auroc": "high"}}', "something else than metrics"),
+    ],
+)
+def test_a_damaged_file_is_named_with_its_revision(project, two, content, message):
+    (project / "runs" / "quora-dae-0" / "metrics.json").write_text(content)
+    git(project, "commit", "-aqm", "damaged")
+    with pytest.raises(ValueError, match=f"runs/quora-dae-0/metrics.json of HEAD .*{message}"):
+        compare_revisions(two[0], "HEAD")

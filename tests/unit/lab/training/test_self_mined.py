@@ -1,0 +1,269 @@
+"""Negatives that the model mines itself: what they never are, that they are the nearest, and what is refused."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from twicetold.features.bag_of_words import BagOfWords
+from twicetold.models.dssm import Dssm
+from twicetold.models.re2 import Re2
+from twicetold.models.static import Static
+from twicetold.models.static_mlp import StaticMlp
+from twicetold.trained.scoring import search_matrices
+from twicetold_lab.evaluation.selection import Selection
+from twicetold_lab.examples.batches import EpochBatches, ExampleIndex, GatheredExamples, train_loader
+from twicetold_lab.examples.labelled import LabelledPairs, LabelledTexts
+from twicetold_lab.examples.positives import GroupPairs
+from twicetold_lab.objectives.info_nce import InfoNce
+from twicetold_lab.objectives.pair_bce import PairBce
+from twicetold_lab.training.descent import descend
+from twicetold_lab.training.fit import fit
+from twicetold_lab.training.learner import Learner
+from twicetold_lab.training.parts import Parts
+from twicetold_lab.training.schedule import Runtime, Schedule
+from twicetold_lab.training.self_mined import SelfMined
+
+RUNTIME = Runtime(accelerator="cpu", workers=0, progress=False)
+
+
+def mined_of(**changes):
+    return SelfMined(**{"group": None, "per_anchor": 2, "depth": 5, "skip": 0, "every": 1, **changes})
+
+
+def info_nce():
+    return InfoNce(
+        temperature=0.1,
+        similarity="cosine",
+        negatives=None,
+        symmetric=False,
+        several_positives=False,
+        length_penalty=0.0,
+    )
+
+
+class Vectors:
+    """Vectors of any texts, which a test can change."""
+
+    def __init__(self, count, seed):
+        self.of = np.random.default_rng(seed).normal(size=(2, count, 3)).astype(np.float32)
+
+    def __call__(self, texts):
+        return self.of[0, texts], self.of[1, texts]
+
+
+def begun(corpus, index, settings, vectors, folder=Path(), seed=0):
+    data = GatheredExamples(index, None)
+    return data, settings.renewing(data, corpus, vectors, seed=seed, folder=folder)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_a_mined_negative_is_no_text_that_says_the_same(questions, data):
+    """Neither of the anchor's cluster, nor equal to a text of it or to a positive of an anchor of it."""
+    size = len(questions.members["train"])
+    words = data.draw(st.lists(st.integers(0, size // 2), min_size=len(questions), max_size=len(questions)))
+    corpus = replace(questions, texts=pa.array([f"text {word}" for word in words]))
+    group = data.draw(st.sampled_from(["cluster", None]))
+    index = LabelledPairs("random", "cluster", duplicates_only=True).index(corpus, Path())
+    settings_ = mined_of(group=group, skip=data.draw(st.integers(0, 3)), per_anchor=data.draw(st.integers(1, 5)))
+    gathered, renew = begun(corpus, index, settings_, Vectors(len(corpus), data.draw(st.integers(0, 99))))
+    cluster, equal, train = corpus.groups["cluster"], corpus.text_codes(), corpus.members["train"]
+
+    def kin_of(anchor):
+        return train[cluster[train] == cluster[anchor]]
+
+    epoch = data.draw(st.integers(0, 3))
+    if any(np.isin(equal[train], equal[kin_of(anchor)]).all() for anchor in index.anchor):
+        with pytest.raises(ValueError, match="finds no negative for"):
+            renew(epoch)
+        return
+    renew(epoch)
+    found = gathered.examples
+    assert found.negative.shape == (len(index.anchor), settings_.per_anchor)
+    assert np.isin(found.negative, corpus.members["train"]).all()
+    for anchor, negatives in zip(index.anchor, found.negative, strict=True):
+        kin = kin_of(anchor)
+        assert not np.isin(equal[negatives], equal[kin]).any()
+        assert not np.isin(negatives, kin).any()
+    if group is not None:
+        np.testing.assert_array_equal(found.negative_group, cluster[found.negative])
+
+
+def test_negatives_are_drawn_from_the_nearest_texts_after_those_that_are_skipped(news):
+    index = GroupPairs("story", 1, 0).index(news, Path())
+    vectors = Vectors(len(news), 1)
+    settings_ = mined_of(group="story", skip=2, depth=3, per_anchor=3)
+    gathered, renew = begun(news, index, settings_, vectors)
+    renew(0)
+    train, story, equal = news.members["train"], news.groups["story"], news.text_codes()
+    for anchor, negatives in zip(index.anchor, gathered.examples.negative, strict=True):
+        kin = equal[train[story[train] == story[anchor]]]
+        others = train[~np.isin(equal[train], kin)]
+        nearest = others[np.argsort(-(vectors.of[1, others] @ vectors.of[0, anchor]), kind="stable")]
+        assert set(negatives) == set(nearest[2:5])
+
+
+def test_each_epoch_has_its_own_draws_and_they_depend_on_seed_and_epoch_alone(news, tmp_path):
+    index = GroupPairs("story", 2, 0).index(news, Path())
+
+    def negatives(epoch, seed=0):
+        gathered, renew = begun(news, index, mined_of(group="story"), Vectors(len(news), 1), seed=seed)
+        renew(epoch)
+        return gathered.examples.negative
+
+    np.testing.assert_array_equal(negatives(1), negatives(1))
+    assert (negatives(1) != negatives(2)).any()
+    assert (negatives(1) != negatives(1, seed=1)).any()
+
+
+def test_a_row_that_is_short_of_near_texts_gets_random_ones_or_an_error(news):
+    index = GroupPairs("category", 1, 0).index(news, Path())
+    everything = mined_of(group="category", skip=len(news), per_anchor=3)
+    gathered, renew = begun(news, index, everything, Vectors(len(news), 1))
+    renew(0)
+    found = gathered.examples
+    assert (found.negative_group != found.group[:, None]).all()
+    one = replace(news, groups={"category": np.zeros(len(news), np.int64)})
+    index = ExampleIndex(anchor=index.anchor, positive=index.positive)
+    _, renew = begun(one, index, mined_of(group="category"), Vectors(len(news), 1))
+    with pytest.raises(ValueError, match="finds no negative for"):
+        renew(0)
+
+
+def test_a_batch_has_the_negatives_of_its_rows_one_round_after_the_other(news):
+    index = GroupPairs("story", 1, 0).index(news, Path())
+    rows = BagOfWords().fit(news.texts_of("train")).transform(news.texts.to_pylist())
+    gathered = GatheredExamples(index, rows)
+    mined_of(group="story").renewing(gathered, news, Vectors(len(news), 1), seed=0, folder=Path())(0)
+    chosen = np.array([3, 0, 2])
+    batch, negative = gathered.__getitems__(chosen), gathered.examples.negative
+    expected = rows.gather(np.concatenate([negative[chosen, 0], negative[chosen, 1]]))
+    assert torch.equal(batch.negative.indices, expected.indices)
+    assert torch.equal(batch.negative.offsets, expected.offsets)
+    assert batch.negative_group.tolist() == news.groups["story"][negative[chosen].T.ravel()].tolist()
+
+
+FAMILIES = {
+    "one tower no dropout": lambda width: Static(width=width, embedding=6, init_std=0.5, input_dropout=0.0),
+    "one tower": lambda width: Static(width=width, embedding=6, init_std=0.5, input_dropout=0.3),
+    "two towers": lambda width: Dssm(
+        width=width,
+        hidden=[6],
+        embedding=4,
+        activation="tanh",
+        batch_norm=False,
+        dropout=0.1,
+        input_dropout=0.0,
+        shared=False,
+    ),
+}
+
+
+def train(corpus, folder, family, *, every=1, micro_batch=None, workers=0, on_epoch=lambda metrics, epoch: None):
+    rows = BagOfWords().fit(corpus.texts_of("train")).transform(corpus.texts.to_pylist())
+    torch.manual_seed(0)
+    encoder = FAMILIES[family](rows.width)
+    index = LabelledPairs("random", "cluster", duplicates_only=True).index(corpus, Path())
+    batches = EpochBatches(index, batch_size=5, seed=3)
+    loader = train_loader(index, rows, batches, workers=workers)
+    vectors = partial(search_matrices, encoder, rows)
+    negatives = mined_of(group="cluster", every=every)
+    batches.renew = negatives.renewing(loader.dataset, corpus, vectors, seed=3, folder=folder)
+    schedule = Schedule(epochs=4, batch_size=5, patience=None, gradient_clip=1.0, precision="32-true")
+    learner = Learner(
+        encoder,
+        info_nce(),
+        make_optimizer=partial(torch.optim.Adam, lr=0.03),
+        validate=lambda encoder: ("auroc", float(next(iter(encoder.parameters())).detach().std())),
+        seed=3,
+        micro_batch=micro_batch,
+    )
+    fit(learner, loader, schedule=schedule, runtime=RUNTIME, checkpoints=folder, on_epoch=on_epoch)
+    return {name: tensor.clone() for name, tensor in encoder.state_dict().items()}
+
+
+class Cut(Exception):
+    """Stands for a kill: nothing after it runs."""
+
+
+@pytest.mark.parametrize(
+    ("family", "every", "cut", "workers"),
+    [
+        ("one tower", 1, 0, 0),
+        ("two towers", 1, 2, 0),
+        ("one tower", 3, 1, 0),
+        ("two towers", 2, 1, 0),
+        ("one tower", 1, 1, 1),
+    ],
+)
+def test_a_training_that_was_cut_has_the_negatives_of_one_that_was_not(
+    questions, tmp_path, family, every, cut, workers
+):
+    expected = train(questions, tmp_path / "whole", family, every=every)
+
+    def stop(metrics, epoch):
+        if epoch == cut:
+            raise Cut
+
+    with pytest.raises(Cut):
+        train(questions, tmp_path / "cut", family, every=every, on_epoch=stop)
+    resumed = train(questions, tmp_path / "cut", family, every=every, workers=workers)
+    assert all(torch.equal(expected[name], tensor) for name, tensor in resumed.items())
+
+
+def test_processes_that_load_batches_have_the_negatives_of_each_epoch(questions, tmp_path):
+    expected = train(questions, tmp_path / "none", "one tower")
+    loaded = train(questions, tmp_path / "one", "one tower", workers=1)
+    assert all(torch.equal(expected[name], tensor) for name, tensor in loaded.items())
+
+
+def test_several_negatives_are_learnt_from_in_chunks_as_in_one_go(questions, tmp_path):
+    one_go = train(questions, tmp_path / "whole", "one tower no dropout")
+    chunks = train(questions, tmp_path / "chunks", "one tower no dropout", micro_batch=3)
+    for name, tensor in one_go.items():
+        torch.testing.assert_close(chunks[name], tensor, rtol=1e-3, atol=1e-4)
+
+
+def parts_with(objective=None):
+    return Parts(
+        featuriser=BagOfWords(),
+        encoder_of=FAMILIES["one tower"],
+        examples=GroupPairs("story", 1, 0),
+        objective=objective or info_nce(),
+        make_optimizer=partial(torch.optim.Adam, lr=0.1),
+        schedule=Schedule(epochs=1, batch_size=8, patience=None, gradient_clip=None, precision="32-true"),
+        selection=Selection(),
+        descend=descend,
+        negatives=mined_of(),
+    )
+
+
+def test_what_could_not_use_mined_negatives_is_refused(news):
+    with pytest.raises(ValueError, match=r"PairBce compares no anchor with mined negatives"):
+        parts_with(PairBce(pos_weight=None))
+    for family in (Re2, StaticMlp):
+        with pytest.raises(TypeError, match=rf"{family.__name__} scores a pair in another way"):
+            parts_with().check_negatives_of(object.__new__(family))
+    parts_with().check_negatives_of(FAMILIES["two towers"](9))
+    texts = LabelledTexts("story").index(news, Path())
+    with pytest.raises(ValueError, match="these are single texts"):
+        begun(news, texts, mined_of(), Vectors(len(news), 0))
+    pairs = GroupPairs("story", 1, 0).index(news, Path())
+    with pytest.raises(ValueError, match=r"negatives.group=category is not the group of these examples"):
+        begun(news, pairs, mined_of(group="category"), Vectors(len(news), 0))
+    beyond = replace(pairs, anchor=pairs.anchor + len(news))
+    with pytest.raises(ValueError, match="these examples are of parts of texts"):
+        begun(news, beyond, mined_of(), Vectors(len(news), 0))
+
+
+@pytest.mark.parametrize("wrong", [{"per_anchor": 0}, {"depth": 1}, {"skip": -1}, {"every": 0}])
+def test_settings_out_of_range_are_refused(wrong):
+    with pytest.raises(ValueError, match=rf"negatives.{next(iter(wrong))} must be at least"):
+        mined_of(**wrong)
