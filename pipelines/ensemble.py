@@ -25,8 +25,7 @@ from twicetold import layout
 from twicetold.errors import readable_errors
 from twicetold.files import write_json
 from twicetold.printable import print
-from twicetold.trained.ensemble import make_ensemble
-from twicetold.trained.model_folder import load_members, names_of, recipes, save_ensemble
+from twicetold.trained.model_folder import recipes, save_ensemble
 from twicetold_lab import tracking
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.grid.code_identity import code_now
@@ -36,6 +35,8 @@ from twicetold_lab.runs.environment import observed
 from twicetold_lab.runs.environment import tags as environment_tags
 from twicetold_lab.runs.identity import Identity
 from twicetold_lab.scoring.cache import cached_rows
+from twicetold_lab.scoring.ensembling import load_members, make_ensemble
+from twicetold_lab.scoring.model_checks import names_of
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="ensemble")

@@ -31,15 +31,7 @@ from twicetold.errors import readable_errors
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
 from twicetold.files import write_file, write_json, write_text
 from twicetold.printable import print
-from twicetold.trained.model_folder import (
-    load_model,
-    names_of,
-    other_parts,
-    read_thresholds,
-    recipes,
-    require_trained_on,
-)
-from twicetold.trained.scoring import evaluation_inputs
+from twicetold.trained.model_folder import load_model, read_thresholds, recipes
 from twicetold_lab import tracking
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.evaluators import Report
@@ -54,6 +46,8 @@ from twicetold_lab.runs.identity import Identity
 from twicetold_lab.runs.summary import summary
 from twicetold_lab.scoring.cache import cached_rows
 from twicetold_lab.scoring.corpus_search import Searched, search_reports, texts_to_search
+from twicetold_lab.scoring.inputs import evaluation_inputs
+from twicetold_lab.scoring.model_checks import names_of, other_parts, require_trained_on
 
 SCORES = pa.schema({"split": pa.string(), "label": pa.float32(), "score": pa.float32(), "unit": pa.int32()})
 

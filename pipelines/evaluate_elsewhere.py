@@ -23,12 +23,13 @@ from twicetold import layout
 from twicetold.errors import readable_errors
 from twicetold.files import write_json
 from twicetold.printable import print
-from twicetold.trained.model_folder import load_model, recipes, require_trained_on, trained_on
+from twicetold.trained.model_folder import load_model, recipes, trained_on
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.grid.code_identity import code_now
 from twicetold_lab.grid.recipe import READ_BY
 from twicetold_lab.grid.settings import check_settings, run_script
 from twicetold_lab.scoring.elsewhere import evaluate_elsewhere, shared_texts
+from twicetold_lab.scoring.model_checks import require_trained_on
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="evaluate_elsewhere")

@@ -23,13 +23,14 @@ from twicetold import layout
 from twicetold.errors import readable_errors
 from twicetold.files import write_json
 from twicetold.printable import print
-from twicetold.trained.model_folder import recipes, require_trained_on
+from twicetold.trained.model_folder import recipes
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.grid.code_identity import code_now
 from twicetold_lab.grid.settings import check_settings, run_script
 from twicetold_lab.runs.environment import processor
 from twicetold_lab.scoring.cost import FILE
 from twicetold_lab.scoring.measuring import measure_cost, texts_to_measure
+from twicetold_lab.scoring.model_checks import require_trained_on
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="train")

@@ -1,4 +1,4 @@
-"""Make src/twicetold_lab/data/sources/quora_wang.npz from the partition of Wang, Hamza and Florian 2017 (arXiv:1702.03814).
+"""Make src/twicetold_lab/data/sources/quora_wang.npz from the partition of Wang et al. 2017 (arXiv:1702.03814).
 
     python tools/wang_fingerprints.py <folder with dev.tsv and test.tsv> [<file to write>]
 

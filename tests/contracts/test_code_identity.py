@@ -70,7 +70,7 @@ class Code:
 @cache
 def module():
     spec = importlib.util.spec_from_file_location(
-        "code_identity_under_test", ROOT / "src" / "twicetold_lab.grid" / "code_identity.py"
+        "code_identity_under_test", ROOT / "src/twicetold_lab/grid/code_identity.py"
     )
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
@@ -111,7 +111,7 @@ STATEMENT = "\nEDITED = True\n"
         ("src/twicetold_lab/runs/environment.py", set()),
         ("src/twicetold_lab/evaluation/selection.py", both(*FAMILIES)),
         *(
-            (f"src/twicetold/evaluation/{read_by_evaluate}.py", {f"evaluate {family}" for family in FAMILIES})
+            (f"src/twicetold_lab/evaluation/{read_by_evaluate}.py", {f"evaluate {family}" for family in FAMILIES})
             for read_by_evaluate in ("evaluators", "corpus_search", "pairwise_knn", "retrieval", "figures")
         ),
         ("pipelines/train.py", {f"train {family}" for family in FAMILIES}),
@@ -126,24 +126,24 @@ def test_an_edit_changes_the_stages_that_run_the_file_and_no_other(code, file, c
 
 
 REACH = {
-    "data/transfer": (0, 0),  # fetching: what it fetches is an output that trainings depend on
-    "data/archives": (0, 0),
-    "data/download": (0, 0),
-    "augmentation/augment": (0, 0),  # no cell alters texts
-    "interpretation/contributions": (0, 0),
-    "reporting/page": (0, 0),
-    "tracking/run": (0, 0),
-    "dedupe/dedupe": (0, 0),
-    "evaluation/intervals": (0, 165),
-    "evaluation/dedupe_report": (0, 165),
-    "features/vectors": (35, 35),
-    "models/dae": (9, 9),
-    "models/static": (25, 25),
-    "training/adam_by_rows": (17, 0),
-    "training/learner": (130, 0),
-    "training/cell": (165, 0),
+    "twicetold_lab/data/transfer": (0, 0),  # fetching: what it fetches is an output that trainings depend on
+    "twicetold_lab/data/archives": (0, 0),
+    "twicetold_lab/data/download": (0, 0),
+    "twicetold_lab/augmentation/augment": (0, 0),  # no cell alters texts
+    "twicetold/interpretation/contributions": (0, 0),
+    "twicetold_lab/reporting/page": (0, 0),
+    "twicetold_lab/tracking/run": (0, 0),
+    "twicetold/dedupe/dedupe": (0, 0),
+    "twicetold/evaluation/intervals": (0, 165),
+    "twicetold/evaluation/dedupe_report": (0, 165),
+    "twicetold/features/vectors": (35, 35),
+    "twicetold/models/dae": (9, 9),
+    "twicetold/models/static": (25, 25),
+    "twicetold_lab/training/adam_by_rows": (17, 0),
+    "twicetold_lab/training/learner": (130, 0),
+    "twicetold_lab/training/cell": (165, 0),
 }
-"""Module of the library -> how many of the 165 trainings and evaluations of params.yaml its edit makes stale.
+"""Module -> how many of the 165 trainings and evaluations of params.yaml its edit makes stale.
 
 A new row of the grid changes some of these numbers. A number that grows without one is an import to look at.
 """
@@ -158,7 +158,7 @@ def test_an_edit_reaches_so_many_trainings_and_evaluations_of_the_published_grid
     code = copied(tmp_path / "code", monkeypatch, configs)
     reached = {}
     for name in REACH:
-        path = code.root / f"src/twicetold/{name}.py"
+        path = code.root / f"src/{name}.py"
         before = path.read_text()
         code.append(path, STATEMENT)
         changed = [which.partition(" ")[0] for which in code.changed()]
@@ -256,7 +256,7 @@ def test_an_edit_of_words_and_rules_makes_the_corpora_that_are_made_of_them_stal
         return {name: identity("pipelines/prepare.py", source) for name, source in SOURCES.items()}
 
     first = prepared()
-    path = code.root / "src/twicetold" / file
+    path = code.root / "src/twicetold_lab" / file
     path.write_bytes(path.read_bytes() + b"\nedited = 1\n")
     assert {name for name, found in prepared().items() if found != first[name]} == changed
     assert code.changed() == set()
@@ -275,7 +275,8 @@ def test_every_data_file_of_the_package_belongs_to_a_module():
     """Or nothing would be stale after it changed; `py.typed` is for type checkers."""
     found = (fresh()._parsed(str(path))[1] for path in (ROOT / "src").rglob("*.py"))
     belonging = {ROOT / file for files in found for file in files}
-    data = {path for path in (ROOT / "src/twicetold").rglob("*.*") if path.suffix not in (".py", ".pyc")}
+    packages = (ROOT / "src" / package for package in ("twicetold", "twicetold_lab"))
+    data = {path for each in packages for path in each.rglob("*.*") if path.suffix not in (".py", ".pyc")}
     assert {path.name for path in data - belonging if path.is_file()} == {"py.typed"}
 
 

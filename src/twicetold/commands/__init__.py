@@ -1,9 +1,9 @@
 """The command `twicetold`: trained models in use, from a terminal.
 
 Each command is a module of this package, named in `COMMANDS`, with a function of the same name, or a `typer.Typer` of
-the same name where it has commands of its own. Modules of commands import at the top only the standard library, typer,
-rich and modules of ours that need no more, and all else inside functions, so that `--help` is quick. Data go to stdout,
-everything else to stderr.
+the same name where it has commands of its own. Other packages add theirs by the entry points `PLUGINS`. Modules of
+commands import at the top only the standard library, typer, rich and modules of ours that need no more, and all else
+inside functions, so that `--help` is quick. Data go to stdout, everything else to stderr.
 """
 
 import twicetold.command_line  # noqa: F401 (for its effects)
@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
@@ -23,9 +24,8 @@ from twicetold.errors import shown, where_from
 from twicetold.packages import naming_the_extra
 from twicetold.printable import print
 
-USE = ("score", "pairs", "dedupe", "topics", "index", "search", "label", "calibrate")
-SHARE = ("card", "check", "register", "models", "export")
-COMMANDS = (*USE, *SHARE)
+COMMANDS = ("score", "pairs", "dedupe", "topics", "index", "search", "label", "calibrate")
+PLUGINS = "twicetold.commands"  # entry points: a function or a `typer.Typer` by the command's name
 TRACEBACK = "TWICETOLD_TRACEBACK"
 EXPECTED = (ValueError, TypeError, OSError)
 NOT_USABLE, CTRL_C, CLOSED_PIPE = 1, 130, 141
@@ -116,12 +116,17 @@ def options(
     """
 
 
-for _name in COMMANDS:
-    _command = getattr(import_module(f"{__name__}.{_name}"), _name)
-    if isinstance(_command, typer.Typer):
-        app.add_typer(_command, name=_name)
+def _add(name: str, command: Any) -> None:
+    if isinstance(command, typer.Typer):
+        app.add_typer(command, name=name)
     else:
-        app.command(_name)(_command)
+        app.command(name)(command)
+
+
+for _name in COMMANDS:
+    _add(_name, getattr(import_module(f"{__name__}.{_name}"), _name))
+for _plugin in entry_points(group=PLUGINS):
+    _add(_plugin.name, _plugin.load())
 
 
 def _break_at_the_terminals_width(commands: typer.Typer) -> None:

@@ -6,8 +6,8 @@ where the members' scores are. With slope aᵢ and intercept bᵢ of member i, c
 
     s = Σᵢ wᵢ (aᵢ sᵢ + bᵢ) + c
 
-The mean has wᵢ = 1 / M and c = 0. Stacking by logistic regression fits wᵢ >= 0 and c on validation, and everything that
-is chosen on validation afterwards is chosen on cross-fitted scores (`evaluation.stacking`).
+The mean has wᵢ = 1 / M and c = 0. Stacking by logistic regression fits wᵢ >= 0 and c on validation
+(`twicetold_lab.scoring.ensembling`).
 
 Where the members' scores are dot products of search vectors uᵢ and vᵢ, those of the ensemble stand side by side,
 √(wᵢ aᵢ) uᵢ and √(wᵢ aᵢ) vᵢ: their dot product is s without the constant Σᵢ wᵢ bᵢ + c. Documents are scored by it alone.
@@ -19,23 +19,17 @@ Shape letters: M members, P pairs, N texts, D columns of the search vectors, K f
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from twicetold.evaluation.decision import Decision
-from twicetold.evaluation.dedupe import Chosen
-from twicetold.evaluation.inputs import UNKNOWN, finest_group
 from twicetold.evaluation.labels import Decisions
-from twicetold.evaluation.stacking import Weights, cross_fit, deal, fit_weights, pairs_of_documents
-from twicetold.neighbours.grouping import components
+from twicetold.evaluation.stacking import Weights
 from twicetold.neighbours.nearest import Matrix
-from twicetold.trained.scoring import ReadTexts, RowsOf, TrainedModel, evaluation_inputs
-from twicetold_lab.data.corpus import Corpus
-from twicetold_lab.evaluation.selection import Selection
-from twicetold_lab.scoring.duplicates import choose_decisions, primary_value
+from twicetold.trained.scoring import ReadTexts, RowsOf, TrainedModel
 
 Stacking: TypeAlias = Literal["mean", "logistic"]
 """How the members' weights are chosen."""
@@ -152,7 +146,7 @@ class Ensemble(TrainedModel):
     by_label: Decisions | None = None
 
     def __post_init__(self) -> None:
-        _check(self.members)
+        check_members(self.members)
         if self.weights is not None and len(self.weights.members) != len(self.members):
             raise ValueError(
                 f"expected one weight for each of the {len(self.members)} members, got {len(self.weights.members)}"
@@ -169,78 +163,12 @@ class Ensemble(TrainedModel):
 
     def read_corpus(self, rows_of: RowsOf) -> ReadByMembers:
         """Prepare all texts of a corpus for scoring by each member."""
-        return _read_corpus_by(self.members, rows_of, self.stacked)
+        return read_corpus_by(self.members, rows_of, self.stacked)
 
 
-def make_ensemble(
-    members: Mapping[str, TrainedModel],
-    corpus: Corpus,
-    selection: Selection,
-    rows_of: RowsOf,
-    *,
-    stacking: Stacking = "mean",
-) -> tuple[Ensemble, Chosen | None, str, float]:
-    """Choose an ensemble's weights, decision and thresholds for a dedupe on validation; the test split is not read.
+def read_corpus_by(members: Mapping[str, TrainedModel], rows_of: RowsOf, weights: Weights) -> ReadByMembers:
+    """The corpus read by each member, which finds its rows under its name."""
 
-    Args:
-        members: trained models by name, each calibrated on the same validation split.
-        corpus: the data.
-        selection: primary metric, bins and classes.
-        rows_of: gives the feature rows of the corpus.
-        stacking: `mean`, or `logistic` regression on the labels of validation.
-
-    Returns:
-        The ensemble, thresholds for a dedupe (see `choose_for_dedupe`), the name of the primary metric and its value on
-        validation. Where weights are fitted, all but the weights are of cross-fitted scores.
-
-    Raises:
-        ValueError: as `Ensemble` does, if the weights cannot be fitted, or if `stacking` is unknown.
-        TypeError: if documents are stacked, and a member has no vector per text.
-    """
-    _check(members)
-    if stacking not in get_args(Stacking):
-        raise ValueError(f"stacking must be one of {', '.join(get_args(Stacking))}; got {stacking!r}")
-    read = _read_corpus_by(members, rows_of, Weights.mean(len(members))).keeping(corpus.members["val"])
-    weights = None
-    if stacking == "logistic":
-        weights, read = _stack(read, corpus, selection)
-    inputs = evaluation_inputs(read, corpus, "val")
-    metric, value = primary_value(read, corpus, selection, inputs=inputs)
-    decisions, thresholds = choose_decisions(read, inputs, corpus, selection)
-    made = Ensemble(members, decisions.selected, corpus.kind == "documents", weights, decisions)
-    return made, thresholds, metric, value
-
-
-def _stack(read: ReadByMembers, corpus: Corpus, selection: Selection) -> tuple[Weights, ReadByMembers]:
-    """Weights that are fitted on all of validation, and the corpus read with cross-fitted ones."""
-    fold = np.zeros(len(corpus), np.int64)
-    if corpus.kind == "documents":
-        documents = corpus.members["val"]
-        groups = {name: codes[documents] for name, codes in corpus.groups.items()}
-        if (group := finest_group(groups, selection.classes)) is None:
-            raise ValueError(
-                f"stacking=logistic needs documents with a group of those that say the same, such as story; got "
-                f"{sorted(groups)}, which are classes (evaluator.classes): use stacking=mean"
-            )
-        documents = documents[groups[group] != UNKNOWN]
-        codes = corpus.groups[group][documents]
-        fold[documents] = deal(codes)
-        chosen = pairs_of_documents(codes, read.members_matrices(documents))
-        left, right = documents[chosen.left], documents[chosen.right]
-        label, weight = chosen.label, chosen.weight
-    else:
-        pairs, code = corpus.pairs["val"], corpus.text_codes()
-        left, right = pairs.left, pairs.right
-        cluster = components(len(corpus), code[left], code[right])[code]
-        fold[corpus.members["val"]] = deal(cluster[corpus.members["val"]])
-        label, weight = pairs.label >= corpus.positive_label, None
-    log_odds = read.log_odds(left, right)
-    fitted = fit_weights(log_odds, label, weight)
-    by_fold = cross_fit(log_odds, label, (fold[left], fold[right]), weight)
-    return fitted, replace(read, weights=by_fold, fold=fold)
-
-
-def _read_corpus_by(members: Mapping[str, TrainedModel], rows_of: RowsOf, weights: Weights) -> ReadByMembers:
     def rows_for(name: str) -> RowsOf:
         return lambda featuriser, inner: rows_of(featuriser, f"{name}-{inner}" if inner else name)
 
@@ -259,7 +187,12 @@ def _scaled(matrix: Matrix, rows: NDArray[np.float32]) -> Matrix:
     return sp.csr_matrix(matrix.multiply(rows))
 
 
-def _check(members: Mapping[str, TrainedModel]) -> None:
+def check_members(members: Mapping[str, TrainedModel]) -> None:
+    """Check that members can make an ensemble.
+
+    Raises:
+        ValueError: if there are fewer than two, or the calibration of one has a slope of 0 or less.
+    """
     if len(members) < 2:
         raise ValueError(f"an ensemble has at least two members of different names; got {list(members)}")
     for name, member in members.items():

@@ -1,10 +1,15 @@
-"""Where a trained model is: in its run's folder, in a folder of its own, or in MLflow's registry."""
+"""The folder of a trained model: of its run, of its own, or where the registry of the lab downloads it to.
+
+The tool knows no registry: whichever package has one names a function in the entry points `REGISTRIES`.
+"""
 
 import re
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from twicetold import layout
 
+REGISTRIES = "twicetold.registries"  # entry points: functions from an address to a model folder
 CELL = re.compile(r"(\w+)-(\w+)-(\d+)")  # the name of a run folder: data, model, seed
 
 
@@ -16,11 +21,16 @@ def folder_of(model: str | Path) -> Path:
         ValueError: if the registry has no such model.
     """
     if str(model).startswith(layout.REGISTRY):
-        from twicetold_lab.tracking.registry import fetch
-
-        return fetch(str(model), root=Path.cwd())
+        return _fetched(str(model))
     require_model(model)
     return model_folder(Path(model))
+
+
+def _fetched(address: str) -> Path:
+    for registry in entry_points(group=REGISTRIES):
+        folder: Path = registry.load()(address, root=Path.cwd())
+        return folder
+    raise ValueError(f"expected a model folder, got {address}: no installed package has a registry of models")
 
 
 def model_folder(place: Path) -> Path:

@@ -9,7 +9,7 @@ import importlib
 import json
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -24,7 +24,7 @@ from twicetold import layout
 from twicetold.errors import damaged
 from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.labelled_links import LabelledLinks
-from twicetold.evaluation.labels import DUPLICATE, Decisions, LabelDecision, numbers
+from twicetold.evaluation.labels import DUPLICATE, OVER_PAIRS, Decisions, LabelDecision, numbers
 from twicetold.evaluation.stacking import Weights
 from twicetold.evaluation.stored import json_object
 from twicetold.features.rows import Featuriser
@@ -36,8 +36,6 @@ from twicetold.trained.columns import FAMILIES, ColumnEncoder
 from twicetold.trained.ensemble import Ensemble, Stacking
 from twicetold.trained.provenance import joined, pretrained_on_of, seen_of
 from twicetold.trained.scoring import AnyEncoder, Scorer, TrainedModel
-from twicetold_lab.data.corpus import Corpus
-from twicetold_lab.evaluation.selection import OVER_PAIRS
 
 Kind: TypeAlias = Literal["features", "models"]
 """The package that a part of a model is defined in: a featuriser, or an encoder."""
@@ -141,32 +139,6 @@ def load_featuriser(config: Mapping[str, Any], folder: Path) -> Featuriser:
     return featuriser
 
 
-def load_members(models: Mapping[str, Path], corpus: Corpus) -> dict[str, TrainedModel]:
-    """Load the members of an ensemble.
-
-    Args:
-        models: name of each member -> its model folder.
-        corpus: the data of the ensemble.
-
-    Raises:
-        FileNotFoundError: if one has no trained model.
-        ValueError: if one was trained on another train split.
-    """
-    now = {"name": corpus.name, "train": corpus.train_digest()}
-    for name, model in models.items():
-        if not (model / layout.RECIPE).exists():
-            raise FileNotFoundError(
-                f"the ensemble's member {name} has no trained model in {model}: train it first, or name the run "
-                "folders, members=[runs/...,runs/...]"
-            )
-        if (data := trained_on(model)) != now:
-            raise ValueError(
-                f"the ensemble's member {name} was trained on another train split ({data['name']}) than the one of "
-                f"{corpus.name} that is there now, so validation may not be new to it: train {name} again"
-            )
-    return {name: load_model(model) for name, model in models.items()}
-
-
 def save_ensemble(
     folder: Path,
     ensemble: Ensemble,
@@ -213,26 +185,6 @@ def recipes(folder: Path) -> list[Any]:
     return [json.loads(file.read_text(encoding="utf-8")) for file in files]
 
 
-def names_of(members: Sequence[str]) -> list[str]:
-    """Names of an ensemble's members, which are families or run folders."""
-    return [Path(member).name for member in members]
-
-
-def other_parts(folder: Path, config: Mapping[str, Any]) -> list[str]:
-    """Names of the parts of the model in `folder` whose settings differ from `config`.
-
-    Args:
-        folder: the model folder.
-        config: resolved; of an ensemble, `members` are families or run folders.
-    """
-    recipe = read_recipe(folder)
-    if "members" in config:
-        wanted = {"members": names_of(config["members"]), "stacking": config["stacking"]}
-        found = {"members": recipe.get("members"), "stacking": recipe.get("stacking", "mean")}
-        return [part for part in wanted if wanted[part] != found[part]]
-    return [part for part in ("features", "encoder") if recipe.get(part) != config[part]]
-
-
 def trained_on(folder: Path) -> dict[str, str]:
     """`name` of the dataset that the model was trained on, and digest of its `train` texts.
 
@@ -244,20 +196,6 @@ def trained_on(folder: Path) -> dict[str, str]:
     with _refusing(folder):
         data = _field(recipe, "data", dict)
         return {name: _field(data, name, str) for name in ("name", "train")}
-
-
-def require_trained_on(folder: Path, corpus: Corpus) -> None:
-    """Check that the model was trained on the train split that the corpus has now, so that test is new to it.
-
-    Raises:
-        ValueError: if it was not.
-    """
-    data = trained_on(folder)
-    if data["train"] != corpus.train_digest():
-        raise ValueError(
-            f"{folder} was trained on other train texts ({data['name']}) than {corpus.name} has now, so what is test "
-            "here may have been train there: prepare the data as they were, or train again"
-        )
 
 
 def read_decisions(folder: Path) -> Decisions:

@@ -16,12 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.evaluation.decision import Decision, Verdict
-from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
 from twicetold.evaluation.labels import DUPLICATE, Decisions
 from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.neighbours.nearest import Matrix, row_dots
 from twicetold.trained.columns import ColumnEncoder
-from twicetold_lab.data.corpus import Corpus
 
 AnyEncoder: TypeAlias = Any
 """A `ColumnEncoder`, or a family's module (`models.protocol.Encoder`), whose type only PyTorch knows."""
@@ -214,25 +212,6 @@ class EncodedTexts:
     def keeping(self, texts: NDArray[np.int64]) -> "EncodedTexts":
         """See `ReadTexts`."""
         return replace(self, kept=TextVectors(texts, *self.search_matrices(texts))) if self.searchable else self
-
-
-def evaluation_inputs(
-    texts: ReadTexts, corpus: Corpus, split: str, *, at_most: int | None = None
-) -> ScoredPairs | DocumentVectors:
-    """The inputs of selection and evaluation for one split: scored pairs, or the vectors of all documents.
-
-    Args:
-        texts: the texts of the corpus, read by a model.
-        corpus: the data.
-        split: val or test.
-        at_most: of more documents than this, take a random sample of this size, always the same; None: take all.
-    """
-    if corpus.kind == "documents":
-        members = sampled(corpus.members[split], at_most)
-        left, right = texts.search_matrices(members)
-        return DocumentVectors(left, right, {name: codes[members] for name, codes in corpus.groups.items()})
-    pairs = corpus.pairs[split]
-    return ScoredPairs(texts.score(pairs.left, pairs.right), pairs.label)
 
 
 def sampled(texts: NDArray[np.int64], at_most: int | None) -> NDArray[np.int64]:

@@ -28,7 +28,7 @@ from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.influence import all_pairs_intervals, all_pairs_units
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs, finest_clusters, finest_group
 from twicetold.evaluation.intervals import Interval, Ints
-from twicetold.evaluation.labels import DUPLICATE
+from twicetold.evaluation.labels import DUPLICATE, OVER_PAIRS
 from twicetold.evaluation.pair_metrics import Confusion, log_losses, pearson, spearman, squared_errors
 from twicetold.evaluation.ranking import ON_TRAIN, RocCurve, ScoreCounts
 from twicetold.evaluation.resampling import Statistic
@@ -37,7 +37,7 @@ from twicetold_lab.evaluation.corpus_search import CorpusSearch
 from twicetold_lab.evaluation.operating_points import OperatingPoint, operating_points
 from twicetold_lab.evaluation.pairwise_knn import PairwiseKnn
 from twicetold_lab.evaluation.retrieval import knn_right, nearest, precision_and_recall
-from twicetold_lab.evaluation.selection import OVER_PAIRS, PRIMARY, Selection, misfit
+from twicetold_lab.evaluation.selection import PRIMARY, Selection, misfit
 
 AT_PUBLISHED = ("accuracy", "f1")  # metrics that are also computed at a published threshold
 SPLITS, WITH_TRAIN = ("val", "test"), ("val", "test", "train")

@@ -10,12 +10,10 @@ from dataclasses import dataclass, field
 from twicetold.evaluation.all_pairs import BINS, named_counts, pair_counts, pair_histograms
 from twicetold.evaluation.decision import Decision, decide
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs, finest_group
-from twicetold.evaluation.labels import DUPLICATE, Decisions
+from twicetold.evaluation.labels import DUPLICATE, OVER_PAIRS, Decisions
 from twicetold.evaluation.pair_metrics import pearson, spearman
 from twicetold.evaluation.ranking import ScoreCounts
 
-OVER_PAIRS = ("auroc_", "average_precision_")
-"""Primary metrics of documents, before the name of a group."""
 OF_CORPUS = "average_precision_cluster"
 """Primary metric of labelled pairs over all pairs of their texts, most of which have no label, as in a dedupe."""
 PRIMARY = {"documents": "auroc_category", "labelled_pairs": "auroc", "graded_pairs": "pearson"}

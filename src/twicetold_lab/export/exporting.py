@@ -14,13 +14,14 @@ from twicetold.evaluation.inputs import ScoredPairs
 from twicetold.files import require_free, write_folder, write_text
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.locate import folder_of
-from twicetold.trained.scoring import SAMPLE, TrainedModel, evaluation_inputs
+from twicetold.trained.scoring import SAMPLE, TrainedModel
 from twicetold.trained.static_table import KEPT, SCALES, TABLE, Bits, is_table, save_table
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.selection import PRIMARY, Selection
 from twicetold_lab.reporting.glossary import describe, size
 from twicetold_lab.reporting.model_card import model_card, read_about
 from twicetold_lab.scoring.duplicates import primary_value
+from twicetold_lab.scoring.inputs import evaluation_inputs
 
 CARD = "README.md"
 WRITTEN = frozenset({*KEPT, TABLE, SCALES, layout.RECIPE, CARD})

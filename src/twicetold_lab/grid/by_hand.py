@@ -17,7 +17,7 @@ from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.data.freshness import corpus_is_current, is_made_with, triplets_are_current
 from twicetold_lab.grid.settings import CONF, without_hydra
 
-PIPELINES = Path(__file__).resolve().parents[2] / "pipelines"
+PIPELINES = Path(__file__).resolve().parents[3] / "pipelines"
 
 OF_DATA = ("data.", "data@", "paths.", "profile=")
 """Prefixes of the overrides that are passed on to the data stages."""

@@ -15,8 +15,9 @@ from typing import Any
 from twicetold.trained.provenance import alters_texts
 
 Config = dict[str, Any]
-HOME = Path(__file__).resolve().parents[2]  # the checkout that this file lies in, whatever the current folder
+HOME = Path(__file__).resolve().parents[3]  # the checkout that this file lies in, whatever the current folder
 ROOTS = ("src", "pipelines")  # where our modules are; a script imports its neighbours in pipelines/
+OURS = ("twicetold", "twicetold_lab")  # whose `_target_`s have a module in src/
 OBSERVERS = (
     "checkout",
     "twicetold_lab.tracking",
@@ -24,6 +25,7 @@ OBSERVERS = (
     "twicetold.errors",
     "twicetold.printable",
     "twicetold_lab.runs.environment",
+    "twicetold.trained.locate",
     "twicetold.use",
     "twicetold.dedupe",
     "twicetold.staged",
@@ -100,7 +102,7 @@ def closure(script: str, targets: frozenset[str]) -> tuple[str, ...]:
     todo = [script]
     for target in targets:
         files = modules_of(target)
-        if target.startswith("twicetold.") and not any(
+        if target.partition(".")[0] in OURS and not any(
             file.endswith(".py") and "__init__" not in file for file in files
         ):
             raise ValueError(f"_target_ {target} names no module of src/: correct it in conf/")

@@ -22,7 +22,7 @@ from twicetold_lab.grid.study import CODE, METRIC, Sweep, overrides_of, read_res
 if TYPE_CHECKING:
     import optuna
 
-PIPELINES = Path(__file__).resolve().parents[2] / "pipelines"
+PIPELINES = Path(__file__).resolve().parents[3] / "pipelines"
 LEFT_OUT = ("data=", "model=", "seed=", "profile=", "origin=", "hydra", "tracking.", "runtime.", "paths.")
 """Beginnings of overrides that say where and how, and so are no tuned values."""
 BUDGET = ("trainer.epochs", "trainer.patience")

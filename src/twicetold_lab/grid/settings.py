@@ -23,7 +23,7 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBase
 
 from twicetold.errors import readable_errors
 
-CONF = Path(__file__).resolve().parents[2] / "conf"
+CONF = Path(__file__).resolve().parents[3] / "conf"
 IN_WORDS = {float: "a number", int: "a whole number", bool: "true or false", str: "a text", Path: "a path"}
 IN_WORDS |= {NoneType: "null", list: "a list", dict: "a mapping"}
 MISSING = "???"  # Hydra's mark of a value that the command has to give

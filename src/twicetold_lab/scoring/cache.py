@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from twicetold import features
 from twicetold.features.rows import CsrRows, Featuriser, Texts
 from twicetold.features.saved import fitted_digest
 from twicetold.files import make_once
@@ -21,10 +22,10 @@ def feature_rows(featuriser: Featuriser, corpus: Corpus, folder: Path, *, key: s
         featuriser: fitted.
         corpus: whose texts to transform.
         folder: where cached rows live.
-        key: names featuriser settings and corpus. A digest of the fitted state and of the code of this package is
+        key: names featuriser settings and corpus. A digest of the fitted state and of the code of the featurisers is
             added to it, so that rows of another fit or of other code are never reused.
     """
-    made = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py"))))
+    made = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(features.__path__[0]).glob("*.py"))))
     made.update(fitted_digest(featuriser).encode())
     place = folder / f"{key}-{made.hexdigest()[:8]}"
     make_once(place, lambda: featuriser.transform(inputs_of(featuriser, corpus, np.arange(len(corpus)))).save(place))

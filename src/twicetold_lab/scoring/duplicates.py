@@ -13,9 +13,10 @@ from twicetold.evaluation.dedupe import Chosen, choose
 from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors, ScoredPairs, finest_group
 from twicetold.evaluation.labels import Decisions
 from twicetold.neighbours.grouping import components
-from twicetold.trained.scoring import ReadTexts, evaluation_inputs, sampled
+from twicetold.trained.scoring import ReadTexts, sampled
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.selection import Selection
+from twicetold_lab.scoring.inputs import evaluation_inputs
 
 
 def duplicate_groups(corpus: Corpus, split: str, *, classes: Sequence[str]) -> tuple[str, NDArray[np.int64]] | None:

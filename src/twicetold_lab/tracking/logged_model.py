@@ -14,10 +14,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import twicetold
 from twicetold import layout
 from twicetold_lab.tracking.store import Store
 
-PACKAGE = Path(__file__).parents[1]
+PACKAGE = Path(twicetold.__file__).parent
 SCRIPT = Path(__file__).with_name("served_model.py")
 REQUIREMENTS = (
     "mlflow",

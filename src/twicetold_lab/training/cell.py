@@ -20,11 +20,12 @@ from twicetold.models.protocol import Encoder, OnFrozen, Settling
 from twicetold.neighbours.nearest import Matrix
 from twicetold.trained.neural import BATCH
 from twicetold.trained.saving import save_scorer
-from twicetold.trained.scoring import SAMPLE, EncodedTexts, Scorer, evaluation_inputs, score_pairs
+from twicetold.trained.scoring import SAMPLE, EncodedTexts, Scorer, score_pairs
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.examples.batches import Again, EpochBatches, ExampleIndex, GatheredExamples, lengths_of, train_loader
 from twicetold_lab.scoring.cache import feature_rows, fields_like, inputs_of, with_extra_texts
 from twicetold_lab.scoring.duplicates import choose_decisions, primary_value
+from twicetold_lab.scoring.inputs import evaluation_inputs
 from twicetold_lab.training.frozen import with_token_vectors
 from twicetold_lab.training.parts import Parts, Places
 from twicetold_lab.training.schedule import Fitted, MakeOptimizer, OnEpoch, Runtime

@@ -25,13 +25,14 @@ from twicetold.labels.labelling import labelling
 from twicetold.tables.files import open_rows, write_rows
 from twicetold.trained.loaded import OlderFolder
 from twicetold.trained.model_folder import CALIBRATION, read_decisions, read_thresholds
-from twicetold.trained.scoring import EncodedTexts, Scorer, evaluation_inputs
+from twicetold.trained.scoring import EncodedTexts, Scorer
 from twicetold.use.pairs import score_file
 from twicetold_lab.data.sources import toy_news
 from twicetold_lab.evaluation.selection import Selection
 from twicetold_lab.export.exporting import export_table
 from twicetold_lab.reporting.model_card import model_card, read_about
 from twicetold_lab.scoring.duplicates import choose_decisions
+from twicetold_lab.scoring.inputs import evaluation_inputs
 from twicetold_lab.training.cell import Trained
 from twicetold_lab.training.schedule import Fitted
 

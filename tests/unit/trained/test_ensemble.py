@@ -22,19 +22,14 @@ from twicetold.models.static import Static
 from twicetold.models.static_mlp import StaticMlp
 from twicetold.models.tfidf import TfIdfCosine
 from twicetold.neighbours.grouping import components
-from twicetold.trained.ensemble import Ensemble, _stack, make_ensemble
-from twicetold.trained.model_folder import (
-    load_members,
-    load_model,
-    load_scorer,
-    other_parts,
-    read_thresholds,
-    save_ensemble,
-)
+from twicetold.trained.ensemble import Ensemble
+from twicetold.trained.model_folder import load_model, load_scorer, read_thresholds, save_ensemble
 from twicetold.trained.scoring import Scorer, TrainedModel
 from twicetold.trained.vectors_identity import fingerprint
 from twicetold_lab.evaluation.selection import Selection
 from twicetold_lab.scoring.cache import cached_rows
+from twicetold_lab.scoring.ensembling import _stack, load_members, make_ensemble
+from twicetold_lab.scoring.model_checks import other_parts
 
 STATIC = {"embedding": 4, "init_std": 0.5, "input_dropout": 0.0}
 STATIC_MLP = {"embedding": 4, "own": 2, "init_std": 0.5, "input_dropout": 0.0, "head": [6], "dropout": 0.0}

@@ -54,6 +54,7 @@ def test_the_table_has_few_rows_for_each_label_from_corner_to_corner(tmp_path):
 
 
 def test_evaluating_does_not_import_matplotlib():
-    code = "import sys, twicetold_lab.evaluation.figures, twicetold_lab.evaluation.evaluators; print('matplotlib' in sys.modules)"
+    modules = "twicetold_lab.evaluation.figures, twicetold_lab.evaluation.evaluators"
+    code = f"import sys, {modules}; print('matplotlib' in sys.modules)"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "False"
