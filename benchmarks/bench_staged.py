@@ -30,7 +30,7 @@ import pyarrow.parquet as pq
 from sklearn.metrics import adjusted_rand_score
 from staged_texts import write_parts
 
-from twicetold.neighbours.grouping import components
+from twicetold.neighbours.components import components
 from twicetold.trained.fitted import FILES, _installed
 from twicetold.trained.fitted_static import FittedStatic
 from twicetold.trained.memory import peak_resident

@@ -44,7 +44,7 @@ from threadpoolctl import threadpool_limits
 
 from twicetold.features.rows import Featuriser
 from twicetold.models.protocol import Encoder
-from twicetold.trained.scoring import score_pairs, search_matrices
+from twicetold.trained.reading import score_pairs, search_matrices
 from twicetold_lab.data.sources.quora import COLUMNS, FILE
 from twicetold_lab.data.sources.source_table import read_quoted
 

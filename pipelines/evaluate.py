@@ -1,4 +1,4 @@
-"""Evaluate a trained model on validation and test, at its stored threshold; no other stage reads test.
+"""Decide on validation, and evaluate on validation and test with what was decided; no other stage reads test.
 
 Usage: python pipelines/evaluate.py data=<name> model=<family> hydra.run.dir=<run folder> [<key>=<value> ...]
 
@@ -6,7 +6,8 @@ Examples:
     python pipelines/evaluate.py data=quora model=dae hydra.run.dir=runs/quora-dae-0
     python pipelines/evaluate.py -cn ensemble data=quora members=[dae,static] hydra.run.dir=runs/quora-ensemble-0
 
-The run folder is that of `train.py` or `ensemble.py`, which got the same settings.
+The run folder is that of `train.py` or `ensemble.py`, which got the same settings. Of what `train.py` wrote it makes
+the model that people use, with a threshold and a calibration; an ensemble has decided already.
 """
 
 import checkout  # noqa: F401 (for its effects)
@@ -40,12 +41,13 @@ from twicetold_lab.evaluation.pair_units import units_of
 from twicetold_lab.evaluation.pairwise_knn import save_rates
 from twicetold_lab.export.champion import card
 from twicetold_lab.grid.code_identity import SCORING, code_now, learnt_from
-from twicetold_lab.grid.recipe import READ_BY, params_of
+from twicetold_lab.grid.recipe import READ_BY, params_of, selection_of
 from twicetold_lab.grid.settings import check_settings, run_script
 from twicetold_lab.runs.identity import Identity
 from twicetold_lab.runs.summary import summary
 from twicetold_lab.scoring.cache import cached_rows
 from twicetold_lab.scoring.corpus_search import Searched, search_reports, texts_to_search
+from twicetold_lab.scoring.deciding import decide, read_trained
 from twicetold_lab.scoring.inputs import evaluation_inputs
 from twicetold_lab.scoring.model_checks import names_of, other_parts, require_trained_on
 
@@ -62,9 +64,9 @@ def main(cfg: DictConfig) -> None:
 def evaluate(cfg: DictConfig, out: Path) -> None:
     processed, triplets = (Path(root, cfg.data.name) for root in (cfg.paths.processed, cfg.paths.triplets))
     corpus, config = Corpus.load(processed), OmegaConf.to_container(cfg, resolve=True)
-    check(out / layout.MODEL, config, corpus)
-    model = load_model(out / layout.MODEL)
-    parts: Any = recipes(out / layout.MODEL) if "members" in config else {key: config[key] for key in SCORING}
+    trained = out / (layout.MODEL if "members" in config else layout.TRAINED)
+    check(trained, config, corpus)
+    parts: Any = recipes(trained) if "members" in config else {key: config[key] for key in SCORING}
     code_now("evaluate", config, [parts, config["evaluator"]])
     if "members" in config:
         code = code_now("ensemble", config, parts)
@@ -75,8 +77,12 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
         who = Identity.of(config, processed, triplets, code=code)
     who = as_trained(who, out, config["origin"])
     evaluator, grade = instantiate(cfg.evaluator), corpus.card.get("positive_grade")
-    read = model.read_corpus(cached_rows(corpus, Path(cfg.paths.features), key=who.feature_key))
+    rows_of = cached_rows(corpus, Path(cfg.paths.features), key=who.feature_key)
+    read = load_model(trained).read_corpus(rows_of) if "members" in config else read_trained(trained, rows_of)
     read = read.keeping(texts_to_search(corpus, evaluator))  # those of every split that is measured among them
+    if "members" not in config:
+        decide(trained, out / layout.MODEL, read, corpus, selection_of(cfg))
+    model = load_model(out / layout.MODEL)
     inputs = {split: evaluation_inputs(read, corpus, split) for split in evaluator.splits}
     units = {split: units_of(pairs.left, pairs.right) for split, pairs in corpus.pairs.items() if split in inputs}
     report = evaluator.report(
@@ -102,6 +108,8 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     settings = tracking.Settings(**cfg.tracking, root=Path.cwd(), origin=cfg.origin)
     params = params_of(cfg, who)
     with tracking.reopen(settings, experiment=who.data, name=who.run_name, tags=who.tags, params=params) as run:
+        if cfg.origin == "dvc" and not run.has_model:  # by hand, the training has logged it
+            run.log_model(out / layout.MODEL, input_example=corpus.example())
         for split in report.metrics:
             run.log_dataset(who.data, split=split, digest=who.data_digest, source=f"{processed}", counts=corpus.card)
         run.log_metrics({f"{s}/{name}": v for s, metrics in report.metrics.items() for name, v in metrics.items()})

@@ -47,7 +47,8 @@ from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors
 from twicetold.evaluation.intervals import Interval, bootstrap_interval
 from twicetold.evaluation.link_metrics import link_statistics
 from twicetold.files import write_json
-from twicetold.neighbours.grouping import Ints, Links, components
+from twicetold.neighbours.components import components
+from twicetold.neighbours.grouping import Ints, Links
 from twicetold.pretrained import located
 from twicetold.use import Model
 from twicetold_lab.data.corpus import Corpus

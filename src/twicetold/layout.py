@@ -19,7 +19,8 @@ CARD = "card.json"  # name, kind, group names, counts, audit
 TRIPLETS_CARD = ".card.json"  # <strategy>.card.json: options and counts
 
 # runs/<data>-<model>-<seed>/
-MODEL = "model"  # folder: everything needed to encode and score texts
+TRAINED = "trained"  # folder: what a training writes, a model without decisions
+MODEL = "model"  # folder: the same with what was decided on validation, all that is needed to score texts
 RECIPE = "recipe.json"  # in MODEL: the featuriser and encoder it was built from
 WEIGHTS = "encoder.safetensors"  # in MODEL
 FEATURISER_ARRAYS = "featuriser.safetensors"  # in MODEL

@@ -12,7 +12,7 @@ from twicetold.features.bm25 import Bm25Weights
 from twicetold.features.rows import CsrRows
 from twicetold.features.tfidf import TfIdf
 from twicetold.trained.columns import FAMILIES
-from twicetold.trained.scoring import in_use, score_pairs, search_matrices
+from twicetold.trained.reading import in_use, score_pairs, search_matrices
 
 TRAINED = ("table", "low_rank", "token_weights")
 STATIC = {"embedding": 24, "init_std": 0.5, "input_dropout": 0.1}

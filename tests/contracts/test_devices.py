@@ -16,7 +16,9 @@ from omegaconf import OmegaConf
 from pretended_device import ITEM, TO_DEVICE, TO_HOST
 from recipes import FAMILIES
 from twicetold.encoding import SparseRows
-from twicetold.trained.model_folder import load_scorer
+from twicetold.trained.fitted import COSINE
+from twicetold.trained.model_folder import load_trained
+from twicetold.trained.scoring import Scorer
 from twicetold_lab.examples.batches import Batch
 from twicetold_lab.mining import random
 from twicetold_lab.training.cell import train_cell
@@ -130,9 +132,10 @@ def test_a_family_learns_on_a_device_what_it_learns_on_the_cpu(model, recipe, tr
     settings = {name: OmegaConf.to_container(cfg[name], resolve=True) for name in ("features", "encoder")}
     on_device.save(tmp_path / "model", **settings, data={"name": cfg.data.name, "train": "0"})
     sides = ["bank rate. Story1", "film star. Story2"], ["bank cut. Story1", "drug trial. Story3"]
-    scores = load_scorer(tmp_path / "model").score(*sides)
-    np.testing.assert_allclose(scores, on_device.scorer.score(*sides), rtol=1e-6, atol=1e-7)
-    np.testing.assert_allclose(scores, on_cpu.scorer.score(*sides), rtol=1e-3, atol=1e-4)
+    scores = Scorer(*load_trained(tmp_path / "model")[:2], COSINE).score(*sides)
+    here, there = (Scorer(cell.featuriser, cell.encoder, COSINE).score(*sides) for cell in (on_device, on_cpu))
+    np.testing.assert_allclose(scores, here, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(scores, there, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -165,5 +168,5 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(model, recipe
         train(cfg, pretended.runtime, "stopped", on_epoch=stop)
     rest, found = train(cfg, pretended.runtime, "stopped")
     assert rest.losses == whole.losses[len(whole.losses) // 2 :]
-    for name, weights in expected.scorer.encoder.state_dict().items():
-        assert torch.equal(found.scorer.encoder.state_dict()[name], weights), name
+    for name, weights in expected.encoder.state_dict().items():
+        assert torch.equal(found.encoder.state_dict()[name], weights), name

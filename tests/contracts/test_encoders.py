@@ -13,7 +13,7 @@ from recipes import FAMILIES
 from twicetold.encoding import Encoding, SparseRows
 from twicetold.features.rows import CsrRows
 from twicetold.models.protocol import Linear, OnFrozen, Searchable
-from twicetold.trained.scoring import score_pairs
+from twicetold.trained.reading import score_pairs
 from twicetold_lab.mining import random
 from twicetold_lab.scoring.cache import inputs_of, with_extra_texts
 

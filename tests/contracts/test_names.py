@@ -144,8 +144,11 @@ def test_dvc_tracks_the_learning_keys():
 def test_dvc_yaml_uses_the_file_names_of_the_layout():
     evaluate = part_of("evaluate")
     outs = [next(iter(o)) if isinstance(o, dict) else o for k in ("metrics", "plots", "outs") for o in evaluate[k]]
-    assert {Path(out).name for out in outs} == set(layout.EVALUATION) - {layout.MODEL_CARD}  # no stage depends on it
-    assert part_of("train")["outs"] == [f"${{paths.runs}}/${{key}}/{layout.MODEL}"]
+    assert {Path(out).name for out in outs} == {layout.MODEL, *layout.EVALUATION} - {
+        layout.MODEL_CARD
+    }  # no stage depends on it
+    assert part_of("train")["outs"] == [f"${{paths.runs}}/${{key}}/{layout.TRAINED}"]
+    assert part_of("ensemble")["outs"] == [f"${{paths.runs}}/${{key}}/{layout.MODEL}"]
 
 
 def test_metrics_and_summaries_are_kept_in_git():

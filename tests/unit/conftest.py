@@ -8,9 +8,9 @@ from twicetold import layout
 from twicetold.evaluation.decision import decide
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
+from twicetold.trained.fitted import UNTRAINED
+from twicetold.trained.model_folder import save_scorer
 from twicetold.trained.scoring import Scorer
-from twicetold_lab.training.cell import Trained
-from twicetold_lab.training.schedule import Fitted
 
 FEATURES = {"tfidf": TfIdf, "static": WordHashing}
 ENCODERS = {
@@ -47,9 +47,10 @@ def run(questions, tmp_path):
         scorer = Scorer(featuriser, encoder, None)
         scorer = Scorer(featuriser, encoder, decide(scorer.score(*sides), pairs.label))
         folder = tmp_path / f"questions-{family}-0"
-        trained = Trained(scorer, "auroc", Fitted(0, 0, 0.5), parameters=0, seconds=0.0, texts_per_second=0.0)
         data = {"name": questions.name, "train": questions.train_digest()}
-        trained.save(folder / layout.MODEL, features=features, encoder=ENCODERS[family], data=data)
+        training = UNTRAINED | {"metric": "auroc", "best_value": 0.5}
+        about = {"features": features, "settings": ENCODERS[family], "data": data, "training": training}
+        save_scorer(folder / layout.MODEL, scorer, **about)
         return folder
 
     return _run

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.features.tfidf import TfIdf
-from twicetold.neighbours.grouping import Links, components
+from twicetold.neighbours.components import components
+from twicetold.neighbours.grouping import Links
 
 SCRIPT = Path(__file__).parents[2] / "tools" / "peers.py"
 

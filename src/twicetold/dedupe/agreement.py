@@ -23,10 +23,11 @@ from twicetold.evaluation.group_metrics import GroupScores, group_scores
 from twicetold.evaluation.intervals import Interval, bootstrap_interval
 from twicetold.evaluation.link_metrics import link_statistics
 from twicetold.evaluation.resampling import Statistic
-from twicetold.neighbours.grouping import Ints, Links, Vectors, numbered
+from twicetold.neighbours.components import numbered
+from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.printable import counted
 from twicetold.tables.columns import MISSING, Column, codes_of
-from twicetold.trained.scoring import SAMPLE, sampled
+from twicetold.trained.reading import SAMPLE, sampled
 
 RESAMPLES = 1000
 

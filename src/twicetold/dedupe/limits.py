@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.neighbours.grouping import Floats, Ints, numbered
+from twicetold.neighbours.components import numbered
+from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.printable import counted
 from twicetold.tables.columns import MISSING, Column, Size, codes_of, numbers_of, size_of, times_of
 

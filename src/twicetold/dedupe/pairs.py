@@ -17,7 +17,7 @@ from twicetold.neighbours.grouping import Floats, Ints, Links, Merges, Vectors, 
 from twicetold.neighbours.rules import Rule
 from twicetold.printable import counted
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.scoring import ReadTexts
+from twicetold.trained.reading import ReadTexts
 from twicetold.trained.vectors import constant
 
 PAIRS = 65_536  # pairs that are scored at a time

@@ -17,7 +17,8 @@ from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order
 
 from twicetold.dedupe.limits import Limits
-from twicetold.neighbours.grouping import Floats, Ints, Links, components, numbered
+from twicetold.neighbours.components import components, numbered
+from twicetold.neighbours.grouping import Floats, Ints, Links
 from twicetold.tables.columns import MISSING, BadValues, answers_of
 
 

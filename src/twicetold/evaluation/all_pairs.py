@@ -23,6 +23,8 @@ from twicetold.evaluation.ranking import ScoreCounts
 from twicetold.evaluation.score_scale import ScoreScale
 from twicetold.neighbours.parallel import in_parallel
 
+OVER_PAIRS = ("auroc_", "average_precision_")
+"""Primary metrics of documents, before the name of a group."""
 BINS = 65_536
 
 

@@ -30,8 +30,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, stdtr, stdtrit
 
+from twicetold.evaluation.correlation import midranks
 from twicetold.evaluation.inputs import binary, finite
-from twicetold.evaluation.pair_metrics import Confusion, midranks
+from twicetold.evaluation.pair_metrics import Confusion
 from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.resampling import Statistic, bootstrap_values
 

@@ -20,8 +20,6 @@ from twicetold.evaluation.ranking import ScoreCounts
 
 DUPLICATE = "duplicate"
 """The label of labelled and graded pairs."""
-OVER_PAIRS = ("auroc_", "average_precision_")
-"""Primary metrics of documents, before the name of a group."""
 AT_MOST = 2.0
 """So many times as many pairs as are the same may a decision call so, or it gives no verdict."""
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.neighbours.grouping import Ints, components, numbered
+from twicetold.neighbours.components import components, numbered
+from twicetold.neighbours.grouping import Ints
 
 NO_GROUP = -1  # of a text that is being added
 

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from twicetold.features.rows import CsrRows, Featuriser
 from twicetold.trained.ensemble import Ensemble
-from twicetold.trained.scoring import AnyEncoder, EncoderInUse, Scorer, TrainedModel, in_use
+from twicetold.trained.reading import AnyEncoder, EncoderInUse, in_use
+from twicetold.trained.scoring import Scorer, TrainedModel
 from twicetold.trained.vectors import constant
 
 CONSTANT = "(constant)"  # of an ensemble: what its score has beyond products of terms

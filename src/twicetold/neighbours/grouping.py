@@ -30,8 +30,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+from scipy.sparse.csgraph import minimum_spanning_tree
 
+from twicetold.neighbours.components import components
 from twicetold.neighbours.rules import RULES, Rule
 
 NO_LINK = -1  # weakest link of a group without links
@@ -113,21 +114,6 @@ class Merges:
         """(n,) group of each text if only groups of at least this similarity are merged, see `components`."""
         keep = self.similarity >= threshold
         return components(self.count, self.left[keep], self.right[keep])
-
-
-def components(count: int, left: Ints, right: Ints) -> Ints:
-    """(n,) connected component of each text under the pairs left-right, numbered by each one's first text."""
-    edges = sparse.coo_array((np.ones(len(left), np.int8), (left, right)), shape=(count, count))
-    _, labels = connected_components(edges.tocsr(), directed=False)
-    return numbered(labels)
-
-
-def numbered(codes: NDArray[Any]) -> Ints:
-    """(n,) the same groups, numbered from 0 by the position of each one's first text."""
-    _, first, place = np.unique(codes, return_index=True, return_inverse=True)
-    by_first = np.empty(len(first), np.int64)
-    by_first[np.argsort(first)] = np.arange(len(first))
-    return by_first[place]
 
 
 def merge(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.neighbours import grouping
+from twicetold.neighbours.components import components
 from twicetold.neighbours.grouping import Ints
 from twicetold.staged.arrays import Arrays, write_arrays
 from twicetold.staged.links import read_links
@@ -53,7 +53,7 @@ def joined(node: Ints, root: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints]
     """Texts with links, ascending, and the first text of the component of each, after further links."""
     names = np.unique(np.concatenate([node, left, right]))
     one, other = (np.searchsorted(names, np.concatenate(side)) for side in ((node, left), (root, right)))
-    codes = grouping.components(len(names), one, other)
+    codes = components(len(names), one, other)
     return names, names[np.unique(codes, return_index=True)[1]][codes]
 
 

@@ -12,7 +12,8 @@ from twicetold.dedupe.options import Keep
 from twicetold.dedupe.pairs_by_vectors import PairsByVectors
 from twicetold.dedupe.representatives import representatives
 from twicetold.evaluation.decision import Decision
-from twicetold.neighbours.grouping import Ints, Links, components, describe
+from twicetold.neighbours.components import components
+from twicetold.neighbours.grouping import Ints, Links, describe
 from twicetold.staged.arrays import Arrays, write_arrays
 from twicetold.staged.components import files_of_links
 from twicetold.staged.encode import lengths_of, vectors_of

@@ -29,7 +29,8 @@ from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.labels import Decisions
 from twicetold.evaluation.stacking import Weights
 from twicetold.neighbours.nearest import Matrix
-from twicetold.trained.scoring import ReadTexts, RowsOf, TrainedModel
+from twicetold.trained.reading import ReadTexts, RowsOf
+from twicetold.trained.scoring import TrainedModel
 
 Stacking: TypeAlias = Literal["mean", "logistic"]
 """How the members' weights are chosen."""

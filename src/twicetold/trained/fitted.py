@@ -30,8 +30,7 @@ from twicetold.evaluation.unlabelled import guess
 from twicetold.neighbours.nearest import Matrix, similarities
 from twicetold.packages import folder_of_package
 from twicetold.trained.ensemble import Ensemble
-from twicetold.trained.model_folder import construct, save_ensemble
-from twicetold.trained.saving import save_scorer
+from twicetold.trained.model_folder import construct, save_ensemble, save_scorer
 from twicetold.trained.scoring import Scorer
 from twicetold.trained.vectors import search_vectors
 
@@ -144,7 +143,7 @@ def save_fitted_to(folder: Path, fitted: Ensemble, texts: Sequence[str], compare
                 places[member],
                 scorer,
                 features=part.features,
-                encoder=part.encoder,
+                settings=part.encoder,
                 data=data,
                 training=UNTRAINED,
                 pretrained_on=[] if source is None else [source],

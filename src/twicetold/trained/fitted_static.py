@@ -12,8 +12,7 @@ from typing import Any
 from twicetold.neighbours.nearest import Matrix
 from twicetold.trained.fitted import COSINE, UNTRAINED, fitted_data, guessed
 from twicetold.trained.given_vectors import EXPONENT
-from twicetold.trained.model_folder import construct
-from twicetold.trained.saving import save_scorer
+from twicetold.trained.model_folder import construct, save_scorer
 from twicetold.trained.scoring import Scorer
 from twicetold.trained.static_folder import checked_width, files_in, is_model2vec, refusing
 from twicetold.trained.vectors import search_vectors
@@ -88,7 +87,7 @@ class FittedStatic:
             folder,
             self.scorer,
             features=self.features,
-            encoder=self.encoder,
+            settings=self.encoder,
             data=fitted_data(texts, name),
             training=UNTRAINED,
             pretrained_on=[self.features["pretrained_on"]],

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from twicetold.neighbours.nearest import Matrix, row_dots
 from twicetold.trained.fitted import guessed
-from twicetold.trained.scoring import RowsOf, TrainedModel
+from twicetold.trained.reading import RowsOf
+from twicetold.trained.scoring import TrainedModel
 
 EXPONENT = 0.9  # of unrelated pairs by static vectors, by which `evaluation.unlabelled` guesses a threshold
 NO_VECTOR = -1

@@ -59,7 +59,7 @@ def _what_to_do(place: Path) -> str:
     if (place / layout.METRICS).is_file():
         if found is None:
             return "the folder has the metrics of the run alone: train it first"
-        stages = f"dvc repro train@{place.name} trains it (of an ensemble, dvc repro ensemble@{place.name})"
+        stages = f"dvc repro evaluate@{place.name} makes it (of an ensemble, dvc repro ensemble@{place.name})"
         return f"the folder has the metrics of the run alone: {stages}"
     if not place.is_dir():
         first = "there is no such folder: check the name, or train it first"

@@ -22,9 +22,10 @@ from sklearn.base import BaseEstimator
 
 from twicetold import layout
 from twicetold.errors import damaged
+from twicetold.evaluation.all_pairs import OVER_PAIRS
 from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.labelled_links import LabelledLinks
-from twicetold.evaluation.labels import DUPLICATE, OVER_PAIRS, Decisions, LabelDecision, numbers
+from twicetold.evaluation.labels import DUPLICATE, Decisions, LabelDecision, numbers
 from twicetold.evaluation.stacking import Weights
 from twicetold.evaluation.stored import json_object
 from twicetold.features.rows import Featuriser
@@ -35,12 +36,14 @@ from twicetold.pretrained import ModelUnavailable
 from twicetold.trained.columns import FAMILIES, ColumnEncoder
 from twicetold.trained.ensemble import Ensemble, Stacking
 from twicetold.trained.provenance import joined, pretrained_on_of, seen_of
-from twicetold.trained.scoring import AnyEncoder, Scorer, TrainedModel
+from twicetold.trained.reading import AnyEncoder
+from twicetold.trained.saving import write_trained
+from twicetold.trained.scoring import Scorer, TrainedModel
 
 Kind: TypeAlias = Literal["features", "models"]
 """The package that a part of a model is defined in: a featuriser, or an encoder."""
 TARGET = re.compile(r"twicetold\.(?P<kind>features|models)\.[a-z][a-z0-9_]*\.(?P<name>[A-Z][A-Za-z0-9]*)")
-FILES = (layout.WEIGHTS, layout.FEATURISER_ARRAYS, layout.FEATURISER_STATE, layout.DECISION)
+FILES = (layout.WEIGHTS, layout.FEATURISER_ARRAYS, layout.FEATURISER_STATE)
 UNNAMED = "unknown"  # label of the decision of a folder that does not say which one it is about
 CALIBRATION = "calibration.json"  # what `twicetold calibrate` did, and on which labels
 LEVELS = 3  # of ensembles within ensembles
@@ -74,6 +77,28 @@ def _load(folder: Path, levels: int) -> TrainedModel:
         return Ensemble(members, decisions.selected, as_documents, _weights(recipe), decisions)
 
 
+def load_trained(folder: str | Path) -> tuple[Featuriser, AnyEncoder, bool]:
+    """The featuriser and the encoder that a training wrote, and whether it was on documents; nothing is decided yet.
+
+    Raises:
+        FileNotFoundError: if there is no trained model.
+        ValueError: if the folder is damaged or asks for anything that a model does not need.
+    """
+    folder = Path(folder)
+    recipe = read_recipe(folder)
+    with _refusing(folder):
+        return _read_parts(folder, recipe)
+
+
+def _read_parts(folder: Path, recipe: Mapping[str, Any]) -> tuple[Featuriser, AnyEncoder, bool]:
+    if missing := [name for name in FILES if not (folder / name).is_file()]:
+        raise ValueError(f"there is no file {missing[0]}")
+    settings = _field(recipe, "encoder", dict)
+    featuriser = load_featuriser(_field(recipe, "features", dict), folder)
+    encoder = _read_encoder(settings, featuriser.shape, folder / layout.WEIGHTS)
+    return featuriser, encoder, _field(recipe, "as_documents", bool)
+
+
 def load_scorer(folder: str | Path) -> Scorer:
     """Load a model that is not an ensemble.
 
@@ -90,12 +115,10 @@ def load_scorer(folder: str | Path) -> Scorer:
             f"expected the model of one encoder, and {folder} is an ensemble of {names}: choose the run of one of them"
         )
     with _refusing(folder):
-        if missing := [name for name in FILES if not (folder / name).is_file()]:
-            raise ValueError(f"there is no file {missing[0]}")
-        settings = _field(recipe, "encoder", dict)
-        featuriser = load_featuriser(_field(recipe, "features", dict), folder)
-        encoder = _read_encoder(settings, featuriser.shape, folder / layout.WEIGHTS)
-        as_documents, decisions = _field(recipe, "as_documents", bool), read_decisions(folder)
+        if not (folder / layout.DECISION).is_file():
+            raise ValueError(f"there is no file {layout.DECISION}")
+        featuriser, encoder, as_documents = _read_parts(folder, recipe)
+        decisions = read_decisions(folder)
         scorer = Scorer(featuriser, encoder, decisions.selected, as_documents, decisions)
         if not np.isfinite(scorer.score(["a text"], ["another"])).all():
             raise ValueError("the score of two texts is not a number")
@@ -139,6 +162,37 @@ def load_featuriser(config: Mapping[str, Any], folder: Path) -> Featuriser:
     return featuriser
 
 
+def save_scorer(
+    folder: Path, scorer: Scorer, *, thresholds: Chosen | None = None, settings: Mapping[str, Any], **about: Any
+) -> None:
+    """Write a model that is no ensemble to `folder`, atomically.
+
+    Args:
+        folder: the model folder.
+        scorer: the model.
+        thresholds: for a dedupe, if there are any.
+        settings: configuration that the encoder was built from.
+        about: the other arguments of `saving.write_trained`.
+    """
+    with write_folder(folder) as target:
+        as_documents = scorer.as_documents
+        write_trained(target, scorer.featuriser, scorer.encoder, as_documents=as_documents, settings=settings, **about)
+        write_decisions(target, scorer.decisions, thresholds)
+
+
+def write_decisions(folder: Path, decisions: Decisions, thresholds: Chosen | None) -> None:
+    """Write what was decided about a model into its folder.
+
+    Args:
+        folder: that has all else.
+        decisions: by label.
+        thresholds: for a dedupe, if there are any.
+    """
+    write_json(folder / layout.DECISION, decisions.to_json())
+    if thresholds is not None:
+        write_json(folder / layout.PRECISION, thresholds.to_json())
+
+
 def save_ensemble(
     folder: Path,
     ensemble: Ensemble,
@@ -173,9 +227,7 @@ def save_ensemble(
         for name, model in models.items():
             shutil.copytree(model, target / layout.MEMBER_MODELS / name)
         write_json(target / layout.RECIPE, recipe)
-        write_json(target / layout.DECISION, ensemble.decisions.to_json())
-        if thresholds is not None:
-            write_json(target / layout.PRECISION, thresholds.to_json())
+        write_decisions(target, ensemble.decisions, thresholds)
         write_json(target / layout.TRAINING, training)
 
 

@@ -10,7 +10,8 @@ from scipy import sparse
 
 from twicetold.neighbours.nearest import Matrix
 from twicetold.trained.ensemble import Ensemble
-from twicetold.trained.scoring import TrainedModel, several
+from twicetold.trained.reading import several
+from twicetold.trained.scoring import TrainedModel
 
 ENCODED = 1 << 16  # texts that are encoded at once
 

@@ -17,7 +17,8 @@ from twicetold.neighbours.parallel import serial_products, threads
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import Rows, Write
 from twicetold.trained.dated_evidence import no_better_than_one_answer
-from twicetold.trained.scoring import Scorer, in_use
+from twicetold.trained.reading import in_use
+from twicetold.trained.scoring import Scorer
 from twicetold.trained.unlike import Likeness
 from twicetold.use.model import Model
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.neighbours.grouping import components
+from twicetold.neighbours.components import components
 from twicetold_lab.data.corpus import UNKNOWN
 
 

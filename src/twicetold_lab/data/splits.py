@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.neighbours.grouping import components
+from twicetold.neighbours.components import components
 from twicetold_lab.data.corpus import SPLITS, UNKNOWN
 
 TRAIN, VAL, TEST = range(len(SPLITS))

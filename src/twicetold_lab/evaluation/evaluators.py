@@ -22,14 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.evaluation import dedupe_report, intervals
-from twicetold.evaluation.all_pairs import BINS, named_counts, pair_counts, pair_histograms
+from twicetold.evaluation.all_pairs import BINS, OVER_PAIRS, named_counts, pair_counts, pair_histograms
+from twicetold.evaluation.correlation import pearson, spearman
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.influence import all_pairs_intervals, all_pairs_units
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs, finest_clusters, finest_group
 from twicetold.evaluation.intervals import Interval, Ints
-from twicetold.evaluation.labels import DUPLICATE, OVER_PAIRS
-from twicetold.evaluation.pair_metrics import Confusion, log_losses, pearson, spearman, squared_errors
+from twicetold.evaluation.labels import DUPLICATE
+from twicetold.evaluation.pair_metrics import Confusion, log_losses, squared_errors
 from twicetold.evaluation.ranking import ON_TRAIN, RocCurve, ScoreCounts
 from twicetold.evaluation.resampling import Statistic
 from twicetold.evaluation.units import Kept, Units, kept_of_verdicts, pearson_terms

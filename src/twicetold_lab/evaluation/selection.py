@@ -1,17 +1,14 @@
-"""Selection on validation: the primary metric, and the decisions (threshold and calibration, by label).
+"""Selection on validation by the primary metric: of a training's epoch, of an ensemble.
 
-Training selects its epoch by the primary metric and stores the decisions with the model, and so does an ensemble. The
-evaluation of test (`evaluators`) uses the stored decision about the primary label.
+What is decided on validation afterwards, thresholds and calibrations, is in `decisions`.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from twicetold.evaluation.all_pairs import BINS, named_counts, pair_counts, pair_histograms
-from twicetold.evaluation.decision import Decision, decide
-from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs, finest_group
-from twicetold.evaluation.labels import DUPLICATE, OVER_PAIRS, Decisions
-from twicetold.evaluation.pair_metrics import pearson, spearman
+from twicetold.evaluation.all_pairs import BINS, OVER_PAIRS, pair_counts
+from twicetold.evaluation.correlation import pearson, spearman
+from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
 from twicetold.evaluation.ranking import ScoreCounts
 
 OF_CORPUS = "average_precision_cluster"
@@ -74,37 +71,6 @@ class Selection:
             case "graded_pairs", ScoredPairs():
                 correlation = {"pearson": pearson, "spearman": spearman}[self.primary[kind]]
                 return self.primary[kind], correlation(val.score, val.label)
-        raise ValueError(misfit(kind, val))
-
-    def decide(self, kind: str, val: DocumentVectors | ScoredPairs, *, positive_grade: float | None = None) -> Decision:
-        """The decision about the primary label. Arguments and errors: `decisions`."""
-        return self.decisions(kind, val, positive_grade=positive_grade).selected
-
-    def decisions(
-        self, kind: str, val: DocumentVectors | ScoredPairs, *, positive_grade: float | None = None
-    ) -> Decisions:
-        """The threshold with the highest accuracy (documents: F1 of each group), and Platt's calibration.
-
-        Args:
-            kind: of data.
-            val: the validation split.
-            positive_grade: graded pairs of at least this grade are duplicates.
-
-        Raises:
-            ValueError: if only one class occurs (documents: of the primary group), or `kind` is unknown or does not
-                fit `val`.
-        """
-        match kind, val:
-            case "documents", DocumentVectors():
-                primary, histograms = self.primary_group(val), pair_histograms(val, bins=self.bins)
-                there = {name: each for name, each in histograms.items() if name == primary or each.has_both}
-                counts = {**dict.fromkeys(histograms), **named_counts(there)}
-                finest = finest_group(val.groups, self.classes) or primary
-                return Decisions.of_documents(counts, primary=primary, finest=finest)
-            case "labelled_pairs", ScoredPairs():
-                return Decisions.about(DUPLICATE, decide(val.score, val.label))
-            case "graded_pairs", ScoredPairs() if positive_grade is not None:
-                return Decisions.about(DUPLICATE, decide(val.score, val.label >= positive_grade))
         raise ValueError(misfit(kind, val))
 
     def primary_group(self, vectors: DocumentVectors) -> str:

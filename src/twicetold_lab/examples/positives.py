@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from twicetold.neighbours.grouping import components
+from twicetold.neighbours.components import components
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.examples.batches import ExampleIndex
 from twicetold_lab.examples.labelled import mined

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.conventions import UNDECIDED
-from twicetold.neighbours.grouping import components
+from twicetold.neighbours.components import components
 from twicetold_lab.data.corpus import UNKNOWN, Corpus
 from twicetold_lab.examples.batches import ExampleIndex
 from twicetold_lab.examples.labelled import LabelledPairs, MinedTriplets, mined_file

@@ -8,7 +8,7 @@ group, and no text of the anchor's group is its negative.
 from dataclasses import dataclass
 from pathlib import Path
 
-from twicetold.neighbours.grouping import components
+from twicetold.neighbours.components import components
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.examples.batches import ExampleIndex
 from twicetold_lab.examples.self_training import mined_with_model

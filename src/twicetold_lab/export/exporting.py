@@ -14,7 +14,8 @@ from twicetold.evaluation.inputs import ScoredPairs
 from twicetold.files import require_free, write_folder, write_text
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.locate import folder_of
-from twicetold.trained.scoring import SAMPLE, TrainedModel
+from twicetold.trained.reading import SAMPLE
+from twicetold.trained.scoring import TrainedModel
 from twicetold.trained.static_table import KEPT, SCALES, TABLE, Bits, is_table, save_table
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.selection import PRIMARY, Selection

@@ -23,6 +23,7 @@ OBSERVERS = (
     "twicetold_lab.tracking",
     "twicetold.command_line",
     "twicetold.errors",
+    "twicetold.files",
     "twicetold.printable",
     "twicetold_lab.runs.environment",
     "twicetold.trained.locate",

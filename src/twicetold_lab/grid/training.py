@@ -106,7 +106,7 @@ def finished_earlier(training: Training, out: Path) -> Result | None:
 
 
 def fit(training: Training, on_epoch: OnEpoch) -> Trained:
-    """Train, and choose the decision on validation. A training that a search stops early leaves no checkpoints."""
+    """Train. A training that a search stops early leaves no checkpoints."""
     cfg, who = training.cfg, training.who
     try:
         return train_cell(
@@ -125,14 +125,14 @@ def fit(training: Training, on_epoch: OnEpoch) -> Trained:
 
 
 def save(training: Training, trained: Trained, out: Path) -> None:
-    """Write the model; metrics of an earlier model are removed (in the pipeline, DVC removes them)."""
+    """Write what was trained; metrics of an earlier model are removed (in the pipeline, DVC removes them)."""
     config = OmegaConf.to_container(training.cfg, resolve=True)
     assert isinstance(config, dict)
     if training.cfg.origin != "dvc":
         for file in layout.EVALUATION:
             (out / file).unlink(missing_ok=True)
     trained.save(
-        out / layout.MODEL,
+        out / layout.TRAINED,
         features=config["features"],
         encoder=config["encoder"],
         data={"name": training.corpus.name, "train": training.corpus.train_digest()},

@@ -23,6 +23,8 @@ from twicetold_lab.grid.recipe import params_of
 from twicetold_lab.grid.training import Training
 from twicetold_lab.runs.environment import tags as environment_tags
 from twicetold_lab.runs.identity import with_versions
+from twicetold_lab.scoring.cache import cached_rows
+from twicetold_lab.scoring.deciding import decide, read_trained
 from twicetold_lab.training.cell import Trained
 from twicetold_lab.training.schedule import OnEpoch
 
@@ -144,14 +146,18 @@ def own_loggers(cfg: DictConfig) -> list[Any]:
 
 
 def log(training: Training, trained: Trained, out: Path, run: tracking.TrackedRun) -> Result:
-    """Write what was observed, which no stage depends on, and log it with the model; a job tells its sweep."""
+    """Write what was observed, and log it; by hand, decide on validation as well. A job tells its sweep."""
     who, corpus, job = training.who, training.corpus, training.job
     seen = {"train_seconds": trained.seconds, "texts_per_second": trained.texts_per_second}
     further = {"fingerprint": who.fingerprint, "environment": training.environment}
     write_json(out / layout.OBSERVED, seen | further)
     run.log_metrics({**seen, "parameters": trained.parameters, f"best/{trained.metric}": trained.fitted.best_value})
     run.log_text(OmegaConf.to_yaml(training.cfg, resolve=True, sort_keys=True), "config.yaml")
-    run.log_model(out / layout.MODEL, input_example=corpus.example())
+    if training.cfg.origin != "dvc":  # in the pipeline, `evaluate` decides
+        rows_of = cached_rows(corpus, Path(training.cfg.paths.features), key=who.feature_key)
+        read = read_trained(out / layout.TRAINED, rows_of).keeping(corpus.members["val"])
+        decide(out / layout.TRAINED, out / layout.MODEL, read, corpus, training.parts.selection)
+        run.log_model(out / layout.MODEL, input_example=corpus.example())
     result = Result(trained.metric, trained.fitted.best_value, trained.fitted.epochs, with_versions(training.code))
     run.describe_data(who.data, kind=corpus.kind, counts=corpus.card, primary=result.metric)
     if job is not None:
@@ -170,7 +176,7 @@ def log(training: Training, trained: Trained, out: Path, run: tracking.TrackedRu
 def tell(training: Training, trained: Trained, result: Result, out: Path, run: tracking.TrackedRun) -> None:
     """Say on the terminal what came out and where it is."""
     who = training.who
-    for view, card in by_view(trained.scorer.featuriser.card_).items():
+    for view, card in by_view(trained.featuriser.card_).items():
         print(f"{who.data} {who.run_name}: word hashing{view and f' of {view}'}: {in_words(card)}")
     print(f"{who.data} {training.name}: val {result.metric} {result.value:.4f} after {result.epochs} epochs")
     if training.cfg.origin == "dvc":

@@ -27,7 +27,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.neighbours.grouping import components
+from twicetold.neighbours.components import components
 from twicetold_lab.data.corpus import MOST_TEXTS, UNKNOWN, Corpus, pair_keys
 from twicetold_lab.mining.bm25 import NOBODY, hardest
 from twicetold_lab.mining.groups import sorted_groups, texts_of_train_alone

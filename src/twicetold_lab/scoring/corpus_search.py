@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.dedupe_report import DedupeReport
 from twicetold.evaluation.inputs import finest_clusters, group_sizes
-from twicetold.neighbours.grouping import components
-from twicetold.trained.scoring import ReadTexts
+from twicetold.neighbours.components import components
+from twicetold.trained.reading import ReadTexts
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.corpus_search import Asked, Found
 from twicetold_lab.evaluation.evaluators import Standard

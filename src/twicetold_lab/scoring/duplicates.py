@@ -1,19 +1,16 @@
-"""Which texts of a split are duplicates, and what is chosen about them on validation.
+"""The texts of a split that say the same, and the primary metric of a model that reads them.
 
 Shape letters: M texts of a split.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation.dedupe import Chosen, choose
 from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors, ScoredPairs, finest_group
-from twicetold.evaluation.labels import Decisions
-from twicetold.neighbours.grouping import components
-from twicetold.trained.scoring import ReadTexts, sampled
+from twicetold.neighbours.components import components
+from twicetold.trained.reading import ReadTexts, sampled
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.selection import Selection
 from twicetold_lab.scoring.inputs import evaluation_inputs
@@ -115,33 +112,3 @@ def primary_value(
     rows = sampled(np.arange(len(codes)), at_most)
     vectors = texts.search_matrices(corpus.members["val"][rows])
     return selection.primary_value(corpus.kind, DocumentVectors(*vectors, {name: codes[rows]}))
-
-
-def choose_for_dedupe(texts: ReadTexts, corpus: Corpus, selection: Selection) -> Chosen | None:
-    """The thresholds for a dedupe, chosen on all pairs of validation texts; None where `dedupe_inputs` has none."""
-    found = dedupe_inputs(texts, corpus, "val", classes=selection.classes)
-    if found is None:
-        return None
-    group, vectors = found
-    return choose(vectors, group, complete=corpus.complete, bins=selection.bins)
-
-
-def choose_decisions(
-    texts: ReadTexts, inputs: ScoredPairs | DocumentVectors, corpus: Corpus, selection: Selection
-) -> tuple[Decisions, Chosen | None]:
-    """The decisions by label, and the thresholds for a dedupe, chosen on validation.
-
-    Where both are about one label, such as story beside the primary category, they have one calibration.
-
-    Args:
-        texts: the texts of the corpus, read by a model.
-        inputs: `evaluation_inputs` of validation.
-        corpus: the data.
-        selection: primary metric, bins and classes.
-    """
-    decisions = selection.decisions(corpus.kind, inputs, positive_grade=corpus.card.get("positive_grade"))
-    thresholds = choose_for_dedupe(texts, corpus, selection)
-    if thresholds is not None and thresholds.group in decisions.labels.keys() - {decisions.primary}:
-        about = replace(decisions.labels[thresholds.group], decision=thresholds.decision)
-        decisions = replace(decisions, labels={**decisions.labels, thresholds.group: about})
-    return decisions, thresholds

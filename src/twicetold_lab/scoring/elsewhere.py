@@ -20,16 +20,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.evaluation import intervals
+from twicetold.evaluation.correlation import pearson
 from twicetold.evaluation.dedupe import links_above, with_known
 from twicetold.evaluation.dedupe_report import rank_pairs
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.intervals import Interval
 from twicetold.evaluation.labels import NoVerdict
 from twicetold.evaluation.link_metrics import link_statistics
-from twicetold.evaluation.pair_metrics import Confusion, pearson
+from twicetold.evaluation.pair_metrics import Confusion
 from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.resampling import Statistic
-from twicetold.trained.scoring import ReadTexts, TrainedModel
+from twicetold.trained.reading import ReadTexts
+from twicetold.trained.scoring import TrainedModel
 from twicetold.trained.vectors import constant
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.evaluators import Standard

@@ -15,13 +15,15 @@ from twicetold import layout
 from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.inputs import UNKNOWN, finest_group
 from twicetold.evaluation.stacking import Weights, cross_fit, deal, fit_weights, pairs_of_documents
-from twicetold.neighbours.grouping import components
+from twicetold.neighbours.components import components
 from twicetold.trained.ensemble import Ensemble, ReadByMembers, Stacking, check_members, read_corpus_by
 from twicetold.trained.model_folder import load_model, trained_on
-from twicetold.trained.scoring import RowsOf, TrainedModel
+from twicetold.trained.reading import RowsOf
+from twicetold.trained.scoring import TrainedModel
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.selection import Selection
-from twicetold_lab.scoring.duplicates import choose_decisions, primary_value
+from twicetold_lab.scoring.deciding import choose_decisions
+from twicetold_lab.scoring.duplicates import primary_value
 from twicetold_lab.scoring.inputs import evaluation_inputs
 
 

@@ -1,7 +1,7 @@
 """The inputs of selection and evaluation: a split of a corpus, read by a model."""
 
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
-from twicetold.trained.scoring import ReadTexts, sampled
+from twicetold.trained.reading import ReadTexts, sampled
 from twicetold_lab.data.corpus import Corpus
 
 

@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from twicetold.trained.memory import forget_peak, peak_resident, resident
 from twicetold.trained.model_folder import load_model
-from twicetold.trained.scoring import sampled
+from twicetold.trained.reading import sampled
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.scoring.cost import MANY, Cost
 

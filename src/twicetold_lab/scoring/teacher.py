@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.trained.model_folder import load_scorer, trained_on
-from twicetold.trained.scoring import score_pairs, search_matrices
+from twicetold.trained.reading import score_pairs, search_matrices
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.mining.teacher import Teacher
 from twicetold_lab.scoring.cache import inputs_of

@@ -71,6 +71,11 @@ class TrackedRun:
         self._folder: Path | None = None
 
     @property
+    def has_model(self) -> bool:
+        """Whether a model is logged with the run."""
+        return self._model_id is not None
+
+    @property
     def tracked(self) -> bool:
         """Whether what is logged now reaches the store."""
         return self._store is not None and not self._failed

@@ -1,7 +1,7 @@
 """Train one cell of the grid: one family on one corpus with one seed.
 
 The steps are the same for every family: fit the featuriser on train texts, compute feature rows, train the encoder (if
-it is trainable), choose the decision on validation, save.
+it is trainable), save.
 """
 
 import time
@@ -14,17 +14,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from twicetold.evaluation.dedupe import Chosen
 from twicetold.features.rows import CsrRows, Featuriser
+from twicetold.files import write_folder
 from twicetold.models.protocol import Encoder, OnFrozen, Settling
 from twicetold.neighbours.nearest import Matrix
 from twicetold.trained.neural import BATCH
-from twicetold.trained.saving import save_scorer
-from twicetold.trained.scoring import SAMPLE, EncodedTexts, Scorer, score_pairs
+from twicetold.trained.reading import SAMPLE, EncodedTexts, score_pairs
+from twicetold.trained.saving import write_trained
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.examples.batches import Again, EpochBatches, ExampleIndex, GatheredExamples, lengths_of, train_loader
 from twicetold_lab.scoring.cache import feature_rows, fields_like, inputs_of, with_extra_texts
-from twicetold_lab.scoring.duplicates import choose_decisions, primary_value
+from twicetold_lab.scoring.duplicates import primary_value
 from twicetold_lab.scoring.inputs import evaluation_inputs
 from twicetold_lab.training.frozen import with_token_vectors
 from twicetold_lab.training.parts import Parts, Places
@@ -36,14 +36,18 @@ from twicetold_lab.training.solvers.protocol import Solver, Steps, TrainingData
 class Trained:
     """A trained cell."""
 
-    scorer: Scorer
+    featuriser: Featuriser
+    encoder: Encoder
+    as_documents: bool
     metric: str
     fitted: Fitted
-    parameters: int
     seconds: float
     texts_per_second: float
-    thresholds: Chosen | None = None
-    """For a dedupe; None if the model has no search vectors, or no two texts of validation say the same."""
+
+    @property
+    def parameters(self) -> int:
+        """Number of weights."""
+        return sum(p.numel() for p in self.encoder.parameters())
 
     def save(
         self,
@@ -55,28 +59,20 @@ class Trained:
         pretrained_on: Sequence[str] = (),
         seen: Sequence[str] | None = (),
     ) -> None:
-        """Write everything that scoring needs to `folder`, atomically.
-
-        Args:
-            folder: the model folder.
-            features: configuration that the featuriser was built from.
-            encoder: configuration that the encoder was built from.
-            data: `name` of the corpus and digest of its `train` texts.
-            pretrained_on: descriptions of its pretraining data, from `provenance.pretrained_on`.
-            seen: sources of data among these, from `provenance.seen`.
-        """
-        training = {"parameters": self.parameters, "metric": self.metric, **asdict(self.fitted)}
-        save_scorer(
-            folder,
-            self.scorer,
-            features=features,
-            encoder=encoder,
-            data=data,
-            training=training,
-            pretrained_on=pretrained_on,
-            seen=seen,
-            thresholds=self.thresholds,
-        )
+        """Write what was trained to `folder`, atomically. Arguments: `trained.saving.write_trained`."""
+        with write_folder(folder) as target:
+            write_trained(
+                target,
+                self.featuriser,
+                self.encoder,
+                as_documents=self.as_documents,
+                features=features,
+                settings=encoder,
+                data=data,
+                training={"parameters": self.parameters, "metric": self.metric, **asdict(self.fitted)},
+                pretrained_on=pretrained_on,
+                seen=seen,
+            )
 
 
 def train_cell(
@@ -90,7 +86,7 @@ def train_cell(
     runtime: Runtime,
     on_epoch: OnEpoch,
 ) -> Trained:
-    """Train, and choose the decision on validation. The test split is not read.
+    """Train. Validation is read for the primary metric, the test split is not read.
 
     Args:
         corpus: the data.
@@ -130,7 +126,6 @@ def train_cell(
     read = _read(encoder, rows, corpus).keeping(corpus.members["val"])
     inputs = evaluation_inputs(read, corpus, "val")
     metric, value = primary_value(read, corpus, parts.selection, inputs=inputs)
-    decisions, thresholds = choose_decisions(read, inputs, corpus, parts.selection)
     seconds = time.perf_counter() - started
     if fitted is None:  # nothing was trained
         fitted = Fitted(0, 0, value)
@@ -138,13 +133,13 @@ def train_cell(
     elif parts.selection.over_all_pairs(corpus.kind) and len(corpus.members["val"]) > SAMPLE:
         fitted = replace(fitted, best_value=value)  # of the best weights on all texts
     return Trained(
-        scorer=Scorer(featuriser, encoder, decisions.selected, corpus.kind == "documents", decisions),
+        featuriser=featuriser,
+        encoder=encoder,
+        as_documents=corpus.kind == "documents",
         metric=metric,
         fitted=fitted,
-        parameters=sum(p.numel() for p in encoder.parameters()),
         seconds=seconds,
         texts_per_second=_speed(featuriser, encoder, corpus),
-        thresholds=thresholds,
     )
 
 
@@ -201,7 +196,6 @@ def _fit(
     """Train on examples, by gradient descent or by a solver."""
 
     def validate(encoder: Encoder) -> tuple[str, float]:
-        # The decision is chosen on all documents.
         return primary_value(_read(encoder, data.rows, corpus), corpus, parts.selection, at_most=SAMPLE)
 
     objective: Any = parts.objective

@@ -14,9 +14,9 @@ from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
 from twicetold.models.static import Static
 from twicetold.models.tfidf import TfIdfCosine
+from twicetold.trained.fitted import UNTRAINED
+from twicetold.trained.model_folder import save_scorer
 from twicetold.trained.scoring import Scorer
-from twicetold_lab.training.cell import Trained
-from twicetold_lab.training.schedule import Fitted
 
 TEXTS = ["the cat sat on the mat", "a dog sat on the log", "rain is falling on the town", "the town is in the rain"]
 PARTS = {
@@ -56,9 +56,10 @@ def _save_model(folder: Path, featuriser, family, settings=None) -> Path:
     torch.manual_seed(0)
     encoder = family(**featuriser.fit(TEXTS).shape, **settings)
     scorer = Scorer(featuriser, encoder.eval(), Decision(0.5, 2.0, -1.0))
-    trained = Trained(scorer, "auroc", Fitted(1, 0, 0.5), parameters=4, seconds=1.0, texts_per_second=1.0)
     data = {"name": "toy", "train": "0" * 64}
-    trained.save(folder, features=features, encoder={"_target_": target_of(family), **settings}, data=data)
+    training = UNTRAINED | {"metric": "auroc", "best_value": 0.5, "epochs": 1, "parameters": 4}
+    settings = {"_target_": target_of(family), **settings}
+    save_scorer(folder, scorer, features=features, settings=settings, data=data, training=training)
     return folder
 
 

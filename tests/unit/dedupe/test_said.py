@@ -8,7 +8,8 @@ import pytest
 import twicetold
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.said import Contradiction, KeptApart, Said
-from twicetold.neighbours.grouping import Links, components, numbered
+from twicetold.neighbours.components import components, numbered
+from twicetold.neighbours.grouping import Links
 from twicetold.neighbours.rules import RULES
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.index.groups import NO_GROUP, GroupChanges, renewed
-from twicetold.neighbours.grouping import numbered
+from twicetold.neighbours.components import numbered
 
 SIZES = st.integers(1, 25)
 

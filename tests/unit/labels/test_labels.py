@@ -23,18 +23,18 @@ from twicetold.files import write_json
 from twicetold.labels.calibration import calibrate, read_pairs
 from twicetold.labels.labelling import labelling
 from twicetold.tables.files import open_rows, write_rows
+from twicetold.trained.fitted import UNTRAINED
 from twicetold.trained.loaded import OlderFolder
-from twicetold.trained.model_folder import CALIBRATION, read_decisions, read_thresholds
-from twicetold.trained.scoring import EncodedTexts, Scorer
+from twicetold.trained.model_folder import CALIBRATION, read_decisions, read_thresholds, save_scorer
+from twicetold.trained.reading import EncodedTexts
+from twicetold.trained.scoring import Scorer
 from twicetold.use.pairs import score_file
 from twicetold_lab.data.sources import toy_news
 from twicetold_lab.evaluation.selection import Selection
 from twicetold_lab.export.exporting import export_table
 from twicetold_lab.reporting.model_card import model_card, read_about
-from twicetold_lab.scoring.duplicates import choose_decisions
+from twicetold_lab.scoring.deciding import choose_decisions
 from twicetold_lab.scoring.inputs import evaluation_inputs
-from twicetold_lab.training.cell import Trained
-from twicetold_lab.training.schedule import Fitted
 
 TFIDF = {"_target_": "twicetold.models.tfidf.TfIdfCosine"}
 STATIC = {"_target_": "twicetold.models.static.Static", "embedding": 2, "init_std": 0.5, "input_dropout": 0.0}
@@ -56,10 +56,12 @@ def saved(corpus, folder, featuriser, encoder):
     decisions, thresholds = choose_decisions(read, inputs, corpus, selection)
     metric, value = selection.primary_value("documents", inputs)
     scorer = Scorer(featuriser, built, decisions.selected, True, decisions)
-    trained = Trained(scorer, metric, Fitted(0, 0, value), 0, 0.0, 0.0, thresholds)
+    training = UNTRAINED | {"metric": metric, "best_value": value}
     features = {"_target_": f"{type(featuriser).__module__}.{type(featuriser).__name__}"}
     data = {"name": corpus.name, "train": corpus.train_digest()}
-    trained.save(folder, features=features, encoder=encoder, data=data)
+    save_scorer(
+        folder, scorer, thresholds=thresholds, features=features, settings=encoder, data=data, training=training
+    )
     return folder
 
 

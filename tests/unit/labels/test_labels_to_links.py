@@ -21,12 +21,11 @@ from twicetold.index.info import index_info
 from twicetold.labels.calibration import calibrate, read_pairs, save_calibrated
 from twicetold.labels.labelling import draw_file, labelling
 from twicetold.trained.dated_evidence import labelled_on, of_links, of_pairs
+from twicetold.trained.fitted import UNTRAINED
 from twicetold.trained.labelled_promises import read_expected
-from twicetold.trained.model_folder import CALIBRATION, read_calibrated
+from twicetold.trained.model_folder import CALIBRATION, read_calibrated, save_scorer
 from twicetold.trained.scoring import Scorer
 from twicetold_lab.reporting.model_card import model_card, read_about
-from twicetold_lab.training.cell import Trained
-from twicetold_lab.training.schedule import Fitted
 
 TFIDF = {"_target_": "twicetold.models.tfidf.TfIdfCosine"}
 WORDS = [f"word{number:03d}" for number in range(300)]
@@ -67,10 +66,9 @@ def trained_on(tmp_path):
         dots = (vectors @ vectors.T).toarray()[left, right]
         scorer = Scorer(featuriser, encoder, decide(dots, truth[left] == truth[right]), as_documents=True)
         chosen = choose(DocumentVectors(vectors, vectors, {"story": truth}), "story")
-        fitted = Fitted(0, 0, 0.5)
-        trained = Trained(scorer, "ap", fitted, parameters=0, seconds=0, texts_per_second=0, thresholds=chosen)
+        about = {"data": {"name": "stories", "train": "0" * 64}, "training": UNTRAINED | {"metric": "ap"}}
         features = {"_target_": "twicetold.features.tfidf.TfIdf"}
-        trained.save(tmp_path / "model", features=features, encoder=TFIDF, data={"name": "stories", "train": "0" * 64})
+        save_scorer(tmp_path / "model", scorer, thresholds=chosen, features=features, settings=TFIDF, **about)
         return twicetold.load(tmp_path / "model")
 
     return _trained_on

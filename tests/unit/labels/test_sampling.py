@@ -8,7 +8,7 @@ import pytest
 import twicetold
 from twicetold.evaluation.decision import Decision
 from twicetold.labels.sampling import EDGES, LEAST, CandidatePairs, candidate_pairs, dealt, draw
-from twicetold.trained.scoring import EncodedTexts
+from twicetold.trained.reading import EncodedTexts
 
 DECISION = Decision(threshold=0.6, slope=12.0, intercept=-7.2)
 

@@ -8,7 +8,7 @@ from torch.nn.functional import cosine_similarity
 
 from twicetold.encoding import SparseRows
 from twicetold.models.bimpm import BiMpm
-from twicetold.trained.scoring import score_pairs
+from twicetold.trained.reading import score_pairs
 
 SMALL = {"embedding": 6, "letter": 3, "spelling": 2, "hidden": 4, "perspectives": 3, "dropout": 0.2, "frozen": False}
 WORDS = 9  # columns that are words; letters follow

@@ -16,7 +16,7 @@ from twicetold.models.dssm import Dssm
 from twicetold.models.dssm_mlp import DssmMlp
 from twicetold.models.lstm_dssm import LstmDssm
 from twicetold.models.mv_dssm import MultiViewDssm
-from twicetold.trained.scoring import search_matrices
+from twicetold.trained.reading import search_matrices
 from twicetold_lab.objectives.info_nce import InfoNce
 
 TEXTS = ["good day to you", "day", "good", "to you a good day and a good night", "night and day", "you"]

@@ -9,7 +9,7 @@ from torch.nn.functional import cosine_similarity
 from twicetold.encoding import SparseRows
 from twicetold.models.mp_cnn import MpCnn
 from twicetold.models.mp_lstm import MpLstm
-from twicetold.trained.scoring import score_pairs
+from twicetold.trained.reading import score_pairs
 
 SHARED = {"embedding": 6, "dropout": 0.1, "frozen": False, "perspectives": 3, "scale": 5.0}
 LSTM = {"hidden": 5, "bidirectional": True, "pooling": "mean", **SHARED}

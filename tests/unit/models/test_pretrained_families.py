@@ -9,10 +9,10 @@ from twicetold.features.model_tokens import ModelTokens
 from twicetold.models.film_bert import FilmBert
 from twicetold.models.minilm import MiniLm
 from twicetold.models.minilm_cross import MiniLmCross
-from twicetold.trained.model_folder import load_scorer
-from twicetold.trained.scoring import Scorer, score_pairs, search_matrices
-from twicetold_lab.training.cell import Trained
-from twicetold_lab.training.schedule import Fitted
+from twicetold.trained.fitted import UNTRAINED
+from twicetold.trained.model_folder import load_scorer, save_scorer
+from twicetold.trained.reading import score_pairs, search_matrices
+from twicetold.trained.scoring import Scorer
 
 TEXTS = ["bank rate cut", "film star award drug trial phone chip", "bank", "\U00013000", "game vote story7", ""]
 
@@ -114,10 +114,10 @@ def test_film_bert_refuses_a_fold_that_does_not_fit(tokens):
 def test_a_saved_model_needs_neither_the_models_folder_nor_the_hub(tokens, tiny_bert, tmp_path, build, settings):
     encoder = build(**tokens.shape, **settings)
     scorer = Scorer(tokens, encoder.eval(), Decision(0.5, 1.0, 0.0))
-    trained = Trained(scorer, "auroc", Fitted(0, 0, 0.5), 1, 1.0, 1.0)
     target = f"{build.__module__}.{build.__name__}"
     features = {"_target_": "twicetold.features.model_tokens.ModelTokens", **tokens.get_params(), "model": "gone/away"}
-    trained.save(tmp_path / "model", features=features, encoder={"_target_": target, **settings}, data={})
+    settings = {"_target_": target, **settings}
+    save_scorer(tmp_path / "model", scorer, features=features, settings=settings, data={}, training=UNTRAINED)
     loaded = load_scorer(tmp_path / "model")
     np.testing.assert_array_equal(loaded.score(TEXTS, TEXTS[::-1]), scorer.score(TEXTS, TEXTS[::-1]))
 

@@ -8,7 +8,7 @@ from torch.nn.functional import cosine_similarity, gelu, pad
 
 from twicetold.encoding import SparseRows
 from twicetold.models.re2 import Fusion, Re2
-from twicetold.trained.scoring import score_pairs
+from twicetold.trained.reading import score_pairs
 
 SMALL = {"embedding": 6, "init_std": 0.4, "hidden": 5, "layers": 2, "window": 3, "dropout": 0.2, "scale": 5.0}
 GIVEN = np.random.default_rng(0).normal(size=(9, 2)).astype(np.float32) * (np.arange(9) % 3 > 0)[:, None]

@@ -11,8 +11,10 @@ from torch.nn.functional import normalize
 from twicetold.encoding import SparseRows
 from twicetold.models.siamese_cnn import SiameseCnn
 from twicetold.models.siamese_lstm import SiameseLstm
-from twicetold.trained.model_folder import load_scorer
-from twicetold.trained.scoring import score_pairs
+from twicetold.trained.fitted import COSINE
+from twicetold.trained.model_folder import load_trained
+from twicetold.trained.reading import score_pairs
+from twicetold.trained.scoring import Scorer
 
 LSTM = {
     "embedding": 6,
@@ -147,6 +149,9 @@ def test_a_model_with_pretrained_vectors_is_loaded_without_their_file(vectors, c
     plain = OmegaConf.to_container(cfg, resolve=True)
     trained.save(tmp_path / "model", features=plain["features"], encoder=plain["encoder"], data={})
     vectors.unlink()
-    scorer = load_scorer(tmp_path / "model")
+    read = Scorer(*load_trained(tmp_path / "model")[:2], COSINE)
     left, right = ["bank rate cut", "film star"], ["rate cut", "game vote"]
-    assert scorer.score(left, right).tolist() == trained.scorer.score(left, right).tolist()
+    assert (
+        read.score(left, right).tolist()
+        == Scorer(trained.featuriser, trained.encoder, COSINE).score(left, right).tolist()
+    )

@@ -5,8 +5,9 @@ import pytest
 from scipy import sparse
 
 from twicetold.neighbours import contracting
+from twicetold.neighbours.components import components
 from twicetold.neighbours.contracting import contracted
-from twicetold.neighbours.grouping import Links, components, merge, row_dots
+from twicetold.neighbours.grouping import Links, merge, row_dots
 
 THRESHOLD = 0.8
 

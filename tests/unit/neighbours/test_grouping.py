@@ -9,7 +9,8 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
 from twicetold.neighbours import grouping
-from twicetold.neighbours.grouping import NO_LINK, Links, components, describe, merge, row_dots
+from twicetold.neighbours.components import components
+from twicetold.neighbours.grouping import NO_LINK, Links, describe, merge, row_dots
 
 
 def all_links(similar):

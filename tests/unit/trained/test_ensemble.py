@@ -21,7 +21,7 @@ from twicetold.index.text_index import constant
 from twicetold.models.static import Static
 from twicetold.models.static_mlp import StaticMlp
 from twicetold.models.tfidf import TfIdfCosine
-from twicetold.neighbours.grouping import components
+from twicetold.neighbours.components import components
 from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.model_folder import load_model, load_scorer, read_thresholds, save_ensemble
 from twicetold.trained.scoring import Scorer, TrainedModel
@@ -244,7 +244,7 @@ def test_the_decision_of_a_stacked_ensemble_is_chosen_on_cross_fitted_scores(que
     scores = [pairs.label + rng.standard_normal(len(pairs)) for _ in range(3)]
     members = {f"{n}": Scores(each, pairs.label) for n, each in enumerate(scores)}
     clusters = np.arange(len(questions)) // 3  # the pairs of the corpus hang together in one chain
-    monkeypatch.setattr("twicetold.trained.ensemble.components", lambda count, left, right: clusters)
+    monkeypatch.setattr("twicetold_lab.scoring.ensembling.components", lambda count, left, right: clusters)
     ensemble, _, _, value = make_ensemble(members, questions, SELECTION, lambda f, m: None, stacking="logistic")
     odds = np.stack(
         [m.decision.slope * m.scores.astype(np.float32) + m.decision.intercept for m in members.values()], 1

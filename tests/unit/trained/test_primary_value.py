@@ -9,7 +9,7 @@ from sklearn.metrics import average_precision_score
 
 from twicetold.features.bag_of_words import BagOfWords
 from twicetold.models.static import Static
-from twicetold.trained.scoring import EncodedTexts, search_matrices
+from twicetold.trained.reading import EncodedTexts, search_matrices
 from twicetold_lab.evaluation.selection import Selection
 from twicetold_lab.scoring.duplicates import duplicate_groups, primary_value
 

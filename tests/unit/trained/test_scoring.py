@@ -11,7 +11,8 @@ from twicetold.features.views import Views
 from twicetold.features.word_hashing import WordHashing
 from twicetold.models.dssm_mlp import DssmMlp
 from twicetold.trained.model_folder import construct
-from twicetold.trained.scoring import Scorer, score_pairs, search_matrices
+from twicetold.trained.reading import score_pairs, search_matrices
+from twicetold.trained.scoring import Scorer
 
 TEXTS = ["good day to you", "good night", "night and day"]
 DECISION = Decision(0.5, 1.0, 0.0)

@@ -15,12 +15,11 @@ from twicetold.evaluation.dedupe import Chosen, GroupingThreshold
 from twicetold.evaluation.promise import PromisedLinks
 from twicetold.files import write_json
 from twicetold.neighbours.rules import RULES
-from twicetold.trained.model_folder import construct
+from twicetold.trained.fitted import UNTRAINED
+from twicetold.trained.model_folder import construct, save_scorer
 from twicetold.trained.scoring import Scorer
 from twicetold.trained.static_table import SCALES, TABLE, save_table
 from twicetold_lab.export.exporting import export_table
-from twicetold_lab.training.cell import Trained
-from twicetold_lab.training.schedule import Fitted
 
 TEXTS = ["bank rate cut film story1", "bank rate", "", "zzz", "drug trial phone", "vote game chip story2"]
 
@@ -85,8 +84,9 @@ def test_pretrained_vectors_have_a_table_whatever_was_trained(trained, tiny_stat
     built = instantiate(encoder, **featuriser.shape).eval()
     for parameter in built.parameters():
         parameter.data[1:] += torch.rand_like(parameter[1:])  # the unknown token has no vector
-    model = Trained(Scorer(featuriser, built, Decision(0.5, 4.0, -2.0)), "auroc", Fitted(0, 0, 0.5), 0, 0.0, 0.0)
-    model.save(tmp_path / "model", features=features, encoder=encoder, data={"name": "none", "train": "0"})
+    scorer = Scorer(featuriser, built, Decision(0.5, 4.0, -2.0))
+    data = {"name": "none", "train": "0"}
+    save_scorer(tmp_path / "model", scorer, features=features, settings=encoder, data=data, training=UNTRAINED)
     save_table(tmp_path / "model", tmp_path / "small", bits="int8")
     before, after = (library.load(tmp_path / name) for name in ("model", "small"))
     assert np.abs(before.encode(TEXTS)).max() > 0

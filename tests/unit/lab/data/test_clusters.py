@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twicetold.neighbours.grouping import components
+from twicetold.neighbours.components import components
 from twicetold_lab.data.clusters import cluster_card, duplicate_clusters
 from twicetold_lab.data.corpus import UNKNOWN
 

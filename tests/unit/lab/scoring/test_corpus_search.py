@@ -9,7 +9,7 @@ import torch
 
 from twicetold.features.rows import CsrRows
 from twicetold.models.protocol import Searchable
-from twicetold.trained.scoring import EncodedTexts
+from twicetold.trained.reading import EncodedTexts
 from twicetold_lab.data.corpus import Corpus, Pairs
 from twicetold_lab.evaluation.corpus_search import CorpusSearch
 from twicetold_lab.evaluation.evaluators import Standard

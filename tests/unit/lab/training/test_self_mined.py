@@ -16,7 +16,7 @@ from twicetold.models.dssm import Dssm
 from twicetold.models.re2 import Re2
 from twicetold.models.static import Static
 from twicetold.models.static_mlp import StaticMlp
-from twicetold.trained.scoring import search_matrices
+from twicetold.trained.reading import search_matrices
 from twicetold_lab.evaluation.selection import Selection
 from twicetold_lab.examples.batches import EpochBatches, ExampleIndex, GatheredExamples, train_loader
 from twicetold_lab.examples.labelled import LabelledPairs, LabelledTexts

@@ -1,0 +1,78 @@
+"""What is decided about a model on validation: its decisions by label, and thresholds for a dedupe.
+
+A training writes weights and stops there; `evaluate` decides, and writes the model that people use.
+"""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from twicetold.evaluation.dedupe import Chosen, choose
+from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
+from twicetold.evaluation.labels import Decisions
+from twicetold.files import write_folder
+from twicetold.trained.model_folder import load_trained, write_decisions
+from twicetold.trained.reading import EncodedTexts, ReadTexts, RowsOf
+from twicetold_lab.data.corpus import Corpus
+from twicetold_lab.evaluation.decisions import decisions as decisions_of
+from twicetold_lab.evaluation.selection import Selection
+from twicetold_lab.scoring.duplicates import dedupe_inputs
+from twicetold_lab.scoring.inputs import evaluation_inputs
+
+
+def decide(trained: Path, model: Path, texts: ReadTexts, corpus: Corpus, selection: Selection) -> None:
+    """Write the folder of a model: what a training wrote, with the decisions that are made on validation.
+
+    Args:
+        trained: folder that the training wrote.
+        model: the new folder.
+        texts: the texts of the corpus, read by the trained model.
+        corpus: the data.
+        selection: primary metric, bins and classes.
+    """
+    inputs = evaluation_inputs(texts, corpus, "val")
+    decisions, thresholds = choose_decisions(texts, inputs, corpus, selection)
+    with write_folder(model) as folder:
+        shutil.copytree(trained, folder, dirs_exist_ok=True)
+        write_decisions(folder, decisions, thresholds)
+
+
+def read_trained(folder: Path, rows_of: RowsOf) -> EncodedTexts:
+    """The texts of a corpus, read by what a training wrote.
+
+    Args:
+        folder: that the training wrote.
+        rows_of: gives the feature rows of the corpus.
+    """
+    featuriser, encoder, as_documents = load_trained(folder)
+    return EncodedTexts(encoder, rows_of(featuriser, ""), as_documents)
+
+
+def choose_decisions(
+    texts: ReadTexts, inputs: ScoredPairs | DocumentVectors, corpus: Corpus, selection: Selection
+) -> tuple[Decisions, Chosen | None]:
+    """The decisions by label, and the thresholds for a dedupe, chosen on validation.
+
+    Where both are about one label, such as story beside the primary category, they have one calibration.
+
+    Args:
+        texts: the texts of the corpus, read by a model.
+        inputs: `evaluation_inputs` of validation.
+        corpus: the data.
+        selection: primary metric, bins and classes.
+    """
+    decisions = decisions_of(selection, corpus.kind, inputs, positive_grade=corpus.card.get("positive_grade"))
+    thresholds = choose_for_dedupe(texts, corpus, selection)
+    if thresholds is not None and thresholds.group in decisions.labels.keys() - {decisions.primary}:
+        about = replace(decisions.labels[thresholds.group], decision=thresholds.decision)
+        decisions = replace(decisions, labels={**decisions.labels, thresholds.group: about})
+    return decisions, thresholds
+
+
+def choose_for_dedupe(texts: ReadTexts, corpus: Corpus, selection: Selection) -> Chosen | None:
+    """The thresholds for a dedupe, chosen on all pairs of validation texts; None where `dedupe_inputs` has none."""
+    found = dedupe_inputs(texts, corpus, "val", classes=selection.classes)
+    if found is None:
+        return None
+    group, vectors = found
+    return choose(vectors, group, complete=corpus.complete, bins=selection.bins)
