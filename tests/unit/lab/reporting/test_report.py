@@ -194,7 +194,7 @@ def test_an_undefined_metric_is_a_dash_on_the_page_and_nan_in_the_csv(project):
 @pytest.mark.parametrize(
     ("missing", "stage"),
     [
-        (f"{layout.MODEL}/{layout.DECISION}", "train@questions-tfidf-0"),
+        (f"{layout.MODEL}/{layout.DECISION}", "evaluate@questions-tfidf-0"),
         (layout.METRICS, "evaluate@questions-tfidf-0"),
         (layout.SUMMARY, "evaluate@questions-tfidf-0"),
     ],
