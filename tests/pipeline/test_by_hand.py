@@ -65,7 +65,7 @@ def test_a_model_is_evaluated_where_it_is_and_with_the_settings_that_it_was_trai
         "a model that takes the place of another is not yet evaluated"
     )
     assert otherwise[0] != 0
-    assert "runs/mine/model was trained with other features than this command has" in otherwise[1]
+    assert "runs/mine/trained was trained with other features than this command has" in otherwise[1]
 
 
 def test_another_split_or_label_is_noticed(lab):

@@ -336,7 +336,7 @@ def test_the_markdown_tables_hold_intervals_counts_and_checksums_but_nothing_obs
 
 def test_markdown_from_outside_stays_text():
     made = markdown_table(["m", "n"], [[escaped("*a* [x](http://e) `c` <b> C:\\|d"), "1 | 2"]]).splitlines()[-1]
-    assert made == "| \\*a\\* \\[x\\](http://e) \\`c\\` &lt;b> C:\\\\\\|d | 1 \\| 2 |"
+    assert made == "| \\*a\\* \\[x\\](http\\://e) \\`c\\` &lt;b> C:\\\\\\|d | 1 \\| 2 |"
 
 
 def test_the_rows_of_a_markdown_table_are_equally_wide(finished):
