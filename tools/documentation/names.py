@@ -14,7 +14,7 @@ import typer
 
 TOP = Path(__file__).resolve().parents[2]
 CONF = TOP / "conf"
-PACKAGE = "twicetold"
+PACKAGE, LAB = "twicetold", "twicetold_lab"
 FRONT_ROOMS = (PACKAGE, f"{PACKAGE}.use", f"{PACKAGE}.index")
 GIVEN_BACK = (
     "twicetold.trained.loaded.LoadedModel",
@@ -28,18 +28,19 @@ GIVEN_BACK = (
 )
 """What calls of the front rooms give back without exporting its name."""
 WITH_EXAMPLES = ("tutorials", "guides", "reference/settings")
-TARGET = re.compile(rf"\b_target_: ({PACKAGE}(?:\.\w+)+)")
+TARGET = re.compile(rf"\b_target_: ((?:{PACKAGE}|{LAB})(?:\.\w+)+)")
 FENCED = re.compile(r"^ *```(\w*)[^\n]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 DOCTEST = re.compile(r"^ *>>> .*\n(?:^ *[^\s\"].*\n)*", re.MULTILINE)
 IMPORTED = re.compile(rf"^ *from ({PACKAGE}[\w.]*) import \(?([^)\n]+)", re.MULTILINE)
 
 
 @cache
-def library() -> griffe.Module:
-    """The library as its source says it is; nothing is imported."""
-    loaded = griffe.load(PACKAGE, search_paths=[TOP / "src"], allow_inspection=False)
-    assert isinstance(loaded, griffe.Module)
-    return loaded
+def library() -> griffe.ModulesCollection:
+    """Both packages as their source says they are; nothing is imported."""
+    loader = griffe.GriffeLoader(search_paths=[TOP / "src"], allow_inspection=False)
+    for package in (PACKAGE, LAB):
+        loader.load(package)
+    return loader.modules_collection
 
 
 def resolved(path: str) -> griffe.Object:
@@ -48,7 +49,7 @@ def resolved(path: str) -> griffe.Object:
     Raises:
         KeyError: if there is no such name.
     """
-    found = library()[path.removeprefix(f"{PACKAGE}.")] if path != PACKAGE else library()
+    found = library()[path]
     return found.final_target if isinstance(found, griffe.Alias) else found
 
 
@@ -62,7 +63,7 @@ def code_blocks() -> str:
 @cache
 def examples() -> str:
     """Code that shows how names are used: fenced blocks of pages, and the examples of docstrings."""
-    sources = (file.read_text(encoding="utf-8") for file in sorted((TOP / "src").glob(f"{PACKAGE}/**/*.py")))
+    sources = (file.read_text(encoding="utf-8") for file in sorted((TOP / "src").glob(f"{PACKAGE}*/**/*.py")))
     return code_blocks() + "\n".join(block for source in sources for block in DOCTEST.findall(source))
 
 
