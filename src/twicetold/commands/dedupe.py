@@ -21,7 +21,7 @@ from twicetold.commands._options import (
 )
 from twicetold.commands._outputs import Force, dropped_beside, require_apart
 from twicetold.commands._waiting import load_model, require_usable, waiting
-from twicetold.dedupe.options import DEFAULTS, KEEP, MOST_NEIGHBOURS
+from twicetold.dedupe.options import DEFAULTS, KEEP
 from twicetold.printable import counted, json_text, print
 
 REVIEWED = 100  # pairs of a review
@@ -48,10 +48,6 @@ def dedupe(
             "highest:COLUMN, lowest:COLUMN."
         ),
     ] = DEFAULTS.keep,
-    rerank: Annotated[str | None, typer.Option(metavar="MODEL", help="Model that scores the nearest pairs.")] = None,
-    neighbours: Annotated[
-        int, typer.Option(help="Nearest texts that --rerank scores.", min=1, max=MOST_NEIGHBOURS)
-    ] = DEFAULTS.neighbours,
     same: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Link rows with equal values alone; may be given several times."),
@@ -138,10 +134,10 @@ def dedupe(
     aside = dropped_beside(out) if drop else None
     written = {"rows": out, "links": links, "review": review, "dropped rows": aside}
     _check_outputs(written, drop=drop, as_json=as_json, dry_run=dry_run)
-    sources = {"texts": file, "pairs": pairs, "vectors": vectors, "weights": model, "weights of --rerank": rerank}
+    sources = {"texts": file, "pairs": pairs, "vectors": vectors, "weights": model}
     require_apart(written, sources, force=force)
-    for each in filter(None, (model, rerank)):
-        require_usable(each)
+    if model is not None:
+        require_usable(model)
     if aside is not None and force:
         _keep_dropped_before(out, file, aside)
     windows = [window(each) for each in within or []]
@@ -160,15 +156,13 @@ def dedupe(
         )
     limits, chosen, known = columns_of(read, same or [], windows), kept_by(read, keep), truth_of(read, truth)
     said = None if pairs is None else pairs_of(pairs, read, Limits.of(len(read.texts), **limits))
-    loaded, reranker = (None if each is None else load_model(each) for each in (model, rerank))
+    loaded = None if model is None else load_model(model)
     with waiting("learning the words of the texts"):
         loaded = loaded or fitted_to(read, lexical=lexical, vectors=vectors)
     options: dict[str, Any] = {
         "precision": precision,
         "threshold": threshold,
         "rule": rule,
-        "rerank": reranker,
-        "neighbours": neighbours,
         "progress": tell,
         "pairs": said,
         "truth": known,
@@ -179,7 +173,7 @@ def dedupe(
         print(json_text(asdict(tried)) if as_json else _dedupe_told.by_threshold(tried))
         return
     found = loaded.dedupe(read.texts, keep=chosen, review=0 if review is None else REVIEWED, **options)
-    explain = (reranker or loaded).why if why else None
+    explain = loaded.why if why else None
     kept = write_files(read, found, written, drop=drop, format=format, explain=explain)
     names, dropped = read.names.to_pylist(), int((~kept).sum()) if drop else 0
     reasons = None if explain is None else _dedupe_told.reasons(found, read.texts_of, explain)

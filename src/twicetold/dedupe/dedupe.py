@@ -4,8 +4,7 @@
    Where rows have limits, such as a window of dates (`limits`), so must be their values.
 2. Pairs of distinct texts are found by search vectors (`near`), within the limits (`near_within`): all from the
    threshold on, or where another score counts, those of the nearest texts.
-3. With `rerank`, another model scores these pairs; it may be one that scores pairs only (`pairs`).
-4. Pairs whose similarity reaches a threshold (`thresholds`) are links, and groups follow from links by a rule of
+3. Pairs whose similarity reaches a threshold (`thresholds`) are links, and groups follow from links by a rule of
    `twicetold.neighbours.grouping`.
 
 Shape letters: n texts, m distinct texts.
@@ -26,9 +25,8 @@ from twicetold.dedupe.representatives import representatives
 from twicetold.dedupe.results import DedupeSummary, TextGroups
 from twicetold.dedupe.review import borderline
 from twicetold.dedupe.said import Said
-from twicetold.dedupe.worth import cleanness, most_worth
+from twicetold.dedupe.worth import most_worth
 from twicetold.neighbours.grouping import Floats, Vectors
-from twicetold.tables.texts import texts_of
 from twicetold.trained.loaded import LoadedModel
 
 
@@ -71,8 +69,6 @@ def dedupe(
     found, near = prepared.search(prepared.below(least) if review else least, tell)
     tell("grouping")
     links, codes = prepared.grouping(found, near, least)(least)
-    if worth is None and options.keep == "cleanest":
-        worth = cleanness(texts_of(texts), distinct.place)
     if worth is None:
         lengths = [len(text) for text in distinct.texts]
         rows = distinct.rows[representatives(codes, links, options.keep, lengths, pairs.vectors)]

@@ -1,18 +1,16 @@
 """What can be chosen of a dedupe: the same for the library, for indexes and on the command line."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 from twicetold.errors import require_number
 from twicetold.neighbours.rules import RULES, Rule
 
-if TYPE_CHECKING:
-    from twicetold.trained.loaded import LoadedModel  # with it come torch and much more
-
-Keep: TypeAlias = Literal["first", "longest", "most-central", "cleanest"]
+Keep: TypeAlias = Literal["first", "longest", "most-central"]
 KEEP: tuple[Keep, ...] = get_args(Keep)
 EXACT_UP_TO = 50_000  # texts with dense vectors that are compared each with each: twice as many take four times as long
-MOST_NEIGHBOURS = 320  # of a text whose pairs another model scores
+NEIGHBOURS = 20  # nearest of a text whose pairs are scored one by one
+MOST_NEIGHBOURS = 320  # that an index holds
 
 
 @dataclass(frozen=True)
@@ -28,13 +26,10 @@ class DedupeOptions:
     threshold: float | None = None
     rule: Rule = "average"
     keep: Keep = "first"
-    rerank: "LoadedModel | None" = None
-    neighbours: int = 20
 
     def __post_init__(self) -> None:
         if self.precision is not None and self.threshold is not None:
             raise ValueError("give a precision or a threshold, not both")
-        require_number("neighbours", self.neighbours, whole=True)
         for name, value in (("precision", self.precision), ("threshold", self.threshold)):
             if value is not None:
                 require_number(name, value)
@@ -44,8 +39,6 @@ class DedupeOptions:
             raise ValueError(f"expected one of the rules {RULES}, got {self.rule!r}")
         if self.keep not in KEEP:
             raise ValueError(f"expected one of {KEEP} to keep, got {self.keep!r}; newest and the like need a column")
-        if not 1 <= self.neighbours <= MOST_NEIGHBOURS:
-            raise ValueError(f"neighbours is between 1 and {MOST_NEIGHBOURS}, got {self.neighbours}")
 
 
 DEFAULTS = DedupeOptions()

@@ -85,7 +85,6 @@ def pairs_of(
     vectors: Vectors,
     *,
     measured: Chosen | None,
-    rerank: LoadedModel | None,
 ) -> PairScores:
     """The pairs of distinct texts.
 
@@ -94,10 +93,7 @@ def pairs_of(
         texts: m distinct texts.
         vectors: their search vectors.
         measured: thresholds and calibration of dot products, if the model has them.
-        rerank: the model that scores the pairs in its place.
     """
-    if rerank is not None:
-        return PairsByModel(rerank.trained.read(texts), rerank.decision)
     if measured is not None:
         return PairsByVectors(vectors, measured.decision, 0.0)
     if model.trained.read(texts[:1]).score_is_dot_product:

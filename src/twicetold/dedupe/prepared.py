@@ -15,7 +15,7 @@ from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.near import NearPairs
 from twicetold.dedupe.near_within import of_rows
-from twicetold.dedupe.options import DedupeOptions
+from twicetold.dedupe.options import NEIGHBOURS, DedupeOptions
 from twicetold.dedupe.pairs import PairScores, pairs_of
 from twicetold.dedupe.said import Said
 from twicetold.dedupe.thresholds import LinkThreshold, Thresholds
@@ -93,8 +93,8 @@ class Prepared:
             vectors = of_rows(_encoded(model, plain, tell), plain.place[distinct.rows])
         else:
             vectors = of_rows(encoded(), distinct.rows)
-        warnings = _unlike(model, distinct.texts, vectors, decides=options.rerank or model)
-        pairs = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured, rerank=options.rerank)
+        warnings = _unlike(model, distinct.texts, vectors)
+        pairs = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured)
         link = thresholds.link(pairs.decision, options, len(distinct))
         if link.chosen_for == "constant":
             warnings = (*warnings, NO_THRESHOLD.format(link.score))
@@ -125,7 +125,7 @@ class Prepared:
         near = search_pairs(
             self.vectors,
             self.pairs.least_dot(least),
-            neighbours=self.options.neighbours,
+            neighbours=NEIGHBOURS,
             rule=self.options.rule,
             limits=limits,
         )
@@ -147,7 +147,7 @@ def _require_vectors(model: LoadedModel, distinct: DistinctTexts) -> None:
     if not model.trained.read(distinct.texts[:1]).searchable:
         raise TypeError(
             f"{model.folder} scores pairs only: it has no vector per text to search with. Give a model that has one, "
-            "such as static or tfidf, and this one to re-rank its pairs (rerank)"
+            "such as static or tfidf, and score pairs with this one (predict_proba, or the command pairs)"
         )
 
 
@@ -156,18 +156,17 @@ def _encoded(model: LoadedModel, distinct: DistinctTexts, tell: Tell) -> Vectors
     return search_vectors(model.trained, distinct.texts)
 
 
-def _unlike(model: LoadedModel, texts: Sequence[str], vectors: Vectors, *, decides: LoadedModel) -> tuple[str, ...]:
+def _unlike(model: LoadedModel, texts: Sequence[str], vectors: Vectors) -> tuple[str, ...]:
     """Ways in which texts are unlike those that the model was trained on, and what its labels say against it.
 
     Args:
         model: that made the vectors.
         texts: m distinct texts.
         vectors: of them.
-        decides: the model whose threshold says what a link is.
     """
     likeness, use = Likeness(model), WordUse(model)
     likeness.add(texts)
     use.add(texts)
     said = [*likeness.warnings(), *use.warnings()]
-    further = unknown_texts(blank(vectors[1]), len(texts)), no_better_than_one_answer(decides.folder, decides.about)
+    further = unknown_texts(blank(vectors[1]), len(texts)), no_better_than_one_answer(model.folder, model.about)
     return (*said, *filter(None, further))

@@ -17,7 +17,7 @@ def representatives(codes: Ints, links: Links, keep: Keep, lengths: ArrayLike, v
     Args:
         codes: (m,) group of each text.
         links: between them.
-        keep: what the text has most of; `cleanest` is for rows (`worth`).
+        keep: what the text has most of.
         lengths: (m,) of the texts, in characters.
         vectors: of the texts; None: links say what is central.
     """

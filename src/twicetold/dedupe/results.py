@@ -21,7 +21,7 @@ class TextLinks:
     Args:
         left: (L,) row of the first text like the one.
         right: (L,) row of the first text like the other, which comes later.
-        score: (L,) of the model, or of the one that re-ranked.
+        score: (L,) of the model.
         probability: (L,) that both say the same; see `DedupeSummary.calibrated`.
     """
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
 from twicetold.dedupe.dedupe import dedupe
-from twicetold.dedupe.options import DEFAULTS, DedupeOptions
+from twicetold.dedupe.options import DEFAULTS, NEIGHBOURS, DedupeOptions
 from twicetold.dedupe.said import Contradiction, Said
 from twicetold.dedupe.told import known_of_links
 from twicetold.index.folder import IdPair, IndexManifest
@@ -217,6 +217,6 @@ def _manifest(model: LoadedModel, grouped_by: DedupeOptions | None) -> IndexMani
         groups=grouped_by is not None,
         by_vectors=measured is not None,
         rule=options.rule,
-        neighbours=options.neighbours,
+        neighbours=NEIGHBOURS,
         guessed=model.decisions.of().unlabelled,
     )

@@ -45,7 +45,7 @@ def scores_of(model: LoadedModel, settings: Settings) -> tuple[Thresholds, Pairs
         ValueError: if no threshold is known for the precision.
     """
     thresholds = Thresholds.of(model, options_of(settings))
-    pairs = pairs_of(model, WORD, (None, None), measured=thresholds.measured, rerank=None)
+    pairs = pairs_of(model, WORD, (None, None), measured=thresholds.measured)
     if not isinstance(pairs, PairsByVectors):
         raise TypeError(f"{model.folder} scores pairs one by one: a folder needs a model with a vector for each text")
     return thresholds, pairs

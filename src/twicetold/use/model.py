@@ -206,8 +206,6 @@ class Model(LoadedModel):
         threshold: float | None = DEFAULTS.threshold,
         rule: Rule = DEFAULTS.rule,
         keep: Keep | tuple[KeepBy, Column] = DEFAULTS.keep,
-        rerank: LoadedModel | None = DEFAULTS.rerank,
-        neighbours: int = DEFAULTS.neighbours,
         same: Sequence[Column] = (),
         within: Sequence[tuple[Column, Size]] = (),
         pairs: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
@@ -230,12 +228,9 @@ class Model(LoadedModel):
             threshold: the least calibrated probability of a link; of a model from `fit`, the least similarity.
             rule: `components` joins what a chain of links joins; `average` and `complete` ask for the mean, or for
                 every, pair of two groups to reach the threshold.
-            keep: what represents a group: its `first` text, its `longest`, the `most-central`, with the highest mean
-                similarity to the others, or the `cleanest`, with the fewest defects (`twicetold.dedupe.worth`). Or by a
-                column, such as `("newest", frame["date"])`: `newest`, `oldest`, `highest` or `lowest`.
-            rerank: another model, which scores the pairs of nearest texts; it may be one that scores pairs only.
-            neighbours: of each text whose pairs are scored, with `rerank` or a model whose scores are no dot products.
-                Else all pairs from the threshold on are found.
+            keep: what represents a group: its `first` text, its `longest`, or the `most-central`, with the highest mean
+                similarity to the others. Or by a column, such as `("newest", frame["date"])`: `newest`, `oldest`,
+                `highest` or `lowest`.
             same: columns, each of n values, such as `[frame["language"]]`: texts are linked only if they have equal
                 values in all of them, so that no group has several. A text without a value is linked with none.
             within: columns of numbers or dates, each with how far apart the values of linked texts may be, such as
@@ -266,9 +261,7 @@ class Model(LoadedModel):
             worth, keep = worth_of(*keep), DEFAULTS.keep
             if len(worth) != len(texts):
                 raise ValueError(f"keep: expected a value for each of {len(texts):,} texts, got {len(worth):,}")
-        options = DedupeOptions(
-            precision=precision, threshold=threshold, rule=rule, keep=keep, rerank=rerank, neighbours=neighbours
-        )
+        options = DedupeOptions(precision=precision, threshold=threshold, rule=rule, keep=keep)
         limits, said = Limits.of(len(texts), same, within), _said(len(texts), pairs)
         known = None if truth is None else KnownGroups.of(len(texts), truth)
         return dedupe(
@@ -291,8 +284,6 @@ class Model(LoadedModel):
         precision: float | None = DEFAULTS.precision,
         threshold: float | None = DEFAULTS.threshold,
         rule: Rule = DEFAULTS.rule,
-        rerank: LoadedModel | None = DEFAULTS.rerank,
-        neighbours: int = DEFAULTS.neighbours,
         same: Sequence[Column] = (),
         within: Sequence[tuple[Column, Size]] = (),
         pairs: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
@@ -305,9 +296,7 @@ class Model(LoadedModel):
 
         Arguments and errors: `dedupe`.
         """
-        options = DedupeOptions(
-            precision=precision, threshold=threshold, rule=rule, rerank=rerank, neighbours=neighbours
-        )
+        options = DedupeOptions(precision=precision, threshold=threshold, rule=rule)
         texts = texts_of(texts)
         limits, said = Limits.of(len(texts), same, within), _said(len(texts), pairs)
         known = None if truth is None else KnownGroups.of(len(texts), truth)
