@@ -14,19 +14,16 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.caution import many_grouped, warnings_of
 from twicetold.dedupe.grouped import GroupedTexts
-from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.near import NearPairs
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.dedupe.prepared import Prepared, Tell
 from twicetold.dedupe.representatives import representatives
-from twicetold.dedupe.results import DedupeSummary, TextGroups
+from twicetold.dedupe.results import DedupeSummary, TextGroups, TextLinks
 from twicetold.dedupe.review import borderline
-from twicetold.dedupe.said import Said
-from twicetold.dedupe.worth import most_worth
-from twicetold.neighbours.grouping import Floats, Vectors
+from twicetold.dedupe.worth import most_worth, worth_of
+from twicetold.neighbours.grouping import Links, Vectors
 from twicetold.trained.loaded import LoadedModel
 
 
@@ -35,11 +32,6 @@ def dedupe(
     texts: Sequence[str],
     options: DedupeOptions = DEFAULTS,
     *,
-    limits: Limits | None = None,
-    said: Said | None = None,
-    worth: Floats | None = None,
-    review: int = 0,
-    truth: KnownGroups | None = None,
     encoded: Callable[[], Vectors] | None = None,
     progress: Tell | None = None,
 ) -> TextGroups:
@@ -49,39 +41,33 @@ def dedupe(
         model: whose search vectors find the pairs.
         texts: n of them, none empty.
         options: what is a link, and what becomes of links.
-        limits: which texts may be linked; None: all.
-        said: what a person said of pairs of texts; it holds in the groups.
-        worth: (n,) of each text: of a group the highest one is kept; None: as the options say.
-        review: how many pairs near the threshold are given for a person to look at.
-        truth: groups that are known for some of the texts, to compare with.
         encoded: gives the search vectors of all texts, so that no text is encoded here.
         progress: is called with a description of each step.
 
     Raises:
         TypeError: if this family scores pairs only, or one text is given in place of several.
-        ValueError: if a text is empty, no threshold is known for the precision, or `review` is negative.
+        ValueError: if a text is empty, no threshold is known for the precision, or a column cannot be used.
     """
-    if review < 0:
-        raise ValueError(f"expected a number of pairs to review, got {review}")
+    _require_worth(options, len(texts))
     tell = progress or (lambda _: None)
-    prepared = Prepared.of(model, texts, options, limits=limits, said=said, encoded=encoded, tell=tell)
+    prepared = Prepared.of(model, texts, options, encoded=encoded, tell=tell)
     distinct, pairs, least = prepared.distinct, prepared.pairs, prepared.link.score
-    found, near = prepared.search(prepared.below(least) if review else least, tell)
+    found, near = prepared.search(prepared.below(least) if options.review else least, tell)
     tell("grouping")
     links, codes = prepared.grouping(found, near, least)(least)
-    if worth is None:
+    if isinstance(options.keep, tuple):
+        rows = most_worth(codes[distinct.place], worth_of(*options.keep))
+    else:
         lengths = [len(text) for text in distinct.texts]
         rows = distinct.rows[representatives(codes, links, options.keep, lengths, pairs.vectors)]
-    else:
-        rows = most_worth(codes[distinct.place], worth)
     grouped = GroupedTexts(distinct, pairs, links, codes, rows[codes])
     warnings = _warnings(grouped, least)
     for warning in warnings:
         tell(f"warning: {warning}")
     agreement = None
-    if truth is not None:
+    if prepared.truth is not None:
         tell("comparing with known groups")
-        agreement = truth.agreement(grouped.group, links, distinct, pairs.vectors)
+        agreement = prepared.truth.agreement(grouped.group, links, distinct, pairs.vectors)
     return TextGroups(
         group=grouped.group,
         representative=grouped.rows_of_representatives(),
@@ -90,9 +76,21 @@ def dedupe(
         links=grouped.in_rows(links),
         table=grouped.table,
         summary=_summary(prepared, grouped, near, warnings),
-        review=grouped.in_rows(borderline(found, least, codes, prepared.said, count=review)) if review else None,
+        review=_review(grouped, found, prepared) if options.review else None,
         agreement=agreement,
     )
+
+
+def _require_worth(options: DedupeOptions, count: int) -> None:
+    """Check the column that says which row is kept, if there is one, before anything is done."""
+    if isinstance(options.keep, tuple) and len(worth := worth_of(*options.keep)) != count:
+        raise ValueError(f"keep: expected a value for each of {count:,} texts, got {len(worth):,}")
+
+
+def _review(grouped: GroupedTexts, found: Links, prepared: Prepared) -> TextLinks:
+    """The pairs nearest to the threshold."""
+    near = borderline(found, prepared.link.score, grouped.codes, prepared.said, count=prepared.options.review)
+    return grouped.in_rows(near)
 
 
 def _warnings(grouped: GroupedTexts, least: float) -> tuple[str, ...]:

@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.caution import NO_THRESHOLD
 from twicetold.dedupe.dense_places import search_pairs
 from twicetold.dedupe.distinct import DistinctTexts
@@ -48,6 +50,7 @@ class Prepared:
         warnings: ways in which the texts are unlike those of the training, and that they show no threshold.
         limits: of links between the n texts, if there are any.
         said: what a person said of pairs of distinct texts, if anything.
+        truth: groups that are known for some of the n texts, to compare with.
     """
 
     options: DedupeOptions
@@ -59,6 +62,7 @@ class Prepared:
     warnings: tuple[str, ...]
     limits: Limits | None = None
     said: Said | None = None
+    truth: KnownGroups | None = None
 
     @classmethod
     def of(
@@ -67,13 +71,13 @@ class Prepared:
         texts: Sequence[str],
         options: DedupeOptions,
         *,
-        limits: Limits | None,
-        said: Said | None,
         encoded: Callable[[], Vectors] | None,
         tell: Tell,
     ) -> "Prepared":
         """Arguments and errors: `twicetold.dedupe.dedupe.dedupe`."""
         texts = texts_of(texts)
+        limits, said = Limits.of(len(texts), options.same, options.within), _said(len(texts), options.pairs)
+        truth = None if options.truth is None else KnownGroups.of(len(texts), options.truth)
         if not texts:
             raise ValueError("there are no texts to group")
         thresholds = Thresholds.of(model, options)
@@ -101,7 +105,7 @@ class Prepared:
         for warning in warnings:
             tell(f"warning: {warning}")
         told = None if said is None else said.of_distinct(distinct.place)
-        return cls(options, distinct, vectors, pairs, thresholds, link, warnings, limits, told)
+        return cls(options, distinct, vectors, pairs, thresholds, link, warnings, limits, told, truth)
 
     def threshold_at(self, step: float) -> float:
         """A threshold as `dedupe` takes it, a probability or a similarity, at so many log-odds from that of a link."""
@@ -141,6 +145,15 @@ class Prepared:
             return (links, codes) if self.said is None else self.said.hold(links, codes, self.pairs.score)
 
         return at
+
+
+def _said(count: int, pairs: tuple[ArrayLike, ArrayLike, ArrayLike] | None) -> Said | None:
+    """What a person said of pairs of n texts, if anything."""
+    if pairs is None:
+        return None
+    if not isinstance(pairs, tuple | list) or len(pairs) != 3:
+        raise TypeError("pairs: expected three columns: rows of texts, rows of others, whether each pair says the same")
+    return Said.of(count, *pairs)
 
 
 def _require_vectors(model: LoadedModel, distinct: DistinctTexts) -> None:

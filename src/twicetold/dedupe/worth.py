@@ -3,15 +3,11 @@
 Shape letters: n rows.
 """
 
-from typing import Literal, TypeAlias, get_args
-
 import numpy as np
 
+from twicetold.dedupe.options import KEEP_BY, KeepBy
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.tables.columns import Column, numbers_of, times_of
-
-KeepBy: TypeAlias = Literal["newest", "oldest", "highest", "lowest"]
-KEEP_BY: tuple[KeepBy, ...] = get_args(KeepBy)
 
 
 def worth_of(by: KeepBy, values: Column) -> Floats:

@@ -95,8 +95,10 @@ def built(
         decided, known = decided_on(pairs, (), len(texts), lambda ids: _places(ids, place))
         manifest = replace(manifest, pairs=known)
     if grouped_by is not None:
-        said = None if pairs is None else decided.said
-        found = dedupe(model, texts, grouped_by, said=said, encoded=encoded, progress=progress)
+        if pairs is not None:
+            said = decided.said
+            grouped_by = replace(grouped_by, pairs=(said.left, said.right, said.same))
+        found = dedupe(model, texts, grouped_by, encoded=encoded, progress=progress)
         codes = found.group
         manifest = replace(
             manifest,

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from twicetold.dedupe.options import DedupeOptions
 from twicetold.dedupe.pairs import pairs_of
 from twicetold.dedupe.pairs_by_vectors import PairsByVectors
 from twicetold.dedupe.thresholds import Thresholds
@@ -32,11 +31,6 @@ def _loaded(folder: str, digest: str) -> LoadedModel:
     return LoadedModel.from_folder(Path(folder))
 
 
-def options_of(settings: Settings) -> DedupeOptions:
-    """What is a link, as for one file."""
-    return DedupeOptions(precision=settings.precision, threshold=settings.threshold, rule=settings.rule)
-
-
 def scores_of(model: LoadedModel, settings: Settings) -> tuple[Thresholds, PairsByVectors]:
     """What is known of links, and how pairs are scored.
 
@@ -44,7 +38,7 @@ def scores_of(model: LoadedModel, settings: Settings) -> tuple[Thresholds, Pairs
         TypeError: if the score of a pair is no dot product.
         ValueError: if no threshold is known for the precision.
     """
-    thresholds = Thresholds.of(model, options_of(settings))
+    thresholds = Thresholds.of(model, settings)
     pairs = pairs_of(model, WORD, (None, None), measured=thresholds.measured)
     if not isinstance(pairs, PairsByVectors):
         raise TypeError(f"{model.folder} scores pairs one by one: a folder needs a model with a vector for each text")
@@ -69,7 +63,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
             "or tfidf"
         )
     thresholds, pairs = scores_of(model, plan.settings)
-    thresholds.link(pairs.decision, options_of(plan.settings), 2)
+    thresholds.link(pairs.decision, plan.settings, 2)
     queries, documents = read.search_matrices(np.arange(1))
     if queries is not documents:
         raise TypeError(

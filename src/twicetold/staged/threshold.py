@@ -8,7 +8,7 @@ import numpy as np
 from twicetold.dedupe.caution import NO_THRESHOLD
 from twicetold.dedupe.results import DedupeSummary
 from twicetold.evaluation.promise import LeastPrecision
-from twicetold.staged.model import loaded, options_of, scores_of
+from twicetold.staged.model import loaded, scores_of
 from twicetold.staged.plan import Plan
 from twicetold.trained.dated_evidence import no_better_than_one_answer
 
@@ -21,7 +21,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     """
     model, settings = loaded(plan.settings.model), plan.settings
     thresholds, pairs = scores_of(model, settings)
-    link = thresholds.link(pairs.decision, options_of(settings), plan.distinct)
+    link = thresholds.link(pairs.decision, settings, plan.distinct)
     constant = NO_THRESHOLD.format(link.score) if link.chosen_for == "constant" else None
     warnings = filter(None, (no_better_than_one_answer(model.folder, model.about), constant))
     summary = DedupeSummary(

@@ -1,7 +1,5 @@
 """What a dedupe would find, by threshold."""
 
-import inspect
-
 import numpy as np
 import pytest
 
@@ -46,12 +44,6 @@ def test_a_threshold_or_a_precision_is_the_chosen_row(run, many):
 )
 def test_thresholds_have_few_digits(value, short):
     assert rounded(value) == short
-
-
-def test_it_takes_the_options_that_decide_what_is_a_link():
-    dedupe, dry = (inspect.signature(each).parameters for each in (twicetold.Model.dedupe, twicetold.Model.dry_run))
-    assert set(dedupe) - set(dry) == {"keep", "review"}
-    assert all(dry[name].default == dedupe[name].default for name in dry)
 
 
 def test_nothing_is_found_where_nothing_is_alike():
