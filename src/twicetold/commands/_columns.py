@@ -12,7 +12,7 @@ from twicetold.commands._pairs_file import pairs_of
 from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.options import KEEP_BY, Choices, DedupeOptions, KeepBy
-from twicetold.dedupe.worth import worth_of
+from twicetold.dedupe.representatives import worth_of
 from twicetold.tables.columns import BadValues, codes_of, numbers_of, size_of, times_of
 
 REVIEWED = 100  # pairs of a review

@@ -53,8 +53,7 @@ def dedupe(arguments: list[str], given: Mapping[str, Any]) -> None:
     import sys
     from dataclasses import asdict
 
-    from twicetold.commands import _dedupe_folder_told
-    from twicetold.commands._dedupe_told import dropped_as_json, dropped_in_words
+    from twicetold.commands._dedupe_told import dropped_as_json, dropped_in_words, of_folder, planned
     from twicetold.staged.dedupe import dedupe_folder
     from twicetold.staged.launch import ON, launcher
     from twicetold.staged.plan import DROPPED
@@ -68,9 +67,9 @@ def dedupe(arguments: list[str], given: Mapping[str, Any]) -> None:
     if given["dry_run"]:
         from twicetold.staged.estimate import estimate
 
-        planned = estimate(Path(folder), settings)
-        lines = _dedupe_folder_told.planned(planned, given["workers"])
-        print(json_text(asdict(planned)) if given["as_json"] else "\n".join(lines))
+        cost = estimate(Path(folder), settings)
+        lines = planned(cost, given["workers"])
+        print(json_text(asdict(cost)) if given["as_json"] else "\n".join(lines))
         return
     found = dedupe_folder(
         Path(folder),
@@ -84,7 +83,7 @@ def dedupe(arguments: list[str], given: Mapping[str, Any]) -> None:
     if given["as_json"]:
         print(json_text({**asdict(found), **dropped_as_json(dropped, rows, place)}))
     else:
-        print("\n".join(_dedupe_folder_told.in_sentences(found)), file=sys.stderr)
+        print("\n".join(of_folder(found)), file=sys.stderr)
     print(f"{given['out']}: {counted(len(found.parts), 'part')}", file=sys.stderr)
     if given["drop"]:
         print(dropped_in_words(dropped, rows, place), file=sys.stderr)

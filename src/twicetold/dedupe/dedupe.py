@@ -11,6 +11,7 @@ Shape letters: n texts, m distinct texts.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,10 +20,9 @@ from twicetold.dedupe.grouped import GroupedTexts
 from twicetold.dedupe.near import NearPairs
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.dedupe.prepared import Prepared, Tell
-from twicetold.dedupe.representatives import representatives
+from twicetold.dedupe.representatives import most_worth, representatives, worth_of
 from twicetold.dedupe.results import DedupeSummary, TextGroups, TextLinks
 from twicetold.dedupe.review import borderline
-from twicetold.dedupe.worth import most_worth, worth_of
 from twicetold.neighbours.grouping import Links, Vectors
 from twicetold.trained.loaded import LoadedModel
 
@@ -103,31 +103,20 @@ def _warnings(grouped: GroupedTexts, least: float) -> tuple[str, ...]:
 
 def _summary(prepared: Prepared, grouped: GroupedTexts, near: NearPairs, warnings: tuple[str, ...]) -> DedupeSummary:
     distinct, sizes, thresholds, link = grouped.distinct, grouped.table.size, prepared.thresholds, prepared.link
-    return DedupeSummary(
-        texts=len(distinct.exact),
-        distinct=len(distinct),
+    probability = float(grouped.pairs.probability(np.array([link.score]))[0])
+    found = DedupeSummary.of_links(
+        len(distinct.exact), len(distinct), prepared.options.rule, thresholds, link, probability=probability
+    )
+    return replace(
+        found,
         links=len(grouped.links),
         groups=len(sizes),
         grouped=int(sizes.sum()),
         largest=int(sizes.max(initial=1)),
-        rule=prepared.options.rule,
-        threshold=link.score,
-        chosen_for=link.chosen_for,
-        probability=float(grouped.pairs.probability(np.array([link.score]))[0]),
         unfinished=near.unfinished,
         approximate=near.approximate,
-        evidence=thresholds.evidence,
-        calibrated=not thresholds.guessed,
-        labelled_pairs=thresholds.known is None and not thresholds.guessed,
         warnings=(*prepared.warnings, *warnings),
         covered=thresholds.covered(grouped.links),
-        precision=link.precision,
-        expected_precision=thresholds.expected_precision(link, len(distinct)),
-        expected_low=None if link.expected is None else link.expected.low,
-        expected_high=None if link.expected is None else link.expected.high,
-        lower_bound=thresholds.is_lower_bound(link),
-        promised=link.promised,
-        assured=link.assured,
         alone=0 if prepared.limits is None else prepared.limits.alone,
         wide=0 if prepared.limits is None else prepared.limits.wide(grouped.group),
     )

@@ -73,6 +73,11 @@ class DedupeOptions:
     Raises:
         TypeError: if a number is none, such as the text "0.5".
         ValueError: if a value is out of range, or both a precision and a threshold are given.
+
+    Examples:
+        >>> from twicetold.dedupe.options import DedupeOptions
+        >>> DedupeOptions(threshold=0.5).rule  # what `model.dedupe(texts, threshold=0.5)` goes by
+        'average'
     """
 
     precision: float | None = field(

@@ -4,8 +4,8 @@
     number → join
 
 Sparse vectors go by `terms`, `scatter_terms` and `links_terms` in place of cells; few texts, or with `exact` all, by
-`links_all`. Each stage is a module with a function from files to files. What comes out does not depend on how rows come
-in parts, on how many tasks run at a time, or on what runs them:
+`links_all`. Each stage is a function from files to files, in the module that `tasks` names. What comes out does not
+depend on how rows come in parts, on how many tasks run at a time, or on what runs them:
 
 1. Blocks, cells and ranges are of distinct texts, never of parts.
 2. Texts have their numbers of the whole everywhere: ties are broken by position.
@@ -34,11 +34,11 @@ from twicetold.fingerprint import folder_digest
 from twicetold.neighbours.cells import PROBES, cells_for
 from twicetold.printable import counted
 from twicetold.staged.bits import Bits
-from twicetold.staged.distinct import firsts_of, texts_of_rows
-from twicetold.staged.group import LOOKED_AT, SHOWN
+from twicetold.staged.groups import LOOKED_AT, SHOWN
 from twicetold.staged.launch import Launch
 from twicetold.staged.plan import DROPPED, Link, Part, Plan, Settings, numbered, require_names, written
 from twicetold.staged.tasks import Task, digest, of_all
+from twicetold.staged.texts import firsts_of, texts_of_rows
 from twicetold.staged.work import Tell, Work, remove, tidy
 from twicetold.tables.streams import COMPRESSIONS, SUFFIXES
 

@@ -2,6 +2,7 @@
 
 import inspect
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from twicetold.commands.dedupe import dedupe as command
 from twicetold.dedupe.options import OF_FOLDERS, Choices, DedupeOptions
 from twicetold.staged.plan import Settings
 
+GUIDE = Path(__file__).parents[3] / "docs/guides/using-a-model.md"
 OPTIONS = {each.name: each for each in fields(DedupeOptions)}
 
 

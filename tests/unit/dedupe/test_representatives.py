@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import twicetold
-from twicetold.dedupe.worth import most_worth, worth_of
+from twicetold.dedupe.representatives import most_worth, worth_of
 
 SAME = ["bank rate cut", "Bank Rate CUT", "bank rate cut film", "bank rate"]
 
