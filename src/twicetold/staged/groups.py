@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from twicetold.dedupe.caution import chains_in, evenly
 from twicetold.dedupe.options import Keep
-from twicetold.dedupe.pairs import PairsByVectors
+from twicetold.dedupe.pairs import PairsByVectors, probability_of
 from twicetold.dedupe.representatives import representatives
 from twicetold.evaluation.decision import Decision
 from twicetold.neighbours.components import components as connected
@@ -116,15 +116,12 @@ def group(plan: Plan, name: str) -> dict[str, Any]:
     keep = cast(Keep, plan.settings.keep)
     lengths = lengths_of(plan, texts) if keep == "longest" else texts
     chosen = representatives(codes, links, keep, lengths, pairs.vectors)[codes]
-    probability = np.ones(len(texts))
-    others = np.flatnonzero(chosen != np.arange(len(texts)))
-    probability[others] = pairs.probability(pairs.score(others, chosen[others]))
     first = np.unique(codes, return_index=True)[1]
     content = {
         "node": texts,
         "first": texts[first[codes]],
         "representative": texts[chosen],
-        "probability": probability,
+        "probability": probability_of(pairs, chosen),
     }
     write_arrays(plan.file("group", name, "groups"), content)
     chains, some = chains_in(codes, links, pairs, least=known.least), links.take(evenly(len(links), LOOKED_AT))

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from twicetold.evaluation.exact_interval import exact_interval
 from twicetold.neighbours import grouping
 from twicetold.neighbours.cells import PROBES
-from twicetold.staged.dedupe import HELD, OF_SPARSE, copies, parts_of, with_shards
+from twicetold.staged.dedupe import HELD, OF_SPARSE, copies, with_shards
 from twicetold.staged.dense import shards_of
 from twicetold.staged.groups import joined
+from twicetold.staged.parts import parts_of
 from twicetold.staged.plan import Plan, Settings, written
 from twicetold.staged.sparse import ranges_of
 
