@@ -91,7 +91,7 @@ def test_groups_are_compared_with_known_ones(questions_file, tmp_path):
     assert "ARI" in works(*line, "--dry-run")
 
 
-@pytest.mark.parametrize("command", ["dedupe", "rerank", "topics", "index", "label", "pairs", "folder"])
+@pytest.mark.parametrize("command", ["dedupe", "topics", "index", "label", "pairs", "folder"])
 def test_a_missing_package_is_told_before_anything_is_read(command, run, tmp_path):
     """The file has a bad row, which reading would name."""
     shutil.copytree(run("static") / layout.MODEL, tmp_path / "neural")
@@ -103,7 +103,6 @@ def test_a_missing_package_is_told_before_anything_is_read(command, run, tmp_pat
         (tmp_path / file).write_text("text,left,right\n , , \n")
     line = {
         "dedupe": ("dedupe", "neural", "bad.csv"),
-        "rerank": ("dedupe", "bad.csv", "--rerank", "neural"),
         "topics": ("topics", "neural", "bad.csv"),
         "index": ("index", "build", "neural", "bad.csv", "-o", "index"),
         "label": ("label", "neural", "bad.csv", "-o", "labelled.csv"),

@@ -18,6 +18,7 @@ PACKAGE, LAB = "twicetold", "twicetold_lab"
 FRONT_ROOMS = (PACKAGE, f"{PACKAGE}.use", f"{PACKAGE}.index")
 GIVEN_BACK = (
     "twicetold.trained.loaded.LoadedModel",
+    "twicetold.dedupe.options.DedupeOptions",
     "twicetold.dedupe.results.TextLinks",
     "twicetold.dedupe.results.GroupsOfTexts",
     "twicetold.dedupe.results.DedupeSummary",
@@ -26,7 +27,7 @@ GIVEN_BACK = (
     "twicetold.index.hits.Match",
     "twicetold.index.growing.Added",
 )
-"""What calls of the front rooms give back without exporting its name."""
+"""What calls of the front rooms take as keywords, or give back, without exporting its name."""
 WITH_EXAMPLES = ("tutorials", "guides", "reference/settings")
 TARGET = re.compile(rf"\b_target_: ((?:{PACKAGE}|{LAB})(?:\.\w+)+)")
 FENCED = re.compile(r"^ *```(\w*)[^\n]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)

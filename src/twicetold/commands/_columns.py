@@ -1,15 +1,21 @@
-"""What `twicetold dedupe` is told about columns: options that name them, and their values."""
+"""The options of `twicetold dedupe` that name columns or files, and what they stand for."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from typing import Any
 
 import typer
 
 from twicetold.commands._dedupe_file import TextFile
+from twicetold.commands._pairs_file import pairs_of
 from twicetold.dedupe.agreement import KnownGroups
-from twicetold.dedupe.worth import KEEP_BY, worth_of
+from twicetold.dedupe.limits import Limits
+from twicetold.dedupe.options import KEEP_BY, Choices, DedupeOptions, KeepBy
+from twicetold.dedupe.representatives import worth_of
 from twicetold.tables.columns import BadValues, codes_of, numbers_of, size_of, times_of
+
+REVIEWED = 100  # pairs of a review
 
 
 def window(asked: str) -> tuple[str, str]:
@@ -28,7 +34,7 @@ def window(asked: str) -> tuple[str, str]:
     return column, size
 
 
-def keeping(asked: str) -> tuple[str, str] | None:
+def keeping(asked: str) -> tuple[KeepBy, str] | None:
     """The rule and the column of such as newest:COLUMN; None if it is no rule of a column.
 
     Raises:
@@ -42,50 +48,64 @@ def keeping(asked: str) -> tuple[str, str] | None:
     return rule, column
 
 
-def kept_by(file: TextFile, asked: str) -> Any:
-    """The option `keep` of `twicetold.Model.dedupe`.
+def needed(given: Mapping[str, Any]) -> list[str]:
+    """Names of the columns that options ask for.
+
+    Raises:
+        typer.BadParameter: if an option does not name one as expected.
+    """
+    windows = [window(each) for each in given["within"] or []]
+    named = [keeping(given["keep"]), (None, given["truth"])]
+    return [
+        *(given["same"] or []),
+        *(column for column, _ in windows),
+        *(each[1] for each in named if each and each[1]),
+    ]
+
+
+def options_of(file: TextFile, given: Mapping[str, Any]) -> Choices:
+    """The options of `twicetold.Model.dedupe`, with the values of columns and of the file of pairs.
+
+    Args:
+        file: the texts and the columns.
+        given: options of the command.
 
     Raises:
         ValueError: if a value cannot be used; names its row.
     """
-    found = keeping(asked)
-    if found is None:
+    found: Choices = {each.name: given[each.name] for each in fields(DedupeOptions)}  # type: ignore[assignment]
+    same, within = found["same"], found["within"] = _limits(file, given["same"] or [], given["within"] or [])
+    found["keep"] = _kept_by(file, given["keep"])
+    if given["truth"] is not None:
+        with naming(file, given["truth"]):
+            KnownGroups.of(len(file.texts), file.column(given["truth"]))
+        found["truth"] = file.column(given["truth"])
+    if given["pairs"] is not None:
+        found["pairs"] = pairs_of(given["pairs"], file, Limits.of(len(file.texts), same, within))
+    found["review"] = 0 if given["review"] is None else REVIEWED
+    return found
+
+
+def _kept_by(file: TextFile, asked: str) -> Any:
+    """The option `keep`."""
+    if (found := keeping(asked)) is None:
         return asked
     rule, column = found
     with naming(file, column):
-        worth_of(rule, file.column(column))  # type: ignore[arg-type]
+        worth_of(rule, file.column(column))
     return rule, file.column(column)
 
 
-def columns_of(file: TextFile, same: Sequence[str], within: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """The options `same` and `within` of `twicetold.Model.dedupe`.
-
-    Raises:
-        ValueError: if a value cannot be used; names its row.
-    """
+def _limits(file: TextFile, same: Sequence[str], within: Sequence[str]) -> tuple[list[Any], list[Any]]:
+    """The options `same` and `within`."""
     for name in same:
         with naming(file, name):
             codes_of(file.column(name))
-    for name, size in within:
+    windows = [window(each) for each in within]
+    for name, size in windows:
         with naming(file, name):
             (times_of if size_of(size)[1] else numbers_of)(file.column(name))
-    return {
-        "same": [file.column(name) for name in same],
-        "within": [(file.column(name), size) for name, size in within],
-    }
-
-
-def truth_of(file: TextFile, column: str | None) -> Any:
-    """The option `truth` of `twicetold.Model.dedupe`.
-
-    Raises:
-        ValueError: if its values are no groups to compare with.
-    """
-    if column is None:
-        return None
-    with naming(file, column):
-        KnownGroups.of(len(file.texts), file.column(column))
-    return file.column(column)
+    return [file.column(name) for name in same], [(file.column(name), size) for name, size in windows]
 
 
 @contextmanager

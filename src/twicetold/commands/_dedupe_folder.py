@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from twicetold.commands._dedupe_options import FILE_ALONE, FOLDER_ALONE, Common, OfFolder, names
 from twicetold.commands._waiting import require_usable
+from twicetold.dedupe.options import OF_FOLDERS
 from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
     from twicetold.staged.plan import Settings
 
-OF_FOLDERS = {"workers", "on", "launch", "memory", "exact", "sample", "keep_stages"}  # and of nothing else
-OF_BOTH = {"arguments", "out", "text", "skip_bad", "precision", "threshold", "rule", "keep", "drop"}
-OF_BOTH |= {"as_json", "dry_run", "delimiter"}
+OWN = {"out", "memory"}  # settings that the command works out
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 LEAST = 200_000_000  # bytes that a task needs besides
 
@@ -30,7 +30,7 @@ def is_meant(context: typer.Context, arguments: list[str]) -> bool:
     given = {
         name for name in context.params if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
     }
-    wrong = given - OF_BOTH - OF_FOLDERS if meant else given & OF_FOLDERS
+    wrong = given & (FILE_ALONE if meant else FOLDER_ALONE)
     if wrong:
         flags = {parameter.name: parameter.opts[0] for parameter in context.command.params}
         named = ", ".join(sorted(flags[name] for name in wrong))
@@ -43,23 +43,23 @@ def is_meant(context: typer.Context, arguments: list[str]) -> bool:
     return meant
 
 
-def dedupe(given: Mapping[str, Any]) -> None:
+def dedupe(arguments: list[str], given: Mapping[str, Any]) -> None:
     """Dedupe it, or with --dry-run say what that would cost.
 
     Args:
+        arguments: model and folder.
         given: options by name.
     """
     import sys
     from dataclasses import asdict
 
-    from twicetold.commands import _dedupe_folder_told
-    from twicetold.commands._dedupe_told import dropped_as_json, dropped_in_words
+    from twicetold.commands._dedupe_told import dropped_as_json, dropped_in_words, of_folder, planned
     from twicetold.staged.dedupe import dedupe_folder
     from twicetold.staged.launch import ON, launcher
     from twicetold.staged.plan import DROPPED
     from twicetold.trained.locate import folder_of
 
-    model, folder = given["arguments"]
+    model, folder = arguments
     require_usable(model)
     if given["on"] is not None and given["on"] not in ON:
         raise typer.BadParameter(f"--on: expected {', '.join(ON)}, got {given['on']!r}")
@@ -67,9 +67,9 @@ def dedupe(given: Mapping[str, Any]) -> None:
     if given["dry_run"]:
         from twicetold.staged.estimate import estimate
 
-        planned = estimate(Path(folder), settings)
-        lines = _dedupe_folder_told.planned(planned, given["workers"])
-        print(json_text(asdict(planned)) if given["as_json"] else "\n".join(lines))
+        cost = estimate(Path(folder), settings)
+        lines = planned(cost, given["workers"])
+        print(json_text(asdict(cost)) if given["as_json"] else "\n".join(lines))
         return
     found = dedupe_folder(
         Path(folder),
@@ -83,19 +83,17 @@ def dedupe(given: Mapping[str, Any]) -> None:
     if given["as_json"]:
         print(json_text({**asdict(found), **dropped_as_json(dropped, rows, place)}))
     else:
-        print("\n".join(_dedupe_folder_told.in_sentences(found)), file=sys.stderr)
+        print("\n".join(of_folder(found)), file=sys.stderr)
     print(f"{given['out']}: {counted(len(found.parts), 'part')}", file=sys.stderr)
     if given["drop"]:
         print(dropped_in_words(dropped, rows, place), file=sys.stderr)
 
 
 def _settings(model: str, given: Mapping[str, Any]) -> "Settings":
-    from twicetold.dedupe.options import DedupeOptions
     from twicetold.staged.plan import LIBRARIES, Settings
 
     if given["out"] == "-":
         raise typer.BadParameter("a folder needs a folder to write to: -o OUT_FOLDER")
-    DedupeOptions(precision=given["precision"], threshold=given["threshold"], rule=given["rule"])
     each = bytes_of(given["memory"]) // (1 if given["on"] in ("submitit", "ray") else given["workers"])
     if each < LIBRARIES + LEAST:
         raise typer.BadParameter(
@@ -105,15 +103,7 @@ def _settings(model: str, given: Mapping[str, Any]) -> "Settings":
     return Settings(
         model=model,
         out=f"{Path(given['out']).resolve()}",
-        text=given["text"],
-        delimiter=given["delimiter"],
-        skip_bad=given["skip_bad"],
-        precision=given["precision"],
-        threshold=given["threshold"],
-        rule=given["rule"],
-        keep=given["keep"],
-        exact=given["exact"],
-        drop=given["drop"],
+        **{name: given[name] for name in (OF_FOLDERS | names(Common) | names(OfFolder)) & names(Settings) - OWN},
         memory=each - LIBRARIES,
         sampled=given["sample"],
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from twicetold import layout
+from twicetold.dedupe.options import HELP
 from twicetold.neighbours import rules
 from twicetold.printable import print
 
@@ -41,13 +42,13 @@ Left = Annotated[str | None, typer.Option("--left", help="Column with one text."
 Right = Annotated[str | None, typer.Option("--right", help="Column with the other.", show_default="by its name")]
 Precision = Annotated[
     float | None,
-    typer.Option("--precision", help="Share of links that are right, if the model has thresholds for it."),
+    typer.Option("--precision", help=HELP["precision"]),
 ]
 Threshold = Annotated[
     float | None,
-    typer.Option("--threshold", help="Least probability of a link; without a model to dedupe by, similarity."),
+    typer.Option("--threshold", help=HELP["threshold"]),
 ]
-Rule = Annotated[rules.Rule, typer.Option("--rule", help="How links make groups.")]
+Rule = Annotated[rules.Rule, typer.Option("--rule", help=HELP["rule"])]
 Format = Annotated[
     str | None,
     typer.Option(

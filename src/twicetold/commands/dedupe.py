@@ -1,106 +1,23 @@
 """`twicetold dedupe`: groups of rows whose texts say the same."""
 
-from typing import Annotated, Any
+import inspect
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from twicetold.commands._folder_options import Exact, KeepStages, Launch, Memory, On, Sample, Workers
-from twicetold.commands._options import (
-    Delimiter,
-    Format,
-    Lexical,
-    ModelAndFile,
-    OutFile,
-    Precision,
-    Rule,
-    SkipBad,
-    Text,
-    Threshold,
-    Vectors,
-    model_and_file,
-)
-from twicetold.commands._outputs import Force, dropped_beside, require_apart
+from twicetold.commands._dedupe_options import Common, OfFile, given_as, parameters
+from twicetold.commands._options import ModelAndFile, model_and_file
+from twicetold.commands._outputs import dropped_beside, require_apart
 from twicetold.commands._waiting import load_model, require_usable, waiting
-from twicetold.dedupe.options import DEFAULTS, KEEP, MOST_NEIGHBOURS
 from twicetold.printable import counted, json_text, print
 
-REVIEWED = 100  # pairs of a review
+if TYPE_CHECKING:
+    from twicetold.commands._dedupe_file import TextFile, Why
+    from twicetold.dedupe.results import TextGroups
 
 
-def dedupe(
-    context: typer.Context,
-    arguments: ModelAndFile,
-    out: OutFile = "-",
-    text: Text = None,
-    id_column: Annotated[
-        str | None,
-        typer.Option("--id", metavar="COLUMN", help="Column with the ids.", show_default="numbers of rows, from 1"),
-    ] = None,
-    precision: Precision = DEFAULTS.precision,
-    threshold: Threshold = DEFAULTS.threshold,
-    lexical: Lexical = False,
-    vectors: Vectors = None,
-    rule: Rule = DEFAULTS.rule,
-    keep: Annotated[
-        str,
-        typer.Option(
-            help=f"The text that represents a group: {', '.join(KEEP)}, or by a column newest:COLUMN, oldest:COLUMN, "
-            "highest:COLUMN, lowest:COLUMN."
-        ),
-    ] = DEFAULTS.keep,
-    rerank: Annotated[str | None, typer.Option(metavar="MODEL", help="Model that scores the nearest pairs.")] = None,
-    neighbours: Annotated[
-        int, typer.Option(help="Nearest texts that --rerank scores.", min=1, max=MOST_NEIGHBOURS)
-    ] = DEFAULTS.neighbours,
-    same: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Link rows with equal values alone; may be given several times."),
-    ] = None,
-    within: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN:SIZE",
-            help="Link rows whose numbers (price:5) or dates (date:3d; s, m, h, d, w) are at most so far apart.",
-        ),
-    ] = None,
-    pairs: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="File of pairs that say the same or not: columns left, right, same."),
-    ] = None,
-    links: Annotated[str | None, typer.Option(metavar="FILE", help="File to write all linked pairs to.")] = None,
-    truth: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column with known groups, of some rows or all: say how well these agree."),
-    ] = None,
-    why: Annotated[
-        bool,
-        typer.Option("--why", help="Say in the links and the summary which terms make a link."),
-    ] = False,
-    review: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="File for the pairs nearest to the threshold, for label and --pairs."),
-    ] = None,
-    drop: Annotated[
-        bool,
-        typer.Option("--drop", help="Write representatives alone; the other rows go beside them."),
-    ] = False,
-    force: Force = False,
-    format: Format = None,
-    delimiter: Delimiter = None,
-    skip_bad: SkipBad = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON to stdout.")] = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Write nothing; show what would be found, by threshold; of a folder, the cost."),
-    ] = False,
-    workers: Workers = 1,
-    on: On = None,
-    launch: Launch = None,
-    memory: Memory = "4GB",
-    exact: Exact = False,
-    sample: Sample = 1000,
-    keep_stages: KeepStages = False,
-) -> None:
+def dedupe(context: typer.Context, arguments: ModelAndFile, **given: Any) -> None:
     """Group the rows of a file whose texts say the same; nothing is dropped without --drop.
 
     Examples:
@@ -116,82 +33,112 @@ def dedupe(
     With MODEL, FILE may be a folder of parts, and --out is a folder as well: they are grouped as one file, in stages,
     out of memory. The same command goes on after whatever ended it.
     """
+    from twicetold.commands import _dedupe_folder
+
+    if _dedupe_folder.is_meant(context, arguments):
+        _dedupe_folder.dedupe(arguments, given)
+    else:
+        _dedupe_file(arguments, given)
+
+
+def _signature() -> inspect.Signature:
+    """The context, the arguments, and an option for each field of the dataclasses of options."""
+    own = list(inspect.signature(dedupe).parameters.values())[:2]
+    return inspect.Signature([*own, *parameters()])
+
+
+dedupe.__signature__ = _signature()  # type: ignore[attr-defined]  # what typer reads
+
+
+def _dedupe_file(arguments: list[str], given: Mapping[str, Any]) -> None:
     import sys
     from dataclasses import asdict
 
     with waiting("loading libraries"):
-        from twicetold.commands import _dedupe_folder, _dedupe_told
-        from twicetold.commands._columns import columns_of, keeping, kept_by, truth_of, window
+        from twicetold.commands import _dedupe_told
+        from twicetold.commands._columns import needed, options_of
         from twicetold.commands._dedupe_file import TextFile, write_files
         from twicetold.commands._fitted import fitted_to
-        from twicetold.commands._pairs_file import pairs_of
-        from twicetold.dedupe.limits import Limits
-        from twicetold.tables.streams import STANDARD
 
     def tell(step: str) -> None:
         print(step, file=sys.stderr)
 
-    if _dedupe_folder.is_meant(context, arguments):
-        _dedupe_folder.dedupe(context.params)
-        return
-    model, file = model_and_file(arguments, "dedupe", lexical=lexical, vectors=vectors)
-    aside = dropped_beside(out) if drop else None
-    written = {"rows": out, "links": links, "review": review, "dropped rows": aside}
-    _check_outputs(written, drop=drop, as_json=as_json, dry_run=dry_run)
-    sources = {"texts": file, "pairs": pairs, "vectors": vectors, "weights": model, "weights of --rerank": rerank}
-    require_apart(written, sources, force=force)
-    for each in filter(None, (model, rerank)):
-        require_usable(each)
-    if aside is not None and force:
-        _keep_dropped_before(out, file, aside)
-    windows = [window(each) for each in within or []]
-    by_column = keeping(keep)
-    needed = [*(same or []), *(column for column, _ in windows), *([by_column[1]] if by_column else [])]
-    needed += [] if truth is None else [truth]
+    common, alone = given_as(Common, given), given_as(OfFile, given)
+    model, file = model_and_file(arguments, "dedupe", lexical=alone.lexical, vectors=alone.vectors)
+    written = _outputs(model, file, given)
+    columns = needed(given)
     with waiting(f"reading {file}"):
         read = TextFile.read(
             file,
-            text=text,
-            id_column=id_column,
-            needed=needed,
-            format=format,
-            delimiter=delimiter,
-            skip_bad=skip_bad,
+            text=common.text,
+            id_column=alone.id_column,
+            needed=columns,
+            format=alone.format,
+            delimiter=common.delimiter,
+            skip_bad=common.skip_bad,
         )
-    limits, chosen, known = columns_of(read, same or [], windows), kept_by(read, keep), truth_of(read, truth)
-    said = None if pairs is None else pairs_of(pairs, read, Limits.of(len(read.texts), **limits))
-    loaded, reranker = (None if each is None else load_model(each) for each in (model, rerank))
-    with waiting("learning the words of the texts"):
-        loaded = loaded or fitted_to(read, lexical=lexical, vectors=vectors)
-    options: dict[str, Any] = {
-        "precision": precision,
-        "threshold": threshold,
-        "rule": rule,
-        "rerank": reranker,
-        "neighbours": neighbours,
-        "progress": tell,
-        "pairs": said,
-        "truth": known,
-        **limits,
-    }
-    if dry_run:
-        tried = loaded.dry_run(read.texts, **options)
-        print(json_text(asdict(tried)) if as_json else _dedupe_told.by_threshold(tried))
+    options = options_of(read, given)
+    if model is not None:
+        loaded = load_model(model)
+    else:
+        with waiting("learning the words of the texts"):
+            loaded = fitted_to(read, lexical=alone.lexical, vectors=alone.vectors)
+    if common.dry_run:
+        tried = loaded.dry_run(read.texts, progress=tell, **options)
+        print(json_text(asdict(tried)) if common.as_json else _dedupe_told.by_threshold(tried))
         return
-    found = loaded.dedupe(read.texts, keep=chosen, review=0 if review is None else REVIEWED, **options)
-    explain = (reranker or loaded).why if why else None
-    kept = write_files(read, found, written, drop=drop, format=format, explain=explain)
-    names, dropped = read.names.to_pylist(), int((~kept).sum()) if drop else 0
+    found = loaded.dedupe(read.texts, progress=tell, **options)
+    explain = loaded.why if alone.why else None
+    kept = write_files(read, found, written, drop=common.drop, format=alone.format, explain=explain)
+    _tell_found(read, found, int(kept.sum()), written, common, explain=explain)
+
+
+def _tell_found(
+    read: "TextFile",
+    found: "TextGroups",
+    kept: int,
+    written: Mapping[str, str | None],
+    common: Common,
+    *,
+    explain: "Why | None",
+) -> None:
+    """Print what was found, and where the rows are."""
+    import sys
+
+    from twicetold.commands import _dedupe_told
+    from twicetold.tables.streams import STANDARD
+
+    names, rows, aside = read.names.to_pylist(), len(read.texts), written["dropped rows"]
+    dropped = rows - kept if common.drop else 0
     reasons = None if explain is None else _dedupe_told.reasons(found, read.texts_of, explain)
-    if as_json:
+    if common.as_json:
         about = _dedupe_told.as_json(found, read.texts, names, reasons)
-        print(json_text({**about, **_dedupe_told.dropped_as_json(dropped, len(kept), aside)}))
+        print(json_text({**about, **_dedupe_told.dropped_as_json(dropped, rows, aside)}))
     else:
         print(_dedupe_told.in_sentences(found, read.texts, names, reasons), file=sys.stderr)
-    if out != STANDARD:
-        print(f"{out}: {counted(len(kept) - dropped, 'row')}", file=sys.stderr)
-    if drop:
-        print(_dedupe_told.dropped_in_words(dropped, len(kept), aside), file=sys.stderr)
+    if common.out != STANDARD:
+        print(f"{common.out}: {counted(rows - dropped, 'row')}", file=sys.stderr)
+    if common.drop:
+        print(_dedupe_told.dropped_in_words(dropped, rows, aside), file=sys.stderr)
+
+
+def _outputs(model: str | None, file: str, given: Mapping[str, Any]) -> dict[str, str | None]:
+    """The files to write by what goes to them; refuses those that cannot all be written, and a model that cannot run.
+
+    Raises:
+        typer.BadParameter: if there are such.
+    """
+    out, drop, force = given["out"], given["drop"], given["force"]
+    aside = dropped_beside(out) if drop else None
+    written = {"rows": out, "links": given["links"], "review": given["review"], "dropped rows": aside}
+    _check_outputs(written, drop=drop, as_json=given["as_json"], dry_run=given["dry_run"])
+    sources = {"texts": file, "pairs": given["pairs"], "vectors": given["vectors"], "weights": model}
+    require_apart(written, sources, force=force)
+    if model is not None:
+        require_usable(model)
+    if aside is not None and force:
+        _keep_dropped_before(out, file, aside)
+    return written
 
 
 def _check_outputs(files: dict[str, str | None], *, drop: bool, as_json: bool, dry_run: bool) -> None:

@@ -4,31 +4,26 @@
    Where rows have limits, such as a window of dates (`limits`), so must be their values.
 2. Pairs of distinct texts are found by search vectors (`near`), within the limits (`near_within`): all from the
    threshold on, or where another score counts, those of the nearest texts.
-3. With `rerank`, another model scores these pairs; it may be one that scores pairs only (`pairs`).
-4. Pairs whose similarity reaches a threshold (`thresholds`) are links, and groups follow from links by a rule of
+3. Pairs whose similarity reaches a threshold (`thresholds`) are links, and groups follow from links by a rule of
    `twicetold.neighbours.grouping`.
 
 Shape letters: n texts, m distinct texts.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.caution import many_grouped, warnings_of
 from twicetold.dedupe.grouped import GroupedTexts
-from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.near import NearPairs
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.dedupe.prepared import Prepared, Tell
-from twicetold.dedupe.representatives import representatives
-from twicetold.dedupe.results import DedupeSummary, TextGroups
+from twicetold.dedupe.representatives import most_worth, representatives, worth_of
+from twicetold.dedupe.results import DedupeSummary, TextGroups, TextLinks
 from twicetold.dedupe.review import borderline
-from twicetold.dedupe.said import Said
-from twicetold.dedupe.worth import cleanness, most_worth
-from twicetold.neighbours.grouping import Floats, Vectors
-from twicetold.tables.texts import texts_of
+from twicetold.neighbours.grouping import Links, Vectors
 from twicetold.trained.loaded import LoadedModel
 
 
@@ -37,11 +32,6 @@ def dedupe(
     texts: Sequence[str],
     options: DedupeOptions = DEFAULTS,
     *,
-    limits: Limits | None = None,
-    said: Said | None = None,
-    worth: Floats | None = None,
-    review: int = 0,
-    truth: KnownGroups | None = None,
     encoded: Callable[[], Vectors] | None = None,
     progress: Tell | None = None,
 ) -> TextGroups:
@@ -51,41 +41,33 @@ def dedupe(
         model: whose search vectors find the pairs.
         texts: n of them, none empty.
         options: what is a link, and what becomes of links.
-        limits: which texts may be linked; None: all.
-        said: what a person said of pairs of texts; it holds in the groups.
-        worth: (n,) of each text: of a group the highest one is kept; None: as the options say.
-        review: how many pairs near the threshold are given for a person to look at.
-        truth: groups that are known for some of the texts, to compare with.
         encoded: gives the search vectors of all texts, so that no text is encoded here.
         progress: is called with a description of each step.
 
     Raises:
         TypeError: if this family scores pairs only, or one text is given in place of several.
-        ValueError: if a text is empty, no threshold is known for the precision, or `review` is negative.
+        ValueError: if a text is empty, no threshold is known for the precision, or a column cannot be used.
     """
-    if review < 0:
-        raise ValueError(f"expected a number of pairs to review, got {review}")
+    _require_worth(options, len(texts))
     tell = progress or (lambda _: None)
-    prepared = Prepared.of(model, texts, options, limits=limits, said=said, encoded=encoded, tell=tell)
+    prepared = Prepared.of(model, texts, options, encoded=encoded, tell=tell)
     distinct, pairs, least = prepared.distinct, prepared.pairs, prepared.link.score
-    found, near = prepared.search(prepared.below(least) if review else least, tell)
+    found, near = prepared.search(prepared.below(least) if options.review else least, tell)
     tell("grouping")
     links, codes = prepared.grouping(found, near, least)(least)
-    if worth is None and options.keep == "cleanest":
-        worth = cleanness(texts_of(texts), distinct.place)
-    if worth is None:
+    if isinstance(options.keep, tuple):
+        rows = most_worth(codes[distinct.place], worth_of(*options.keep))
+    else:
         lengths = [len(text) for text in distinct.texts]
         rows = distinct.rows[representatives(codes, links, options.keep, lengths, pairs.vectors)]
-    else:
-        rows = most_worth(codes[distinct.place], worth)
     grouped = GroupedTexts(distinct, pairs, links, codes, rows[codes])
     warnings = _warnings(grouped, least)
     for warning in warnings:
         tell(f"warning: {warning}")
     agreement = None
-    if truth is not None:
+    if prepared.truth is not None:
         tell("comparing with known groups")
-        agreement = truth.agreement(grouped.group, links, distinct, pairs.vectors)
+        agreement = prepared.truth.agreement(grouped.group, links, distinct, pairs.vectors)
     return TextGroups(
         group=grouped.group,
         representative=grouped.rows_of_representatives(),
@@ -94,9 +76,21 @@ def dedupe(
         links=grouped.in_rows(links),
         table=grouped.table,
         summary=_summary(prepared, grouped, near, warnings),
-        review=grouped.in_rows(borderline(found, least, codes, prepared.said, count=review)) if review else None,
+        review=_review(grouped, found, prepared) if options.review else None,
         agreement=agreement,
     )
+
+
+def _require_worth(options: DedupeOptions, count: int) -> None:
+    """Check the column that says which row is kept, if there is one, before anything is done."""
+    if isinstance(options.keep, tuple) and len(worth := worth_of(*options.keep)) != count:
+        raise ValueError(f"keep: expected a value for each of {count:,} texts, got {len(worth):,}")
+
+
+def _review(grouped: GroupedTexts, found: Links, prepared: Prepared) -> TextLinks:
+    """The pairs nearest to the threshold."""
+    near = borderline(found, prepared.link.score, grouped.codes, prepared.said, count=prepared.options.review)
+    return grouped.in_rows(near)
 
 
 def _warnings(grouped: GroupedTexts, least: float) -> tuple[str, ...]:
@@ -109,31 +103,20 @@ def _warnings(grouped: GroupedTexts, least: float) -> tuple[str, ...]:
 
 def _summary(prepared: Prepared, grouped: GroupedTexts, near: NearPairs, warnings: tuple[str, ...]) -> DedupeSummary:
     distinct, sizes, thresholds, link = grouped.distinct, grouped.table.size, prepared.thresholds, prepared.link
-    return DedupeSummary(
-        texts=len(distinct.exact),
-        distinct=len(distinct),
+    probability = float(grouped.pairs.probability(np.array([link.score]))[0])
+    found = DedupeSummary.of_links(
+        len(distinct.exact), len(distinct), prepared.options.rule, thresholds, link, probability=probability
+    )
+    return replace(
+        found,
         links=len(grouped.links),
         groups=len(sizes),
         grouped=int(sizes.sum()),
         largest=int(sizes.max(initial=1)),
-        rule=prepared.options.rule,
-        threshold=link.score,
-        chosen_for=link.chosen_for,
-        probability=float(grouped.pairs.probability(np.array([link.score]))[0]),
         unfinished=near.unfinished,
         approximate=near.approximate,
-        evidence=thresholds.evidence,
-        calibrated=not thresholds.guessed,
-        labelled_pairs=thresholds.known is None and not thresholds.guessed,
         warnings=(*prepared.warnings, *warnings),
         covered=thresholds.covered(grouped.links),
-        precision=link.precision,
-        expected_precision=thresholds.expected_precision(link, len(distinct)),
-        expected_low=None if link.expected is None else link.expected.low,
-        expected_high=None if link.expected is None else link.expected.high,
-        lower_bound=thresholds.is_lower_bound(link),
-        promised=link.promised,
-        assured=link.assured,
         alone=0 if prepared.limits is None else prepared.limits.alone,
         wide=0 if prepared.limits is None else prepared.limits.wide(grouped.group),
     )

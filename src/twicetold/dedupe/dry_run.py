@@ -11,11 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from twicetold.dedupe.agreement import KnownGroups
-from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.dedupe.prepared import Prepared, Tell
-from twicetold.dedupe.said import Said
 from twicetold.evaluation.group_metrics import GroupScores
 from twicetold.neighbours.grouping import Ints, Vectors
 from twicetold.neighbours.rules import Rule
@@ -92,15 +89,12 @@ def dry_run(
     texts: Sequence[str],
     options: DedupeOptions = DEFAULTS,
     *,
-    limits: Limits | None = None,
-    said: Said | None = None,
-    truth: KnownGroups | None = None,
     encoded: Callable[[], Vectors] | None = None,
     progress: Tell | None = None,
 ) -> DryRun:
     """Numbers of links and groups at some ten thresholds around that of the options; arguments and errors: `dedupe`."""
     tell = progress or (lambda _: None)
-    prepared = Prepared.of(model, texts, options, limits=limits, said=said, encoded=encoded, tell=tell)
+    prepared = Prepared.of(model, texts, options, encoded=encoded, tell=tell)
     chosen = prepared.link.score
     scores = _scores_around(prepared)
     found, near = prepared.search(min(scores), tell)
@@ -110,7 +104,7 @@ def dry_run(
     for score in sorted(scores):
         links, codes = grouping(score)
         found_at = _at(prepared, score, len(links), codes, scores[score], chosen=score == chosen)
-        agreement = None if truth is None else truth.scores(codes[prepared.distinct.place])
+        agreement = None if prepared.truth is None else prepared.truth.scores(codes[prepared.distinct.place])
         rows.append(replace(found_at, agreement=agreement))
     return DryRun(
         texts=len(prepared.distinct.exact),

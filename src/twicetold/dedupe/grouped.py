@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from twicetold.dedupe.distinct import DistinctTexts
-from twicetold.dedupe.pairs import PairScores
+from twicetold.dedupe.pairs import PairScores, probability_of
 from twicetold.dedupe.results import GroupsOfTexts, TextLinks
 from twicetold.neighbours.grouping import Floats, Ints, Links, describe
 
@@ -53,11 +53,7 @@ class GroupedTexts:
 
     def probability(self) -> Floats:
         """(n,) that a text says the same as its representative."""
-        probability = np.ones(len(self.codes))
-        representative = self.distinct.place[self.row]
-        other = np.flatnonzero(representative != np.arange(len(self.codes)))
-        probability[other] = self.pairs.probability(self.pairs.score(other, representative[other]))
-        return probability[self.distinct.place]
+        return probability_of(self.pairs, self.distinct.place[self.row])[self.distinct.place]
 
     def in_rows(self, links: Links) -> TextLinks:
         """Pairs of distinct texts by rows of the texts."""

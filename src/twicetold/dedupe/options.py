@@ -1,51 +1,172 @@
-"""What can be chosen of a dedupe: the same for the library, for indexes and on the command line."""
+"""What can be chosen of a dedupe: `DedupeOptions` is the only list.
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+The keywords of `twicetold.Model.dedupe`, the options of the command and the plan of a folder are made of its fields;
+`Choices` repeats them for type checkers, and a test compares both and the table of the guide with the list.
+"""
+
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 
 from twicetold.errors import require_number
 from twicetold.neighbours.rules import RULES, Rule
 
-if TYPE_CHECKING:
-    from twicetold.trained.loaded import LoadedModel  # with it come torch and much more
+if TYPE_CHECKING:  # with them come numpy and pyarrow, for which --help does not wait
+    from collections.abc import Sequence
 
-Keep: TypeAlias = Literal["first", "longest", "most-central", "cleanest"]
+    from numpy.typing import ArrayLike
+
+    from twicetold.tables.columns import Column, Size
+
+Keep: TypeAlias = Literal["first", "longest", "most-central"]
 KEEP: tuple[Keep, ...] = get_args(Keep)
+KeepBy: TypeAlias = Literal["newest", "oldest", "highest", "lowest"]
+KEEP_BY: tuple[KeepBy, ...] = get_args(KeepBy)
 EXACT_UP_TO = 50_000  # texts with dense vectors that are compared each with each: twice as many take four times as long
-MOST_NEIGHBOURS = 320  # of a text whose pairs another model scores
+NEIGHBOURS = 20  # nearest of a text whose pairs are scored one by one
+MOST_NEIGHBOURS = 320  # that an index holds
+
+
+def _command(help: str, *, asked: Any = None, metavar: str | None = None, of_folders: bool = False) -> dict[str, Any]:
+    """The option of the command that a field has.
+
+    Args:
+        help: of the option.
+        asked: its type, if it names columns or files in place of the values; None: that of the field.
+        metavar: of the option.
+        of_folders: whether a folder of parts has it, too.
+    """
+    return {"help": help, "asked": asked, "metavar": metavar, "of_folders": of_folders}
 
 
 @dataclass(frozen=True)
 class DedupeOptions:
-    """What is a link, and what becomes of links; `twicetold.Model.dedupe` describes each option.
+    """What is a link, and what becomes of links.
+
+    A pair of texts is a link from a threshold on: the one for `precision`, or `threshold`. With neither it is the one
+    whose groups by the rule were best on all pairs of validation texts, if the model folder holds it; after a
+    calibration on pairs that `label` drew from a file, the one with the highest F1 of links on these; else the one of
+    `predict`. That one was chosen on labelled pairs, and links too much where duplicates are rarer. Without labels, of
+    a model from `fit`, it is a guess, and similarities stand in the place of probabilities.
+
+    Args:
+        precision: share of links that are right, among all pairs of a corpus like the validation texts. The model
+            folder must hold thresholds for it.
+        threshold: the least calibrated probability of a link; of a model from `fit`, the least similarity.
+        rule: `components` joins what a chain of links joins; `average` and `complete` ask for the mean, or for every,
+            pair of two groups to reach the threshold.
+        keep: what represents a group: its `first` text, its `longest`, or the `most-central`, with the highest mean
+            similarity to the others. Or by a column, such as `("newest", frame["date"])`: `newest`, `oldest`,
+            `highest` or `lowest`.
+        same: columns, each of n values, such as `[frame["language"]]`: texts are linked only if they have equal values
+            in all of them, so that no group has several. A text without a value is linked with none.
+        within: columns of numbers or dates, each with how far apart the values of linked texts may be, such as
+            `[(frame["price"], 5), (frame["date"], "3d")]`; dates with a `timedelta` or a number of s, m, h, d or w. By
+            the rule `complete` it holds of all texts of a group; else a chain of links may span more.
+        pairs: what a person said: rows of texts, rows of others, and whether each pair says the same. It holds in the
+            groups (`twicetold.dedupe.said`), and pairs that do say the same are links.
+        review: how many of the pairs nearest to the threshold, on both sides and spread over the groups, are given for
+            a person to look at.
+        truth: a column of n values, such as `frame["story"]`: rows of one value are known to say the same, and rows
+            without a value are not known. `TextGroups.agreement` compares links and groups with it; nothing is learnt
+            from it.
 
     Raises:
         TypeError: if a number is none, such as the text "0.5".
         ValueError: if a value is out of range, or both a precision and a threshold are given.
+
+    Examples:
+        >>> from twicetold.dedupe.options import DedupeOptions
+        >>> DedupeOptions(threshold=0.5).rule  # what `model.dedupe(texts, threshold=0.5)` goes by
+        'average'
     """
 
-    precision: float | None = None
-    threshold: float | None = None
-    rule: Rule = "average"
-    keep: Keep = "first"
-    rerank: "LoadedModel | None" = None
-    neighbours: int = 20
+    precision: float | None = field(
+        default=None,
+        metadata=_command("Share of links that are right, if the model has thresholds for it.", of_folders=True),
+    )
+    threshold: float | None = field(
+        default=None,
+        metadata=_command("Least probability of a link; without a model to dedupe by, similarity.", of_folders=True),
+    )
+    rule: Rule = field(default="average", metadata=_command("How links make groups.", of_folders=True))
+    keep: "Keep | tuple[KeepBy, Column]" = field(
+        default="first",
+        metadata=_command(
+            f"The text that represents a group: {', '.join(KEEP)}, or by a column newest:COLUMN, oldest:COLUMN, "
+            "highest:COLUMN, lowest:COLUMN.",
+            asked=str,
+            of_folders=True,
+        ),
+    )
+    same: "Sequence[Column]" = field(
+        default=(),
+        metadata=_command(
+            "Link rows with equal values alone; may be given several times.", asked=list[str] | None, metavar="COLUMN"
+        ),
+    )
+    within: "Sequence[tuple[Column, Size]]" = field(
+        default=(),
+        metadata=_command(
+            "Link rows whose numbers (price:5) or dates (date:3d; s, m, h, d, w) are at most so far apart.",
+            asked=list[str] | None,
+            metavar="COLUMN:SIZE",
+        ),
+    )
+    pairs: "tuple[ArrayLike, ArrayLike, ArrayLike] | None" = field(
+        default=None,
+        metadata=_command(
+            "File of pairs that say the same or not: columns left, right, same.", asked=str | None, metavar="FILE"
+        ),
+    )
+    review: int = field(
+        default=0,
+        metadata=_command(
+            "File for the pairs nearest to the threshold, for label and --pairs.", asked=str | None, metavar="FILE"
+        ),
+    )
+    truth: "Column | None" = field(
+        default=None,
+        metadata=_command(
+            "Column with known groups, of some rows or all: say how well these agree.",
+            asked=str | None,
+            metavar="COLUMN",
+        ),
+    )
 
     def __post_init__(self) -> None:
         if self.precision is not None and self.threshold is not None:
             raise ValueError("give a precision or a threshold, not both")
-        require_number("neighbours", self.neighbours, whole=True)
         for name, value in (("precision", self.precision), ("threshold", self.threshold)):
             if value is not None:
                 require_number(name, value)
             if value is not None and not 0 < value < 1:
                 raise ValueError(f"{name} is between 0 and 1, got {value:g}")
+        require_number("review", self.review, whole=True)
+        if self.review < 0:
+            raise ValueError(f"expected a number of pairs to review, got {self.review}")
         if self.rule not in RULES:
             raise ValueError(f"expected one of the rules {RULES}, got {self.rule!r}")
-        if self.keep not in KEEP:
+        if isinstance(self.keep, tuple):
+            if len(self.keep) != 2:
+                raise TypeError('keep: expected a rule and a column, such as ("newest", frame["date"])')
+        elif self.keep not in KEEP:
             raise ValueError(f"expected one of {KEEP} to keep, got {self.keep!r}; newest and the like need a column")
-        if not 1 <= self.neighbours <= MOST_NEIGHBOURS:
-            raise ValueError(f"neighbours is between 1 and {MOST_NEIGHBOURS}, got {self.neighbours}")
+
+
+class Choices(TypedDict, total=False):
+    """The fields of `DedupeOptions` as keywords, for type checkers and editors."""
+
+    precision: float | None
+    threshold: float | None
+    rule: Rule
+    keep: "Keep | tuple[KeepBy, Column]"
+    same: "Sequence[Column]"
+    within: "Sequence[tuple[Column, Size]]"
+    pairs: "tuple[ArrayLike, ArrayLike, ArrayLike] | None"
+    review: int
+    truth: "Column | None"
 
 
 DEFAULTS = DedupeOptions()
+HELP: dict[str, str] = {each.name: each.metadata["help"] for each in fields(DedupeOptions)}
+OF_FOLDERS = frozenset(each.name for each in fields(DedupeOptions) if each.metadata["of_folders"])

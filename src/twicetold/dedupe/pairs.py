@@ -10,17 +10,76 @@ from typing import TypeAlias
 import numpy as np
 
 from twicetold.dedupe.near import NearPairs
-from twicetold.dedupe.pairs_by_vectors import Groups, PairsByVectors
 from twicetold.evaluation.decision import Decision, sigmoid
 from twicetold.evaluation.dedupe import Chosen
-from twicetold.neighbours.grouping import Floats, Ints, Links, Merges, Vectors, merge
+from twicetold.neighbours.grouping import Floats, Ints, Links, Merges, Vectors, merge, row_dots
 from twicetold.neighbours.rules import Rule
 from twicetold.printable import counted
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.reading import ReadTexts
 from twicetold.trained.vectors import constant
 
+Groups: TypeAlias = Callable[[float], Ints]
 PAIRS = 65_536  # pairs that are scored at a time
+
+
+@dataclass(frozen=True)
+class PairsByVectors:
+    """Pairs whose score is the dot product of their search vectors, up to a constant.
+
+    Args:
+        vectors: of the distinct texts, as queries and as documents.
+        decision: calibration of the score.
+        constant: score minus dot product.
+        calibrated: whether there is one; else the score, a similarity, stands in the place of a probability.
+    """
+
+    vectors: Vectors
+    decision: Decision
+    constant: float
+    calibrated: bool = True
+
+    def least_dot(self, least: float) -> float:
+        """The dot product of search vectors from which a score reaches `least`."""
+        return least - self.constant
+
+    def probability(self, score: Floats) -> Floats:
+        """That pairs with these scores say the same."""
+        if not self.calibrated:
+            return np.clip(score, 0.0, 1.0)
+        return sigmoid(self.decision.slope * score + self.decision.intercept)
+
+    def score(self, left: Ints, right: Ints) -> Floats:
+        """(C,) scores of pairs."""
+        return row_dots(self.vectors[0], left, self.vectors[1], right) + self.constant
+
+    def score_near(self, near: NearPairs, tell: Callable[[str], None]) -> Floats:
+        """(C,) scores of pairs that were found by search vectors: their dot products are there already."""
+        return near.dots.astype(np.float64) + self.constant
+
+    def groups(
+        self,
+        links: Links,
+        least: float,
+        rule: Rule,
+        *,
+        positions: Ints | None = None,
+        start: Merges | None = None,
+    ) -> Groups:
+        """From a score, `least` or a higher one, to the (m,) group of each distinct text by the links from it on.
+
+        Args:
+            links: between them.
+            least: score of a link.
+            rule: how links make groups.
+            positions: (m,) ascending, of these texts among all of a larger whole; None: they are the whole.
+            start: merges by dot products that come before all others.
+        """
+        links = links.at_least(least)
+        dots = replace(links, similarity=links.similarity - self.constant)
+        least_dot = self.least_dot(least)
+        merges = merge(dots, rule=rule, threshold=least_dot, vectors=self.vectors, positions=positions, start=start)
+        return lambda score: merges.cut(self.least_dot(score))
 
 
 @dataclass(frozen=True)
@@ -79,13 +138,25 @@ class PairsByModel:
 PairScores: TypeAlias = PairsByVectors | PairsByModel
 
 
+def probability_of(pairs: PairScores, representative: Ints) -> Floats:
+    """(m,) that each distinct text says the same as the one that represents it; 1 of itself.
+
+    Args:
+        pairs: scores of the texts.
+        representative: (m,) text that stands for the group of each.
+    """
+    probability = np.ones(len(representative))
+    other = np.flatnonzero(representative != np.arange(len(representative)))
+    probability[other] = pairs.probability(pairs.score(other, representative[other]))
+    return probability
+
+
 def pairs_of(
     model: LoadedModel,
     texts: Sequence[str],
     vectors: Vectors,
     *,
     measured: Chosen | None,
-    rerank: LoadedModel | None,
 ) -> PairScores:
     """The pairs of distinct texts.
 
@@ -94,10 +165,7 @@ def pairs_of(
         texts: m distinct texts.
         vectors: their search vectors.
         measured: thresholds and calibration of dot products, if the model has them.
-        rerank: the model that scores the pairs in its place.
     """
-    if rerank is not None:
-        return PairsByModel(rerank.trained.read(texts), rerank.decision)
     if measured is not None:
         return PairsByVectors(vectors, measured.decision, 0.0)
     if model.trained.read(texts[:1]).score_is_dot_product:

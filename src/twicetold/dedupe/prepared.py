@@ -8,14 +8,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.caution import NO_THRESHOLD
 from twicetold.dedupe.dense_places import search_pairs
 from twicetold.dedupe.distinct import DistinctTexts
 from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.near import NearPairs
 from twicetold.dedupe.near_within import of_rows
-from twicetold.dedupe.options import DedupeOptions
+from twicetold.dedupe.options import NEIGHBOURS, DedupeOptions
 from twicetold.dedupe.pairs import PairScores, pairs_of
 from twicetold.dedupe.said import Said
 from twicetold.dedupe.thresholds import LinkThreshold, Thresholds
@@ -48,6 +50,7 @@ class Prepared:
         warnings: ways in which the texts are unlike those of the training, and that they show no threshold.
         limits: of links between the n texts, if there are any.
         said: what a person said of pairs of distinct texts, if anything.
+        truth: groups that are known for some of the n texts, to compare with.
     """
 
     options: DedupeOptions
@@ -59,6 +62,7 @@ class Prepared:
     warnings: tuple[str, ...]
     limits: Limits | None = None
     said: Said | None = None
+    truth: KnownGroups | None = None
 
     @classmethod
     def of(
@@ -67,13 +71,13 @@ class Prepared:
         texts: Sequence[str],
         options: DedupeOptions,
         *,
-        limits: Limits | None,
-        said: Said | None,
         encoded: Callable[[], Vectors] | None,
         tell: Tell,
     ) -> "Prepared":
         """Arguments and errors: `twicetold.dedupe.dedupe.dedupe`."""
         texts = texts_of(texts)
+        limits, said = Limits.of(len(texts), options.same, options.within), _said(len(texts), options.pairs)
+        truth = None if options.truth is None else KnownGroups.of(len(texts), options.truth)
         if not texts:
             raise ValueError("there are no texts to group")
         thresholds = Thresholds.of(model, options)
@@ -93,15 +97,15 @@ class Prepared:
             vectors = of_rows(_encoded(model, plain, tell), plain.place[distinct.rows])
         else:
             vectors = of_rows(encoded(), distinct.rows)
-        warnings = _unlike(model, distinct.texts, vectors, decides=options.rerank or model)
-        pairs = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured, rerank=options.rerank)
+        warnings = _unlike(model, distinct.texts, vectors)
+        pairs = pairs_of(model, distinct.texts, vectors, measured=thresholds.measured)
         link = thresholds.link(pairs.decision, options, len(distinct))
         if link.chosen_for == "constant":
             warnings = (*warnings, NO_THRESHOLD.format(link.score))
         for warning in warnings:
             tell(f"warning: {warning}")
         told = None if said is None else said.of_distinct(distinct.place)
-        return cls(options, distinct, vectors, pairs, thresholds, link, warnings, limits, told)
+        return cls(options, distinct, vectors, pairs, thresholds, link, warnings, limits, told, truth)
 
     def threshold_at(self, step: float) -> float:
         """A threshold as `dedupe` takes it, a probability or a similarity, at so many log-odds from that of a link."""
@@ -125,7 +129,7 @@ class Prepared:
         near = search_pairs(
             self.vectors,
             self.pairs.least_dot(least),
-            neighbours=self.options.neighbours,
+            neighbours=NEIGHBOURS,
             rule=self.options.rule,
             limits=limits,
         )
@@ -143,11 +147,20 @@ class Prepared:
         return at
 
 
+def _said(count: int, pairs: tuple[ArrayLike, ArrayLike, ArrayLike] | None) -> Said | None:
+    """What a person said of pairs of n texts, if anything."""
+    if pairs is None:
+        return None
+    if not isinstance(pairs, tuple | list) or len(pairs) != 3:
+        raise TypeError("pairs: expected three columns: rows of texts, rows of others, whether each pair says the same")
+    return Said.of(count, *pairs)
+
+
 def _require_vectors(model: LoadedModel, distinct: DistinctTexts) -> None:
     if not model.trained.read(distinct.texts[:1]).searchable:
         raise TypeError(
             f"{model.folder} scores pairs only: it has no vector per text to search with. Give a model that has one, "
-            "such as static or tfidf, and this one to re-rank its pairs (rerank)"
+            "such as static or tfidf, and score pairs with this one (predict_proba, or the command pairs)"
         )
 
 
@@ -156,18 +169,17 @@ def _encoded(model: LoadedModel, distinct: DistinctTexts, tell: Tell) -> Vectors
     return search_vectors(model.trained, distinct.texts)
 
 
-def _unlike(model: LoadedModel, texts: Sequence[str], vectors: Vectors, *, decides: LoadedModel) -> tuple[str, ...]:
+def _unlike(model: LoadedModel, texts: Sequence[str], vectors: Vectors) -> tuple[str, ...]:
     """Ways in which texts are unlike those that the model was trained on, and what its labels say against it.
 
     Args:
         model: that made the vectors.
         texts: m distinct texts.
         vectors: of them.
-        decides: the model whose threshold says what a link is.
     """
     likeness, use = Likeness(model), WordUse(model)
     likeness.add(texts)
     use.add(texts)
     said = [*likeness.warnings(), *use.warnings()]
-    further = unknown_texts(blank(vectors[1]), len(texts)), no_better_than_one_answer(decides.folder, decides.about)
+    further = unknown_texts(blank(vectors[1]), len(texts)), no_better_than_one_answer(model.folder, model.about)
     return (*said, *filter(None, further))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twicetold.dedupe.agreement import Agreement
-from twicetold.dedupe.thresholds import ChosenFor
+from twicetold.dedupe.thresholds import ChosenFor, LinkThreshold, Thresholds
 from twicetold.evaluation.promise import LeastPrecision
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.neighbours.rules import Rule
@@ -21,7 +21,7 @@ class TextLinks:
     Args:
         left: (L,) row of the first text like the one.
         right: (L,) row of the first text like the other, which comes later.
-        score: (L,) of the model, or of the one that re-ranked.
+        score: (L,) of the model.
         probability: (L,) that both say the same; see `DedupeSummary.calibrated`.
     """
 
@@ -122,6 +122,45 @@ class DedupeSummary:
     expected_low: float | None = None
     expected_high: float | None = None
     chosen_for: ChosenFor = "pairs"
+
+    @classmethod
+    def of_links(
+        cls, texts: int, distinct: int, rule: Rule, thresholds: Thresholds, link: LinkThreshold, *, probability: float
+    ) -> "DedupeSummary":
+        """What is known before groups are: the threshold among so many texts, and what it rests on.
+
+        Args:
+            texts: n.
+            distinct: m.
+            rule: how links make groups.
+            thresholds: what is known of links.
+            link: the threshold.
+            probability: of a pair at the threshold.
+        """
+        return cls(
+            texts=texts,
+            distinct=distinct,
+            links=0,
+            groups=0,
+            grouped=0,
+            largest=1,
+            rule=rule,
+            threshold=link.score,
+            chosen_for=link.chosen_for,
+            probability=probability,
+            unfinished=0,
+            approximate=False,
+            evidence=thresholds.evidence,
+            calibrated=not thresholds.guessed,
+            labelled_pairs=thresholds.known is None and not thresholds.guessed,
+            precision=link.precision,
+            expected_precision=thresholds.expected_precision(link, distinct),
+            expected_low=None if link.expected is None else link.expected.low,
+            expected_high=None if link.expected is None else link.expected.high,
+            lower_bound=thresholds.is_lower_bound(link),
+            promised=link.promised,
+            assured=link.assured,
+        )
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from twicetold.evaluation.labelled_links import LabelledLinks, covered
 from twicetold.evaluation.promise import LeastPrecision, Promise
 from twicetold.evaluation.unlabelled import NEAR_COPIES, shows_threshold
 from twicetold.neighbours.grouping import Links
-from twicetold.trained.dated_evidence import of_links, of_pairs
+from twicetold.trained.dated_evidence import of_links
 from twicetold.trained.labelled_promises import ExpectedPrecision, read_expected
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.model_folder import read_calibrated
@@ -84,35 +84,24 @@ class Thresholds:
         """What the folder of a model says.
 
         Raises:
-            ValueError: if the folder is damaged, or knows nothing of precisions and one is asked for, or the model that
-                re-ranks has no labels.
+            ValueError: if the folder is damaged, or knows nothing of precisions and one is asked for.
         """
-        if options.rerank is not None:
-            if (decision := options.rerank.decisions.of()).unlabelled:
-                raise ValueError(
-                    f"rerank: expected a model whose probabilities rest on labels, {options.rerank.folder} has none, "
-                    f"as {decision.no_verdict}: {PROMISE}"
-                )
-            found = cls(of_pairs(options.rerank.folder, options.rerank.about))
-            missing = " of re-ranked pairs"
-        elif model.decisions.of().unlabelled:
+        if model.decisions.of().unlabelled:
             if options.precision is not None:
                 raise ValueError(f"no precision can be promised without labels: {PROMISE}")
             if options.threshold is not None:
                 return cls(ASKED_FOR, guessed=True)
             return cls(NO_LABELS if shows_threshold(model.decision) else NO_THRESHOLD, guessed=True)
-        else:
-            measured = model.thresholds
-            calibrated = read_calibrated(model.folder) if measured is None else None
-            labelled = None if calibrated is None else calibrated.links
-            expected = {} if labelled is None else read_expected(model.folder)
-            found = cls(of_links(model.folder, model.about), measured, labelled, expected=expected)
-            missing = f": there is no {layout.PRECISION}"
+        measured = model.thresholds
+        calibrated = read_calibrated(model.folder) if measured is None else None
+        labelled = None if calibrated is None else calibrated.links
+        expected = {} if labelled is None else read_expected(model.folder)
+        found = cls(of_links(model.folder, model.about), measured, labelled, expected=expected)
         if options.precision is not None and found.known is None:
             raise ValueError(
-                f"{model.folder} holds no thresholds for a precision{missing}. Give a threshold, a probability, in its "
-                "place; a threshold for a precision has to be measured on texts whose duplicates are known, or on "
-                "pairs that label draws"
+                f"{model.folder} holds no thresholds for a precision: there is no {layout.PRECISION}. Give a "
+                "threshold, a probability, in its place; a threshold for a precision has to be measured on texts whose "
+                "duplicates are known, or on pairs that label draws"
             )
         return found
 

@@ -25,7 +25,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from twicetold.dedupe.options import DEFAULTS, MOST_NEIGHBOURS
+from twicetold.dedupe.options import DEFAULTS, MOST_NEIGHBOURS, NEIGHBOURS
 from twicetold.errors import damaged, require
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.inputs import is_number
@@ -97,7 +97,7 @@ class IndexManifest:
     groups: bool
     by_vectors: bool
     rule: Rule = DEFAULTS.rule
-    neighbours: int = DEFAULTS.neighbours
+    neighbours: int = NEIGHBOURS
     evidence: Sequence[str] = ()
     guessed: bool = False
     format: int = FORMAT

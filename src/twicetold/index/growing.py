@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
 from twicetold.dedupe.dedupe import dedupe
-from twicetold.dedupe.options import DEFAULTS, DedupeOptions
+from twicetold.dedupe.options import DEFAULTS, NEIGHBOURS, DedupeOptions
 from twicetold.dedupe.said import Contradiction, Said
 from twicetold.dedupe.told import known_of_links
 from twicetold.index.folder import IdPair, IndexManifest
@@ -95,8 +95,10 @@ def built(
         decided, known = decided_on(pairs, (), len(texts), lambda ids: _places(ids, place))
         manifest = replace(manifest, pairs=known)
     if grouped_by is not None:
-        said = None if pairs is None else decided.said
-        found = dedupe(model, texts, grouped_by, said=said, encoded=encoded, progress=progress)
+        if pairs is not None:
+            said = decided.said
+            grouped_by = replace(grouped_by, pairs=(said.left, said.right, said.same))
+        found = dedupe(model, texts, grouped_by, encoded=encoded, progress=progress)
         codes = found.group
         manifest = replace(
             manifest,
@@ -217,6 +219,6 @@ def _manifest(model: LoadedModel, grouped_by: DedupeOptions | None) -> IndexMani
         groups=grouped_by is not None,
         by_vectors=measured is not None,
         rule=options.rule,
-        neighbours=options.neighbours,
+        neighbours=NEIGHBOURS,
         guessed=model.decisions.of().unlabelled,
     )

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from twicetold.dedupe.dense_places import search_pairs
 from twicetold.dedupe.distinct import DistinctTexts
-from twicetold.dedupe.pairs import PairsByModel
-from twicetold.dedupe.pairs_by_vectors import PairsByVectors
+from twicetold.dedupe.pairs import PairsByModel, PairsByVectors
 from twicetold.dedupe.said import Said
 from twicetold.evaluation.decision import Decision
 from twicetold.index.groups import connected, renewed

@@ -4,8 +4,8 @@
     number → join
 
 Sparse vectors go by `terms`, `scatter_terms` and `links_terms` in place of cells; few texts, or with `exact` all, by
-`links_all`. Each stage is a module with a function from files to files. What comes out does not depend on how rows come
-in parts, on how many tasks run at a time, or on what runs them:
+`links_all`. Each stage is a function from files to files, in the module that `tasks` names. What comes out does not
+depend on how rows come in parts, on how many tasks run at a time, or on what runs them:
 
 1. Blocks, cells and ranges are of distinct texts, never of parts.
 2. Texts have their numbers of the whole everywhere: ties are broken by position.
@@ -19,7 +19,6 @@ import math
 import shutil
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,21 +28,19 @@ import numpy as np
 from twicetold.dedupe.caution import Chains, chained, codes_alone, evenly, many_grouped
 from twicetold.dedupe.options import EXACT_UP_TO
 from twicetold.dedupe.told import unknown_texts
-from twicetold.files import TEMPORARY, only_process, write_json
+from twicetold.files import only_process, write_json
 from twicetold.fingerprint import folder_digest
 from twicetold.neighbours.cells import PROBES, cells_for
 from twicetold.printable import counted
 from twicetold.staged.bits import Bits
-from twicetold.staged.distinct import firsts_of, texts_of_rows
-from twicetold.staged.group import LOOKED_AT, SHOWN
+from twicetold.staged.groups import LOOKED_AT, SHOWN
 from twicetold.staged.launch import Launch
-from twicetold.staged.plan import DROPPED, Link, Part, Plan, Settings, numbered, require_names, written
+from twicetold.staged.parts import STAGES, SUMMARY, parts_of, remove_parts_gone, require_own
+from twicetold.staged.plan import DROPPED, Link, Plan, Settings, numbered, written
 from twicetold.staged.tasks import Task, digest, of_all
+from twicetold.staged.texts import firsts_of, texts_of_rows
 from twicetold.staged.work import Tell, Work, remove, tidy
-from twicetold.tables.streams import COMPRESSIONS, SUFFIXES
 
-STAGES = ".stages"  # in the folder that is written, while it is
-SUMMARY = "summary.json"  # the same: it is there only once all parts are
 COPIES = 3  # of a sparse vector, in as many shards, about
 OF_SPARSE = 400  # bytes of a sparse vector, about
 HELD = 0.5  # share of a task's memory for the vectors of a shard
@@ -78,69 +75,6 @@ class Found:
     used: dict[str, dict[str, float]]
 
 
-def parts_of(folder: Path) -> tuple[Part, ...]:
-    """The parts of a folder, in the order of their names; names that begin with a dot or `_` are no parts.
-
-    Raises:
-        ValueError: if there are none, or two would be written under one name.
-    """
-    found = []
-    for path in sorted(folder.iterdir()):
-        suffixes = [suffix for suffix in path.suffixes[-2:] if suffix.lower() not in COMPRESSIONS]
-        if path.name.startswith((".", "_")) or not suffixes or suffixes[-1].lower() not in SUFFIXES:
-            continue
-        about = path.stat()
-        file = folder.resolve() / path.name  # the suffix of a link counts: what it leads to may have none
-        found.append(Part(path.name, str(file), about.st_size, about.st_mtime_ns))
-    if not found:
-        raise ValueError(f"{folder}: expected parts that end in {', '.join(SUFFIXES)}, found none")
-    require_names(found)
-    return tuple(found)
-
-
-def require_own(folder: Path, out: Path, parts: Sequence[Part]) -> None:
-    """Check that the folder that is written is one of ours, or new.
-
-    Raises:
-        FileExistsError: if something else is in it, or it is a file.
-        ValueError: if it is the folder of the parts, or in it or around it.
-    """
-    read, place = folder.resolve(), out.resolve()
-    if read.is_relative_to(place) or place.is_relative_to(read):
-        raise ValueError(f"expected a folder apart from {folder}, whose parts are read, got {out}")
-    if not out.exists():
-        return
-    if not out.is_dir():
-        raise FileExistsError(f"expected a folder to write to, {out} is a file: choose another name")
-    made = any((out / name).exists() for name in (STAGES, SUMMARY))
-    ours = {*(written(part.name) for part in parts), DROPPED} if made else set()
-    there = (path.name for path in out.iterdir() if not path.name.startswith(TEMPORARY))
-    if other := sorted(set(there) - {*ours, *_of_parts_gone(out, parts), STAGES, SUMMARY}):
-        raise FileExistsError(
-            f"{out}: expected nothing but what this command wrote for the parts of {folder}, found "
-            f"{', '.join(other[:5])}: delete it, or choose another folder"
-        )
-
-
-def _of_parts_gone(out: Path, parts: Sequence[Part]) -> set[str]:
-    """Names of what an earlier call wrote for parts that are gone; none if all are, as that was another folder."""
-    found, now = set[str](), {written(part.name) for part in parts}
-    try:
-        found = set(json.loads((out / SUMMARY).read_text(encoding="utf-8"))["parts"])
-    except (OSError, ValueError, TypeError, KeyError):
-        with suppress(OSError, ValueError):  # it was ended before it wrote a summary
-            found = {written(part.name) for part in Plan.read(out / STAGES).parts}
-    return set() if found.isdisjoint(now) else found - now
-
-
-def _remove_parts_gone(out: Path, parts: Sequence[Part]) -> None:
-    """Delete what an earlier call wrote for parts that are gone."""
-    gone = _of_parts_gone(out, parts)
-    there = [*out.iterdir(), *(out / DROPPED).glob("*")]
-    for path in [path for path in there if path.name in gone and path.is_file()]:
-        path.unlink()
-
-
 def dedupe_folder(
     folder: Path, settings: Settings, launch: Launch, *, keep_stages: bool = False, tell: Tell = lambda _: None
 ) -> Found:
@@ -171,7 +105,7 @@ def dedupe_folder(
         else:
             tidy(out, stages)
             if not (out / SUMMARY).exists():
-                _remove_parts_gone(out, parts)
+                remove_parts_gone(out, parts)
             plan = Plan(stages, settings, parts)
             _tell_changes(plan, tell)
             found = _Stages(Work(launch, tell), plan).run(model)
@@ -323,7 +257,7 @@ class _Stages:
         out, drop = Path(self.plan.settings.out), self.plan.settings.drop
         tasks = [Task("join", name, digest(state)) for name in self.plan.names]
         if not self.work.finished(self.plan, tasks):
-            _remove_parts_gone(out, self.plan.parts)
+            remove_parts_gone(out, self.plan.parts)
             (out / SUMMARY).unlink(missing_ok=True)
         self.work.run(self.plan, tasks)
         if not drop:

@@ -22,10 +22,11 @@ import pyarrow.parquet as pq
 from scipy import sparse
 
 from twicetold.neighbours.cells import PER_CENTRE, PROBES, ROUNDS
-from twicetold.staged.dedupe import copies, parts_of, require_own, with_shards
+from twicetold.staged.dedupe import copies, with_shards
 from twicetold.staged.model import loaded
+from twicetold.staged.parts import parts_of, require_own
 from twicetold.staged.plan import BLOCK, LIBRARIES, Part, Plan, Settings
-from twicetold.staged.read import hashes_of
+from twicetold.staged.texts import hashes_of
 from twicetold.tables.files import choose_text, open_rows
 from twicetold.tables.reading import ROWS
 from twicetold.tables.streams import compression_of, format_of

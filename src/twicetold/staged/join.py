@@ -13,15 +13,14 @@ import pyarrow as pa
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.staged.arrays import Arrays
 from twicetold.staged.bits import Bits
-from twicetold.staged.distinct import firsts_of
-from twicetold.staged.exact import copies_in
 from twicetold.staged.plan import Plan
 from twicetold.staged.tasks import marked
+from twicetold.staged.texts import copies_in, firsts_of
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import choose_text, open_rows, write_rows
 
 
-def run(plan: Plan, name: str) -> dict[str, Any]:
+def join(plan: Plan, name: str) -> dict[str, Any]:
     """Write a part, and the rows that are dropped from it.
 
     Returns:

@@ -1,20 +1,32 @@
-"""`model`: whether a model can be used, and what its vectors are."""
+"""Stages that load the model: `model`, whether it can be used; the `threshold` of a link; `encode`, vectors of texts.
 
+Blocks are of the numbers of distinct texts, not of parts, and as large as those that `trained.vectors` encodes at once:
+vectors of other blocks may have other last bits.
+"""
+
+from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
-from twicetold.dedupe.options import DedupeOptions
-from twicetold.dedupe.pairs import pairs_of
-from twicetold.dedupe.pairs_by_vectors import PairsByVectors
+from twicetold.dedupe.caution import NO_THRESHOLD
+from twicetold.dedupe.pairs import PairsByVectors, pairs_of
+from twicetold.dedupe.results import DedupeSummary
 from twicetold.dedupe.thresholds import Thresholds
+from twicetold.evaluation.promise import LeastPrecision
 from twicetold.fingerprint import folder_digest
-from twicetold.staged.plan import Plan, Settings
-from twicetold.staged.terms import require_sparse
+from twicetold.staged.arrays import write_arrays
+from twicetold.staged.plan import Plan, Settings, bounds
+from twicetold.staged.sparse import require_sparse
+from twicetold.staged.texts import firsts_of, texts_of_rows
+from twicetold.trained.dated_evidence import no_better_than_one_answer
 from twicetold.trained.loaded import LoadedModel
+from twicetold.trained.unlike import Likeness, blank
 from twicetold.trained.vectors import search_vectors
 from twicetold.trained.vectors_identity import fingerprint
 
@@ -32,11 +44,6 @@ def _loaded(folder: str, digest: str) -> LoadedModel:
     return LoadedModel.from_folder(Path(folder))
 
 
-def options_of(settings: Settings) -> DedupeOptions:
-    """What is a link, as for one file."""
-    return DedupeOptions(precision=settings.precision, threshold=settings.threshold, rule=settings.rule)
-
-
 def scores_of(model: LoadedModel, settings: Settings) -> tuple[Thresholds, PairsByVectors]:
     """What is known of links, and how pairs are scored.
 
@@ -44,15 +51,15 @@ def scores_of(model: LoadedModel, settings: Settings) -> tuple[Thresholds, Pairs
         TypeError: if the score of a pair is no dot product.
         ValueError: if no threshold is known for the precision.
     """
-    thresholds = Thresholds.of(model, options_of(settings))
-    pairs = pairs_of(model, WORD, (None, None), measured=thresholds.measured, rerank=None)
+    thresholds = Thresholds.of(model, settings)
+    pairs = pairs_of(model, WORD, (None, None), measured=thresholds.measured)
     if not isinstance(pairs, PairsByVectors):
         raise TypeError(f"{model.folder} scores pairs one by one: a folder needs a model with a vector for each text")
     return thresholds, pairs
 
 
-def run(plan: Plan, name: str) -> dict[str, Any]:
-    """Look at the model.
+def model(plan: Plan, name: str) -> dict[str, Any]:
+    """Whether a model can be used, and what its vectors are.
 
     Returns:
         Whether vectors are sparse, their columns, and what they depend on.
@@ -69,7 +76,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
             "or tfidf"
         )
     thresholds, pairs = scores_of(model, plan.settings)
-    thresholds.link(pairs.decision, options_of(plan.settings), 2)
+    thresholds.link(pairs.decision, plan.settings, 2)
     queries, documents = read.search_matrices(np.arange(1))
     if queries is not documents:
         raise TypeError(
@@ -84,3 +91,66 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
         "fingerprint": fingerprint(model.folder),
         "evidence": thresholds.in_words,
     }
+
+
+def threshold(plan: Plan, name: str) -> dict[str, Any]:
+    """The score from which a pair is a link among so many texts, and what is known of links.
+
+    Returns:
+        `plan.Link` as `link`, and a `DedupeSummary` without counts as `summary`.
+    """
+    model, settings = loaded(plan.settings.model), plan.settings
+    thresholds, pairs = scores_of(model, settings)
+    link = thresholds.link(pairs.decision, settings, plan.distinct)
+    constant = NO_THRESHOLD.format(link.score) if link.chosen_for == "constant" else None
+    warnings = filter(None, (no_better_than_one_answer(model.folder, model.about), constant))
+    probability = float(pairs.probability(np.array([link.score]))[0])
+    summary = DedupeSummary.of_links(plan.rows, plan.distinct, settings.rule, thresholds, link, probability=probability)
+    decision = pairs.decision
+    known = {
+        "least": float(link.score),
+        "constant": float(pairs.constant),
+        "slope": float(decision.slope),
+        "intercept": float(decision.intercept),
+        "calibrated": pairs.calibrated,
+    }
+    return {"link": known, "summary": asdict(replace(summary, warnings=tuple(warnings)))}
+
+
+def summary_of(found: dict[str, Any]) -> DedupeSummary:
+    """From what `threshold` found."""
+    promised = found["promised"]
+    return DedupeSummary(
+        **{
+            **found,
+            "promised": None if promised is None else LeastPrecision(**promised),
+            "warnings": tuple(found["warnings"]),
+        }
+    )
+
+
+def encode(plan: Plan, name: str) -> dict[str, Any]:
+    """A block of distinct texts to their vectors.
+
+    Returns:
+        Number of texts without a term that the model knows, and sentences on how texts are unlike the model's.
+    """
+    texts = texts_of_rows(plan, firsts_of(plan).numbers(np.arange(*bounds(name, plan.distinct))))
+    model = loaded(plan.settings.model)
+    with threadpool_limits(1):  # of torch as well, if the model has just brought it
+        vectors, _ = search_vectors(model.trained, texts)
+    content: dict[str, NDArray[Any]]
+    if plan.sparse:
+        vectors = vectors.tocsr()
+        content = {
+            "starts": vectors.indptr.astype(np.int64),
+            "indices": vectors.indices.astype(np.int32),
+            "data": vectors.data.astype(np.float32, copy=False),
+        }
+    else:
+        content = {"vectors": np.ascontiguousarray(vectors, np.float32)}
+    content["length"] = np.array([len(text) for text in texts], np.int32)
+    write_arrays(plan.file("encode", name, "vectors"), content)
+    likeness = Likeness(model)
+    likeness.add(texts)
+    return {"blank": blank(vectors), "unlike": list(likeness.warnings())}

@@ -8,14 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from twicetold.dedupe.options import KEEP, DedupeOptions
 from twicetold.files import write_json
-from twicetold.neighbours.rules import RULES, Rule
 from twicetold.tables.streams import compression_of
 
 PLAN = "plan.json"
 DROPPED = "_dropped"  # in the folder that is written: readers of folders pass over names that begin so
 BLOCK = 1 << 16  # distinct texts of a block: those that `trained.vectors` encodes at once
-KEPT = ("first", "longest", "most-central")  # what may represent a group
 LIBRARIES = 400_000_000  # bytes of a process before it holds anything
 BUCKET = 1 << 22  # rows whose hashes are compared at once
 
@@ -42,37 +41,29 @@ class Part(NamedTuple):
         return (about.st_size, about.st_mtime_ns) == (self.size, self.changed)
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What was asked for; `twicetold.commands.dedupe` describes each option.
+@dataclass(frozen=True, kw_only=True)
+class Settings(DedupeOptions):
+    """What was asked for: options of a dedupe that are of folders, too, and those of a folder alone.
 
     Args:
         model: its folder.
+        out: folder of the parts that are written.
         text: column with the texts; None: by its name.
         skip_bad: leave bad rows out.
-        precision: of links.
-        threshold: of links.
-        rule: by which links make groups.
-        keep: what represents a group.
         exact: compare each text with all others.
         drop: write representatives alone, and the other rows to the folder `DROPPED`.
         memory: bytes that a task may hold besides the libraries.
         sampled: texts whose links are also searched for exactly; 0: none.
-        out: folder of the parts that are written.
         delimiter: between the fields of delimited parts; None: as each shows.
 
     Raises:
-        ValueError: if the rule is unknown, or `keep` is one that only a file knows.
+        ValueError: as `DedupeOptions`, or if `keep` is one that only a file knows.
     """
 
     model: str
     out: str
     text: str | None = None
     skip_bad: bool = False
-    precision: float | None = None
-    threshold: float | None = None
-    rule: Rule = "average"
-    keep: str = "first"
     exact: bool = False
     drop: bool = False
     memory: int = 1 << 30
@@ -80,10 +71,9 @@ class Settings:
     delimiter: str | None = None
 
     def __post_init__(self) -> None:
-        if self.rule not in RULES:
-            raise ValueError(f"expected one of the rules {RULES}, got {self.rule!r}")
-        if self.keep not in KEPT:
-            raise ValueError(f"expected one of {KEPT} to keep of the groups of a folder, got {self.keep!r}")
+        if self.keep not in KEEP:
+            raise ValueError(f"expected one of {KEEP} to keep of the groups of a folder, got {self.keep!r}")
+        super().__post_init__()
 
 
 @dataclass(frozen=True)

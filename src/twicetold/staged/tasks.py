@@ -24,35 +24,36 @@ from twicetold.trained.memory import forget_peak, peak_resident
 
 VERSION = 3  # of what the stages write: another one makes all of them anew
 MARK = "done"  # suffix of marks
-FILES = {  # kinds of files that a task of each stage writes
-    "model": (),
-    "read": ("parquet", "keys"),
-    "exact": ("copies",),
-    "distinct": ("bits",),
-    "threshold": (),
-    "encode": ("vectors",),
-    "centres": ("centres",),
-    "terms": ("terms",),
-    "scatter": ("rows",),
-    "scatter_terms": ("rows",),
-    "links": ("links",),
-    "links_terms": ("links",),
-    "links_all": ("links",),
-    "recall": ("links",),
-    "components": ("nodes",),
-    "route": ("links",),
-    "group": ("groups",),
-    "number": ("bits", "groups"),
-    "missed": (),
-    "join": ("parquet",),
+STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "model": ("model", ()),
+    "read": ("texts", ("parquet", "keys")),
+    "exact": ("texts", ("copies",)),
+    "distinct": ("texts", ("bits",)),
+    "threshold": ("model", ()),
+    "encode": ("model", ("vectors",)),
+    "centres": ("dense", ("centres",)),
+    "terms": ("sparse", ("terms",)),
+    "scatter": ("dense", ("rows",)),
+    "scatter_terms": ("sparse", ("rows",)),
+    "links": ("dense", ("links",)),
+    "links_terms": ("sparse", ("links",)),
+    "links_all": ("dense", ("links",)),
+    "recall": ("dense", ("links",)),
+    "components": ("groups", ("nodes",)),
+    "route": ("groups", ("links",)),
+    "group": ("groups", ("groups",)),
+    "number": ("groups", ("bits", "groups")),
+    "missed": ("dense", ()),
+    "join": ("join", ("parquet",)),
 }
+"""Of each stage: the module with its function, of the same name, and kinds of files that a task writes."""
 
 
 class Task(NamedTuple):
     """A task.
 
     Attributes:
-        stage: one of `FILES`.
+        stage: one of `STAGES`.
         name: within the stage.
         digest: of all that it depends on.
         plan: name of the plan to go by; known once it is to be done.
@@ -97,12 +98,12 @@ def run(folder: str | Path, task: Task) -> None:
     plan = Plan.read(Path(folder), task.plan)
     forget_peak()
     began, cpu = time.monotonic(), time.process_time()
-    stage = import_module(f"twicetold.staged.{task.stage}") if task.stage in FILES else None
-    if stage is None:
-        raise ValueError(f"expected one of the stages {', '.join(FILES)}, got {task.stage!r}")
+    if task.stage not in STAGES:
+        raise ValueError(f"expected one of the stages {', '.join(STAGES)}, got {task.stage!r}")
+    stage = getattr(import_module(f"twicetold.staged.{STAGES[task.stage][0]}"), task.stage)
     (plan.folder / task.stage).mkdir(parents=True, exist_ok=True)
     with threadpool_limits(1):  # sums of several threads have other last bits
-        found = stage.run(plan, task.name)
+        found = stage(plan, task.name)
     done = Done(
         digest=task.digest,
         found=found,
@@ -117,7 +118,8 @@ def run(folder: str | Path, task: Task) -> None:
 
 def kinds(plan: Plan, stage: str) -> tuple[str, ...]:
     """Kinds of files that a task of a stage writes by this plan."""
-    return (*FILES[stage], "dropped") if stage == "join" and plan.settings.drop else FILES[stage]
+    found = STAGES[stage][1]
+    return (*found, "dropped") if stage == "join" and plan.settings.drop else found
 
 
 def marked(plan: Plan, stage: str, name: str) -> Done:

@@ -17,23 +17,19 @@ fit(texts, vectors=matrix).dedupe(texts)       # compares vectors that were made
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 from unicodedata import normalize
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import ArrayLike
 
 from twicetold import layout
-from twicetold.dedupe.agreement import KnownGroups
 from twicetold.dedupe.dedupe import dedupe
 from twicetold.dedupe.distinct import DistinctTexts, folded, require_texts
 from twicetold.dedupe.dry_run import DryRun, dry_run
-from twicetold.dedupe.limits import Limits
 from twicetold.dedupe.near_within import of_rows
-from twicetold.dedupe.options import DEFAULTS, DedupeOptions, Keep
+from twicetold.dedupe.options import DEFAULTS, Choices, DedupeOptions
 from twicetold.dedupe.results import TextGroups
-from twicetold.dedupe.said import Said
-from twicetold.dedupe.worth import KeepBy, worth_of
 from twicetold.errors import require_number
 from twicetold.evaluation.dedupe import Chosen
 from twicetold.files import require_free
@@ -44,7 +40,6 @@ from twicetold.neighbours.grouping import Ints
 from twicetold.neighbours.nearest import Matrix
 from twicetold.neighbours.rules import Rule
 from twicetold.printable import counted
-from twicetold.tables.columns import Column, Size
 from twicetold.tables.texts import TextsLike, texts_of
 from twicetold.topics.grouping import Method, Topics, group_topics
 from twicetold.topics.naming import TERMS as TOPIC_TERMS
@@ -199,120 +194,38 @@ class Model(LoadedModel):
         return known.of_all if known is not None and list(known.texts) == list(texts) else None
 
     def dedupe(
-        self,
-        texts: TextsLike,
-        *,
-        precision: float | None = DEFAULTS.precision,
-        threshold: float | None = DEFAULTS.threshold,
-        rule: Rule = DEFAULTS.rule,
-        keep: Keep | tuple[KeepBy, Column] = DEFAULTS.keep,
-        rerank: LoadedModel | None = DEFAULTS.rerank,
-        neighbours: int = DEFAULTS.neighbours,
-        same: Sequence[Column] = (),
-        within: Sequence[tuple[Column, Size]] = (),
-        pairs: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
-        review: int = 0,
-        truth: Column | None = None,
-        progress: Callable[[str], None] | None = None,
+        self, texts: TextsLike, *, progress: Callable[[str], None] | None = None, **options: Unpack[Choices]
     ) -> TextGroups:
         """Group texts that say the same; nothing is dropped.
 
-        A pair of texts is a link from a threshold on: the one for `precision`, or `threshold`. With neither it is the
-        one whose groups by the rule were best on all pairs of validation texts, if the model folder holds it; after a
-        calibration on pairs that `label` drew from a file, the one with the highest F1 of links on these; else the one
-        of `predict`. That one was chosen on labelled pairs, and links too much where duplicates are rarer. Without
-        labels, of a model from `fit`, it is a guess, and similarities stand in the place of probabilities.
-
         Args:
             texts: n of them, none empty.
-            precision: share of links that are right, among all pairs of a corpus like the validation texts. The model
-                folder must hold thresholds for it.
-            threshold: the least calibrated probability of a link; of a model from `fit`, the least similarity.
-            rule: `components` joins what a chain of links joins; `average` and `complete` ask for the mean, or for
-                every, pair of two groups to reach the threshold.
-            keep: what represents a group: its `first` text, its `longest`, the `most-central`, with the highest mean
-                similarity to the others, or the `cleanest`, with the fewest defects (`twicetold.dedupe.worth`). Or by a
-                column, such as `("newest", frame["date"])`: `newest`, `oldest`, `highest` or `lowest`.
-            rerank: another model, which scores the pairs of nearest texts; it may be one that scores pairs only.
-            neighbours: of each text whose pairs are scored, with `rerank` or a model whose scores are no dot products.
-                Else all pairs from the threshold on are found.
-            same: columns, each of n values, such as `[frame["language"]]`: texts are linked only if they have equal
-                values in all of them, so that no group has several. A text without a value is linked with none.
-            within: columns of numbers or dates, each with how far apart the values of linked texts may be, such as
-                `[(frame["price"], 5), (frame["date"], "3d")]`; dates with a `timedelta` or a number of s, m, h, d or w.
-                By the rule `complete` it holds of all texts of a group; else a chain of links may span more.
-            pairs: what a person said: rows of texts, rows of others, and whether each pair says the same. It holds in
-                the groups (`twicetold.dedupe.said`), and pairs that do say the same are links.
-            review: how many of the pairs nearest to the threshold, on both sides and spread over the groups, are given
-                for a person to look at.
-            truth: a column of n values, such as `frame["story"]`: rows of one value are known to say the same, and rows
-                without a value are not known. `TextGroups.agreement` compares links and groups with it; nothing is
-                learnt from it.
             progress: is called with a description of each step.
+            options: fields of `twicetold.dedupe.options.DedupeOptions`, which describes them: `precision` or
+                `threshold`, `rule`, `keep`, `same`, `within`, `pairs`, `review`, `truth`.
 
         Raises:
-            TypeError: if this family scores pairs only, one text is given in place of several, or a column has values
-                of a kind that cannot be used.
+            TypeError: if this family scores pairs only, one text is given in place of several, an option is unknown,
+                or a column has values of a kind that cannot be used.
             ValueError: if a text is empty, an option is out of range, no threshold is known for the precision, a value
                 of a column is no number or date, `pairs` contradict each other, or no two rows have one value of
                 `truth`.
         """
-        texts = texts_of(texts)
-        require_number("review", review, whole=True)
-        worth = None
-        if isinstance(keep, tuple):
-            if len(keep) != 2:
-                raise TypeError('keep: expected a rule and a column, such as ("newest", frame["date"])')
-            worth, keep = worth_of(*keep), DEFAULTS.keep
-            if len(worth) != len(texts):
-                raise ValueError(f"keep: expected a value for each of {len(texts):,} texts, got {len(worth):,}")
-        options = DedupeOptions(
-            precision=precision, threshold=threshold, rule=rule, keep=keep, rerank=rerank, neighbours=neighbours
-        )
-        limits, said = Limits.of(len(texts), same, within), _said(len(texts), pairs)
-        known = None if truth is None else KnownGroups.of(len(texts), truth)
-        return dedupe(
-            self,
-            texts,
-            options,
-            limits=limits,
-            said=said,
-            worth=worth,
-            review=review,
-            truth=known,
-            encoded=self._encoded(texts),
-            progress=progress,
-        )
+        texts, chosen = texts_of(texts), DedupeOptions(**options)
+        return dedupe(self, texts, chosen, encoded=self._encoded(texts), progress=progress)
 
     def dry_run(
-        self,
-        texts: TextsLike,
-        *,
-        precision: float | None = DEFAULTS.precision,
-        threshold: float | None = DEFAULTS.threshold,
-        rule: Rule = DEFAULTS.rule,
-        rerank: LoadedModel | None = DEFAULTS.rerank,
-        neighbours: int = DEFAULTS.neighbours,
-        same: Sequence[Column] = (),
-        within: Sequence[tuple[Column, Size]] = (),
-        pairs: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
-        truth: Column | None = None,
-        progress: Callable[[str], None] | None = None,
+        self, texts: TextsLike, *, progress: Callable[[str], None] | None = None, **options: Unpack[Choices]
     ) -> DryRun:
         """How many links and groups `dedupe` would find, at some ten thresholds around the one of the options.
 
-        With `truth`, also how well the groups agree with it: ARI, pairwise F1 and B-cubed.
+        With `truth`, also how well the groups agree with it: ARI, pairwise F1 and B-cubed. `keep` and `review` change
+        nothing.
 
         Arguments and errors: `dedupe`.
         """
-        options = DedupeOptions(
-            precision=precision, threshold=threshold, rule=rule, rerank=rerank, neighbours=neighbours
-        )
-        texts = texts_of(texts)
-        limits, said = Limits.of(len(texts), same, within), _said(len(texts), pairs)
-        known = None if truth is None else KnownGroups.of(len(texts), truth)
-        encoded = self._encoded(texts)
-        return dry_run(self, texts, options, limits=limits, said=said, truth=known, encoded=encoded, progress=progress)
+        texts, chosen = texts_of(texts), DedupeOptions(**options)
+        return dry_run(self, texts, chosen, encoded=self._encoded(texts), progress=progress)
 
     def topics(
         self,
@@ -407,12 +320,3 @@ class Model(LoadedModel):
         """
         options = DedupeOptions(precision=precision, threshold=threshold, rule=rule) if groups else None
         return TextIndex.build(self, texts, ids, grouped_by=options, pairs=pairs, progress=progress)
-
-
-def _said(count: int, pairs: tuple[ArrayLike, ArrayLike, ArrayLike] | None) -> Said | None:
-    """What a person said of pairs of n texts, if anything."""
-    if pairs is None:
-        return None
-    if not isinstance(pairs, tuple | list) or len(pairs) != 3:
-        raise TypeError("pairs: expected three columns: rows of texts, rows of others, whether each pair says the same")
-    return Said.of(count, *pairs)

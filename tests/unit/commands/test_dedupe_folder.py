@@ -73,7 +73,7 @@ def test_options_of_a_folder_without_a_model_say_that_it_needs_one(twicetold, fo
         (("one.parquet", "-o", "out", "--workers", "2"), "--workers: for a folder of parts alone"),
         (("parts",), "-o OUT_FOLDER"),
         (("parts", "-o", "out", "--on", "dask"), "expected joblib, submitit, ray"),
-        (("parts", "-o", "out", "--keep", "cleanest"), "to keep of the groups of a folder, got 'cleanest'"),
+        (("parts", "-o", "out", "--keep", "newest:n"), "to keep of the groups of a folder, got 'newest:n'"),
         (("parts", "-o", "out", "--memory", "much"), "expected a size such as 4GB"),
         (("parts", "-o", "out", "--memory", "1GB", "--workers", "4"), "for each worker"),
         (("parts", "-o", "out", "--on", "ray", "--launch", "address"), "expected KEY=VALUE"),

@@ -21,7 +21,7 @@ ABSENT = {
         ("{}", "{}"),
         ("{model}", "{}"),
         ("{model}", "{texts}", "--text", "{}"),
-        ("{model}", "{texts}", "--rerank", "{}"),
+        ("{model}", "{texts}", "--same", "{}"),
     ],
     "index": [
         ("build", "{}", "{texts}", "-o", "{}"),

@@ -80,10 +80,8 @@ def test_groups_that_are_right_agree_and_what_is_undefined_is_left_out(many):
     assert nothing.agreement.measures["link_recall"].value == nothing.agreement.measures["pair_f1"].value == 0
 
 
-def test_average_precision_is_of_a_sample_of_many_rows_and_of_none_that_a_model_scored(run, many, truth, monkeypatch):
+def test_average_precision_is_of_a_sample_of_many_rows(run, many, truth, monkeypatch):
     model = twicetold.load(run("static"))
-    reranked = model.dedupe(many, threshold=0.6, rerank=twicetold.load(run()), truth=truth).agreement
-    assert (reranked.ranked, "average_precision" in reranked.measures) == (0, False)
     monkeypatch.setattr(module, "SAMPLE", 50)
     sampled = model.dedupe(many, threshold=0.6, truth=truth).agreement
     assert sampled.ranked == 50 < sampled.rows

@@ -87,7 +87,7 @@ def test_a_chain_is_told_by_its_ends(rule):
 
 
 def test_a_group_whose_pairs_all_reach_the_threshold_is_no_chain_also_where_some_are_no_links():
-    from twicetold.dedupe.pairs_by_vectors import PairsByVectors
+    from twicetold.dedupe.pairs import PairsByVectors
     from twicetold.evaluation.decision import Decision
     from twicetold.neighbours.grouping import Links
 

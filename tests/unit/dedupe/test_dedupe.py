@@ -3,7 +3,7 @@
 import inspect
 import json
 import shutil
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,11 +12,11 @@ from sklearn.metrics import adjusted_rand_score
 
 import twicetold
 from twicetold import layout
-from twicetold.commands import dedupe as dedupe_command
 from twicetold.commands import index as index_command
 from twicetold.dedupe import near as module
+from twicetold.dedupe import prepared
 from twicetold.dedupe.distinct import first_equal
-from twicetold.dedupe.options import DedupeOptions
+from twicetold.dedupe.options import DEFAULTS
 from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
 from twicetold.evaluation.promise import Promise, PromisedLinks
 from twicetold.files import write_json
@@ -100,20 +100,12 @@ def test_the_representative_is_the_one_asked_for(keep, expected, run):
     assert found.representative.tolist() == [expected] * 4
 
 
-def test_all_links_are_found_whatever_the_number_of_neighbours(run, many):
-    model = twicetold.load(run())
-    wide = model.dedupe(many, threshold=0.6)
-    narrow = model.dedupe(many, threshold=0.6, neighbours=1)
-    np.testing.assert_array_equal(wide.links.left, narrow.links.left)
-    np.testing.assert_array_equal(wide.links.right, narrow.links.right)
-    np.testing.assert_array_equal(wide.group, narrow.group)
-
-
 def test_texts_with_more_links_than_are_held_are_counted(run, many, monkeypatch):
     monkeypatch.setattr(module, "MOST_PAIRS", 10)
+    monkeypatch.setattr(prepared, "NEIGHBOURS", 2)
     model = twicetold.load(run())
-    assert model.dedupe(many, threshold=0.6, neighbours=2).summary.unfinished > 0
-    assert model.dedupe(many, threshold=0.999999, neighbours=2).summary.unfinished == 0
+    assert model.dedupe(many, threshold=0.6).summary.unfinished > 0
+    assert model.dedupe(many, threshold=0.999999).summary.unfinished == 0
 
 
 def test_an_approximate_index_finds_the_nearest_of_few_texts(run, many, monkeypatch):
@@ -124,18 +116,6 @@ def test_an_approximate_index_finds_the_nearest_of_few_texts(run, many, monkeypa
     found = model.dedupe(many, threshold=0.6)
     assert found.summary.approximate
     np.testing.assert_array_equal(found.group, exact.group)  # √n cells are fewer than are searched
-
-
-def test_another_model_scores_the_nearest_pairs(run, many):
-    model, other = twicetold.load(run("static")), twicetold.load(run("tfidf"))
-    found = model.dedupe(many, threshold=0.6, rerank=other, neighbours=40, rule="components")
-    alone = other.dedupe(many, threshold=0.6, rule="components")
-    pairs = ([many[row] for row in side] for side in (found.links.left, found.links.right))
-    np.testing.assert_allclose(found.links.score, other.similarity(*pairs), atol=1e-6)
-    assert (found.links.probability >= 0.6 - 1e-9).all()
-    links = {*zip(found.links.left.tolist(), found.links.right.tolist())}
-    assert links <= {*zip(alone.links.left.tolist(), alone.links.right.tolist())}
-    assert links
 
 
 def test_thresholds_of_all_pairs_come_with_the_model(run):
@@ -245,7 +225,7 @@ def test_a_damaged_file_of_thresholds_is_named(change, message, run):
         (TEXTS, {"threshold": 0.0}, ValueError, "threshold is between 0 and 1, got 0"),
         (TEXTS, {"rule": "ward"}, ValueError, "expected one of the rules"),
         (TEXTS, {"keep": "best"}, ValueError, "to keep, got 'best'"),
-        (TEXTS, {"neighbours": 0}, ValueError, "neighbours is between 1 and 320"),
+        (TEXTS, {"kept": "best"}, TypeError, "unexpected keyword argument 'kept'"),
     ],
 )
 def test_wrong_calls_are_named(texts, options, error, message, run):
@@ -253,26 +233,18 @@ def test_wrong_calls_are_named(texts, options, error, message, run):
         twicetold.load(run()).dedupe(texts, **options)
 
 
-@pytest.mark.parametrize(
-    ("function", "names"),
-    [
-        (twicetold.Model.dedupe, [field.name for field in fields(DedupeOptions)]),
-        (dedupe_command.dedupe, [field.name for field in fields(DedupeOptions)]),
-        (twicetold.Model.index, ["precision", "threshold", "rule"]),
-        (index_command.build, ["precision", "threshold", "rule"]),
-    ],
-)
-def test_library_index_and_commands_have_the_same_options_and_defaults(function, names):
+@pytest.mark.parametrize("function", [twicetold.Model.index, index_command.build])
+def test_an_index_has_options_and_defaults_of_a_dedupe(function):
     found = inspect.signature(function).parameters
-    defaults = {field.name: field.default for field in fields(DedupeOptions)}
-    assert {name: found[name].default for name in names} == {name: defaults[name] for name in names}
+    for name in ("precision", "threshold", "rule"):
+        assert found[name].default == getattr(DEFAULTS, name)
 
 
-def test_a_model_that_scores_pairs_only_can_only_re_rank(run, monkeypatch):
+def test_a_model_that_scores_pairs_only_is_refused(run, monkeypatch):
     model = twicetold.load(run())
     reader = type(model.trained.read(TEXTS))
     monkeypatch.setattr(reader, "searchable", property(lambda _: False))
-    with pytest.raises(TypeError, match=r"scores pairs only: it has no vector per text .* \(rerank\)"):
+    with pytest.raises(TypeError, match=r"scores pairs only: it has no vector per text .* score pairs with this one"):
         model.dedupe(TEXTS)
 
 
@@ -281,7 +253,8 @@ def test_a_family_whose_score_is_no_dot_product_scores_the_nearest_pairs(run, ma
     expected = model.dedupe(many, threshold=0.6, rule="components")
     reader = type(model.trained.read(TEXTS))
     monkeypatch.setattr(reader, "score_is_dot_product", property(lambda _: False))
-    found = model.dedupe(many, threshold=0.6, rule="components", neighbours=60)
+    monkeypatch.setattr(prepared, "NEIGHBOURS", 60)
+    found = model.dedupe(many, threshold=0.6, rule="components")
     np.testing.assert_array_equal(found.group, expected.group)
     np.testing.assert_allclose(found.links.score, expected.links.score, atol=1e-6)
 
@@ -301,10 +274,3 @@ def test_a_constant_between_score_and_dot_product_changes_no_group(run, many, mo
     np.testing.assert_array_equal(found.group, expected.group)
     np.testing.assert_allclose(found.links.score, expected.links.score + 2, atol=1e-5)
     np.testing.assert_allclose(found.probability, expected.probability, atol=1e-5)
-
-
-def test_a_model_without_labels_has_no_probabilities_to_rerank_by():
-    texts = ["bank rate cut", "a bank rate cut", "film star"]
-    model = twicetold.fit(texts, lexical=True)
-    with pytest.raises(ValueError, match="rerank: expected a model whose probabilities rest on labels"):
-        model.dedupe(texts, rerank=twicetold.fit(texts, lexical=True))

@@ -1,7 +1,5 @@
 """What a dedupe would find, by threshold."""
 
-import inspect
-
 import numpy as np
 import pytest
 
@@ -16,18 +14,17 @@ def many(questions):
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("kind", ["calibrated", "fitted", "re-ranked"])
+@pytest.mark.parametrize("kind", ["calibrated", "fitted"])
 def test_each_row_is_what_a_dedupe_at_its_threshold_finds(kind, rule, run, many):
     model = twicetold.fit(many, lexical=True) if kind == "fitted" else twicetold.load(run("static"))
-    options = {"rerank": twicetold.load(run()), "neighbours": 40} if kind == "re-ranked" else {}
-    found = model.dry_run(many, rule=rule, **options)
+    found = model.dry_run(many, rule=rule)
     assert 8 <= len(found.at) <= 10
     assert sum(row.chosen for row in found.at) == 1
     thresholds = [row.threshold for row in found.at]
     assert thresholds == sorted(set(thresholds))
     for row in found.at:
         asked = {} if row.chosen else {"threshold": row.threshold}
-        summary = (done := model.dedupe(many, rule=rule, **asked, **options)).summary
+        summary = (done := model.dedupe(many, rule=rule, **asked)).summary
         assert row.score == summary.threshold
         assert (row.links, row.groups, row.grouped) == (summary.links, summary.groups, summary.grouped)
         assert row.largest == summary.largest
@@ -47,12 +44,6 @@ def test_a_threshold_or_a_precision_is_the_chosen_row(run, many):
 )
 def test_thresholds_have_few_digits(value, short):
     assert rounded(value) == short
-
-
-def test_it_takes_the_options_that_decide_what_is_a_link():
-    dedupe, dry = (inspect.signature(each).parameters for each in (twicetold.Model.dedupe, twicetold.Model.dry_run))
-    assert set(dedupe) - set(dry) == {"keep", "review"}
-    assert all(dry[name].default == dedupe[name].default for name in dry)
 
 
 def test_nothing_is_found_where_nothing_is_alike():

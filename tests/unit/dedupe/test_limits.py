@@ -148,15 +148,6 @@ def test_equal_texts_with_equal_values_are_one_and_others_are_links(run):
     assert found.summary.distinct == 3
 
 
-def test_another_model_scores_allowed_pairs_alone(run, questions):
-    texts = questions.texts.to_pylist()
-    block = np.arange(len(texts)) % 2
-    model, other = twicetold.load(run("static")), twicetold.load(run("tfidf"))
-    found = model.dedupe(texts, threshold=0.5, rerank=other, same=[block])
-    assert len(found.links)
-    assert (block[found.links.left] == block[found.links.right]).all()
-
-
 def test_a_dry_run_keeps_to_the_limits(run, questions):
     texts = questions.texts.to_pylist() * 2
     block = np.arange(len(texts)) % 2

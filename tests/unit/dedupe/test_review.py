@@ -36,13 +36,11 @@ def test_what_was_said_already_is_not_asked_again():
     assert found.left.tolist() == [0, 2]
 
 
-@pytest.mark.parametrize("kind", ["calibrated", "fitted", "re-ranked"])
+@pytest.mark.parametrize("kind", ["calibrated", "fitted"])
 def test_a_review_changes_no_group_and_its_scores_are_those_of_the_model(kind, run, questions):
     texts = questions.texts.to_pylist() * 2
     model = twicetold.fit(texts, lexical=True) if kind == "fitted" else twicetold.load(run())
-    other = twicetold.load(run("static")) if kind == "re-ranked" else None
-    options = {"rerank": other, "neighbours": 40}
-    options["threshold"] = float(np.median(model.dedupe(texts, threshold=0.4, **options).links.probability))
+    options = {"threshold": float(np.median(model.dedupe(texts, threshold=0.4).links.probability))}
     found, plain = model.dedupe(texts, review=20, **options), model.dedupe(texts, **options)
     np.testing.assert_array_equal(found.group, plain.group)
     assert len(found.links) == len(plain.links)
@@ -51,7 +49,7 @@ def test_a_review_changes_no_group_and_its_scores_are_those_of_the_model(kind, r
     assert 0 < len(review) <= 20
     assert (review.score < found.summary.threshold).any()
     sides = ([texts[row] for row in side] for side in (review.left, review.right))
-    np.testing.assert_allclose(review.score, (other or model).similarity(*sides), atol=1e-5)
+    np.testing.assert_allclose(review.score, model.similarity(*sides), atol=1e-5)
     distance = np.abs(review.score - found.summary.threshold)
     assert (np.diff(distance) >= 0).all()
 

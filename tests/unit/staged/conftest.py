@@ -10,7 +10,7 @@ import pytest
 from twicetold import layout
 from twicetold.dedupe import near
 from twicetold.neighbours import cells
-from twicetold.staged import dedupe, distinct, encode, plan
+from twicetold.staged import dedupe, plan, texts, vectors
 from twicetold.staged.launch import here
 from twicetold.staged.plan import Settings
 
@@ -59,12 +59,12 @@ def deduped(tmp_path):
 @pytest.fixture
 def small(monkeypatch):
     """Few texts go the way of many: several blocks, buckets and shards, and with dense vectors cells."""
-    for module in (plan, distinct, encode):
+    for module in (plan, texts, vectors):
         monkeypatch.setattr(module, "BLOCK", 128)
     monkeypatch.setattr(plan, "BUCKET", 200)
     monkeypatch.setattr(cells, "PART", 64)
     for module in (near, dedupe):
         monkeypatch.setattr(module, "EXACT_UP_TO", 100)
     monkeypatch.setattr(cells, "PROBES", 4)
-    monkeypatch.setattr("twicetold.staged.scatter.PROBES", 4)
+    monkeypatch.setattr("twicetold.staged.dense.PROBES", 4)
     return {"memory": 100_000, "sampled": 50}

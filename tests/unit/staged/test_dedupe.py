@@ -85,7 +85,7 @@ def test_all_pairs_are_compared_if_asked_for(run, many, parts, deduped, small, m
 
 def test_the_share_of_links_that_were_found_is_measured(run, many, parts, deduped, small, monkeypatch):
     model, folder = run("static"), parts(many, 1)
-    monkeypatch.setattr("twicetold.staged.scatter.PROBES", 1)
+    monkeypatch.setattr("twicetold.staged.dense.PROBES", 1)
     found, _ = deduped(model, folder, threshold=0.9, memory=100_000, sampled=10_000)
     exact, _ = deduped(model, folder, "exact", threshold=0.9, exact=True)
     assert found.recall["links"] == 2 * exact.summary["links"]
@@ -193,7 +193,7 @@ def counted(*given):
     print(sys.modules["torch"].get_num_threads())
     return search(*given)
 
-model.loaded, vectors.search_vectors = loaded, counted
+model.loaded, model.search_vectors = loaded, counted
 run(sys.argv[1], Task("encode", "000000", "", "plan.json"))
 """
 
@@ -502,7 +502,7 @@ def test_a_full_disk_is_named_and_what_was_done_is_kept(run, many, parts, dedupe
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("twicetold.staged.encode.write_arrays", full)
+        patch.setattr("twicetold.staged.model.write_arrays", full)
         with pytest.raises(OSError, match="No space left"):
             deduped(run(), folder, threshold=0.6)
     launch, tasks = stopping(-1)

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from twicetold.evaluation.exact_interval import exact_interval
 from twicetold.neighbours import grouping
 from twicetold.neighbours.cells import PROBES
-from twicetold.staged.centres import shards_of
-from twicetold.staged.components import joined
-from twicetold.staged.dedupe import HELD, OF_SPARSE, copies, parts_of, with_shards
+from twicetold.staged.dedupe import HELD, OF_SPARSE, copies, with_shards
+from twicetold.staged.dense import shards_of
+from twicetold.staged.groups import joined
+from twicetold.staged.parts import parts_of
 from twicetold.staged.plan import Plan, Settings, written
-from twicetold.staged.terms import ranges_of
+from twicetold.staged.sparse import ranges_of
 
 
 @pytest.mark.parametrize("distinct", [60_000, 1_000_000, 100_000_000])

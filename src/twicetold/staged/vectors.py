@@ -1,54 +1,16 @@
-"""`encode`: a block of distinct texts to their vectors.
-
-Blocks are of the numbers of distinct texts, not of parts, and as large as those that `trained.vectors` encodes at once:
-vectors of other blocks may have other last bits.
-"""
+"""Vectors and lengths of distinct texts, from what the stage `encode` wrote."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
 from twicetold.neighbours.grouping import Ints
-from twicetold.staged.arrays import Arrays, write_arrays
-from twicetold.staged.distinct import firsts_of, texts_of_rows
-from twicetold.staged.plan import BLOCK, Plan, bounds
+from twicetold.staged.arrays import Arrays
+from twicetold.staged.plan import BLOCK, Plan
 
 FEW = 0.02  # share of a block's rows below which they are read one by one
-
-
-def run(plan: Plan, name: str) -> dict[str, Any]:
-    """Encode a block.
-
-    Returns:
-        Number of texts without a term that the model knows, and sentences on how texts are unlike the model's.
-    """
-    from twicetold.staged.model import loaded  # with it may come torch, and other stages read vectors alone
-    from twicetold.trained.unlike import Likeness, blank
-    from twicetold.trained.vectors import search_vectors
-
-    texts = texts_of_rows(plan, firsts_of(plan).numbers(np.arange(*bounds(name, plan.distinct))))
-    model = loaded(plan.settings.model)
-    with threadpool_limits(1):  # of torch as well, if the model has just brought it
-        vectors, _ = search_vectors(model.trained, texts)
-    content: dict[str, NDArray[Any]]
-    if plan.sparse:
-        vectors = vectors.tocsr()
-        content = {
-            "starts": vectors.indptr.astype(np.int64),
-            "indices": vectors.indices.astype(np.int32),
-            "data": vectors.data.astype(np.float32, copy=False),
-        }
-    else:
-        content = {"vectors": np.ascontiguousarray(vectors, np.float32)}
-    content["length"] = np.array([len(text) for text in texts], np.int32)
-    write_arrays(plan.file("encode", name, "vectors"), content)
-    likeness = Likeness(model)
-    likeness.add(texts)
-    return {"blank": blank(vectors), "unlike": list(likeness.warnings())}
 
 
 def block(plan: Plan, name: str) -> Any:

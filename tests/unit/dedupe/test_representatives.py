@@ -1,13 +1,10 @@
 """Which row of a group is kept."""
 
-from unicodedata import normalize
-
 import numpy as np
 import pytest
 
 import twicetold
-from twicetold.dedupe.distinct import DistinctTexts
-from twicetold.dedupe.worth import cleanness, most_worth, worth_of
+from twicetold.dedupe.representatives import most_worth, worth_of
 
 SAME = ["bank rate cut", "Bank Rate CUT", "bank rate cut film", "bank rate"]
 
@@ -20,7 +17,6 @@ SAME = ["bank rate cut", "Bank Rate CUT", "bank rate cut film", "bank rate"]
         (("highest", [3, None, 7.5, 7]), 2),
         (("lowest", ["3", "-1", "7", ""]), 1),
         (("highest", [None] * 4), 0),
-        ("cleanest", 0),
     ],
 )
 def test_a_group_is_represented_by_the_row_that_is_worth_most(keep, kept, run):
@@ -37,41 +33,6 @@ def test_of_equal_worth_the_first_row_is_kept():
     assert most_worth(group, worth).tolist() == [2, 1]
 
 
-FILLER = [
-    "how do i cook rice",
-    "why does my router get hot",
-    "what is a good phone",
-    "how do i cook for five people",
-    "five for people",
-]
-
-
-@pytest.mark.parametrize(
-    ("clean", "flawed"),
-    [
-        ("why does my router get hot", "why does my rouetr get hot at five people"),  # misspelt
-        ("What is a good phone", "WHAT IS A GOOD PHONE FOR FIVE PEOPLE"),
-        ("what is a good phone?", "what is a good phone for five people???"),
-        ("what is a good phone", "what is a good phone for five pe…"),
-        ("what is a good phone", "what is a good phone for five ..."),
-        ("what is a good phone", "what is a good phone for five people &amp; rice"),
-        ("what is a good phone", "what is a good <b>phone</b> for five people"),
-        ("what is a good phone", "what is a good phone for five people \N{REPLACEMENT CHARACTER}"),
-        ("how do i cook for five people", "how do i cook"),  # the longer of two without a defect
-    ],
-)
-def test_the_cleanest_text_has_the_fewest_defects_then_the_most_letters(clean, flawed):
-    texts = [*FILLER, clean, flawed, "do at router"]
-    worth = cleanness(texts, DistinctTexts.of(texts).place)
-    assert worth[-3] > worth[-2]
-
-
-def test_a_word_of_equal_texts_alone_is_still_unknown():
-    texts = ["one rouetr", "One  ROUETR", "one router", "two router", "two one"]
-    worth = cleanness(texts, DistinctTexts.of(texts).place)
-    assert worth[0] < worth[2]
-
-
 @pytest.mark.parametrize(
     ("keep", "error", "message"),
     [
@@ -79,6 +40,7 @@ def test_a_word_of_equal_texts_alone_is_still_unknown():
         (("newest", [1, 2, 3]), ValueError, "expected dates as in ISO 8601"),
         (("highest", [1, 2, 3]), ValueError, "keep: expected a value for each of 4 texts, got 3"),
         (("highest", ["a"] * 4), ValueError, "expected numbers; got 'a' in rows 0, 1, 2, 3"),
+        ("cleanest", ValueError, "to keep, got 'cleanest'"),
         ("newest", ValueError, "to keep, got 'newest'; newest and the like need a column"),
     ],
 )
@@ -89,8 +51,3 @@ def test_wrong_ways_to_keep_are_named(keep, error, message, run):
 
 def test_a_missing_value_is_worth_least_either_way():
     assert worth_of("lowest", [1, None])[1] == worth_of("highest", [1, None])[1] == -np.inf
-
-
-def test_words_are_known_in_each_unicode_form():
-    texts = ["crème brûlée", normalize("NFD", "Crème brûlée vanille"), "vanille"]
-    assert np.floor(cleanness(texts, np.arange(3)) / 1_000_000).tolist() == [0, 0, 0]

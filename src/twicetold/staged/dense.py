@@ -1,0 +1,225 @@
+"""Stages of dense vectors: `centres` of cells, `scatter` to shards, `links`, and `recall` with `missed` of a sample.
+
+A shard is a part of the space of vectors that one task looks at: cells next to each other, so that the cells that a
+text visits are in few shards. Cells are halved at the median of their first principal component until there are as
+many shards as asked for. Shards do not change what is found, cells do. Few texts, or with `exact` all, go by
+`links_all`, without cells.
+
+Shape letters: C cells, D columns, b texts of a block, p visited cells, R copies of texts, one for each shard, V visits.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from twicetold.evaluation.exact_interval import exact_interval
+from twicetold.neighbours.cells import PROBES, Cells, centres_of, links_in, nearest_centres, sampled
+from twicetold.neighbours.dense_joining import Dense, Found, Turn, links_between, pairs_above
+from twicetold.neighbours.grouping import Floats, Ints
+from twicetold.neighbours.sample import sample
+from twicetold.staged.arrays import Arrays, Pieces, write_arrays
+from twicetold.staged.groups import files_of_links
+from twicetold.staged.link_files import in_numbers, read_links, write_links
+from twicetold.staged.plan import Plan, bounds
+from twicetold.staged.vectors import block, vectors_of
+
+SALT = 1  # of the sample of texts that are compared with all others; that of centres has another one
+STEP = 1 << 14  # vectors that are copied at once
+
+
+def centres(plan: Plan, name: str) -> dict[str, Any]:
+    """Cells of dense vectors by k-means of a sample, once, in one process; and which shard has which cells.
+
+    Returns:
+        Number of cells.
+    """
+    vectors = vectors_of(plan, sampled(plan.distinct))
+    centres = centres_of(vectors, plan.cells)
+    weights = np.bincount(nearest_centres(vectors, centres, 1)[:, 0], minlength=len(centres)).astype(np.float64)
+    asked = sample(plan.distinct, plan.settings.sampled, salt=SALT) if plan.settings.sampled else np.empty(0, np.int64)
+    content = {
+        "centres": centres,
+        "shard": shards_of(centres, weights, plan.shards),
+        "asked": asked,
+        "vectors": vectors_of(plan, asked),
+    }
+    write_arrays(plan.file("centres", name, "centres"), content)
+    return {"cells": len(centres)}
+
+
+def centres_in(plan: Plan) -> tuple[Dense, Ints]:
+    """(C, D) centres, and the (C,) shard of each cell."""
+    found = Arrays(plan.file("centres", "all", "centres"))
+    return found.read("centres"), found.read("shard")
+
+
+def shards_of(centres: Dense, weights: Floats, shards: int) -> Ints:
+    """(C,) shard of each cell, of about equal weights."""
+    found = np.zeros(len(centres), np.int64)
+    waiting = [(np.arange(len(centres)), 0, min(shards, len(centres)))]
+    while waiting:
+        cells, first, count = waiting.pop()
+        found[cells] = first
+        if count == 1:
+            continue
+        inside = centres[cells].astype(np.float64)
+        inside -= inside.mean(axis=0)
+        order = np.argsort(inside @ np.linalg.eigh(inside.T @ inside)[1][:, -1], kind="stable")
+        half = count // 2
+        total = np.cumsum(weights[cells][order])
+        cut = int(np.searchsorted(total, total[-1] * half / count)) + 1
+        cut = min(max(cut, half), len(cells) - (count - half))
+        waiting += [(cells[order[:cut]], first, half), (cells[order[cut:]], first + half, count - half)]
+    return found
+
+
+def scatter(plan: Plan, name: str) -> dict[str, Any]:
+    """The vectors of a block to the shards whose cells they visit: one file, sorted by shard.
+
+    Returns:
+        R.
+    """
+    vectors = block(plan, name)
+    centres, shard = centres_in(plan)
+    near = nearest_centres(vectors, centres, PROBES)
+    text = np.repeat(np.arange(len(near)), near.shape[1])
+    cell = near.ravel()
+    order = np.lexsort((text, shard[cell]))
+    text, cell = text[order], cell[order]
+    goes = shard[cell]
+    begins = np.flatnonzero(np.append(True, (goes[1:] != goes[:-1]) | (text[1:] != text[:-1])))
+    copied = text[begins]
+    counts = np.bincount(goes[begins], minlength=plan.shards)
+    content = {
+        "starts": np.append(0, np.cumsum(counts)),
+        "number": copied + bounds(name, plan.distinct)[0],
+        "own": near[copied, 0],
+        "visits": np.append(begins, len(text)),
+        "cell": cell,
+        "vectors": Pieces((len(copied), plan.width), np.float32, _pieces(vectors, copied)),
+    }
+    write_arrays(plan.file("scatter", name, "rows"), content)
+    return {"copies": len(copied)}
+
+
+def _pieces(vectors: Dense, rows: Any) -> Iterator[Dense]:
+    for start in range(0, len(rows), STEP):
+        yield vectors[rows[start : start + STEP]]
+
+
+def links(plan: Plan, name: str) -> dict[str, Any]:
+    """The links in the cells of a shard.
+
+    Returns:
+        Their number, a pair as often as it was met; and how many pairs were compared.
+    """
+    number, cells, vectors = _shard(plan, int(name))
+    least = plan.known.least - plan.known.constant
+    found = in_numbers(links_in(cells, (vectors, vectors), least), number, number)
+    compared = int((np.diff(cells.start) * np.diff(cells.visit)).sum())
+    return {"links": write_links(plan.file("links", name, "links"), found), "compared": compared}
+
+
+def _shard(plan: Plan, shard: int) -> tuple[Ints, Cells, Dense]:
+    """Numbers of the texts of a shard, its cells, and vectors."""
+    files = [Arrays(plan.file("scatter", block, "rows")) for block in plan.blocks]
+    total = sum(int(file.starts[shard + 1] - file.starts[shard]) for file in files)
+    number, own = np.empty(total, np.int64), np.empty(total, np.int32)
+    counts, vectors, parts = np.empty(total, np.int64), np.empty((total, plan.width), np.float32), []
+    start = 0
+    for file in files:
+        begin, end = (int(place) for place in file.starts[shard : shard + 2])
+        here = slice(start, start + end - begin)
+        number[here], own[here] = file.read("number", begin, end), file.read("own", begin, end)
+        visits = file.read("visits", begin, end + 1)
+        counts[here] = np.diff(visits)
+        parts.append(file.read("cell", int(visits[0]), int(visits[-1])))
+        vectors[here] = file.read("vectors", begin, end)
+        start = here.stop
+    cell, visitor = np.concatenate(parts), np.repeat(np.arange(total), counts)
+    cells = np.flatnonzero(centres_in(plan)[1] == shard)
+    member, order = np.argsort(own, kind="stable"), np.argsort(cell, kind="stable")
+    starts, ends = (np.searchsorted(own[member], cells, side) for side in ("left", "right"))
+    visits = np.append(np.searchsorted(cell[order], cells), len(cell))
+    mine = np.concatenate([member[start:end] for start, end in zip(starts, ends, strict=True)])
+    return number, Cells(mine, np.append(0, np.cumsum(ends - starts)), visitor[order], visits), vectors
+
+
+def links_all(plan: Plan, name: str) -> dict[str, Any]:
+    """The links of a block of dense vectors with itself and with all later blocks, without cells.
+
+    Returns:
+        Their number, and how many pairs were compared.
+    """
+    least = plan.known.least - plan.known.constant
+    left, numbers = block(plan, name), np.arange(*bounds(name, plan.distinct))
+    compared = len(numbers) * (len(numbers) - 1) // 2
+
+    def found() -> Iterator[Found]:
+        nonlocal compared
+        whole = pairs_above((left, left), least, most=len(left) ** 2)
+        assert whole is not None
+        yield from in_numbers([whole], numbers, numbers)
+        turn = Turn.of((left, left), least)
+        heads = turn.reduced(left)
+        for later in plan.blocks[int(name) + 1 :]:
+            others, right = np.arange(*bounds(later, plan.distinct)), block(plan, later)
+            compared += len(numbers) * len(others)
+            links = links_between(left, right, least, reduced=(heads, turn.reduced(right)))
+            yield from in_numbers([links], numbers, others)
+
+    links = write_links(plan.file("links_all", name, "links"), found())
+    return {"links": links, "compared": compared}
+
+
+def recall(plan: Plan, name: str) -> dict[str, Any]:
+    """The links of a sample of texts with a block, by comparing each with all of it.
+
+    Returns:
+        Their number.
+    """
+    sampled = Arrays(plan.file("centres", "all", "centres"))
+    numbers = np.arange(*bounds(name, plan.distinct))
+    least = plan.known.least - plan.known.constant
+    found = links_between(sampled.read("vectors"), block(plan, name), least)
+    links = in_numbers([found], sampled.read("asked"), numbers)
+    return {"links": write_links(plan.file("recall", name, "links"), links)}
+
+
+def missed(plan: Plan, name: str) -> dict[str, Any]:
+    """The share of the links of a text that were found, on average over a sample of texts that have links.
+
+    Returns:
+        Texts of the sample, those with links, their links, how many of these were found, the share and its interval;
+        without a share if there are no links.
+    """
+    asked = Arrays(plan.file("centres", "all", "centres")).read("asked")
+    truth = _keys(plan, asked, (plan.file("recall", block, "links") for block in plan.blocks))
+    found = np.intersect1d(truth, _keys(plan, asked, (path for _, path in files_of_links(plan))))
+    there, met = (_by_text(plan, asked, keys) for keys in (truth, found))
+    linked = np.flatnonzero(there)
+    there, met = there[linked], met[linked]
+    counts = {"asked": len(asked), "linked": len(linked), "links": int(there.sum()), "found": int(met.sum())}
+    if not len(linked):
+        return counts
+    share = float((met / there).mean())
+    low, high = exact_interval(share * len(linked), (1 - share) * len(linked))
+    return {**counts, "recall": share, "low": low, "high": high}
+
+
+def _keys(plan: Plan, asked: Ints, files: Iterator[Path]) -> Ints:
+    """Links of the sampled texts, each as one number, once, ascending."""
+    keys = [np.empty(0, np.int64)]
+    for path in files:
+        for links in read_links(path):
+            some = links[np.isin(links["left"], asked) | np.isin(links["right"], asked)]
+            keys.append(some["left"] * plan.distinct + some["right"])
+    return np.unique(np.concatenate(keys))
+
+
+def _by_text(plan: Plan, asked: Ints, keys: Ints) -> Ints:
+    """Number of links of each sampled text."""
+    ends = np.concatenate(np.divmod(keys, plan.distinct))
+    return np.bincount(np.searchsorted(asked, ends[np.isin(ends, asked)]), minlength=len(asked))

@@ -1,0 +1,76 @@
+"""The parts of a folder, and the folder that is written for them."""
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from twicetold.files import TEMPORARY
+from twicetold.staged.plan import DROPPED, Part, Plan, require_names, written
+from twicetold.tables.streams import COMPRESSIONS, SUFFIXES
+
+STAGES = ".stages"  # in the folder that is written, while it is
+SUMMARY = "summary.json"  # the same: it is there only once all parts are
+
+
+def parts_of(folder: Path) -> tuple[Part, ...]:
+    """The parts of a folder, in the order of their names; names that begin with a dot or `_` are no parts.
+
+    Raises:
+        ValueError: if there are none, or two would be written under one name.
+    """
+    found = []
+    for path in sorted(folder.iterdir()):
+        suffixes = [suffix for suffix in path.suffixes[-2:] if suffix.lower() not in COMPRESSIONS]
+        if path.name.startswith((".", "_")) or not suffixes or suffixes[-1].lower() not in SUFFIXES:
+            continue
+        about = path.stat()
+        file = folder.resolve() / path.name  # the suffix of a link counts: what it leads to may have none
+        found.append(Part(path.name, str(file), about.st_size, about.st_mtime_ns))
+    if not found:
+        raise ValueError(f"{folder}: expected parts that end in {', '.join(SUFFIXES)}, found none")
+    require_names(found)
+    return tuple(found)
+
+
+def require_own(folder: Path, out: Path, parts: Sequence[Part]) -> None:
+    """Check that the folder that is written is one of ours, or new.
+
+    Raises:
+        FileExistsError: if something else is in it, or it is a file.
+        ValueError: if it is the folder of the parts, or in it or around it.
+    """
+    read, place = folder.resolve(), out.resolve()
+    if read.is_relative_to(place) or place.is_relative_to(read):
+        raise ValueError(f"expected a folder apart from {folder}, whose parts are read, got {out}")
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise FileExistsError(f"expected a folder to write to, {out} is a file: choose another name")
+    made = any((out / name).exists() for name in (STAGES, SUMMARY))
+    ours = {*(written(part.name) for part in parts), DROPPED} if made else set()
+    there = (path.name for path in out.iterdir() if not path.name.startswith(TEMPORARY))
+    if other := sorted(set(there) - {*ours, *_of_parts_gone(out, parts), STAGES, SUMMARY}):
+        raise FileExistsError(
+            f"{out}: expected nothing but what this command wrote for the parts of {folder}, found "
+            f"{', '.join(other[:5])}: delete it, or choose another folder"
+        )
+
+
+def _of_parts_gone(out: Path, parts: Sequence[Part]) -> set[str]:
+    """Names of what an earlier call wrote for parts that are gone; none if all are, as that was another folder."""
+    found, now = set[str](), {written(part.name) for part in parts}
+    try:
+        found = set(json.loads((out / SUMMARY).read_text(encoding="utf-8"))["parts"])
+    except (OSError, ValueError, TypeError, KeyError):
+        with suppress(OSError, ValueError):  # it was ended before it wrote a summary
+            found = {written(part.name) for part in Plan.read(out / STAGES).parts}
+    return set() if found.isdisjoint(now) else found - now
+
+
+def remove_parts_gone(out: Path, parts: Sequence[Part]) -> None:
+    """Delete what an earlier call wrote for parts that are gone."""
+    gone = _of_parts_gone(out, parts)
+    there = [*out.iterdir(), *(out / DROPPED).glob("*")]
+    for path in [path for path in there if path.name in gone and path.is_file()]:
+        path.unlink()

@@ -1,0 +1,47 @@
+"""The options of a dedupe, and who has them."""
+
+import inspect
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from twicetold.commands.dedupe import dedupe as command
+from twicetold.dedupe.options import OF_FOLDERS, Choices, DedupeOptions
+from twicetold.staged.plan import Settings
+
+GUIDE = Path(__file__).parents[3] / "docs/guides/using-a-model.md"
+OPTIONS = {each.name: each for each in fields(DedupeOptions)}
+
+
+def test_keywords_of_the_library_are_the_list_with_its_types():
+    written = {name: getattr(kind, "__forward_arg__", kind) for name, kind in Choices.__annotations__.items()}
+    assert written == {name: each.type for name, each in OPTIONS.items()}
+
+
+def test_the_command_has_an_option_for_each_of_the_list():
+    found = inspect.signature(command).parameters
+    for name, each in OPTIONS.items():
+        asked, about = found[name].annotation.__origin__, found[name].annotation.__metadata__[0]
+        assert about.help == each.metadata["help"]
+        assert asked == (each.metadata["asked"] or each.type)
+        assert found[name].default == (None if type(None) in getattr(asked, "__args__", ()) else each.default)
+
+
+def test_a_folder_has_those_of_the_list_that_are_of_folders():
+    assert issubclass(Settings, DedupeOptions)
+    assert {"precision", "threshold", "rule", "keep"} == OF_FOLDERS
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"review": 1.5}, TypeError, "review"),
+        ({"review": -1}, ValueError, "a number of pairs to review, got -1"),
+        ({"keep": ("newest",)}, TypeError, "expected a rule and a column"),
+        ({"precision": "0.5"}, TypeError, "precision"),
+    ],
+)
+def test_values_that_are_none_are_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        DedupeOptions(**options)
