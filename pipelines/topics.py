@@ -33,7 +33,7 @@ from twicetold.topics.near_copies import word_sets
 from twicetold.topics.plane import topic_map
 from twicetold.trained.model_folder import load_model, recipes, trained_on
 from twicetold_lab.data.corpus import Corpus
-from twicetold_lab.data.publication import publication_days
+from twicetold_lab.data.sources.uci_news import publication_days
 from twicetold_lab.grid.code_identity import code_now
 from twicetold_lab.grid.settings import check_settings, run_script
 from twicetold_lab.scoring.model_checks import require_trained_on

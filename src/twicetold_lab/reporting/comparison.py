@@ -1,7 +1,7 @@
 """Paired tests of two models on the pairs that both scored, by metric.
 
 DeLong et al. 1988 for AUROC, a bootstrap for correlations; they detect differences that two separate intervals do
-not. Pairs that share texts are one unit of sampling (`evaluation.pair_units`).
+not. Pairs that share texts are one unit of sampling (`evaluation.pairwise_knn.units_of`).
 """
 
 import numpy as np

@@ -96,7 +96,7 @@ def in_slices(
     Args:
         signs: of P pairs.
         right: (P,) whether the model is right.
-        units: (P,) unit of sampling of each pair, see `evaluation.pair_units`.
+        units: (P,) unit of sampling of each pair, see `evaluation.pairwise_knn.units_of`.
     """
     sides: dict[str, NDArray[np.bool_]] = {name: getattr(signs, name) for name in SLICES}
     return {name: (_among(inside, right, units), _among(~inside, right, units)) for name, inside in sides.items()}

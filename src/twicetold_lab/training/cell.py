@@ -24,8 +24,7 @@ from twicetold.trained.saving import write_trained
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.examples.batches import Again, EpochBatches, ExampleIndex, GatheredExamples, lengths_of, train_loader
 from twicetold_lab.scoring.cache import feature_rows, fields_like, inputs_of, with_extra_texts
-from twicetold_lab.scoring.duplicates import primary_value
-from twicetold_lab.scoring.inputs import evaluation_inputs
+from twicetold_lab.scoring.duplicates import evaluation_inputs, primary_value
 from twicetold_lab.training.frozen import with_token_vectors
 from twicetold_lab.training.parts import Parts, Places
 from twicetold_lab.training.schedule import Fitted, MakeOptimizer, OnEpoch, Runtime
