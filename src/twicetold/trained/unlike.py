@@ -25,7 +25,6 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from twicetold import layout
-from twicetold.features.folded import FoldedTerms
 from twicetold.neighbours.nearest import Matrix
 from twicetold.normal_form import normal_form
 from twicetold.trained.ensemble import Ensemble
@@ -124,6 +123,8 @@ def _content(text: str, *, folded: bool) -> list[str]:
 
 def _folded(model: LoadedModel) -> bool:
     """Whether the model reads texts in their normal form."""
+    from twicetold.features.folded import FoldedTerms  # with it come rich and much more, from scikit-learn
+
     return any(isinstance(featuriser, FoldedTerms) for featuriser in featurisers(model.trained))
 
 

@@ -207,7 +207,7 @@ def test_pairs_of_texts_that_are_removed_are_forgotten(small):
     ("pairs", "error", "message"),
     [
         ((["a"], ["x"], [True]), ValueError, "pairs: the index has no text with the id 'x'"),
-        ((["a"], ["b"], [2]), ValueError, "expected True or False, got 2 as pair 0"),
+        ((["a"], ["b"], [2]), ValueError, "expected 1 or 0, .*; got '2' in row 0"),
         ((["a"], ["b", "c"], [True]), ValueError, "expected as many of each"),
         ((["a", "b"], ["b", "a"], [True, False]), ValueError, "pair 1 .* does not say the same, but pairs"),
         (

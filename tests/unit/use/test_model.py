@@ -162,7 +162,7 @@ def test_numbers_of_topics_and_of_a_search_are_numbers(fitted):
         (lambda: fitted.topics(ALIKE, seed="2"), "seed"),
         (lambda: fitted.why(ALIKE, ALIKE, terms="2"), "terms"),
         (lambda: fitted.index(ALIKE).search(ALIKE, k="2"), "k"),
-        (lambda: fitted.index(ALIKE).related(ALIKE, nprobe="2"), "nprobe"),
+        (lambda: fitted.index(ALIKE).search(ALIKE, k="2", not_copies=True), "k"),
     ):
         with pytest.raises(TypeError, match=f"{name}: expected a whole number, got '2' of type str"):
             asks()

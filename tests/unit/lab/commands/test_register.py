@@ -357,5 +357,5 @@ def test_names_from_elsewhere_do_not_break_the_page(run, tmp_path):
     head, text = head_of(page)
     assert set(head) == {"library_name", "pipeline_tag", "tags"}
     headings = [line for line in text.splitlines() if line.startswith("#")]
-    assert len(headings) == 8
+    assert len(headings) == 9
     assert "<b>" not in text
