@@ -34,10 +34,9 @@ from twicetold.evaluation.pair_metrics import Confusion, log_losses, squared_err
 from twicetold.evaluation.ranking import ON_TRAIN, RocCurve, ScoreCounts
 from twicetold.evaluation.resampling import Statistic
 from twicetold.evaluation.units import Kept, Units, kept_of_verdicts, pearson_terms
-from twicetold_lab.evaluation.corpus_search import CorpusSearch
 from twicetold_lab.evaluation.operating_points import OperatingPoint, operating_points
 from twicetold_lab.evaluation.pairwise_knn import PairwiseKnn
-from twicetold_lab.evaluation.retrieval import knn_right, nearest, precision_and_recall
+from twicetold_lab.evaluation.retrieval import CorpusSearch, knn_right, nearest, precision_and_recall
 from twicetold_lab.evaluation.selection import PRIMARY, Selection, misfit
 
 AT_PUBLISHED = ("accuracy", "f1")  # metrics that are also computed at a published threshold

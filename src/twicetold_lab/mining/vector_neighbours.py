@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from twicetold.neighbours.nearest import NOBODY, Index
 from twicetold_lab.data.corpus import Corpus
-from twicetold_lab.mining.confirmed import confirmed
-from twicetold_lab.mining.groups import sorted_groups
+from twicetold_lab.mining.groups import confirmed, sorted_groups
 from twicetold_lab.mining.mined_file import load_mined, save_mined
 from twicetold_lab.mining.teacher import Teacher
 

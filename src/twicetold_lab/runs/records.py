@@ -23,8 +23,7 @@ from twicetold.evaluation.units import from_json as units_from_json
 from twicetold.files import write_text
 from twicetold_lab.data.download import FileRecord, Manifest
 from twicetold_lab.evaluation.operating_points import OperatingPoint, points_from_json
-from twicetold_lab.runs.met import may_have_met
-from twicetold_lab.runs.summary import POINTS, UNITS
+from twicetold_lab.runs.summary import POINTS, UNITS, may_have_met
 from twicetold_lab.scoring.cost import FILE, Cost
 
 

@@ -1,6 +1,7 @@
 """The report as a whole: names, and that the stored decision is all that is used of a threshold."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,9 @@ from omegaconf import OmegaConf
 from sklearn.metrics import f1_score
 
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
-from twicetold_lab.evaluation.corpus_search import CorpusSearch
 from twicetold_lab.evaluation.evaluators import Standard
 from twicetold_lab.evaluation.pairwise_knn import PairwiseKnn
+from twicetold_lab.evaluation.retrieval import CorpusSearch
 from twicetold_lab.scoring.deciding import decisions_of
 
 CONFIG = Path(__file__).parents[4] / "conf" / "evaluation.yaml"
@@ -218,7 +219,7 @@ def test_inputs_that_cannot_be_evaluated_are_refused():
         EVALUATOR.graded_pairs(graded(1), graded(2), decision=decided("graded_pairs", graded(1)), positive_grade=9.0)
     with pytest.raises(ValueError, match="val has the groups"):
         run("documents", news(1), DocumentVectors(news(2).left, news(2).left, {"story": news(2).groups["story"]}))
-    for call in (EVALUATOR.selection.primary_value, EVALUATOR.selection.decide):
+    for call in (EVALUATOR.selection.primary_value, partial(decisions_of, EVALUATOR.selection)):
         with pytest.raises(ValueError, match="does not go with ScoredPairs"):
             call("documents", val)
     with pytest.raises(ValueError, match="does not go with ScoredPairs"):
