@@ -22,8 +22,7 @@ from twicetold.trained.scoring import TrainedModel
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.pairwise_knn import units_of
 from twicetold_lab.reporting.leaderboard import Leaderboard
-from twicetold_lab.reporting.slices import SLICES, Rightness, Signs, in_slices, signs, words
-from twicetold_lab.reporting.terms import explainers, terms_of
+from twicetold_lab.reporting.slices import SLICES, Rightness, Signs, explainers, in_slices, signs, terms_of, words
 from twicetold_lab.runs.records import read_decision, read_scores
 
 TITLE = "Mistakes"

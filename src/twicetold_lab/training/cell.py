@@ -18,8 +18,8 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from twicetold.features.matrix_file import write_matrix
 from twicetold.features.rows import CsrRows, Featuriser
+from twicetold.features.saved import write_matrix
 from twicetold.files import make_once, write_file, write_folder
 from twicetold.models.protocol import Encoder, OnFrozen, Settling
 from twicetold.neighbours.nearest import Matrix
