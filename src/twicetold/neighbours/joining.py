@@ -29,6 +29,7 @@ from twicetold.neighbours.parallel import in_threads
 WORK = 10_000_000  # products of entries that a block may need (some hundred MB)
 WORTH, SHARE = 0.5, 0.4  # products for each pair of rows, and of all products; with more, comparing all rows costs less
 COMMON = 0.8  # share of the threshold that the common part may add
+FULL, FEWEST_FULL = 0.5, 16  # share of rows that have a term, and number of such terms, of vectors that are half dense
 ROUNDING = 1e-5  # of float32 sums
 STRIPES = 8  # parts of the rows whose columns are indexed anew
 EDGES = 32  # places up to which norms of rows are known
@@ -101,6 +102,23 @@ class _Prefixes:
         """(L,) what the columns before the rare part of either row add at most to the dot product."""
         edge = np.maximum(self.edge[left], self.edge[right])
         return np.asarray(self.norm[left, edge] * self.norm[right, edge])
+
+
+def require_sparse(frequency: Ints, texts: int) -> None:
+    """Check that no terms are in most texts, as the numbers of dense vectors are.
+
+    Args:
+        frequency: (D,) texts with each term.
+        texts: how many there are.
+
+    Raises:
+        ValueError: if some are.
+    """
+    if int((frequency > FULL * texts).sum()) >= FEWEST_FULL:
+        raise ValueError(
+            "this model has dense vectors beside sparse ones, so most texts share a term and no index of terms helps: "
+            "give a model of one kind, dense such as static or lexical such as tfidf_letters"
+        )
 
 
 def _parts(rows: Any, bound: float) -> tuple[Any, _Prefixes]:

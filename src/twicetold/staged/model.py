@@ -12,8 +12,8 @@ from twicetold.dedupe.pairs import pairs_of
 from twicetold.dedupe.pairs_by_vectors import PairsByVectors
 from twicetold.dedupe.thresholds import Thresholds
 from twicetold.fingerprint import folder_digest
+from twicetold.neighbours.joining import require_sparse
 from twicetold.staged.plan import Plan, Settings
-from twicetold.staged.terms import require_sparse
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.vectors import search_vectors
 from twicetold.trained.vectors_identity import fingerprint

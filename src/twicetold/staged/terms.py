@@ -19,13 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.neighbours.grouping import Floats, Ints
-from twicetold.neighbours.joining import COMMON
+from twicetold.neighbours.joining import COMMON, require_sparse
 from twicetold.staged.arrays import Arrays, write_arrays
 from twicetold.staged.encode import block
 from twicetold.staged.plan import Plan
 
 ROUNDING = 1e-5  # of float32 sums
-FULL, FEWEST_FULL = 0.5, 16  # share of rows that have a term, and number of such terms, of vectors that are half dense
 
 
 def run(plan: Plan, name: str) -> dict[str, Any]:
@@ -58,23 +57,6 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     }
     write_arrays(plan.file("terms", name, "terms"), content)
     return {"copies": int(counts.sum()), "pairs": float((counts.astype(np.float64) ** 2).sum() / 2)}
-
-
-def require_sparse(frequency: Ints, texts: int) -> None:
-    """Check that no terms are in most texts, as the numbers of dense vectors are.
-
-    Args:
-        frequency: (D,) texts with each term.
-        texts: how many there are.
-
-    Raises:
-        ValueError: if some are.
-    """
-    if int((frequency > FULL * texts).sum()) >= FEWEST_FULL:
-        raise ValueError(
-            "this model has dense vectors beside sparse ones, so most texts share a term and no index of terms helps: "
-            "give a model of one kind, dense such as static or lexical such as tfidf_letters"
-        )
 
 
 def ranges_of(frequency: Ints, counts: Ints, ranges: int) -> Ints:
