@@ -99,7 +99,6 @@ def pair_corpus(
     *,
     name: str,
     kind: Kind,
-    ids: pa.StringArray,
     texts: pa.StringArray,
     left: NDArray[np.int64],
     right: NDArray[np.int64],
@@ -109,13 +108,13 @@ def pair_corpus(
     seed: int,
     limit: int | None,
     card: Mapping[str, Any],
+    ids: pa.StringArray | None = None,
 ) -> Corpus:
     """Build a corpus of pairs with train's duplicate clusters, cut to `limit` (every class in every split).
 
     Args:
         name: of the dataset.
         kind: of labels.
-        ids: (N,).
         texts: (N,); those that no pair of a split uses are left out.
         left: (R,) texts of the pairs.
         right: (R,) texts of the pairs.
@@ -125,6 +124,7 @@ def pair_corpus(
         seed: of the cut.
         limit: pairs to keep, or None for all.
         card: what the source counted; sizes of splits and clusters, and the audit, are added.
+        ids: (N,); None to number the texts.
     """
     side = thin(side, limit=limit, seed=seed, strata=np.rint(label).astype(np.int64))
     kept = side != UNUSED
@@ -138,7 +138,7 @@ def pair_corpus(
     corpus = Corpus(
         name=name,
         kind=kind,
-        ids=ids.take(pa.array(used)),
+        ids=pa.array([str(number) for number in used]) if ids is None else ids.take(pa.array(used)),
         texts=texts.take(pa.array(used)),
         groups={"cluster": clusters},
         members=members,
