@@ -258,7 +258,7 @@ class Standard:
             decision: threshold and calibration that are stored with the model.
             positive_grade: of graded pairs; those of at least this grade are duplicates.
             train: the train split, of documents alone; None if it is not asked for.
-            units: (P,) unit of sampling of each test pair, see `pair_units`; None: each is one of its own.
+            units: (P,) unit of sampling of each test pair, see `pairwise_knn`; None: each is one of its own.
 
         Raises:
             ValueError: if `kind` is unknown or does not fit the inputs, or the data is degenerate.

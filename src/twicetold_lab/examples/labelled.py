@@ -117,7 +117,7 @@ class LabelledPairs:
         strategy: which file of the mining stage, for documents.
         group: the group whose members are never negatives of each other.
         duplicates_only: leave the pairs with label 0 out, for objectives that find negatives in the batch.
-        implied: maximum number of implied pairs to add for each labelled pair (`examples.implied`).
+        implied: maximum number of implied pairs to add for each labelled pair (`implied_pairs`).
     """
 
     strategy: str

@@ -48,7 +48,7 @@ class Inspected:
         metrics: split -> metric -> value.
         summary: content of `layout.SUMMARY`.
         elsewhere: dataset -> metrics on its test texts.
-        audit: split -> finding of `data.audit`.
+        audit: split -> finding of `data.sources.audit`.
         seeds: how many runs of the same data and model there are beside it, itself included.
         promised: what links promise of other files; empty without the model, whose folder has it.
     """
