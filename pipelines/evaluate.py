@@ -79,7 +79,7 @@ def evaluate(cfg: DictConfig, out: Path) -> None:
     rows_of = cached_rows(corpus, Path(cfg.paths.features), key=who.feature_key)
     read = load_model(trained).read_corpus(rows_of) if "members" in config else read_trained(trained, rows_of)
     read = read.keeping(texts_to_search(corpus, evaluator))  # those of every split that is measured among them
-    if "members" not in config:
+    if not (out / layout.MODEL).is_dir():  # by hand, `train.py` has decided
         decide(trained, out / layout.MODEL, read, corpus, selection_of(cfg))
     model = load_model(out / layout.MODEL)
     inputs = {split: evaluation_inputs(read, corpus, split) for split in evaluator.splits}

@@ -20,7 +20,7 @@ TOY = ("data=toy_questions", "profile=smoke", "hydra.output_subdir=null", "hydra
 RUN = (*TOY, "model=dae", "tracking.enabled=false", "hydra.run.dir=runs/one")
 TRAINING = ("train", *RUN, "trainer.epochs=6", "trainer.batch_size=16", "trainer.patience=null")
 CELL = "toy_news-dae-0"
-MODEL = f"runs/{CELL}/model"
+TRAINED = f"runs/{CELL}/trained"
 LONG = ("tracking.enabled=false", "trainer.epochs=24", "trainer.batch_size=8", "trainer.patience=null")
 
 
@@ -70,7 +70,7 @@ def test_a_killed_evaluation_ends_in_the_same_bytes(by_hand: Lab):
 def lab(finished: Lab, tmp_path: Path) -> Lab:
     """The pipeline with a cell that is not trained yet."""
     lab = finished.copy(tmp_path / "lab")
-    shutil.rmtree(lab.root / MODEL)
+    shutil.rmtree(lab.root / TRAINED)
     lab.grid(data=["toy_news"], model=["dae"], overrides=list(LONG))
     return lab
 
@@ -85,4 +85,4 @@ def test_a_killed_repro_goes_on_when_it_is_called_again(lab: Lab):
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     lab.run("dvc", "repro", f"train@{CELL}")
-    assert lab.bytes_of(MODEL) == whole.bytes_of(MODEL)
+    assert lab.bytes_of(TRAINED) == whole.bytes_of(TRAINED)

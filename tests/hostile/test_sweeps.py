@@ -50,7 +50,7 @@ def test_a_grid_leaves_failed_jobs_ranks_the_others_and_repeats_none_that_is_fin
     assert parent.tags["mlflow.runName"] == "sweep dae lr"
     assert re.fullmatch(r"lr=0.0[123]", parent.tags["best"])
     names = [run.tags["mlflow.runName"] for run in runs if run.tags.get("mlflow.parentRunId") == parent.id]
-    assert names == ["dae lr=0.01", "dae lr=1e+30", "dae lr=0.02", "dae lr=0.03", "dae lr=1e+30"]
+    assert names == ["lr=0.01 dae", "lr=1e+30 dae", "lr=0.02 dae", "lr=0.03 dae", "lr=1e+30 dae"]
     assert all(run.tags["error"].startswith("Diverged") for run in runs if run.status == "FAILED")
     artifacts = by_hand.root / "mlruns/artifacts/toy_questions" / parent.id / "artifacts"
     figures = {f"figures/{name}.png" for name in ("param_importances", "parallel_coordinate", "slice")}

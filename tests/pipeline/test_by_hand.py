@@ -61,9 +61,11 @@ def test_a_model_is_evaluated_where_it_is_and_with_the_settings_that_it_was_trai
     assert "triplets by" not in trained[1] + retrained[1]
     assert not (lab.root / "data/triplets/documents").exists(), "a lexical family reads none"
     left = {path.name for path in (lab.root / "runs/mine").iterdir() if path.suffix != ".log"}
-    assert left == {".hydra", "model", "observed.json"}, "a model that takes the place of another is not yet evaluated"
+    assert left == {".hydra", "model", "observed.json", "trained"}, (
+        "a model that takes the place of another is not yet evaluated"
+    )
     assert otherwise[0] != 0
-    assert "runs/mine/model was trained with other features than this command has" in otherwise[1]
+    assert "runs/mine/trained was trained with other features than this command has" in otherwise[1]
 
 
 def test_another_split_or_label_is_noticed(lab):

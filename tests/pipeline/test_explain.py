@@ -55,7 +55,7 @@ def test_the_table_is_printed_and_table_and_figure_are_written_into_the_run_fold
 @pytest.mark.parametrize(
     ("asked", "answer"),
     [
-        ("stsb-dae-0", "dvc repro train@stsb-dae-0 trains it"),
+        ("stsb-dae-0", "dvc repro evaluate@stsb-dae-0 makes it"),
         ("stsb-dea-0", "no run folder .*stsb-dea-0; like it in .*: stsb-dae-0$"),
         ("other", "no run folder .*other$"),
     ],

@@ -31,12 +31,13 @@ while stage == "train" and ran.with_name("wait").exists():
 if key.endswith("-9"):
     sys.exit("error: cannot be trained")
 results = "metrics.json summary.json roc.csv pairwise_knn.csv roc.svg scores.parquet README.md".split()
+results.append("model/encoder.safetensors")
 for out in {
     "download": [f"data/raw/{key}/raw.csv"],
     "download_pretrained": [f"data/pretrained/{key}/manifest.json"],
     "prepare": [f"data/processed/{key}/texts.parquet"],
     "mine": [f"data/triplets/{key}/triplets.parquet"],
-    "train": [f"runs/{key}/model/encoder.safetensors", f"runs/{key}/observed.json"],
+    "train": [f"runs/{key}/trained/encoder.safetensors", f"runs/{key}/observed.json"],
     "evaluate": [f"runs/{key}/{name}" for name in results],
     "measure": [f"runs/{key}/cost.json"],
 }[stage]:

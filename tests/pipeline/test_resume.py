@@ -9,7 +9,7 @@ import pytest
 
 EPOCHS = 24
 CELL = "toy_news-dae-0"
-MODEL = f"runs/{CELL}/model"
+TRAINED = f"runs/{CELL}/trained"
 VALIDATION = "val/auroc_category"
 SLOW = (f"trainer.epochs={EPOCHS}", "trainer.batch_size=8", "trainer.patience=null")
 
@@ -18,7 +18,7 @@ SLOW = (f"trainer.epochs={EPOCHS}", "trainer.batch_size=8", "trainer.patience=nu
 def lab(finished, tmp_path):
     """Its data is ready, its model was never trained; training takes a while."""
     lab = finished.copy(tmp_path / "lab")
-    shutil.rmtree(lab.root / MODEL)
+    shutil.rmtree(lab.root / TRAINED)
     lab.grid(data=["toy_news"], model=["dae"], overrides=["tracking.enabled=false", *SLOW])
     return lab
 
@@ -53,7 +53,7 @@ def test_a_training_killed_in_mid_epoch_resumes_to_the_weights_of_an_undisturbed
     os.killpg(killed.pid, signal.SIGKILL)
     killed.wait()
     assert killed.returncode != 0
-    assert not (lab.root / MODEL).exists()
+    assert not (lab.root / TRAINED).exists()
     (unfinished,) = lab.tracked_runs()
     before = [step for step, _ in unfinished.curves[VALIDATION]]
     assert 2 <= len(before) < EPOCHS - 1
@@ -61,7 +61,7 @@ def test_a_training_killed_in_mid_epoch_resumes_to_the_weights_of_an_undisturbed
     assert lab.ran(f"train@{CELL}") == [f"train@{CELL}"]
     out, _ = reference.communicate()
     assert reference.returncode == 0, out
-    assert undisturbed.bytes_of(MODEL) == lab.bytes_of(MODEL)
+    assert undisturbed.bytes_of(TRAINED) == lab.bytes_of(TRAINED)
     assert not list(checkpoint.folder.glob("*")), "a finished training keeps no checkpoints"
 
     (run,) = lab.tracked_runs()

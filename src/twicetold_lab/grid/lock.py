@@ -89,8 +89,18 @@ def compared(stages: Mapping[str, Any], locked: Mapping[str, Any], rendered: Pat
 
 
 def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> set[str]:
-    """The keys that only one has, or that have another value."""
-    return {key for key in {**one, **other} if key not in one or key not in other or one[key] != other[key]}
+    """The keys that only one has, or that have another value; classes that moved to the lab alone are the same."""
+    keys = {**one, **other}
+    return {key for key in keys if key not in one or key not in other or _moved(one[key]) != _moved(other[key])}
+
+
+def _moved(value: Any) -> Any:
+    """A value with classes and functions of either package as if they were in one."""
+    if isinstance(value, dict):
+        return {name: _moved(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_moved(each) for each in value]
+    return value.replace("twicetold_lab.", "twicetold.", 1) if isinstance(value, str) else value
 
 
 def _reading(stages: Mapping[str, Any], file: Path, config: Mapping[str, Any]) -> Iterator[tuple[str, str, list[str]]]:

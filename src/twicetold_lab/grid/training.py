@@ -125,12 +125,13 @@ def fit(training: Training, on_epoch: OnEpoch) -> Trained:
 
 
 def save(training: Training, trained: Trained, out: Path) -> None:
-    """Write what was trained; metrics of an earlier model are removed (in the pipeline, DVC removes them)."""
+    """Write what was trained; an earlier model and its metrics are removed (in the pipeline, DVC removes them)."""
     config = OmegaConf.to_container(training.cfg, resolve=True)
     assert isinstance(config, dict)
     if training.cfg.origin != "dvc":
         for file in layout.EVALUATION:
             (out / file).unlink(missing_ok=True)
+        shutil.rmtree(out / layout.MODEL, ignore_errors=True)
     trained.save(
         out / layout.TRAINED,
         features=config["features"],

@@ -351,7 +351,7 @@ def read_scores(folder: Path, split: str) -> SampledPairs | None:
 def read_decision(run: Run) -> Decision:
     """The threshold and the calibration that a run chose on validation."""
     file = run.folder / layout.MODEL / layout.DECISION
-    return Decision.from_json(_read_json(file, stage=f"train@{run.cell.name}"))
+    return Decision.from_json(_read_json(file, stage=f"evaluate@{run.cell.name}"))
 
 
 def read_metrics(folder: Path) -> dict[str, dict[str, float]]:

@@ -68,7 +68,7 @@ def test_a_recipe_cannot_make_git_run_the_commands_of_its_own_folder(model):
     spread(model)
     recipe = {"_target_": "twicetold_lab.tracking._provenance", "root": str(model)}
     edit(model / layout.RECIPE, features=recipe)
-    refused(model, r"expected the class of a featuriser .* got 'twicetold\.tracking\._provenance'")
+    refused(model, r"expected the class of a featuriser .* got 'twicetold_lab\.tracking\._provenance'")
     assert not (model / "ran").exists()
 
 

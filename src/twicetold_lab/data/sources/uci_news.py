@@ -120,7 +120,7 @@ def publication_days(corpus: Corpus, raw: Path) -> Days | None:
         ValueError: if a document is not in it, or its time is no number.
     """
     source = str(corpus.card.get("source", {}).get("_target_", "")).split(".")
-    if source[-2:] == ["uci_news", "read"]:
+    if source[-2:] in (["uci_news", "read"], ["uci_news_by_time", "read"]):
         return _of_uci_news(corpus, raw / FILE)
     if source[-2:] == ["toy_news", "read"]:
         numbers = np.asarray(pc.cast(corpus.ids, pa.int64()), np.float64)

@@ -194,7 +194,7 @@ def test_an_undefined_metric_is_a_dash_on_the_page_and_nan_in_the_csv(project):
 @pytest.mark.parametrize(
     ("missing", "stage"),
     [
-        (f"{layout.MODEL}/{layout.DECISION}", "train@questions-tfidf-0"),
+        (f"{layout.MODEL}/{layout.DECISION}", "evaluate@questions-tfidf-0"),
         (layout.METRICS, "evaluate@questions-tfidf-0"),
         (layout.SUMMARY, "evaluate@questions-tfidf-0"),
     ],
@@ -336,7 +336,7 @@ def test_the_markdown_tables_hold_intervals_counts_and_checksums_but_nothing_obs
 
 def test_markdown_from_outside_stays_text():
     made = markdown_table(["m", "n"], [[escaped("*a* [x](http://e) `c` <b> C:\\|d"), "1 | 2"]]).splitlines()[-1]
-    assert made == "| \\*a\\* \\[x\\](http://e) \\`c\\` &lt;b> C:\\\\\\|d | 1 \\| 2 |"
+    assert made == "| \\*a\\* \\[x\\](http\\://e) \\`c\\` &lt;b> C:\\\\\\|d | 1 \\| 2 |"
 
 
 def test_the_rows_of_a_markdown_table_are_equally_wide(finished):

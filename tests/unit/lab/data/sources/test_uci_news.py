@@ -153,6 +153,9 @@ def test_uci_news_says_it_in_milliseconds(tmp_path):
     stamps = [1394470370698 + n * 43_200_000 for n in range(20)]
     corpus = read(tmp_path, stamps)
     assert publication_days(corpus, tmp_path) == pytest.approx(np.arange(20) / 2)
+    by_time = {"_target_": "twicetold_lab.data.sources.uci_news_by_time.read"}
+    split_by_time = replace(corpus, card={**corpus.card, "source": by_time})
+    assert publication_days(split_by_time, tmp_path) == pytest.approx(np.arange(20) / 2)
 
 
 def test_a_time_that_is_no_number_and_a_file_that_is_not_there_are_named(tmp_path):
