@@ -50,11 +50,9 @@ from twicetold_lab.objectives.class_triplets import batch_all
 from twicetold_lab.objectives.denoising_triplet import DenoisingTriplet
 from twicetold_lab.objectives.reconstruction import weighted_mean
 from twicetold_lab.training.adam_by_rows import AdamByRows
-from twicetold_lab.training.fit import fit
-from twicetold_lab.training.learner import Learner
-from twicetold_lab.training.memory import keep_freed_memory
+from twicetold_lab.training.fit import fit, keep_freed_memory
+from twicetold_lab.training.learner import Learner, clip_gradients
 from twicetold_lab.training.schedule import Runtime, Schedule
-from twicetold_lab.training.sparse_gradients import clip_gradients
 
 HEADLINES, WORDS, CLASSES, BATCH, HIDDEN, MASKED, ALPHA = 10_000, 8, 4, 256, 50, 0.3, 10.0
 

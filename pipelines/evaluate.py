@@ -37,8 +37,7 @@ from twicetold_lab import tracking
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.evaluators import Report
 from twicetold_lab.evaluation.figures import save_roc_csv, save_roc_figure
-from twicetold_lab.evaluation.pair_units import units_of
-from twicetold_lab.evaluation.pairwise_knn import save_rates
+from twicetold_lab.evaluation.pairwise_knn import save_rates, units_of
 from twicetold_lab.export.champion import card
 from twicetold_lab.grid.code_identity import SCORING, code_now, learnt_from
 from twicetold_lab.grid.recipe import READ_BY, params_of, selection_of
@@ -48,7 +47,7 @@ from twicetold_lab.runs.summary import summary
 from twicetold_lab.scoring.cache import cached_rows
 from twicetold_lab.scoring.corpus_search import Searched, search_reports, texts_to_search
 from twicetold_lab.scoring.deciding import decide, read_trained
-from twicetold_lab.scoring.inputs import evaluation_inputs
+from twicetold_lab.scoring.duplicates import evaluation_inputs
 from twicetold_lab.scoring.model_checks import names_of, other_parts, require_trained_on
 
 SCORES = pa.schema({"split": pa.string(), "label": pa.float32(), "score": pa.float32(), "unit": pa.int32()})

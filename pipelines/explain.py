@@ -21,8 +21,13 @@ from omegaconf import DictConfig
 
 from twicetold import layout
 from twicetold.errors import readable_errors
-from twicetold.interpretation.contributions import explain, largest_terms
-from twicetold.interpretation.tables import explanation_text, save_explanation_csv, save_terms_csv
+from twicetold.interpretation.contributions import (
+    explain,
+    explanation_text,
+    largest_terms,
+    save_explanation_csv,
+    save_terms_csv,
+)
 from twicetold.printable import print
 from twicetold.trained.locate import model_folder, require_model
 from twicetold.trained.model_folder import load_model

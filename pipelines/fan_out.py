@@ -37,13 +37,13 @@ from twicetold_lab.grid.fan_out import (
     check_remote,
     chosen,
     committed,
+    graph,
     locked,
     make_what_cells_need,
     stores,
     telling,
 )
 from twicetold_lab.grid.settings import check_settings
-from twicetold_lab.grid.stages import graph
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="fan_out")

@@ -25,11 +25,11 @@ from omegaconf import OmegaConf
 from twicetold import layout
 from twicetold.errors import readable_errors
 from twicetold.files import write_text
-from twicetold.topics import files
 from twicetold_lab import reporting, tracking
 from twicetold_lab.export.champion import card
 from twicetold_lab.grid.lock import changed_keys
 from twicetold_lab.runs.environment import in_words
+from twicetold_lab.topics import TOPICS
 
 PREFACE = Path("docs/results-preface.md")
 RESULTS, SOURCES = Path("RESULTS.md"), Path("docs/explanation/sources.md")
@@ -103,7 +103,7 @@ def results(grid: dict[str, Any], *, runs: Path, cards: Path, changed: Mapping[s
             "cells": having(layout.METRICS, grid["cells"], runs),
             "ensembles": having(layout.METRICS, grid["ensembles"], runs),
             "elsewhere": having(layout.ELSEWHERE, grid["elsewhere"], runs),
-            "topics": having(files.TOPICS, grid["topics"], runs),
+            "topics": having(TOPICS, grid["topics"], runs),
         }
     rows, commands = grid["cells"] | grid["ensembles"], commands_of(grid)
     observed = json.loads((runs / layout.LAST_RUN).read_text(encoding="utf-8"))

@@ -27,16 +27,16 @@ from twicetold.errors import readable_errors
 from twicetold.evaluation.inputs import finest_clusters
 from twicetold.files import write_json
 from twicetold.printable import print
-from twicetold.topics import files
 from twicetold.topics.grouping import group_topics
 from twicetold.topics.near_copies import word_sets
 from twicetold.topics.plane import topic_map
 from twicetold.trained.model_folder import load_model, recipes, trained_on
 from twicetold_lab.data.corpus import Corpus
-from twicetold_lab.data.publication import publication_days
+from twicetold_lab.data.sources.uci_news import publication_days
 from twicetold_lab.grid.code_identity import code_now
 from twicetold_lab.grid.settings import check_settings, run_script
 from twicetold_lab.scoring.model_checks import require_trained_on
+from twicetold_lab.topics import MAP, RELATED, TOPICS
 from twicetold_lab.topics.measured import measure_topics
 from twicetold_lab.topics.related import Articles, related
 
@@ -70,9 +70,9 @@ def main(cfg: DictConfig) -> None:
         coarsest = min(labels, key=lambda name: len(np.unique(labels[name])))
         names = corpus.group_names.get(coarsest) or [str(code) for code in range(int(labels[coarsest].max()) + 1)]
         drawn = topic_map(group_topics(documents, texts, seed=cfg.seed), labels[coarsest], names)
-        write_json(run / files.MAP, asdict(drawn))
-        write_json(run / files.TOPICS, {name: as_dict(methods) for name, methods in found.items()})
-        write_json(run / files.RELATED, {name: as_dict(ways) for name, ways in suggested.items()})
+        write_json(run / MAP, asdict(drawn))
+        write_json(run / TOPICS, {name: as_dict(methods) for name, methods in found.items()})
+        write_json(run / RELATED, {name: as_dict(ways) for name, ways in suggested.items()})
 
 
 def documents_of(run: Path, cfg: DictConfig) -> Corpus:

@@ -20,7 +20,7 @@ from pathlib import Path
 from twicetold.errors import readable_errors
 from twicetold.printable import print
 from twicetold_lab import tracking
-from twicetold_lab.tracking.local_pages import HOST, WITHOUT_ASSISTANT, served
+from twicetold_lab.tracking.pages import HOST, WITHOUT_ASSISTANT, served
 from twicetold_lab.tracking.store import address
 
 SERVERS = ("http://", "https://")

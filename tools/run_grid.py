@@ -40,7 +40,7 @@ from dvc.utils.strictyaml import YAMLValidationError
 from twicetold import layout
 from twicetold.files import write_file, write_text
 from twicetold_lab import tracking
-from twicetold_lab.grid.stages import all_before, do_without_git, graph, repository
+from twicetold_lab.grid.fan_out import all_before, do_without_git, graph, repository
 from twicetold_lab.runs.environment import observed, processor
 from twicetold_lab.tracking.repository import commit_now
 

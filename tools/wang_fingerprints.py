@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from twicetold_lab.data.hashed_pairs import FingerprintedPairs, fingerprints
 from twicetold_lab.data.sources import quora
+from twicetold_lab.data.sources.quora import FingerprintedPairs, fingerprints
 from twicetold_lab.data.sources.source_table import read_unquoted
 from twicetold_lab.data.splits import TEST, VAL
 

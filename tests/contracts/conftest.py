@@ -8,7 +8,7 @@ import pytest
 from hydra.utils import instantiate
 
 from twicetold.trained.provenance import alters_texts
-from twicetold_lab.training.descent import descend
+from twicetold_lab.training.fit import descend
 from twicetold_lab.training.parts import Parts
 from twicetold_lab.training.schedule import Schedule
 

@@ -15,8 +15,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from twicetold_lab.data.archives import unpack
-from twicetold_lab.data.content import Content
+from twicetold_lab.data.archives import Content, unpack
 from twicetold_lab.data.download import DownloadError, RemoteFile, fetch
 from twicetold_lab.data.transfer import AddressError, Patience
 

@@ -29,8 +29,8 @@ from twicetold_lab.tracking import (
     system,
 )
 from twicetold_lab.tracking.attached import MARK
+from twicetold_lab.tracking.notes import telling
 from twicetold_lab.tracking.pages import FIXED, FURTHER
-from twicetold_lab.tracking.parameters import telling
 from twicetold_lab.tracking.run import flatten
 from twicetold_lab.tracking.store import ATTEMPTS, OVERTAKEN, address, connect, insist, open_store
 

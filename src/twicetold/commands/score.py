@@ -57,7 +57,7 @@ def score(
         return
     print(_told(answer))
     if explanation is not None:
-        from twicetold.interpretation.tables import explanation_text
+        from twicetold.interpretation.contributions import explanation_text
 
         print(f"\n{explanation_text(explanation, most=top)}", end="")
 

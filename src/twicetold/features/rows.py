@@ -32,7 +32,7 @@ class CsrRows:
         indptr: (N + 1,) int64; row i holds entries `indptr[i]` to `indptr[i + 1]`.
         indices: (K,) int32 column or token id of each entry.
         values: (K,) float32, or None where every entry is 1; (K, H) float16 where each token comes with a frozen
-            vector (`training.frozen`).
+            vector (`training.cell`).
         width: number of columns.
 
     Raises:

@@ -1,12 +1,18 @@
-"""Fitted state of a featuriser on disk: arrays in safetensors, the rest in JSON, no pickle."""
+"""Fitted state of a featuriser on disk: arrays in safetensors, the rest in JSON, no pickle.
+
+A matrix is written to an .npy file some rows at a time. A memory-mapped file that is written to on a full disk ends the
+process by a signal (SIGBUS); ordinary writes raise an error.
+"""
 
 import hashlib
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from safetensors.numpy import load_file, save_file
 
 from twicetold import layout
@@ -57,3 +63,32 @@ def _fitted(featuriser: Any) -> tuple[dict[str, NDArray[Any]], str]:
     arrays = {n: np.ascontiguousarray(v) for n, v in state.items() if isinstance(v, np.ndarray)}
     rest = {n: v for n, v in state.items() if n not in arrays}
     return arrays, json.dumps(rest, ensure_ascii=False, sort_keys=True)
+
+
+@contextmanager
+def write_matrix(path: Path, *, dtype: DTypeLike, shape: tuple[int, int]) -> Iterator[Callable[[NDArray[Any]], None]]:
+    """Yield a function that writes the next rows.
+
+    Args:
+        path: the file.
+        dtype: of its numbers.
+        shape: rows and columns.
+
+    Raises:
+        ValueError: if rows do not fit, or there are more or fewer of them than `shape` says.
+    """
+    kind, written = np.dtype(dtype), 0
+    with path.open("wb") as file:
+        head = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, head)
+
+        def write(rows: NDArray[Any]) -> None:
+            nonlocal written
+            written += len(rows)
+            if rows.dtype != kind or rows.shape[1:] != shape[1:] or written > shape[0]:
+                raise ValueError(f"expected {shape} of {kind}, got {written} rows, {rows.shape} of {rows.dtype}")
+            file.write(np.ascontiguousarray(rows).data)
+
+        yield write
+    if written != shape[0]:
+        raise ValueError(f"expected {shape[0]:,} rows, got {written:,}")

@@ -27,13 +27,12 @@ from sklearn.utils.validation import check_is_fitted
 from twicetold.conventions import UNKNOWN_TOKEN
 from twicetold.features.distinct_words import encoded, runs
 from twicetold.features.kept import kept, text_places
-from twicetold.features.letter_grams import as_numbers, as_strings, letter_grams
 from twicetold.features.rows import CsrRows, Declared
 from twicetold.features.splitting import words
 from twicetold.features.token_weights import smooth_weights
 from twicetold.features.tokens import UNKNOWN_NAME, occurrences, require_counts, vocabulary_of
 from twicetold.features.vectors import alike, first_words, word_vectors
-from twicetold.features.word_hashing import known_grams
+from twicetold.features.word_hashing import as_numbers, as_strings, known_grams, letter_grams
 
 SIZES = (3, 4)  # n
 

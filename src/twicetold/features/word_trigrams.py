@@ -17,9 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from twicetold.features.distinct_words import runs, split
 from twicetold.features.kept import kept
-from twicetold.features.letter_grams import as_numbers
 from twicetold.features.rows import CsrRows, Declared
-from twicetold.features.word_hashing import WordHashing, known_grams
+from twicetold.features.word_hashing import WordHashing, as_numbers, known_grams
 
 TRIGRAM = 3
 ENTRIES = np.int32

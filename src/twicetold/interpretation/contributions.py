@@ -16,6 +16,7 @@ import pkgutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from twicetold.features.rows import CsrRows, Featuriser
+from twicetold.files import csv_text, write_text
 from twicetold.trained.ensemble import Ensemble
 from twicetold.trained.reading import AnyEncoder, EncoderInUse, in_use
 from twicetold.trained.scoring import Scorer, TrainedModel
@@ -218,3 +220,35 @@ def _folding(terms: Sequence[str], weight: NDArray[np.float64], most: int) -> tu
     row[kept] = np.arange(most - 1)
     folding = sp.csr_matrix((np.ones(len(terms)), (row, np.arange(len(terms)))), shape=(most, len(terms)))
     return folding, (*(terms[i] for i in kept), f"({len(terms) - most + 1} others)")
+
+
+def explanation_text(explanation: Explanation, *, most: int) -> str:
+    """The pairs of terms with the largest contributions, one per line, then the sum of the others, then the score.
+
+    Args:
+        explanation: of one pair of texts.
+        most: pairs to show.
+    """
+    shown = explanation.largest(most)
+    others = explanation.contribution.size - len(shown)
+    total = float(explanation.contribution.sum())
+    lines = [(f"{value:+.4f}", left, right) for left, right, value in shown]
+    if others:
+        rest = total - sum(value for *_, value in shown)
+        lines.append((f"{rest:+.4f}", f"({others} other pairs)", ""))
+    lines = [("contribution", "left", "right"), *lines, (f"{total:+.4f}", "score", "")]
+    first, second = (max(len(line[i]) for line in lines) for i in (0, 1))
+    return "\n".join(f"{a.rjust(first)}  {b.ljust(second)}  {c}".rstrip() for a, b, c in lines) + "\n"
+
+
+def save_explanation_csv(path: Path, explanation: Explanation) -> None:
+    """Write every pair of terms whose contribution is not 0, the largest first."""
+    pairs = explanation.largest(explanation.contribution.size)
+    rows = ((a, b, f"{value:.8g}") for a, b, value in pairs)
+    write_text(path, csv_text(("left", "right", "contribution"), rows))
+
+
+def save_terms_csv(path: Path, dimensions: Sequence[Sequence[tuple[str, float]]]) -> None:
+    """Write the largest terms of each dimension of an embedding with their weights."""
+    rows = ((number, term, f"{w:.6g}") for number, terms in enumerate(dimensions) for term, w in terms)
+    write_text(path, csv_text(("dimension", "term", "weight"), rows))

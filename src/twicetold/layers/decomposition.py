@@ -7,16 +7,17 @@ Wang, Mi and Ittycheriah, Sentence Similarity Learning by Lexical Decomposition 
     linear        s⁺ = α s, s⁻ = (1 − α) s                 with α = cos(s, ŝ)
     orthogonal    s⁺ = (s · ŝ / ŝ · ŝ) ŝ, s⁻ = s − s⁺      parallel and perpendicular to ŝ
 
-In all three s⁺ + s⁻ = s, and a word that the other text repeats has s⁺ = s.
+In all three s⁺ + s⁻ = s, and a word that the other text repeats has s⁺ = s. The parts are composed by convolution over
+windows that begin at each token; `sequence.RaggedConvolution` has centred ones.
 
-Shape letters: D dimensions.
+Shape letters: D dimensions, K tokens of a batch, E dimensions of a token's values, H filters.
 """
 
 from collections.abc import Callable
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
+from jaxtyping import Float, Int64
+from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
 LEAST = 1e-12  # squared length of a vector that counts as zero
@@ -58,3 +59,35 @@ WAYS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "linear": _linear,
     "orthogonal": _orthogonal,
 }
+
+
+class WindowsFrom(nn.Module):
+    """Convolution over each token and those after it, with zeros beyond the text's end.
+
+    Args:
+        size: E.
+        filters: H, number of outputs.
+        window: size in tokens.
+
+    Raises:
+        ValueError: if the window is below 1.
+    """
+
+    def __init__(self, size: int, filters: int, *, window: int) -> None:
+        super().__init__()
+        if window < 1:
+            raise ValueError(f"a window has at least one token; got {window}")
+        self.convolution = nn.Conv1d(size, filters, window)
+
+    def forward(self, values: Float[Tensor, "K E"], offsets: Int64[Tensor, " _"]) -> Float[Tensor, "K H"]:
+        """The outputs for each token's window."""
+        # All texts in one line, each followed by a gap, so that there is one matrix product and no window spans two.
+        (window,) = self.convolution.kernel_size
+        if not len(values):
+            return values.new_zeros(0, self.convolution.out_channels) + values.sum()
+        text = torch.repeat_interleave(offsets.diff(), output_size=len(values))
+        begin = torch.arange(len(values), device=values.device) + text * (window - 1)
+        length = len(values) + (len(offsets) - 1) * (window - 1)
+        line = values.new_zeros(length, values.shape[1]).index_copy(0, begin, values)
+        windows: Tensor = self.convolution(line.T[None])[0].T  # (places, E) -> (1, E, places) -> (windows, H)
+        return windows.index_select(0, begin)

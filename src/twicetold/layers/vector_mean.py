@@ -12,6 +12,7 @@ R directions.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -23,6 +24,25 @@ from twicetold.encoding import Encoding, SparseRows, WordsInContext
 from twicetold.layers.first_layer import product
 from twicetold.layers.hashing import word_rows
 from twicetold.layers.two_tower import TwoTower
+
+
+@dataclass(frozen=True)
+class AssociatedWords(WordsInContext):
+    """The words of a batch of texts, and associations of the whole vocabulary, for the objective `lexvec`.
+
+    P is the number of pairs of words with an association above 0.
+    """
+
+    pairs: Int64[Tensor, " P"]
+    """(P,) w · C + c of each pair of a word w and a neighbour c, ascending; the first may be -1, which is no pair."""
+    values: Float[Tensor, " P"]
+    """(P,) of each pair."""
+
+    def association(self, word: Int64[Tensor, "..."], neighbour: Int64[Tensor, "..."]) -> Float[Tensor, "..."]:
+        """Of words and neighbours by number; 0 where there is none. The shapes are broadcast."""
+        pair = word * len(self.counts) + neighbour
+        place = torch.searchsorted(self.pairs, pair).clamp(max=len(self.pairs) - 1)
+        return self.values[place] * (self.pairs[place] == pair)
 
 
 class VectorMean(TwoTower):

@@ -32,8 +32,8 @@ from torch.nn.functional import cosine_similarity
 from twicetold.conventions import UNKNOWN_TOKEN
 from twicetold.encoding import Encoding, Extra, SparseRows
 from twicetold.layers.alignment import Facing
+from twicetold.layers.best_match import FourMatchings
 from twicetold.layers.dropout import dropout
-from twicetold.layers.four_matchings import FourMatchings
 from twicetold.layers.hashing import word_rows
 from twicetold.layers.perspectives import in_full_precision
 from twicetold.layers.pooling import Pooling

@@ -38,12 +38,11 @@ from twicetold.conventions import UNKNOWN_TOKEN
 from twicetold.encoding import Encoding, Extra, SparseRows
 from twicetold.layers.alignment import Facing
 from twicetold.layers.best_match import gathered, groups_of_pairs, match
-from twicetold.layers.decomposition import decompose, require_way
+from twicetold.layers.decomposition import WindowsFrom, decompose, require_way
 from twicetold.layers.dropout import dropout
 from twicetold.layers.perspectives import in_full_precision
 from twicetold.layers.pooling import Pooling
 from twicetold.layers.sequence import TokenEmbedding, with_known_token
-from twicetold.layers.windows import WindowsFrom
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from twicetold.encoding import Encoding, SparseRows, WordsInContext
-from twicetold.layers.associations import AssociatedWords
-from twicetold.layers.vector_mean import SkipGramVectors
+from twicetold.layers.vector_mean import AssociatedWords, SkipGramVectors
 
 
 class LexVec(SkipGramVectors):

@@ -22,9 +22,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
 from twicetold.encoding import Encoding, SparseRows
-from twicetold.layers.joined import join
 from twicetold.layers.pooling import Pooling
-from twicetold.layers.transformer import Transformer
+from twicetold.layers.transformer import Transformer, join
 
 
 class MiniLmCross(nn.Module):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from twicetold import layout
 from twicetold.errors import damaged
 from twicetold.evaluation.inputs import described
-from twicetold.features.matrix_file import write_matrix
+from twicetold.features.saved import write_matrix
 from twicetold.files import write_folder, write_json
 from twicetold.neighbours.nearest import Matrix
 from twicetold.trained.columns import Floats, PretrainedTable, StaticTable, Table

@@ -10,7 +10,7 @@ Xie, Dai, Hovy, Luong and Le, Unsupervised Data Augmentation for Consistency Tra
 (arXiv:1904.12848), equation 1. There it is the divergence of predicted classes; here it is 1 - cosine of embeddings.
 As there, the text itself is the fixed target: no gradient flows through its embedding (their θ~).
 
-Shape letters: T texts that are copied, X examples.
+Shape letters: T texts that are copied, X examples, B rows, E embedding dimensions.
 """
 
 from dataclasses import dataclass, replace
@@ -19,12 +19,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from torch import Tensor, nn
 
+from twicetold.encoding import EncodedBatch
 from twicetold.models.protocol import Encoder, Searchable
 from twicetold_lab.augmentation.alterations import Alterations
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.examples.batches import ExampleIndex
-from twicetold_lab.objectives.agreement import Agreement
+from twicetold_lab.objectives.in_batch import unit
 from twicetold_lab.objectives.protocol import Objective
 from twicetold_lab.objectives.weighted_sum import WeightedSum
 
@@ -165,3 +167,24 @@ def _with_copies(
     extended = replace(index, extra_texts=[*own, *made], extra_sources=np.concatenate([like, np.tile(fields, count)]))
     rng = np.random.default_rng([seed, count])  # the copies have drawn from 0 to count - 1
     return extended, _Copies(source, len(corpus) + len(own), count, rng)
+
+
+class Agreement(nn.Module, Objective):
+    """Part of an objective; on its own it is minimal if all texts have the same embedding.
+
+    Rows in which the text or its copy has a zero embedding (no known word) are ignored.
+    """
+
+    def forward(self, batch: EncodedBatch) -> dict[str, Tensor]:
+        """`loss`, between 0 (all copies agree with their texts) and 2.
+
+        Raises:
+            ValueError: if the batch has no copies.
+        """
+        if batch.copy is None:
+            raise ValueError(
+                "agreement needs an altered copy of each anchor, and the batch has none: set consistency.weight"
+            )
+        text, copy = unit(batch.anchor).detach(), unit(batch.copy)  # (B, E)
+        known = (text.any(1) & copy.any(1)).to(copy.dtype)
+        return {"loss": ((1 - (text * copy).sum(1)) * known).sum() / known.sum().clamp(min=1)}

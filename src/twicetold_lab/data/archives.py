@@ -1,17 +1,23 @@
-"""Taking one file out of a downloaded archive: .zip, .tar (packed or not) or .gz, .bz2 or .xz of a single file."""
+"""Downloaded files: one file out of an archive, and checks of a text file without a known checksum.
+
+An archive is a .zip, a .tar (packed or not), or a .gz, .bz2 or .xz of a single file.
+"""
 
 import bz2
 import errno
 import gzip
+import hashlib
 import lzma
+import re
 import stat
 import struct
 import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,7 +26,7 @@ from twicetold_lab.data.transfer import CHUNK, AddressError, set_aside
 
 OPENERS: dict[bytes, Callable[[Path], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 """First bytes of a packed file -> how to read it. Each ends with a checksum."""
-
+ODD_LINES = 0.01
 UNPACKABLE = (  # what a broken, encrypted or unknown archive raises
     zipfile.BadZipFile,
     tarfile.TarError,
@@ -65,6 +71,78 @@ def unpack(archive: Path, member: str, target: Path, max_bytes: int) -> None:
         if error.errno not in (None, errno.EINVAL):  # of this machine, say a full disk
             raise
         raise _broken(archive, error) from error
+
+
+@dataclass(frozen=True)
+class Content:
+    """Expected content of a text file.
+
+    Args:
+        first_line: regular expression that matches from the beginning of the first line.
+        size: the least and the greatest number of bytes.
+        lines: the least and the greatest number of lines.
+        columns: the least and the greatest number of fields of a line. One line in a hundred may have another number:
+            a reader leaves such lines out and counts them.
+        separator: between fields.
+
+    Raises:
+        ValueError: if `first_line` is not a regular expression, or a range is not two numbers in ascending order.
+    """
+
+    first_line: str | None = None
+    size: Sequence[int] | None = None
+    lines: Sequence[int] | None = None
+    columns: Sequence[int] | None = None
+    separator: str = "\t"
+
+    def __post_init__(self) -> None:
+        for name, values in (("size", self.size), ("lines", self.lines), ("columns", self.columns)):
+            if values is not None and not (len(values) == 2 and 0 <= values[0] <= values[1]):
+                raise ValueError(f"{name} is a range of two numbers, the lower one first, got {values}")
+        try:
+            re.compile(self.first_line or "")
+        except re.error as error:
+            raise ValueError(f"first_line is no regular expression: {self.first_line!r} ({error})") from error
+
+    def fault(self, path: Path) -> str | None:
+        """Describe the first difference from the expected content; None if there is none."""
+        with path.open("rb") as stream:
+            first = stream.readline(CHUNK).decode("utf-8-sig", errors="replace").rstrip("\r\n")
+        if self.first_line is not None and not re.match(self.first_line, first):
+            return f"wrong first line: expected {self.first_line!r}, got {first[:100]!r}"
+        size = path.stat().st_size
+        if self.size is not None and not self.size[0] <= size <= self.size[1]:
+            return f"wrong size: expected {self.size[0]} to {self.size[1]} bytes, got {size}"
+        lines, odd = self._count(path)
+        if self.lines is not None and not self.lines[0] <= lines <= self.lines[1]:
+            return f"wrong number of lines: expected {self.lines[0]} to {self.lines[1]}, got {lines}"
+        if odd > ODD_LINES * lines:
+            least, most = self.columns or (0, 0)
+            return f"wrong number of columns: expected {least} to {most} in each line, not so in {odd} of {lines} lines"
+        return None
+
+    def _count(self, path: Path) -> tuple[int, int]:
+        """Number of lines, and of those whose number of fields is out of range."""
+        separator = self.separator.encode()
+        lines = odd = 0
+        with path.open("rb") as stream:
+            for line in stream:
+                lines += 1
+                if self.columns and not self.columns[0] <= line.count(separator) + 1 <= self.columns[1]:
+                    odd += 1
+        return lines, odd
+
+
+def measure(path: Path) -> tuple[int, str, int]:
+    """Size, sha256 and number of lines of a file."""
+    digest, size, lines, last = hashlib.sha256(), 0, 0, b"\n"
+    with path.open("rb") as stream:
+        while chunk := stream.read(CHUNK):
+            digest.update(chunk)
+            size += len(chunk)
+            lines += chunk.count(b"\n")
+            last = chunk[-1:]
+    return size, digest.hexdigest(), lines + (last != b"\n")
 
 
 def _broken(archive: Path, error: Exception) -> AddressError:

@@ -17,8 +17,7 @@ from typing import Any
 from twicetold import layout
 from twicetold.files import write_file, write_folder, write_text
 from twicetold.packages import folder_of_package, installing
-from twicetold_lab.data.archives import unpack
-from twicetold_lab.data.content import Content, measure
+from twicetold_lab.data.archives import Content, measure, unpack
 from twicetold_lab.data.transfer import (
     PATIENCE,
     AddressError,

@@ -34,10 +34,9 @@ from twicetold.evaluation.pair_metrics import Confusion, log_losses, squared_err
 from twicetold.evaluation.ranking import ON_TRAIN, RocCurve, ScoreCounts
 from twicetold.evaluation.resampling import Statistic
 from twicetold.evaluation.units import Kept, Units, kept_of_verdicts, pearson_terms
-from twicetold_lab.evaluation.corpus_search import CorpusSearch
 from twicetold_lab.evaluation.operating_points import OperatingPoint, operating_points
 from twicetold_lab.evaluation.pairwise_knn import PairwiseKnn
-from twicetold_lab.evaluation.retrieval import knn_right, nearest, precision_and_recall
+from twicetold_lab.evaluation.retrieval import CorpusSearch, knn_right, nearest, precision_and_recall
 from twicetold_lab.evaluation.selection import PRIMARY, Selection, misfit
 
 AT_PUBLISHED = ("accuracy", "f1")  # metrics that are also computed at a published threshold
@@ -259,7 +258,7 @@ class Standard:
             decision: threshold and calibration that are stored with the model.
             positive_grade: of graded pairs; those of at least this grade are duplicates.
             train: the train split, of documents alone; None if it is not asked for.
-            units: (P,) unit of sampling of each test pair, see `pair_units`; None: each is one of its own.
+            units: (P,) unit of sampling of each test pair, see `pairwise_knn`; None: each is one of its own.
 
         Raises:
             ValueError: if `kind` is unknown or does not fit the inputs, or the data is degenerate.

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from twicetold.evaluation.inputs import Vectors, binary
 from twicetold.evaluation.intervals import Interval, share_interval
@@ -36,10 +37,10 @@ from twicetold.evaluation.ranking import Floats
 from twicetold.files import csv_text, write_text
 from twicetold.neighbours.nearest import similarities
 from twicetold.neighbours.parallel import in_parallel
-from twicetold_lab.evaluation.pair_units import units_of
 
 if TYPE_CHECKING:
     from torch import Tensor
+
 
 BLOCK = 2**20  # similarities that each thread holds at a time: 4 MB stay in cache
 ROUNDING = 1e-6  # of a similarity, relative to itself or to 1
@@ -211,6 +212,23 @@ def _dense_ranks(pairs: PooledPairs) -> RankOf:
 def _above(own: "Tensor") -> "Tensor":
     """(b,) what a similarity must exceed to be larger than each of these by more than rounding."""
     return own + ROUNDING * own.abs().clamp(1, 1e6)
+
+
+def units_of(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(P,) connected component of each pair, where texts are nodes and pairs are edges; numbered by its first pair.
+
+    It is the unit of sampling: pairs that share texts, directly or by way of others, are not independent.
+
+    Args:
+        left: (P,) text of each pair.
+        right: (P,) the other one.
+    """
+    texts, place = np.unique(np.concatenate([left, right]), return_inverse=True)
+    one, other = place.reshape(2, -1)
+    edges = sparse.coo_matrix((np.ones(len(one), np.int8), (one, other)), shape=(len(texts), len(texts)))
+    _, component = connected_components(edges, directed=False)
+    _, first, unit = np.unique(component[one], return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[unit], np.int64)
 
 
 def save_rates(path: Path, rates: Mapping[str, KnnRates]) -> None:

@@ -4,6 +4,10 @@ Each is an `Examples` leaf of `conf/examples/`; the stage `mine_with_model` writ
 name in `conf/mining/`. The files hold text numbers, so they are valid for the train split that they were mined from and
 no other.
 
+`VectorNeighbours` are positive pairs without labels. As with lexical neighbours (`examples.positives`), labels are not
+used for the negatives either: texts that are neighbours of neighbours are of one group, and no text of the anchor's
+group is its negative.
+
 Shape letters: N texts of the corpus, X examples, P pseudo-labelled pairs.
 """
 
@@ -20,8 +24,10 @@ from twicetold_lab.examples.batches import ExampleIndex
 from twicetold_lab.examples.labelled import LabelledPairs, MinedTriplets, mined_file
 from twicetold_lab.mining.pseudo_labels import PseudoPairs
 from twicetold_lab.mining.similarities import Similarities
+from twicetold_lab.mining.vector_neighbours import NearestPairs
 
 HARD_NEGATIVES, PSEUDO_LABELS, SIMILARITIES = "hard_negatives", "pseudo_labels", "similarities"
+VECTOR_NEIGHBOURS = "vector_neighbours"
 
 
 @dataclass(frozen=True)
@@ -127,6 +133,34 @@ class TeacherSimilarities:
             anchor=np.concatenate([found.anchor, found.anchor]),
             positive=np.concatenate([found.positive, found.negative]),
             label=np.concatenate([found.of_positive, found.of_negative]),
+        )
+
+
+@dataclass(frozen=True)
+class VectorNeighbours:
+    """Each train text, with the one that a trained model found nearest to it.
+
+    Args:
+        mined: folder that the stage `mine_with_model` wrote.
+    """
+
+    mined: str
+
+    def index(self, corpus: Corpus, triplets: Path) -> ExampleIndex:
+        """One example per text that has a neighbour.
+
+        Raises:
+            FileNotFoundError: if nothing was mined for this corpus.
+            ValueError: if it was mined from another train split.
+        """
+        found = NearestPairs.load(mined_with_model(corpus, Path(self.mined), VECTOR_NEIGHBOURS))
+        code = corpus.text_codes()
+        group = components(len(corpus), code[found.anchor], code[found.positive])[code]
+        return ExampleIndex(
+            anchor=found.anchor,
+            positive=found.positive,
+            group=group[found.anchor],
+            positive_group=group[found.positive],
         )
 
 

@@ -6,6 +6,11 @@ second, as observed in its training. Runs whose speed was not observed, such as 
 processors say nothing of the models: then the best one is chosen.
 
 Test is never read. Documents have no scores of pairs to compare, so there the best one is chosen.
+
+
+Paired tests are of the pairs that both models scored: DeLong et al. 1988 for AUROC, a bootstrap for correlations; they
+detect differences that two separate intervals do not. Pairs that share texts are one unit of sampling
+(`evaluation.pairwise_knn.units_of`).
 """
 
 from dataclasses import dataclass, replace
@@ -14,13 +19,21 @@ from pathlib import Path
 import numpy as np
 
 from twicetold import layout
+from twicetold.evaluation.intervals import (
+    PairedTest,
+    bootstrap_interval,
+    few_units,
+    paired_auroc_test,
+    pearson_statistic,
+    spearman_statistic,
+)
 from twicetold.trained.locate import folder_of, model_folder
-from twicetold_lab.reporting.comparison import paired
 from twicetold_lab.reporting.model_card import About, model_card, read_about
-from twicetold_lab.runs.records import read_scores
+from twicetold_lab.runs.records import SampledPairs, read_scores
 from twicetold_lab.tracking.registry import Version, register
 
 CARDS = Path("data/cards")
+CORRELATIONS = {"pearson": pearson_statistic, "spearman": spearman_statistic}
 
 
 @dataclass(frozen=True)
@@ -139,6 +152,33 @@ def card(model: str, *, cards: Path) -> str:
     """
     place = folder_of(model) if model.startswith(layout.REGISTRY) else Path(model)
     return model_card(read_about(place), cards=cards, use=model)
+
+
+def paired(metric: str, one: SampledPairs, two: SampledPairs) -> PairedTest | None:
+    """The test of whether two models differ in a metric that needs no threshold, on the same pairs.
+
+    Args:
+        metric: "auroc" of labelled pairs; "pearson" or "spearman", whose interval is a bootstrap's, without a p-value
+            (NaN).
+        one: scores of model a.
+        two: scores of model b.
+
+    Returns:
+        Model a minus model b; None for other metrics, and where the pairs are not the same. Where units are few, the
+        interval is all that there can be.
+    """
+    if not np.array_equal(one.label, two.label):
+        return None
+    few = few_units(one.units)
+    if metric == "auroc" and np.isin(one.label, (0, 1)).all():
+        found = paired_auroc_test(one.score, two.score, one.label, one.units)
+        return PairedTest(found.difference, -1.0, 1.0, 1.0) if few else found
+    if metric not in CORRELATIONS:
+        return None
+    first, second = (CORRELATIONS[metric](pairs.score, pairs.label) for pairs in (one, two))
+    everything = np.ones((1, len(one)))
+    ends = (-2.0, 2.0) if few else bootstrap_interval(lambda drawn: first(drawn) - second(drawn), len(one), one.units)
+    return PairedTest(float((first(everything) - second(everything))[0]), *ends, float("nan"))
 
 
 def _address(data: str, alias: str | None) -> str | None:

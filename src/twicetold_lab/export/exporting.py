@@ -21,8 +21,7 @@ from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.selection import PRIMARY, Selection
 from twicetold_lab.reporting.glossary import describe, size
 from twicetold_lab.reporting.model_card import model_card, read_about
-from twicetold_lab.scoring.duplicates import primary_value
-from twicetold_lab.scoring.inputs import evaluation_inputs
+from twicetold_lab.scoring.duplicates import evaluation_inputs, primary_value
 
 CARD = "README.md"
 WRITTEN = frozenset({*KEPT, TABLE, SCALES, layout.RECIPE, CARD})

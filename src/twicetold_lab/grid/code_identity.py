@@ -48,7 +48,7 @@ settings or foreign code, name checkpoints, run other stages, or are for people 
 NOT_LEARNT_FROM = ("data", "paths", "runtime", "tracking", "evaluator")
 """Keys of a training's config whose code does not affect the trained model; of the evaluator, a training reads three
 values and builds `Selection`, which its script imports."""
-DESCENT = "twicetold_lab.training.descent.descend"  # code of every training that has something to learn
+DESCENT = "twicetold_lab.training.fit.descend"  # code of every training that has something to learn
 SCORING = ("features", "encoder")  # built by every stage that loads a trained model
 
 

@@ -17,7 +17,7 @@ from twicetold_lab.grid.code_identity import DESCENT
 from twicetold_lab.grid.settings import CONF, check_names, check_settings, is_trained
 from twicetold_lab.runs.identity import Identity, learning_of
 from twicetold_lab.tracking import Settings
-from twicetold_lab.tracking.parameters import telling
+from twicetold_lab.tracking.notes import telling
 from twicetold_lab.training.parts import Parts
 from twicetold_lab.training.schedule import Fitted, Runtime, Schedule
 

@@ -121,3 +121,19 @@ def texts_of_train_alone(corpus: Corpus) -> NDArray[np.int64]:
     train = corpus.members["train"]
     elsewhere = code[np.concatenate([corpus.members["val"], corpus.members["test"]])]
     return train[~np.isin(code[train], elsewhere)]
+
+
+def confirmed(corpus: Corpus, label: str, anchor: NDArray[np.int64], positive: NDArray[np.int64]) -> dict[str, int]:
+    """Counts of the pairs whose two groups are known, and of those whose groups are one; empty without such labels.
+
+    Args:
+        corpus: where the texts are.
+        label: name of the group.
+        anchor: (P,) indices into the corpus's texts.
+        positive: (P,)
+    """
+    if label not in corpus.groups:
+        return {}
+    one, other = corpus.groups[label][anchor], corpus.groups[label][positive]
+    known = (one != UNKNOWN) & (other != UNKNOWN)
+    return {"of_known_group": int(known.sum()), "of_the_anchors_group": int((known & (one == other)).sum())}

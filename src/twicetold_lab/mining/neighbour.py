@@ -20,8 +20,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.mining.bm25 import NOBODY, Weigh, bm25_weights, hardest
-from twicetold_lab.mining.confirmed import confirmed
-from twicetold_lab.mining.groups import Groups, sorted_groups
+from twicetold_lab.mining.groups import Groups, confirmed, sorted_groups
 from twicetold_lab.mining.triplets import Triplets
 
 Score = Literal["bm25", "tfidf"]

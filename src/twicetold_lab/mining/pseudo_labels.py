@@ -21,7 +21,6 @@ Shape letters: N texts of the corpus, A texts whose neighbours are candidates, P
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -31,17 +30,16 @@ from twicetold.neighbours.components import components
 from twicetold_lab.data.corpus import MOST_TEXTS, UNKNOWN, Corpus, pair_keys
 from twicetold_lab.mining.bm25 import NOBODY, hardest
 from twicetold_lab.mining.groups import sorted_groups, texts_of_train_alone
-from twicetold_lab.mining.mined_file import load_mined, save_mined
+from twicetold_lab.mining.mined_file import Mined
 from twicetold_lab.mining.neighbour import tfidf_weights
 from twicetold_lab.mining.teacher import Teacher
 from twicetold_lab.mining.triplets import Ends
 
-COLUMNS = ("left", "right", "label", "probability")
 Labels = Literal["hard", "soft"]
 
 
 @dataclass(frozen=True)
-class PseudoPairs:
+class PseudoPairs(Mined):
     """Pairs by index into the corpus's texts, with the teacher's labels; there may be none."""
 
     left: NDArray[np.int64]
@@ -54,19 +52,6 @@ class PseudoPairs:
     """(P,) the teacher's calibrated probability p that the two say the same."""
     card: Mapping[str, Any]
     """Settings and counts, ready for JSON; see `mine`."""
-
-    def __len__(self) -> int:
-        return len(self.left)
-
-    def save(self, path: Path) -> None:
-        """Write the pairs to `path` (Parquet) and their card beside it (`<stem>.card.json`)."""
-        save_mined(path, self, COLUMNS, self.card)
-
-    @classmethod
-    def load(cls, path: Path) -> "PseudoPairs":
-        """Read pairs that `save` wrote."""
-        columns, card = load_mined(path, COLUMNS)
-        return cls(**columns, card=card)
 
 
 def mine(

@@ -9,7 +9,6 @@ Shape letters: M distinct train texts, K triplets of an anchor, T triplets.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,17 +17,16 @@ from numpy.typing import NDArray
 from twicetold.neighbours.nearest import NOBODY, Index, row_dots
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.mining.groups import texts_of_train_alone
-from twicetold_lab.mining.mined_file import load_mined, save_mined
+from twicetold_lab.mining.mined_file import Mined
 from twicetold_lab.mining.teacher import Teacher
 
 ANCHORS = 1 << 12  # searched for at a time, which bounds the neighbours and vectors held
-COLUMNS = ("anchor", "positive", "negative", "of_positive", "of_negative")
 LONGEST = 1.001  # similarity of unit vectors, with room for rounding
 Texts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Similarities:
+class Similarities(Mined):
     """Triplets by index into the corpus's texts, with the teacher's similarities."""
 
     anchor: Texts
@@ -43,19 +41,6 @@ class Similarities:
     """(T,) similarity of anchor and negative."""
     card: Mapping[str, Any]
     """Settings and counts, ready for JSON; see `mine`."""
-
-    def __len__(self) -> int:
-        return len(self.anchor)
-
-    def save(self, path: Path) -> None:
-        """Write the triplets to `path` (Parquet) and their card beside it (`<stem>.card.json`)."""
-        save_mined(path, self, COLUMNS, self.card)
-
-    @classmethod
-    def load(cls, path: Path) -> "Similarities":
-        """Read triplets that `save` wrote."""
-        columns, card = load_mined(path, COLUMNS)
-        return cls(**columns, card=card)
 
 
 def mine(

@@ -5,7 +5,6 @@ Shape letters: T triplets, N texts of the corpus.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,11 @@ from numpy.typing import NDArray
 
 from twicetold_lab.data.corpus import Corpus, pair_keys
 from twicetold_lab.mining.groups import NoTriplets
-from twicetold_lab.mining.mined_file import load_mined, save_mined
-
-COLUMNS = ("anchor", "positive", "negative")
+from twicetold_lab.mining.mined_file import Mined
 
 
 @dataclass(frozen=True)
-class Triplets:
+class Triplets(Mined):
     """Triplets by index into the corpus's texts: the positive says the same as the anchor, the negative does not.
 
     Raises:
@@ -36,7 +33,7 @@ class Triplets:
     """Strategy, seed and counts, ready for JSON; see `collect`."""
 
     def __post_init__(self) -> None:
-        lengths = {name: len(getattr(self, name)) for name in COLUMNS}
+        lengths = {name: len(getattr(self, name)) for name in self.columns()}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"anchor, positive and negative must have the same length, got {lengths}")
         same = (self.anchor == self.positive) | (self.anchor == self.negative) | (self.positive == self.negative)
@@ -44,19 +41,6 @@ class Triplets:
             row = int(np.argmax(same))
             texts = self.anchor[row], self.positive[row], self.negative[row]
             raise ValueError(f"a triplet names three different texts, but row {row} is {tuple(map(int, texts))}")
-
-    def __len__(self) -> int:
-        return len(self.anchor)
-
-    def save(self, path: Path) -> None:
-        """Write the triplets to `path` (Parquet) and their card beside it (`<stem>.card.json`)."""
-        save_mined(path, self, COLUMNS, self.card)
-
-    @classmethod
-    def load(cls, path: Path) -> "Triplets":
-        """Read triplets that `save` wrote."""
-        columns, card = load_mined(path, COLUMNS)
-        return cls(**columns, card=card)
 
 
 def no_triplets(corpus: Corpus, *, label: str, reason: str) -> Triplets:

@@ -10,7 +10,6 @@ Shape letters: M train texts, P pairs.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,17 +17,15 @@ from numpy.typing import NDArray
 
 from twicetold.neighbours.nearest import NOBODY, Index
 from twicetold_lab.data.corpus import Corpus
-from twicetold_lab.mining.confirmed import confirmed
-from twicetold_lab.mining.groups import sorted_groups
-from twicetold_lab.mining.mined_file import load_mined, save_mined
+from twicetold_lab.mining.groups import confirmed, sorted_groups
+from twicetold_lab.mining.mined_file import Mined
 from twicetold_lab.mining.teacher import Teacher
 
 ANCHORS = 1 << 14  # searched for at a time, which bounds the neighbours held
-COLUMNS = ("anchor", "positive")
 
 
 @dataclass(frozen=True)
-class NearestPairs:
+class NearestPairs(Mined):
     """Texts and their neighbours, by index into the corpus's texts."""
 
     anchor: NDArray[np.int64]
@@ -37,19 +34,6 @@ class NearestPairs:
     """(P,)"""
     card: Mapping[str, Any]
     """Settings and counts, ready for JSON; see `mine`."""
-
-    def __len__(self) -> int:
-        return len(self.anchor)
-
-    def save(self, path: Path) -> None:
-        """Write the pairs to `path` (Parquet) and their card beside it (`<stem>.card.json`)."""
-        save_mined(path, self, COLUMNS, self.card)
-
-    @classmethod
-    def load(cls, path: Path) -> "NearestPairs":
-        """Read pairs that `save` wrote."""
-        columns, card = load_mined(path, COLUMNS)
-        return cls(**columns, card=card)
 
 
 def mine(corpus: Corpus, teacher: Teacher, *, label: str, seed: int) -> NearestPairs:

@@ -4,12 +4,14 @@ It reads the files of the other stages (names in `layout`). The same files give 
 seconds, which the page shows.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from twicetold import layout
-from twicetold.files import write_text
+from twicetold.files import csv_text, write_text
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.reporting.choice import Grid
 from twicetold_lab.reporting.cost import TABLE, cost_csv, costs
@@ -20,7 +22,7 @@ from twicetold_lab.reporting.leaderboard import leaderboard_csv, rank
 from twicetold_lab.reporting.markdown import markdown
 from twicetold_lab.reporting.numbers import FILE, numbers_csv
 from twicetold_lab.reporting.page import Section, page
-from twicetold_lab.reporting.run_files import RunFiles, run_files
+from twicetold_lab.reporting.rendering import standalone
 from twicetold_lab.reporting.sources import sources_page
 from twicetold_lab.reporting.studies import read_studies
 from twicetold_lab.reporting.terminal import leaderboard_text
@@ -31,6 +33,7 @@ from twicetold_lab.reporting.wrong_groups import groups_csv, wrong_groups
 from twicetold_lab.runs.records import (
     Cell,
     Provenance,
+    Run,
     has_card,
     read_card,
     read_elsewhere,
@@ -41,6 +44,23 @@ from twicetold_lab.runs.records import (
 )
 
 __all__ = ["Cell", "FairCell", "RunFiles", "build", "leaderboard_text", "markdown", "sources_page", "write_cards"]
+MISTAKES, FIGURE = "report/mistakes.csv", "report/quality_against_speed.svg"
+MOST = 500
+"""Mistakes of a run, the surest first."""
+COLUMNS = ("left", "right", "label", "probability", "slices")
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """Files of one run.
+
+    Args:
+        run: which.
+        files: path -> content.
+    """
+
+    run: Run
+    files: dict[str, str]
 
 
 def build(
@@ -134,3 +154,39 @@ def _described(data: str, *, processed: Path, raw: Path, triplets: Path, cards: 
     if not (processed / data / layout.TEXTS).is_file():
         return about
     return replace(about, card={**about.card, **find_twins(Corpus.load(processed / data))})
+
+
+def run_files(sections: Sequence[Section]) -> Iterator[RunFiles]:
+    """The files of each run that has any: mistakes of each model's first one, the figure of all models.
+
+    Args:
+        sections: of the datasets.
+    """
+    for section in sections:
+        drawn = section.drawn
+        figure = {} if drawn is None else {FIGURE: standalone(drawn.figure)}
+        for row in section.board.rows:
+            for run in row.runs:
+                files = dict(figure)
+                if run is row.first and isinstance(section.mistakes, Judged) and row.model in section.mistakes.models:
+                    files[MISTAKES] = mistakes_csv(section.mistakes, row.model)
+                if files:
+                    yield RunFiles(run, files)
+
+
+def mistakes_csv(found: Judged, model: str) -> str:
+    """The mistakes of one model, the surest first."""
+    place = found.models.index(model)
+    wrong = np.flatnonzero(found.wrong[place])
+    surest = wrong[np.argsort(-found.confidence[place, wrong], kind="stable")][:MOST]
+    rows = (
+        (
+            found.left[pair],
+            found.right[pair],
+            f"{found.label[pair]:g}",
+            f"{found.probability[place, pair]:.3f}",
+            " ".join(found.signs.names(pair)),
+        )
+        for pair in surest.tolist()
+    )
+    return csv_text(COLUMNS, rows)

@@ -20,10 +20,9 @@ from twicetold import layout
 from twicetold.files import csv_text, write_file, write_text
 from twicetold.trained.scoring import TrainedModel
 from twicetold_lab.data.corpus import Corpus
-from twicetold_lab.evaluation.pair_units import units_of
+from twicetold_lab.evaluation.pairwise_knn import units_of
 from twicetold_lab.reporting.leaderboard import Leaderboard
-from twicetold_lab.reporting.slices import SLICES, Rightness, Signs, in_slices, signs, words
-from twicetold_lab.reporting.terms import explainers, terms_of
+from twicetold_lab.reporting.slices import SLICES, Rightness, Signs, explainers, in_slices, signs, terms_of, words
 from twicetold_lab.runs.records import read_decision, read_scores
 
 TITLE = "Mistakes"

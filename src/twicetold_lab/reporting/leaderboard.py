@@ -17,6 +17,10 @@ from twicetold_lab.scoring.cost import Cost
 
 MARK = "(p)"
 """Added to the name of a model that was pretrained on texts which may be those of the dataset."""
+TRAIN_AND_TEST = (
+    "Over all pairs of the train texts, and of the test texts. Nothing was chosen by train. Its pairs are others than "
+    "those of test, easier or harder for any model: compare models within a column."
+)
 
 
 @dataclass(frozen=True)
@@ -156,6 +160,12 @@ def leaderboard_csv(runs: Iterable[Run]) -> str:
         for metric, value in sorted(run.metrics[split].items())
     )
     return csv_text(("data", "model", "seed", "split", "metric", "value", "low", "high"), rows)
+
+
+def train_and_test_columns(board: Leaderboard) -> list[tuple[str, str]]:
+    """Metric and split of each column; empty where train was measured of no model."""
+    names = {name for row in board.rows for name in row.metrics.get("train", {}) if describe(name).stem == "auroc"}
+    return [(name, split) for name in board.metrics if name in names for split in ("train", "test")]
 
 
 def _ends_of(run: Run, split: str, metric: str) -> tuple[str, str]:

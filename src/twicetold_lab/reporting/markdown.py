@@ -12,11 +12,10 @@ from twicetold_lab.reporting import (
     false_negatives,
     operating_points,
     provenance,
+    reading,
     samples,
     search_vectors,
-    train_and_test,
     twin_groups,
-    word_hashing,
 )
 from twicetold_lab.reporting.choice import LEAD, Answer, Grid, answers, how_to_read
 from twicetold_lab.reporting.choice import TITLE as TITLE_OF_CHOICE
@@ -28,7 +27,7 @@ from twicetold_lab.reporting.elsewhere import TITLE, Matrices, matrices
 from twicetold_lab.reporting.fair import TITLE as TITLE_OF_FAIR
 from twicetold_lab.reporting.fair import FairCell, fair_runs, fair_tables
 from twicetold_lab.reporting.glossary import count, describe, magnitude, number, share, split_of
-from twicetold_lab.reporting.leaderboard import Estimate, Leaderboard, Row, rank
+from twicetold_lab.reporting.leaderboard import TRAIN_AND_TEST, Estimate, Leaderboard, Row, rank, train_and_test_columns
 from twicetold_lab.reporting.published import PUBLISHED
 from twicetold_lab.reporting.samples import decision_in_words, sample_table
 from twicetold_lab.reporting.studies import Study, read_studies
@@ -184,7 +183,7 @@ def _commands(board: Leaderboard, commands: Mapping[Cell, str]) -> list[str]:
 
 
 def _train_and_test(board: Leaderboard) -> list[str]:
-    columns = train_and_test.columns(board)
+    columns = train_and_test_columns(board)
     if not columns:
         return []
     heads = ["model", *(f"{escaped(describe(name).label)}, {split}" for name, split in columns)]
@@ -193,7 +192,7 @@ def _train_and_test(board: Leaderboard) -> list[str]:
         for row in board.rows
         if "train" in row.metrics
     )
-    return ["### Train and test\n", f"{train_and_test.EXPLANATION}\n", table(heads, rows)]
+    return ["### Train and test\n", f"{TRAIN_AND_TEST}\n", table(heads, rows)]
 
 
 def _cost(found: Costs | None, *, in_full: bool) -> list[str]:
@@ -295,11 +294,11 @@ def _verdict(verdict: Verdict | None) -> str:
 
 
 def _word_hashing(board: Leaderboard) -> list[str]:
-    found = word_hashing.hashing_rows(board)
+    found = reading.hashing_rows(board)
     if not found:
         return []
     rows = ([escaped(models), *cells] for models, cells in found)
-    return [f"{word_hashing.EXPLANATION}\n", table(["model", *word_hashing.COLUMNS], rows)]
+    return [f"{reading.EXPLANATION}\n", table(["model", *reading.COLUMNS], rows)]
 
 
 def _data(about: Provenance) -> list[str]:

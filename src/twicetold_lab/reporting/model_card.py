@@ -41,8 +41,8 @@ from twicetold_lab.reporting.glossary import count, describe, number, ordered
 from twicetold_lab.reporting.markdown import code, escaped, table
 from twicetold_lab.reporting.reading import reading
 from twicetold_lab.runs.checks import CLEAR, check, inspect
-from twicetold_lab.runs.met import may_have_met
 from twicetold_lab.runs.records import read_card, read_metrics, read_object, read_scores
+from twicetold_lab.runs.summary import may_have_met
 
 TAGS = ("sentence-similarity", "duplicate-detection")
 

@@ -40,7 +40,7 @@ _AUDIT = {
     "texts_of_train_stories": "{test} of the test texts belong to such a story (validation {val}).",
     "texts_before_end_of_train": "{test} of the test texts are older than the newest one of train (validation {val}).",
 }
-"""Sentence for each finding of `twicetold_lab.data.audit`, in reading order; others are shown by name."""
+"""Sentence for each finding of `twicetold_lab.data.sources`, in reading order; others are shown by name."""
 
 _FAIR = "0.500 would be a fair split."
 _APART = "0.500 whatever the split, as no text of test is in a training pair; counts within test are not audited."
@@ -95,7 +95,7 @@ def audit_in_words(audit: Mapping[str, Any]) -> list[str]:
     """A sentence for each finding of the leakage audit; findings that are not defined on test are left out.
 
     Args:
-        audit: split -> finding -> value, as `twicetold_lab.data.audit` gives it.
+        audit: split -> finding -> value, as `twicetold_lab.data.sources` gives it.
     """
     test, val = audit.get("test", {}), audit.get("val", {})
     known = [key for key in _AUDIT if key in test]

@@ -2,18 +2,25 @@
 
 Limits are the same for all data, so that a slice means the same everywhere. Slices overlap.
 
+Beside them, the terms behind a mistake: what a model whose score is a sum over pairs of terms took for alike.
+
 Shape letters: P pairs.
 """
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
+from twicetold import layout
 from twicetold.evaluation.intervals import Interval, share_interval
+from twicetold.interpretation.contributions import explain, linear_families
+from twicetold.trained.model_folder import load_model, read_recipe
+from twicetold.trained.scoring import TrainedModel
+from twicetold_lab.reporting.leaderboard import Row
 
 TITLE = "Slices"
 LONG = 12
@@ -23,6 +30,10 @@ EXPLANATION = (
     "them, with Wilson’s 95 % intervals, in which pairs that share texts count as one where they are alike. Slices "
     "overlap, and were fixed before anything was measured."
 )
+MOST = 3
+"""Pairs of terms that are named."""
+BLANK = "▁"
+"""Before a sub-word that begins a word."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _NEGATION = re.compile(
@@ -96,10 +107,36 @@ def in_slices(
     Args:
         signs: of P pairs.
         right: (P,) whether the model is right.
-        units: (P,) unit of sampling of each pair, see `evaluation.pair_units`.
+        units: (P,) unit of sampling of each pair, see `evaluation.pairwise_knn.units_of`.
     """
     sides: dict[str, NDArray[np.bool_]] = {name: getattr(signs, name) for name in SLICES}
     return {name: (_among(inside, right, units), _among(~inside, right, units)) for name, inside in sides.items()}
+
+
+def explainers(rows: Mapping[str, Row]) -> dict[str, TrainedModel]:
+    """The models of one encoder whose score is a sum over terms, of those whose folder is there."""
+    folders = {name: row.first.folder / layout.MODEL for name, row in rows.items()}
+    targets = {
+        name: str(read_recipe(folder).get("encoder", {}).get("_target_", ""))
+        for name, folder in folders.items()
+        if (folder / layout.RECIPE).is_file()
+    }
+    families = {f"twicetold.models.{family}" for family in linear_families()} if targets else set()
+    return {name: load_model(folders[name]) for name, at in targets.items() if at.rpartition(".")[0] in families}
+
+
+def terms_of(model: TrainedModel, left: str, right: str) -> tuple[str, ...]:
+    """The pairs of terms with the largest contributions, largest first; a term with itself is written once.
+
+    Those that lower the score have a minus. Empty where the model knows no term of a text.
+    """
+    try:
+        largest = explain(model, left, right).largest(MOST)
+    except ValueError:
+        return ()
+    pairs = [(one.removeprefix(BLANK), other.removeprefix(BLANK), value < 0) for one, other, value in largest]
+    said = (f"{'−' * lowers}{one if one == other else f'{one} · {other}'}" for one, other, lowers in pairs)
+    return tuple(dict.fromkeys(said))
 
 
 def _among(some: NDArray[np.bool_], right: NDArray[np.bool_], units: NDArray[np.int64]) -> Rightness:

@@ -17,10 +17,17 @@ from twicetold.evaluation.units import holm, paired_test
 from twicetold_lab.reporting.dedupe import DedupeTable, Shown
 from twicetold_lab.reporting.glossary import describe, number, probability
 from twicetold_lab.reporting.leaderboard import Estimate, Leaderboard, Row, or_worst
+from twicetold_lab.reporting.search_vectors import heading
 
 LEVEL = 0.05
 RANK = 10  # of search
 OVERLAP = "not compared in pairs: intervals overlap"
+TIED = "●"
+HOW_TO_READ = (
+    f"The measure of each use on test. {TIED}: tied for first, so that a paired test cannot tell it from the highest. "
+    "Set off in colour: the best on validation. A raised p: not clean, as above. Models that are tied for first most "
+    "often stand above."
+)
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,29 @@ class Tiers:
     def of(self, row: Row) -> Standing:
         """The standing of a model that has the measure."""
         return next(each for each in self.standings if each.row is row)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One model for one use."""
+
+    text: str
+    clean: bool = True
+    """Whether the model, as far as is known, had not met texts of these data before it was trained."""
+    tied: bool = False
+    chosen: bool = False
+    """Whether it is the best on validation."""
+
+
+@dataclass(frozen=True)
+class Glance:
+    """The table."""
+
+    datasets: tuple[tuple[str, int], ...]
+    """Name, and number of columns."""
+    columns: tuple[tuple[str, str], ...]
+    """Use, and its measure."""
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
 
 
 def uses_of(board: Leaderboard, kind: str) -> tuple[Use, ...]:
@@ -190,3 +220,28 @@ def paired_table(found: Tiers) -> DedupeTable:
 def clean(rows: Sequence[Row]) -> list[Row]:
     """Those that, as far as is known, had not met texts of the dataset before they were trained."""
     return [row for row in rows if row.first.is_clean]
+
+
+def glance(found: Sequence[tuple[str, Sequence[Tiers]]]) -> Glance:
+    """The table of all models.
+
+    Args:
+        found: of each dataset its name and its uses.
+    """
+    uses = [each for _, of_data in found for each in of_data]
+    rows: dict[str, list[Cell]] = {}
+    for place, each in enumerate(uses):
+        for standing in each.standings:
+            cells = rows.setdefault(standing.row.model, [Cell("")] * len(uses))
+            cells[place] = _cell(standing, each)
+    ordered = sorted(rows.items(), key=lambda row: (-sum(cell.tied for cell in row[1]), row[0]))
+    return Glance(
+        tuple((name, len(of_data)) for name, of_data in found if of_data),
+        tuple((each.use.word, heading(each.use.measure)) for each in uses),
+        tuple((model, tuple(cells)) for model, cells in ordered),
+    )
+
+
+def _cell(standing: Standing, each: Tiers) -> Cell:
+    value = standing.value.mean
+    return Cell(number(value), standing.row.first.is_clean, standing.first, standing.row is each.chosen)

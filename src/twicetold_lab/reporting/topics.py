@@ -3,17 +3,20 @@
 `pipelines/topics.py` measures them on test; see `twicetold.topics`.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from twicetold.topics.files import MAP, RELATED, TOPICS
+from markupsafe import Markup
+
 from twicetold_lab.reporting.dedupe import DedupeTable, Shown
 from twicetold_lab.reporting.glossary import count, number
 from twicetold_lab.reporting.panels import Panel
-from twicetold_lab.reporting.topic_map import labels_of, map_panel
+from twicetold_lab.reporting.rendering import coordinate, part
 from twicetold_lab.runs.records import Cell, read_object
+from twicetold_lab.topics import MAP, RELATED, TOPICS
 
 TITLE = "Topics and related articles"
 HOW_TO_READ = (
@@ -31,6 +34,10 @@ HOW_TO_READ = (
     "rank by the mean of their vectors or by the last one alone. Intervals resample stories.",
 )
 """Paragraphs that hold on every dataset."""
+ABOUT_MAPS = (
+    "Topics on the plane that keeps most of how their centres differ (principal components). A circle is a topic, its "
+    "area the number of texts, its colour the category that most of them have; pointing at it shows its name."
+)
 MEASURES = {"nmi": "NMI", "v_measure": "V-measure", "ari": "ARI"}
 METHODS = {"kmeans": "k-means", "agglomerative": "Ward"}
 RANKING = {
@@ -46,6 +53,7 @@ WITH_INTERVAL = ("ari", "ndcg_at_10")
 POPULARITY = "popularity"
 Found: TypeAlias = Mapping[str, Mapping[str, Any]]
 """Label -> method or way of ranking -> metrics, intervals, deviations."""
+_LARGEST = 20  # radius of the largest topic
 
 
 @dataclass(frozen=True)
@@ -158,3 +166,54 @@ def _shown(found: Mapping[str, Any] | None, measure: str) -> Shown:
 
 def _plain(value: float, note: str = "") -> Shown:
     return Shown(number(value), note, value)
+
+
+_SIDE, _MARGIN = 300, 22
+
+
+@dataclass(frozen=True)
+class Circle:
+    """A topic, in SVG units."""
+
+    x: str
+    y: str
+    radius: str
+    colour: int
+    said: str
+
+
+def map_panel(model: str, found: Mapping[str, Any], labels: Sequence[str]) -> Panel:
+    """The map of one model.
+
+    Args:
+        model: its name.
+        found: a `topics.plane.TopicMap` as JSON.
+        labels: in the order of their colours.
+    """
+    topics = found["topics"]
+    span = max([1e-9, *(abs(topic[axis]) for topic in topics for axis in "xy")])
+    most = max([1, *(topic["size"] for topic in topics)])
+    half = _SIDE / 2
+    circles = [
+        Circle(
+            coordinate(half + (half - _MARGIN) * topic["x"] / span),
+            coordinate(half - (half - _MARGIN) * topic["y"] / span),
+            coordinate(_LARGEST * math.sqrt(topic["size"] / most)),
+            labels.index(topic["label"]) if topic["label"] in labels else len(labels),
+            _said(topic),
+        )
+        for topic in topics
+    ]
+    figure: Markup = part("figures.html.j2", "circles", _SIDE, circles, f"Topics of {model}")
+    legend = tuple((colour, label, "") for colour, label in enumerate(labels))
+    return Panel(model, f": {100 * found['kept']:.0f} % of the spread of the centres", figure, legend)
+
+
+def labels_of(maps: Sequence[Mapping[str, Any]]) -> list[str]:
+    """All labels of some maps, sorted."""
+    return sorted({topic["label"] for found in maps for topic in found["topics"] if topic["label"]})
+
+
+def _said(topic: Mapping[str, Any]) -> str:
+    about = f"{topic['name']}: {topic['size']:,} texts"
+    return about if topic["label"] is None else f"{about}, {100 * topic['share']:.0f} % {topic['label']}"

@@ -16,8 +16,8 @@ from twicetold.evaluation.promise import PromisedLinks
 from twicetold.neighbours.rules import RULES
 from twicetold.trained.dated_evidence import one_answer
 from twicetold.trained.model_folder import read_thresholds
-from twicetold_lab.runs.met import may_have_met
 from twicetold_lab.runs.records import Cell, intervals_of, read_card, read_metrics, read_object
+from twicetold_lab.runs.summary import may_have_met
 from twicetold_lab.scoring.elsewhere import MOST_SHARED
 
 Severity = Literal["error", "warning", "note"]
@@ -48,7 +48,7 @@ class Inspected:
         metrics: split -> metric -> value.
         summary: content of `layout.SUMMARY`.
         elsewhere: dataset -> metrics on its test texts.
-        audit: split -> finding of `data.audit`.
+        audit: split -> finding of `data.sources.audit`.
         seeds: how many runs of the same data and model there are beside it, itself included.
         promised: what links promise of other files; empty without the model, whose folder has it.
     """

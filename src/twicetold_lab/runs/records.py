@@ -23,8 +23,7 @@ from twicetold.evaluation.units import from_json as units_from_json
 from twicetold.files import write_text
 from twicetold_lab.data.download import FileRecord, Manifest
 from twicetold_lab.evaluation.operating_points import OperatingPoint, points_from_json
-from twicetold_lab.runs.met import may_have_met
-from twicetold_lab.runs.summary import POINTS, UNITS
+from twicetold_lab.runs.summary import POINTS, UNITS, may_have_met
 from twicetold_lab.scoring.cost import FILE, Cost
 
 
@@ -326,7 +325,7 @@ class SampledPairs(ScoredPairs):
     """Scores of pairs.
 
     Args:
-        units: (P,) unit of sampling of each pair, see `evaluation.pair_units`; None where it is not known.
+        units: (P,) unit of sampling of each pair, see `evaluation.pairwise_knn.units_of`; None where it is not known.
     """
 
     units: NDArray[np.int64] | None = None

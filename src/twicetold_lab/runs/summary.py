@@ -10,11 +10,23 @@ from twicetold import layout
 from twicetold.evaluation.decision import Verdict
 from twicetold.evaluation.units import Kept, to_json
 from twicetold.features.hashing_card import by_view
-from twicetold.trained.provenance import pretrained_on_of, seen_of
+from twicetold.trained.provenance import may_have_seen, pretrained_on_of, seen_of
 from twicetold_lab.evaluation.operating_points import OperatingPoint
 
 POINTS = "operating_points"
 UNITS = "units"  # a list, of which DVC shows nothing among its metrics
+DRAWN_FROM = {"stsb": ("nli",)}
+"""Dataset -> sources that texts of it were drawn from. STS-B has sentences of SNLI (Cer et al., SemEval 2017)."""
+
+
+def may_have_met(seen: Sequence[str] | None, data: str) -> bool:
+    """Whether texts of a dataset may be among what was seen.
+
+    Args:
+        seen: names of sources, or of single datasets; None where they are not known.
+        data: name of the dataset.
+    """
+    return any(may_have_seen(seen, name) for name in (data, *DRAWN_FROM.get(data, ())))
 
 
 def summary(

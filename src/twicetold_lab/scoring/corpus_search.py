@@ -23,9 +23,9 @@ from twicetold.evaluation.inputs import finest_clusters, group_sizes
 from twicetold.neighbours.components import components
 from twicetold.trained.reading import ReadTexts
 from twicetold_lab.data.corpus import Corpus
-from twicetold_lab.evaluation.corpus_search import Asked, Found
 from twicetold_lab.evaluation.evaluators import Standard
 from twicetold_lab.evaluation.pairwise_knn import KnnReport, PooledPairs
+from twicetold_lab.evaluation.retrieval import Asked, Found
 from twicetold_lab.scoring.duplicates import dedupe_inputs
 
 

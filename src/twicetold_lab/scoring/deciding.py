@@ -7,17 +7,17 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+from twicetold.evaluation import decision
+from twicetold.evaluation.all_pairs import named_counts, pair_histograms
 from twicetold.evaluation.dedupe import Chosen, choose
-from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
-from twicetold.evaluation.labels import Decisions
+from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs, finest_group
+from twicetold.evaluation.labels import DUPLICATE, Decisions
 from twicetold.files import write_folder
 from twicetold.trained.model_folder import load_trained, write_decisions
 from twicetold.trained.reading import EncodedTexts, ReadTexts, RowsOf
 from twicetold_lab.data.corpus import Corpus
-from twicetold_lab.evaluation.decisions import decisions as decisions_of
-from twicetold_lab.evaluation.selection import Selection
-from twicetold_lab.scoring.duplicates import dedupe_inputs
-from twicetold_lab.scoring.inputs import evaluation_inputs
+from twicetold_lab.evaluation.selection import Selection, misfit
+from twicetold_lab.scoring.duplicates import dedupe_inputs, evaluation_inputs
 
 
 def decide(trained: Path, model: Path, texts: ReadTexts, corpus: Corpus, selection: Selection) -> None:
@@ -76,3 +76,32 @@ def choose_for_dedupe(texts: ReadTexts, corpus: Corpus, selection: Selection) ->
         return None
     group, vectors = found
     return choose(vectors, group, complete=corpus.complete, bins=selection.bins)
+
+
+def decisions_of(
+    selection: Selection, kind: str, val: DocumentVectors | ScoredPairs, *, positive_grade: float | None = None
+) -> Decisions:
+    """The threshold with the highest accuracy (documents: F1 of each group), and Platt's calibration.
+
+    Args:
+        selection: primary metric, bins and classes.
+        kind: of data.
+        val: the validation split.
+        positive_grade: graded pairs of at least this grade are duplicates.
+
+    Raises:
+        ValueError: if only one class occurs (documents: of the primary group), or `kind` is unknown or does not fit
+            `val`.
+    """
+    match kind, val:
+        case "documents", DocumentVectors():
+            primary, histograms = selection.primary_group(val), pair_histograms(val, bins=selection.bins)
+            known = {name: each for name, each in histograms.items() if name == primary or each.has_both}
+            counts = {**dict.fromkeys(histograms), **named_counts(known)}
+            finest = finest_group(val.groups, selection.classes) or primary
+            return Decisions.of_documents(counts, primary=primary, finest=finest)
+        case "labelled_pairs", ScoredPairs():
+            return Decisions.about(DUPLICATE, decision.decide(val.score, val.label))
+        case "graded_pairs", ScoredPairs() if positive_grade is not None:
+            return Decisions.about(DUPLICATE, decision.decide(val.score, val.label >= positive_grade))
+    raise ValueError(misfit(kind, val))

@@ -35,7 +35,7 @@ from twicetold.trained.scoring import TrainedModel
 from twicetold.trained.vectors import constant
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.evaluators import Standard
-from twicetold_lab.evaluation.pair_units import units_of
+from twicetold_lab.evaluation.pairwise_knn import units_of
 from twicetold_lab.scoring.duplicates import duplicate_groups
 
 MOST_SHARED = 0.01

@@ -23,8 +23,7 @@ from twicetold.trained.scoring import TrainedModel
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.selection import Selection
 from twicetold_lab.scoring.deciding import choose_decisions
-from twicetold_lab.scoring.duplicates import primary_value
-from twicetold_lab.scoring.inputs import evaluation_inputs
+from twicetold_lab.scoring.duplicates import evaluation_inputs, primary_value
 
 
 def make_ensemble(

@@ -1,16 +1,27 @@
-"""ROC curves as series of MLflow, whose charts lay those of several runs over each other.
+"""Series of a run in MLflow: its ROC curves, and system metrics of long runs, by MLflow's own monitor.
 
-A chart needs one x axis for all runs: the step is the false positive rate in thousandths, the value the true positive
-rate there. Steps are dense where few false positives are allowed; MLflow draws at most 320 points of a series.
+Charts lay the curves of several runs over each other. A chart needs one x axis for all runs: the step is the false
+positive rate in thousandths, the value the true positive rate there. Steps are dense where few false positives are
+allowed; MLflow draws at most 320 points of a series.
 """
 
 import csv
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from twicetold_lab.tracking.store import Store
+
 STEPS = (*range(100), *range(100, 1001, 5))
 PREFIX = "roc/"  # of the metric's name, before the split
+AFTER = 60.0  # seconds; shorter runs have none
+EVERY = 15.0  # seconds
+_logger = logging.getLogger(__name__)
 
 
 def roc_series(path: Path) -> dict[str, list[tuple[int, float]]]:
@@ -44,3 +55,41 @@ def _on_steps(points: list[tuple[float, float]]) -> list[tuple[int, float]]:
     xs = sorted(highest)
     heights = np.interp(np.array(STEPS) / 1000, xs, [highest[x] for x in xs])
     return list(zip(STEPS, heights.tolist(), strict=True))
+
+
+@contextmanager
+def system_metrics(store: Store | None, run_id: str | None) -> Iterator[None]:
+    """Log metrics `system/...` of a run from its second minute on, in a thread of their own.
+
+    Args:
+        store: the open store; None where nothing is tracked.
+        run_id: the run.
+    """
+    if store is None or run_id is None:
+        yield
+        return
+    started: list[Any] = []
+
+    def start() -> None:
+        try:
+            from mlflow.system_metrics.system_metrics_monitor import SystemMetricsMonitor
+
+            monitor = SystemMetricsMonitor(
+                run_id, sampling_interval=EVERY, resume_logging=True, tracking_uri=store.client.tracking_uri
+            )
+            monitor.start()
+            started.append(monitor)
+        except Exception as error:  # of any kind: the training is what matters
+            _logger.info("no system metrics: %s", error)
+
+    timer = threading.Timer(AFTER, start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join(10.0)  # while it starts the monitor
+        for monitor in started:
+            with suppress(Exception):
+                monitor.finish()

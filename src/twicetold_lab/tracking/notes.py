@@ -2,14 +2,17 @@
 
 Made from what was logged with the run, so that no stage has to say it: the metric that its training chose by, its
 value on test with the interval that the evaluation wrote, and the folder that the files were logged from.
+
+The parameters of a run are the few settings that matter; the artifact `config.yaml` has all of them.
 """
 
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from twicetold import layout
 from twicetold.printable import without_passwords
@@ -17,6 +20,11 @@ from twicetold.printable import without_passwords
 BEST, TEST = "best/", "test/"
 COMMAND = "command"  # tag: what trained the run
 OURS = "**`"  # what these descriptions begin with
+TARGET = "_target_"
+OF_TRAINING = ("optimizer", "trainer", "examples")  # say nothing of a family that has no objective
+ALWAYS = ("seed", "optimizer.lr", "trainer.batch_size", "trainer.epochs")
+NEVER = ("name",)  # is a tag
+_MISSING = object()
 
 
 @dataclass(frozen=True)
@@ -73,3 +81,39 @@ def intervals_in(folder: Path) -> Mapping[str, tuple[float, float]]:
         return intervals_of(read_object(folder / layout.SUMMARY))
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
+
+
+def telling(learning: Mapping[str, Any], defaults: Mapping[str, Any], named: Iterable[str] = ()) -> dict[str, Any]:
+    """The parameters to show, by their dotted keys.
+
+    They are those that differ from the family's defaults, those that the command names, and learning rate, batch size,
+    epochs and seed. A part that was exchanged is shown by the name of its class: `objective = Triplet`. Null stands for
+    the absence of a setting, so it is not shown.
+
+    Args:
+        learning: the learning keys, nested.
+        defaults: the learning keys of the family on the same data without tuned values; empty if unknown.
+        named: keys or parts, say `objective.alpha` or `objective`, to be shown in any case.
+    """
+    flat, usual, shown = dotted(learning), dotted(defaults), {*ALWAYS, *named}
+    if flat.get(f"objective.{TARGET}", _MISSING) is None:
+        flat = {key: value for key, value in flat.items() if key.partition(".")[0] not in OF_TRAINING}
+    found = {}
+    for key, value in flat.items():
+        part, _, last = key.rpartition(".")
+        name = part if last == TARGET else key
+        is_setting = last == TARGET or not last.startswith("_")  # _partial_ and _convert_ are none
+        if value is None or name in NEVER or not is_setting:
+            continue
+        if name in shown or value != usual.get(key, _MISSING):
+            found[name] = str(value).rpartition(".")[2] if last == TARGET else value
+    return found
+
+
+def dotted(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings as `{"a.b.c": value}`."""
+    flat: dict[str, Any] = {}
+    for key, inner in value.items():
+        name = f"{prefix}{key}"
+        flat |= dotted(inner, f"{name}.") if isinstance(inner, Mapping) and inner else {name: inner}
+    return flat

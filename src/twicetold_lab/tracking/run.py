@@ -15,12 +15,10 @@ from typing import Any, TypeVar
 from twicetold import layout
 from twicetold.errors import Pruned
 from twicetold.printable import without_passwords
-from twicetold_lab.tracking.curves import PREFIX, roc_series
-from twicetold_lab.tracking.notes import OURS, Note, intervals_in
+from twicetold_lab.tracking.curves import PREFIX, roc_series, system_metrics
+from twicetold_lab.tracking.notes import OURS, Note, dotted, intervals_in
 from twicetold_lab.tracking.pages import DESCRIPTION, describe
-from twicetold_lab.tracking.parameters import dotted
 from twicetold_lab.tracking.store import Store, insist, warn_untracked
-from twicetold_lab.tracking.system import system_metrics
 
 T = TypeVar("T")
 

@@ -4,6 +4,9 @@ The steps are the same for every family: fit the featuriser on train texts, comp
 it is trainable), save.
 """
 
+import hashlib
+import inspect
+import logging
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,9 +16,11 @@ from typing import Any, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from twicetold.features.rows import CsrRows, Featuriser
-from twicetold.files import write_folder
+from twicetold.features.saved import write_matrix
+from twicetold.files import make_once, write_file, write_folder
 from twicetold.models.protocol import Encoder, OnFrozen, Settling
 from twicetold.neighbours.nearest import Matrix
 from twicetold.trained.neural import BATCH
@@ -24,12 +29,13 @@ from twicetold.trained.saving import write_trained
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.examples.batches import Again, EpochBatches, ExampleIndex, GatheredExamples, lengths_of, train_loader
 from twicetold_lab.scoring.cache import feature_rows, fields_like, inputs_of, with_extra_texts
-from twicetold_lab.scoring.duplicates import primary_value
-from twicetold_lab.scoring.inputs import evaluation_inputs
-from twicetold_lab.training.frozen import with_token_vectors
+from twicetold_lab.scoring.duplicates import evaluation_inputs, primary_value
 from twicetold_lab.training.parts import Parts, Places
 from twicetold_lab.training.schedule import Fitted, MakeOptimizer, OnEpoch, Runtime
 from twicetold_lab.training.solvers.protocol import Solver, Steps, TrainingData
+
+TEXTS = 4096  # read by a frozen network at once
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -247,3 +253,41 @@ def _speed(featuriser: Featuriser, encoder: Encoder, corpus: Corpus) -> float:
     numbers = np.arange(len(rows))
     score_pairs(encoder, rows, numbers, numbers[::-1])
     return len(rows) / (time.perf_counter() - started)
+
+
+def with_token_vectors(encoder: OnFrozen, rows: CsrRows, folder: Path, *, device: torch.device) -> CsrRows:
+    """The same sequences with a memory-mapped vector for each token as `values`; computed on first use.
+
+    They are one float16 file, named by a hash of the frozen network and of the sequences.
+
+    Args:
+        encoder: provides `token_vectors`; it is moved to the CPU afterwards.
+        rows: the corpus's sequences.
+        folder: of the cache.
+        device: where to compute them.
+    """
+    file = folder / f"vectors-{_key(encoder.frozen, rows)}.npy"
+
+    def make() -> None:
+        log.info("computing token vectors of %s texts, once, in %s", f"{len(rows):,}", file)
+        encoder.frozen.to(device)
+        with write_file(file) as temporary, torch.inference_mode():
+            size = encoder.token_vectors(rows.gather(np.arange(1)).to(device)).shape[1]
+            shape = (len(rows.indices), size)
+            with write_matrix(temporary, dtype=np.float16, shape=shape) as write:
+                for start in range(0, len(rows), TEXTS):
+                    texts = np.arange(start, min(start + TEXTS, len(rows)))
+                    write(encoder.token_vectors(rows.gather(texts).to(device)).cpu().numpy())
+        encoder.frozen.cpu()
+
+    make_once(file, make)
+    return replace(rows, values=np.load(file, mmap_mode="r", allow_pickle=False))
+
+
+def _key(frozen: nn.Module, rows: CsrRows) -> str:
+    total = hashlib.sha256(Path(inspect.getfile(type(frozen))).read_bytes())
+    for name, tensor in sorted(frozen.state_dict().items()):
+        total.update(name.encode() + np.ascontiguousarray(tensor.cpu().numpy()).data)
+    for array in (rows.indptr, rows.indices):
+        total.update(np.ascontiguousarray(array).data)
+    return total.hexdigest()[:16]

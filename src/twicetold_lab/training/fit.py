@@ -1,5 +1,6 @@
 """Fitting a learner: learning rate, early stopping, the best weights, and a checkpoint to resume from after a kill."""
 
+import ctypes
 import logging
 import shutil
 import warnings
@@ -13,11 +14,11 @@ from pytorch_lightning.callbacks import Checkpoint, EarlyStopping, WeightAveragi
 from safetensors.torch import load_file, save_file
 
 from twicetold.files import write_file
-from twicetold_lab.training.learner import Diverged, Learner
-from twicetold_lab.training.memory import keep_freed_memory
-from twicetold_lab.training.schedule import STOPPED, Fitted, OnEpoch, Runtime, Schedule
+from twicetold.models.protocol import Encoder
+from twicetold_lab.objectives.protocol import Objective
+from twicetold_lab.training.learner import Diverged, Lazy, Learner
+from twicetold_lab.training.schedule import STOPPED, Fitted, MakeOptimizer, OnEpoch, Runtime, Schedule, Validate
 from twicetold_lab.training.solvers.protocol import Steps
-from twicetold_lab.training.sparse_gradients import Lazy
 
 for package in ("pytorch_lightning", "lightning_fabric"):
     logging.getLogger(package).setLevel(logging.WARNING)  # tips at every start
@@ -27,6 +28,22 @@ warnings.filterwarnings("ignore", message=".*in eval mode at the start.*")  # fr
 
 BEST = "best.safetensors"
 LAST = "last.ckpt"
+# glibc's malloc.h
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
+MOST = 2**31 - 1
+
+
+def keep_freed_memory() -> None:
+    """Make glibc keep freed memory instead of returning it to the system; without glibc, do nothing.
+
+    By default glibc requests large blocks, such as the gradient of a table of vectors, from the system in every step,
+    and the system zeroes each page: more than half of the time of a step with a large table. From here on the process
+    never returns memory.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(M_MMAP_MAX, 0)
+        mallopt(M_TRIM_THRESHOLD, MOST)
 
 
 class Keep(Checkpoint):
@@ -199,3 +216,30 @@ def _own_callbacks(learner: Learner, schedule: Schedule) -> list[pl.Callback]:
                 "them up to date: choose optimizer=adam"
             )
     return list(schedule.callbacks.values())
+
+
+def descend(
+    encoder: Encoder,
+    objective: Objective,
+    loader: Iterable[Any],
+    *,
+    optimizer: MakeOptimizer | Steps,
+    validate: Validate,
+    schedule: Schedule,
+    seed: int,
+    runtime: Runtime,
+    checkpoints: Path,
+    on_epoch: OnEpoch,
+) -> Fitted:
+    """Train an encoder, which has the best weights in the end; see `Learner` and `fit` for arguments and errors."""
+    learner = Learner(
+        encoder,
+        objective,
+        make_optimizer=optimizer,
+        validate=validate,
+        seed=seed,
+        micro_batch=schedule.micro_batch,
+        lr_scheduler=schedule.lr_scheduler,
+        lr_scheduler_interval=schedule.lr_scheduler_interval,
+    )
+    return fit(learner, loader, schedule=schedule, runtime=runtime, checkpoints=checkpoints, on_epoch=on_epoch)

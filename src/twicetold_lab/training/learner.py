@@ -2,14 +2,14 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pytorch_lightning as pl
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
@@ -20,7 +20,38 @@ from twicetold_lab.objectives.protocol import Objective
 from twicetold_lab.training.gradient_caching import encode_in_chunks
 from twicetold_lab.training.schedule import MakeOptimizer, Validate
 from twicetold_lab.training.solvers.protocol import Steps
-from twicetold_lab.training.sparse_gradients import Lazy, clip_gradients
+
+
+@runtime_checkable
+class Lazy(Protocol):
+    """An optimizer that updates a row of a table when it is read."""
+
+    def catch_up(self) -> None:
+        """Apply the missed updates of all rows."""
+        ...
+
+    def let_go(self) -> None:
+        """Catch up, and from then on update all rows in every step."""
+        ...
+
+
+def clip_gradients(parameters: Iterable[nn.Parameter], most: float) -> None:
+    """Clip the total norm of all gradients like `torch.nn.utils.clip_grad_norm_`, but also with sparse gradients.
+
+    Args:
+        parameters: whose gradients are clipped in place.
+        most: the largest norm.
+    """
+    gradients: list[Tensor] = []
+    for parameter in parameters:
+        if parameter.grad is None:
+            continue
+        if parameter.grad.is_sparse:
+            parameter.grad = parameter.grad.coalesce()
+        gradients.append(parameter.grad.values() if parameter.grad.is_sparse else parameter.grad)
+    share = (most / (nn.utils.get_total_norm(gradients) + 1e-6)).clamp(max=1.0)
+    for gradient in gradients:
+        gradient.mul_(share)
 
 
 class Diverged(ValueError):

@@ -77,7 +77,7 @@ class Parts:
     schedule: Schedule
     selection: Selection
     descend: Callable[..., Fitted] | None = None
-    """`descent.descend`; None if nothing is trained: it takes seconds to import, and the baselines do not need it."""
+    """`fit.descend`; None if nothing is trained: it takes seconds to import, and the baselines do not need it."""
     augmentation: Augmentation | None = None
     """Altered copies of texts, for augmentation or consistency; None: the examples as they are."""
     negatives: Negatives | None = None

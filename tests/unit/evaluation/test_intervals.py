@@ -9,7 +9,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from twicetold.evaluation import intervals, resampling
 from twicetold.evaluation.pair_metrics import Confusion
-from twicetold_lab.evaluation.pair_units import units_of
+from twicetold_lab.evaluation.pairwise_knn import units_of
 
 
 def scored(seed, pairs=120, ties=True):

@@ -9,8 +9,8 @@ from twicetold.evaluation.decision import Decision, decide, decide_counts
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.labels import Decisions, LabelDecision, NoVerdict
 from twicetold.evaluation.ranking import ScoreCounts
-from twicetold_lab.evaluation.decisions import decisions
 from twicetold_lab.evaluation.selection import Selection
+from twicetold_lab.scoring.deciding import decisions_of
 
 
 def documents(seed, stories=50):
@@ -24,9 +24,9 @@ def documents(seed, stories=50):
 
 def test_documents_have_a_decision_about_each_label_and_verdicts_are_about_the_finest():
     val = documents(1)
-    found = decisions(Selection(), "documents", val)
+    found = decisions_of(Selection(), "documents", val)
     assert (found.primary, found.finest, list(found.labels)) == ("category", "story", ["category", "story"])
-    assert found.selected == decisions(Selection(), "documents", val).selected
+    assert found.selected == decisions_of(Selection(), "documents", val).selected
     upper = np.triu_indices(len(val), 1)
     scores = (val.left @ val.right.T)[upper]
     for name, each in found.labels.items():
@@ -60,15 +60,15 @@ def test_a_threshold_that_calls_nothing_or_more_than_twice_as_many_the_same_give
 def test_a_label_that_no_two_documents_share_gives_no_verdict_and_the_others_do():
     val = documents(1)
     alone = DocumentVectors(val.left, val.right, {**val.groups, "story": np.arange(len(val))})
-    found = decisions(Selection(), "documents", alone)
-    assert found.selected == decisions(Selection(), "documents", val).selected
+    found = decisions_of(Selection(), "documents", alone)
+    assert found.selected == decisions_of(Selection(), "documents", val).selected
     with pytest.raises(NoVerdict, match="no verdict about story: validation had no two texts of one story"):
         _ = found.of().usable
     assert Decisions.from_json(json.loads(json.dumps(found.to_json()))) == found
 
 
 def test_what_is_written_is_what_is_read_and_pairs_keep_the_three_numbers_alone():
-    found = decisions(Selection(), "documents", documents(2))
+    found = decisions_of(Selection(), "documents", documents(2))
     assert Decisions.from_json(json.loads(json.dumps(found.to_json()))) == found
     pairs = Decisions.about("duplicate", decide([0.1, 0.9], [0, 1]))
     assert set(pairs.to_json()) == {"threshold", "slope", "intercept"}
@@ -76,7 +76,7 @@ def test_what_is_written_is_what_is_read_and_pairs_keep_the_three_numbers_alone(
 
 
 def test_a_changed_decision_answers_and_leaves_the_primary_one_as_it_was():
-    found = decisions(Selection(), "documents", documents(2))
+    found = decisions_of(Selection(), "documents", documents(2))
     new = Decision(0.5, 3.0, -1.0)
     changed = found.changed("story", new)
     assert changed.of().usable == new
@@ -84,7 +84,7 @@ def test_a_changed_decision_answers_and_leaves_the_primary_one_as_it_was():
 
 
 def test_a_label_that_is_not_there_is_refused_with_those_that_are():
-    found = decisions(Selection(), "documents", documents(2))
+    found = decisions_of(Selection(), "documents", documents(2))
     with pytest.raises(ValueError, match="about 'publisher': expected one of the labels category, story"):
         found.of("publisher")
 

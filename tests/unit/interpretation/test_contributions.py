@@ -16,8 +16,16 @@ from twicetold.features.letter_tfidf import LetterTfIdf
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.tokens import Words
 from twicetold.features.word_grams import WordGrams
-from twicetold.interpretation.contributions import CONSTANT, Explanation, explain, largest_terms, linear_families
-from twicetold.interpretation.tables import explanation_text, save_explanation_csv, save_terms_csv
+from twicetold.interpretation.contributions import (
+    CONSTANT,
+    Explanation,
+    explain,
+    explanation_text,
+    largest_terms,
+    linear_families,
+    save_explanation_csv,
+    save_terms_csv,
+)
 from twicetold.models.binary_count import BinaryCountCosine
 from twicetold.models.bm25 import SymmetricBm25
 from twicetold.models.dae import DenoisingAutoencoder

@@ -34,7 +34,7 @@ from twicetold_lab.evaluation.selection import Selection
 from twicetold_lab.export.exporting import export_table
 from twicetold_lab.reporting.model_card import model_card, read_about
 from twicetold_lab.scoring.deciding import choose_decisions
-from twicetold_lab.scoring.inputs import evaluation_inputs
+from twicetold_lab.scoring.duplicates import evaluation_inputs
 
 TFIDF = {"_target_": "twicetold.models.tfidf.TfIdfCosine"}
 STATIC = {"_target_": "twicetold.models.static.Static", "embedding": 2, "init_std": 0.5, "input_dropout": 0.0}

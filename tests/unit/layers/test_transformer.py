@@ -4,8 +4,7 @@ import torch
 from twicetold.encoding import SparseRows
 from twicetold.features.model_tokens import ModelTokens
 from twicetold.layers import transformer as module
-from twicetold.layers.joined import join
-from twicetold.layers.transformer import Transformer
+from twicetold.layers.transformer import Transformer, join
 
 TEXTS = ["bank rate cut", "", "film star award drug trial phone chip", "\U00013000", "bank", "game vote story7"]
 

@@ -115,7 +115,7 @@ def test_a_model_with_pretrained_vectors_is_loaded_without_their_file(vectors, c
     from omegaconf import OmegaConf
 
     from twicetold_lab.training.cell import train_cell
-    from twicetold_lab.training.descent import descend
+    from twicetold_lab.training.fit import descend
     from twicetold_lab.training.parts import Parts, Places
     from twicetold_lab.training.schedule import Runtime, Schedule
 

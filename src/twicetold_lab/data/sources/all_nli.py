@@ -8,7 +8,6 @@ Classes are grades: contradiction 0, neutral 1, entailment 2. So they have an or
 or not (`labelled_pairs`) have neutral and contradicting pairs as negatives, and `graded_pairs` gives the class.
 """
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -41,14 +40,13 @@ def read(
         FileNotFoundError: if the file is not in `raw`.
         ValueError: if it has another header or too many malformed rows.
     """
-    rows = _sound(_with_header(raw / FILE))
+    rows = _sound(read_unquoted(raw / FILE, COLUMNS, header=True))
     counts = rows.account(max_bad_rows=max_bad_rows)
     sentences = pa.concat_arrays([rows.column("sentence1"), rows.column("sentence2")]).dictionary_encode()
     left, right = np.asarray(sentences.indices).astype(np.int64).reshape(2, -1)
     return pair_corpus(
         name=name,
         kind="graded_pairs",
-        ids=pa.array([str(number) for number in range(len(sentences.dictionary))]),
         texts=sentences.dictionary,
         left=left,
         right=right,
@@ -59,14 +57,6 @@ def read(
         limit=limit,
         card={"split": "official", **counts, "positive_grade": CLASSES.index("entailment"), "classes": list(CLASSES)},
     )
-
-
-def _with_header(path: Path) -> SourceTable:
-    rows = read_unquoted(path, COLUMNS)
-    header = tuple(values[0].as_py() for values in rows.table.columns) if len(rows) else ()
-    if header != COLUMNS:
-        raise ValueError(f"{path.name}: expected the tab-separated header {list(COLUMNS)}, got {list(header)}")
-    return replace(rows, table=rows.table.slice(1), lines=rows.lines[1:])
 
 
 def _sound(rows: SourceTable) -> SourceTable:

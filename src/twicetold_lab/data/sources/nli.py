@@ -65,7 +65,6 @@ def read(
     return pair_corpus(
         name=name,
         kind="labelled_pairs",
-        ids=pa.array([str(number) for number in range(len(sentences.dictionary))]),
         texts=sentences.dictionary,
         left=left,
         right=right,

@@ -96,7 +96,6 @@ def read(
     corpus = pair_corpus(
         name=name,
         kind="graded_pairs" if graded else "labelled_pairs",
-        ids=pa.array([str(number) for number in range(len(texts.dictionary))]),
         texts=texts.dictionary,
         left=one,
         right=other,

@@ -164,17 +164,18 @@ def read_quoted(path: Path, columns: Sequence[str], *, delimiter: str = "\t") ->
         return SourceTable.of(path, reader.blocks(), columns)
 
 
-def read_unquoted(path: Path, columns: Sequence[str], *, optional: int = 0) -> SourceTable:
-    """Read a tab-separated file without header, in which quotes are literal text and every line is a row.
+def read_unquoted(path: Path, columns: Sequence[str], *, optional: int = 0, header: bool = False) -> SourceTable:
+    """Read a tab-separated file in which quotes are literal text and every line is a row.
 
     Args:
         path: the file.
         columns: names of the fields of a row. A line with another number of fields is malformed.
         optional: number of further fields that a row may have, all or none; they are dropped.
+        header: the first row names the columns.
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if it is empty.
+        ValueError: if it is empty, or has another header.
     """
     with _opened(path) as stream:
         data = stream.read()
@@ -189,9 +190,13 @@ def read_unquoted(path: Path, columns: Sequence[str], *, optional: int = 0) -> S
     widths = np.asarray(pc.list_value_length(parts))
     rows = rows.without((widths != len(columns)) & (widths != len(columns) + optional), "wrong_column_count")
     parts = one_piece(rows.table["parts"])
-    return replace(
-        rows, table=trimmed(pa.table({name: pc.list_element(parts, place) for place, name in enumerate(columns)}))
-    )
+    table = trimmed(pa.table({name: pc.list_element(parts, place) for place, name in enumerate(columns)}))
+    if not header:
+        return replace(rows, table=table)
+    names = [values[0].as_py() for values in table.columns] if len(table) else []
+    if names != [*columns]:
+        raise ValueError(f"{path.name}: expected the tab-separated header {[*columns]}, got {names}")
+    return replace(rows, table=table.slice(1), lines=rows.lines[1:])
 
 
 def trimmed(table: pa.Table) -> pa.Table:

@@ -62,7 +62,6 @@ def read(
     return pair_corpus(
         name=name,
         kind="graded_pairs",
-        ids=pc.cast(pa.array(np.arange(len(sentences.dictionary))), pa.string()),
         texts=sentences.dictionary,
         left=left,
         right=right,
@@ -91,11 +90,7 @@ def _read_official(raw: Path) -> _Parts:
 
 
 def _read_copy(path: Path) -> _Parts:
-    rows = read_unquoted(path, COPY_COLUMNS)
-    header = tuple(values[0].as_py() for values in rows.table.columns) if len(rows) else ()
-    if header != COPY_COLUMNS:
-        raise ValueError(f"{path.name}: expected the tab-separated header {list(COPY_COLUMNS)}, got {list(header)}")
-    rows = replace(rows, table=rows.table.slice(1), lines=rows.lines[1:])
+    rows = read_unquoted(path, COPY_COLUMNS, header=True)
     known = pc.is_in(rows.table["split"], pa.array(list(COPY_SPLITS.values())))
     rows = rows.without(pc.invert(known), "unknown_split")
     rows = _sound(replace(rows, table=rows.table.rename_columns(["split", *COLUMNS])))

@@ -21,7 +21,6 @@ from twicetold_lab.data.sources import document_corpus, uci_news
 from twicetold_lab.data.sources.source_table import MAX_BAD_ROWS, read_unquoted
 from twicetold_lab.data.splits import UNUSED, by_order
 
-MILLISECONDS = 86_400_000  # of a day
 DIGITS = 9  # of a story's code
 
 
@@ -123,4 +122,4 @@ def _days(ids: pa.StringArray, file: Path) -> NDArray[np.float64]:
     known = np.asarray(pc.match_substring_regex(stamps, r"^[0-9]{1,18}$"))
     times = np.full(len(ids), np.nan)
     times[known] = np.asarray(pc.cast(stamps.filter(pa.array(known)), pa.int64()))
-    return np.asarray((times - times[known].min(initial=np.inf)) // MILLISECONDS)
+    return np.asarray((times - times[known].min(initial=np.inf)) // uci_news.MILLISECONDS)

@@ -14,7 +14,7 @@ import pytest
 
 from twicetold import layout
 from twicetold_lab.data import transfer
-from twicetold_lab.data.content import Content
+from twicetold_lab.data.archives import Content
 from twicetold_lab.data.download import DownloadError, Installed, Manifest, RemoteFile, fetch
 from twicetold_lab.data.transfer import OVERLAP, Patience
 

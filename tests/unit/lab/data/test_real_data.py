@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from twicetold_lab.data.download import RemoteFile, fetch
-from twicetold_lab.data.hashed_pairs import fingerprints
 from twicetold_lab.data.sources import quora, stsb, uci_news, uci_news_by_time
+from twicetold_lab.data.sources.quora import fingerprints
 
 MIRROR = os.environ.get("TWICETOLD_MIRROR", "")
 pytestmark = [

@@ -1,6 +1,7 @@
 """The report as a whole: names, and that the stored decision is all that is used of a threshold."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +10,10 @@ from omegaconf import OmegaConf
 from sklearn.metrics import f1_score
 
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs
-from twicetold_lab.evaluation.corpus_search import CorpusSearch
-from twicetold_lab.evaluation.decisions import decisions
 from twicetold_lab.evaluation.evaluators import Standard
 from twicetold_lab.evaluation.pairwise_knn import PairwiseKnn
+from twicetold_lab.evaluation.retrieval import CorpusSearch
+from twicetold_lab.scoring.deciding import decisions_of
 
 CONFIG = Path(__file__).parents[4] / "conf" / "evaluation.yaml"
 EVALUATOR = Standard(resamples=100)
@@ -40,7 +41,7 @@ def news(seed, stories=50):
 
 
 def decided(kind, val, evaluator=EVALUATOR):
-    return decisions(evaluator.selection, kind, val, positive_grade=4.0).selected
+    return decisions_of(evaluator.selection, kind, val, positive_grade=4.0).selected
 
 
 def run(kind, val, test, evaluator=EVALUATOR, decision=None):
@@ -213,12 +214,12 @@ def test_inputs_that_cannot_be_evaluated_are_refused():
     with pytest.raises(ValueError, match="both classes"):
         run("labelled_pairs", val, ScoredPairs(val.score, np.ones(len(val))))
     with pytest.raises(ValueError, match="both classes"):
-        decisions(EVALUATOR.selection, "graded_pairs", graded(1), positive_grade=9.0)
+        decisions_of(EVALUATOR.selection, "graded_pairs", graded(1), positive_grade=9.0)
     with pytest.raises(ValueError, match="both classes"):
         EVALUATOR.graded_pairs(graded(1), graded(2), decision=decided("graded_pairs", graded(1)), positive_grade=9.0)
     with pytest.raises(ValueError, match="val has the groups"):
         run("documents", news(1), DocumentVectors(news(2).left, news(2).left, {"story": news(2).groups["story"]}))
-    for call in (EVALUATOR.selection.primary_value, EVALUATOR.selection.decide):
+    for call in (EVALUATOR.selection.primary_value, partial(decisions_of, EVALUATOR.selection)):
         with pytest.raises(ValueError, match="does not go with ScoredPairs"):
             call("documents", val)
     with pytest.raises(ValueError, match="does not go with ScoredPairs"):

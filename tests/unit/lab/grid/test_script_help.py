@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hydra import initialize_config_dir
 
-from twicetold_lab.grid.composing import compose
+from twicetold_lab.grid.rendering import compose
 from twicetold_lab.grid.script_help import PRIMARY, help_of
 
 ROOT = Path(__file__).parents[4]

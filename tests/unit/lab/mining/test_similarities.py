@@ -77,7 +77,7 @@ def test_lists_shorter_than_a_rank_are_filled_up_and_a_saved_file_is_read_again(
     found.save(tmp_path / "similarities.parquet")
     again = Similarities.load(tmp_path / "similarities.parquet")
     assert again.card == found.card
-    for name in similarities.COLUMNS:
+    for name in Similarities.columns():
         np.testing.assert_array_equal(getattr(found, name), getattr(again, name))
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from twicetold import layout
 from twicetold_lab.data.corpus import UNKNOWN, Corpus
-from twicetold_lab.examples.vector_neighbours import VECTOR_NEIGHBOURS, VectorNeighbours
+from twicetold_lab.examples.self_training import VECTOR_NEIGHBOURS, VectorNeighbours
 from twicetold_lab.mining import vector_neighbours
 from twicetold_lab.mining.vector_neighbours import NearestPairs, mine
 

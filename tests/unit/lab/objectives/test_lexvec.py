@@ -9,7 +9,7 @@ import torch
 
 from twicetold.encoding import EncodedBatch, Encoding, WordsInContext
 from twicetold.features.word_associations import WordAssociations
-from twicetold.layers.associations import AssociatedWords
+from twicetold.layers.vector_mean import AssociatedWords
 from twicetold.models.lexvec import LexVec as Family
 from twicetold_lab.objectives.lexvec import LexVec
 

@@ -10,9 +10,19 @@ from twicetold.evaluation.units import Units, Verdicts
 from twicetold_lab import reporting
 from twicetold_lab.reporting import Cell
 from twicetold_lab.reporting.choice import HOW_TO_READ, Grid, answers
-from twicetold_lab.reporting.glance import TIED, glance
 from twicetold_lab.reporting.leaderboard import rank
-from twicetold_lab.reporting.tiers import DECIDE, DEDUPE, OVERLAP, SEARCH, all_tiers, paired_table, tiers, uses_of
+from twicetold_lab.reporting.tiers import (
+    DECIDE,
+    DEDUPE,
+    OVERLAP,
+    SEARCH,
+    TIED,
+    all_tiers,
+    glance,
+    paired_table,
+    tiers,
+    uses_of,
+)
 from twicetold_lab.runs.records import Abroad, Run
 from twicetold_lab.scoring.cost import Cost
 

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 from twicetold.evaluation.units import Units
 from twicetold_lab import reporting
+from twicetold_lab.reporting import FIGURE, cost_figure
 from twicetold_lab.reporting import cost as costs
-from twicetold_lab.reporting import cost_figure
 from twicetold_lab.reporting.cost_figure import LogAxis, Point, front, rivals
 from twicetold_lab.reporting.leaderboard import rank
-from twicetold_lab.reporting.run_files import FIGURE
 from twicetold_lab.runs.records import Cell, Run, read_cost, read_runs
 from twicetold_lab.scoring.cost import FILE, Cost
 

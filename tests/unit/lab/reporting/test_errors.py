@@ -15,10 +15,9 @@ from twicetold.commands import app
 from twicetold.labels.review import Review
 from twicetold_lab import reporting
 from twicetold_lab.data.corpus import Corpus, Pairs
-from twicetold_lab.reporting import Cell, errors
+from twicetold_lab.reporting import MISTAKES, Cell, errors
 from twicetold_lab.reporting.errors import judged
 from twicetold_lab.reporting.leaderboard import rank
-from twicetold_lab.reporting.run_files import MISTAKES
 from twicetold_lab.runs.records import read_runs
 
 COUNT = 60

@@ -11,13 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from twicetold import layout
-from twicetold.topics.files import RELATED, TOPICS
 from twicetold_lab import reporting
 from twicetold_lab.reporting import Cell
 from twicetold_lab.reporting.glossary import count, magnitude, number, probability, share, size
 from twicetold_lab.reporting.numbers import COLUMNS
 from twicetold_lab.reporting.wrong_groups import FILE as GROUPS
 from twicetold_lab.reporting.wrong_groups import GroupMistakes, WrongGroup, WrongLink, groups_csv
+from twicetold_lab.topics import RELATED, TOPICS
 
 from .conftest import write
 from .test_errors import pairs  # noqa: F401 (a fixture)

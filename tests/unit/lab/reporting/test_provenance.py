@@ -1,6 +1,5 @@
-from twicetold_lab.data.audit import audit
 from twicetold_lab.data.corpus import SPLITS
-from twicetold_lab.data.sources import toy_questions
+from twicetold_lab.data.sources import audit, toy_questions
 from twicetold_lab.reporting.provenance import audit_in_words, facts, split_table
 
 

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from twicetold.topics.files import MAP, RELATED, TOPICS
 from twicetold_lab.reporting import Cell
 from twicetold_lab.reporting.markdown import _topics
 from twicetold_lab.reporting.page import page
 from twicetold_lab.reporting.topics import read_topics, topic_sections
+from twicetold_lab.topics import MAP, RELATED, TOPICS
 
 from .conftest import write
 

@@ -11,11 +11,10 @@ from twicetold.features.rows import CsrRows
 from twicetold.models.protocol import Searchable
 from twicetold.trained.reading import EncodedTexts
 from twicetold_lab.data.corpus import Corpus, Pairs
-from twicetold_lab.evaluation.corpus_search import CorpusSearch
 from twicetold_lab.evaluation.evaluators import Standard
+from twicetold_lab.evaluation.retrieval import CorpusSearch
 from twicetold_lab.scoring.corpus_search import asked_of, search_reports, texts_to_search
-from twicetold_lab.scoring.duplicates import dedupe_inputs
-from twicetold_lab.scoring.inputs import evaluation_inputs
+from twicetold_lab.scoring.duplicates import dedupe_inputs, evaluation_inputs
 
 
 def pairs(*rows):

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from twicetold.encoding import SparseRows
 from twicetold.layers.first_layer import product
 from twicetold_lab.training.adam_by_rows import AdamByRows
-from twicetold_lab.training.sparse_gradients import clip_gradients
+from twicetold_lab.training.learner import clip_gradients
 
 LENGTH, SIZE, STEPS = 40, 6, 400
 

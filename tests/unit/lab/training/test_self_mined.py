@@ -23,8 +23,7 @@ from twicetold_lab.examples.labelled import LabelledPairs, LabelledTexts
 from twicetold_lab.examples.positives import GroupPairs
 from twicetold_lab.objectives.info_nce import InfoNce
 from twicetold_lab.objectives.pair_bce import PairBce
-from twicetold_lab.training.descent import descend
-from twicetold_lab.training.fit import fit
+from twicetold_lab.training.fit import descend, fit
 from twicetold_lab.training.learner import Learner
 from twicetold_lab.training.parts import Parts
 from twicetold_lab.training.schedule import Runtime, Schedule

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import pad
 
-from twicetold.layers.windows import WindowsFrom
+from twicetold.layers.decomposition import WindowsFrom
 
 LENGTHS = [3, 0, 7, 1, 7, 2, 0]
 

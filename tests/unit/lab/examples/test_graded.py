@@ -7,7 +7,7 @@ import pytest
 from twicetold_lab.data.corpus import Pairs
 from twicetold_lab.data.sources import pair_corpus
 from twicetold_lab.examples.batches import EpochBatches
-from twicetold_lab.examples.clicks import Clicks
+from twicetold_lab.examples.graded import Clicks
 
 QUERIES, SHOWN = 30, 4  # documents of a query, clicked 6, 2, 1 and 0 times
 

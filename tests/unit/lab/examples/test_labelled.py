@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from twicetold_lab.data.clusters import duplicate_clusters
 from twicetold_lab.data.corpus import UNKNOWN
-from twicetold_lab.examples.implied import implied_pairs
+from twicetold_lab.examples.labelled import implied_pairs
 
 TEXTS = 12
 labels = st.lists(

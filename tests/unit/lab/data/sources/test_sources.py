@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from twicetold_lab.data.audit import audit
 from twicetold_lab.data.corpus import UNKNOWN, Corpus, Pairs
+from twicetold_lab.data.sources import audit
 
 
 def pair_corpus(kind="labelled_pairs", grades=(1, 0, 1, 0)):

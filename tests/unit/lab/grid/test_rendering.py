@@ -8,7 +8,7 @@ from hydra import initialize_config_dir
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
 
-from twicetold_lab.grid.composing import compose
+from twicetold_lab.grid.rendering import compose
 
 ROOT = Path(__file__).parents[4]
 

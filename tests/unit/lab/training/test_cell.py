@@ -4,8 +4,8 @@ import torch
 from torch import nn
 
 from twicetold.features.rows import CsrRows
-from twicetold_lab.training import frozen
-from twicetold_lab.training.frozen import with_token_vectors
+from twicetold_lab.training import cell
+from twicetold_lab.training.cell import with_token_vectors
 
 ROWS = CsrRows(np.array([0, 2, 2, 5, 6]), np.array([1, 2, 3, 1, 1, 4], np.int32), None, 5)
 
@@ -26,7 +26,7 @@ class Table(nn.Module):
 
 @pytest.fixture(params=[1, 3, 4096])
 def batch(request, monkeypatch):
-    monkeypatch.setattr(frozen, "BATCH", request.param)
+    monkeypatch.setattr(cell, "TEXTS", request.param)
 
 
 def kept(encoder, folder, rows=ROWS):
@@ -67,7 +67,7 @@ def test_another_network_or_corpus_gets_another_file(tmp_path, encoder, rows):
 
 
 def test_an_interrupted_making_leaves_no_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(frozen, "BATCH", 2)
+    monkeypatch.setattr(cell, "TEXTS", 2)
     encoder = Table(0)
     whole = encoder.token_vectors
 

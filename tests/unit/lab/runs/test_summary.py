@@ -1,6 +1,6 @@
 import pytest
 
-from twicetold_lab.runs.met import may_have_met
+from twicetold_lab.runs.summary import may_have_met
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from twicetold_lab.data.content import Content
+from twicetold_lab.data.archives import Content
 
 
 @pytest.fixture

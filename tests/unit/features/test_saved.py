@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from twicetold.features.matrix_file import write_matrix
+from twicetold.features.saved import write_matrix
 
 
 @pytest.mark.parametrize("dtype", [np.float16, "int8"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from twicetold.evaluation.intervals import spearman_statistic
-from twicetold_lab.reporting.comparison import paired
+from twicetold_lab.export.champion import paired
 from twicetold_lab.runs.records import SampledPairs
 
 PAIRS = 300

@@ -11,7 +11,7 @@ import urllib.request
 import pytest
 
 import ui
-from twicetold_lab.tracking import Settings, addresses, local_pages
+from twicetold_lab.tracking import Settings, addresses, pages
 from twicetold_lab.tracking.pages import runs_page
 
 SERVER = """
@@ -33,8 +33,8 @@ HTTPServer(("127.0.0.1", int(sys.argv[1])), Healthy).serve_forever()
 @pytest.fixture
 def settings(migrated, tmp_path, monkeypatch):
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    monkeypatch.setattr(local_pages, "_command", lambda uri, port: [sys.executable, "-c", SERVER, f"{port}"])
-    monkeypatch.setattr(local_pages, "FIRST", free_port())
+    monkeypatch.setattr(pages, "_command", lambda uri, port: [sys.executable, "-c", SERVER, f"{port}"])
+    monkeypatch.setattr(pages, "FIRST", free_port())
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mlruns").mkdir()
     shutil.copy(migrated, tmp_path / "mlruns" / "mlflow.db")
@@ -53,12 +53,12 @@ def port(settings):
 
 def test_printed_addresses_have_the_port_that_is_served_and_afterwards_the_first_one_again(settings):
     other = free_port()
-    assert port(settings) == local_pages.FIRST
-    with local_pages.served(settings, other):
+    assert port(settings) == pages.FIRST
+    with pages.served(settings, other):
         assert port(settings) == other
         with urllib.request.urlopen(f"http://127.0.0.1:{other}/health") as answer:
             assert answer.status == 200
-    assert port(settings) == local_pages.FIRST
+    assert port(settings) == pages.FIRST
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(f"http://127.0.0.1:{other}/health")
 
@@ -69,11 +69,11 @@ def test_pages_are_waited_for_without_a_proxy(settings, monkeypatch):
     for name in ("no_proxy", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
     port = free_port()
-    server = subprocess.Popen(local_pages._command("", port))
+    server = subprocess.Popen(pages._command("", port))
     late = threading.Timer(20, server.kill)
     late.start()
     try:
-        local_pages._wait_for(server, port)
+        pages._wait_for(server, port)
     finally:
         late.cancel()
         server.kill()
@@ -81,46 +81,46 @@ def test_pages_are_waited_for_without_a_proxy(settings, monkeypatch):
 
 
 def test_a_port_that_a_killed_server_left_behind_is_not_believed(settings):
-    (settings.root / "mlruns" / local_pages.NOTE).write_text(f"{free_port()}")
-    assert port(settings) == local_pages.FIRST
-    (settings.root / "mlruns" / local_pages.NOTE).write_text("no port")
-    assert port(settings) == local_pages.FIRST
+    (settings.root / "mlruns" / pages.NOTE).write_text(f"{free_port()}")
+    assert port(settings) == pages.FIRST
+    (settings.root / "mlruns" / pages.NOTE).write_text("no port")
+    assert port(settings) == pages.FIRST
 
 
 def test_without_a_named_port_the_first_free_one_is_taken_and_a_named_one_that_is_in_use_is_refused(settings):
     with socket.socket() as other:
-        other.bind(("127.0.0.1", local_pages.FIRST))
+        other.bind(("127.0.0.1", pages.FIRST))
         other.listen()
         with (
-            pytest.raises(ValueError, match=f"port {local_pages.FIRST} is in use: name another one, with PORT="),
-            local_pages.served(settings, local_pages.FIRST),
+            pytest.raises(ValueError, match=f"port {pages.FIRST} is in use: name another one, with PORT="),
+            pages.served(settings, pages.FIRST),
         ):
             pass
-        with local_pages.served(settings):
-            assert port(settings) > local_pages.FIRST
+        with pages.served(settings):
+            assert port(settings) > pages.FIRST
 
 
 def test_a_store_is_served_once(settings):
     with (
-        local_pages.served(settings) as _,
+        pages.served(settings) as _,
         pytest.raises(ValueError, match=f"served already, at http://127.0.0.1:{port(settings)}"),
-        local_pages.served(settings, free_port()),
+        pages.served(settings, free_port()),
     ):
         pass
 
 
 def test_a_server_that_ends_at_once_is_an_error(settings, monkeypatch):
-    monkeypatch.setattr(local_pages, "_command", lambda *_: [sys.executable, "-c", "raise SystemExit(1)"])
-    with pytest.raises(ValueError, match="MLflow ended before it answered"), local_pages.served(settings):
+    monkeypatch.setattr(pages, "_command", lambda *_: [sys.executable, "-c", "raise SystemExit(1)"])
+    with pytest.raises(ValueError, match="MLflow ended before it answered"), pages.served(settings):
         pass
-    assert not (settings.root / "mlruns" / local_pages.NOTE).exists()
+    assert not (settings.root / "mlruns" / pages.NOTE).exists()
 
 
 def test_without_a_store_nothing_is_served_and_none_is_made(tmp_path, monkeypatch):
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     with (
         pytest.raises(FileNotFoundError, match="no MLflow store at"),
-        local_pages.served(Settings(enabled=True, uri=None, root=tmp_path, origin="run")),
+        pages.served(Settings(enabled=True, uri=None, root=tmp_path, origin="run")),
     ):
         pass
     assert not (tmp_path / "mlruns").exists()
@@ -134,10 +134,10 @@ def test_make_ui_prints_an_address_for_each_dataset(settings, monkeypatch, capsy
         run.describe_data("quora", kind="labelled_pairs", counts={}, primary="auroc")
     other = free_port()
     monkeypatch.setattr(sys, "argv", ["ui.py", "--port", f"{other}"])
-    monkeypatch.setattr(local_pages.subprocess.Popen, "wait", lambda server, timeout=None: server.poll())
+    monkeypatch.setattr(pages.subprocess.Popen, "wait", lambda server, timeout=None: server.poll())
     ui.main()
     told = capsys.readouterr().out
-    page = addresses(settings)["quora"].replace(f":{local_pages.FIRST}/", f":{other}/")
+    page = addresses(settings)["quora"].replace(f":{pages.FIRST}/", f":{other}/")
     assert f"  quora  {page}" in told
 
 
