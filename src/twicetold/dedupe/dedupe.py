@@ -132,7 +132,7 @@ def _summary(prepared: Prepared, grouped: GroupedTexts, near: NearPairs, warning
         expected_low=None if link.expected is None else link.expected.low,
         expected_high=None if link.expected is None else link.expected.high,
         lower_bound=thresholds.is_lower_bound(link),
-        promised=link.promised,
+        promised=link.guaranteed,
         assured=link.assured,
         alone=0 if prepared.limits is None else prepared.limits.alone,
         wide=0 if prepared.limits is None else prepared.limits.wide(grouped.group),

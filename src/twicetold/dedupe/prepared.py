@@ -24,7 +24,7 @@ from twicetold.interpretation.word_use import WordUse
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.printable import counted
 from twicetold.tables.texts import texts_of
-from twicetold.trained.dated_evidence import no_better_than_one_answer
+from twicetold.trained.evidence import no_better_than_one_answer
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.unlike import Likeness, blank
 from twicetold.trained.vectors import search_vectors
@@ -169,5 +169,5 @@ def _unlike(model: LoadedModel, texts: Sequence[str], vectors: Vectors, *, decid
     likeness.add(texts)
     use.add(texts)
     said = [*likeness.warnings(), *use.warnings()]
-    further = unknown_texts(blank(vectors[1]), len(texts)), no_better_than_one_answer(decides.folder, decides.about)
+    further = unknown_texts(blank(vectors[1]), len(texts)), no_better_than_one_answer(decides.record, decides.about)
     return (*said, *filter(None, further))

@@ -9,7 +9,7 @@ import numpy as np
 
 from twicetold.dedupe.agreement import Agreement
 from twicetold.dedupe.thresholds import ChosenFor
-from twicetold.evaluation.promise import LeastPrecision
+from twicetold.evaluation.guarantee import GuaranteedPrecision
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.neighbours.rules import Rule
 
@@ -82,7 +82,7 @@ class DedupeSummary:
         covered: where they come from pairs that were drawn from the nearest ones of a file, the share of links that
             are among as many nearest ones of a text; the labels say nothing about the others. Else None.
         precision: of links at the threshold, on this evidence; None if not measured.
-        expected_precision: the same, carried over to this number of texts, see `evaluation.dedupe.carried_over`. By
+        expected_precision: the same, carried over to this number of texts, see `evaluation.guarantee.carried_over`. By
             labels it is corrected for the choice of the threshold on them, and known without a precision, too.
         expected_low: lower end of its 95 % interval; None if it is not by labels.
         expected_high: upper end.
@@ -115,7 +115,7 @@ class DedupeSummary:
     precision: float | None = None
     expected_precision: float | None = None
     lower_bound: bool = False
-    promised: LeastPrecision | None = None
+    promised: GuaranteedPrecision | None = None
     assured: bool = False
     alone: int = 0
     wide: int = 0

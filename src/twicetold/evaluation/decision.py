@@ -7,7 +7,6 @@ support vector machines").
 Shape letters: K distinct scores, P pairs.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -41,18 +40,6 @@ class Decision:
     def probability(self, scores: ArrayLike) -> Floats:
         """(P,) calibrated probability that each pair is a duplicate."""
         return sigmoid(self.slope * finite(scores, "scores") + self.intercept)
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, float]) -> "Decision":
-        """The decision from its three numbers by name.
-
-        Raises:
-            ValueError: if a number is missing or there is one too many.
-        """
-        names = {"threshold", "slope", "intercept"}
-        if set(values) != names:
-            raise ValueError(f"a decision has the numbers {sorted(names)}, got {sorted(values)}")
-        return cls(**{name: float(value) for name, value in values.items()})
 
 
 @dataclass(frozen=True)

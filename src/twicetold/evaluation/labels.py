@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from twicetold import layout
 from twicetold.evaluation.decision import Decision, decide_counts
 from twicetold.evaluation.inputs import described, is_number
 from twicetold.evaluation.ranking import ScoreCounts
+from twicetold.evaluation.stored import record
 
 DUPLICATE = "duplicate"
 """The label of labelled and graded pairs."""
@@ -207,18 +207,6 @@ class Decisions:
         return cls(labels, str(values["primary"]), str(values["finest"]))
 
 
-def numbers(values: Mapping[str, Any]) -> Decision:
-    """A decision from three finite numbers by name.
-
-    Raises:
-        ValueError: if one is missing or there is one too many, or one is not a finite number.
-    """
-    if wrong := [name for name, value in values.items() if not is_number(value)]:
-        got = described(values[wrong[0]])
-        raise ValueError(f"expected finite numbers in {layout.DECISION}, got {got} as {wrong[0]!r:.80}")
-    return Decision.from_json(values)
-
-
 def _label_decision(label: str, values: Any) -> LabelDecision:
     if values is None:
         return LabelDecision(label, None)
@@ -229,5 +217,6 @@ def _label_decision(label: str, values: Any) -> LabelDecision:
         raise ValueError(f"expected shares of pairs from 0 to 1, got {described(wrong[0])}")
     if (unlabelled := values.get(UNLABELLED, False)) not in (True, False):
         raise ValueError(f"expected true or false as {UNLABELLED!r}, got {described(unlabelled)}")
-    decision = numbers({name: value for name, value in values.items() if name not in (*SHARES, UNLABELLED)})
+    numbers = {name: value for name, value in values.items() if name not in (*SHARES, UNLABELLED)}
+    decision = record(Decision, numbers, f"the decision about {label!r:.80}")
     return LabelDecision(label, decision, same, called, right, unlabelled)

@@ -7,10 +7,10 @@ import numpy as np
 
 from twicetold.dedupe.caution import NO_THRESHOLD
 from twicetold.dedupe.results import DedupeSummary
-from twicetold.evaluation.promise import LeastPrecision
+from twicetold.evaluation.guarantee import GuaranteedPrecision
 from twicetold.staged.model import loaded, options_of, scores_of
 from twicetold.staged.plan import Plan
-from twicetold.trained.dated_evidence import no_better_than_one_answer
+from twicetold.trained.evidence import no_better_than_one_answer
 
 
 def run(plan: Plan, name: str) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
     thresholds, pairs = scores_of(model, settings)
     link = thresholds.link(pairs.decision, options_of(settings), plan.distinct)
     constant = NO_THRESHOLD.format(link.score) if link.chosen_for == "constant" else None
-    warnings = filter(None, (no_better_than_one_answer(model.folder, model.about), constant))
+    warnings = filter(None, (no_better_than_one_answer(model.record, model.about), constant))
     summary = DedupeSummary(
         texts=plan.rows,
         distinct=plan.distinct,
@@ -46,7 +46,7 @@ def run(plan: Plan, name: str) -> dict[str, Any]:
         expected_low=None if link.expected is None else link.expected.low,
         expected_high=None if link.expected is None else link.expected.high,
         lower_bound=thresholds.is_lower_bound(link),
-        promised=link.promised,
+        promised=link.guaranteed,
         assured=link.assured,
     )
     decision = pairs.decision
@@ -66,7 +66,7 @@ def summary_of(found: dict[str, Any]) -> DedupeSummary:
     return DedupeSummary(
         **{
             **found,
-            "promised": None if promised is None else LeastPrecision(**promised),
+            "promised": None if promised is None else GuaranteedPrecision(**promised),
             "warnings": tuple(found["warnings"]),
         }
     )

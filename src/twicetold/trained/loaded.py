@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.evaluation.decision import Decision
-from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.labels import Decisions
+from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold.neighbours.nearest import Matrix
 from twicetold.tables.texts import TextsLike, texts_of
-from twicetold.trained.model_folder import load_model, read_thresholds
+from twicetold.trained.model_folder import load_model
 from twicetold.trained.scoring import TrainedModel
 from twicetold.trained.static_table import is_table, load_table
+from twicetold.trained.threshold_record import ThresholdRecord
 
 
 class OlderFolder(UserWarning):
@@ -99,13 +100,18 @@ class LoadedModel:
         return self.decision.threshold
 
     @property
-    def thresholds(self) -> Chosen | None:
-        """Thresholds and calibration over all pairs of the validation texts; None if the folder has none.
+    def record(self) -> ThresholdRecord:
+        """All that the folder says of its thresholds, and of what they rest on.
 
         Raises:
-            ValueError: if the file with them is damaged.
+            ValueError: if a file with them is damaged.
         """
-        return read_thresholds(self.folder)
+        return ThresholdRecord.read(self.folder)
+
+    @property
+    def thresholds(self) -> DedupeThresholds | None:
+        """Thresholds and calibration over all pairs of validation texts, of the `record`; None if there are none."""
+        return self.record.dedupe
 
     def encode(self, texts: TextsLike) -> Matrix:
         """(n, D) vectors whose dot products are similarities (of an ensemble: up to a constant); CSR if lexical.

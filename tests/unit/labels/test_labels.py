@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 import twicetold
 from twicetold import layout
 from twicetold.commands import app
-from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.labels import NoVerdict
+from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
 from twicetold.files import write_json
@@ -25,9 +25,10 @@ from twicetold.labels.labelling import labelling
 from twicetold.tables.files import open_rows, write_rows
 from twicetold.trained.fitted import UNTRAINED
 from twicetold.trained.loaded import OlderFolder
-from twicetold.trained.model_folder import CALIBRATION, read_decisions, read_thresholds, save_scorer
+from twicetold.trained.model_folder import save_scorer
 from twicetold.trained.reading import EncodedTexts
 from twicetold.trained.scoring import Scorer
+from twicetold.trained.threshold_record import read_decisions, read_thresholds
 from twicetold.use.pairs import score_file
 from twicetold_lab.data.sources import toy_news
 from twicetold_lab.evaluation.selection import Selection
@@ -206,7 +207,7 @@ def test_an_exported_table_answers_as_its_model_does(untrained, tmp_path):
 
 def test_thresholds_of_a_dedupe_are_about_a_label_of_the_decisions(tfidf):
     thresholds = read_thresholds(tfidf)
-    assert isinstance(thresholds, Chosen)
+    assert isinstance(thresholds, DedupeThresholds)
     assert read_decisions(tfidf).of(thresholds.group).usable == thresholds.decision
 
 
@@ -219,7 +220,7 @@ def test_a_card_names_labelled_pairs_for_the_label_that_they_are_about_alone(tfi
     for label in ("story", "category"):
         now = read_decisions(folder).changed(label, before.of(label).stored)
         write_json(folder / layout.DECISION, now.to_json())
-        write_json(folder / CALIBRATION, record | {"about": label})
+        write_json(folder / layout.CALIBRATION, record | {"about": label})
         story, category = model_card(read_about(folder)).split("About `category`")
         assert ("chosen on 100 labelled pairs of `pairs.csv`" in story) == (label == "story")
         assert ("chosen on 100 labelled pairs of `pairs.csv`" in category) == (label == "category")
