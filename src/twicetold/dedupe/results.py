@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twicetold.dedupe.agreement import Agreement
+from twicetold.dedupe.agreement import GroupAgreement
 from twicetold.dedupe.thresholds import ChosenFor
 from twicetold.evaluation.guarantee import GuaranteedPrecision
 from twicetold.neighbours.grouping import Floats, Ints
@@ -162,7 +162,7 @@ class TextGroups:
     table: GroupsOfTexts
     summary: DedupeSummary
     review: TextLinks | None = None
-    agreement: Agreement | None = None
+    agreement: GroupAgreement | None = None
 
     def kept(self) -> Ints:
         """(groups,) rows of the representatives, ascending: the texts that are left when duplicates are dropped."""

@@ -220,14 +220,13 @@ def choose_on_labels(
     ranked = score[order]
     true, reached = np.cumsum((weight * label)[order]), np.cumsum(weight[order])
     precision, recall = true / reached, true / true[-1]
-    last = np.flatnonzero(np.append(ranked[1:] < ranked[:-1], True))  # equal scores are reached together
-    cut = dict(zip(last.tolist(), cuts(ranked[last][::-1])[::-1].tolist(), strict=True))
-    enough = last[last + 1 >= FEWEST_LABELLED]
+    last = np.flatnonzero(np.append(ranked[1:] < ranked[:-1], True))[::-1]  # equal scores are reached together
+    precision, recall, threshold = precision[last], recall[last], cuts(ranked[last])
     found = []
     for each in aimed:
-        good = enough[precision[enough] >= each]
-        at = int(good[-1] if len(good) else enough[np.argmax(precision[enough])])
-        found.append(TargetLinks(each, cut[at] if len(good) else None, float(precision[at]), float(recall[at])))
+        at, good = place_reaching(precision, last + 1, each, fewest=FEWEST_LABELLED)
+        ends = float(precision[at]), float(recall[at])
+        found.append(TargetLinks(each, float(threshold[at]) if good else None, *ends))
     return tuple(found)
 
 

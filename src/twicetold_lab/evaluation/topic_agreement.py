@@ -35,7 +35,7 @@ MEASURES = ("nmi", "v_measure", "ari")
 
 
 @dataclass(frozen=True)
-class Agreement:
+class TopicAgreement:
     """How well topics agree with labels; 1 if they are the same."""
 
     values: dict[str, float]
@@ -44,7 +44,7 @@ class Agreement:
     """Of `MEASURES`; without those of which the jackknife has no variance, as of a single unit."""
 
 
-def agreement(predicted: ArrayLike, label: ArrayLike, unit: ArrayLike, *, seed: int = 0) -> Agreement:
+def agreement(predicted: ArrayLike, label: ArrayLike, unit: ArrayLike, *, seed: int = 0) -> TopicAgreement:
     """Compare topics with labels.
 
     Args:
@@ -70,7 +70,7 @@ def agreement(predicted: ArrayLike, label: ArrayLike, unit: ArrayLike, *, seed: 
             lowest = -1.0 if name == "ari" else 0.0
             intervals[name] = max(lowest, values[name] - half), min(1.0, values[name] + half)
     dealt = np.random.default_rng(seed).permutation(topic)
-    return Agreement({**values, "by_chance": _of_all(dealt, true)["v_measure"]}, intervals)
+    return TopicAgreement({**values, "by_chance": _of_all(dealt, true)["v_measure"]}, intervals)
 
 
 def _of_all(topic: ArrayLike, label: ArrayLike) -> dict[str, float]:

@@ -16,7 +16,7 @@ from twicetold.evaluation.inputs import UNKNOWN, finest_clusters
 from twicetold.neighbours.nearest import Matrix
 from twicetold.topics.grouping import METHODS, Method, Topics, group_topics
 from twicetold.topics.spherical import MOST_AGGLOMERATED
-from twicetold_lab.evaluation.topic_agreement import MEASURES, Agreement, agreement
+from twicetold_lab.evaluation.topic_agreement import MEASURES, TopicAgreement, agreement
 
 SEEDS = 3
 Ints = NDArray[np.int64]
@@ -66,7 +66,7 @@ def measure_topics(
 
 
 def _measured(grouped: list[Topics], label: Ints, unit: Ints, count: int) -> MeasuredTopics:
-    each: list[Agreement] = [agreement(found.topic, label, unit) for found in grouped]
+    each: list[TopicAgreement] = [agreement(found.topic, label, unit) for found in grouped]
     deviations = {}
     if len(each) > 1:
         deviations = {name: float(np.std([one.values[name] for one in each], ddof=1)) for name in MEASURES}
