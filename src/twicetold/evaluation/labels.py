@@ -115,7 +115,6 @@ class Decisions:
         labels: by name.
         primary: the label that training selected by; it has a decision.
         finest: the label that verdicts are about unless another is asked for.
-        unknown: what a file of an older form leaves open, in a sentence; empty if nothing.
 
     Raises:
         ValueError: if `primary` or `finest` is none of the labels, or the primary one has no decision.
@@ -124,7 +123,6 @@ class Decisions:
     labels: Mapping[str, LabelDecision]
     primary: str
     finest: str
-    unknown: str = ""
 
     def __post_init__(self) -> None:
         for name in (self.primary, self.finest):
@@ -134,9 +132,9 @@ class Decisions:
             raise ValueError(f"expected a decision about {self.primary!r}, by which training selected")
 
     @classmethod
-    def about(cls, label: str, decision: Decision, unknown: str = "") -> "Decisions":
+    def about(cls, label: str, decision: Decision) -> "Decisions":
         """The only decision of a model."""
-        return cls({label: LabelDecision(label, decision)}, label, label, unknown)
+        return cls({label: LabelDecision(label, decision)}, label, label)
 
     @classmethod
     def of_documents(cls, counts: Mapping[str, ScoreCounts | None], *, primary: str, finest: str) -> "Decisions":
@@ -174,11 +172,11 @@ class Decisions:
 
     def changed(self, label: str, decision: Decision) -> "Decisions":
         """The same with another decision about one label, of which validation says nothing."""
-        return replace(self, labels={**self.labels, label: LabelDecision(label, decision)}, unknown="")
+        return replace(self, labels={**self.labels, label: LabelDecision(label, decision)})
 
     def to_json(self) -> dict[str, Any]:
         """Ready for JSON: of labelled pairs the three numbers of the decision alone, else as `from_json` reads it."""
-        if list(self.labels) == [DUPLICATE]:
+        if list(self.labels) == [DUPLICATE] and self.labels[DUPLICATE].same is None:
             return asdict(self.labels[DUPLICATE].stored)
         return {
             "primary": self.primary,

@@ -16,17 +16,16 @@ from pathlib import Path
 from typing import Any, Self
 
 from twicetold import layout
-from twicetold.evaluation.all_pairs import OVER_PAIRS
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.guarantee import IntervalEstimate
 from twicetold.evaluation.inputs import is_number
-from twicetold.evaluation.labels import DUPLICATE, Decisions, LabelDecision
+from twicetold.evaluation.labels import DUPLICATE, Decisions
 from twicetold.evaluation.stored import objects, record
 from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks
 from twicetold.files import write_json
 from twicetold.trained.folder_files import field_of, read_object, read_recipe, refusing, require_model_files
 
-UNNAMED = "unknown"  # label of the decision of a folder that does not say which one it is about
+UNNAMED = "unknown"  # label of a decision of documents that does not say which one it is about
 
 
 @dataclass(frozen=True)
@@ -125,9 +124,8 @@ class ThresholdRecord:
 def read_decisions(folder: Path) -> Decisions:
     """Thresholds and calibrations that were stored with the model, by label.
 
-    A model of labelled pairs has one decision, about `duplicate`: three numbers. So has a model of documents of an
-    older form, which names no label: it is about the label that training selected by, and that of `precision.json`
-    has a decision there. What is not known of it is among the decisions.
+    A model of labelled pairs has one decision, about `duplicate`: three numbers. That of a fitted member of an
+    ensemble is about nothing, as is that of a model of documents of an early version, which `LoadedModel` refuses.
 
     Raises:
         FileNotFoundError: if there is no trained model.
@@ -140,23 +138,7 @@ def read_decisions(folder: Path) -> Decisions:
         except ValueError as error:
             raise ValueError(f"{layout.DECISION}: {error}") from error
     decision = record(Decision, values, layout.DECISION)
-    if recipe.get("as_documents") is not True:
-        return Decisions.about(DUPLICATE, decision)
-    training = read_object(folder / layout.TRAINING) if (folder / layout.TRAINING).is_file() else {}
-    primary = str(training.get("metric", "")) or UNNAMED
-    for measure in OVER_PAIRS:
-        primary = primary.removeprefix(measure)
-    taken = "about which label it is is not known" if primary == UNNAMED else f"it is taken to be about {primary}"
-    labels, finest = {primary: LabelDecision(primary, decision)}, primary
-    if (chosen := read_thresholds(folder)) is not None and chosen.group != primary:
-        finest = chosen.group
-        labels[finest] = LabelDecision(finest, chosen.decision)
-        taken += f"; that about {finest} is read from {layout.PRECISION}"
-    unknown = (
-        f"{layout.DECISION} in {folder} is of an older form, with one decision and without its label: {taken}. How "
-        "many of the pairs that it calls the same are is not known. Train the model again to know"
-    )
-    return Decisions(labels, primary, finest, unknown)
+    return Decisions.about(UNNAMED if recipe.get("as_documents") is True else DUPLICATE, decision)
 
 
 def read_thresholds(folder: Path) -> DedupeThresholds | None:

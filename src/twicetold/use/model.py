@@ -70,9 +70,6 @@ def load(model: str | Path) -> "Model":
     Raises:
         FileNotFoundError: if there is no trained model.
         ValueError: if the folder is damaged, or asks for anything that a model does not need.
-
-    Warns:
-        OlderFolder: if the folder does not say which label its decision is about.
     """
     return Model.from_folder(folder_of(model).absolute())  # read again by a dedupe, wherever the process is then
 

@@ -235,8 +235,6 @@ def _verdicts(about: About) -> Iterator[str]:
     decisions, finest = about.decisions, about.decisions.of()
     others = [each for name, each in decisions.labels.items() if name != finest.label]
     yield f"Verdicts are about {code(finest.label)}: it is what two texts that are called the same share.\n"
-    if decisions.unknown:
-        yield f"{escaped(decisions.unknown)}.\n"
     yield _decision(finest, about)
     for each in others:
         yield f"About {code(each.label)}, for those who ask for it:\n"

@@ -15,6 +15,7 @@ from twicetold.dedupe.told import known_of_links
 from twicetold.evaluation.decision import decide
 from twicetold.evaluation.guarantee import carried_over
 from twicetold.evaluation.inputs import DocumentVectors
+from twicetold.evaluation.labels import Decisions
 from twicetold.evaluation.thresholds import choose
 from twicetold.features.tfidf import TfIdf
 from twicetold.files import write_json
@@ -66,7 +67,9 @@ def trained_on(tmp_path):
         vectors = Scorer(featuriser, encoder, None, as_documents=True).embed(texts)
         left, right = np.triu_indices(len(texts), 1)
         dots = (vectors @ vectors.T).toarray()[left, right]
-        scorer = Scorer(featuriser, encoder, decide(dots, truth[left] == truth[right]), as_documents=True)
+        decision = decide(dots, truth[left] == truth[right])
+        decisions = Decisions.about("story", decision)
+        scorer = Scorer(featuriser, encoder, decision, as_documents=True, by_label=decisions)
         chosen = choose(DocumentVectors(vectors, vectors, {"story": truth}), "story")
         about = {"data": {"name": "stories", "train": "0" * 64}, "training": UNTRAINED | {"metric": "ap"}}
         features = {"_target_": "twicetold.features.tfidf.TfIdf"}
