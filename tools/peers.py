@@ -39,13 +39,13 @@ from scipy import sparse
 
 import twicetold
 from twicetold import layout
-from twicetold.evaluation.dedupe import AIMED, Chosen, choose, links_above
 from twicetold.evaluation.dedupe_report import LINKS, report, text_precision_with_interval
 from twicetold.evaluation.group_intervals import agreement_intervals
 from twicetold.evaluation.group_metrics import group_scores
 from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors
 from twicetold.evaluation.intervals import Interval, bootstrap_interval
-from twicetold.evaluation.link_metrics import link_statistics
+from twicetold.evaluation.link_metrics import link_statistics, links_above
+from twicetold.evaluation.thresholds import TARGETS, DedupeThresholds, choose
 from twicetold.files import write_json
 from twicetold.neighbours.components import components
 from twicetold.neighbours.grouping import Ints, Links
@@ -315,7 +315,9 @@ def metrics_of(found: Found, test: Texts) -> tuple[Metrics, Intervals]:
     return metrics, intervals
 
 
-def over_all_pairs(val: DocumentVectors, test: DocumentVectors, texts: Texts) -> tuple[Chosen, Metrics, Intervals]:
+def over_all_pairs(
+    val: DocumentVectors, test: DocumentVectors, texts: Texts
+) -> tuple[DedupeThresholds, Metrics, Intervals]:
     """Average precision, and links of precisions that validation aims at, by the names of a run's metrics."""
     chosen = choose(val, texts.group, complete=texts.complete)
     kept = report(test, chosen)
@@ -354,7 +356,7 @@ def rows_of_model(data: str, name: str, model: Model, val: Texts, test: Texts) -
     val_rows, test_rows = (each.vectors(model.encode(each.texts)) for each in (val, test))
     chosen, everywhere, intervals = over_all_pairs(val_rows, test_rows, test)
     ways: list[tuple[str, dict[str, Any]]] = [("average linkage", {})]
-    if chosen.links[AIMED.index(AIM)].threshold is not None:
+    if chosen.links[TARGETS.index(AIM)].threshold is not None:
         ways.insert(0, (f"precision {AIM:g}, components", {"precision": AIM, "rule": "components"}))
     with tempfile.TemporaryDirectory() as folder:
         write_json(Path(folder, layout.PRECISION), chosen.to_json())

@@ -26,6 +26,7 @@ WEIGHTS = "encoder.safetensors"  # in MODEL
 FEATURISER_ARRAYS = "featuriser.safetensors"  # in MODEL
 FEATURISER_STATE = "featuriser.json"  # in MODEL
 DECISION = "decision.json"  # in MODEL: threshold and calibration, chosen on validation; of documents for each label
+CALIBRATION = "calibration.json"  # in MODEL: what `twicetold calibrate` did, and on which labels
 PRECISION = "precision.json"  # in MODEL: thresholds for a dedupe, chosen on all pairs of validation; not of every model
 MEMBER_MODELS = "members"  # in MODEL of an ensemble: the model folder of each member, by name
 TRAINING = "training.json"  # in MODEL: epochs run, best epoch, best validation metric, parameter count

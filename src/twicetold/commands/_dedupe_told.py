@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from twicetold.printable import counted, differing
 
 if TYPE_CHECKING:
-    from twicetold.dedupe.agreement import Agreement
+    from twicetold.dedupe.agreement import GroupAgreement
     from twicetold.dedupe.dry_run import DryRun
     from twicetold.dedupe.results import DedupeSummary, TextGroups
     from twicetold.staged.dedupe import Found
@@ -151,7 +151,7 @@ def by_threshold(found: "DryRun") -> str:
     return "\n".join(lines)
 
 
-def _agreement(found: "Agreement") -> list[str]:
+def _agreement(found: "GroupAgreement") -> list[str]:
     """How well links and groups agree with known ones."""
     lines = [
         f"beside the known groups of {counted(found.rows, 'row')}, {counted(found.groups, 'group')} of two or more "

@@ -13,7 +13,7 @@ from twicetold.commands._waiting import load_model, waiting
 from twicetold.printable import counted, json_text, print
 
 if TYPE_CHECKING:
-    from twicetold.labels.assessment import Number
+    from twicetold.evaluation.guarantee import IntervalEstimate
     from twicetold.labels.calibration import Calibration, CalibrationPairs
 
 NO_BETTER = 3
@@ -128,7 +128,7 @@ def _links(found: "Calibration", *, taken: bool, kept: bool) -> str:
     )
 
 
-def _promise(precision: float, threshold: float | None, expected: "Number | None") -> str:
+def _promise(precision: float, threshold: float | None, expected: "IntervalEstimate | None") -> str:
     if threshold is None:
         return f"{precision:g} is not reached"
     said = "" if expected is None else f" (to be expected: {_shown(expected)})"
@@ -136,7 +136,7 @@ def _promise(precision: float, threshold: float | None, expected: "Number | None
 
 
 def _show(console: Console, found: "Calibration", pairs: "CalibrationPairs", end: str) -> None:
-    from twicetold.trained.dated_evidence import one_answer
+    from twicetold.trained.evidence import one_answer
 
     how = ", with the weights of the draw" if pairs.weighted else ""
     console.print(
@@ -173,5 +173,5 @@ def _intervals(pairs: "CalibrationPairs") -> str:
     return f"95 % intervals of what holds for {where}; after: corrected for the choice on these labels.{equal} {half}"
 
 
-def _shown(number: "Number", sign: str = "") -> str:
+def _shown(number: "IntervalEstimate", sign: str = "") -> str:
     return f"{number.value:{sign}.3f} ({number.low:{sign}.3f}, {number.high:{sign}.3f})"

@@ -56,7 +56,7 @@ def pairs(
     with waiting("loading libraries"):
         from twicetold.tables.files import choose_pair, open_rows, write_rows
         from twicetold.tables.streams import STANDARD
-        from twicetold.trained.dated_evidence import of_pairs
+        from twicetold.trained.evidence import of_pairs
         from twicetold.use.pairs import score_file
 
     if as_json and out == STANDARD:
@@ -83,7 +83,7 @@ def pairs(
 
             found = score_file(loaded, rows, write, pair, about=about, skip_bad=skip_bad, progress=progress)
     seconds = time.monotonic() - start
-    evidence = None if found.no_verdict else of_pairs(loaded.folder, found.about)
+    evidence = None if found.no_verdict else of_pairs(loaded.record, found.about)
     if as_json:
         told = {"columns": pair, "evidence": evidence, "seconds": round(seconds, 3)}
         print(json_text({**asdict(found), **told}))

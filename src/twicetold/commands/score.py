@@ -69,13 +69,13 @@ def _require_texts(left: str, right: str) -> None:
 
 
 def _warn(loaded: "LoadedModel", left: str, right: str, about: str | None) -> None:
-    from twicetold.trained.dated_evidence import no_better_than_one_answer
+    from twicetold.trained.evidence import no_better_than_one_answer
     from twicetold.trained.unlike import unlike_text
 
     for side, text in (("LEFT", left), ("RIGHT", right)):
         if unknown := unlike_text(loaded, text):
             print(f"warning: of {side}, the model does not know {unknown}", file=sys.stderr)
-    if warning := no_better_than_one_answer(loaded.folder, about or loaded.about):
+    if warning := no_better_than_one_answer(loaded.record, about or loaded.about):
         print(f"warning: {warning}", file=sys.stderr)
 
 

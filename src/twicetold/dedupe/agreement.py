@@ -42,7 +42,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class GroupAgreement:
     """Links and groups beside known groups.
 
     Args:
@@ -98,7 +98,7 @@ class KnownGroups:
         """How well (n,) groups agree."""
         return group_scores(group[self.rows], self.codes)
 
-    def agreement(self, group: Ints, links: Links, distinct: DistinctTexts, vectors: Vectors | None) -> Agreement:
+    def agreement(self, group: Ints, links: Links, distinct: DistinctTexts, vectors: Vectors | None) -> GroupAgreement:
         """All measures.
 
         Args:
@@ -118,7 +118,7 @@ class KnownGroups:
             measures[name] = Measured(value, *ends.get(name, ()))
         sizes = np.bincount(self.codes)
         pairs = int((sizes * (sizes - 1) // 2).sum())
-        return Agreement(len(self.rows), int((sizes > 1).sum()), pairs, ranked, measures)
+        return GroupAgreement(len(self.rows), int((sizes > 1).sum()), pairs, ranked, measures)
 
     def _ranked(self, chosen: Ints, texts: Ints, vectors: Vectors) -> Measured | None:
         """Average precision over all pairs of some of the rows; None if no two, or all, are of one group."""

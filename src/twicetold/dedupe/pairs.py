@@ -11,7 +11,7 @@ import numpy as np
 
 from twicetold.dedupe.near import NearPairs
 from twicetold.evaluation.decision import Decision, sigmoid
-from twicetold.evaluation.dedupe import Chosen
+from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold.neighbours.grouping import Floats, Ints, Links, Merges, Vectors, merge, row_dots
 from twicetold.neighbours.rules import Rule
 from twicetold.printable import counted
@@ -156,7 +156,7 @@ def pairs_of(
     texts: Sequence[str],
     vectors: Vectors,
     *,
-    measured: Chosen | None,
+    measured: DedupeThresholds | None,
 ) -> PairScores:
     """The pairs of distinct texts.
 

@@ -26,7 +26,7 @@ from twicetold.interpretation.word_use import WordUse
 from twicetold.neighbours.grouping import Ints, Links, Vectors
 from twicetold.printable import counted
 from twicetold.tables.texts import texts_of
-from twicetold.trained.dated_evidence import no_better_than_one_answer
+from twicetold.trained.evidence import no_better_than_one_answer
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.unlike import Likeness, blank
 from twicetold.trained.vectors import search_vectors
@@ -181,5 +181,5 @@ def _unlike(model: LoadedModel, texts: Sequence[str], vectors: Vectors) -> tuple
     likeness.add(texts)
     use.add(texts)
     said = [*likeness.warnings(), *use.warnings()]
-    further = unknown_texts(blank(vectors[1]), len(texts)), no_better_than_one_answer(model.folder, model.about)
+    further = unknown_texts(blank(vectors[1]), len(texts)), no_better_than_one_answer(model.record, model.about)
     return (*said, *filter(None, further))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twicetold.dedupe.agreement import Agreement
+from twicetold.dedupe.agreement import GroupAgreement
 from twicetold.dedupe.thresholds import ChosenFor, LinkThreshold, Thresholds
-from twicetold.evaluation.promise import LeastPrecision
+from twicetold.evaluation.guarantee import GuaranteedPrecision
 from twicetold.neighbours.grouping import Floats, Ints
 from twicetold.neighbours.rules import Rule
 
@@ -82,7 +82,7 @@ class DedupeSummary:
         covered: where they come from pairs that were drawn from the nearest ones of a file, the share of links that
             are among as many nearest ones of a text; the labels say nothing about the others. Else None.
         precision: of links at the threshold, on this evidence; None if not measured.
-        expected_precision: the same, carried over to this number of texts, see `evaluation.dedupe.carried_over`. By
+        expected_precision: the same, carried over to this number of texts, see `evaluation.guarantee.carried_over`. By
             labels it is corrected for the choice of the threshold on them, and known without a precision, too.
         expected_low: lower end of its 95 % interval; None if it is not by labels.
         expected_high: upper end.
@@ -115,7 +115,7 @@ class DedupeSummary:
     precision: float | None = None
     expected_precision: float | None = None
     lower_bound: bool = False
-    promised: LeastPrecision | None = None
+    promised: GuaranteedPrecision | None = None
     assured: bool = False
     alone: int = 0
     wide: int = 0
@@ -158,7 +158,7 @@ class DedupeSummary:
             expected_low=None if link.expected is None else link.expected.low,
             expected_high=None if link.expected is None else link.expected.high,
             lower_bound=thresholds.is_lower_bound(link),
-            promised=link.promised,
+            promised=link.guaranteed,
             assured=link.assured,
         )
 
@@ -201,7 +201,7 @@ class TextGroups:
     table: GroupsOfTexts
     summary: DedupeSummary
     review: TextLinks | None = None
-    agreement: Agreement | None = None
+    agreement: GroupAgreement | None = None
 
     def kept(self) -> Ints:
         """(groups,) rows of the representatives, ascending: the texts that are left when duplicates are dropped."""

@@ -7,7 +7,6 @@ support vector machines").
 Shape letters: K distinct scores, P pairs.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from twicetold.evaluation.inputs import finite
-from twicetold.evaluation.ranking import Floats, ScoreCounts, at_least, cuts
+from twicetold.evaluation.ranking import Floats, ScoreCounts, cuts
 
 Aim = Literal["accuracy", "f1"]
 
@@ -41,18 +40,6 @@ class Decision:
     def probability(self, scores: ArrayLike) -> Floats:
         """(P,) calibrated probability that each pair is a duplicate."""
         return sigmoid(self.slope * finite(scores, "scores") + self.intercept)
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, float]) -> "Decision":
-        """The decision from its three numbers by name.
-
-        Raises:
-            ValueError: if a number is missing or there is one too many.
-        """
-        names = {"threshold", "slope", "intercept"}
-        if set(values) != names:
-            raise ValueError(f"a decision has the numbers {sorted(names)}, got {sorted(values)}")
-        return cls(**{name: float(value) for name, value in values.items()})
 
 
 @dataclass(frozen=True)
@@ -91,6 +78,25 @@ def sigmoid(log_odds: Floats) -> Floats:
     return np.asarray(0.5 * (1.0 + np.tanh(0.5 * log_odds)))
 
 
+def cut_values(positive: Floats, negative: Floats, aim: Aim) -> Floats:
+    """(..., K + 1) the aim, up to constants, at each cut: cut k calls all from score k up a duplicate, cut K nothing.
+
+    Args:
+        positive: (..., K) number or weight of the duplicates at each score, ascending.
+        negative: (..., K) weight of the others.
+        aim: what the threshold is best for.
+    """
+    true, false = from_cut(positive), from_cut(negative)
+    return np.asarray(true - false if aim == "accuracy" else 2 * true / (true + false + true[..., :1]))
+
+
+def from_cut(weight: Floats) -> Floats:
+    """(..., K + 1) sum of the (..., K) weights from each cut on; the last one is 0."""
+    sums = np.zeros((*weight.shape[:-1], weight.shape[-1] + 1))
+    sums[..., :-1] = np.cumsum(weight[..., ::-1], axis=-1)[..., ::-1]
+    return sums
+
+
 def in_widest_gap(score: Floats, best: NDArray[np.bool_]) -> float:
     """The threshold of the best cut in the widest gap between scores, of equally wide ones the highest.
 
@@ -109,10 +115,7 @@ def gaps(score: Floats) -> Floats:
 
 
 def _threshold(counts: ScoreCounts, aim: Aim) -> float:
-    # Cut k calls everything from score k up a duplicate; cut K calls nothing one.
-    true = np.append(at_least(counts.positive), 0)
-    false = np.append(at_least(counts.negative), 0)
-    value = (true - false).astype(np.float64) if aim == "accuracy" else 2 * true / (true + false + counts.positives)
+    value = cut_values(counts.positive, counts.negative, aim)
     return in_widest_gap(counts.score, value == value.max())
 
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from twicetold.evaluation.all_pairs import BINS, pair_histograms
-from twicetold.evaluation.dedupe import Chosen, links_above, with_known
 from twicetold.evaluation.group_intervals import agreement_intervals, without_each
 from twicetold.evaluation.group_metrics import GroupScores, group_scores
 from twicetold.evaluation.influence import all_pairs_intervals, all_pairs_units
@@ -27,8 +26,9 @@ from twicetold.evaluation.intervals import (
     effective_degrees,
     logit_interval,
 )
-from twicetold.evaluation.link_metrics import link_statistics, text_precision
+from twicetold.evaluation.link_metrics import link_statistics, links_above, text_precision, with_known
 from twicetold.evaluation.resampling import jackknife_variance
+from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold.evaluation.units import Kept, Units
 from twicetold.neighbours.grouping import Ints, Links, merge
 from twicetold.neighbours.rules import Rule
@@ -87,7 +87,7 @@ class DedupeReport:
         units: test metric -> what a comparison of two models in pairs needs.
     """
 
-    chosen: Chosen
+    chosen: DedupeThresholds
     ranked: Ranked | None
     links: tuple[KeptLinks, ...]
     groups: Mapping[Rule, GroupScores]
@@ -133,7 +133,7 @@ def _at(measure: str, aimed: float) -> str:
 
 def report(
     test: DocumentVectors,
-    chosen: Chosen,
+    chosen: DedupeThresholds,
     *,
     ranked: bool = True,
     bins: int = BINS,

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from twicetold import layout
 from twicetold.evaluation.decision import Decision, decide_counts
 from twicetold.evaluation.inputs import described, is_number
 from twicetold.evaluation.ranking import ScoreCounts
+from twicetold.evaluation.stored import record
 
 DUPLICATE = "duplicate"
 """The label of labelled and graded pairs."""
@@ -115,7 +115,6 @@ class Decisions:
         labels: by name.
         primary: the label that training selected by; it has a decision.
         finest: the label that verdicts are about unless another is asked for.
-        unknown: what a file of an older form leaves open, in a sentence; empty if nothing.
 
     Raises:
         ValueError: if `primary` or `finest` is none of the labels, or the primary one has no decision.
@@ -124,7 +123,6 @@ class Decisions:
     labels: Mapping[str, LabelDecision]
     primary: str
     finest: str
-    unknown: str = ""
 
     def __post_init__(self) -> None:
         for name in (self.primary, self.finest):
@@ -134,9 +132,9 @@ class Decisions:
             raise ValueError(f"expected a decision about {self.primary!r}, by which training selected")
 
     @classmethod
-    def about(cls, label: str, decision: Decision, unknown: str = "") -> "Decisions":
+    def about(cls, label: str, decision: Decision) -> "Decisions":
         """The only decision of a model."""
-        return cls({label: LabelDecision(label, decision)}, label, label, unknown)
+        return cls({label: LabelDecision(label, decision)}, label, label)
 
     @classmethod
     def of_documents(cls, counts: Mapping[str, ScoreCounts | None], *, primary: str, finest: str) -> "Decisions":
@@ -174,11 +172,11 @@ class Decisions:
 
     def changed(self, label: str, decision: Decision) -> "Decisions":
         """The same with another decision about one label, of which validation says nothing."""
-        return replace(self, labels={**self.labels, label: LabelDecision(label, decision)}, unknown="")
+        return replace(self, labels={**self.labels, label: LabelDecision(label, decision)})
 
     def to_json(self) -> dict[str, Any]:
         """Ready for JSON: of labelled pairs the three numbers of the decision alone, else as `from_json` reads it."""
-        if list(self.labels) == [DUPLICATE]:
+        if list(self.labels) == [DUPLICATE] and self.labels[DUPLICATE].same is None:
             return asdict(self.labels[DUPLICATE].stored)
         return {
             "primary": self.primary,
@@ -207,18 +205,6 @@ class Decisions:
         return cls(labels, str(values["primary"]), str(values["finest"]))
 
 
-def numbers(values: Mapping[str, Any]) -> Decision:
-    """A decision from three finite numbers by name.
-
-    Raises:
-        ValueError: if one is missing or there is one too many, or one is not a finite number.
-    """
-    if wrong := [name for name, value in values.items() if not is_number(value)]:
-        got = described(values[wrong[0]])
-        raise ValueError(f"expected finite numbers in {layout.DECISION}, got {got} as {wrong[0]!r:.80}")
-    return Decision.from_json(values)
-
-
 def _label_decision(label: str, values: Any) -> LabelDecision:
     if values is None:
         return LabelDecision(label, None)
@@ -229,5 +215,6 @@ def _label_decision(label: str, values: Any) -> LabelDecision:
         raise ValueError(f"expected shares of pairs from 0 to 1, got {described(wrong[0])}")
     if (unlabelled := values.get(UNLABELLED, False)) not in (True, False):
         raise ValueError(f"expected true or false as {UNLABELLED!r}, got {described(unlabelled)}")
-    decision = numbers({name: value for name, value in values.items() if name not in (*SHARES, UNLABELLED)})
+    numbers = {name: value for name, value in values.items() if name not in (*SHARES, UNLABELLED)}
+    decision = record(Decision, numbers, f"the decision about {label!r:.80}")
     return LabelDecision(label, decision, same, called, right, unlabelled)

@@ -1,16 +1,20 @@
-"""How right the links of a dedupe are: by pair, as statistics of the groups that are drawn, and by text.
+"""The links of a dedupe, and how right they are: by pair, as statistics of the groups that are drawn, and by text.
 
 Shape letters: M documents, G groups, R resamples.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from twicetold.evaluation.inputs import UNKNOWN, DocumentVectors
 from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.resampling import Statistic
 from twicetold.neighbours.grouping import Links
+from twicetold.neighbours.nearest import BLOCK, similarities
+from twicetold.neighbours.parallel import in_parallel
 
 FEWEST_LINKS = 100  # a precision of fewer links is not taken for one that can be kept
 
@@ -68,3 +72,33 @@ def text_precision(codes: Any, links: Links) -> tuple[float, Floats]:
     number = len(linked) - texts - alone
     without = np.divide(share.sum() - own + gained, number, out=np.full(groups, np.nan), where=number > 0)
     return float(share.mean()) if len(share) else np.nan, without
+
+
+def links_above(vectors: DocumentVectors, threshold: float) -> Links:
+    """The pairs i < j with similarity ⟨left_i, right_j⟩ >= threshold; a block of rows is compared at a time."""
+    count = len(vectors)
+    similar = similarities(vectors.left, vectors.right)
+    step = max(1, BLOCK // count)
+    columns = np.arange(count)
+
+    def search(block: int) -> tuple[Any, Any, Any]:
+        rows = np.arange(block * step, min((block + 1) * step, count))
+        scores = similar(rows)
+        above = (scores >= threshold) & (columns > rows[:, None])
+        row, column = np.nonzero(above)
+        return rows[row], column, scores[above]
+
+    left, right, similarity = zip(*in_parallel(search, math.ceil(count / step)), strict=True)
+    return Links(  # in order, each pair once
+        count,
+        np.concatenate(left).astype(np.int64),
+        np.concatenate(right).astype(np.int64),
+        np.concatenate(similarity).astype(np.float64),
+    )
+
+
+def with_known(vectors: DocumentVectors, group: str) -> DocumentVectors:
+    """The documents whose group is known, with this group alone."""
+    rows = np.flatnonzero(vectors.groups[group] != UNKNOWN)
+    part = vectors if len(rows) == len(vectors) else vectors.take(rows)
+    return DocumentVectors(part.left, part.right, {group: part.groups[group]})

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_args, get_origin
 
 from twicetold.evaluation.inputs import described, is_number
+
+T = TypeVar("T")
 
 
 def json_object(file: Path, name: str) -> dict[str, Any]:
@@ -28,33 +30,39 @@ def json_object(file: Path, name: str) -> dict[str, Any]:
     return content
 
 
-def objects(values: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    """A list of JSON objects by its name.
+def objects(values: Any, name: str) -> list[Mapping[str, Any]]:
+    """A list of JSON objects.
 
     Raises:
-        ValueError: if it is something else.
+        ValueError: if it is something else; the message has its name.
     """
-    if not isinstance(found := values.get(name), list) or not all(isinstance(each, dict) for each in found):
-        raise ValueError(f"expected a list of objects as {name!r}, got {described(found)}")
-    return found
+    if not isinstance(values, list) or not all(isinstance(each, dict) for each in values):
+        raise ValueError(f"expected a list of objects as {name!r}, got {described(values)}")
+    return values
 
 
-def record(kind: type, values: Mapping[str, Any], what: str) -> Any:
-    """A dataclass from its fields by name, whose types are checked.
+def record(kind: type[T], values: Mapping[str, Any], what: str) -> T:
+    """A dataclass from its fields by name, whose types are checked; a tuple of dataclasses is a list of objects.
 
     Raises:
-        ValueError: if a field is missing, of another type, or unknown.
+        ValueError: if a field without default is missing, or one is of another type, or unknown.
     """
-    expected = {each.name: each.type for each in fields(kind)}
-    if set(values) != set(expected):
-        raise ValueError(f"expected the fields {sorted(expected)} in {what}, got {sorted(values)}")
-    for name, wanted in expected.items():
-        value = values[name]
-        if wanted in (float, float | None) and not (value is None and wanted is not float):
-            if not is_number(value):
-                raise ValueError(f"expected a finite number as {name!r} in {what}, got {described(value)}")
-        elif isinstance(wanted, type) and type(value) is not wanted:
-            raise ValueError(f"expected {name!r} in {what} to be of type {wanted.__name__}, got {described(value)}")
-        elif wanted is int and not 0 <= value < 1 << 62:
-            raise ValueError(f"expected a number of 0 or more as {name!r} in {what}, got {described(value)}")
-    return kind(**values)
+    known = {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
+    needed = {name for name, each in known.items() if each.default is MISSING}
+    if not needed <= set(values) <= set(known):
+        raise ValueError(f"expected the fields {sorted(known)} in {what}, got {sorted(values)}")
+    return kind(**{name: _value(value, known[name].type, name, what) for name, value in values.items()})
+
+
+def _value(value: Any, wanted: Any, name: str, what: str) -> Any:
+    if get_origin(wanted) is tuple:
+        return tuple(record(get_args(wanted)[0], each, name) for each in objects(value, name))
+    if wanted in (float, float | None) and not (value is None and wanted is not float):
+        if not is_number(value):
+            raise ValueError(f"expected a finite number as {name!r} in {what}, got {described(value)}")
+        return float(value)
+    if isinstance(wanted, type) and type(value) is not wanted:
+        raise ValueError(f"expected {name!r} in {what} to be of type {wanted.__name__}, got {described(value)}")
+    if wanted is int and not 0 <= value < 1 << 62:
+        raise ValueError(f"expected a number of 0 or more as {name!r} in {what}, got {described(value)}")
+    return value

@@ -29,6 +29,7 @@ from twicetold.dedupe.options import DEFAULTS, MOST_NEIGHBOURS, NEIGHBOURS
 from twicetold.errors import damaged, require
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.inputs import is_number
+from twicetold.evaluation.stored import record
 from twicetold.files import (
     TEMPORARY,
     lock_beside,
@@ -161,7 +162,7 @@ class IndexManifest:
         return cls(
             model=place,
             fingerprint=_value(model, "fingerprint", str),
-            decision=Decision.from_json(decision),
+            decision=record(Decision, decision, "'decision'"),
             groups=_value(values, "groups", bool),
             by_vectors=_value(values, "by_vectors", bool),
             rule=rule,

@@ -35,13 +35,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation.decision import Aim, Decision, gaps
+from twicetold.evaluation.decision import Aim, Decision, cut_values, from_cut, gaps
 from twicetold.evaluation.exact_interval import exact_interval
+from twicetold.evaluation.guarantee import IntervalEstimate
 from twicetold.evaluation.intervals import Z
 from twicetold.evaluation.pair_metrics import log_losses, squared_errors
 from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.resampling import CHUNK
-from twicetold.labels.weighted import cut_values, decide_weighted, effective_size, from_cut, platt_of_each
+from twicetold.labels.weighted import decide_weighted, effective_size, platt_of_each
 
 METRICS = ("accuracy", "precision", "recall", "f1", "brier", "log_loss")
 SHARES = 3  # of these, from the first on, are shares of pairs
@@ -49,16 +50,7 @@ RESAMPLES = 1000
 NEVER_SO_SURE = 2.0  # a share is not taken to be known as by more than so many times the labelled pairs
 
 Ints: TypeAlias = NDArray[np.int64]
-Numbers: TypeAlias = dict[str, "Number"]
-
-
-@dataclass(frozen=True)
-class Number:
-    """A metric with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
+Numbers: TypeAlias = dict[str, IntervalEstimate]
 
 
 @dataclass(frozen=True)
@@ -225,7 +217,7 @@ def _metrics(sums: Floats) -> Floats:
     return np.stack(ratios, axis=1)
 
 
-def share_interval(value: float, variance: float, truth: float, *, labelled: int) -> Number:
+def share_interval(value: float, variance: float, truth: float, *, labelled: int) -> IntervalEstimate:
     """Clopper and Pearson's interval of a share, with as many pairs as would give errors of this variance.
 
     Args:
@@ -238,7 +230,7 @@ def share_interval(value: float, variance: float, truth: float, *, labelled: int
     at = min(max(truth, 1 / most), 1 - 1 / most)
     count = min(at * (1 - at) / max(variance, 1e-12), most)
     low, high = exact_interval(value * count, (1 - value) * count)
-    return Number(value, min(low, value), max(high, value))
+    return IntervalEstimate(value, min(low, value), max(high, value))
 
 
 def _intervals(value: Floats, errors: Floats, truth: Floats, *, labelled: int) -> tuple[Floats, Floats]:
@@ -269,4 +261,4 @@ def _around(value: Floats, errors: Floats) -> tuple[Floats, Floats]:
 def _named(value: Floats, low: Floats, high: Floats) -> Numbers:
     """Metric -> its value with an interval that holds it."""
     rows = (value, np.minimum(low, value), np.maximum(high, value))
-    return {name: Number(*map(float, row)) for name, *row in zip(METRICS, *rows, strict=True)}
+    return {name: IntervalEstimate(*map(float, row)) for name, *row in zip(METRICS, *rows, strict=True)}

@@ -20,14 +20,15 @@ from numpy.typing import NDArray
 
 from twicetold import layout
 from twicetold.evaluation.decision import Aim, Decision
+from twicetold.evaluation.guarantee import IntervalEstimate
 from twicetold.evaluation.inputs import finite
-from twicetold.evaluation.labelled_links import LabelledLinks, thresholds
 from twicetold.evaluation.pair_metrics import log_losses, squared_errors
 from twicetold.evaluation.ranking import Floats
+from twicetold.evaluation.thresholds import LabelledLinks, choose_on_labels
 from twicetold.files import require_free, write_folder, write_json
-from twicetold.labels.assessment import Number, assess
+from twicetold.labels.assessment import assess
 from twicetold.labels.labelling import Labelling, draw_file, labels_of, read_labelling
-from twicetold.labels.promises import Promise, promises
+from twicetold.labels.link_estimates import LinkEstimate, link_estimates
 from twicetold.labels.sampling import NEIGHBOURS, Ints
 from twicetold.labels.weighted import best_threshold, effective_size
 from twicetold.neighbours.grouping import row_dots
@@ -35,9 +36,8 @@ from twicetold.tables.bad_rows import BadRows
 from twicetold.tables.blocks import Block
 from twicetold.tables.columns import MISSING
 from twicetold.tables.files import choose_pair, open_rows
-from twicetold.trained.dated_evidence import DAY, SAME
+from twicetold.trained.folder_files import require_model_files
 from twicetold.trained.loaded import LoadedModel
-from twicetold.trained.model_folder import CALIBRATION, require_model_files
 from twicetold.trained.vectors import search_vectors
 from twicetold.trained.vectors_identity import fingerprint
 
@@ -103,13 +103,13 @@ class Calibration:
 
     before: Decision
     after: Decision
-    stored: dict[str, Number]
-    fitted: dict[str, Number]
-    gained: dict[str, Number]
+    stored: dict[str, IntervalEstimate]
+    fitted: dict[str, IntervalEstimate]
+    gained: dict[str, IntervalEstimate]
     links: LabelledLinks | None = None
     contradicted: bool | None = None
     about: str | None = None
-    promised: tuple[Promise, ...] = ()
+    promised: tuple[LinkEstimate, ...] = ()
 
     @property
     def alike(self) -> bool:
@@ -222,9 +222,9 @@ def calibrate(
     found = assess(before, score, pairs.label, pairs.weight, pairs.stratum, aim=aim, seed=seed)
     links = _links(model, score, pairs) if label == model.about else None
     contradicted: bool | None = None
-    promised: tuple[Promise, ...] = ()
+    promised: tuple[LinkEstimate, ...] = ()
     if links is not None:
-        promised = promises(found.after, score, pairs.label, pairs.weight, pairs.stratum, seed=seed)
+        promised = link_estimates(found.after, score, pairs.label, pairs.weight, pairs.stratum, seed=seed)
     if links is not None and (measured := model.thresholds) is not None:
         contradicted = _contradicted(measured.decision.probability(_dots(model, pairs)), pairs)
     numbers = (found.stored, found.fitted, found.gained)
@@ -262,7 +262,7 @@ def _links(model: LoadedModel, score: Floats, pairs: CalibrationPairs) -> Labell
         return None
     represented = round(float(pairs.weight.sum()))
     best = best_threshold(score, pairs.label, pairs.weight, aim="f1")
-    links = thresholds(score, pairs.label, pairs.weight)
+    links = choose_on_labels(score, pairs.label, pairs.weight)
     return LabelledLinks(draw.file, draw.texts, NEIGHBOURS, represented, len(pairs.label), best, links)
 
 
@@ -307,8 +307,8 @@ def save_calibrated(
             "duplicates": int(pairs.label.sum()),
             "weighted": pairs.weighted,
             "effective": pairs.effective,
-            SAME: pairs.share,
-            DAY: datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat(),
+            "same": pairs.share,
+            "labelled": datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat(),
         },
         "aim": aim,
         **asdict(calibration),
@@ -318,7 +318,7 @@ def save_calibrated(
     with write_folder(new) as target:
         shutil.copytree(model.folder, target, dirs_exist_ok=True)
         write_json(target / layout.DECISION, model.decisions.changed(label, calibration.after).to_json())
-        write_json(target / CALIBRATION, record)
+        write_json(target / layout.CALIBRATION, record)
         if calibration.links is not None:  # they take the place of those of validation texts
             (target / layout.PRECISION).unlink(missing_ok=True)
 

@@ -79,7 +79,7 @@ class SampleEstimate:
 
 
 @dataclass(frozen=True)
-class AtThreshold:
+class ThresholdEstimate:
     """What calling every candidate from a score on a duplicate would give."""
 
     threshold: float
@@ -94,7 +94,7 @@ class Estimates:
     """Precision and recall at each threshold, and the number of duplicates among the candidates."""
 
     duplicates: SampleEstimate
-    at: list[AtThreshold]
+    at: list[ThresholdEstimate]
 
 
 def estimate(sample: Sample, *, resamples: int = 2000, seed: int = 0) -> Estimates:
@@ -119,7 +119,7 @@ def estimate(sample: Sample, *, resamples: int = 2000, seed: int = 0) -> Estimat
         precision = _ratio(true[place], true[place] + false[place])
         recall = _ratio(true[place], duplicates)
         at.append(
-            AtThreshold(
+            ThresholdEstimate(
                 threshold,
                 int(sample.above[:, place].sum()),
                 _with_interval(precision, drawn.true[:, place], drawn.true[:, place] + drawn.false[:, place]),

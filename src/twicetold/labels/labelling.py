@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from twicetold import layout
 from twicetold.evaluation.decision import Decision
 from twicetold.evaluation.labels import DUPLICATE
+from twicetold.evaluation.stored import record
 from twicetold.files import csv_text, write_json, write_text
 from twicetold.fingerprint import LENGTH, folder_digest
 from twicetold.labels import sampling
@@ -31,7 +32,7 @@ from twicetold.tables.columns import MISSING, BadValues, answers_of
 from twicetold.tables.files import open_rows
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.locate import folder_of
-from twicetold.trained.model_folder import read_decisions
+from twicetold.trained.threshold_record import read_decisions
 from twicetold.trained.vectors_identity import fingerprint
 
 PAIRS = 100  # drawn unless another number is asked for
@@ -245,7 +246,7 @@ def read_labelling(out: Path) -> Labelling:
         raise FileNotFoundError(f"no labelling was begun in {out}: there is no file {file}")
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-        decision = Decision.from_json(content.pop("decision"))
+        decision = record(Decision, content.pop("decision"), "'decision'")
         pairs = [DrawnPair(**pair) for pair in content.pop("pairs")]
         content["source"].setdefault("label", DUPLICATE)  # before labels had names
         begun = Labelling(out, decision=decision, pairs=pairs, skipped=set(content.pop("skipped")), **content)

@@ -9,7 +9,7 @@ Shape letters: P pairs, K distinct scores, R resamples.
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation.decision import Aim, Decision, in_widest_gap, sigmoid
+from twicetold.evaluation.decision import Aim, Decision, cut_values, in_widest_gap, sigmoid
 from twicetold.evaluation.inputs import binary, finite
 from twicetold.evaluation.ranking import Floats
 
@@ -51,25 +51,6 @@ def effective_size(weights: Floats) -> float:
     So many pairs of equal weight would give as narrow intervals of a share, if it were the same everywhere.
     """
     return float(np.square(weights.sum()) / np.square(weights).sum())
-
-
-def cut_values(positive: Floats, negative: Floats, aim: Aim) -> Floats:
-    """(..., K + 1) what is aimed at, up to constants, of each cut: cut k calls everything from score k up a duplicate.
-
-    Args:
-        positive: (..., K) weight of the duplicates at each score, ascending.
-        negative: (..., K) weight of the others.
-        aim: what the threshold is best for.
-    """
-    true, false = from_cut(positive), from_cut(negative)
-    return np.asarray(true - false if aim == "accuracy" else 2 * true / (true + false + true[..., :1]))
-
-
-def from_cut(weight: Floats) -> Floats:
-    """(..., K + 1) sum of the (..., K) weights from each cut on; the last one is 0."""
-    sums = np.zeros((*weight.shape[:-1], weight.shape[-1] + 1))
-    sums[..., :-1] = np.cumsum(weight[..., ::-1], axis=-1)[..., ::-1]
-    return sums
 
 
 def platt_of_each(

@@ -18,13 +18,13 @@ from twicetold.dedupe.caution import NO_THRESHOLD
 from twicetold.dedupe.pairs import PairsByVectors, pairs_of
 from twicetold.dedupe.results import DedupeSummary
 from twicetold.dedupe.thresholds import Thresholds
-from twicetold.evaluation.promise import LeastPrecision
+from twicetold.evaluation.guarantee import GuaranteedPrecision
 from twicetold.fingerprint import folder_digest
 from twicetold.staged.arrays import write_arrays
 from twicetold.staged.plan import Plan, Settings, bounds
 from twicetold.staged.sparse import require_sparse
 from twicetold.staged.texts import firsts_of, texts_of_rows
-from twicetold.trained.dated_evidence import no_better_than_one_answer
+from twicetold.trained.evidence import no_better_than_one_answer
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.unlike import Likeness, blank
 from twicetold.trained.vectors import search_vectors
@@ -103,7 +103,7 @@ def threshold(plan: Plan, name: str) -> dict[str, Any]:
     thresholds, pairs = scores_of(model, settings)
     link = thresholds.link(pairs.decision, settings, plan.distinct)
     constant = NO_THRESHOLD.format(link.score) if link.chosen_for == "constant" else None
-    warnings = filter(None, (no_better_than_one_answer(model.folder, model.about), constant))
+    warnings = filter(None, (no_better_than_one_answer(model.record, model.about), constant))
     probability = float(pairs.probability(np.array([link.score]))[0])
     summary = DedupeSummary.of_links(plan.rows, plan.distinct, settings.rule, thresholds, link, probability=probability)
     decision = pairs.decision
@@ -123,7 +123,7 @@ def summary_of(found: dict[str, Any]) -> DedupeSummary:
     return DedupeSummary(
         **{
             **found,
-            "promised": None if promised is None else LeastPrecision(**promised),
+            "promised": None if promised is None else GuaranteedPrecision(**promised),
             "warnings": tuple(found["warnings"]),
         }
     )

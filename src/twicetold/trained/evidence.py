@@ -1,68 +1,71 @@
 """What the thresholds and probabilities of a model rest on, in words."""
 
-from pathlib import Path
-
 from twicetold import layout
-from twicetold.evaluation.stored import json_object
-from twicetold.trained.model_folder import CALIBRATION, Calibrated, read_calibrated, read_recipe, read_thresholds
+from twicetold.trained.threshold_record import CalibrationRecord, ThresholdRecord
 
 
-def calibrated_about(folder: Path) -> str | None:
-    """The label whose decision `twicetold calibrate` fitted again; None if none, or by a version that did not say it.
-
-    Raises:
-        ValueError: if the folder is damaged.
-    """
-    if read_calibrated(folder) is None:
-        return None
-    found = json_object(folder / CALIBRATION, CALIBRATION).get("about")
-    return found if isinstance(found, str) else None
-
-
-def calibration_of(folder: Path, about: str | None) -> Calibrated | None:
-    """On what the decision about a label was fitted again; None if it was not, though another one may have been.
-
-    Args:
-        folder: of the model.
-        about: the label; None: whichever it was.
-
-    Raises:
-        ValueError: if the folder is damaged.
-    """
-    found = read_calibrated(folder)
-    return found if about is None or calibrated_about(folder) in (None, about) else None
-
-
-def of_pairs(folder: Path, about: str | None = None) -> str:
+def of_pairs(known: ThresholdRecord, about: str | None = None) -> str:
     """What the threshold and the probabilities of pairs rest on.
 
     Args:
-        folder: of the model.
+        known: of the model.
+        about: the label of the verdicts; None: the one that was calibrated, if one was.
+    """
+    return _pairs(known, about) + _day(known, about)
+
+
+def of_links(known: ThresholdRecord, about: str | None = None) -> str:
+    """What the threshold and the probabilities of links among all texts of a file rest on. Arguments: `of_pairs`."""
+    calibrated = known.calibrated(about)
+    if known.dedupe is None:
+        said = f"{'labelled pairs of ' if calibrated is None else ''}{_pairs(known, about)}"
+    else:
+        said = f"all pairs of the {known.dedupe.texts:,} validation texts of {_data(known)}"
+        if calibrated is not None:
+            said += f", not on {_labels(calibrated)}, which say nothing about all pairs of a file"
+    return said + _day(known, about)
+
+
+def no_better_than_one_answer(known: ThresholdRecord, about: str | None = None) -> str | None:
+    """A warning where, by the labels that it was calibrated on, a model is right less often than one fixed answer.
+
+    Args:
+        known: of the model.
         about: the label of the verdicts; None: the one that was calibrated, if one was.
 
-    Raises:
-        ValueError: if the folder is damaged.
+    Returns:
+        None if it is right more often, or was not calibrated about this label, or by an earlier version that did not
+        record it.
     """
-    calibrated = calibration_of(folder, about)
-    return f"the validation split of {_data(folder)}" if calibrated is None else _labels(calibrated)
+    calibrated = known.calibrated(about)
+    if calibrated is None or calibrated.accuracy is None or calibrated.same is None:
+        return None
+    return one_answer(calibrated.accuracy, calibrated.same, "the threshold")
 
 
-def of_links(folder: Path, about: str | None = None) -> str:
-    """What the threshold and the probabilities of links among all texts of a file rest on. Arguments: `of_pairs`.
+def one_answer(right: float, same: float, what: str) -> str | None:
+    """That always giving one answer is right more often than a threshold; None if it is not.
 
-    Raises:
-        ValueError: if the folder is damaged.
+    Args:
+        right: share of pairs about which the threshold is right.
+        same: share of pairs that say the same.
+        what: whose accuracy it is.
     """
-    measured, calibrated = read_thresholds(folder), calibration_of(folder, about)
-    if measured is None:
-        return f"{'labelled pairs of ' if calibrated is None else ''}{of_pairs(folder, about)}"
-    said = f"all pairs of the {measured.texts:,} validation texts of {_data(folder)}"
-    if calibrated is not None:
-        said += f", not on {_labels(calibrated)}, which say nothing about all pairs of a file"
-    return said
+    answer, always = ("yes", same) if same > 0.5 else ("no", 1 - same)
+    if right >= always:
+        return None
+    return (
+        f"by the labels, always answering {answer} is right for {always:.1%} of the pairs, and {what} for {right:.1%}: "
+        "its verdicts are worth nothing as answers, at most as an order"
+    )
 
 
-def _labels(calibrated: Calibrated) -> str:
+def _pairs(known: ThresholdRecord, about: str | None) -> str:
+    calibrated = known.calibrated(about)
+    return f"the validation split of {_data(known)}" if calibrated is None else _labels(calibrated)
+
+
+def _labels(calibrated: CalibrationRecord) -> str:
     """Names from elsewhere are shown as Python would write them, without control characters."""
     links = calibrated.links
     if links is None:
@@ -73,9 +76,12 @@ def _labels(calibrated: Calibrated) -> str:
     )
 
 
-def _data(folder: Path) -> str:
-    if not (folder / layout.RECIPE).is_file():  # a model that was made in this process
-        return "its data"
-    data = read_recipe(folder).get("data")
-    name = data.get("name") if isinstance(data, dict) else None
-    return repr(name) if isinstance(name, str) else f"its data, which {layout.RECIPE} does not name"
+def _day(known: ThresholdRecord, about: str | None) -> str:
+    calibrated = known.calibrated(about)
+    return "" if calibrated is None or calibrated.day is None else f"; labels of {calibrated.day}"
+
+
+def _data(known: ThresholdRecord) -> str:
+    if known.data is not None:
+        return repr(known.data)
+    return f"its data, which {layout.RECIPE} does not name" if known.saved else "its data"

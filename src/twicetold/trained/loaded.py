@@ -6,7 +6,6 @@ documents the finest label that they had, such as `story`. `predict(left, right,
 Shape letters: n texts or pairs, D columns of the vectors.
 """
 
-import warnings
 from itertools import chain
 from pathlib import Path
 from typing import Self
@@ -14,18 +13,16 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from twicetold import layout
 from twicetold.evaluation.decision import Decision
-from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.labels import Decisions
+from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold.neighbours.nearest import Matrix
 from twicetold.tables.texts import TextsLike, texts_of
-from twicetold.trained.model_folder import load_model, read_thresholds
+from twicetold.trained.model_folder import load_model
 from twicetold.trained.scoring import TrainedModel
 from twicetold.trained.static_table import is_table, load_table
-
-
-class OlderFolder(UserWarning):
-    """A model folder of an older form does not say all that is asked of it now."""
+from twicetold.trained.threshold_record import UNNAMED, ThresholdRecord
 
 
 class LoadedModel:
@@ -58,13 +55,13 @@ class LoadedModel:
         Raises:
             FileNotFoundError: if there is no trained model.
             ValueError: if the folder is damaged, or asks for anything that a model does not need.
-
-        Warns:
-            OlderFolder: if the folder does not say which label its decision is about.
         """
         loaded = cls(load_table(folder) if is_table(folder) else load_model(folder), folder)
-        if loaded.decisions.unknown:
-            warnings.warn(loaded.decisions.unknown, OlderFolder, stacklevel=3)
+        if loaded.about == UNNAMED:
+            raise ValueError(
+                f"expected the label of each decision of a model of documents in {folder / layout.DECISION}, got one "
+                "decision without it, as of an early version: train the model again"
+            )
         return loaded
 
     def __repr__(self) -> str:
@@ -99,13 +96,18 @@ class LoadedModel:
         return self.decision.threshold
 
     @property
-    def thresholds(self) -> Chosen | None:
-        """Thresholds and calibration over all pairs of the validation texts; None if the folder has none.
+    def record(self) -> ThresholdRecord:
+        """All that the folder says of its thresholds, and of what they rest on.
 
         Raises:
-            ValueError: if the file with them is damaged.
+            ValueError: if a file with them is damaged.
         """
-        return read_thresholds(self.folder)
+        return ThresholdRecord.read(self.folder)
+
+    @property
+    def thresholds(self) -> DedupeThresholds | None:
+        """Thresholds and calibration over all pairs of validation texts, of the `record`; None if there are none."""
+        return self.record.dedupe
 
     def encode(self, texts: TextsLike) -> Matrix:
         """(n, D) vectors whose dot products are similarities (of an ensemble: up to a constant); CSR if lexical.

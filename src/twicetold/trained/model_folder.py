@@ -9,9 +9,7 @@ import importlib
 import json
 import re
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -21,34 +19,26 @@ from safetensors import safe_open
 from sklearn.base import BaseEstimator
 
 from twicetold import layout
-from twicetold.errors import damaged
-from twicetold.evaluation.all_pairs import OVER_PAIRS
-from twicetold.evaluation.dedupe import Chosen
-from twicetold.evaluation.labelled_links import LabelledLinks
-from twicetold.evaluation.labels import DUPLICATE, Decisions, LabelDecision, numbers
 from twicetold.evaluation.stacking import Weights
-from twicetold.evaluation.stored import json_object
+from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold.features.rows import Featuriser
 from twicetold.features.saved import load_fitted
-from twicetold.files import require_regular, write_folder, write_json
-from twicetold.packages import PackageMissing, naming_the_extra
-from twicetold.pretrained import ModelUnavailable
+from twicetold.files import write_folder, write_json
+from twicetold.packages import naming_the_extra
 from twicetold.trained.columns import FAMILIES, ColumnEncoder
 from twicetold.trained.ensemble import Ensemble, Stacking
+from twicetold.trained.folder_files import field_of, read_recipe, refusing
 from twicetold.trained.provenance import joined, pretrained_on_of, seen_of
 from twicetold.trained.reading import AnyEncoder
 from twicetold.trained.saving import write_trained
 from twicetold.trained.scoring import Scorer, TrainedModel
+from twicetold.trained.threshold_record import read_decisions, write_decisions
 
 Kind: TypeAlias = Literal["features", "models"]
 """The package that a part of a model is defined in: a featuriser, or an encoder."""
 TARGET = re.compile(r"twicetold\.(?P<kind>features|models)\.[a-z][a-z0-9_]*\.(?P<name>[A-Z][A-Za-z0-9]*)")
 FILES = (layout.WEIGHTS, layout.FEATURISER_ARRAYS, layout.FEATURISER_STATE)
-UNNAMED = "unknown"  # label of the decision of a folder that does not say which one it is about
-CALIBRATION = "calibration.json"  # what `twicetold calibrate` did, and on which labels
 LEVELS = 3  # of ensembles within ensembles
-STATE_LIMIT = 1 << 27  # bytes of a featuriser's state, such as ten million words
-JSON_LIMIT = 1 << 22  # bytes of any other JSON file
 
 
 def load_model(folder: str | Path) -> TrainedModel:
@@ -66,13 +56,13 @@ def _load(folder: Path, levels: int) -> TrainedModel:
     recipe = read_recipe(folder)
     if "members" not in recipe:
         return load_scorer(folder)
-    with _refusing(folder):
+    with refusing(folder):
         if not levels:
             raise ValueError(f"expected at most {LEVELS} levels of ensembles within ensembles, this is a further one")
         places = _member_folders(folder, recipe["members"])
     members = {name: _load(place, levels - 1) for name, place in places.items()}
-    with _refusing(folder):
-        as_documents = _field(recipe, "as_documents", bool)
+    with refusing(folder):
+        as_documents = field_of(recipe, "as_documents", bool)
         decisions = read_decisions(folder)
         return Ensemble(members, decisions.selected, as_documents, _weights(recipe), decisions)
 
@@ -86,17 +76,17 @@ def load_trained(folder: str | Path) -> tuple[Featuriser, AnyEncoder, bool]:
     """
     folder = Path(folder)
     recipe = read_recipe(folder)
-    with _refusing(folder):
+    with refusing(folder):
         return _read_parts(folder, recipe)
 
 
 def _read_parts(folder: Path, recipe: Mapping[str, Any]) -> tuple[Featuriser, AnyEncoder, bool]:
     if missing := [name for name in FILES if not (folder / name).is_file()]:
         raise ValueError(f"there is no file {missing[0]}")
-    settings = _field(recipe, "encoder", dict)
-    featuriser = load_featuriser(_field(recipe, "features", dict), folder)
+    settings = field_of(recipe, "encoder", dict)
+    featuriser = load_featuriser(field_of(recipe, "features", dict), folder)
     encoder = _read_encoder(settings, featuriser.shape, folder / layout.WEIGHTS)
-    return featuriser, encoder, _field(recipe, "as_documents", bool)
+    return featuriser, encoder, field_of(recipe, "as_documents", bool)
 
 
 def load_scorer(folder: str | Path) -> Scorer:
@@ -109,12 +99,12 @@ def load_scorer(folder: str | Path) -> Scorer:
     folder = Path(folder)
     recipe = read_recipe(folder)
     if "members" in recipe:
-        with _refusing(folder):
+        with refusing(folder):
             names = " and ".join(_member_folders(folder, recipe["members"]))
         raise ValueError(
             f"expected the model of one encoder, and {folder} is an ensemble of {names}: choose the run of one of them"
         )
-    with _refusing(folder):
+    with refusing(folder):
         if not (folder / layout.DECISION).is_file():
             raise ValueError(f"there is no file {layout.DECISION}")
         featuriser, encoder, as_documents = _read_parts(folder, recipe)
@@ -163,7 +153,12 @@ def load_featuriser(config: Mapping[str, Any], folder: Path) -> Featuriser:
 
 
 def save_scorer(
-    folder: Path, scorer: Scorer, *, thresholds: Chosen | None = None, settings: Mapping[str, Any], **about: Any
+    folder: Path,
+    scorer: Scorer,
+    *,
+    thresholds: DedupeThresholds | None = None,
+    settings: Mapping[str, Any],
+    **about: Any,
 ) -> None:
     """Write a model that is no ensemble to `folder`, atomically.
 
@@ -180,25 +175,12 @@ def save_scorer(
         write_decisions(target, scorer.decisions, thresholds)
 
 
-def write_decisions(folder: Path, decisions: Decisions, thresholds: Chosen | None) -> None:
-    """Write what was decided about a model into its folder.
-
-    Args:
-        folder: that has all else.
-        decisions: by label.
-        thresholds: for a dedupe, if there are any.
-    """
-    write_json(folder / layout.DECISION, decisions.to_json())
-    if thresholds is not None:
-        write_json(folder / layout.PRECISION, thresholds.to_json())
-
-
 def save_ensemble(
     folder: Path,
     ensemble: Ensemble,
     models: Mapping[str, Path],
     *,
-    thresholds: Chosen | None,
+    thresholds: DedupeThresholds | None,
     metric: str,
     value: float,
     data: Mapping[str, str],
@@ -245,121 +227,9 @@ def trained_on(folder: Path) -> dict[str, str]:
         ValueError: if its recipe does not say so.
     """
     recipe = read_recipe(folder)
-    with _refusing(folder):
-        data = _field(recipe, "data", dict)
-        return {name: _field(data, name, str) for name in ("name", "train")}
-
-
-def read_decisions(folder: Path) -> Decisions:
-    """Thresholds and calibrations that were stored with the model, by label.
-
-    A model of labelled pairs has one decision, about `duplicate`: three numbers. So has a model of documents of an
-    older form, which names no label: it is about the label that training selected by, and that of `precision.json`
-    has a decision there. What is not known of it is among the decisions.
-
-    Raises:
-        FileNotFoundError: if there is no trained model.
-        ValueError: if the file holds something else, or a number is not finite.
-    """
-    recipe, values = read_recipe(folder), _read_object(folder / layout.DECISION)
-    if "labels" in values:
-        try:
-            return Decisions.from_json(values)
-        except ValueError as error:
-            raise ValueError(f"{layout.DECISION}: {error}") from error
-    decision = numbers(values)
-    if recipe.get("as_documents") is not True:
-        return Decisions.about(DUPLICATE, decision)
-    training = _read_object(folder / layout.TRAINING) if (folder / layout.TRAINING).is_file() else {}
-    primary = str(training.get("metric", "")) or UNNAMED
-    for measure in OVER_PAIRS:
-        primary = primary.removeprefix(measure)
-    taken = "about which label it is is not known" if primary == UNNAMED else f"it is taken to be about {primary}"
-    labels, finest = {primary: LabelDecision(primary, decision)}, primary
-    if (chosen := read_thresholds(folder)) is not None and chosen.group != primary:
-        finest = chosen.group
-        labels[finest] = LabelDecision(finest, chosen.decision)
-        taken += f"; that about {finest} is read from {layout.PRECISION}"
-    unknown = (
-        f"{layout.DECISION} in {folder} is of an older form, with one decision and without its label: {taken}. How "
-        "many of the pairs that it calls the same are is not known. Train the model again to know"
-    )
-    return Decisions(labels, primary, finest, unknown)
-
-
-def read_thresholds(folder: Path) -> Chosen | None:
-    """Thresholds for a dedupe that were stored with the model; None if it has none.
-
-    Raises:
-        ValueError: if the file holds something else.
-    """
-    with _refusing(folder):
-        require_model_files(folder)
-        if not (folder / layout.PRECISION).is_file():
-            return None
-        try:
-            return Chosen.from_json(_read_object(folder / layout.PRECISION))
-        except ValueError as error:
-            raise ValueError(f"{layout.PRECISION}: {error}") from error
-
-
-@dataclass(frozen=True)
-class Calibrated:
-    """On what the decision of a model was fitted again.
-
-    Args:
-        file: name of the file of labelled pairs.
-        labelled: how many there were.
-        links: thresholds for a dedupe, if the pairs were drawn from a file of texts.
-    """
-
-    file: str
-    labelled: int
-    links: LabelledLinks | None
-
-
-def read_calibrated(folder: Path) -> Calibrated | None:
-    """On what `twicetold calibrate` fitted the decision in `folder`; None if training did.
-
-    Raises:
-        ValueError: if the file holds something else.
-    """
-    if not (folder / CALIBRATION).is_file():
-        return None
-    with _refusing(folder):
-        content = _read_object(folder / CALIBRATION)
-        pairs = _field(content, "pairs", dict, CALIBRATION)
-        links = None
-        if content.get("links") is not None:  # records of earlier versions have none
-            try:
-                links = LabelledLinks.from_json(_field(content, "links", dict, CALIBRATION))
-            except ValueError as error:
-                raise ValueError(f"{CALIBRATION}: {error}") from error
-        return Calibrated(_field(pairs, "file", str, CALIBRATION), _field(pairs, "count", int, CALIBRATION), links)
-
-
-def read_recipe(folder: Path) -> dict[str, Any]:
-    """The settings of the parts of the model in `folder`, whose entries are checked before this file is opened.
-
-    Raises:
-        FileNotFoundError: if there is no trained model.
-        ValueError: if the file holds something else, or there is a link, a pipe or a device in the folder.
-    """
-    if not (folder / layout.RECIPE).is_file():
-        todo = "train it first" if folder.is_dir() else "there is no such folder: check the name, or train it first"
-        raise FileNotFoundError(f"no trained model in {folder}: expected {layout.RECIPE} there; {todo}")
-    with _refusing(folder):
-        require_model_files(folder)
-        return _read_object(folder / layout.RECIPE)
-
-
-def require_model_files(folder: Path, *, what: str = "a model folder") -> None:
-    """Check that nothing in a folder leads out of it or never ends, before anything in it is opened.
-
-    Raises:
-        ValueError: if there is a link, a pipe or a device, or a JSON file of more than `STATE_LIMIT` bytes.
-    """
-    require_regular(folder, what=what, json_limit=STATE_LIMIT)
+    with refusing(folder):
+        data = field_of(recipe, "data", dict)
+        return {name: field_of(data, name, str) for name in ("name", "train")}
 
 
 def construct(config: Mapping[str, Any], kind: Kind, /, **further: Any) -> Any:
@@ -433,7 +303,7 @@ def _weights(recipe: Mapping[str, Any]) -> Weights | None:
         raise ValueError(f"expected one of {get_args(Stacking)} as stacking in {layout.RECIPE}, got {stacking!r:.80}")
     if stacking == "mean":
         return None
-    return Weights(tuple(_field(recipe, "weights", list)), _field(recipe, "intercept", float))
+    return Weights(tuple(field_of(recipe, "weights", list)), field_of(recipe, "intercept", float))
 
 
 def _require_shapes(expected: Mapping[str, tuple[int, ...]], weights: Path) -> None:
@@ -444,28 +314,3 @@ def _require_shapes(expected: Mapping[str, tuple[int, ...]], weights: Path) -> N
         wanted, got = (str(shapes[name]) if name in shapes else "no such tensor" for shapes in (expected, stored))
         if wanted != got:
             raise ValueError(f"{weights.name}: expected {wanted} for {name!r}, as the recipe says, got {got}")
-
-
-def _field(values: Mapping[str, Any], name: str, kind: type, file: str = layout.RECIPE) -> Any:
-    """A value of a JSON object, which must be there and of this type."""
-    if not isinstance(found := values.get(name), kind):
-        raise ValueError(f"expected {name!r} in {file} to be of type {kind.__name__}, got {found!r:.80}")
-    return found
-
-
-def _read_object(file: Path) -> dict[str, Any]:
-    """The JSON object in a file."""
-    if (size := file.stat().st_size) > JSON_LIMIT:
-        raise ValueError(f"expected at most {JSON_LIMIT:,} bytes in {file.name}, got {size:,}")
-    return json_object(file, file.name)
-
-
-@contextmanager
-def _refusing(folder: Path) -> Iterator[None]:
-    """End with one message that names the folder, whatever a file from elsewhere brings about."""
-    try:
-        yield
-    except (ModelUnavailable, PackageMissing, KeyboardInterrupt, SystemExit):  # the first says what to install
-        raise
-    except BaseException as error:  # a panic of the tokenizers library is no Exception
-        raise damaged(folder, error, what="load the model", again="train the model") from error

@@ -17,7 +17,7 @@ from twicetold.features.static_tokens import SUBFOLDER, TABLES
 from twicetold.features.tokenizer_parts import loaded
 from twicetold.packages import PackageMissing
 from twicetold.pretrained import ModelUnavailable
-from twicetold.trained.model_folder import JSON_LIMIT, STATE_LIMIT
+from twicetold.trained.folder_files import JSON_LIMIT, STATE_LIMIT
 
 TOKENIZER, WEIGHTS, CONFIG = "tokenizer.json", "model.safetensors", "config.json"
 FLOATS, WHOLE = ("F16", "F32", "F64"), ("I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64")

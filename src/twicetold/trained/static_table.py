@@ -26,8 +26,10 @@ from twicetold.features.saved import write_matrix
 from twicetold.files import write_folder, write_json
 from twicetold.neighbours.nearest import Matrix
 from twicetold.trained.columns import Floats, PretrainedTable, StaticTable, Table
-from twicetold.trained.model_folder import CALIBRATION, load_featuriser, load_scorer, read_decisions, read_recipe
+from twicetold.trained.folder_files import read_recipe
+from twicetold.trained.model_folder import load_featuriser, load_scorer
 from twicetold.trained.scoring import Scorer
+from twicetold.trained.threshold_record import read_decisions
 
 Bits = Literal["int8", "float16"]
 TABLE = "table.npy"  # (V, D) int8 or float16
@@ -40,7 +42,7 @@ KEPT = (
     layout.DECISION,
     layout.PRECISION,
     layout.TRAINING,
-    CALIBRATION,
+    layout.CALIBRATION,
 )
 """Files of the model folder that the copy has as they are, where they are there."""
 ROWS = 8192  # quantised at a time

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from twicetold import layout
 from twicetold.fingerprint import LENGTH, folder_digest
-from twicetold.trained.model_folder import read_recipe
+from twicetold.trained.folder_files import read_recipe
 from twicetold.trained.static_table import KEY as TABLE_KEY
 from twicetold.trained.static_table import SCALES, TABLE
 

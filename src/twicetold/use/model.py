@@ -31,7 +31,6 @@ from twicetold.dedupe.near_within import of_rows
 from twicetold.dedupe.options import DEFAULTS, Choices, DedupeOptions
 from twicetold.dedupe.results import TextGroups
 from twicetold.errors import require_number
-from twicetold.evaluation.dedupe import Chosen
 from twicetold.files import require_free
 from twicetold.index.growing import IdPairs
 from twicetold.index.text_index import TextIndex
@@ -49,6 +48,7 @@ from twicetold.trained.fitted_static import FittedStatic
 from twicetold.trained.loaded import LoadedModel
 from twicetold.trained.locate import folder_of
 from twicetold.trained.scoring import TrainedModel
+from twicetold.trained.threshold_record import ThresholdRecord
 from twicetold.use.vectors import Vectors, folder_in, given
 
 NOWHERE = Path("(not saved)")  # the folder of a model that is in memory alone
@@ -65,9 +65,6 @@ def load(model: str | Path) -> "Model":
     Raises:
         FileNotFoundError: if there is no trained model.
         ValueError: if the folder is damaged, or asks for anything that a model does not need.
-
-    Warns:
-        OlderFolder: if the folder does not say which label its decision is about.
     """
     return Model.from_folder(folder_of(model).absolute())  # read again by a dedupe, wherever the process is then
 
@@ -174,19 +171,19 @@ class Model(LoadedModel):
         self._known, self._saved = known, (folder / layout.RECIPE).is_file()
 
     @property
-    def thresholds(self) -> Chosen | None:
+    def record(self) -> ThresholdRecord:
         """See `LoadedModel`.
 
         Raises:
             FileNotFoundError: if the folder of the model is gone, so that nobody knows whether there were some.
-            ValueError: if the file with them is damaged.
+            ValueError: if a file with them is damaged.
         """
         if self._saved and not (self.folder / layout.RECIPE).is_file():
             raise FileNotFoundError(
                 f"{self.folder}, which the model was loaded from, is not there any more, and thresholds for groups are "
                 "read when texts are grouped: put it back, or load the model from where it is now"
             )
-        return super().thresholds
+        return super().record
 
     def _encoded(self, texts: Sequence[str]) -> Callable[[], tuple[Matrix, Matrix]] | None:
         """What gives the vectors of texts that it was fitted to a moment ago; None: they are to be encoded."""

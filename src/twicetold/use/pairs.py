@@ -16,7 +16,7 @@ from twicetold.interpretation.word_use import WordUse
 from twicetold.neighbours.parallel import serial_products, threads
 from twicetold.tables.blocks import Block
 from twicetold.tables.files import Rows, Write
-from twicetold.trained.dated_evidence import no_better_than_one_answer
+from twicetold.trained.evidence import no_better_than_one_answer
 from twicetold.trained.reading import in_use
 from twicetold.trained.scoring import Scorer
 from twicetold.trained.unlike import Likeness
@@ -86,7 +86,7 @@ def score_file(
         probability = decision.probability(scores).astype(np.float32)
         write(block.with_columns(dict(zip(COLUMNS, (scores, probability, duplicate), strict=True))))
         duplicates += int(duplicate.sum())
-    against = no_better_than_one_answer(model.folder, verdicts.label)
+    against = no_better_than_one_answer(model.record, verdicts.label)
     warnings = (*likeness.warnings(), *use.warnings(), *(() if against is None else (against,)))
     return Scored(
         rows.count,

@@ -25,7 +25,6 @@ from twicetold.evaluation import dedupe_report, intervals
 from twicetold.evaluation.all_pairs import BINS, OVER_PAIRS, named_counts, pair_counts, pair_histograms
 from twicetold.evaluation.correlation import pearson, spearman
 from twicetold.evaluation.decision import Decision
-from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.influence import all_pairs_intervals, all_pairs_units
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs, finest_clusters, finest_group
 from twicetold.evaluation.intervals import Interval, Ints
@@ -33,6 +32,7 @@ from twicetold.evaluation.labels import DUPLICATE
 from twicetold.evaluation.pair_metrics import Confusion, log_losses, squared_errors
 from twicetold.evaluation.ranking import ON_TRAIN, RocCurve, ScoreCounts
 from twicetold.evaluation.resampling import Statistic
+from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold.evaluation.units import Kept, Units, kept_of_verdicts, pearson_terms
 from twicetold_lab.evaluation.operating_points import OperatingPoint, operating_points
 from twicetold_lab.evaluation.pairwise_knn import PairwiseKnn
@@ -223,7 +223,7 @@ class Standard:
         kept = Units.of_rows(pearson_terms(test.score, test.label), units, np.rint(1000 * test.label))
         return Report(metrics, {"test": found}, {DUPLICATE: curve}, {"pearson": kept})
 
-    def dedupe(self, test: DocumentVectors, chosen: Chosen, *, ranked: bool) -> dedupe_report.DedupeReport:
+    def dedupe(self, test: DocumentVectors, chosen: DedupeThresholds, *, ranked: bool) -> dedupe_report.DedupeReport:
         """Evaluate a dedupe of the test texts at the thresholds that were chosen on validation.
 
         Args:

@@ -1,6 +1,6 @@
 """How far a dedupe can be trusted: links at an aimed precision and groups on test, and what was promised of them.
 
-Thresholds and the rule of grouping come from validation (`evaluation.dedupe`), and so does the order of the models.
+Thresholds and the rule of grouping come from validation (`evaluation.thresholds`), and so does the order of the models.
 Peers, which are other libraries, stand below the models.
 """
 
@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from twicetold.evaluation.dedupe import AIMED
+from twicetold.evaluation.thresholds import TARGETS
 from twicetold.neighbours.rules import RULES
 from twicetold_lab.reporting.glossary import describe, magnitude, number
 from twicetold_lab.reporting.leaderboard import Estimate, Leaderboard, Metrics, Row, best_rule, or_worst
@@ -112,7 +112,7 @@ def deduped(board: Leaderboard, kind: str, peers: Sequence[Peer]) -> Deduped | N
 
 
 def _is_measured(metrics: Metrics) -> bool:
-    return best_rule(metrics) is not None or any(link_metric("precision", aim) in metrics["val"] for aim in AIMED)
+    return best_rule(metrics) is not None or any(link_metric("precision", aim) in metrics["val"] for aim in TARGETS)
 
 
 def _metrics_of(peer: Peer) -> Metrics:
@@ -140,7 +140,7 @@ def _main_table(named: Sequence[tuple[Shown, Metrics]], group: str | None) -> De
 
 
 def _aims_table(named: Sequence[tuple[Shown, Metrics]]) -> DedupeTable:
-    others = [aim for aim in AIMED if aim != AIM]
+    others = [aim for aim in TARGETS if aim != AIM]
     columns = tuple(column for aim in others for column in _aim_columns(aim))
     rows = ((name, tuple(cell for aim in others for cell in _aim_cells(metrics, aim))) for name, metrics in named)
     return DedupeTable(columns, tuple(row for row in rows if _says_something(row[1])))

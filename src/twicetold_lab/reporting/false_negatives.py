@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from twicetold.evaluation.intervals import accuracy_interval
-from twicetold_lab.reporting.figures import Axis, Share, share_figure
+from twicetold_lab.reporting.figures import Axis, ShareRow, share_figure
 from twicetold_lab.reporting.glossary import count, magnitude, share
 from twicetold_lab.runs.records import Mined
 
@@ -52,10 +52,10 @@ def figure(each: Sequence[Mined]) -> Markup:
     return share_figure(shares, title="False-negative rate of each way of mining", across=across)
 
 
-def _share(mined: Mined) -> Share:
+def _share(mined: Mined) -> ShareRow:
     low, high = accuracy_interval(mined.known_duplicates, mined.negatives)
     rate = mined.known_duplicates / mined.negatives
-    return Share(mined.strategy, _percent(rate), 100 * rate, (100 * low, 100 * high))
+    return ShareRow(mined.strategy, _percent(rate), 100 * rate, (100 * low, 100 * high))
 
 
 def _percent(value: float) -> str:

@@ -112,7 +112,7 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Share:
+class ShareRow:
     """One row of `share_figure`."""
 
     name: str
@@ -176,7 +176,7 @@ def line_figure(lines: Sequence[Line], *, title: str, across: Axis, up: Axis, ma
     return _figure(lines, title, across, up, dotted)
 
 
-def share_figure(shares: Sequence[Share], *, title: str, across: Axis) -> Markup:
+def share_figure(shares: Sequence[ShareRow], *, title: str, across: Axis) -> Markup:
     """Values with their intervals, one below the other on one axis.
 
     Args:

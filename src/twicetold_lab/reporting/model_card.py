@@ -9,31 +9,21 @@ import json
 import math
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from twicetold import layout
-from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
+from twicetold.evaluation.guarantee import GuaranteedPrecision
 from twicetold.evaluation.inputs import is_number
-from twicetold.evaluation.labelled_links import LabelledLinks
 from twicetold.evaluation.labels import Decisions, LabelDecision
-from twicetold.evaluation.promise import LeastPrecision
-from twicetold.trained.dated_evidence import labelled_on
-from twicetold.trained.evidence import calibrated_about
+from twicetold.evaluation.thresholds import GroupingThreshold, LabelledLinks, TargetLinks
 from twicetold.trained.fitted import METRIC as NOT_MEASURED
-from twicetold.trained.labelled_promises import ExpectedPrecision, read_expected
-from twicetold.trained.model_folder import (
-    Calibrated,
-    read_calibrated,
-    read_decisions,
-    read_recipe,
-    read_thresholds,
-    recipes,
-    require_model_files,
-)
+from twicetold.trained.folder_files import read_recipe, require_model_files
+from twicetold.trained.model_folder import recipes
+from twicetold.trained.threshold_record import CalibrationRecord, ThresholdRecord, read_decisions
 from twicetold_lab.evaluation.evaluators import Standard
 from twicetold_lab.reporting import provenance
 from twicetold_lab.reporting.dedupe import link_metric
@@ -56,6 +46,8 @@ class About:
     """The run folder; None if there is only the model folder."""
     recipe: Mapping[str, Any]
     decisions: Decisions
+    thresholds: ThresholdRecord
+    """What else the folder says of them."""
     training: Mapping[str, Any]
     """Empty if unknown, as are the three below."""
     metrics: Mapping[str, Mapping[str, float]]
@@ -66,16 +58,6 @@ class About:
     """None if unknown."""
     features: tuple[Mapping[str, Any], ...] = ()
     """Settings of the featuriser, or of that of each member."""
-    thresholds: Chosen | None = None
-    """For a dedupe; None if none were measured."""
-    calibrated: Calibrated | None = None
-    """What the decision was fitted to again; None if training chose it."""
-    calibrated_about: str | None = None
-    """The label of that decision; None if there is none, or it is not recorded."""
-    labelled: str | None = None
-    """The day of these labels, if it is known."""
-    expected: Mapping[float | None, ExpectedPrecision] = field(default_factory=dict)
-    """Precision that a threshold of links was chosen for, or None -> the one to be expected by these labels."""
 
     @property
     def data(self) -> str | None:
@@ -127,17 +109,13 @@ def read_about(place: Path) -> About:
         run=run,
         recipe=recipe,
         decisions=read_decisions(folder),
+        thresholds=ThresholdRecord.read(folder),
         training=read_object(folder / layout.TRAINING),
         metrics=read_metrics(run) if run else {},
         summary=read_object(run / layout.SUMMARY) if run else {},
         observed=read_object(run / layout.OBSERVED) if run else {},
         pretrained_on=tuple(map(str, sources)) if isinstance(sources, list) else None,
         features=tuple(features for each in recipes(folder) if (features := _mapping(each.get("features")))),
-        thresholds=read_thresholds(folder),
-        calibrated=read_calibrated(folder),
-        calibrated_about=calibrated_about(folder),
-        labelled=labelled_on(folder),
-        expected=read_expected(folder),
     )
 
 
@@ -257,8 +235,6 @@ def _verdicts(about: About) -> Iterator[str]:
     decisions, finest = about.decisions, about.decisions.of()
     others = [each for name, each in decisions.labels.items() if name != finest.label]
     yield f"Verdicts are about {code(finest.label)}: it is what two texts that are called the same share.\n"
-    if decisions.unknown:
-        yield f"{escaped(decisions.unknown)}.\n"
     yield _decision(finest, about)
     for each in others:
         yield f"About {code(each.label)}, for those who ask for it:\n"
@@ -270,9 +246,10 @@ def _decision(verdicts: LabelDecision, about: About) -> str:
         return f"It gives no verdict: {escaped(verdicts.no_verdict)}.\n"
     at = verdicts.usable
     chosen = "validation"
-    if about.calibrated is not None and verdicts.same is None:  # a decision that was fitted again has no shares
-        chosen = f"{count(about.calibrated.labelled)} labelled pairs of {code(about.calibrated.file)}{_day(about)}"
-        if about.calibrated_about not in (None, verdicts.label):
+    calibration = about.thresholds.calibration
+    if calibration is not None and verdicts.same is None:  # a decision that was fitted again has no shares
+        chosen = f"{count(calibration.labelled)} labelled pairs of {code(calibration.file)}{_day(calibration)}"
+        if not calibration.is_about(verdicts.label):
             chosen = "validation, or on labelled pairs of an earlier calibration"
     threshold, slope, intercept = map(_rounded, (at.threshold, at.slope, at.intercept))
     said = (
@@ -289,21 +266,22 @@ def _decision(verdicts: LabelDecision, about: About) -> str:
     return said + "\n"
 
 
-def _day(about: About) -> str:
-    return "" if about.labelled is None else f" (labels of {about.labelled})"
+def _day(calibration: CalibrationRecord) -> str:
+    return "" if calibration.day is None else f" (labels of {calibration.day})"
 
 
 def _dedupe(about: About) -> Iterator[str]:
     """Thresholds over all pairs of validation texts, and what was kept of them on test where that is known."""
-    if about.calibrated is not None and (links := about.calibrated.links) is not None:
+    calibration = about.thresholds.calibration
+    if calibration is not None and (links := calibration.links) is not None:
         yield (
             f"A dedupe links from a score of {_rounded(links.f1_threshold)} on, where F1 was highest on "
             f"{count(links.labelled)} labelled pairs, drawn from the {count(links.pairs)} pairs of nearest texts "
-            f"of {code(links.file)}{_day(about)}.\n"
+            f"of {code(links.file)}{_day(calibration)}.\n"
         )
         heads = ["threshold", "precision, labels", "precision, expected", "95 % interval", "recall, labels"]
-        rows = (_of_labels(link, about) for link in links.links)
-        yield table(["aimed precision", *heads], [_default_of_labels(links, about), *rows])
+        rows = (_of_labels(link, calibration) for link in links.links)
+        yield table(["aimed precision", *heads], [_default_of_labels(links, calibration), *rows])
         if any(link.threshold is None for link in links.links):
             yield "Where no threshold reached the aim, the precision on the labels is the highest that one did.\n"
         yield (
@@ -313,7 +291,7 @@ def _dedupe(about: About) -> Iterator[str]:
             "groups are, by any rule, was not measured.\n"
         )
         return
-    if (at := about.thresholds) is None:
+    if (at := about.thresholds.dedupe) is None:
         yield "No precision of a dedupe is known: nothing was measured over all pairs of texts.\n"
         return
     yield "### Dedupe\n"
@@ -328,7 +306,7 @@ def _dedupe(about: About) -> Iterator[str]:
     heads = ["precision, validation", "recall, validation", "precision, test", "95 % interval", "recall, test"]
     yield table(["aimed precision", "threshold", *heads], (_aimed(link, test, intervals) for link in at.links))
     if kept := [
-        _kept_from(link.aimed, least) for link in at.links if (least := at.promise.reaching(link.aimed, at.texts))
+        _kept_from(link.aimed, least) for link in at.links if (least := at.guarantee.reaching(link.aimed, at.texts))
     ]:
         yield "From these thresholds on, nine of ten files of as many texts as validation has keep the precision:\n"
         yield table(["aimed precision", "threshold", "expected", "by text, expected", "by text, at least"], kept)
@@ -344,24 +322,24 @@ def _dedupe(about: About) -> Iterator[str]:
     )
 
 
-def _default_of_labels(links: LabelledLinks, about: About) -> list[str]:
-    return ["highest F1", _rounded(links.f1_threshold), "–", *_expected(None, about), "–"]
+def _default_of_labels(links: LabelledLinks, calibration: CalibrationRecord) -> list[str]:
+    return ["highest F1", _rounded(links.f1_threshold), "–", *_expected(None, calibration), "–"]
 
 
-def _of_labels(link: AimedLinks, about: About) -> list[str]:
+def _of_labels(link: TargetLinks, calibration: CalibrationRecord) -> list[str]:
     threshold = "–" if link.threshold is None else _rounded(link.threshold)
     seen = (number(link.precision), number(link.recall))
-    return [f"{link.aimed:g}", threshold, seen[0], *_expected(link.aimed, about), seen[1]]
+    return [f"{link.aimed:g}", threshold, seen[0], *_expected(link.aimed, calibration), seen[1]]
 
 
-def _expected(aimed: float | None, about: About) -> tuple[str, str]:
+def _expected(target: float | None, calibration: CalibrationRecord) -> tuple[str, str]:
     """The precision that is to be expected from a threshold on, and its interval."""
-    if (expected := about.expected.get(aimed)) is None:
+    if (expected := calibration.expected.get(target)) is None:
         return "–", "–"
     return number(expected.value), f"{number(expected.low)} to {number(expected.high)}"
 
 
-def _aimed(link: AimedLinks, test: Mapping[str, float], intervals: Mapping[str, Any]) -> list[str]:
+def _aimed(link: TargetLinks, test: Mapping[str, float], intervals: Mapping[str, Any]) -> list[str]:
     precision, recall = (link_metric(measure, link.aimed) for measure in ("precision", "recall"))
     return [
         f"{link.aimed:g}",
@@ -374,7 +352,7 @@ def _aimed(link: AimedLinks, test: Mapping[str, float], intervals: Mapping[str, 
     ]
 
 
-def _kept_from(aimed: float, least: LeastPrecision) -> list[str]:
+def _kept_from(aimed: float, least: GuaranteedPrecision) -> list[str]:
     expected = (least.expected, least.text_expected, least.text_least)
     return [f"{aimed:g}", _rounded(least.threshold), *map(number, expected)]
 

@@ -15,12 +15,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from twicetold import layout
-from twicetold.evaluation.dedupe import links_above
 from twicetold.evaluation.inputs import DocumentVectors
+from twicetold.evaluation.link_metrics import links_above
 from twicetold.files import csv_text
 from twicetold.neighbours.grouping import Ints, Links, merge
 from twicetold.neighbours.rules import RULES, Rule
-from twicetold.trained.model_folder import load_model, read_thresholds
+from twicetold.trained.model_folder import load_model
+from twicetold.trained.threshold_record import read_thresholds
 from twicetold_lab.data.corpus import UNKNOWN, Corpus
 from twicetold_lab.reporting.leaderboard import Leaderboard, Row, best_rule, or_worst
 from twicetold_lab.reporting.twin_groups import CLASSES

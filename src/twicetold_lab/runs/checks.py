@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from twicetold import layout
-from twicetold.evaluation.promise import PromisedLinks
+from twicetold.evaluation.guarantee import MeasuredLinks
 from twicetold.neighbours.rules import RULES
-from twicetold.trained.dated_evidence import one_answer
-from twicetold.trained.model_folder import read_thresholds
+from twicetold.trained.evidence import one_answer
+from twicetold.trained.threshold_record import read_thresholds
 from twicetold_lab.runs.records import Cell, intervals_of, read_card, read_metrics, read_object
 from twicetold_lab.runs.summary import may_have_met
 from twicetold_lab.scoring.elsewhere import MOST_SHARED
@@ -60,7 +60,7 @@ class Inspected:
     elsewhere: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     audit: Mapping[str, Any] | None = None
     seeds: int | None = None
-    promised: Sequence[PromisedLinks] = ()
+    promised: Sequence[MeasuredLinks] = ()
 
 
 @dataclass(frozen=True)
@@ -343,13 +343,13 @@ def _unkept_promise(run: Inspected) -> str | Missing | None:
     return "; ".join(said) or None
 
 
-def _promised(model: Path) -> Sequence[PromisedLinks]:
+def _promised(model: Path) -> Sequence[MeasuredLinks]:
     """What the links of a model promise; empty where the folder is not there, as in published runs."""
     chosen = read_thresholds(model) if (model / layout.PRECISION).is_file() else None
     return chosen.promised if chosen else ()
 
 
-def _behind(promised: Sequence[PromisedLinks], aim: float) -> PromisedLinks | None:
+def _behind(promised: Sequence[MeasuredLinks], aim: float) -> MeasuredLinks | None:
     """The links of the lowest threshold that has a precision on validation."""
     return next((links for links in reversed(promised) if links.precision >= aim), None)
 

@@ -17,7 +17,7 @@ from twicetold import layout
 from twicetold.evaluation.decision import Decision, Verdict
 from twicetold.evaluation.inputs import ScoredPairs, described, is_number
 from twicetold.evaluation.ranking import RocCurve
-from twicetold.evaluation.stored import json_object
+from twicetold.evaluation.stored import json_object, record
 from twicetold.evaluation.units import Kept
 from twicetold.evaluation.units import from_json as units_from_json
 from twicetold.files import write_text
@@ -351,7 +351,7 @@ def read_scores(folder: Path, split: str) -> SampledPairs | None:
 def read_decision(run: Run) -> Decision:
     """The threshold and the calibration that a run chose on validation."""
     file = run.folder / layout.MODEL / layout.DECISION
-    return Decision.from_json(_read_json(file, stage=f"evaluate@{run.cell.name}"))
+    return record(Decision, _read_json(file, stage=f"evaluate@{run.cell.name}"), layout.DECISION)
 
 
 def read_metrics(folder: Path) -> dict[str, dict[str, float]]:

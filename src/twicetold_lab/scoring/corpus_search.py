@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.dedupe_report import DedupeReport
 from twicetold.evaluation.inputs import finest_clusters, group_sizes
+from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold.neighbours.components import components
 from twicetold.trained.reading import ReadTexts
 from twicetold_lab.data.corpus import Corpus
@@ -38,7 +38,9 @@ class Searched:
     deduped: DedupeReport | None
 
 
-def search_reports(read: ReadTexts, corpus: Corpus, evaluator: Standard, thresholds: Chosen | None) -> Searched | None:
+def search_reports(
+    read: ReadTexts, corpus: Corpus, evaluator: Standard, thresholds: DedupeThresholds | None
+) -> Searched | None:
     """Evaluate the search vectors of a model; None if it scores pairs only.
 
     Args:

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from twicetold.evaluation import decision
 from twicetold.evaluation.all_pairs import named_counts, pair_histograms
-from twicetold.evaluation.dedupe import Chosen, choose
 from twicetold.evaluation.inputs import DocumentVectors, ScoredPairs, finest_group
 from twicetold.evaluation.labels import DUPLICATE, Decisions
+from twicetold.evaluation.thresholds import DedupeThresholds, choose
 from twicetold.files import write_folder
-from twicetold.trained.model_folder import load_trained, write_decisions
+from twicetold.trained.model_folder import load_trained
 from twicetold.trained.reading import EncodedTexts, ReadTexts, RowsOf
+from twicetold.trained.threshold_record import write_decisions
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.selection import Selection, misfit
 from twicetold_lab.scoring.duplicates import dedupe_inputs, evaluation_inputs
@@ -50,7 +51,7 @@ def read_trained(folder: Path, rows_of: RowsOf) -> EncodedTexts:
 
 def choose_decisions(
     texts: ReadTexts, inputs: ScoredPairs | DocumentVectors, corpus: Corpus, selection: Selection
-) -> tuple[Decisions, Chosen | None]:
+) -> tuple[Decisions, DedupeThresholds | None]:
     """The decisions by label, and the thresholds for a dedupe, chosen on validation.
 
     Where both are about one label, such as story beside the primary category, they have one calibration.
@@ -69,7 +70,7 @@ def choose_decisions(
     return decisions, thresholds
 
 
-def choose_for_dedupe(texts: ReadTexts, corpus: Corpus, selection: Selection) -> Chosen | None:
+def choose_for_dedupe(texts: ReadTexts, corpus: Corpus, selection: Selection) -> DedupeThresholds | None:
     """The thresholds for a dedupe, chosen on all pairs of validation texts; None where `dedupe_inputs` has none."""
     found = dedupe_inputs(texts, corpus, "val", classes=selection.classes)
     if found is None:

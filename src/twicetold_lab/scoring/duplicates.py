@@ -52,7 +52,7 @@ def duplicate_groups(corpus: Corpus, split: str, *, classes: Sequence[str]) -> t
 def dedupe_inputs(
     texts: ReadTexts, corpus: Corpus, split: str, *, classes: Sequence[str]
 ) -> tuple[str, DocumentVectors] | None:
-    """The vectors of a split's texts, with the groups of those that say the same, for `evaluation.dedupe`.
+    """The vectors of a split's texts, with the groups of those that say the same, for `evaluation.thresholds`.
 
     Args:
         texts: the texts of the corpus, read by a model.

@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 
 from twicetold.evaluation import intervals
 from twicetold.evaluation.correlation import pearson
-from twicetold.evaluation.dedupe import links_above, with_known
 from twicetold.evaluation.dedupe_report import rank_pairs
 from twicetold.evaluation.inputs import DocumentVectors
 from twicetold.evaluation.intervals import Interval
 from twicetold.evaluation.labels import NoVerdict
-from twicetold.evaluation.link_metrics import link_statistics
+from twicetold.evaluation.link_metrics import link_statistics, links_above, with_known
 from twicetold.evaluation.pair_metrics import Confusion
 from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.resampling import Statistic

@@ -12,9 +12,9 @@ from typing import get_args
 import numpy as np
 
 from twicetold import layout
-from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.inputs import UNKNOWN, finest_group
 from twicetold.evaluation.stacking import Weights, cross_fit, deal, fit_weights, pairs_of_documents
+from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold.neighbours.components import components
 from twicetold.trained.ensemble import Ensemble, ReadByMembers, Stacking, check_members, read_corpus_by
 from twicetold.trained.model_folder import load_model, trained_on
@@ -33,7 +33,7 @@ def make_ensemble(
     rows_of: RowsOf,
     *,
     stacking: Stacking = "mean",
-) -> tuple[Ensemble, Chosen | None, str, float]:
+) -> tuple[Ensemble, DedupeThresholds | None, str, float]:
     """Choose an ensemble's weights, decision and thresholds for a dedupe on validation; the test split is not read.
 
     Args:

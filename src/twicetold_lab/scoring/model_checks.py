@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from twicetold.trained.model_folder import read_recipe, trained_on
+from twicetold.trained.folder_files import read_recipe
+from twicetold.trained.model_folder import trained_on
 from twicetold_lab.data.corpus import Corpus
 
 

@@ -88,7 +88,7 @@ def measure_topics(
 
 
 def _measured(grouped: list[Topics], label: Ints, unit: Ints, count: int) -> MeasuredTopics:
-    each: list[Agreement] = [agreement(found.topic, label, unit) for found in grouped]
+    each: list[TopicAgreement] = [agreement(found.topic, label, unit) for found in grouped]
     deviations = {}
     if len(each) > 1:
         deviations = {name: float(np.std([one.values[name] for one in each], ddof=1)) for name in MEASURES}
@@ -96,7 +96,7 @@ def _measured(grouped: list[Topics], label: Ints, unit: Ints, count: int) -> Mea
 
 
 @dataclass(frozen=True)
-class Agreement:
+class TopicAgreement:
     """How well topics agree with labels; 1 if they are the same."""
 
     values: dict[str, float]
@@ -105,7 +105,7 @@ class Agreement:
     """Of `MEASURES`; without those of which the jackknife has no variance, as of a single unit."""
 
 
-def agreement(predicted: ArrayLike, label: ArrayLike, unit: ArrayLike, *, seed: int = 0) -> Agreement:
+def agreement(predicted: ArrayLike, label: ArrayLike, unit: ArrayLike, *, seed: int = 0) -> TopicAgreement:
     """Compare topics with labels.
 
     Args:
@@ -131,7 +131,7 @@ def agreement(predicted: ArrayLike, label: ArrayLike, unit: ArrayLike, *, seed: 
             lowest = -1.0 if name == "ari" else 0.0
             intervals[name] = max(lowest, values[name] - half), min(1.0, values[name] + half)
     dealt = np.random.default_rng(seed).permutation(topic)
-    return Agreement({**values, "by_chance": _of_all(dealt, true)["v_measure"]}, intervals)
+    return TopicAgreement({**values, "by_chance": _of_all(dealt, true)["v_measure"]}, intervals)
 
 
 def _of_all(topic: ArrayLike, label: ArrayLike) -> dict[str, float]:

@@ -368,7 +368,7 @@ def test_settings_that_make_no_sense_are_refused(model, changes):
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "0.5", None, True, [0.5]])
 def test_a_decision_is_three_finite_numbers(model, name, value):
     edit(model / layout.DECISION, **{name: value})
-    refused(model, f"expected finite numbers in decision.json, got .* as '{name}'")
+    refused(model, f"expected a finite number as '{name}' in decision.json, got")
 
 
 @pytest.mark.parametrize("file", FILES)

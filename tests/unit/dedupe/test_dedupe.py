@@ -17,13 +17,13 @@ from twicetold.dedupe import near as module
 from twicetold.dedupe import prepared
 from twicetold.dedupe.distinct import first_equal
 from twicetold.dedupe.options import DEFAULTS
-from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
-from twicetold.evaluation.promise import Promise, PromisedLinks
+from twicetold.evaluation.guarantee import Guarantee, MeasuredLinks
+from twicetold.evaluation.thresholds import DedupeThresholds, GroupingThreshold, TargetLinks
 from twicetold.files import write_json
 from twicetold.neighbours.rules import RULES
 
 TEXTS = ["bank rate cut film", "drug trial phone", "Bank  rate cut FILM", "bank rate cut film star", "vote game chip"]
-CHOSEN = Chosen(
+CHOSEN = DedupeThresholds(
     group="story",
     texts=101,
     duplicates=300,
@@ -33,7 +33,7 @@ CHOSEN = Chosen(
     slope=10.0,
     intercept=-6.0,
     f1_threshold=0.4,
-    links=(AimedLinks(0.8, 0.7, 0.81, 0.5), AimedLinks(0.9, None, 0.85, 0.1)),
+    links=(TargetLinks(0.8, 0.7, 0.81, 0.5), TargetLinks(0.9, None, 0.85, 0.1)),
     grouping=tuple(GroupingThreshold(rule, 0.3, 0.7) for rule in RULES),
 )
 
@@ -138,9 +138,9 @@ def test_thresholds_of_all_pairs_come_with_the_model(run):
 def promise_with(*at):
     """One of a model of `CHOSEN`, from thresholds, precisions and spreads."""
     links = [
-        PromisedLinks(each, 500, 200, precision, spread, precision - 0.1, spread, 0.5) for each, precision, spread in at
+        MeasuredLinks(each, 500, 200, precision, spread, precision - 0.1, spread, 0.5) for each, precision, spread in at
     ]
-    return Promise(CHOSEN.texts, tuple(links))
+    return Guarantee(CHOSEN.texts, tuple(links))
 
 
 def with_promise(folder, promise):
@@ -203,7 +203,7 @@ def test_what_is_promised_is_a_lower_bound_where_labels_are_incomplete(complete,
         ({"links": 3}, "expected a list of objects as 'links'"),
         ({"grouping": []}, "expected a threshold for each of"),
         ({"promised": 3}, "expected a list of objects as 'promised', got 3"),
-        ({"promised": [{}]}, "expected the fields .* in what is promised"),
+        ({"promised": [{}]}, "expected the fields .* in promised"),
         ({"more": 1}, "expected the fields"),
     ],
 )

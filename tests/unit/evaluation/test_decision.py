@@ -11,6 +11,7 @@ from sklearn.metrics import accuracy_score, f1_score
 
 from twicetold.evaluation.decision import Decision, decide, decide_counts
 from twicetold.evaluation.ranking import ScoreCounts
+from twicetold.evaluation.stored import record
 
 labelled = st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=2, max_size=40).filter(
     lambda rows: 0 < sum(label for _, label in rows) < len(rows)
@@ -78,9 +79,9 @@ def test_probabilities_of_extreme_scores_do_not_overflow():
 
 def test_a_decision_survives_json_and_refuses_other_keys():
     decision = Decision(threshold=0.25, slope=3.0, intercept=-1.0)
-    assert Decision.from_json(asdict(decision)) == decision
-    with pytest.raises(ValueError, match="a decision has the numbers"):
-        Decision.from_json({"threshold": 1.0})
+    assert record(Decision, asdict(decision), "a decision") == decision
+    with pytest.raises(ValueError, match="expected the fields"):
+        record(Decision, {"threshold": 1.0}, "a decision")
 
 
 def test_bad_scores_and_labels_are_refused():

@@ -88,7 +88,11 @@ DAMAGES = {
     "neighbours": ("static", edited(lambda m: m.update(neighbours=0)), "expected 1 to 320 'neighbours', got 0"),
     "a part elsewhere": ("static", edited(lambda m: m["parts"][0].update(name="../../etc")), "eight digits"),
     "a file elsewhere": ("static", edited(lambda m: m["parts"][0].update(removed="../x.npy")), "removed rows"),
-    "no threshold": ("static", edited(lambda m: m["decision"].pop("threshold")), "a decision has the numbers"),
+    "no threshold": (
+        "static",
+        edited(lambda m: m["decision"].pop("threshold")),
+        "expected the fields .* in .decision.",
+    ),
     "threshold": ("static", edited(lambda m: m["decision"].update(threshold=float("nan"))), "finite numbers"),
     "fewer texts": ("static", edited(lambda m: m["parts"][0].update(texts=3)), "rows, expected 3"),
     "a group": ("static", edited(lambda m: m.update(next_group=0)), "out of range"),

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 import twicetold
 from twicetold import layout
 from twicetold.evaluation.decision import decide_counts
+from twicetold.evaluation.guarantee import IntervalEstimate
 from twicetold.evaluation.labels import DUPLICATE, Decisions
 from twicetold.evaluation.pair_metrics import Confusion
 from twicetold.evaluation.ranking import ScoreCounts
 from twicetold.files import write_json
-from twicetold.labels.assessment import Number
 from twicetold.labels.calibration import (
     Calibration,
     CalibrationPairs,
@@ -26,7 +26,7 @@ from twicetold.labels.calibration import (
     save_calibrated,
 )
 from twicetold.labels.weighted import decide_weighted
-from twicetold.trained.model_folder import CALIBRATION, load_model
+from twicetold.trained.model_folder import load_model
 
 labelled = st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=2, max_size=40).filter(
     lambda rows: 0 < sum(label for _, label in rows) < len(rows)
@@ -178,7 +178,7 @@ def test_a_calibrated_folder_is_a_whole_model_and_a_copied_ensemble_keeps_its_me
         theirs = {
             str(path.relative_to(model.folder)): path.read_bytes() for path in model.folder.rglob("*") if path.is_file()
         }
-        record = json.loads(ours.pop(CALIBRATION))
+        record = json.loads(ours.pop(layout.CALIBRATION))
         assert {name for name in theirs if ours[name] != theirs[name]} == {layout.DECISION}
         assert ours.keys() == theirs.keys()
         assert record["after"] == asdict(found.after)
@@ -296,5 +296,5 @@ def test_a_useful_calibration_is_seldom_refused(shift, count, least):
     ],
 )
 def test_better_is_what_gains_in_what_was_aimed_at_and_in_both_losses(aimed, brier, loss, better):
-    gained = {"f1": Number(*aimed), "brier": Number(*brier), "log_loss": Number(*loss)}
+    gained = {"f1": IntervalEstimate(*aimed), "brier": IntervalEstimate(*brier), "log_loss": IntervalEstimate(*loss)}
     assert Calibration(STORED, STORED, {}, {}, gained).better("f1") == better

@@ -1,4 +1,4 @@
-"""A model of news answers about the story, or says why it does not; folders of an older form say what they do not."""
+"""A model of news answers about the story, or says why it does not; a folder of an older form is refused."""
 
 import csv
 import json
@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 import twicetold
 from twicetold import layout
 from twicetold.commands import app
-from twicetold.evaluation.dedupe import Chosen
 from twicetold.evaluation.labels import NoVerdict
+from twicetold.evaluation.thresholds import DedupeThresholds
 from twicetold.features.tfidf import TfIdf
 from twicetold.features.word_hashing import WordHashing
 from twicetold.files import write_json
@@ -24,10 +24,10 @@ from twicetold.labels.calibration import calibrate, read_pairs
 from twicetold.labels.labelling import labelling
 from twicetold.tables.files import open_rows, write_rows
 from twicetold.trained.fitted import UNTRAINED
-from twicetold.trained.loaded import OlderFolder
-from twicetold.trained.model_folder import CALIBRATION, read_decisions, read_thresholds, save_scorer
+from twicetold.trained.model_folder import save_scorer
 from twicetold.trained.reading import EncodedTexts
 from twicetold.trained.scoring import Scorer
+from twicetold.trained.threshold_record import read_decisions, read_thresholds
 from twicetold.use.pairs import score_file
 from twicetold_lab.data.sources import toy_news
 from twicetold_lab.evaluation.selection import Selection
@@ -171,25 +171,9 @@ def test_a_model_without_a_verdict_can_be_labelled(corpus, untrained, tmp_path):
     assert len(begun.pairs) == 20
 
 
-def test_an_older_folder_is_read_with_a_warning_that_names_what_is_unknown(corpus, older, tfidf):
-    with pytest.warns(OlderFolder, match="without its label: it is taken to be about category; that about story is"):
-        model = twicetold.load(older)
-    assert model.decision == twicetold.load(tfidf).decision
-    assert model.about == "story"
-    said = run("score", older, *PAIR[0], *PAIR[1])
-    assert said.stderr.startswith("warning: decision.json in")
-    assert said.stderr.count("\n") == 1
-    assert said.stdout.endswith("(about story)\n")
-    assert "of an older form" in model_card(read_about(older))
-
-
-def test_an_older_folder_without_thresholds_of_a_dedupe_answers_about_what_it_has(older):
-    (older / layout.PRECISION).unlink()
-    assert read_decisions(older).finest == "category"
-    (older / layout.TRAINING).unlink()
-    found = read_decisions(older)
-    assert found.finest == "unknown"
-    assert "about which label it is is not known" in found.unknown
+def test_an_older_folder_without_the_label_of_its_decision_is_refused_with_what_to_do(older):
+    with pytest.raises(ValueError, match=r"the label of each decision of a model of documents.*train the model again"):
+        twicetold.load(older)
 
 
 def test_a_folder_of_pairs_is_read_without_a_warning():
@@ -206,7 +190,7 @@ def test_an_exported_table_answers_as_its_model_does(untrained, tmp_path):
 
 def test_thresholds_of_a_dedupe_are_about_a_label_of_the_decisions(tfidf):
     thresholds = read_thresholds(tfidf)
-    assert isinstance(thresholds, Chosen)
+    assert isinstance(thresholds, DedupeThresholds)
     assert read_decisions(tfidf).of(thresholds.group).usable == thresholds.decision
 
 
@@ -219,7 +203,7 @@ def test_a_card_names_labelled_pairs_for_the_label_that_they_are_about_alone(tfi
     for label in ("story", "category"):
         now = read_decisions(folder).changed(label, before.of(label).stored)
         write_json(folder / layout.DECISION, now.to_json())
-        write_json(folder / CALIBRATION, record | {"about": label})
+        write_json(folder / layout.CALIBRATION, record | {"about": label})
         story, category = model_card(read_about(folder)).split("About `category`")
         assert ("chosen on 100 labelled pairs of `pairs.csv`" in story) == (label == "story")
         assert ("chosen on 100 labelled pairs of `pairs.csv`" in category) == (label == "category")

@@ -13,22 +13,25 @@ import twicetold
 from twicetold import layout
 from twicetold.dedupe.told import known_of_links
 from twicetold.evaluation.decision import decide
-from twicetold.evaluation.dedupe import carried_over, choose
+from twicetold.evaluation.guarantee import carried_over
 from twicetold.evaluation.inputs import DocumentVectors
+from twicetold.evaluation.labels import Decisions
+from twicetold.evaluation.thresholds import choose
 from twicetold.features.tfidf import TfIdf
 from twicetold.files import write_json
 from twicetold.index.info import index_info
 from twicetold.labels.calibration import calibrate, read_pairs, save_calibrated
 from twicetold.labels.labelling import draw_file, labelling
-from twicetold.trained.dated_evidence import labelled_on, of_links, of_pairs
+from twicetold.trained.evidence import of_links, of_pairs
 from twicetold.trained.fitted import UNTRAINED
-from twicetold.trained.labelled_promises import read_expected
-from twicetold.trained.model_folder import CALIBRATION, read_calibrated, save_scorer
+from twicetold.trained.model_folder import save_scorer
 from twicetold.trained.scoring import Scorer
 from twicetold_lab.reporting.model_card import model_card, read_about
 
 TFIDF = {"_target_": "twicetold.models.tfidf.TfIdfCosine"}
 WORDS = [f"word{number:03d}" for number in range(300)]
+
+PAIRS = {"file": "a", "count": 1}  # of the record of a calibration
 
 
 def made(*, stories=60, told=5, kept=6, boilerplate=0, seed=0):
@@ -64,7 +67,9 @@ def trained_on(tmp_path):
         vectors = Scorer(featuriser, encoder, None, as_documents=True).embed(texts)
         left, right = np.triu_indices(len(texts), 1)
         dots = (vectors @ vectors.T).toarray()[left, right]
-        scorer = Scorer(featuriser, encoder, decide(dots, truth[left] == truth[right]), as_documents=True)
+        decision = decide(dots, truth[left] == truth[right])
+        decisions = Decisions.about("story", decision)
+        scorer = Scorer(featuriser, encoder, decision, as_documents=True, by_label=decisions)
         chosen = choose(DocumentVectors(vectors, vectors, {"story": truth}), "story")
         about = {"data": {"name": "stories", "train": "0" * 64}, "training": UNTRAINED | {"metric": "ap"}}
         features = {"_target_": "twicetold.features.tfidf.TfIdf"}
@@ -128,7 +133,8 @@ def test_the_interval_of_a_precision_holds_that_of_the_links_in_most_files(train
     for seed in range(12):
         texts, truth = made(seed=30 + seed, **ALIKE)
         new = calibrated(model, texts, truth, tmp_path / f"new{seed}", seed=seed)
-        expected, links = read_expected(new.folder), read_calibrated(new.folder).links
+        calibration = new.record.calibration
+        expected, links = calibration.expected, calibration.links
         aims = [link.aimed for link in links.links if link.threshold is not None and link.aimed in expected]
         for options in ({}, *({"precision": aim} for aim in aims)):
             summary = (found := new.dedupe(texts, **options)).summary
@@ -181,21 +187,21 @@ def test_what_is_not_assured_and_what_rule_a_threshold_is_not_for_are_said(model
     ("promised", "message"),
     [
         (3, "expected a list of objects as 'promised'"),
-        ([{"aimed": "a", "precision": {}}], "expected an aim and a precision"),
+        ([{"aimed": "a", "precision": {}}], "expected a number as 'aimed'"),
         ([{"aimed": 0.8, "precision": {"value": 0.5}}], "expected the fields"),
         ([{"aimed": None, "precision": {"value": 0.5, "low": 0.6, "high": 0.7}}], "expected 0 <= low <= value"),
     ],
 )
 def test_damaged_expectations_are_named(promised, message, model):
-    write_json(model.folder / CALIBRATION, {"promised": promised})
-    with pytest.raises(ValueError, match=rf"{CALIBRATION}: {message}.*calibrate the model again"):
-        read_expected(model.folder)
+    write_json(model.folder / layout.CALIBRATION, {"pairs": PAIRS, "promised": promised})
+    with pytest.raises(ValueError, match=rf"{layout.CALIBRATION}: {message}.*calibrate the model again"):
+        model.record  # noqa: B018
 
 
 def test_records_of_earlier_versions_have_no_expectations(model):
     for record in ({}, {"promised": None}, {"promised": [{"aimed": 0.8, "precision": None}]}):
-        write_json(model.folder / CALIBRATION, record)
-        assert read_expected(model.folder) == {}
+        write_json(model.folder / layout.CALIBRATION, {"pairs": PAIRS, **record})
+        assert model.record.calibration.expected == {}
 
 
 @pytest.mark.parametrize("kind", [{}, ALIKE])
@@ -228,15 +234,15 @@ def test_the_evidence_is_said(model, tmp_path):
     told = []
     model.dedupe(texts, progress=told.append)
     assert told[0] == "threshold and probabilities rest on all pairs of the 300 validation texts of 'stories'"
-    assert of_pairs(model.folder) == "the validation split of 'stories'"
+    assert of_pairs(model.record) == "the validation split of 'stories'"
     new, other = calibrated(model, texts, truth, tmp_path / "new"), tmp_path / "other"
     drawn = new.dedupe(texts).summary
-    pairs = json.loads((new.folder / CALIBRATION).read_text())["links"]["pairs"]
+    pairs = json.loads((new.folder / layout.CALIBRATION).read_text())["links"]["pairs"]
     words = (
         f"200 labelled pairs, drawn from the {pairs:,} pairs of nearest texts among the 300 of 'headlines.csv'; labels "
         "of 2025-01-01"
     )
-    assert drawn.evidence == of_links(new.folder) == of_pairs(new.folder) == words
+    assert drawn.evidence == of_links(new.record) == of_pairs(new.record) == words
     assert not drawn.labelled_pairs
     assert drawn.covered > 0.9
     card = model_card(read_about(new.folder))
@@ -244,14 +250,14 @@ def test_the_evidence_is_said(model, tmp_path):
     assert "pairs of nearest texts of `headlines.csv` (labels of 2025-01-01)" in card
     plain = calibrated(model, texts, truth, other, drawn=False)
     assert plain.dedupe(texts).summary.threshold == model.dedupe(texts).summary.threshold
-    assert of_pairs(plain.folder) == "the 200 labelled pairs of 'other.csv'; labels of 2025-01-01"
-    assert of_links(plain.folder) == (
+    assert of_pairs(plain.record) == "the 200 labelled pairs of 'other.csv'; labels of 2025-01-01"
+    assert of_links(plain.record) == (
         "all pairs of the 300 validation texts of 'stories', not on the 200 labelled pairs of 'other.csv', which say "
         "nothing about all pairs of a file; labels of 2025-01-01"
     )
     (plain.folder / layout.PRECISION).unlink()
     assert plain.dedupe(texts).summary.labelled_pairs
-    assert of_links(plain.folder) == of_pairs(plain.folder)
+    assert of_links(plain.record) == of_pairs(plain.record)
 
 
 def test_labels_that_were_drawn_with_another_model_give_no_threshold_of_links(model, tmp_path):
@@ -280,33 +286,33 @@ def test_a_draw_of_an_earlier_version_learns_the_number_of_texts_from_the_next_c
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"pairs": 3}, "expected 'pairs' in calibration.json to be of type dict"),
-        ({"pairs": {"file": "a", "count": "b"}}, "expected 'count' in calibration.json to be of type int"),
+        ({"pairs": 3}, "calibration.json: expected 'pairs' to be of type dict"),
+        ({"pairs": {"file": "a", "count": "b"}}, "calibration.json: expected 'count' to be of type int"),
         ({"pairs": {"file": "a", "count": 1}, "links": {"links": []}}, "calibration.json: expected the fields"),
     ],
 )
 def test_a_damaged_record_is_named(content, message, model):
     (model.folder / layout.PRECISION).unlink()
-    write_json(model.folder / CALIBRATION, content)
+    write_json(model.folder / layout.CALIBRATION, content)
     with pytest.raises(ValueError, match=rf"cannot load the model in .*: {message}"):
         model.dedupe(["a text", "another"])
 
 
 @pytest.mark.parametrize("day", ["soon", 7])
 def test_a_day_that_is_none_is_named(day, model):
-    write_json(model.folder / CALIBRATION, {"pairs": {"file": "a", "count": 1, "labelled": day}})
-    with pytest.raises(ValueError, match=r"expected a day such as 2026-01-31 as 'labelled' in calibration.json"):
-        labelled_on(model.folder)
+    write_json(model.folder / layout.CALIBRATION, {"pairs": {"file": "a", "count": 1, "labelled": day}})
+    with pytest.raises(ValueError, match=r"calibration.json: expected a day such as 2026-01-31 as 'labelled'"):
+        model.record  # noqa: B018
 
 
 def test_a_folder_of_an_earlier_version_is_read(model, tmp_path):
     """Its record has no thresholds of links, and not the day of its labels."""
     texts, truth = made(seed=10, **ALIKE)
     new = calibrated(model, texts, truth, tmp_path / "new")
-    record = json.loads((new.folder / CALIBRATION).read_text())
+    record = json.loads((new.folder / layout.CALIBRATION).read_text())
     del record["links"], record["pairs"]["labelled"]
-    write_json(new.folder / CALIBRATION, record)
+    write_json(new.folder / layout.CALIBRATION, record)
     write_json(new.folder / layout.PRECISION, asdict(model.thresholds))
     assert new.dedupe(texts).summary.threshold == model.dedupe(texts).summary.threshold
-    assert "not on the 200 labelled pairs of 'new.csv'" in of_links(new.folder)
-    assert labelled_on(new.folder) is None
+    assert "not on the 200 labelled pairs of 'new.csv'" in of_links(new.record)
+    assert new.record.calibration.day is None

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from unicodedata import normalize
 
 import numpy as np
@@ -22,6 +23,7 @@ from twicetold.staged import estimate as module_of_costs
 from twicetold.staged.estimate import estimate
 from twicetold.staged.launch import here, launcher
 from twicetold.staged.plan import Settings
+from twicetold.trained.threshold_record import CalibrationRecord
 
 SIMILARITY = {"tfidf": 0.85, "static": 0.97}  # from which there are many groups
 
@@ -351,13 +353,14 @@ def test_keys_that_json_lines_have_in_later_rows_alone_are_columns(run, deduped,
 
 
 def test_what_labels_say_against_a_model_is_a_warning_as_for_one_file(run, many, parts, deduped, monkeypatch):
-    record = {"fitted": {"accuracy": {"value": 0.6}}, "pairs": {"same": 0.1}}
-    monkeypatch.setattr("twicetold.trained.dated_evidence._record", lambda _: record)
+    record = CalibrationRecord("pairs.csv", 20, same=0.1, accuracy=0.6)
+    monkeypatch.setattr("twicetold.trained.threshold_record._read_calibration", lambda _: record)
     found, _ = deduped(run(), parts(many[:90], 1), threshold=0.6)
     alone, _ = as_one_file(run(), many[:90], threshold=0.6)
     assert any("always answering no is right for 90.0%" in warning for warning in alone.summary.warnings)
     assert found.summary["warnings"] == list(alone.summary.warnings)
-    monkeypatch.setattr("twicetold.trained.dated_evidence._record", lambda _: {**record, "about": "another label"})
+    other = replace(record, about="another label")
+    monkeypatch.setattr("twicetold.trained.threshold_record._read_calibration", lambda _: other)
     found, _ = deduped(run(), parts(many[:90], 1, "in2"), "out2", threshold=0.6)
     assert found.summary["warnings"] == list(as_one_file(run(), many[:90], threshold=0.6)[0].summary.warnings)
     assert not any("always answering" in warning for warning in found.summary["warnings"])

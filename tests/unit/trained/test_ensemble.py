@@ -23,8 +23,9 @@ from twicetold.models.static_mlp import StaticMlp
 from twicetold.models.tfidf import TfIdfCosine
 from twicetold.neighbours.components import components
 from twicetold.trained.ensemble import Ensemble
-from twicetold.trained.model_folder import load_model, load_scorer, read_thresholds, save_ensemble
+from twicetold.trained.model_folder import load_model, load_scorer, save_ensemble
 from twicetold.trained.scoring import Scorer, TrainedModel
+from twicetold.trained.threshold_record import read_thresholds
 from twicetold.trained.vectors_identity import fingerprint
 from twicetold_lab.evaluation.selection import Selection
 from twicetold_lab.scoring.cache import cached_rows

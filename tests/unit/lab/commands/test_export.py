@@ -11,8 +11,8 @@ from hydra.utils import instantiate
 import twicetold as library
 from twicetold import layout
 from twicetold.evaluation.decision import Decision
-from twicetold.evaluation.dedupe import Chosen, GroupingThreshold
-from twicetold.evaluation.promise import PromisedLinks
+from twicetold.evaluation.guarantee import MeasuredLinks
+from twicetold.evaluation.thresholds import DedupeThresholds, GroupingThreshold
 from twicetold.files import write_json
 from twicetold.neighbours.rules import RULES
 from twicetold.trained.fitted import UNTRAINED
@@ -60,9 +60,9 @@ def test_each_number_is_off_by_at_most_half_a_step(run, tmp_path):
 
 def test_a_small_copy_keeps_thresholds_and_what_they_promise(run, tmp_path):
     folder = run("static") / layout.MODEL
-    chosen = Chosen("cluster", 90, 30, False, 0.9, 0.5, 8.0, -4.0, 0.5, (), (), ())
+    chosen = DedupeThresholds("cluster", 90, 30, False, 0.9, 0.5, 8.0, -4.0, 0.5, (), (), ())
     grouping = tuple(GroupingThreshold(rule, 0.6, 0.5) for rule in RULES)
-    promised = (PromisedLinks(0.7, 200, 40, 0.9, 0.3, 0.8, 0.4, 0.6),)
+    promised = (MeasuredLinks(0.7, 200, 40, 0.9, 0.3, 0.8, 0.4, 0.6),)
     write_json(folder / layout.PRECISION, replace(chosen, grouping=grouping, promised=promised).to_json())
     save_table(folder, tmp_path / "small", bits="int8")
     assert library.load(tmp_path / "small").thresholds == library.load(folder).thresholds

@@ -13,8 +13,8 @@ import yaml
 
 import twicetold as library
 from twicetold import layout
-from twicetold.evaluation.dedupe import AimedLinks, Chosen, GroupingThreshold
-from twicetold.evaluation.promise import PromisedLinks
+from twicetold.evaluation.guarantee import MeasuredLinks
+from twicetold.evaluation.thresholds import DedupeThresholds, GroupingThreshold, TargetLinks
 from twicetold.files import write_json
 from twicetold.neighbours.grouping import RULES
 from twicetold_lab.export.champion import choose, register_run
@@ -256,7 +256,7 @@ def test_a_card_has_the_head_of_hugging_face_and_the_numbers_of_the_run(finished
     assert "1,000 texts a second" in text
 
 
-CHOSEN = Chosen(
+CHOSEN = DedupeThresholds(
     "<story>",
     100,
     300,
@@ -266,7 +266,7 @@ CHOSEN = Chosen(
     slope=9.0,
     intercept=-6.0,
     f1_threshold=0.5,
-    links=(AimedLinks(0.8, 0.625, 0.81, 0.4), AimedLinks(0.9, None, 0.85, 0.1)),
+    links=(TargetLinks(0.8, 0.625, 0.81, 0.4), TargetLinks(0.9, None, 0.85, 0.1)),
     grouping=tuple(GroupingThreshold(rule, 0.375, 0.6) for rule in RULES),
 )
 
@@ -293,8 +293,8 @@ def test_a_card_says_from_which_threshold_a_precision_is_kept(finished):
     folder = finished()
     before = model_card(read_about(folder))
     promised = (
-        PromisedLinks(0.75, 400, 150, 0.92, 0.2, 0.9, 0.2, 0.3),
-        PromisedLinks(0.5, 900, 200, 0.7, 9, 0.6, 9, 1),
+        MeasuredLinks(0.75, 400, 150, 0.92, 0.2, 0.9, 0.2, 0.3),
+        MeasuredLinks(0.5, 900, 200, 0.7, 9, 0.6, 9, 1),
     )
     known = replace(CHOSEN, promised=promised)
     write_json(folder / layout.MODEL / layout.PRECISION, known.to_json())

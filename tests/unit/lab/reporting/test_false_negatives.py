@@ -5,7 +5,7 @@ import pytest
 
 from twicetold import layout
 from twicetold_lab import reporting
-from twicetold_lab.reporting.figures import Axis, Share, share_figure
+from twicetold_lab.reporting.figures import Axis, ShareRow, share_figure
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_without_counts_on_the_cards_nothing_is_said(finished, add_mined):
 
 def test_a_share_is_drawn_within_its_interval_and_its_name_is_escaped():
     across = Axis("%", 0, 10, (0, 5, 10))
-    text = share_figure([Share("<a>", "5 %", 5, (2.5, 7.5))], title="t", across=across)
+    text = share_figure([ShareRow("<a>", "5 %", 5, (2.5, 7.5))], title="t", across=across)
     ElementTree.fromstring(text)
     x1, x2 = map(float, re.search(r'class="span" x1="([\d.]+)" x2="([\d.]+)"', text).groups())
     dot = float(re.search(r'cx="([\d.]+)"', text).group(1))

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from twicetold import layout
-from twicetold.evaluation.promise import PromisedLinks
+from twicetold.evaluation.guarantee import MeasuredLinks
 from twicetold_lab.runs.checks import CHECKS, CLEAR, FEWEST_GROUPS, FOUND, NOT_CHECKED, Inspected, check, inspect
 from twicetold_lab.runs.records import Cell
 
@@ -17,7 +17,7 @@ PROMISED = {"link_precision_at_80": 0.8, "link_precision_at_90": 0.9, "link_prec
 
 
 def promise(groups):
-    return (PromisedLinks(0.9, 900, groups, 0.9, 0.1, text_precision=0.9, text_spread=0.1, recall=0.5),)
+    return (MeasuredLinks(0.9, 900, groups, 0.9, 0.1, text_precision=0.9, text_spread=0.1, recall=0.5),)
 
 
 SOUND = Inspected(

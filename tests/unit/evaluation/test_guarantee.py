@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from twicetold.evaluation.guarantee import SHARE_OF_FILES, Guarantee, LinkCurve, guarantee
 from twicetold.evaluation.link_metrics import FEWEST_LINKS, link_statistics, text_precision
-from twicetold.evaluation.promise import KEPT, LinkCurve, Promise, promise
 from twicetold.neighbours.grouping import Links
 
 
@@ -31,7 +31,7 @@ def precision_from(codes, links, threshold):
 
 def test_each_threshold_has_the_precision_and_the_recall_of_its_links():
     codes, links = drawn_file(np.random.default_rng(0), 150)
-    found = promise(codes, links)
+    found = guarantee(codes, links)
     sizes = np.bincount(codes)
     thresholds = [each.threshold for each in found.at]
     assert thresholds == sorted(set(thresholds), reverse=True)
@@ -65,7 +65,7 @@ def test_nine_of_ten_files_keep_a_promise(texts_ratio, aim):
     kept = made = 0
     for _ in range(40):
         codes, links = drawn_file(rng, stories)
-        known = promise(codes, links)
+        known = guarantee(codes, links)
         for _ in range(3):
             other, their_links = drawn_file(rng, stories * texts_ratio)
             promised = known.reaching(aim, len(other))
@@ -73,12 +73,12 @@ def test_nine_of_ten_files_keep_a_promise(texts_ratio, aim):
                 made += 1
                 kept += precision_from(other, their_links, promised.threshold) >= aim
     assert made >= 40
-    assert kept / made >= KEPT - 0.03
+    assert kept / made >= SHARE_OF_FILES - 0.03
 
 
 def test_in_a_larger_file_less_is_expected_and_a_higher_threshold_is_needed():
     codes, links = drawn_file(np.random.default_rng(1), 300)
-    found = promise(codes, links)
+    found = guarantee(codes, links)
     same, larger = (found.of(found.at[5], texts) for texts in (len(codes), 10 * len(codes)))
     assert same.expected == pytest.approx(found.at[5].precision, abs=0.01)
     assert larger.expected < same.expected
@@ -93,21 +93,21 @@ def test_in_a_larger_file_less_is_expected_and_a_higher_threshold_is_needed():
 def test_links_without_an_error_promise_less_than_certainty():
     codes = np.repeat(np.arange(120), 2)
     links = Links(240, np.arange(0, 240, 2), np.arange(1, 240, 2), np.linspace(1, 0.5, 120))
-    promised = promise(codes, links).at[-1]
+    promised = guarantee(codes, links).at[-1]
     assert promised.precision == 1
-    assert 0.85 < Promise(240, (promised,)).of(promised, 240).least < 0.999
+    assert 0.85 < Guarantee(240, (promised,)).of(promised, 240).least < 0.999
 
 
 def test_few_links_promise_nothing():
     codes, links = drawn_file(np.random.default_rng(0), 60)
     few = links.take(np.argsort(-links.similarity)[: FEWEST_LINKS - 1])
-    assert promise(codes, few).at == ()
-    assert promise(codes, links.take(np.empty(0, int))).reaching(0.5, 100) is None
+    assert guarantee(codes, few).at == ()
+    assert guarantee(codes, links.take(np.empty(0, int))).reaching(0.5, 100) is None
 
 
 def test_a_threshold_between_two_known_ones_has_what_the_lower_one_promises():
     codes, links = drawn_file(np.random.default_rng(0), 150)
-    found = promise(codes, links)
+    found = guarantee(codes, links)
     between = (found.at[3].threshold + found.at[4].threshold) / 2
     assert found.at_threshold(between, 200) == found.of(found.at[4], 200)
     assert found.at_threshold(found.at[-1].threshold - 0.01, 200) is None

@@ -1,7 +1,7 @@
-"""What the precision of links on validation promises for a file of the same kind: a limit that nine of ten files keep.
+"""The precision of links in another file: carried over to its size, and a limit that nine of ten files keep.
 
 On validation a threshold has precision p, over M texts of some groups. Another file of N texts has other groups. With
-as many duplicates for each text, its false links grow with its size (`dedupe.carried_over`): its odds of a right link
+as many duplicates for each text, its false links grow with its size (`carried_over`): its odds of a right link
 are expected to be (N − 1) / (M − 1) times lower. They spread as those of validation do when its groups are drawn anew
 (Efron 1979), by s on the scale of log-odds; and validation itself is one such draw, so the limit is
 
@@ -30,16 +30,16 @@ from twicetold.evaluation.ranking import Floats
 from twicetold.evaluation.resampling import bootstrap_values, jackknife_variance
 from twicetold.neighbours.grouping import Ints, Links
 
-KEPT = 0.9
-"""Share of files that keep a promise."""
-DECILE = NormalDist().inv_cdf(KEPT)
-Z = NormalDist().inv_cdf(0.95)  # not `KEPT`: the threshold is looked for, and few resamples have the rare large errors
+SHARE_OF_FILES = 0.9
+"""So many of the files keep a guarantee."""
+DECILE = NormalDist().inv_cdf(SHARE_OF_FILES)
+Z = NormalDist().inv_cdf(0.95)  # not of 0.9: the threshold is looked for, and few resamples have the rare large errors
 STEPS = 30  # thresholds
 RESAMPLES = 300
 
 
 @dataclass(frozen=True)
-class PromisedLinks:
+class MeasuredLinks:
     """Links from one threshold on, on validation.
 
     Args:
@@ -64,8 +64,8 @@ class PromisedLinks:
 
 
 @dataclass(frozen=True)
-class LeastPrecision:
-    """What is promised of a file.
+class GuaranteedPrecision:
+    """What is guaranteed of a file: the least precisions are those that nine of ten files have at least.
 
     Args:
         threshold: the least similarity of a link.
@@ -85,7 +85,7 @@ class LeastPrecision:
 
 
 @dataclass(frozen=True)
-class Promise:
+class Guarantee:
     """What is known of the links of files that are like validation.
 
     Args:
@@ -94,10 +94,10 @@ class Promise:
     """
 
     texts: int
-    at: tuple[PromisedLinks, ...]
+    at: tuple[MeasuredLinks, ...]
 
-    def of(self, links: PromisedLinks, texts: int) -> LeastPrecision:
-        """What is promised of a file.
+    def of(self, links: MeasuredLinks, texts: int) -> GuaranteedPrecision:
+        """What is guaranteed of a file.
 
         Args:
             links: one of `at`.
@@ -106,7 +106,7 @@ class Promise:
         shift = math.log(max(texts - 1, 1) / max(self.texts - 1, 1))
         wider = Z * math.sqrt(1 + self.texts / texts)
         pairs, by_text = (_logit(each, links.groups) - shift for each in (links.precision, links.text_precision))
-        return LeastPrecision(
+        return GuaranteedPrecision(
             threshold=links.threshold,
             measured=links.precision,
             expected=_sigmoid(pairs),
@@ -115,21 +115,21 @@ class Promise:
             text_least=_sigmoid(by_text - wider * links.text_spread),
         )
 
-    def reaching(self, precision: float, texts: int) -> LeastPrecision | None:
+    def reaching(self, precision: float, texts: int) -> GuaranteedPrecision | None:
         """The lowest threshold whose limit is at least a precision, for a file of so many texts; None if there is none.
 
         Limits of few links may lie above those of more by chance, so each threshold up to it must reach it as well.
         """
         found = None
         for each in self.at:
-            if (promised := self.of(each, texts)).least >= precision:
-                found = promised
+            if (guaranteed := self.of(each, texts)).least >= precision:
+                found = guaranteed
             elif found is not None:
                 break
         return found
 
-    def at_threshold(self, threshold: float, texts: int) -> LeastPrecision | None:
-        """What is promised of a file at the highest known threshold that is not above this one; None if all are above.
+    def at_threshold(self, threshold: float, texts: int) -> GuaranteedPrecision | None:
+        """The guarantee of a file at the highest known threshold that is not above this one; None if all are above.
 
         A higher threshold has no lower precision, but for chance.
         """
@@ -137,8 +137,8 @@ class Promise:
         return None if below is None else self.of(below, texts)
 
 
-def promise(codes: Ints, links: Links, *, seed: int = 0) -> Promise:
-    """What the links of validation promise.
+def guarantee(codes: Ints, links: Links, *, seed: int = 0) -> Guarantee:
+    """What the links of validation guarantee.
 
     Args:
         codes: (M,) group of each text.
@@ -147,10 +147,10 @@ def promise(codes: Ints, links: Links, *, seed: int = 0) -> Promise:
     """
     curve = LinkCurve(codes, links)
     if not len(curve.thresholds):
-        return Promise(len(codes), ())
+        return Guarantee(len(codes), ())
     [points] = curve(np.ones((1, curve.groups)))
     drawn = bootstrap_values(curve, curve.groups, resamples=RESAMPLES, seed=seed)
-    decile = np.nanquantile(drawn, 1 - KEPT, axis=0)
+    decile = np.nanquantile(drawn, 1 - SHARE_OF_FILES, axis=0)
     at = []
     for place, (threshold, number) in enumerate(zip(curve.thresholds.tolist(), curve.counts.tolist(), strict=True)):
         units, share = int(curve.units[place]), float(points[place])
@@ -159,7 +159,7 @@ def promise(codes: Ints, links: Links, *, seed: int = 0) -> Promise:
         inside = _inside(by_text, units)
         error = math.sqrt(jackknife_variance(without)) / (inside * (1 - inside))
         at.append(
-            PromisedLinks(
+            MeasuredLinks(
                 threshold=threshold,
                 links=number,
                 groups=units,
@@ -170,7 +170,36 @@ def promise(codes: Ints, links: Links, *, seed: int = 0) -> Promise:
                 recall=float(curve.recall[place]),
             )
         )
-    return Promise(len(codes), tuple(at))
+    return Guarantee(len(codes), tuple(at))
+
+
+@dataclass(frozen=True)
+class IntervalEstimate:
+    """An estimate with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def carried_over(self, *, measured_on: int, texts: int) -> "IntervalEstimate":
+        """The same of a precision in a file of another size, see `carried_over`."""
+        ends = (self.value, self.low, self.high)
+        return IntervalEstimate(*(carried_over(each, measured_on=measured_on, texts=texts) for each in ends))
+
+
+def carried_over(precision: float, *, measured_on: int, texts: int) -> float:
+    """A precision of links, carried over to a corpus of another size.
+
+    Each text is taken to have as many duplicates as where it was measured, and every other text to be linked to it as
+    often as there: a corpus of ten times as many texts has ten times as many false links for each text.
+
+    Args:
+        precision: as measured.
+        measured_on: number of texts among which it was.
+        texts: number of texts of the corpus.
+    """
+    false = (1 - precision) * max(texts - 1, 0) / max(measured_on - 1, 1)
+    return precision / (precision + false) if precision else 0.0
 
 
 class LinkCurve:

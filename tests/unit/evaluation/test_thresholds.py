@@ -9,13 +9,13 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
-from twicetold.evaluation import dedupe
-from twicetold.evaluation.dedupe import Chosen, choose, links_above
+from twicetold.evaluation import link_metrics
 from twicetold.evaluation.dedupe_report import report
 from twicetold.evaluation.group_metrics import group_scores
+from twicetold.evaluation.guarantee import carried_over, guarantee
 from twicetold.evaluation.inputs import DocumentVectors
-from twicetold.evaluation.link_metrics import link_statistics, text_precision
-from twicetold.evaluation.promise import promise
+from twicetold.evaluation.link_metrics import link_statistics, links_above, text_precision
+from twicetold.evaluation.thresholds import DedupeThresholds, choose
 from twicetold.neighbours.grouping import RULES, Links, merge
 
 
@@ -42,17 +42,17 @@ def test_what_is_promised_is_of_the_links_from_the_lowest_chosen_threshold_on():
     chosen = choose(vectors, "story", aimed=(0.5, 0.8))
     known = vectors.take(np.flatnonzero(vectors.groups["story"] >= 0))
     links = links_above(known, min(chosen.f1_threshold, *(each.threshold for each in chosen.links)))
-    assert chosen.promise == promise(known.groups["story"], links)
+    assert chosen.guarantee == guarantee(known.groups["story"], links)
     assert chosen.promised[-1].links == len(links)
     stored = json.loads(json.dumps(chosen.to_json()))
-    assert Chosen.from_json(stored) == chosen
+    assert DedupeThresholds.from_json(stored) == chosen
     del stored["promised"]  # of an earlier version
-    assert Chosen.from_json(stored) == replace(chosen, promised=())
+    assert DedupeThresholds.from_json(stored) == replace(chosen, promised=())
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
 def test_links_are_all_pairs_from_a_similarity_on(kind, monkeypatch):
-    monkeypatch.setattr(dedupe, "BLOCK", 1000)  # blocks of three rows
+    monkeypatch.setattr(link_metrics, "BLOCK", 1000)  # blocks of three rows
     dense = np.maximum(stories().left, 0)
     vectors = kind(dense)
     links = links_above(DocumentVectors(vectors, vectors, {"story": np.arange(300)}), 0.2)
@@ -145,8 +145,6 @@ def test_a_precision_that_is_not_reached_is_said_and_not_reported():
     assert chosen.links[0].threshold is None
     assert 0 < chosen.links[0].precision < 0.99
     assert report(vectors, chosen, resamples=50).links == ()
-    with pytest.raises(ValueError, match=r"no threshold gives links with precision 0\.99"):
-        chosen.aimed_at(0.99)
 
 
 def test_precision_and_recall_of_a_resample_are_those_of_its_stories():
@@ -198,15 +196,14 @@ def test_precision_falls_in_a_larger_corpus_of_the_same_kind():
     for count, seeds in ((small, 10), (large, 1)):  # the small ones together have as many texts
         pairs = [pairs_of(stories(count=count + 1, seed=seed)) for seed in range(seeds)]
         found.append(np.concatenate([same[similar >= threshold] for similar, same in pairs]).mean())
-    chosen = replace(choose(stories(), "story"), texts=5 * small)
-    assert chosen.expected_precision(found[0], 5 * small) == pytest.approx(found[0])
-    assert chosen.expected_precision(found[0], 5 * large) == pytest.approx(found[1], abs=0.03)
+    assert carried_over(found[0], measured_on=5 * small, texts=5 * small) == pytest.approx(found[0])
+    assert carried_over(found[0], measured_on=5 * small, texts=5 * large) == pytest.approx(found[1], abs=0.03)
     assert found[1] < found[0] - 0.3
 
 
 def test_what_was_chosen_is_the_same_after_json():
     chosen = choose(stories(noise=1.0), "story", aimed=(0.5, 0.99), complete=False)
-    assert Chosen.from_json(json.loads(json.dumps(chosen.to_json()))) == chosen
+    assert DedupeThresholds.from_json(json.loads(json.dumps(chosen.to_json()))) == chosen
 
 
 def test_documents_of_one_story_only_are_refused():

@@ -5,8 +5,8 @@ from collections import defaultdict
 import numpy as np
 
 from twicetold.evaluation.decision import decide
-from twicetold.evaluation.labelled_links import thresholds
-from twicetold.labels.promises import promises
+from twicetold.evaluation.thresholds import choose_on_labels
+from twicetold.labels.link_estimates import link_estimates
 from twicetold.labels.sampling import CandidatePairs, draw
 from twicetold.labels.weighted import best_threshold, decide_weighted
 
@@ -22,9 +22,9 @@ def test_the_expected_precision_is_a_cautious_one_among_all_candidates_and_its_i
         drawn = draw(candidates, stored, pairs=120, seed=seed)
         taken = np.bincount(drawn.band, minlength=len(drawn.sizes))
         labelled = (score[drawn.rows], label[drawn.rows], (drawn.sizes / np.maximum(taken, 1))[drawn.band])
-        links = {link.aimed: link.threshold for link in thresholds(*labelled)}
+        links = {link.aimed: link.threshold for link in choose_on_labels(*labelled)}
         links = {None: best_threshold(*labelled, aim="f1")} | links
-        found = promises(decide_weighted(*labelled), *labelled, drawn.band, seed=seed, resamples=100)
+        found = link_estimates(decide_weighted(*labelled), *labelled, drawn.band, seed=seed, resamples=100)
         assert [(each.aimed, each.threshold) for each in found] == [
             each for each in links.items() if each[1] is not None
         ]
@@ -50,6 +50,6 @@ def test_a_precision_that_is_not_reached_has_no_promise_and_the_highest_f1_has_o
     label = np.arange(100) % 2 == 0
     score = np.arange(100) / 100
     ones, zeros = np.ones(100), np.zeros(100, np.int64)
-    [found] = promises(decide_weighted(score, label, ones), score, label, ones, zeros)
+    [found] = link_estimates(decide_weighted(score, label, ones), score, label, ones, zeros)
     assert (found.aimed, found.threshold) == (None, best_threshold(score, label, ones, aim="f1"))
     assert found.precision.low < 0.5 < found.precision.high

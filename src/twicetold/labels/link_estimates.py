@@ -1,12 +1,12 @@
 """How precise the links of a dedupe are, by the labels that their threshold was chosen on.
 
-`evaluation.labelled_links.thresholds` takes the lowest threshold at which the labelled pairs have a precision; without
-one that is asked for, links are made from the threshold with the highest F1 on. On the labelled pairs they have their
-precision by choice; on all candidates they may have less. As in `assessment`, the threshold is chosen again
-on resamples whose labels are drawn by the calibration, so that its true precision is known each time: the mean
-difference is taken off. The interval is of the variance of these differences, and of the precision from the threshold
-on by the calibrations of the resamples: the chosen threshold hides how far the labels above it are from the truth, as
-whatever they are, they have the precision.
+`evaluation.thresholds.choose_on_labels` takes the lowest threshold at which the labelled pairs have a precision;
+without one that is asked for, links are made from the threshold with the highest F1 on. On the labelled pairs they have
+their precision by choice; on all candidates they may have less. As in `assessment`, the threshold is chosen again on
+resamples whose labels are drawn by the calibration, so that its true precision is known each time: the mean difference
+is taken off. The interval is of the variance of these differences, and of the precision from the threshold on by the
+calibrations of the resamples: the chosen threshold hides how far the labels above it are from the truth, as whatever
+they are, they have the precision.
 
 Shape letters: P pairs, R resamples.
 """
@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twicetold.evaluation.decision import Decision, sigmoid
-from twicetold.evaluation.dedupe import AIMED
-from twicetold.evaluation.labelled_links import thresholds
+from twicetold.evaluation.guarantee import IntervalEstimate
 from twicetold.evaluation.ranking import Floats
-from twicetold.labels.assessment import Ints, Number, copies_of, share_interval
+from twicetold.evaluation.thresholds import TARGETS, choose_on_labels
+from twicetold.labels.assessment import Ints, copies_of, share_interval
 from twicetold.labels.weighted import best_threshold, effective_size, platt_of_each
 
 RESAMPLES = 300
@@ -29,11 +29,11 @@ FEWEST = 20  # resamples that have a threshold, below which nothing is said
 
 
 @dataclass(frozen=True)
-class Promise:
+class LinkEstimate:
     """What is to be expected of links from a threshold on.
 
     Args:
-        aimed: the promised precision; None: the threshold has the highest F1.
+        aimed: the target precision; None: the threshold has the highest F1.
         threshold: the score.
         precision: of the links among all candidates, with its 95 % interval; None if too few resamples have a
             threshold for it.
@@ -41,10 +41,10 @@ class Promise:
 
     aimed: float | None
     threshold: float
-    precision: Number | None
+    precision: IntervalEstimate | None
 
 
-def promises(
+def link_estimates(
     decision: Decision,
     score: Floats,
     label: NDArray[np.bool_],
@@ -53,12 +53,12 @@ def promises(
     *,
     seed: int = 0,
     resamples: int = RESAMPLES,
-) -> tuple[Promise, ...]:
+) -> tuple[LinkEstimate, ...]:
     """What the thresholds of links are worth among all candidates.
 
     Args:
         decision: whose calibration was fitted to these pairs.
-        score: (P,), at least as many as `thresholds` asks for.
+        score: (P,), at least as many as `choose_on_labels` asks for.
         label: (P,) both classes.
         weight: (P,) how many pairs each stands for.
         stratum: (P,) pairs of one number were drawn together.
@@ -69,10 +69,10 @@ def promises(
         One for the highest F1, and one for each aimed precision that the labelled pairs reach.
 
     Raises:
-        ValueError: as `thresholds`.
+        ValueError: as `choose_on_labels`.
     """
-    chosen = _chosen(score, label, weight, AIMED)
-    aimed = [each for each in AIMED if each in chosen]
+    chosen = _chosen(score, label, weight, TARGETS)
+    aimed = [each for each in TARGETS if each in chosen]
     likely, rng = decision.probability(score), np.random.default_rng(seed)
     copies = copies_of(stratum, resamples, rng)
     same = rng.binomial(copies, likely)
@@ -101,7 +101,7 @@ def promises(
             value = float(np.clip(seen - np.mean(errors[name]), 0, 1))
             variance = float(np.var(errors[name]) + shares.var())
             precision = share_interval(value, variance, float(np.mean(truths[name])), labelled=len(score))
-        found.append(Promise(name, threshold, precision))
+        found.append(LinkEstimate(name, threshold, precision))
     return tuple(found)
 
 
@@ -113,7 +113,7 @@ def _chosen(
     reached = score >= best
     precision = float(np.average(label[reached], weights=weight[reached]))
     found: dict[float | None, tuple[float, float]] = {None: (best, precision)}
-    for link in thresholds(score, label, weight, aimed=aimed):
+    for link in choose_on_labels(score, label, weight, aimed=aimed):
         if link.threshold is not None:
             found[link.aimed] = link.threshold, link.precision
     return found

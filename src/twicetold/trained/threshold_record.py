@@ -1,0 +1,206 @@
+"""The thresholds of a model folder, what they were chosen on, and what labels let expect of them: one reader.
+
+- `decision.json` has threshold and calibration for each label, chosen on pairs of validation;
+- `precision.json` has thresholds for a dedupe, chosen over all pairs of validation texts; not of every model;
+- `calibration.json` says on which labels `twicetold calibrate` fitted a decision again. The precision on the labels
+  that a threshold was chosen on flatters; what is recorded is corrected for the choice, with a 95 % interval, among the
+  pairs that could be drawn (`twicetold.labels.link_estimates`).
+
+`evidence` says in sentences what they rest on.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any, Self
+
+from twicetold import layout
+from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.guarantee import IntervalEstimate
+from twicetold.evaluation.inputs import is_number
+from twicetold.evaluation.labels import DUPLICATE, Decisions
+from twicetold.evaluation.stored import objects, record
+from twicetold.evaluation.thresholds import DedupeThresholds, LabelledLinks
+from twicetold.files import write_json
+from twicetold.trained.folder_files import field_of, read_object, read_recipe, refusing, require_model_files
+
+UNNAMED = "unknown"  # label of a decision of documents that does not say which one it is about
+
+
+@dataclass(frozen=True)
+class CalibrationRecord:
+    """On which labels `twicetold calibrate` fitted a decision again, and what it is worth by them.
+
+    Args:
+        file: name of the file of labelled pairs.
+        labelled: how many there were.
+        about: the label of the decision; None, as all below, if an earlier version did not record it.
+        day: on which the file of labels was last changed, as 2026-01-31.
+        same: share of the pairs that says the same, with the weights of the draw.
+        accuracy: of the decision, on other pairs of the kind.
+        links: thresholds for a dedupe, if the pairs were drawn from a file of texts.
+        expected: aimed precision of links, or None for the highest F1 -> the precision from its threshold on.
+    """
+
+    file: str
+    labelled: int
+    about: str | None = None
+    day: str | None = None
+    same: float | None = None
+    accuracy: float | None = None
+    links: LabelledLinks | None = None
+    expected: Mapping[float | None, IntervalEstimate] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """What `labels.calibration.save_calibrated` wrote.
+
+        Raises:
+            ValueError: if something is of another type.
+        """
+        pairs = field_of(content, "pairs", dict, file="")
+        accuracy = (content.get("fitted") or {}).get("accuracy") or {}
+        links = field_of(content, "links", dict | None, file="")
+        estimates = objects(content.get("promised") or [], "promised")
+        return cls(
+            file=field_of(pairs, "file", str, file=""),
+            labelled=field_of(pairs, "count", int, file=""),
+            about=field_of(content, "about", str | None, file=""),
+            day=_day(pairs.get("labelled")),
+            same=_number(pairs, "same"),
+            accuracy=_number(accuracy, "value"),
+            links=None if links is None else record(LabelledLinks, links, "'links'"),
+            expected=dict(_expected(each) for each in estimates if each.get("precision") is not None),
+        )
+
+    def is_about(self, label: str | None) -> bool:
+        """Whether the decision about a label (None: whichever it was) was fitted again, as far as is recorded."""
+        return label is None or self.about in (None, label)
+
+
+@dataclass(frozen=True)
+class ThresholdRecord:
+    """All that a model folder says of its thresholds.
+
+    Args:
+        data: name of the dataset of the training; None if the recipe does not name it.
+        decisions: by label; None if the folder has none, such as that of a model that was made in this process.
+        dedupe: thresholds over all pairs of validation texts; None if there are none.
+        calibration: on which labels a decision was fitted again; None if none was.
+        saved: whether the folder holds a model.
+    """
+
+    data: str | None
+    decisions: Decisions | None
+    dedupe: DedupeThresholds | None
+    calibration: CalibrationRecord | None
+    saved: bool = True
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """The record of a model folder.
+
+        Raises:
+            ValueError: if a file holds something else.
+        """
+        saved = (folder / layout.RECIPE).is_file()
+        data = read_recipe(folder).get("data") if saved else None
+        name = data.get("name") if isinstance(data, dict) else None
+        return cls(
+            data=name if isinstance(name, str) else None,
+            decisions=read_decisions(folder) if saved and (folder / layout.DECISION).is_file() else None,
+            dedupe=read_thresholds(folder),
+            calibration=_read_calibration(folder),
+            saved=saved,
+        )
+
+    def calibrated(self, label: str | None) -> CalibrationRecord | None:
+        """On what the decision about a label was fitted again; None if it was not, though another one may have been."""
+        found = self.calibration
+        return found if found is not None and found.is_about(label) else None
+
+
+def read_decisions(folder: Path) -> Decisions:
+    """Thresholds and calibrations that were stored with the model, by label.
+
+    A model of labelled pairs has one decision, about `duplicate`: three numbers. That of a fitted member of an
+    ensemble is about nothing, as is that of a model of documents of an early version, which `LoadedModel` refuses.
+
+    Raises:
+        FileNotFoundError: if there is no trained model.
+        ValueError: if the file holds something else, or a number is not finite.
+    """
+    recipe, values = read_recipe(folder), read_object(folder / layout.DECISION)
+    if "labels" in values:
+        try:
+            return Decisions.from_json(values)
+        except ValueError as error:
+            raise ValueError(f"{layout.DECISION}: {error}") from error
+    decision = record(Decision, values, layout.DECISION)
+    return Decisions.about(UNNAMED if recipe.get("as_documents") is True else DUPLICATE, decision)
+
+
+def read_thresholds(folder: Path) -> DedupeThresholds | None:
+    """Thresholds for a dedupe that were stored with the model; None if it has none.
+
+    Raises:
+        ValueError: if the file holds something else.
+    """
+    with refusing(folder):
+        require_model_files(folder)
+        if not (folder / layout.PRECISION).is_file():
+            return None
+        try:
+            return DedupeThresholds.from_json(read_object(folder / layout.PRECISION))
+        except ValueError as error:
+            raise ValueError(f"{layout.PRECISION}: {error}") from error
+
+
+def write_decisions(folder: Path, decisions: Decisions, thresholds: DedupeThresholds | None) -> None:
+    """Write what was decided about a model into its folder.
+
+    Args:
+        folder: that has all else.
+        decisions: by label.
+        thresholds: for a dedupe, if there are any.
+    """
+    write_json(folder / layout.DECISION, decisions.to_json())
+    if thresholds is not None:
+        write_json(folder / layout.PRECISION, thresholds.to_json())
+
+
+def _read_calibration(folder: Path) -> CalibrationRecord | None:
+    file = folder / layout.CALIBRATION
+    if not file.is_file():
+        return None
+    with refusing(folder, again="calibrate the model"):
+        require_model_files(folder)
+        content = read_object(file)
+        try:
+            return CalibrationRecord.from_json(content)
+        except (ValueError, AttributeError) as error:
+            raise ValueError(f"{layout.CALIBRATION}: {error}") from error
+
+
+def _expected(values: Mapping[str, Any]) -> tuple[float | None, IntervalEstimate]:
+    aimed, precision = values.get("aimed"), field_of(values, "precision", dict, file="")
+    if not (aimed is None or is_number(aimed)):
+        raise ValueError(f"expected a number as 'aimed' in 'promised', got {aimed!r:.80}")
+    found = record(IntervalEstimate, precision, "a precision in 'promised'")
+    if not 0 <= found.low <= found.value <= found.high <= 1:
+        raise ValueError(f"expected 0 <= low <= value <= high <= 1 in 'promised', got {dict(precision)}")
+    return aimed, found
+
+
+def _number(values: Mapping[str, Any], name: str) -> float | None:
+    if (value := values.get(name)) is not None and not is_number(value):
+        raise ValueError(f"expected a finite number as {name!r}, got {value!r:.80}")
+    return value
+
+
+def _day(day: Any) -> str | None:
+    try:
+        return None if day is None else date.fromisoformat(day).isoformat()
+    except (TypeError, ValueError):
+        raise ValueError(f"expected a day such as 2026-01-31 as 'labelled', got {day!r:.40}") from None
