@@ -1,7 +1,8 @@
 """Reference pages of the command `twicetold`: each command with its arguments and options, as its help has them."""
 
 import re
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from inspect import signature
+from typing import Any, Literal, get_args, get_origin
 
 import names
 
@@ -57,7 +58,8 @@ def _table(head: str, command: Any, kind: str) -> str:
     ]
     if not parameters:
         return ""
-    hints = get_type_hints(command.callback)  # but of what typer adds, such as --install-completion
+    asked = signature(command.callback).parameters.values()  # but of what typer adds, such as --install-completion
+    hints = {each.name: each.annotation for each in asked}
     rows = [
         f"| {_names(each)} | {_cell(each.help)}{_values(hints.get(each.name))}{_default(each)} |" for each in parameters
     ]

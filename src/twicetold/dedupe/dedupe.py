@@ -21,7 +21,7 @@ from twicetold.dedupe.near import NearPairs
 from twicetold.dedupe.options import DEFAULTS, DedupeOptions
 from twicetold.dedupe.prepared import Prepared, Tell
 from twicetold.dedupe.representatives import most_worth, representatives, worth_of
-from twicetold.dedupe.results import DedupeSummary, TextGroups, TextLinks
+from twicetold.dedupe.results import DedupeSummary, TextGroups, TextLinks, summary_of_links
 from twicetold.dedupe.review import borderline
 from twicetold.neighbours.grouping import Links, Vectors
 from twicetold.trained.loaded import LoadedModel
@@ -104,7 +104,7 @@ def _warnings(grouped: GroupedTexts, least: float) -> tuple[str, ...]:
 def _summary(prepared: Prepared, grouped: GroupedTexts, near: NearPairs, warnings: tuple[str, ...]) -> DedupeSummary:
     distinct, sizes, thresholds, link = grouped.distinct, grouped.table.size, prepared.thresholds, prepared.link
     probability = float(grouped.pairs.probability(np.array([link.score]))[0])
-    found = DedupeSummary.of_links(
+    found = summary_of_links(
         len(distinct.exact), len(distinct), prepared.options.rule, thresholds, link, probability=probability
     )
     return replace(

@@ -123,45 +123,6 @@ class DedupeSummary:
     expected_high: float | None = None
     chosen_for: ChosenFor = "pairs"
 
-    @classmethod
-    def of_links(
-        cls, texts: int, distinct: int, rule: Rule, thresholds: Thresholds, link: LinkThreshold, *, probability: float
-    ) -> "DedupeSummary":
-        """What is known before groups are: the threshold among so many texts, and what it rests on.
-
-        Args:
-            texts: n.
-            distinct: m.
-            rule: how links make groups.
-            thresholds: what is known of links.
-            link: the threshold.
-            probability: of a pair at the threshold.
-        """
-        return cls(
-            texts=texts,
-            distinct=distinct,
-            links=0,
-            groups=0,
-            grouped=0,
-            largest=1,
-            rule=rule,
-            threshold=link.score,
-            chosen_for=link.chosen_for,
-            probability=probability,
-            unfinished=0,
-            approximate=False,
-            evidence=thresholds.evidence,
-            calibrated=not thresholds.guessed,
-            labelled_pairs=thresholds.known is None and not thresholds.guessed,
-            precision=link.precision,
-            expected_precision=thresholds.expected_precision(link, distinct),
-            expected_low=None if link.expected is None else link.expected.low,
-            expected_high=None if link.expected is None else link.expected.high,
-            lower_bound=thresholds.is_lower_bound(link),
-            promised=link.guaranteed,
-            assured=link.assured,
-        )
-
 
 @dataclass(frozen=True)
 class TextGroups:
@@ -206,3 +167,42 @@ class TextGroups:
     def kept(self) -> Ints:
         """(groups,) rows of the representatives, ascending: the texts that are left when duplicates are dropped."""
         return np.flatnonzero(self.representative == np.arange(len(self.representative)))
+
+
+def summary_of_links(
+    texts: int, distinct: int, rule: Rule, thresholds: Thresholds, link: LinkThreshold, *, probability: float
+) -> DedupeSummary:
+    """What is known before groups are: the threshold among so many texts, and what it rests on.
+
+    Args:
+        texts: n.
+        distinct: m.
+        rule: how links make groups.
+        thresholds: what is known of links.
+        link: the threshold.
+        probability: of a pair at the threshold.
+    """
+    return DedupeSummary(
+        texts=texts,
+        distinct=distinct,
+        links=0,
+        groups=0,
+        grouped=0,
+        largest=1,
+        rule=rule,
+        threshold=link.score,
+        chosen_for=link.chosen_for,
+        probability=probability,
+        unfinished=0,
+        approximate=False,
+        evidence=thresholds.evidence,
+        calibrated=not thresholds.guessed,
+        labelled_pairs=thresholds.known is None and not thresholds.guessed,
+        precision=link.precision,
+        expected_precision=thresholds.expected_precision(link, distinct),
+        expected_low=None if link.expected is None else link.expected.low,
+        expected_high=None if link.expected is None else link.expected.high,
+        lower_bound=thresholds.is_lower_bound(link),
+        promised=link.guaranteed,
+        assured=link.assured,
+    )

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from twicetold.dedupe.caution import NO_THRESHOLD
 from twicetold.dedupe.pairs import PairsByVectors, pairs_of
-from twicetold.dedupe.results import DedupeSummary
+from twicetold.dedupe.results import DedupeSummary, summary_of_links
 from twicetold.dedupe.thresholds import Thresholds
 from twicetold.evaluation.guarantee import GuaranteedPrecision
 from twicetold.fingerprint import folder_digest
@@ -105,7 +105,7 @@ def threshold(plan: Plan, name: str) -> dict[str, Any]:
     constant = NO_THRESHOLD.format(link.score) if link.chosen_for == "constant" else None
     warnings = filter(None, (no_better_than_one_answer(model.record, model.about), constant))
     probability = float(pairs.probability(np.array([link.score]))[0])
-    summary = DedupeSummary.of_links(plan.rows, plan.distinct, settings.rule, thresholds, link, probability=probability)
+    summary = summary_of_links(plan.rows, plan.distinct, settings.rule, thresholds, link, probability=probability)
     decision = pairs.decision
     known = {
         "least": float(link.score),

@@ -40,6 +40,8 @@ class LoadedModel:
         ('meaning', 'meaning', True)
         >>> model.thresholds is None  # nothing was measured on all pairs of validation texts
         True
+        >>> model.record.calibration is None  # nobody calibrated it
+        True
         >>> model.similarity(["learning to swim"], ["How do I learn to swim?"]).shape
         (1,)
     """

@@ -62,7 +62,10 @@ def test_the_script_of_the_package_is_the_command():
 def test_every_module_is_a_command():
     modules = {path.stem for path in (ROOT / "src/twicetold/commands").glob("*.py") if not path.stem.startswith("_")}
     assert set(commands.COMMANDS) == modules
-    assert set(typer.main.get_command(commands.app).commands) == modules
+    plugins = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][commands.PLUGINS]
+    lab = {path.stem for path in (ROOT / "src/twicetold_lab/commands").glob("*.py") if not path.stem.startswith("_")}
+    assert set(plugins) == lab
+    assert set(typer.main.get_command(commands.app).commands) == modules | lab
 
 
 def test_the_version_is_that_of_the_package(process):

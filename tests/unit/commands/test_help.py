@@ -148,7 +148,7 @@ def test_a_run_of_a_fresh_clone_has_no_model_and_the_error_names_what_trains_it(
     done = twicetold(*command.format("runs/stsb-dae-0").split())
     assert done.returncode == 1
     assert "no trained model in runs/stsb-dae-0: expected recipe.json there; the folder has the metrics" in done.stderr
-    assert "dvc repro train@stsb-dae-0 trains it" in done.stderr
+    assert "dvc repro evaluate@stsb-dae-0 makes it" in done.stderr
 
 
 @pytest.mark.parametrize(

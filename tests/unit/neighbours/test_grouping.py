@@ -9,7 +9,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
 from twicetold.neighbours import grouping
-from twicetold.neighbours.components import components
+from twicetold.neighbours.components import components, numbered
 from twicetold.neighbours.grouping import NO_LINK, Links, describe, merge, row_dots
 
 
@@ -122,7 +122,7 @@ def test_a_component_alone_has_its_groups_of_the_whole(rule, seed, count):
         part = Links(len(texts), *ends, inside.similarity)
         own = vectors[texts]
         alone = merge(part, rule=rule, threshold=5, vectors=(own, own), positions=texts).cut(5)
-        np.testing.assert_array_equal(alone, grouping.numbered(whole[texts]))
+        np.testing.assert_array_equal(alone, numbered(whole[texts]))
 
 
 def test_a_table_of_groups_names_the_link_that_holds_each_together():
