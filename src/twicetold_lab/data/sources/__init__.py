@@ -166,25 +166,26 @@ def first_of_each(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[
 def audit(corpus: Corpus, *, time: NDArray[np.int64] | None = None) -> dict[str, Any]:
     """Audit val and test of a corpus against its train.
 
+    For pairs:
+
+    - `texts_in_train`: share of the split's texts that are also in train; `equal_texts_in_train`: the same by equality
+      of the text, regardless of its id.
+    - `pairs_with_both_texts_in_train`; `equal_pairs_in_train`: share of the pairs whose two texts form a pair of train;
+      `identical_pairs`: share whose two texts are equal.
+    - `closure_coverage`: share of the pairs with both ends in one duplicate cluster of train, which implies that they
+      are duplicates; `closure_label_mean`: the mean label (grade) of these.
+    - `frequency_auroc_min` and `frequency_auroc_sum` (labelled pairs): AUROC of a score that does not read the text:
+      the smaller (the sum) of the numbers of train pairs in which the two texts occur. It is 0.5 for a fair split.
+
+    For documents: `equal_texts_in_train`; `stories_in_train` and `texts_of_train_stories` (shares of the split's
+    stories, and of its texts of known story); `texts_before_end_of_train` when `time` is given.
+
     Args:
         corpus: documents or pairs, already split.
         time: (N,) numbers that increase with time, for documents whose order is known.
 
     Returns:
-        split -> name -> share (0 to 1) or AUROC (None where it is not defined), ready for JSON. For pairs:
-
-        - `texts_in_train`: share of the split's texts that are also in train; `equal_texts_in_train`: the same by
-          equality of the text, regardless of its id.
-        - `pairs_with_both_texts_in_train`; `equal_pairs_in_train`: share of the pairs whose two texts form a pair
-          of train; `identical_pairs`: share whose two texts are equal.
-        - `closure_coverage`: share of the pairs with both ends in one duplicate cluster of train, which implies
-          that they are duplicates; `closure_label_mean`: the mean label (grade) of these.
-        - `frequency_auroc_min` and `frequency_auroc_sum` (labelled pairs): AUROC of a score that does not
-          read the text: the smaller (the sum) of the numbers of train pairs in which the two texts occur. It is
-          0.5 for a fair split.
-
-        For documents: `equal_texts_in_train`; `stories_in_train` and `texts_of_train_stories` (shares of the
-        split's stories, and of its texts of known story); `texts_before_end_of_train` when `time` is given.
+        split -> name -> share (0 to 1) or AUROC (None where it is not defined), ready for JSON.
     """
     equal = corpus.text_codes()
     if corpus.kind == "documents":
