@@ -21,12 +21,12 @@ from twicetold_lab.tracking import (
     address_of_sweep,
     addresses,
     attach,
+    curves,
     reopen,
     report_to_sweep,
     repository,
     start,
     sweep_parent,
-    system,
 )
 from twicetold_lab.tracking.attached import MARK
 from twicetold_lab.tracking.notes import telling
@@ -155,8 +155,8 @@ def test_a_run_that_failed_says_why_in_a_tag_until_it_is_resumed(settings):
 def test_a_long_run_has_system_metrics_and_a_short_one_none(settings, monkeypatch):
     with begin(settings) as short:
         pass
-    monkeypatch.setattr(system, "AFTER", 0.0)
-    monkeypatch.setattr(system, "EVERY", 0.1)
+    monkeypatch.setattr(curves, "AFTER", 0.0)
+    monkeypatch.setattr(curves, "EVERY", 0.1)
     with begin(settings) as long:
         deadline = time.monotonic() + 30
         while not stored(settings, long.id).data.metrics and time.monotonic() < deadline:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import mmap
 import os
 import shutil
 import subprocess
@@ -452,7 +453,10 @@ def test_memory_of_encoding_is_what_the_texts_take_meanwhile(run, many, parts, m
     search = module_of_costs.search_vectors
 
     def search_vectors(model, texts):
-        held = np.ones(500_000 * len(texts), np.int8)
+        held = np.frombuffer(
+            mmap.mmap(-1, 500_000 * len(texts)), np.int8
+        )  # not what a training before left in the heap
+        held[:] = 1
         return search(model, texts if held.any() else [])
 
     monkeypatch.setattr(module_of_costs, "search_vectors", search_vectors)

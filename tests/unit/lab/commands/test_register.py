@@ -298,10 +298,10 @@ def test_a_card_says_from_which_threshold_a_precision_is_kept(finished):
     )
     known = replace(CHOSEN, promised=promised)
     write_json(folder / layout.MODEL / layout.PRECISION, known.to_json())
-    least = known.promise.reaching(0.8, 100)
+    least = known.guarantee.reaching(0.8, 100)
     text = model_card(read_about(folder / layout.MODEL))
     assert f"| 0.8 | 0.75 | 0.920 | 0.900 | {least.text_least:.3f} |" in text
-    assert known.promise.reaching(0.9, 100) is None
+    assert known.guarantee.reaching(0.9, 100) is None
     assert "nine of ten files" not in before
     write_json(folder / layout.MODEL / layout.PRECISION, replace(known, promised=promised[1:]).to_json())
     assert "From no known threshold on would nine of ten files" in model_card(read_about(folder / layout.MODEL))
