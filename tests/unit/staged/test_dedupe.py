@@ -453,9 +453,8 @@ def test_memory_of_encoding_is_what_the_texts_take_meanwhile(run, many, parts, m
     search = module_of_costs.search_vectors
 
     def search_vectors(model, texts):
-        held = np.frombuffer(
-            mmap.mmap(-1, 500_000 * len(texts)), np.int8
-        )  # not what a training before left in the heap
+        # not from the heap, of which a training before may have left much
+        held = np.frombuffer(mmap.mmap(-1, 500_000 * len(texts)), np.int8)
         held[:] = 1
         return search(model, texts if held.any() else [])
 
