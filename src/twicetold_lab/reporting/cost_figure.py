@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from twicetold_lab.reporting.figures import Axis, Frame
 from twicetold_lab.reporting.glossary import magnitude, number, size
-from twicetold_lab.reporting.rendering import coordinate, part
+from twicetold_lab.reporting.html import coordinate, part
 
 _FRAME = Frame(left=46, top=24, right=508, bottom=344, width=528, height=386)
 _LARGEST, _LEAST = 20.0, 2.5  # radius of the largest model, and the smallest radius that can be seen, in SVG units
