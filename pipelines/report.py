@@ -13,9 +13,8 @@ docs/explanation/sources.md from the cards and other files in Git.
 import checkout  # noqa: F401 (for its effects)
 
 import json
-import math
 import shlex
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from sys import argv
 from typing import Any
@@ -25,7 +24,7 @@ from omegaconf import OmegaConf
 from twicetold import layout
 from twicetold.errors import readable_errors
 from twicetold.files import write_text
-from twicetold_lab import reporting, tracking
+from twicetold_lab import reporting
 from twicetold_lab.export.champion import card
 from twicetold_lab.grid.lock import changed_keys
 from twicetold_lab.runs.environment import in_words
@@ -59,22 +58,8 @@ def main() -> None:
             for folder in sorted({place.parent for place in paths["runs"].glob(f"*/{layout.METRICS}")}):
                 if (folder / layout.MODEL / layout.RECIPE).is_file():  # a run that DVC restored has none yet
                     write_text(folder / layout.MODEL_CARD, card(f"{folder}", cards=paths["cards"]))
-            found = reporting.build(grid, runs=paths["runs"], target=paths["reports"], cards=paths["cards"], **folders)
+            reporting.build(grid, runs=paths["runs"], target=paths["reports"], cards=paths["cards"], **folders)
             print(f"report: {paths['reports'] / layout.REPORT}")
-            attach(found)
-
-
-def attach(found: Iterable[reporting.RunFiles]) -> None:
-    """Write what the report says of each run to the run in MLflow that was reported, where there is one."""
-    about = OmegaConf.load("conf/evaluation.yaml").tracking
-    settings = tracking.Settings(enabled=about.enabled, uri=about.uri, root=Path.cwd(), origin="dvc")
-    wanted: dict[str, list[tracking.Attachment]] = {}
-    for each in found:
-        cell, metric = each.run.cell, each.run.primary
-        value = each.run.metrics["test"].get(metric, math.nan)
-        one = tracking.Attachment(f"{cell.model}-{cell.seed}", metric, value, each.files)
-        wanted.setdefault(cell.data, []).append(one)
-    all(tracking.attach(settings, data, of_data) for data, of_data in wanted.items())  # one warning if it fails
 
 
 def results(grid: dict[str, Any], *, runs: Path, cards: Path, changed: Mapping[str, Collection[str]]) -> str:

@@ -16,11 +16,9 @@ import pytest
 import yaml
 
 from twicetold_lab.tracking import (
-    Attachment,
     Settings,
     address_of_sweep,
     addresses,
-    attach,
     curves,
     reopen,
     report_to_sweep,
@@ -28,7 +26,6 @@ from twicetold_lab.tracking import (
     start,
     sweep_parent,
 )
-from twicetold_lab.tracking.attached import MARK
 from twicetold_lab.tracking.notes import telling
 from twicetold_lab.tracking.pages import FIXED, FURTHER
 from twicetold_lab.tracking.run import flatten
@@ -912,28 +909,3 @@ assert [path.name for path in root.iterdir()] == ["file"]
 def test_conf_gives_what_the_settings_need(tmp_path):
     values = yaml.safe_load((Path(__file__).parents[2] / "conf" / "evaluation.yaml").read_text())["tracking"]
     assert Settings(**values, root=tmp_path, origin="run") == Settings(True, None, tmp_path, "run")
-
-
-# what is made of many runs
-
-
-def test_texts_are_attached_to_the_run_that_was_reported_once_and_to_no_new_run(settings, monkeypatch):
-    for value in (0.7, 0.8):
-        with begin(settings) as run:
-            run.log_metrics({"test/auroc": value})
-    wanted = [Attachment(name, "auroc", 0.8, {"report/a.csv": "one"}) for name in ("dae-0", "static-0")]
-    assert attach(settings, "quora", wanted)
-    assert attach(settings, "unknown", wanted)
-    assert len(runs(settings)) == 2
-    (reported,) = [each for each in runs(settings) if MARK in each.data.tags]
-    assert reported.data.metrics["test/auroc"] == 0.8
-    client = open_store(settings, "quora").client
-    assert [file.path for file in client.list_artifacts(reported.info.run_id, "report")] == ["report/a.csv"]
-    monkeypatch.setattr("twicetold_lab.tracking.attached._write", lambda *_: pytest.fail("the same was written again"))
-    assert attach(settings, "quora", wanted)
-
-
-def test_nothing_is_attached_where_there_is_no_store_and_none_is_made(tmp_path, monkeypatch):
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    assert not attach(Settings(enabled=True, uri=None, root=tmp_path, origin="dvc"), "quora", [])
-    assert not [*tmp_path.iterdir()]

@@ -4,61 +4,44 @@ It reads the files of the other stages (names in `layout`). The same files give 
 seconds, which the page shows.
 """
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from twicetold import layout
 from twicetold.files import write_text
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.reporting.cost import TABLE, cost_csv
-from twicetold_lab.reporting.errors import Judged, mistakes_csv, write_errors
+from twicetold_lab.reporting.errors import Judged, write_errors
 from twicetold_lab.reporting.grid import ControlledCell, Grid
-from twicetold_lab.reporting.html import page, standalone
+from twicetold_lab.reporting.html import page
 from twicetold_lab.reporting.leaderboard import leaderboard_csv
 from twicetold_lab.reporting.markdown import rendered
 from twicetold_lab.reporting.near_equal import count_near_equal
 from twicetold_lab.reporting.numbers import FILE, numbers_csv
-from twicetold_lab.reporting.sections import Report, read_report
+from twicetold_lab.reporting.sections import read_report
 from twicetold_lab.reporting.sources import sources_page
 from twicetold_lab.reporting.terminal import leaderboard_text
-from twicetold_lab.runs.folder import Cell, RunFolder
+from twicetold_lab.runs.folder import Cell
 from twicetold_lab.runs.records import Provenance, has_card, read_card, read_provenance, write_card
 
 __all__ = [
     "Cell",
     "ControlledCell",
     "Grid",
-    "RunFiles",
     "build",
     "leaderboard_text",
     "markdown",
     "sources_page",
     "write_cards",
 ]
-MISTAKES, FIGURE = "report/mistakes.csv", "report/quality_against_speed.svg"
 FOOTER = (
     "The numbers are in files beside this page, at full precision: metrics of all runs and their intervals in "
     f"{layout.LEADERBOARD}, those of cost in {TABLE}, those of the tables of this page in {FILE}."
 )
 
 
-@dataclass(frozen=True)
-class RunFiles:
-    """Files of one run.
-
-    Args:
-        run: which.
-        files: path -> content.
-    """
-
-    run: RunFolder
-    files: dict[str, str]
-
-
-def build(
-    grid: Grid, *, runs: Path, processed: Path, raw: Path, target: Path, cards: Path | None = None
-) -> list[RunFiles]:
+def build(grid: Grid, *, runs: Path, processed: Path, raw: Path, target: Path, cards: Path | None = None) -> None:
     """Write the HTML report, and beside it the numbers on it.
 
     Args:
@@ -69,9 +52,6 @@ def build(
         target: where `index.html` goes, and beside it `leaderboard.csv`, `cost.csv`, `numbers.csv` and, where the texts
             are there, `errors.parquet`.
         cards: the folder of dataset cards, which describe a dataset whose corpus is not there.
-
-    Returns:
-        What the report says of each run, as files.
 
     Raises:
         ValueError: if there are no cells, or models of one dataset were evaluated on different units or pairs.
@@ -93,7 +73,6 @@ def build(
     write_errors(
         {each.about.name: each.mistakes for each in found.datasets if isinstance(each.mistakes, Judged)}, target
     )
-    return list(run_files(found))
 
 
 def markdown(grid: Grid, *, runs: Path, cards: Path, resplit: Collection[str] = ()) -> str:
@@ -123,20 +102,6 @@ def write_cards(names: Iterable[str], *, processed: Path, raw: Path, cards: Path
     """
     for name in names:
         write_card(_described(name, processed=processed, raw=raw, cards=cards), cards)
-
-
-def run_files(found: Report) -> Iterator[RunFiles]:
-    """The files of each run that has any: mistakes of each model's first one, the figure of all models."""
-    for each in found.datasets:
-        section = next(section for section in found.sections if section.data == each.about.name)
-        figures = [figure for part in section.parts if part.title == "Cost" for figure in part.figures]
-        for row in each.board.rows:
-            for run in row.runs:
-                files = {FIGURE: standalone(figures[0].drawing)} if figures else {}
-                if run is row.first and isinstance(each.mistakes, Judged) and row.model in each.mistakes.models:
-                    files[MISTAKES] = mistakes_csv(each.mistakes, row.model)
-                if files:
-                    yield RunFiles(run, files)
 
 
 def _described(data: str, *, processed: Path, raw: Path, cards: Path | None = None) -> Provenance:

@@ -192,18 +192,6 @@ def doubtful_file(data: str) -> str:
     return f"{data}-doubtful.csv"
 
 
-def mistakes_csv(found: Judged, model: str) -> str:
-    """The mistakes of one model, the surest first."""
-    place = found.models.index(model)
-    wrong = np.flatnonzero(found.wrong[place])
-    surest = wrong[np.argsort(-found.confidence[place, wrong], kind="stable")][:EXPORTED]
-    rows = (
-        (found.left[pair], found.right[pair], f"{found.label[pair]:g}", f"{found.probability[place, pair]:.3f}")
-        for pair in surest.tolist()
-    )
-    return csv_text(("left", "right", "label", "probability"), rows)
-
-
 def _table(data: str, found: Judged) -> pa.Table:
     """A row for each mistake, and for each model and each pair that is shown or in doubt."""
     kept = found.wrong.copy()

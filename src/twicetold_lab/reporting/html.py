@@ -51,13 +51,6 @@ def content_of(file: str) -> Markup:
     return Markup((_FOLDER / file).read_text(encoding="utf-8"))
 
 
-def standalone(drawing: Markup) -> str:
-    """A figure of the page as a file of its own, which brings the page's style sheet."""
-    opening, _, rest = str(drawing).partition(">")
-    head = opening.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" style="background: var(--paper)" ', 1)
-    return f"{head}><style>{content_of('style.css')}</style>{rest}\n"
-
-
 def whisker(table: Table, cell: TableCell) -> Markup:
     """A value and its interval on the axis of its column; a dotted line marks the best baseline."""
     drawn, value = table.drawn, cell.value

@@ -223,6 +223,15 @@ def _make_database(file: Path) -> None:
             SqlAlchemyStore(f"{SQLITE}{temporary}", (file.parent / "artifacts").as_uri()).engine.dispose()
 
 
+@contextmanager
+def tracking(what: str) -> Iterator[None]:
+    """Ask the store, and go on with a warning where it fails; see `warn_untracked`."""
+    try:
+        yield
+    except Exception as error:
+        warn_untracked(what, error)
+
+
 def warn_untracked(what: str, error: Exception) -> None:
     """Warn that the store failed and that the work goes on without it.
 

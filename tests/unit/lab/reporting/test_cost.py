@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twicetold.evaluation.units import Units
-from twicetold_lab import reporting
-from twicetold_lab.reporting import FIGURE, Grid, cost_figure
 from twicetold_lab.reporting import cost as costs
+from twicetold_lab.reporting import cost_figure
 from twicetold_lab.reporting.cost_figure import LogAxis, Point, front, rivals
 from twicetold_lab.reporting.leaderboard import rank
 from twicetold_lab.runs.folder import Cell, RunFolder, read_runs
@@ -166,18 +165,6 @@ def test_the_page_draws_two_models_and_explains_the_figure(finished, make_page):
     assert page.count("Quality against speed") == 1
     assert "dae: 0.810 (0.790 to 0.830), 16.0 µs a text, 4.0 MB" in page
     assert page.count('class="bubble on"') == 2, "the slower one is better, the faster one is of the front as well"
-
-
-def test_the_figure_is_a_file_of_each_run_that_stands_alone(finished):
-    project, cells = finished
-    for cell in cells[:3]:
-        add_cost(project, cell, texts_per_second_256=1000.0 * len(cell.name))
-    found = reporting.build(Grid(cells), **project.folders, target=project.root / "reports")
-    assert {each.run.cell for each in found} == {*cells[:3]}
-    (text,) = {each.files[FIGURE] for each in found}
-    figure = ElementTree.fromstring(text)
-    assert figure.tag == "{http://www.w3.org/2000/svg}svg"
-    assert "--paper: #fdfdfb" in figure.find("{http://www.w3.org/2000/svg}style").text
 
 
 def kept(seed, worse):

@@ -1,6 +1,5 @@
 """The mistakes on the page are the models' mistakes; the exported labels in doubt are what `label` reads."""
 
-import csv
 import json
 
 import numpy as np
@@ -14,7 +13,7 @@ from twicetold.commands import app
 from twicetold.labels.review import Review
 from twicetold_lab import reporting
 from twicetold_lab.data.corpus import Corpus, Pairs
-from twicetold_lab.reporting import MISTAKES, Cell, Grid, errors
+from twicetold_lab.reporting import Cell, Grid, errors
 from twicetold_lab.reporting.errors import judged
 from twicetold_lab.reporting.leaderboard import rank
 from twicetold_lab.runs.folder import read_runs
@@ -121,19 +120,6 @@ def test_all_mistakes_are_in_the_file_beside_the_page_also_those_that_are_not_sh
     for pair in found.surest:
         of_models = [probability[found.left[pair], model] for model in MODELS]
         assert of_models == pytest.approx(found.probability[:, pair].tolist(), abs=1e-6)
-
-
-def test_a_run_s_own_mistakes_are_a_file_the_surest_first(pairs, found, tmp_path):
-    project, cells, _ = pairs
-    of_runs = {
-        each.run.cell.model: each.files for each in reporting.build(Grid(cells), **project.folders, target=tmp_path)
-    }
-    for model, wrong, sure in zip(found.models, found.wrong, found.confidence, strict=True):
-        rows = list(csv.DictReader(of_runs[model][MISTAKES].splitlines()))
-        assert {row["left"] for row in rows} == {found.left[pair] for pair in np.flatnonzero(wrong)}
-        confident = [max(float(row["probability"]), 1 - float(row["probability"])) for row in rows]
-        assert confident == sorted(confident, reverse=True)
-        assert confident[0] == pytest.approx(sure[wrong].max(), abs=1e-3)
 
 
 def test_texts_are_escaped_on_the_page(pairs):
