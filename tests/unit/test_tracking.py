@@ -26,7 +26,7 @@ from twicetold_lab.tracking import (
     start,
     sweep_parent,
 )
-from twicetold_lab.tracking.notes import telling
+from twicetold_lab.tracking.notes import parameters_to_show
 from twicetold_lab.tracking.pages import FIXED, FURTHER
 from twicetold_lab.tracking.run import flatten
 from twicetold_lab.tracking.store import ATTEMPTS, OVERTAKEN, address, connect, insist, open_store
@@ -152,7 +152,7 @@ def test_a_run_that_failed_says_why_in_a_tag_until_it_is_resumed(settings):
 def test_a_long_run_has_system_metrics_and_a_short_one_none(settings, monkeypatch):
     with begin(settings) as short:
         pass
-    monkeypatch.setattr(curves, "AFTER", 0.0)
+    monkeypatch.setattr(curves, "SAMPLES", 1)
     monkeypatch.setattr(curves, "EVERY", 0.1)
     with begin(settings) as long:
         deadline = time.monotonic() + 30
@@ -436,22 +436,22 @@ USUAL = {"seed": 0, "optimizer.lr": 0.001, "trainer.epochs": 200, "trainer.batch
 
 def test_parameters_are_what_differs_from_the_defaults_and_the_few_that_always_matter():
     learning = {**DEFAULTS, "trainer": {"epochs": 30, "batch_size": 100, "patience": 5}}
-    assert telling(DEFAULTS, DEFAULTS) == USUAL
-    assert telling(learning, DEFAULTS) == USUAL | {"trainer.epochs": 30, "trainer.patience": 5}
+    assert parameters_to_show(DEFAULTS, DEFAULTS) == USUAL
+    assert parameters_to_show(learning, DEFAULTS) == USUAL | {"trainer.epochs": 30, "trainer.patience": 5}
 
 
 def test_a_parameter_that_the_command_names_is_shown_even_at_its_default():
-    assert telling(DEFAULTS, DEFAULTS, ["objective.alpha"]) == USUAL | {"objective.alpha": 10}
-    assert telling(DEFAULTS, DEFAULTS, ["objective"]) == USUAL | {"objective": "Denoising"}
+    assert parameters_to_show(DEFAULTS, DEFAULTS, ["objective.alpha"]) == USUAL | {"objective.alpha": 10}
+    assert parameters_to_show(DEFAULTS, DEFAULTS, ["objective"]) == USUAL | {"objective": "Denoising"}
 
 
 def test_an_exchanged_part_is_shown_by_its_class_and_null_and_underscored_keys_never():
     learning = {**DEFAULTS, "objective": {"_target_": "a.b.Triplet", "_partial_": False, "margin": 0.2, "alpha": None}}
-    assert telling(learning, DEFAULTS) == USUAL | {"objective": "Triplet", "objective.margin": 0.2}
+    assert parameters_to_show(learning, DEFAULTS) == USUAL | {"objective": "Triplet", "objective.margin": 0.2}
 
 
 def test_a_family_that_learns_nothing_shows_no_setting_of_training():
-    assert telling({**DEFAULTS, "objective": {"_target_": None}}, {}) == {"seed": 0}
+    assert parameters_to_show({**DEFAULTS, "objective": {"_target_": None}}, {}) == {"seed": 0}
 
 
 # finding a run again

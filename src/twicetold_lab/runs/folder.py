@@ -102,11 +102,12 @@ class RunFolder:
 
         Raises:
             FileNotFoundError: if there is no trained model.
-        ValueError: if something in the folder leads out of it, or the recipe holds something else.
+        ValueError: if something in the folder leads out of it, or its recipe or thresholds hold something else.
         """
         require_model_files(place, what=f"the folder {place}")
         run = cls.at(place)
         read_recipe(run.model)
+        ThresholdRecord.read(run.model)
         return run
 
     @property

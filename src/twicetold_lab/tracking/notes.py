@@ -83,7 +83,9 @@ def intervals_in(folder: Path) -> Mapping[str, tuple[float, float]]:
         return {}
 
 
-def telling(learning: Mapping[str, Any], defaults: Mapping[str, Any], named: Iterable[str] = ()) -> dict[str, Any]:
+def parameters_to_show(
+    learning: Mapping[str, Any], defaults: Mapping[str, Any], named: Iterable[str] = ()
+) -> dict[str, Any]:
     """The parameters to show, by their dotted keys.
 
     They are those that differ from the family's defaults, those that the command names, and learning rate, batch size,
