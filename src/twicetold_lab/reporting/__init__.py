@@ -11,7 +11,6 @@ from pathlib import Path
 from twicetold import layout
 from twicetold.files import write_text
 from twicetold_lab.data.corpus import Corpus
-from twicetold_lab.reporting.cost import TABLE, cost_csv
 from twicetold_lab.reporting.errors import Judged, write_errors
 from twicetold_lab.reporting.grid import ControlledCell, Grid
 from twicetold_lab.reporting.html import page
@@ -37,7 +36,7 @@ __all__ = [
 ]
 FOOTER = (
     "The numbers are in files beside this page, at full precision: metrics of all runs and their intervals in "
-    f"{layout.LEADERBOARD}, those of cost in {TABLE}, those of the tables of this page in {FILE}."
+    f"{layout.LEADERBOARD}, those of the tables of this page in {FILE}."
 )
 
 
@@ -49,8 +48,8 @@ def build(grid: Grid, *, runs: Path, processed: Path, raw: Path, target: Path, c
         runs: the folder of run folders.
         processed: the folder of corpora.
         raw: the folder of raw folders.
-        target: where `index.html` goes, and beside it `leaderboard.csv`, `cost.csv`, `numbers.csv` and, where the texts
-            are there, `errors.parquet`.
+        target: where `index.html` goes, and beside it `leaderboard.csv`, `numbers.csv` and, where the texts are there,
+            `errors.parquet`.
         cards: the folder of dataset cards, which describe a dataset whose corpus is not there.
 
     Raises:
@@ -67,7 +66,6 @@ def build(grid: Grid, *, runs: Path, processed: Path, raw: Path, target: Path, c
     )
     html = page(found.sections, lead=lead, datasets=list(names), models=found.models, footer=FOOTER)
     write_text(target / layout.LEADERBOARD, leaderboard_csv(found.runs))
-    write_text(target / TABLE, cost_csv(found.runs, found.seconds))
     write_text(target / layout.REPORT, html)
     write_text(target / FILE, numbers_csv(found.sections))
     write_errors(

@@ -1,14 +1,12 @@
-"""What models cost beside how good they are: a table, a figure, and `cost.csv`.
+"""The cost of models beside their quality: a table and a figure.
 
 Where no cost was measured yet, the primary metric and the seconds of training stand alone, and a note says so.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, fields
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from twicetold.files import csv_text
 from twicetold_lab.reporting.cost_figure import Point, cost_figure, rivals
 from twicetold_lab.reporting.glossary import count, describe, magnitude, size
 from twicetold_lab.reporting.leaderboard import Leaderboard, Row
@@ -17,8 +15,6 @@ from twicetold_lab.reporting.tiers import Standing, against
 from twicetold_lab.runs.folder import RunFolder
 from twicetold_lab.scoring.cost import MANY, Cost
 
-TABLE = "cost.csv"
-"""Beside the leaderboard's table."""
 TITLE = "Cost"
 HOW_TO_READ = (
     "Size is that of the model folder: as trained, with 32 bits a number, and with 8 bits for each number of a matrix. "
@@ -74,18 +70,18 @@ def training_seconds(row: Row, seconds: Mapping[str, float]) -> float | None:
 
 
 def in_words(run: RunFolder) -> str:
-    """What a model costs, as far as it was measured: `1,248,000 parameters, 5.0 MB, 23,400 texts a second`.
+    """The cost of a model in words, as far as it was measured: `1,248,000 parameters, 5.0 MB, 23,400 texts a second`.
 
     Of one that scores pairs alone, `7.25 milliseconds a pair`.
     """
-    said = [f"{count(run.parameters)} parameters" if run.parameters else "no parameters"]
+    parts = [f"{count(run.parameters)} parameters" if run.parameters else "no parameters"]
     if run.cost:
-        said.append(size(run.cost.model_bytes))
+        parts.append(size(run.cost.model_bytes))
         if run.cost.texts_per_second_256 is not None:
-            said.append(f"{magnitude(run.cost.texts_per_second_256)} texts a second")
+            parts.append(f"{magnitude(run.cost.texts_per_second_256)} texts a second")
         else:
-            said.append(f"{magnitude(run.cost.pair_milliseconds_p50)} milliseconds a pair")
-    return ", ".join(said)
+            parts.append(f"{magnitude(run.cost.pair_milliseconds_p50)} milliseconds a pair")
+    return ", ".join(parts)
 
 
 def cheapest(runs: Sequence[RunFolder]) -> RunFolder:
@@ -128,19 +124,6 @@ def cost_against_quality(board: Leaderboard) -> Figure | None:
     return Figure("Quality against speed", f": {'. '.join([FIGURE, *_told_apart(compared)])}.", figure)
 
 
-def cost_csv(runs: Iterable[RunFolder], seconds: Mapping[str, float]) -> str:
-    """The cost of every run at full precision, a row each; what is not known is empty."""
-    names = [field.name for field in fields(Cost)]
-    rows = []
-    for run in sorted(runs, key=lambda run: run.cell):
-        known = asdict(run.cost) if run.cost else {}
-        took = seconds.get(run.cell.name)
-        rows.append(
-            (run.cell.data, run.cell.model, run.cell.seed, _exact(took), *(_exact(known.get(n)) for n in names))
-        )
-    return csv_text(("data", "model", "seed", "training_seconds", *names), rows)
-
-
 def _cells(row: Row, primary: str, took: float | None) -> tuple[TableCell, ...]:
     cost = row.cost
     quality = estimate_cell(primary, row.metrics["test"].get(primary), with_interval=True)
@@ -164,10 +147,6 @@ def _cells(row: Row, primary: str, took: float | None) -> tuple[TableCell, ...]:
 def amount(value: float | None, show: Callable[[Any], str] = magnitude) -> TableCell:
     """A number as a cell; a dash if it is not known."""
     return MISSING if value is None else TableCell(show(value), value=value)
-
-
-def _exact(value: object) -> str:
-    return "" if value is None else value if isinstance(value, str) else repr(value)
 
 
 def _notes(board: Leaderboard) -> list[str]:

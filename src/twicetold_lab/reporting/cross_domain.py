@@ -55,7 +55,7 @@ def cross_domain_section(runs: Sequence[RunFolder], ensembles: Collection[Cell] 
 
 
 def _learnt_on(one: RunFolder, made: Collection[Cell]) -> str:
-    """What data it learnt on: nothing if its cell is in `made`, as nothing of it was trained here."""
+    """The data that it learnt on: nothing if its cell is in `made`, as nothing of it was trained here."""
     return NOTHING if one.cell in made else one.cell.data
 
 

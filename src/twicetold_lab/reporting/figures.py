@@ -63,7 +63,7 @@ class Dot:
     x: str
     y: str
     radius: str
-    said: str
+    hover: str
     """Shown after the line's name in the hover title."""
 
 
@@ -243,5 +243,5 @@ def _dot(line: Line, place: int, x: str, y: str) -> Dot:
     assert line.sizes is not None
     pairs = int(line.sizes[place])
     radius = 1.5 + 2.5 * math.sqrt(pairs / max(1, int(line.sizes.max())))
-    said = f"{100 * line.y[place]:.0f} % of {pairs:,} pairs, predicted {100 * line.x[place]:.0f} %"
-    return Dot(x, y, coordinate(radius), said)
+    hover = f"{100 * line.y[place]:.0f} % of {pairs:,} pairs, predicted {100 * line.x[place]:.0f} %"
+    return Dot(x, y, coordinate(radius), hover)

@@ -1,4 +1,4 @@
-"""What the report knows of the grid besides results."""
+"""The cells of a report, and what it knows of them besides results."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -37,7 +37,7 @@ def anchor_of(data: str) -> str:
 
 
 def part(template: str, macro: str, *values: Any) -> Markup:
-    """What a macro of a template makes of some values."""
+    """The output of a macro of a template for some values."""
     return Markup(getattr(_templates.get_template(template).module, macro)(*values))
 
 

@@ -35,7 +35,7 @@ class Row:
 
     @property
     def cost(self) -> Cost | None:
-        """That of the run with the smallest seed that was measured; None if none was."""
+        """The cost of the run with the smallest seed that was measured; None if none was."""
         return next((run.cost for run in self.runs if run.cost), None)
 
     @property

@@ -145,7 +145,7 @@ def _validation_intervals(run: RunFolder) -> Mapping[str, Any]:
 
 
 def _verdicts(run: RunFolder) -> Iterator[str]:
-    """What verdicts are about, and what is known of each decision."""
+    """The label of verdicts, and each decision as far as it is known."""
     decisions, finest = run.decisions, run.decisions.of()
     others = [each for name, each in decisions.labels.items() if name != finest.label]
     yield f"Verdicts are about {code(finest.label)}: it is what two texts that are called the same share.\n"
@@ -166,18 +166,18 @@ def _decision(verdicts: LabelDecision, run: RunFolder) -> str:
         if not calibration.is_about(verdicts.label):
             chosen = "validation, or on labelled pairs of an earlier calibration"
     threshold, slope, intercept = map(_rounded, (at.threshold, at.slope, at.intercept))
-    said = (
+    text = (
         f"Two texts are called the same from a score of {threshold} on; the threshold was chosen on {chosen}. The "
         f"probability is 1 / (1 + exp(−({slope} · score + ({intercept})))), Platt's calibration, fitted "
         "on the same pairs. Both hold for pairs like those: where duplicates are rarer, probabilities are too high, "
         "and fewer of the pairs above the threshold say the same. Numbers are rounded; decision.json has all digits."
     )
     if verdicts.same is not None and verdicts.called is not None and verdicts.right is not None:
-        said += (
+        text += (
             f" These were all pairs of its texts, of which {verdicts.same:.2%} are the same; {verdicts.called:.2%} "
             f"were called so, and {verdicts.right:.0%} of these are."
         )
-    return said + "\n"
+    return text + "\n"
 
 
 def _day(calibration: CalibrationRecord) -> str:
@@ -278,7 +278,7 @@ def _grouping(cut: GroupingThreshold, test: Mapping[str, float], intervals: Mapp
 
 
 def _checks(run: RunFolder, cards: Path | None) -> str:
-    """What the numbered checks of its run found, and what could not be checked."""
+    """The findings of the numbered checks of its run, and the checks that could not be made."""
     if not (run.metrics or run.summary):
         return "Not checked: the model folder came without the files of its run.\n"
     outcomes = check(inspect(run.path, cards=cards))
@@ -335,7 +335,7 @@ def _interval(name: str, intervals: Mapping[str, Any]) -> str:
 
 
 def _is_fitted(run: RunFolder) -> bool:
-    """Whether it was fitted to texts without labels, and nothing was measured."""
+    """True if it was fitted to texts without labels, and nothing was measured."""
     return run.primary == NOT_MEASURED
 
 

@@ -21,7 +21,7 @@ Settings = Mapping[str, Any]
 
 
 def reading(features: Sequence[Settings]) -> list[str]:
-    """What makes no difference to the parts of a model, in sentences, each once.
+    """Sentences about what makes no difference to the parts of a model, each once.
 
     Args:
         features: settings of the featuriser of the model, or of each member.

@@ -1,4 +1,4 @@
-"""What to take: for each use of a dataset the best model, the cheapest one tied for first, and what needs no labels.
+"""Recommendations: for each use of a dataset the best model, the cheapest one tied for first, and what needs no labels.
 
 The best is the best on validation, and so is the one without labels, among models of which nothing was trained. Test
 says who is tied for first (`tiers`); of these the one that costs least is named. Of models that learnt on other data,
@@ -56,7 +56,7 @@ class Recommendation:
 
 @dataclass(frozen=True)
 class UseRecommendation:
-    """What to take for one use."""
+    """The recommendations for one use."""
 
     tiers: Tiers
     rows: tuple[Recommendation, ...]
@@ -77,7 +77,7 @@ def how_to_read(boards: Iterable[Leaderboard]) -> str:
 def recommend(
     board: Leaderboard, uses: Sequence[Tiers], *, grid: Grid | None = None, cross_domain: Sequence[RunFolder] = ()
 ) -> tuple[UseRecommendation, ...]:
-    """What to take for each use of a dataset.
+    """The recommendations for each use of a dataset.
 
     Args:
         board: of the dataset.
@@ -172,7 +172,7 @@ def _without_labels(board: Leaderboard, tiers: Tiers, grid: Grid, cross_domain: 
 
 
 def _of_a_file(tiers: Tiers) -> Recommendation:
-    """What the dedupe without a model is made of, as far as it was measured."""
+    """The dedupe without a model, with its parts as far as they were measured."""
     rows = {each.row.model: each for each in tiers.standings}
     parts = [f"{_name(rows[part].row)} {number(rows[part].value.mean)}" for part in PARTS if part in rows]
     reasons = ["letters, words and ready-made vectors together, and a threshold that is guessed from the file"]
@@ -229,7 +229,7 @@ def _clean_one(row: Row | None, tiers: Tiers) -> str:
 
 
 def _tied(tiers: Tiers, standing: Standing) -> str:
-    """That a model is tied for first, and whether that is by overlapping intervals alone."""
+    """A model's tie for first in words, and whether it is by overlapping intervals alone."""
     return f"tied for first{_compared(standing) if _is_unpaired(tiers, standing) else ''}"
 
 

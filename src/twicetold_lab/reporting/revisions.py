@@ -38,7 +38,7 @@ class Moved:
 
     @property
     def outside(self) -> bool:
-        """Whether the new value is not within the old interval; a value that is no number any more is not."""
+        """True if the new value is not within the old interval; a value that is no number any more is not."""
         return not self.low <= self.head <= self.high
 
     @property
@@ -71,7 +71,7 @@ class Revisions:
 
     @property
     def outside(self) -> tuple[Moved, ...]:
-        """What moved outside its interval."""
+        """The metrics that moved outside their intervals."""
         return tuple(one for one in self.moved if one.outside)
 
     @property
@@ -204,7 +204,7 @@ def _counts(found: Revisions) -> list[str]:
 
 
 def _outside(found: Revisions) -> Table:
-    """What moved outside, the cells in order, the largest change of each first."""
+    """The metrics that moved outside, the cells in order, the largest change of each first."""
     rows = sorted(found.outside, key=lambda one: (one.cell, -one.share))
     heads = ("metric of test", "base", "its 95 % interval", "head", "difference")
     cells = (

@@ -1,7 +1,7 @@
 """The sections of a report, in their order: what to take, all models at a glance, each dataset, and how to read it."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -101,12 +101,12 @@ class Dataset:
 
     @cached_property
     def recommended(self) -> tuple[recommendation.UseRecommendation, ...]:
-        """What to take for each use."""
+        """The recommendations for each use."""
         return recommendation.recommend(self.board, self.tiers, grid=self.grid, cross_domain=self.cross_domain)
 
     @cached_property
     def mistakes(self) -> Judged | str | None:
-        """What models say of test pairs; see `judged`."""
+        """The verdicts of models about test pairs; see `judged`."""
         return judged(self.board, self.processed, kind=self.about.kind) if self.processed else None
 
 
@@ -119,14 +119,12 @@ class Report:
         sections: in their order.
         models: all of them, the trained ones first, then by name: the order of colours.
         runs: that the numbers are of, those on shared terms among them.
-        seconds: of the training of each of them that is known, by the cell's name.
     """
 
     datasets: Sequence[Dataset]
     sections: Sequence[Section]
     models: Sequence[str]
     runs: Sequence[RunFolder]
-    seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 def read_report(
@@ -192,7 +190,7 @@ def read_report(
     sections += [section for section in further if section is not None]
     sections += [study.section(f"study-{i}") for i, study in enumerate(read_studies(runs, by_data.keys()), start=1)]
     sections += [_how_to_read(sections), _glossary(datasets)]
-    return Report(datasets, sections, models, everything, took)
+    return Report(datasets, sections, models, everything)
 
 
 def _parts(
@@ -244,7 +242,7 @@ def _commands(each: Dataset) -> Section | None:
 
 
 def _checks(each: Dataset) -> Section:
-    """What the numbered checks found, with the models that it is said of."""
+    """The findings of the numbered checks, each with its models."""
     found: dict[str, list[str]] = {}
     by_model = {row.model: check(_with_audit(row.first, each)) for row in each.board.rows}
     for outcomes in zip(*by_model.values(), strict=True):

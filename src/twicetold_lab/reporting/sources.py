@@ -40,7 +40,7 @@ its numbers are of earlier code, so are these.
 
 
 class Status(StrEnum):
-    """What there is of a system; the value is a column's head."""
+    """The state of a system here; the value is a column's head."""
 
     MEASURED = "measured"
     NOT_RUN = "in the grid, not run"
@@ -56,7 +56,7 @@ class System:
     name: str
     """As the document has it; with what is measured, if there are several figures."""
     here: str
-    """What it is called here."""
+    """Its name here."""
     note: str = ""
     """Why the figures differ, or what to know of the command."""
     cell: str = ""
@@ -73,14 +73,14 @@ class System:
     cited: str = ""
     """Where in the document, or in what it cites, the figure stands."""
     command: str = ""
-    """Of what has no row in the grid."""
+    """The command of a system without a row in the grid."""
     awaits: str = ""
-    """What is missing, of a system that is not here."""
+    """The missing part, of a system that is not here."""
     outside: str = ""
     """Why there is nothing to do about it here."""
 
     def status(self, grid: Mapping[str, Cell], runs: Path) -> Status:
-        """What there is of it.
+        """The state of the system.
 
         Args:
             grid: rows of the grid by their name.

@@ -51,7 +51,7 @@ class StudyTable:
     """Dataset that its numbers are of."""
     title: str
     of: str
-    """What the rows are."""
+    """Name of the rows."""
     columns: Sequence[tuple[str, str]]
     """Heads, each with a note."""
     rows: Sequence[tuple[tuple[str, str], Sequence[StudyCell]]]

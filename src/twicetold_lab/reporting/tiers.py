@@ -40,13 +40,13 @@ HOW_TO_READ = (
 
 @dataclass(frozen=True)
 class Use:
-    """What somebody does with a model."""
+    """A use of a model."""
 
     title: str
     measure: str
     """The metric that it rests on."""
     needs_threshold: bool = False
-    """Whether the measure depends on a threshold, so that even a model without training needs labels for it."""
+    """True if the measure depends on a threshold, so that even a model without training needs labels for it."""
 
     @property
     def word(self) -> str:
@@ -73,11 +73,11 @@ class Standing:
     value: Estimate
     """On test."""
     first: bool
-    """Whether it is tied for first."""
+    """True if it is tied for first."""
     against_first: PairedTest | None
     """It minus the highest; None for the highest, and where they were not compared in pairs."""
     p_value: float | None
-    """Of `against_first`, corrected for the number of comparisons."""
+    """The p-value of `against_first`, corrected for the number of comparisons."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def value_of(row: Row, measure: str) -> Estimate:
 
 
 def against(pairs: Sequence[tuple[Row, Row]], measure: str) -> list[Standing]:
-    """Whether each first model of two is tied with the other, which is as high or higher on test.
+    """Standings that say whether each first model of two is tied with the other, which is as high or higher on test.
 
     By a paired test, corrected for the number of pairs; by their intervals where units were not kept.
 

@@ -24,10 +24,10 @@ Severity = Literal["error", "warning", "note"]
 ERROR: Severity = "error"
 FOUND, CLEAR, NOT_CHECKED = "found", "clear", "not checked"
 LEAST = 0.5
-"""Of the ARI of other rules, and of its own on validation, and of average precision: below it, a value has broken
+"""Share of the ARI of other rules, of its own on validation, and of average precision: below it, a value has broken
 down."""
 LEAST_ARI = 0.1
-"""That there must have been, by another rule or on validation, for it to break down."""
+"""ARI that there must have been, by another rule or on validation, for it to break down."""
 FEWEST_GROUPS = 30
 """Groups with links that a promise rests on."""
 SEEDS = 3
@@ -64,23 +64,23 @@ class Check:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a check came to.
+    """The outcome of a check.
 
     Args:
         check: which one.
         state: `FOUND`, `CLEAR` or `NOT_CHECKED`.
-        said: what was found, or why it was not checked; empty if it is clear.
+        detail: what was found, or why it was not checked; empty if it is clear.
     """
 
     check: Check
     state: str
-    said: str = ""
+    detail: str = ""
 
     @property
     def line(self) -> str:
         """The outcome in a line."""
         how = self.check.severity if self.state == FOUND else self.state
-        return f"{self.check.number} {how}, {self.check.title}{': ' if self.said else ''}{self.said}"
+        return f"{self.check.number} {how}, {self.check.title}{': ' if self.detail else ''}{self.detail}"
 
 
 def inspect(place: Path, *, cards: Path | None = None) -> RunFolder:
@@ -106,7 +106,7 @@ def inspect(place: Path, *, cards: Path | None = None) -> RunFolder:
 
 
 def check(run: RunFolder, numbers: Iterable[str] = ()) -> list[Outcome]:
-    """What each check comes to, in their order.
+    """The outcomes of checks, in their order.
 
     Args:
         run: what was read.
@@ -122,17 +122,17 @@ def check(run: RunFolder, numbers: Iterable[str] = ()) -> list[Outcome]:
 
 
 def _outcome(which: Check, run: RunFolder) -> Outcome:
-    said = which.of(run)
-    if isinstance(said, Missing):
-        return Outcome(which, NOT_CHECKED, said.why)
-    return Outcome(which, CLEAR) if said is None else Outcome(which, FOUND, said)
+    found = which.of(run)
+    if isinstance(found, Missing):
+        return Outcome(which, NOT_CHECKED, found.why)
+    return Outcome(which, CLEAR) if found is None else Outcome(which, FOUND, found)
 
 
 def _carried_threshold(run: RunFolder) -> str | Missing | None:
-    """Whether the threshold is worse elsewhere than one fixed answer, or than the order of its own scores allows."""
+    """Check whether the threshold is worse on other data than one fixed answer, or than its order of pairs allows."""
     if not run.cross_domain:
         return Missing(f"there is no {layout.ELSEWHERE}: the run was not evaluated on other data")
-    said = []
+    findings = []
     for data, found in run.cross_domain.items():
         if data == run.cell.data:
             continue
@@ -141,16 +141,16 @@ def _carried_threshold(run: RunFolder) -> str | Missing | None:
         f1, same, right = (metrics.get(name) for name in ("f1", "same_share", "accuracy"))
         if right is not None and same is not None:
             if worse := one_answer(right, same, "its threshold"):
-                said.append(f"on {data}, {worse.partition(':')[0].removeprefix('by the labels, ')}")
+                findings.append(f"on {data}, {worse.partition(':')[0].removeprefix('by the labels, ')}")
         elif f1 is not None and ranked is not None and f1 < LEAST * ranked:
-            said.append(
+            findings.append(
                 f"on {data}, its order of all pairs has average precision {ranked:.3f}, and its threshold F1 {f1:.3f}"
             )
-    return "; ".join(said) or None
+    return "; ".join(findings) or None
 
 
 def _giant_component(run: RunFolder) -> str | Missing | None:
-    """Whether groups of all that links connect break down: a few wrong links join most groups."""
+    """Check whether groups of all that links connect break down: a few wrong links join most groups."""
     val, test = ({rule: run.metrics.get(split, {}).get(f"ari_{rule}") for rule in RULES} for split in ("val", "test"))
     now, before = test["components"], val["components"]
     if now is None:
@@ -173,7 +173,7 @@ def _giant_component(run: RunFolder) -> str | Missing | None:
 
 
 def _time_overlap(run: RunFolder) -> str | Missing | None:
-    """Whether test texts are older than the newest of train."""
+    """Check whether test texts are older than the newest of train."""
     found = _audited(run, "texts_before_end_of_train", "the data have no times, or the audit did not use them")
     if isinstance(found, Missing):
         return found
@@ -182,7 +182,7 @@ def _time_overlap(run: RunFolder) -> str | Missing | None:
 
 
 def _seen_in_train(run: RunFolder) -> str | Missing | None:
-    """Whether test texts or pairs are also in train, word for word, of a model that learnt from train."""
+    """Check whether test texts or pairs are also in train, word for word, of a model that learnt from train."""
     if "epochs" in run.summary and _was_trained(run.summary) is False:
         return None
     found = _audited(run, "equal_texts_in_train", "the audit did not compare texts")
@@ -204,7 +204,7 @@ def _audited(run: RunFolder, name: str, otherwise: str) -> float | Missing:
 
 
 def _untuned(run: RunFolder) -> str | Missing | None:
-    """Whether nobody chose its settings on validation."""
+    """Check whether nobody chose its settings on validation."""
     how = run.summary.get("tuned_how")
     if how is None:
         return Missing(f"{layout.SUMMARY} does not say how its settings were chosen")
@@ -214,7 +214,7 @@ def _untuned(run: RunFolder) -> str | Missing | None:
 
 
 def _few_seeds(run: RunFolder) -> str | Missing | None:
-    """Whether a training that depends on chance was run too seldom to know by how much."""
+    """Check whether a training that depends on chance was run too seldom to know by how much."""
     if "epochs" not in run.summary:
         return Missing(f"{layout.SUMMARY} does not say whether anything was trained")
     if not run.cell.data:
@@ -229,7 +229,7 @@ def _few_seeds(run: RunFolder) -> str | Missing | None:
 
 
 def _was_trained(summary: Mapping[str, Any]) -> bool | None:
-    """Whether a run or, of an ensemble, which has no epochs, a member was trained; None if that is not known."""
+    """True if a run or, of an ensemble, which has no epochs, a member was trained; None if that is not known."""
     if summary["epochs"] or not summary.get("parameters"):
         return bool(summary["epochs"])
     if not summary.get("pretrained_on"):
@@ -238,7 +238,7 @@ def _was_trained(summary: Mapping[str, Any]) -> bool | None:
 
 
 def _not_clean(run: RunFolder) -> str | Missing | None:
-    """Whether its weights may have met texts of the dataset before."""
+    """Check whether its weights may have met texts of the dataset before."""
     if "pretrained_on" not in run.summary:
         return Missing(f"{layout.SUMMARY} does not say what it was pretrained on")
     if not run.cell.data:
@@ -252,7 +252,7 @@ def _not_clean(run: RunFolder) -> str | Missing | None:
 
 
 def _unkept_promise(run: RunFolder) -> str | Missing | None:
-    """Whether a precision of links was promised on validation that test denies, or that too few groups support."""
+    """Check whether a precision was promised on validation that test denies, or that too few groups support."""
     if not run.summary:
         return Missing(f"there is no {layout.SUMMARY}, so no intervals are known")
     val, test = (run.metrics.get(split, {}) for split in ("val", "test"))
@@ -260,7 +260,7 @@ def _unkept_promise(run: RunFolder) -> str | Missing | None:
         intervals = intervals_of(run.summary)
     except (AttributeError, TypeError, ValueError, OverflowError):
         return Missing(f"the intervals of {layout.SUMMARY} are no pairs of numbers")
-    said = []
+    findings = []
     for name in sorted(name for name in val if name.startswith(AIM)):
         aim = float(name.removeprefix(AIM)) / 100
         if val[name] < aim:
@@ -268,13 +268,13 @@ def _unkept_promise(run: RunFolder) -> str | Missing | None:
         if name not in test:
             of_links = f"link_ari_at_{name.removeprefix(AIM)}"  # measured also where there is no link
             why = "no pair of test reaches its threshold" if of_links in test else "was not measured on test"
-            said.append(f"precision {aim:g} is promised, and {why}")
+            findings.append(f"precision {aim:g} is promised, and {why}")
         elif name in intervals and intervals[name][1] < aim:
             low, high = intervals[name]
-            said.append(f"precision {aim:g} is promised, test has {test[name]:.3f} ({low:.3f} to {high:.3f})")
+            findings.append(f"precision {aim:g} is promised, test has {test[name]:.3f} ({low:.3f} to {high:.3f})")
         elif (links := _behind(run.promised, aim)) and links.groups < FEWEST_GROUPS:
-            said.append(f"precision {aim:g} is promised by links of {links.groups} groups alone")
-    return "; ".join(said) or None
+            findings.append(f"precision {aim:g} is promised by links of {links.groups} groups alone")
+    return "; ".join(findings) or None
 
 
 def _behind(promised: Sequence[MeasuredLinks], aim: float) -> MeasuredLinks | None:

@@ -127,7 +127,7 @@ class RunFolder:
 
     @cached_property
     def summary(self) -> Mapping[str, Any]:
-        """What the evaluation says besides metrics, see `runs.summary`."""
+        """The results of the evaluation besides metrics, see `runs.summary`."""
         return read_object(self.path / layout.SUMMARY)
 
     @cached_property
@@ -157,7 +157,7 @@ class RunFolder:
 
     @cached_property
     def training(self) -> Mapping[str, Any]:
-        """What the training says of itself."""
+        """The training's own record: parameters, epochs, metric."""
         return read_object(self.model / layout.TRAINING)
 
     @cached_property
@@ -172,7 +172,7 @@ class RunFolder:
 
     @cached_property
     def promised(self) -> Sequence[MeasuredLinks]:
-        """What links promise of other files; empty without the model, whose folder has it."""
+        """The promises of links for other files; empty without the model, whose folder has it."""
         chosen = read_thresholds(self.model) if (self.model / layout.PRECISION).is_file() else None
         return chosen.promised if chosen else ()
 
@@ -193,7 +193,7 @@ class RunFolder:
 
     @cached_property
     def cost(self) -> Cost | None:
-        """What the model costs in use; None if it was not measured."""
+        """The cost of the model in use; None if it was not measured."""
         file = self.path / FILE
         return Cost.from_json(read_object(file), file) if file.is_file() else None
 
@@ -252,7 +252,7 @@ class RunFolder:
 
     @property
     def train_seconds(self) -> float | None:
-        """That its training took; None if they were not observed."""
+        """Seconds of its training; None if they were not observed."""
         return self.observed.get("train_seconds")
 
     @property
@@ -262,7 +262,7 @@ class RunFolder:
 
     @property
     def pretrained_on(self) -> tuple[str, ...] | None:
-        """What its weights were pretrained on; None if unknown."""
+        """The sources that its weights were pretrained on; None if unknown."""
         found = self.summary.get("pretrained_on", self.recipe.get("pretrained_on"))
         return tuple(map(str, found)) if isinstance(found, list) else None
 
@@ -274,16 +274,16 @@ class RunFolder:
 
     @property
     def is_clean(self) -> bool:
-        """Whether its weights, as far as is known, had never met texts of its dataset before it was trained."""
+        """True if its weights, as far as is known, had never met texts of its dataset before it was trained."""
         return self.is_clean_of(self.cell.data)
 
     def is_clean_of(self, data: str) -> bool:
-        """Whether its weights, as far as is known, had never met texts of a dataset before it was trained."""
+        """True if its weights, as far as is known, had never met texts of a dataset before it was trained."""
         return not self.pretrained_on or not may_have_met(self.seen, data)
 
     @property
     def is_baseline(self) -> bool:
-        """Whether no parameter was trained: the lexical baselines."""
+        """True if no parameter was trained: the lexical baselines."""
         return self.parameters == 0
 
     @cached_property

@@ -109,7 +109,7 @@ def write_card(about: Provenance, folder: Path) -> None:
 
 
 def has_card(data: str, folder: Path) -> bool:
-    """Whether `write_card` wrote the description of a dataset."""
+    """True if `write_card` wrote the description of a dataset."""
     return _card_file(data, folder).is_file()
 
 

@@ -34,7 +34,7 @@ REQUIREMENTS = (
     "jaxtyping",
     "tokenizers",
 )
-"""What scoring imports; training, tracking and reports need more."""
+"""The libraries that scoring imports; training, tracking and reports need more."""
 TRANSFORMER = "transformers"  # what scoring imports besides where a pretrained transformer reads the texts
 
 

@@ -29,12 +29,12 @@ _MISSING = object()
 
 @dataclass(frozen=True)
 class Note:
-    """What is known of a run when it ends."""
+    """The facts of a run when it ends."""
 
     tags: Mapping[str, str]
     metrics: Mapping[str, float]
     folder: Path | None
-    """That its files were logged from."""
+    """The folder that its files were logged from."""
     intervals: Mapping[str, tuple[float, float]]
     """Metric of test -> ends of its 95 % interval."""
 

@@ -50,7 +50,7 @@ class Version:
 
     @property
     def address(self) -> str:
-        """What `twicetold.load` takes."""
+        """The address that `twicetold.load` takes."""
         return f"{layout.REGISTRY}{self.name}/{self.version}"
 
 

@@ -49,7 +49,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Settings:
-    """Whether and where runs are tracked.
+    """The store of runs, and whether anything is tracked.
 
     Args:
         enabled: False makes everything a no-op, and MLflow is never imported.

@@ -1,4 +1,3 @@
-import csv
 import dataclasses
 import json
 import re
@@ -221,19 +220,6 @@ def test_a_family_that_scores_pairs_alone_is_named_and_not_drawn(finished):
     board = board_of(project, cells)
     assert costs.cost_against_quality(board) is None
     assert "They score pairs alone, so there is no speed of texts: tfidf." in costs.cost_section(board, {}).notes
-
-
-def test_the_csv_has_a_row_for_each_run_at_full_precision(finished, make_page):
-    project, cells = finished
-    add_cost(project, cells[0], texts_per_second_256=100 / 3, texts_per_second_1=None)
-    make_page()
-    with (project.root / "reports" / costs.TABLE).open(encoding="utf-8", newline="") as file:
-        rows = {(row["data"], row["model"], int(row["seed"])): row for row in csv.DictReader(file)}
-    assert {(cell.data, cell.model, cell.seed) for cell in cells} == set(rows)
-    first = rows[cells[0].data, cells[0].model, cells[0].seed]
-    assert float(first["texts_per_second_256"]) == 100 / 3
-    assert (first["texts_per_second_1"], first["processor"], first["training_seconds"]) == ("", "A processor", "12.5")
-    assert all(not row["model_bytes"] for key, row in rows.items() if row is not first)
 
 
 def test_a_cost_file_that_is_damaged_is_refused_by_name(finished):

@@ -309,7 +309,6 @@ def test_other_files_in_the_target_folder_stay(finished):
     project.page(cells)
 
     assert sorted(p.name for p in (project.root / "reports").iterdir()) == [
-        "cost.csv",
         "index.html",
         "leaderboard.csv",
         "mine.txt",

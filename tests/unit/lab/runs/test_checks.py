@@ -110,7 +110,7 @@ def test_numbers_are_given_once_in_order():
 def test_a_check_finds_its_fault_and_no_other_does(number, run):
     assert [each.check.number for each in check(run) if each.state == FOUND] == [number]
     found = outcome(number, run)
-    assert found.said
+    assert found.detail
     assert "\n" not in found.line
     assert found.line.startswith(f"{number} {found.check.severity}, {found.check.title}: ")
 
@@ -150,7 +150,7 @@ def test_single_wrong_links_are_named_as_the_reason_only_where_another_rule_is_b
     low, others = FAULTS["TW002"]
     nothing = changed("metrics", test={f"ari_{rule}": 0.01 for rule in ("components", "average", "complete")})
     for run, why in ((low, because), (others, ""), (nothing, as_well)):
-        said = outcome("TW002", run).said
+        said = outcome("TW002", run).detail
         assert [each for each in (because, as_well) if each in said] == [each for each in (why,) if each]
 
 
@@ -158,17 +158,17 @@ def test_a_promise_that_no_link_of_test_bears_out_is_told_from_one_that_was_not_
     without = {"ari_components": 0.5, "link_precision_at_80": 0.8}
     for further, why in (({"link_ari_at_90": 0.0}, "no pair of test reaches its threshold"), ({}, "was not measured")):
         run = run_of(metrics={**KNOWN["metrics"], "test": {**without, **further}})
-        assert f"precision 0.9 is promised, and {why}" in outcome("TW008", run).said
+        assert f"precision 0.9 is promised, and {why}" in outcome("TW008", run).detail
 
 
 def test_an_aim_that_validation_did_not_reach_is_no_promise():
-    assert "0.95" not in outcome("TW008", FAULTS["TW008"][0]).said
+    assert "0.95" not in outcome("TW008", FAULTS["TW008"][0]).detail
 
 
 def test_without_files_each_check_says_what_it_lacks(tmp_path):
     found = check(RunFolder.at(tmp_path))
     assert {each.state for each in found} == {NOT_CHECKED}
-    assert all(each.said for each in found)
+    assert all(each.detail for each in found)
 
 
 def test_an_unknown_number_is_refused():
