@@ -21,7 +21,9 @@ import argparse
 
 from twicetold.errors import readable_errors
 from twicetold.printable import print
-from twicetold_lab.reporting.revisions import compare_revisions, revisions_as_markdown, revisions_as_text
+from twicetold_lab.reporting.markdown import rendered
+from twicetold_lab.reporting.revisions import compare_revisions, revisions_section
+from twicetold_lab.reporting.terminal import section_text
 
 
 def main() -> None:
@@ -31,8 +33,8 @@ def main() -> None:
     parser.add_argument("--markdown", action="store_true")
     chosen = parser.parse_args()
     with readable_errors():
-        compared = compare_revisions(chosen.base, chosen.head)
-        print((revisions_as_markdown if chosen.markdown else revisions_as_text)(compared), end="")
+        compared = revisions_section(compare_revisions(chosen.base, chosen.head))
+        print(rendered([compared]) if chosen.markdown else section_text(compared), end="")
 
 
 if __name__ == "__main__":

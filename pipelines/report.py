@@ -13,9 +13,8 @@ docs/explanation/sources.md from the cards and other files in Git.
 import checkout  # noqa: F401 (for its effects)
 
 import json
-import math
 import shlex
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from sys import argv
 from typing import Any
@@ -25,7 +24,7 @@ from omegaconf import OmegaConf
 from twicetold import layout
 from twicetold.errors import readable_errors
 from twicetold.files import write_text
-from twicetold_lab import reporting, tracking
+from twicetold_lab import reporting
 from twicetold_lab.export.champion import card
 from twicetold_lab.grid.lock import changed_keys
 from twicetold_lab.runs.environment import in_words
@@ -43,48 +42,24 @@ EARLIER = (
 
 def main() -> None:
     paths = {name: Path(path) for name, path in OmegaConf.load("conf/paths.yaml").paths.items()}
-    grid = grid_of(Path("params.yaml"))
-    cells = [cell_of(key, row) for key, row in (grid["cells"] | grid["ensembles"]).items()]
-    further: dict[str, Any] = further_of(grid, paths["runs"])
-    own = [cell for cell in cells if cell not in {each.cell for each in further["fair"]}]
-    folders: dict[str, Any] = {name: paths[name] for name in ("processed", "raw", "triplets")}
+    rows = grid_of(Path("params.yaml"))
+    grid = reported(rows, paths["runs"])
+    folders: dict[str, Any] = {name: paths[name] for name in ("processed", "raw")}
     with readable_errors():
         if "--show" in argv:
-            print(reporting.leaderboard_text(own, paths["runs"]))
+            print(reporting.leaderboard_text(grid.cells, paths["runs"]))
         elif "--results" in argv:
-            reporting.write_cards(grid["data"], cards=paths["cards"], **folders)
+            reporting.write_cards(rows["data"], cards=paths["cards"], **folders)
             changed = changed_keys(Path(__file__).resolve().parents[1])
-            write_text(RESULTS, results(grid, runs=paths["runs"], cards=paths["cards"], changed=changed))
-            write_text(SOURCES, sources(grid, runs=paths["runs"], changed=changed))
+            write_text(RESULTS, results(rows, runs=paths["runs"], cards=paths["cards"], changed=changed))
+            write_text(SOURCES, sources(rows, runs=paths["runs"], changed=changed))
             print(f"results: {RESULTS} and {SOURCES}")
         else:
             for folder in sorted({place.parent for place in paths["runs"].glob(f"*/{layout.METRICS}")}):
                 if (folder / layout.MODEL / layout.RECIPE).is_file():  # a run that DVC restored has none yet
                     write_text(folder / layout.MODEL_CARD, card(f"{folder}", cards=paths["cards"]))
-            found = reporting.build(
-                own,
-                runs=paths["runs"],
-                target=paths["reports"],
-                cards=paths["cards"],
-                commands=commands_of(grid),
-                **further,
-                **folders,
-            )
+            reporting.build(grid, runs=paths["runs"], target=paths["reports"], cards=paths["cards"], **folders)
             print(f"report: {paths['reports'] / layout.REPORT}")
-            attach(found)
-
-
-def attach(found: Iterable[reporting.RunFiles]) -> None:
-    """Write what the report says of each run to the run in MLflow that was reported, where there is one."""
-    about = OmegaConf.load("conf/evaluation.yaml").tracking
-    settings = tracking.Settings(enabled=about.enabled, uri=about.uri, root=Path.cwd(), origin="dvc")
-    wanted: dict[str, list[tracking.Attachment]] = {}
-    for each in found:
-        cell, metric = each.run.cell, each.run.primary
-        value = each.run.metrics["test"].get(metric, math.nan)
-        one = tracking.Attachment(f"{cell.model}-{cell.seed}", metric, value, each.files)
-        wanted.setdefault(cell.data, []).append(one)
-    all(tracking.attach(settings, data, of_data) for data, of_data in wanted.items())  # one warning if it fails
 
 
 def results(grid: dict[str, Any], *, runs: Path, cards: Path, changed: Mapping[str, Collection[str]]) -> str:
@@ -105,7 +80,7 @@ def results(grid: dict[str, Any], *, runs: Path, cards: Path, changed: Mapping[s
             "elsewhere": having(layout.ELSEWHERE, grid["elsewhere"], runs),
             "topics": having(TOPICS, grid["topics"], runs),
         }
-    rows, commands = grid["cells"] | grid["ensembles"], commands_of(grid)
+    rows = grid["cells"] | grid["ensembles"]
     observed = json.loads((runs / layout.LAST_RUN).read_text(encoding="utf-8"))
     hours = sum(observed["stages"].values()) / 3600 / observed["jobs"]
     commits = "several commits, the last one" if earlier else "commit"
@@ -118,13 +93,13 @@ def results(grid: dict[str, Any], *, runs: Path, cards: Path, changed: Mapping[s
         made += f"\n{len(ran['stages'])} of its stages ran on {in_words(ran['environment'])}.\n"
     title, _, preface = PREFACE.read_text(encoding="utf-8").partition("\n\n")
     head = "\n\n".join([title, *([EARLIER] if earlier else []), preface])
-    further = {**further_of(grid, runs), "resplit": resplit_of(grid, changed)}
-    return f"{head}\n{made}\n{reporting.markdown(commands, runs=runs, cards=cards, **further)}"
+    text = reporting.markdown(reported(grid, runs), runs=runs, cards=cards, resplit=resplit_of(grid, changed))
+    return f"{head}\n{made}\n{text}"
 
 
 def sources(grid: dict[str, Any], *, runs: Path, changed: Mapping[str, Collection[str]]) -> str:
     """The content of docs/explanation/sources.md, made from files in Git; the arguments are those of `results`."""
-    seconds = further_of(grid, runs)["seconds"]
+    seconds = reported(grid, runs).seconds
     return reporting.sources_page(commands_of(grid), runs=runs, seconds=seconds, resplit=resplit_of(grid, changed))
 
 
@@ -156,19 +131,28 @@ def cell_of(key: str, row: dict[str, Any]) -> reporting.Cell:
     return reporting.Cell(data, key.removeprefix(f"{data}-").removesuffix(f"-{seed}"), seed)
 
 
-def further_of(grid: dict[str, Any], runs: Path) -> dict[str, Any]:
-    """What is reported beside each model's own row (other data, topics, the same terms), and which rows join others."""
-    fair = [
-        reporting.FairCell(cell_of(key, row), row["model"], terms)
+def reported(grid: dict[str, Any], runs: Path) -> reporting.Grid:
+    """What is reported: each model's own rows, and further trainings and evaluations beside them."""
+    controlled = [
+        reporting.ControlledCell(cell_of(key, row), row["model"], terms)
         for key, row in grid["cells"].items()
         if (terms := terms_of(row))
     ]
     file = runs / layout.LAST_RUN
     took = json.loads(file.read_text(encoding="utf-8"))["stages"] if file.is_file() else {}
-    seconds = {stage.removeprefix("train@"): s for stage, s in took.items() if stage.startswith("train@")}
-    elsewhere, topics = ([cell_of(*row) for row in grid[name].items()] for name in ("elsewhere", "topics"))
-    ensembles = [cell_of(*row) for row in grid["ensembles"].items()]
-    return {"elsewhere": elsewhere, "topics": topics, "fair": fair, "seconds": seconds, "ensembles": ensembles}
+    cross_domain, topics, ensembles = (
+        [cell_of(*row) for row in grid[name].items()] for name in ("elsewhere", "topics", "ensembles")
+    )
+    commands, on_terms = commands_of(grid), {each.cell for each in controlled}
+    return reporting.Grid(
+        cells=[cell for cell in commands if cell not in on_terms],
+        commands=commands,
+        ensembles=ensembles,
+        controlled=controlled,
+        cross_domain=cross_domain,
+        topics=topics,
+        seconds={stage.removeprefix("train@"): s for stage, s in took.items() if stage.startswith("train@")},
+    )
 
 
 def terms_of(row: dict[str, Any]) -> str | None:

@@ -16,10 +16,10 @@ import argparse
 
 import report
 from twicetold.files import write_text
-from twicetold_lab.reporting.cost import drawn
+from twicetold_lab.reporting.cost import cost_against_quality
+from twicetold_lab.reporting.html import content_of
 from twicetold_lab.reporting.leaderboard import rank
-from twicetold_lab.reporting.rendering import content_of
-from twicetold_lab.runs.records import read_runs
+from twicetold_lab.runs.folder import read_runs
 
 DATA = "stsb"
 PICTURE = Path("docs/images/cost.svg")
@@ -42,12 +42,12 @@ def picture(data: str) -> str:
     grid = report.grid_of(Path("params.yaml"))
     rows = {key: row for key, row in grid["cells"].items() if row["data"] == data and not report.terms_of(row)}
     cells = [report.cell_of(key, row) for key, row in report.having(report.layout.METRICS, rows, Path("runs")).items()]
-    found = drawn(rank(data, read_runs(cells, Path("runs"))[data])) if cells else None
+    found = cost_against_quality(rank(data, read_runs(cells, Path("runs"))[data])) if cells else None
     if found is None:
         sys.exit(f"error: expected costs of two models of {data} at least, runs/{data}-*/cost.json; run make results")
     style = f"<style><![CDATA[{content_of('style.css')}]]></style>"
     paper = '<rect width="100%" height="100%" fill="var(--paper)"/>'
-    head, _, body = str(found.figure).strip().removeprefix("<svg").partition(">")
+    head, _, body = str(found.drawing).strip().removeprefix("<svg").partition(">")
     return f'<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif"{head}>{style}{paper}{body}\n'
 
 

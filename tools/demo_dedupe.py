@@ -15,7 +15,7 @@ import twicetold
 from twicetold.files import csv_text, write_text
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.reporting.leaderboard import rank
-from twicetold_lab.runs.records import Cell, read_runs
+from twicetold_lab.runs.folder import Cell, read_runs
 
 DATA = "toy_questions"
 QUESTIONS = Path("questions.csv")
@@ -53,7 +53,7 @@ def best_model() -> twicetold.Model:
     cells = yaml.safe_load(Path("params.yaml").read_text(encoding="utf-8"))["cells"].values()
     known = [Cell(DATA, cell["model"], cell["seed"]) for cell in cells if cell["data"] == DATA]
     for row in rank(DATA, read_runs(known, Path("runs"))[DATA]).rows:
-        model = twicetold.load(row.first.folder)
+        model = twicetold.load(row.first.path)
         if model.trained.read(["a text"]).searchable:
             return model
     raise ValueError(f"no model of {DATA} has vectors to search with")

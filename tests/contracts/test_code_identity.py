@@ -105,7 +105,7 @@ STATEMENT = "\nEDITED = True\n"
         ("src/twicetold_lab/scoring/corpus_search.py", {f"evaluate {family}" for family in FAMILIES}),
         ("src/twicetold/encoding.py", both(*FAMILIES)),
         ("src/twicetold/features/__init__.py", both(*FAMILIES)),
-        ("src/twicetold_lab/reporting/page.py", set()),
+        ("src/twicetold_lab/reporting/html.py", set()),
         ("src/twicetold_lab/tracking/run.py", set()),
         ("src/twicetold_lab/tracking/__init__.py", set()),
         ("src/twicetold/errors.py", set()),
@@ -132,7 +132,7 @@ REACH = {
     "twicetold_lab/data/download": (0, 0),
     "twicetold_lab/augmentation/augment": (0, 0),  # no cell alters texts
     "twicetold/interpretation/contributions": (0, 0),
-    "twicetold_lab/reporting/page": (0, 0),
+    "twicetold_lab/reporting/html": (0, 0),
     "twicetold_lab/tracking/run": (0, 0),
     "twicetold/dedupe/dedupe": (0, 0),
     "twicetold/evaluation/intervals": (0, 165),

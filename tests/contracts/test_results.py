@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from twicetold_lab.grid.lock import changed_keys
-from twicetold_lab.reporting.markdown import RESPLIT
+from twicetold_lab.reporting.provenance import RESPLIT
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,9 +12,8 @@ import report
 from recipes import FAMILIES
 from twicetold.commands import COMMANDS
 from twicetold_lab.grid.lock import changed_keys
-from twicetold_lab.reporting.markdown import RESPLIT
-from twicetold_lab.reporting.published import PUBLISHED
-from twicetold_lab.reporting.sources import DOCUMENTS, HASHING, SECONDS, Status, sources_page
+from twicetold_lab.reporting.provenance import RESPLIT
+from twicetold_lab.reporting.sources import DOCUMENTS, HASHING, PUBLISHED, SECONDS, Status, sources_page
 
 ROOT = Path(__file__).parents[2]
 RUNS = ROOT / "runs"
@@ -82,7 +81,7 @@ def test_a_figure_is_among_those_of_its_run(key, system):
 @pytest.mark.parametrize(("key", "system"), named((k, s) for k, s in SYSTEMS if s.paper))
 def test_a_figure_of_a_paper_is_written_once(key, system):
     data, model = system.paper
-    assert model in {result.model for result in PUBLISHED[data].results}
+    assert model in PUBLISHED[data]
     assert system.published is None
     assert not system.said
 

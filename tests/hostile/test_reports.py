@@ -13,7 +13,7 @@ from twicetold import layout
 from twicetold.evaluation.ranking import RocCurve
 from twicetold_lab import reporting
 from twicetold_lab.evaluation.figures import roc_figure, save_roc_figure
-from twicetold_lab.reporting import Cell
+from twicetold_lab.reporting import Cell, Grid
 from twicetold_lab.reporting.markdown import code, escaped, table
 
 NAMES = {
@@ -77,20 +77,17 @@ def project(root, name):
     cell = Cell("data", "model", 0)
     folder = root / "runs" / cell.name
     write(folder / layout.METRICS, {"test": metrics, "val": metrics})
-    verdict = {"left": name, "right": name, "score": 0.5, "probability": 0.5, "duplicate": True}
-    hashed = {"words": 1, "letter_grams": 1, "collisions": 0, "collisions_percent": 0.1}
     about = {"parameters": 3, "epochs": 1, "primary": f"auroc_{name}", "pretrained_on": [name], "intervals": {}}
-    about |= {"samples": [verdict], "word_hashing": {name: hashed | {"published": hashed}}}
     write(folder / layout.SUMMARY, about)
     write(folder / layout.MODEL / layout.DECISION, {"threshold": 0.5, "slope": 4.0, "intercept": -2.0})
-    return cell, {part: root / part for part in ("runs", "processed", "raw", "triplets")}
+    return cell, {part: root / part for part in ("runs", "processed", "raw")}
 
 
 def markdown(root, name):
     cell, folders = project(root, name)
     runs = folders.pop("runs")
     reporting.write_cards(["data"], cards=root / "cards", **folders)
-    return reporting.markdown({cell: f"train {name}"}, runs=runs, cards=root / "cards")
+    return reporting.markdown(Grid([cell], {cell: f"train {name}"}), runs=runs, cards=root / "cards")
 
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -168,7 +165,7 @@ class Tags(HTMLParser):
 
 def page(root, name):
     cell, folders = project(root, name)
-    reporting.build([cell], target=root / "reports", **folders)
+    reporting.build(Grid([cell]), target=root / "reports", **folders)
     return (root / "reports" / layout.REPORT).read_text(encoding="utf-8")
 
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from twicetold_lab.runs.environment import processor
-from twicetold_lab.runs.records import read_cost
+from twicetold_lab.runs.folder import RunFolder
 
 ROWS = 60
 SOURCE = ("data=documents", "data.source.path=news.csv", "data.source.text=headline", "data.source.category=topic")
@@ -128,7 +128,7 @@ def test_what_a_model_costs_is_measured_by_hand_and_a_run_without_a_model_is_nam
     )
     assert found[0] == 0, found[1]
     assert re.search(r"toy_news-tfidf-0: 0\.\d+ MB, [\d,]+ texts a second, [\d.]+ ms a pair", found[1])
-    assert read_cost(lab.root / "runs/toy_news-tfidf-0").processor == processor()
+    assert RunFolder.at(lab.root / "runs/toy_news-tfidf-0").cost.processor == processor()
     assert nowhere[0] != 0
     assert "runs/toy_news-tfidf-7/model: expected recipe.json there; there is no such folder" in nowhere[1]
 

@@ -36,7 +36,7 @@ def test_when_nothing_changed_nothing_runs(lab):
 
 def test_a_clone_and_a_commit_that_changes_no_stage_leave_dvc_lock_as_it_is(lab, tmp_path):
     lab.append("src/twicetold/models/dae.py", "\n# A note.\n")
-    lab.append("src/twicetold_lab/reporting/panels.py", "\nEDITED = True\n")  # code of no stage
+    lab.append("src/twicetold_lab/reporting/figures.py", "\nEDITED = True\n")  # code of no stage
     lab.commit()
     lab.run("git", "clone", "--quiet", f"{lab.root}", f"{tmp_path / 'clone'}")
     clone = replace(lab, root=tmp_path / "clone")

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -16,11 +16,9 @@ import pytest
 import yaml
 
 from twicetold_lab.tracking import (
-    Attachment,
     Settings,
     address_of_sweep,
     addresses,
-    attach,
     curves,
     reopen,
     report_to_sweep,
@@ -28,10 +26,8 @@ from twicetold_lab.tracking import (
     start,
     sweep_parent,
 )
-from twicetold_lab.tracking.attached import MARK
-from twicetold_lab.tracking.notes import telling
+from twicetold_lab.tracking.notes import parameters_to_show
 from twicetold_lab.tracking.pages import FIXED, FURTHER
-from twicetold_lab.tracking.run import flatten
 from twicetold_lab.tracking.store import ATTEMPTS, OVERTAKEN, address, connect, insist, open_store
 
 TAGS = {"data": "quora", "model": "dae", "seed": "0", "fingerprint": "f00d"}
@@ -73,12 +69,6 @@ def as_origin(settings, origin):
 # new runs
 
 
-def test_the_family_is_a_parameter_of_every_run(settings):
-    with begin(settings, params={"objective": {"alpha": 10}}) as run:
-        pass
-    assert stored(settings, run.id).data.params == {"model": "dae", "objective.alpha": "10"}
-
-
 def test_what_another_process_was_in_the_way_of_is_written_again_and_any_other_error_is_passed_on():
     class Refused(Exception):
         def __init__(self, code, message=""):
@@ -105,7 +95,7 @@ def test_what_another_process_was_in_the_way_of_is_written_again_and_any_other_e
 
 
 def test_a_run_shows_its_name_tags_and_flattened_parameters(settings):
-    params = {"model": "dae", "objective": {"alpha": 10, "mining": {"hard": True}}, "sizes": [1, 2], "clip": None}
+    params = {"objective": {"alpha": 10, "mining": {"hard": True}}, "sizes": [1, 2], "clip": None, "text": "1"}
     with begin(settings, params=params) as run:
         pass
     seen = stored(settings, run.id)
@@ -116,6 +106,7 @@ def test_a_run_shows_its_name_tags_and_flattened_parameters(settings):
         "objective.mining.hard": "true",
         "sizes": "[1, 2]",
         "clip": "null",
+        "text": "1",
     }
     assert {**TAGS, "origin": "run"}.items() <= seen.data.tags.items()
 
@@ -129,16 +120,15 @@ def test_hundreds_of_parameters_and_very_long_values_are_logged(settings):
     assert (seen["long"], seen["empty"], seen["nothing"]) == ("x" * 5999 + "…", "", "{}")
 
 
-def test_flattening_keeps_texts_as_they_are():
-    assert flatten({"a": {"b": {"c": "1"}, "d": 1.0}, "e": ["x"]}) == {"a.b.c": "1", "a.d": "1.0", "e": '["x"]'}
-
-
 @pytest.mark.parametrize(
-    ("error", "status"), [(ValueError, "FAILED"), (SystemExit, "FAILED"), (KeyboardInterrupt, "KILLED")]
+    ("error", "status"),
+    [(ValueError, "FAILED"), (SystemExit, "FAILED"), (KeyboardInterrupt, "KILLED"), (None, "FINISHED")],
 )
 def test_a_run_that_ends_in_an_error_says_so_and_passes_it_on(settings, error, status):
-    with pytest.raises(error), begin(settings) as run:
-        raise error
+    with pytest.raises(error) if error else nullcontext(), begin(settings) as run:
+        assert stored(settings, run.id).info.status == "RUNNING"
+        if error:
+            raise error
     assert stored(settings, run.id).info.status == status
 
 
@@ -155,7 +145,7 @@ def test_a_run_that_failed_says_why_in_a_tag_until_it_is_resumed(settings):
 def test_a_long_run_has_system_metrics_and_a_short_one_none(settings, monkeypatch):
     with begin(settings) as short:
         pass
-    monkeypatch.setattr(curves, "AFTER", 0.0)
+    monkeypatch.setattr(curves, "SAMPLES", 1)
     monkeypatch.setattr(curves, "EVERY", 0.1)
     with begin(settings) as long:
         deadline = time.monotonic() + 30
@@ -164,12 +154,6 @@ def test_a_long_run_has_system_metrics_and_a_short_one_none(settings, monkeypatc
     assert "system/system_memory_usage_megabytes" in stored(settings, long.id).data.metrics
     assert stored(settings, long.id).info.status == "FINISHED"
     assert stored(settings, short.id).data.metrics == {}
-
-
-def test_a_run_that_ends_well_is_finished(settings):
-    with begin(settings) as run:
-        assert stored(settings, run.id).info.status == "RUNNING"
-    assert stored(settings, run.id).info.status == "FINISHED"
 
 
 def test_everything_lies_under_the_root_and_nothing_in_the_working_directory(settings, tmp_path):
@@ -196,22 +180,16 @@ def test_a_file_that_is_not_there_is_an_error_of_the_caller(settings, tmp_path):
 # metrics and datasets
 
 
-def test_a_metric_without_a_step_is_the_last_word_after_a_curve(settings):
+def test_a_metric_without_a_step_is_the_last_word_after_a_curve_and_in_a_reopened_run(settings):
     with begin(settings) as run:
         for epoch, value in enumerate([0.5, 0.9, 0.7]):
             run.log_metrics({"val/auroc": value}, epoch)
         run.log_metrics({"val/auroc": 0.6, "val/f1": 0.5})
     assert stored(settings, run.id).data.metrics == {"val/auroc": 0.6, "val/f1": 0.5}
-
-
-def test_a_metric_without_a_step_is_the_last_word_in_a_reopened_run_too(settings):
-    with begin(settings) as run:
-        for epoch, value in enumerate([0.5, 0.9, 0.7]):
-            run.log_metrics({"val/auroc": value}, epoch)
     for value in (0.8, 0.75):
         with find(settings) as again:
             again.log_metrics({"val/auroc": value, "test/auroc": value})
-        assert stored(settings, run.id).data.metrics == {"val/auroc": value, "test/auroc": value}
+        assert stored(settings, run.id).data.metrics == {"val/auroc": value, "test/auroc": value, "val/f1": 0.5}
 
 
 def test_numbers_that_are_not_finite_are_no_metrics_but_named_in_a_tag(settings):
@@ -249,53 +227,39 @@ def test_datasets_are_inputs_of_the_run_once_each(settings):
 # models
 
 
-def test_a_logged_model_is_ready_under_its_run_and_shows_the_runs_metrics(settings, tmp_path):
-    folder = tmp_path / "model"
-    folder.mkdir()
-    (folder / "recipe.json").write_text("{}")
-    with begin(settings) as run:
-        for epoch, value in enumerate([0.5, 0.7]):
-            run.log_metrics({"val/auroc": value}, epoch)
-        uri = run.log_model(folder, input_example={"text": ["a"]})
-    with find(settings) as again:
-        again.log_metrics({"test/auroc": 0.6})
-    client = open_store(settings, "quora").client
-    (output,) = stored(settings, run.id).outputs.model_outputs
-    model = client.get_logged_model(output.model_id)
-    assert uri == model.model_uri
-    assert (model.name, str(model.status), model.source_run_id) == ("dae-0", "READY", run.id)
-    assert {metric.key: metric.value for metric in model.metrics} == {"val/auroc": 0.7, "test/auroc": 0.6}
-    logged = settings.root / "mlruns" / "artifacts" / "quora" / "models" / model.model_id / "artifacts"
-    assert (logged / "artifacts" / "model" / "recipe.json").read_text() == "{}"
-    assert f"model_id: {model.model_id}" in (logged / "MLmodel").read_text()
-
-
-def test_metrics_belong_to_the_model_and_to_the_split_they_were_measured_on(settings, tmp_path):
+def test_a_logged_model_is_ready_under_its_run_with_metrics_of_the_splits_they_were_measured_on(settings, tmp_path):
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / "recipe.json").write_text("{}")
     with begin(settings, params={"alpha": 3}) as run:
         run.log_dataset("quora", split="val", digest="ab", source="here", counts={})
-        run.log_metrics({"train/loss": 2.0, "val/auroc": 0.7}, step=0)
-        run.log_model(folder, input_example={"text": ["a"]})
+        for epoch, value in enumerate([0.5, 0.7]):
+            run.log_metrics({"train/loss": 2.0, "val/auroc": value}, step=epoch)
+        uri = run.log_model(folder, input_example={"text": ["a"]})
         run.log_metrics({"best/auroc": 0.7})
     with find(settings) as again:
         again.log_dataset("quora", split="test", digest="ab", source="here", counts={})
         again.log_metrics({"test/auroc": 0.6, "parameters": 5.0})
     store = open_store(settings, "quora")
-    (model,) = store.client.search_logged_models([store.experiment_id])
+    (output,) = stored(settings, run.id).outputs.model_outputs
+    model = store.client.get_logged_model(output.model_id)
+    assert uri == model.model_uri
+    assert (model.name, str(model.status), model.source_run_id) == ("dae-0", "READY", run.id)
     assert model.params == {"model": "dae", "alpha": "3"}
-    assert {metric.key: metric.dataset_name for metric in model.metrics} == {
-        "train/loss": None,
-        "val/auroc": "quora val",
-        "best/auroc": "quora val",
-        "test/auroc": "quora test",
-        "parameters": None,
+    assert {metric.key: (metric.value, metric.dataset_name) for metric in model.metrics} == {
+        "train/loss": (2.0, None),
+        "val/auroc": (0.7, "quora val"),
+        "best/auroc": (0.7, "quora val"),
+        "test/auroc": (0.6, "quora test"),
+        "parameters": (5.0, None),
     }
     ranked = store.client.search_logged_models(
         [store.experiment_id], order_by=[{"field_name": "metrics.test/auroc", "dataset_name": "quora test"}]
     )
     assert [one.model_id for one in ranked] == [model.model_id]
+    logged = settings.root / "mlruns" / "artifacts" / "quora" / "models" / model.model_id / "artifacts"
+    assert (logged / "artifacts" / "model" / "recipe.json").read_text() == "{}"
+    assert f"model_id: {model.model_id}" in (logged / "MLmodel").read_text()
 
 
 # what the pages show
@@ -437,24 +401,27 @@ DEFAULTS = {
 USUAL = {"seed": 0, "optimizer.lr": 0.001, "trainer.epochs": 200, "trainer.batch_size": 100}
 
 
-def test_parameters_are_what_differs_from_the_defaults_and_the_few_that_always_matter():
-    learning = {**DEFAULTS, "trainer": {"epochs": 30, "batch_size": 100, "patience": 5}}
-    assert telling(DEFAULTS, DEFAULTS) == USUAL
-    assert telling(learning, DEFAULTS) == USUAL | {"trainer.epochs": 30, "trainer.patience": 5}
+OTHER = {"_target_": "a.b.Triplet", "_partial_": False, "margin": 0.2, "alpha": None}
 
 
-def test_a_parameter_that_the_command_names_is_shown_even_at_its_default():
-    assert telling(DEFAULTS, DEFAULTS, ["objective.alpha"]) == USUAL | {"objective.alpha": 10}
-    assert telling(DEFAULTS, DEFAULTS, ["objective"]) == USUAL | {"objective": "Denoising"}
-
-
-def test_an_exchanged_part_is_shown_by_its_class_and_null_and_underscored_keys_never():
-    learning = {**DEFAULTS, "objective": {"_target_": "a.b.Triplet", "_partial_": False, "margin": 0.2, "alpha": None}}
-    assert telling(learning, DEFAULTS) == USUAL | {"objective": "Triplet", "objective.margin": 0.2}
-
-
-def test_a_family_that_learns_nothing_shows_no_setting_of_training():
-    assert telling({**DEFAULTS, "objective": {"_target_": None}}, {}) == {"seed": 0}
+@pytest.mark.parametrize(
+    ("learning", "defaults", "named", "shown"),
+    [
+        ({}, DEFAULTS, [], USUAL),
+        (
+            {"trainer": {"epochs": 30, "batch_size": 100, "patience": 5}},
+            DEFAULTS,
+            [],
+            USUAL | {"trainer.epochs": 30, "trainer.patience": 5},
+        ),
+        ({}, DEFAULTS, ["objective.alpha"], USUAL | {"objective.alpha": 10}),
+        ({}, DEFAULTS, ["objective"], USUAL | {"objective": "Denoising"}),
+        ({"objective": OTHER}, DEFAULTS, [], USUAL | {"objective": "Triplet", "objective.margin": 0.2}),
+        ({"objective": {"_target_": None}}, {}, [], {"seed": 0}),  # a family that learns nothing
+    ],
+)
+def test_parameters_are_what_differs_what_is_named_and_the_few_that_always_matter(learning, defaults, named, shown):
+    assert parameters_to_show({**DEFAULTS, **learning}, defaults, named) == shown
 
 
 # finding a run again
@@ -470,30 +437,27 @@ def test_a_run_is_found_again_by_its_fingerprint(settings):
     assert stored(settings, run.id).data.params == {"model": "dae", "alpha": "1"}
 
 
-def test_the_newest_of_several_runs_is_reopened(settings):
-    for _ in range(3):
-        with begin(settings) as last:
+@pytest.mark.parametrize(
+    ("runs_of", "reopened"),
+    [
+        (["run", "run", "run"], 2),  # the newest
+        (["dvc", "sweep"], 0),  # that of the pipeline
+        (["run", "killed"], 0),  # the finished one
+    ],
+)
+def test_of_several_runs_the_one_of_the_pipeline_then_a_finished_one_then_the_newest_is_reopened(
+    settings, runs_of, reopened
+):
+    made = []
+    for origin in runs_of:
+        of = as_origin(settings, "run" if origin == "killed" else origin)
+        with suppress(KeyboardInterrupt), begin(of) as run:
+            made.append(run.id)
             time.sleep(0.002)  # start times have whole milliseconds
+            if origin == "killed":
+                raise KeyboardInterrupt
     with find(settings) as again:
-        assert again.id == last.id
-
-
-def test_a_run_of_the_pipeline_goes_before_a_newer_one_of_a_sweep(settings):
-    with begin(as_origin(settings, "dvc")) as run:
-        pass
-    with begin(as_origin(settings, "sweep")):
-        pass
-    with find(settings) as again:
-        assert again.id == run.id
-
-
-def test_a_finished_run_goes_before_a_newer_one_that_was_killed(settings):
-    with begin(settings) as run:
-        pass
-    with pytest.raises(KeyboardInterrupt), begin(settings):
-        raise KeyboardInterrupt
-    with find(settings) as again:
-        assert again.id == run.id
+        assert again.id == made[reopened]
 
 
 def test_a_run_is_made_anew_where_the_store_was_wiped(settings):
@@ -912,28 +876,3 @@ assert [path.name for path in root.iterdir()] == ["file"]
 def test_conf_gives_what_the_settings_need(tmp_path):
     values = yaml.safe_load((Path(__file__).parents[2] / "conf" / "evaluation.yaml").read_text())["tracking"]
     assert Settings(**values, root=tmp_path, origin="run") == Settings(True, None, tmp_path, "run")
-
-
-# what is made of many runs
-
-
-def test_texts_are_attached_to_the_run_that_was_reported_once_and_to_no_new_run(settings, monkeypatch):
-    for value in (0.7, 0.8):
-        with begin(settings) as run:
-            run.log_metrics({"test/auroc": value})
-    wanted = [Attachment(name, "auroc", 0.8, {"report/a.csv": "one"}) for name in ("dae-0", "static-0")]
-    assert attach(settings, "quora", wanted)
-    assert attach(settings, "unknown", wanted)
-    assert len(runs(settings)) == 2
-    (reported,) = [each for each in runs(settings) if MARK in each.data.tags]
-    assert reported.data.metrics["test/auroc"] == 0.8
-    client = open_store(settings, "quora").client
-    assert [file.path for file in client.list_artifacts(reported.info.run_id, "report")] == ["report/a.csv"]
-    monkeypatch.setattr("twicetold_lab.tracking.attached._write", lambda *_: pytest.fail("the same was written again"))
-    assert attach(settings, "quora", wanted)
-
-
-def test_nothing_is_attached_where_there_is_no_store_and_none_is_made(tmp_path, monkeypatch):
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    assert not attach(Settings(enabled=True, uri=None, root=tmp_path, origin="dvc"), "quora", [])
-    assert not [*tmp_path.iterdir()]

@@ -61,4 +61,4 @@ def _lines(outcomes: "list[Outcome]") -> list[str]:
 
 def _as_json(outcome: "Outcome") -> dict[str, Any]:
     about = {"number": outcome.check.number, "title": outcome.check.title, "severity": outcome.check.severity}
-    return {**about, "state": outcome.state, "said": outcome.said}
+    return {**about, "state": outcome.state, "said": outcome.detail}

@@ -28,8 +28,8 @@ from twicetold.evaluation.intervals import (
     spearman_statistic,
 )
 from twicetold.trained.locate import folder_of, model_folder
-from twicetold_lab.reporting.model_card import About, model_card, read_about
-from twicetold_lab.runs.records import SampledPairs, read_scores
+from twicetold_lab.reporting.model_card import model_card
+from twicetold_lab.runs.folder import RunFolder, SampledPairs
 from twicetold_lab.tracking.registry import Version, register
 
 CARDS = Path("data/cards")
@@ -75,7 +75,7 @@ def choose(data: str, runs: Path) -> Choice:
         FileNotFoundError: if no finished run has a model of this dataset.
         ValueError: if the runs were trained on different train splits, or selected by different metrics.
     """
-    found = {place: read_about(place) for place in sorted(runs.glob("*/")) if _is_finished(place)}
+    found = {place: RunFolder.with_model(place) for place in sorted(runs.glob("*/")) if _is_finished(place)}
     found = {place: about for place, about in found.items() if about.data == data}
     if not found:
         raise FileNotFoundError(
@@ -114,7 +114,7 @@ def register_run(place: Path, *, alias: str | None, root: Path) -> Version:
         FileNotFoundError: if there is no trained model, or it was not evaluated.
         ValueError: if MLflow refuses.
     """
-    about = read_about(place)
+    about = RunFolder.with_model(place)
     if not about.metrics:
         raise FileNotFoundError(
             f"{place} has no {layout.METRICS}: expected the folder of a finished run; evaluate the model first"
@@ -131,7 +131,12 @@ def register_run(place: Path, *, alias: str | None, root: Path) -> Version:
         model_folder(place),
         data=about.data,
         run_name=run_name,
-        metrics={name: value for name, value in about.flat_metrics.items() if not np.isnan(value)},
+        metrics={
+            f"{split}/{name}": value
+            for split, values in about.metrics.items()
+            for name, value in values.items()
+            if not np.isnan(value)
+        },
         tags=tags,
         description=model_card(about, cards=root / CARDS, use=_address(about.data, alias)),
         alias=alias,
@@ -151,7 +156,7 @@ def card(model: str, *, cards: Path) -> str:
         ValueError: if a file of it holds something else than it should.
     """
     place = folder_of(model) if model.startswith(layout.REGISTRY) else Path(model)
-    return model_card(read_about(place), cards=cards, use=model)
+    return model_card(RunFolder.with_model(place), cards=cards, use=model)
 
 
 def paired(metric: str, one: SampledPairs, two: SampledPairs) -> PairedTest | None:
@@ -189,7 +194,7 @@ def _is_finished(place: Path) -> bool:
     return (place / layout.METRICS).is_file() and (place / layout.MODEL / layout.RECIPE).is_file()
 
 
-def _candidate(place: Path, about: About) -> FinishedRun:
+def _candidate(place: Path, about: RunFolder) -> FinishedRun:
     primary = about.primary or ""
     value = about.metrics.get("val", {}).get(primary, float("nan"))
     speed = about.observed.get("texts_per_second")
@@ -200,6 +205,6 @@ def _candidate(place: Path, about: About) -> FinishedRun:
 def _behind(best: FinishedRun, other: FinishedRun) -> tuple[float, float] | None:
     if other is best:
         return 0.0, 0.0
-    one, two = read_scores(best.folder, "val"), read_scores(other.folder, "val")
+    one, two = (RunFolder.at(each.folder).scores("val") for each in (best, other))
     test = None if one is None or two is None else paired(best.primary, one, two)
     return None if test is None else (test.low, test.high)

@@ -20,7 +20,8 @@ from twicetold.trained.static_table import KEPT, SCALES, TABLE, Bits, is_table, 
 from twicetold_lab.data.corpus import Corpus
 from twicetold_lab.evaluation.selection import PRIMARY, Selection
 from twicetold_lab.reporting.glossary import describe, size
-from twicetold_lab.reporting.model_card import model_card, read_about
+from twicetold_lab.reporting.model_card import model_card
+from twicetold_lab.runs.folder import RunFolder
 from twicetold_lab.scoring.duplicates import evaluation_inputs, primary_value
 
 CARD = "README.md"
@@ -83,7 +84,7 @@ def _require_export(out: Path) -> None:
 
 
 def _card(model: str, made: Exported, bits: Bits, cards: Path) -> str:
-    about = read_about(Path(model) if Path(model).is_dir() else folder_of(model))
+    about = RunFolder.with_model(Path(model) if Path(model).is_dir() else folder_of(model))
     sizes = f"{size(made.after)} in all, {size(made.before)} before"
     lines = [f"The table of vectors is stored as {bits}: {sizes}.\n"]
     for name, (before, after) in made.on_validation.items():
@@ -102,7 +103,7 @@ def _bytes(folder: Path) -> int:
 
 def _measured(model: Path, out: Path, processed: Path) -> dict[str, tuple[float, float]]:
     """Metrics on validation before and after."""
-    about = read_about(model)
+    about = RunFolder.with_model(model)
     place = processed / (about.data or "")
     if about.data is None or not (place / "card.json").is_file():
         return {}

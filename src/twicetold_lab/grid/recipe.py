@@ -17,7 +17,7 @@ from twicetold_lab.grid.code_identity import DESCENT
 from twicetold_lab.grid.settings import CONF, check_names, check_settings, is_trained
 from twicetold_lab.runs.identity import Identity, learning_of
 from twicetold_lab.tracking import Settings
-from twicetold_lab.tracking.notes import telling
+from twicetold_lab.tracking.notes import parameters_to_show
 from twicetold_lab.training.parts import Parts
 from twicetold_lab.training.schedule import Fitted, Runtime, Schedule
 
@@ -109,7 +109,7 @@ def params_of(cfg: DictConfig, who: Identity, named: Iterable[str] = ()) -> dict
     family = hydra.runtime.choices.get("model") or cfg.get("family")  # the latter in what compose.py rendered
     data = hydra.runtime.choices.get("data") or cfg.data.name
     defaults = _defaults(f"data={data}", f"model={family}") if family else {}
-    return telling(who.learning, defaults, [*told, *named])
+    return parameters_to_show(who.learning, defaults, [*told, *named])
 
 
 def _defaults(*choices: str) -> dict[str, Any]:

@@ -1,25 +1,20 @@
-"""What models cost beside how good they are: a table, a figure, and `cost.csv`.
+"""The cost of models beside their quality: a table and a figure.
 
 Where no cost was measured yet, the primary metric and the seconds of training stand alone, and a note says so.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from markupsafe import Markup
-
-from twicetold.files import csv_text
 from twicetold_lab.reporting.cost_figure import Point, cost_figure, rivals
-from twicetold_lab.reporting.dedupe import NOTHING, DedupeTable, Shown
-from twicetold_lab.reporting.glossary import count, describe, magnitude, number, size
+from twicetold_lab.reporting.glossary import count, describe, magnitude, size
 from twicetold_lab.reporting.leaderboard import Leaderboard, Row
+from twicetold_lab.reporting.tables import MISSING, Figure, Section, Table, TableCell, estimate_cell
 from twicetold_lab.reporting.tiers import Standing, against
-from twicetold_lab.runs.records import Run
+from twicetold_lab.runs.folder import RunFolder
 from twicetold_lab.scoring.cost import MANY, Cost
 
-TABLE = "cost.csv"
-"""Beside the leaderboard's table."""
 TITLE = "Cost"
 HOW_TO_READ = (
     "Size is that of the model folder: as trained, with 32 bits a number, and with 8 bits for each number of a matrix. "
@@ -38,55 +33,34 @@ BY_TEST = "Models are told apart by the paired test of the tables below, at 5 %,
 BY_INTERVALS = "Models are told apart where intervals do not overlap, as what a paired test needs was not kept"
 
 
-@dataclass(frozen=True)
-class Costs:
-    """What is said of the cost of the models of one dataset.
-
-    Args:
-        is_measured: whether size, memory and speed are known of a model.
-        table: the best model on validation first; columns in which nothing is known are left out.
-        notes: paragraphs below it.
-    """
-
-    is_measured: bool
-    table: DedupeTable
-    notes: tuple[str, ...]
-
-    @property
-    def explanation(self) -> str:
-        """How to read the table."""
-        return f"{HOW_TO_READ} {OF_TRAINING}" if self.is_measured else OF_TRAINING
-
-
-def costs(board: Leaderboard, seconds: Mapping[str, float]) -> Costs | None:
+def cost_section(board: Leaderboard, seconds: Mapping[str, float]) -> Section | None:
     """The cost of each model, of its run with the smallest seed that was measured; None if nothing is known.
 
     Args:
         board: all models.
         seconds: that a cell's training took, by the cell's name; the mean over seeds is shown.
+
+    Raises:
+        ValueError: if models were evaluated on different units.
     """
     took = {row.model: training_seconds(row, seconds) for row in board.rows}
     if not any(row.cost for row in board.rows) and not any(took.values()):
         return None
-    label = describe(board.primary).label
     columns = (
-        Shown(label, "test"),
-        Shown("Size", "as trained"),
-        Shown("Size", "8 bits"),
-        Shown("Memory", "peak"),
-        Shown("Memory", "of it the model"),
-        Shown("Texts a second", f"{MANY} at once"),
-        Shown("Texts a second", "one by one"),
-        Shown("Milliseconds a pair", "median"),
-        Shown("Milliseconds a pair", "95 of 100"),
-        Shown("Training", "seconds"),
+        TableCell(describe(board.primary).label, "test"),
+        TableCell("Size", "as trained"),
+        TableCell("Size", "8 bits"),
+        TableCell("Memory", "peak"),
+        TableCell("Memory", "of it the model"),
+        TableCell("Texts a second", f"{MANY} at once"),
+        TableCell("Texts a second", "one by one"),
+        TableCell("Milliseconds a pair", "median"),
+        TableCell("Milliseconds a pair", "95 of 100"),
+        TableCell("Training", "seconds"),
     )
-    lines = [(Shown(row.model + row.mark), _cells(row, board.primary, took[row.model])) for row in board.rows]
-    known = [i for i in range(len(columns)) if any(cells[i].text != NOTHING for _, cells in lines)]
-    table = DedupeTable(
-        tuple(columns[i] for i in known), tuple((name, tuple(cells[i] for i in known)) for name, cells in lines)
-    )
-    return Costs(any(row.cost for row in board.rows), table, tuple(_notes(board)))
+    table = Table(columns, tuple((row.name, _cells(row, board.primary, took[row.model])) for row in board.rows)).known
+    figure = cost_against_quality(board)
+    return Section(TITLE, figures=[figure] if figure else [], tables=[table], notes=_notes(board))
 
 
 def training_seconds(row: Row, seconds: Mapping[str, float]) -> float | None:
@@ -95,22 +69,22 @@ def training_seconds(row: Row, seconds: Mapping[str, float]) -> float | None:
     return sum(found) / len(found) if found else None
 
 
-def in_words(run: Run) -> str:
-    """What a model costs, as far as it was measured: `1,248,000 parameters, 5.0 MB, 23,400 texts a second`.
+def in_words(run: RunFolder) -> str:
+    """The cost of a model in words, as far as it was measured: `1,248,000 parameters, 5.0 MB, 23,400 texts a second`.
 
     Of one that scores pairs alone, `7.25 milliseconds a pair`.
     """
-    said = [f"{count(run.parameters)} parameters" if run.parameters else "no parameters"]
+    parts = [f"{count(run.parameters)} parameters" if run.parameters else "no parameters"]
     if run.cost:
-        said.append(size(run.cost.model_bytes))
+        parts.append(size(run.cost.model_bytes))
         if run.cost.texts_per_second_256 is not None:
-            said.append(f"{magnitude(run.cost.texts_per_second_256)} texts a second")
+            parts.append(f"{magnitude(run.cost.texts_per_second_256)} texts a second")
         else:
-            said.append(f"{magnitude(run.cost.pair_milliseconds_p50)} milliseconds a pair")
-    return ", ".join(said)
+            parts.append(f"{magnitude(run.cost.pair_milliseconds_p50)} milliseconds a pair")
+    return ", ".join(parts)
 
 
-def cheapest(runs: Sequence[Run]) -> Run:
+def cheapest(runs: Sequence[RunFolder]) -> RunFolder:
     """The fastest if the speed of each was measured on one processor, else the one with the fewest parameters.
 
     Of several with the fewest it is the fastest if these were measured so, of equals the first. An ensemble has as many
@@ -121,22 +95,14 @@ def cheapest(runs: Sequence[Run]) -> Run:
     return _fastest(runs) or _fastest(least) or least[0]
 
 
-def _fastest(runs: Sequence[Run]) -> Run | None:
+def _fastest(runs: Sequence[RunFolder]) -> RunFolder | None:
     """The fastest; None unless the speed of each was measured, and on one processor."""
     speeds = [run.cost.texts_per_second_256 for run in runs if run.cost and run.cost.texts_per_second_256 is not None]
     compared = len(speeds) == len(runs) and len({run.cost.processor for run in runs if run.cost}) == 1
     return runs[speeds.index(max(speeds))] if compared else None
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """The figure and its caption."""
-
-    figure: Markup
-    caption: str
-
-
-def drawn(board: Leaderboard) -> Drawn | None:
+def cost_against_quality(board: Leaderboard) -> Figure | None:
     """The primary metric on test against microseconds a text; None for fewer than two models.
 
     Times of two processors cannot be compared: drawn are the models of the one with the most of them.
@@ -155,55 +121,32 @@ def drawn(board: Leaderboard) -> Drawn | None:
     label = describe(board.primary).label
     title = f"{label} on test against microseconds a text"
     figure = cost_figure([*rows], tied=tied, title=title, quality=f"{label}, test")
-    return Drawn(figure, ". ".join([FIGURE, *_told_apart(compared)]))
+    return Figure("Quality against speed", f": {'. '.join([FIGURE, *_told_apart(compared)])}.", figure)
 
 
-def cost_csv(runs: Iterable[Run], seconds: Mapping[str, float]) -> str:
-    """The cost of every run at full precision, a row each; what is not known is empty."""
-    names = [field.name for field in fields(Cost)]
-    rows = []
-    for run in sorted(runs, key=lambda run: run.cell):
-        known = asdict(run.cost) if run.cost else {}
-        took = seconds.get(run.cell.name)
-        rows.append(
-            (run.cell.data, run.cell.model, run.cell.seed, _exact(took), *(_exact(known.get(n)) for n in names))
-        )
-    return csv_text(("data", "model", "seed", "training_seconds", *names), rows)
-
-
-def _cells(row: Row, primary: str, took: float | None) -> tuple[Shown, ...]:
-    cost, found = row.cost, row.metrics["test"].get(primary)
-    ends = found.interval if found else None
-    quality = Shown(NOTHING)
-    if found:
-        quality = Shown(number(found.mean), f"{number(ends[0])} to {number(ends[1])}" if ends else "", found.mean)
+def _cells(row: Row, primary: str, took: float | None) -> tuple[TableCell, ...]:
+    cost = row.cost
+    quality = estimate_cell(primary, row.metrics["test"].get(primary), with_interval=True)
     if cost is None:
-        return quality, *[Shown(NOTHING)] * 8, _shown(took)
+        return quality, *[MISSING] * 8, amount(took)
     peak, before = cost.peak_memory_bytes, cost.memory_before_bytes
     return (
         quality,
-        _sized(cost.model_bytes),
-        _sized(cost.model_bytes_8_bits),
-        _sized(peak),
-        _sized(None if peak is None or before is None else peak - before),
-        _shown(cost.texts_per_second_256),
-        _shown(cost.texts_per_second_1),
-        _shown(cost.pair_milliseconds_p50),
-        _shown(cost.pair_milliseconds_p95),
-        _shown(took),
+        amount(cost.model_bytes, size),
+        amount(cost.model_bytes_8_bits, size),
+        amount(peak, size),
+        amount(None if peak is None or before is None else peak - before, size),
+        amount(cost.texts_per_second_256),
+        amount(cost.texts_per_second_1),
+        amount(cost.pair_milliseconds_p50),
+        amount(cost.pair_milliseconds_p95),
+        amount(took),
     )
 
 
-def _shown(value: float | None) -> Shown:
-    return Shown(NOTHING) if value is None else Shown(magnitude(value), value=value)
-
-
-def _sized(value: int | None) -> Shown:
-    return Shown(NOTHING) if value is None else Shown(size(value), value=value)
-
-
-def _exact(value: object) -> str:
-    return "" if value is None else value if isinstance(value, str) else repr(value)
+def amount(value: float | None, show: Callable[[Any], str] = magnitude) -> TableCell:
+    """A number as a cell; a dash if it is not known."""
+    return MISSING if value is None else TableCell(show(value), value=value)
 
 
 def _notes(board: Leaderboard) -> list[str]:

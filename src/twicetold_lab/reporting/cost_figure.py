@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from twicetold_lab.reporting.figures import Axis, Frame
 from twicetold_lab.reporting.glossary import magnitude, number, size
-from twicetold_lab.reporting.rendering import coordinate, part
+from twicetold_lab.reporting.html import coordinate, part
 
 _FRAME = Frame(left=46, top=24, right=508, bottom=344, width=528, height=386)
 _LARGEST, _LEAST = 20.0, 2.5  # radius of the largest model, and the smallest radius that can be seen, in SVG units
@@ -27,7 +27,7 @@ class Point:
 
     model: str
     microseconds: float
-    """That a text takes."""
+    """Time of a text."""
     quality: float
     low: float
     """End of the interval of `quality`."""
@@ -74,7 +74,7 @@ class Bubble:
     low: str
     high: str
     is_on_front: bool
-    said: str
+    hover: str
     """Shown as hover title."""
     label: tuple[str, str, str] | None
     """Place and anchor of its name; None where there is no room for it."""
@@ -126,7 +126,7 @@ def cost_figure(points: Sequence[Point], *, tied: Collection[Point] = (), title:
             low=_FRAME.up(up.unit(point.low)),
             high=_FRAME.up(up.unit(point.high)),
             is_on_front=point in reached,
-            said=_said(point),
+            hover=_hover(point),
             label=labels.get(point),
             name=point.model,
         )
@@ -138,7 +138,7 @@ def cost_figure(points: Sequence[Point], *, tied: Collection[Point] = (), title:
     return part("figures.html.j2", "bubbles", _FRAME, bubbles, title, across, up, path)
 
 
-def _said(point: Point) -> str:
+def _hover(point: Point) -> str:
     ends = f" ({number(point.low)} to {number(point.high)})" if point.low < point.high else ""
     return (
         f"{point.model}: {number(point.quality)}{ends}, {magnitude(point.microseconds)} µs a text, {size(point.size)}"

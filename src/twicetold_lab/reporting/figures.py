@@ -1,24 +1,59 @@
-"""Small figures as inline SVG, with reproducible bytes, coloured by the page's style sheet.
+"""Curves as inline SVG, with reproducible bytes, coloured by the page's style sheet: ROC, and reliability.
 
 Colours are classes (`c0` to `c7`), so a figure follows light and dark; from the ninth model on lines are dashed.
+
+Shape letters: P test pairs.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from twicetold.evaluation.ranking import RocCurve
-from twicetold_lab.reporting.reliability import Reliability
-from twicetold_lab.reporting.rendering import coordinate, part
+from twicetold.evaluation.ranking import ON_TRAIN
+from twicetold_lab.reporting.glossary import describe
+from twicetold_lab.reporting.html import coordinate, part
+from twicetold_lab.reporting.leaderboard import Leaderboard, Row
+from twicetold_lab.reporting.tables import Figure
 
 _TEMPLATE = "figures.html.j2"
 _SIDE = 300  # of the square that two axes span, in SVG units
 _TOLERANCE = 0.2 / _SIDE  # largest distance of a thinned curve from the full one: a fifth of an SVG unit
+_BINS = 10
 _LEAST = 20  # pairs in a bin; with fewer, its observed share is mostly noise
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """Predicted probability against the observed share of duplicates, in bins that hold any pair, each (B,)."""
+
+    count: NDArray[np.int64]
+    predicted: NDArray[np.float64]
+    """Mean predicted probability."""
+    observed: NDArray[np.float64]
+    """Share of duplicates."""
+
+    @classmethod
+    def of(cls, probability: NDArray[np.float64], label: NDArray[np.float64]) -> "Reliability":
+        """Group pairs by tenths of predicted probability; equal probabilities always share a bin.
+
+        Args:
+            probability: (P,) in [0, 1].
+            label: (P,) 0 or 1.
+        """
+        which = np.minimum((probability * _BINS).astype(np.int64), _BINS - 1)
+        count = np.bincount(which, minlength=_BINS)
+        sums = (np.bincount(which, weights=each, minlength=_BINS)[count > 0] for each in (probability, label))
+        predicted, observed = (each / count[count > 0] for each in sums)
+        return cls(count[count > 0], predicted, observed)
+
+    @property
+    def gap(self) -> float:
+        """Mean distance between predicted and observed, weighted by pairs (expected calibration error)."""
+        return float(np.average(np.abs(self.predicted - self.observed), weights=self.count))
 
 
 @dataclass(frozen=True)
@@ -28,7 +63,7 @@ class Dot:
     x: str
     y: str
     radius: str
-    said: str
+    hover: str
     """Shown after the line's name in the hover title."""
 
 
@@ -111,94 +146,58 @@ class Drawn:
     dots: tuple[Dot, ...]
 
 
-@dataclass(frozen=True)
-class ShareRow:
-    """One row of `share_figure`."""
-
-    name: str
-    note: str
-    """Shown at its right end."""
-    value: float
-    interval: tuple[float, float]
-
-
 _SQUARE = Frame(left=46, top=10, right=46 + _SIDE, bottom=10 + _SIDE, width=358, height=352)
 _DIAGONAL = f"M{_SQUARE.left} {_SQUARE.bottom}L{_SQUARE.right} {_SQUARE.top}"
 
 
-def roc_figure(curves: Sequence[tuple[str, str, int, RocCurve]], *, title: str) -> Markup:
-    """ROC curves of several models over the diagonal of guessing.
+def curve_figures(board: Leaderboard, kind: str, colours: Mapping[str, int]) -> list[Figure]:
+    """ROC curves for each label and, for labelled pairs, the reliability of probabilities; one colour per model.
 
     Args:
-        curves: model, its AUROC in words, its colour, its curve.
-        title: what the figure shows, for screen readers.
+        board: of the dataset; each model's first seed is drawn.
+        kind: of data.
+        colours: model -> place among those of the page.
     """
-    lines = [Line(model, note, colour, *thinned(curve.fpr, curve.tpr)) for model, note, colour, curve in curves]
-    across, up = Axis.of_shares("false positive rate"), Axis.of_shares("true positive rate")
-    return _figure(lines, title, across, up, _DIAGONAL)
+    rows = [(row, row.first.curves) for row in board.rows]
+    labels = dict.fromkeys(label for _, curves in rows for label in curves)
+    figures = []
+    for label in labels:
+        lines = [
+            Line(row.model, _area(row, label), colours[row.model], *thinned(curves[label].fpr, curves[label].tpr))
+            for row, curves in rows
+            if label in curves
+        ]
+        axes = Axis.of_shares("false positive rate"), Axis.of_shares("true positive rate")
+        drawing = _drawing(lines, f"ROC curves for {label}", *axes)
+        title = f"ROC, same {label}" if len(labels) > 1 else "ROC"
+        figures.append(Figure(title, ": true pairs found against false alarms", drawing, _legend(lines)))
+    scored = [(row, row.first.scores("test")) for row in board.rows] if kind == "labelled_pairs" else []
+    if lines := [
+        _reliability_line(row, Reliability.of(row.first.decision.probability(found.score), found.label), colours)
+        for row, found in scored
+        if found is not None
+    ]:
+        axes = Axis.of_shares("predicted probability"), Axis.of_shares("observed share")
+        drawing = _drawing(lines, "Observed share against predicted probability", *axes)
+        caption = ": on the diagonal, probabilities are calibrated"
+        figures.append(Figure("Reliability", caption, drawing, _legend(lines)))
+    return figures
 
 
-def reliability_figure(reliabilities: Sequence[tuple[int, Reliability]], *, title: str) -> Markup:
-    """Observed share against predicted probability; a calibrated model is on the diagonal.
-
-    Args:
-        reliabilities: colour and reliability of each model.
-        title: what the figure shows, for screen readers.
-    """
-    lines = []
-    for colour, found in reliabilities:
-        bins = [b for b in found.bins if b.count >= _LEAST]
-        lines.append(
-            Line(
-                name=found.model,
-                note=f"off by {found.gap:.3f} on average",
-                colour=colour,
-                x=np.array([b.predicted for b in bins]),
-                y=np.array([b.observed for b in bins]),
-                sizes=np.array([b.count for b in bins], dtype=np.int64),
-            )
-        )
-    across, up = Axis.of_shares("predicted probability"), Axis.of_shares("observed share")
-    return _figure(lines, title, across, up, _DIAGONAL)
+def _reliability_line(row: Row, found: Reliability, colours: Mapping[str, int]) -> Line:
+    full = found.count >= _LEAST
+    note = f"off by {found.gap:.3f}"
+    return Line(row.model, note, colours[row.model], found.predicted[full], found.observed[full], found.count[full])
 
 
-def line_figure(lines: Sequence[Line], *, title: str, across: Axis, up: Axis, mark: float | None = None) -> Markup:
-    """Lines over two axes.
-
-    Args:
-        lines: in the units of the axes.
-        title: what the figure shows, for screen readers.
-        across: the horizontal axis.
-        up: the vertical axis.
-        mark: where a dotted line crosses the horizontal axis.
-    """
-    dotted = None if mark is None else f"M{_SQUARE.across(across.unit(mark))} {_SQUARE.bottom}V{_SQUARE.top}"
-    return _figure(lines, title, across, up, dotted)
+def _area(row: Row, label: str) -> str:
+    metrics = row.metrics.get("train" if label.endswith(ON_TRAIN) else "test", {})
+    found = metrics.get(f"auroc_{label.removesuffix(ON_TRAIN)}") or metrics.get("auroc")
+    return "" if found is None else f"AUROC {describe('auroc').show(found.mean)}"
 
 
-def share_figure(shares: Sequence[ShareRow], *, title: str, across: Axis) -> Markup:
-    """Values with their intervals, one below the other on one axis.
-
-    Args:
-        shares: in the units of the axis.
-        title: what the figure shows, for screen readers.
-        across: the axis.
-    """
-    bottom = 10 + 24 * len(shares)
-    frame = Frame(left=128, top=10, right=128 + _SIDE, bottom=bottom, width=520, height=bottom + 42)
-    return part(_TEMPLATE, "shares", frame, shares, title, across)
-
-
-def whisker(
-    value: float, *, interval: tuple[float, float] | None, axis: tuple[float, float], baseline: float | None
-) -> Markup:
-    """A value and its interval on the axis of its column; a dotted line marks the best baseline."""
-
-    def at(number: float) -> str:
-        return coordinate(3 + 66 * (number - axis[0]) / (axis[1] - axis[0]))
-
-    ends = None if interval is None else tuple(map(at, interval))
-    return part(_TEMPLATE, "whisker", at(value), ends, None if baseline is None else at(baseline))
+def _legend(lines: Sequence[Line]) -> tuple[tuple[int, str, str], ...]:
+    return tuple((line.colour, line.name, line.note) for line in lines)
 
 
 def thinned(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -226,8 +225,9 @@ def thinned(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.
     return x[keep], y[keep]
 
 
-def _figure(lines: Sequence[Line], title: str, across: Axis, up: Axis, dotted: str | None) -> Markup:
-    return part(_TEMPLATE, "lines", _SQUARE, [_drawn(line, across, up) for line in lines], title, across, up, dotted)
+def _drawing(lines: Sequence[Line], title: str, across: Axis, up: Axis) -> Markup:
+    drawn = [_drawn(line, across, up) for line in lines]
+    return part(_TEMPLATE, "lines", _SQUARE, drawn, title, across, up, _DIAGONAL)
 
 
 def _drawn(line: Line, across: Axis, up: Axis) -> Drawn:
@@ -243,5 +243,5 @@ def _dot(line: Line, place: int, x: str, y: str) -> Dot:
     assert line.sizes is not None
     pairs = int(line.sizes[place])
     radius = 1.5 + 2.5 * math.sqrt(pairs / max(1, int(line.sizes.max())))
-    said = f"{100 * line.y[place]:.0f} % of {pairs:,} pairs, predicted {100 * line.x[place]:.0f} %"
-    return Dot(x, y, coordinate(radius), said)
+    hover = f"{100 * line.y[place]:.0f} % of {pairs:,} pairs, predicted {100 * line.x[place]:.0f} %"
+    return Dot(x, y, coordinate(radius), hover)

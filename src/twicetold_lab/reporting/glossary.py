@@ -23,12 +23,12 @@ class Metric:
 
     @property
     def is_quality(self) -> bool:
-        """Whether a higher value is better; a threshold is neither good nor bad."""
+        """True if a higher value is better; a threshold is neither good nor bad."""
         return self.stem not in _LOWER_OR_NEITHER
 
     @property
     def leads(self) -> bool:
-        """Whether the leaderboard shows it; the others are listed below it."""
+        """True if the leaderboard shows it; the others are listed below it."""
         return self.stem in _LEADING and not (self.stem in ("f1", "ari") and self.group)
 
     @property

@@ -5,37 +5,20 @@ The order and the mark "best" come from validation; test is shown beside it and 
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
+from twicetold.evaluation.intervals import Interval
 from twicetold.files import csv_text
 from twicetold.neighbours.rules import RULES
-from twicetold_lab.reporting.glossary import describe, ordered
-from twicetold_lab.runs.records import Run
+from twicetold_lab.reporting.glossary import count, describe, ordered, split_of
+from twicetold_lab.reporting.tables import MISSING, Drawn, Estimate, Metrics, Table, TableCell, estimate_cell, words
+from twicetold_lab.runs.folder import RunFolder
 from twicetold_lab.scoring.cost import Cost
 
 MARK = "(p)"
 """Added to the name of a model that was pretrained on texts which may be those of the dataset."""
-TRAIN_AND_TEST = (
-    "Over all pairs of the train texts, and of the test texts. Nothing was chosen by train. Its pairs are others than "
-    "those of test, easier or harder for any model: compare models within a column."
-)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A metric over the seeds of one model."""
-
-    mean: float
-    deviation: float | None
-    """Standard deviation over seeds, None for a single one."""
-    interval: tuple[float, float] | None
-    """Ends of the 95 % interval of one run, averaged over seeds; None where none was computed."""
-
-
-Metrics: TypeAlias = Mapping[str, Mapping[str, Estimate]]
-"""Split ("val", "test", where it was measured "train") -> metric -> estimate."""
+_SEARCH = ("retrieval_recall_at", "retrieval_mrr_at", "retrieval_ndcg_at", "index_recall_at", "index_agreement_at")
 
 
 @dataclass(frozen=True)
@@ -43,7 +26,7 @@ class Row:
     """One model on one dataset."""
 
     model: str
-    runs: tuple[Run, ...]
+    runs: tuple[RunFolder, ...]
     """By seed."""
     metrics: Metrics
     """With `ari`, that of the `best_rule`."""
@@ -52,7 +35,7 @@ class Row:
 
     @property
     def cost(self) -> Cost | None:
-        """That of the run with the smallest seed that was measured; None if none was."""
+        """The cost of the run with the smallest seed that was measured; None if none was."""
         return next((run.cost for run in self.runs if run.cost), None)
 
     @property
@@ -61,13 +44,14 @@ class Row:
         return "" if self.first.is_clean else f" {MARK}"
 
     @property
-    def first(self) -> Run:
+    def first(self) -> RunFolder:
         """The run with the smallest seed, which is used where one run is drawn or compared."""
         return self.runs[0]
 
-    def has_any(self, names: Iterable[str]) -> bool:
-        """Whether one of these metrics was measured on test."""
-        return any(name in self.metrics["test"] for name in names)
+    @property
+    def name(self) -> TableCell:
+        """The model as the name of a row."""
+        return TableCell(self.model + self.mark)
 
 
 @dataclass(frozen=True)
@@ -111,8 +95,8 @@ class Leaderboard:
         """A note for each corpus that models of this table were pretrained on; `Row.mark` refers to them."""
         found: dict[tuple[str, bool], list[str]] = {}
         for row in self.rows:
-            if row.first.pretrained_on:
-                found.setdefault((row.first.pretrained_on, row.first.is_clean), []).append(row.model)
+            if sources := row.first.pretrained_on:
+                found.setdefault((" and ".join(sources), row.first.is_clean), []).append(row.model)
         return tuple(
             f"{', '.join(models)} had been pretrained on {what}. Texts of this dataset are not known to be among these."
             if is_clean
@@ -128,12 +112,12 @@ class Leaderboard:
         return max(found) if found and describe(metric).is_quality else None
 
 
-def rank(data: str, runs: Sequence[Run]) -> Leaderboard:
+def rank(data: str, runs: Sequence[RunFolder]) -> Leaderboard:
     """The leaderboard of one dataset.
 
     The primary metric is the one that training selected by; if no run has it, the first in reading order.
     """
-    models: dict[str, list[Run]] = {}
+    models: dict[str, list[RunFolder]] = {}
     for run in runs:
         models.setdefault(run.cell.model, []).append(run)
     rows = [_row(model, found) for model, found in models.items()]
@@ -151,7 +135,7 @@ def best_rule(metrics: Metrics) -> str | None:
     return max(found, key=lambda rule: or_worst(found[rule]), default=None)
 
 
-def leaderboard_csv(runs: Iterable[Run]) -> str:
+def leaderboard_csv(runs: Iterable[RunFolder]) -> str:
     """Every metric of every run at full precision, a line each, with its interval where test has one."""
     rows = (
         (run.cell.data, run.cell.model, run.cell.seed, split, metric, repr(value), *_ends_of(run, split, metric))
@@ -162,18 +146,75 @@ def leaderboard_csv(runs: Iterable[Run]) -> str:
     return csv_text(("data", "model", "seed", "split", "metric", "value", "low", "high"), rows)
 
 
-def train_and_test_columns(board: Leaderboard) -> list[tuple[str, str]]:
-    """Metric and split of each column; empty where train was measured of no model."""
+def leaderboard_table(board: Leaderboard) -> Table:
+    """The primary metric with its interval, the other leading metrics, size and settings of each model."""
+    label = describe(board.primary).label
+    heads = [TableCell(label, "test"), TableCell("95 % interval"), TableCell(label, "validation")]
+    heads += [TableCell(describe(name).label, split_of(name)) for name in board.leading]
+    heads += [TableCell("Parameters"), TableCell("Epochs"), words("Tuned")]
+    rows = tuple((_name_in(board, row), tuple(_leaderboard_cells(row, board))) for row in board.rows)
+    baseline = board.baseline and board.baseline.metrics["test"].get(board.primary)
+    return Table(tuple(heads), rows, drawn=Drawn(1, baseline.mean if baseline else None))
+
+
+def train_and_test_table(board: Leaderboard) -> Table:
+    """AUROC on train beside that on test, of the models of which train was measured."""
     names = {name for row in board.rows for name in row.metrics.get("train", {}) if describe(name).stem == "auroc"}
-    return [(name, split) for name in board.metrics if name in names for split in ("train", "test")]
+    shown = [(name, split) for name in board.metrics if name in names for split in ("train", "test")]
+    heads = tuple(TableCell(describe(name).label, split) for name, split in shown)
+    measured = [row for row in board.rows if "train" in row.metrics]
+    rows = ((row.name, tuple(estimate_cell(n, row.metrics[split].get(n)) for n, split in shown)) for row in measured)
+    return Table(heads, tuple(rows) if shown else ())
 
 
-def _ends_of(run: Run, split: str, metric: str) -> tuple[str, str]:
+def search_table(board: Leaderboard) -> Table:
+    """The metrics of search in the whole corpus, by kind and rank."""
+    by_rank = sorted(board.metrics, key=lambda name: int("0" + "".join(filter(str.isdigit, name))))
+    names = [name for stem in _SEARCH for name in by_rank if describe(name).stem == stem]
+    rows = tuple(
+        (row.name, tuple(estimate_cell(n, row.metrics["test"].get(n), top=board.top(n)) for n in names))
+        for row in board.rows
+        if any(name in row.metrics["test"] for name in names)
+    )
+    return Table(tuple(TableCell(search_heading(name)) for name in names), rows)
+
+
+def search_heading(name: str) -> str:
+    """A metric of search as the head of a column."""
+    return describe(name).label.removeprefix("Search ")
+
+
+def _name_in(board: Leaderboard, row: Row) -> TableCell:
+    """The name of a row of the leaderboard, with what to know of the model."""
+    notes = [f"{len(row.runs)} seeds"] if len(row.runs) > 1 else []
+    notes += ["baseline"] if row.first.is_baseline else []
+    notes += [("pretrained" if row.first.is_clean else "not clean")] if row.first.pretrained_on else []
+    return TableCell(row.model + row.mark, ", ".join(notes), strong=row is board.best)
+
+
+def _leaderboard_cells(row: Row, board: Leaderboard) -> list[TableCell]:
+    test, first = row.metrics["test"], row.first
+    primary = test.get(board.primary)
+    drawn = MISSING
+    if primary and primary.interval and not math.isnan(primary.mean):
+        drawn = TableCell("", value=primary.mean, interval=primary.interval)
+    return [
+        estimate_cell(board.primary, primary, top=board.top(board.primary)),
+        drawn,
+        estimate_cell(board.primary, row.metrics["val"].get(board.primary)),
+        *(estimate_cell(name, test.get(name), top=board.top(name)) for name in board.leading),
+        TableCell(count(first.parameters), value=first.parameters) if first.parameters else MISSING,
+        TableCell(f"{row.epochs:g}", value=row.epochs) if row.epochs else MISSING,
+        words(first.tuned_how or ""),
+    ]
+
+
+def _ends_of(run: RunFolder, split: str, metric: str) -> tuple[str, str]:
     low, high = map(repr, run.intervals[metric]) if split == "test" and metric in run.intervals else ("", "")
     return low, high
 
 
-def _row(model: str, runs: list[Run]) -> Row:
+def _row(model: str, runs: list[RunFolder]) -> Row:
     splits = {
         split: {
             name: _estimate([run.metrics[split][name] for run in runs], _ends(runs, name) if split == "test" else None)
@@ -196,12 +237,12 @@ def _row(model: str, runs: list[Run]) -> Row:
     )
 
 
-def _estimate(values: list[float], ends: tuple[float, float] | None) -> Estimate:
+def _estimate(values: list[float], ends: Interval | None) -> Estimate:
     deviation = statistics.stdev(values) if len(values) > 1 else None
     return Estimate(statistics.fmean(values), deviation, ends)
 
 
-def _ends(runs: list[Run], metric: str) -> tuple[float, float] | None:
+def _ends(runs: list[RunFolder], metric: str) -> Interval | None:
     found = [run.intervals[metric] for run in runs if metric in run.intervals]
     if len(found) < len(runs):
         return None

@@ -1,12 +1,12 @@
-"""Operating points of labelled pairs as tables: what a threshold from validation does on test."""
+"""Operating points of labelled pairs: what a threshold from validation does on test."""
 
 from collections.abc import Sequence
 
 from twicetold.evaluation.intervals import Interval
-from twicetold_lab.evaluation.operating_points import OperatingPoint, Rates
-from twicetold_lab.reporting.dedupe import NOTHING, DedupeTable, Shown
+from twicetold_lab.evaluation.operating_points import OperatingPoint
 from twicetold_lab.reporting.glossary import magnitude, number, share
 from twicetold_lab.reporting.leaderboard import Row
+from twicetold_lab.reporting.tables import MISSING, NOTHING, Section, Table, TableCell
 
 TITLE = "Operating points"
 PRIORS = (0.1, 0.01)
@@ -20,47 +20,39 @@ HOW_TO_READ = (
     "recall and the false positive rate of test."
 )
 _COLUMNS = (
-    Shown("Threshold", "validation"),
-    Shown("Probability", "at the threshold"),
-    Shown("Precision", "validation → test"),
-    Shown("Recall"),
-    Shown("Flagged", "share of pairs"),
-    Shown("Errors", "per 1,000 pairs"),
-    *(Shown("Precision", f"if {prior:.0%} say the same") for prior in PRIORS),
+    TableCell("Threshold", "validation"),
+    TableCell("Probability", "at the threshold"),
+    TableCell("Precision", "validation → test"),
+    TableCell("Recall"),
+    TableCell("Flagged", "share of pairs"),
+    TableCell("Errors", "per 1,000 pairs"),
+    *(TableCell("Precision", f"if {prior:.0%} say the same") for prior in PRIORS),
 )
 
 
-def points_table(rows: Sequence[Row]) -> DedupeTable | None:
+def operating_points_section(rows: Sequence[Row]) -> Section | None:
     """A row for each model and point, of the first seed; None if no model has any."""
-    found = tuple(
-        (Shown(row.model + row.mark, point.name), _cells(point)) for row in rows for point in row.first.points
-    )
-    return DedupeTable(_COLUMNS, found) if found else None
+    found = [(TableCell(row.model + row.mark, point.name), _cells(point)) for row in rows for point in row.first.points]
+    return Section(TITLE, tables=[Table(_COLUMNS, tuple(found))]) if found else None
 
 
-def _cells(point: OperatingPoint) -> tuple[Shown, ...]:
+def _cells(point: OperatingPoint) -> tuple[TableCell, ...]:
     if point.threshold is None or point.val is None or point.test is None or point.probability is None:
-        return (Shown(NOTHING, "not reached on validation"), *[Shown(NOTHING)] * (len(_COLUMNS) - 1))
-    test = point.test
+        return (TableCell(NOTHING, "not reached on validation"), *[MISSING] * (len(_COLUMNS) - 1))
+    test, intervals = point.test, point.test.intervals
     promised = NOTHING if point.val.precision is None else number(point.val.precision)
     kept = NOTHING if test.precision is None else number(test.precision)
-    errors = tuple(1000 * end for end in test.intervals["errors"])
+    errors = tuple(1000 * end for end in intervals["errors"])
     return (
-        Shown(magnitude(point.threshold), value=point.threshold),
-        Shown(share(point.probability), value=point.probability),
-        Shown(f"{promised} → {kept}", _ends(test, "precision"), test.precision),
-        Shown(number(test.recall), _ends(test, "recall"), test.recall),
-        Shown(share(test.flagged), value=test.flagged),
-        Shown(f"{1000 * test.errors:.0f}", f"{errors[0]:.0f} to {errors[1]:.0f}", test.errors),
-        *(_under(point, prior) for prior in PRIORS),
+        TableCell(magnitude(point.threshold), value=point.threshold),
+        TableCell(share(point.probability), value=point.probability),
+        _number(test.precision, intervals.get("precision"), f"{promised} → {kept}"),
+        _number(test.recall, intervals.get("recall")),
+        TableCell(share(test.flagged), value=test.flagged),
+        TableCell(f"{1000 * test.errors:.0f}", f"{errors[0]:.0f} to {errors[1]:.0f}", test.errors),
+        *(_number(point.precision_under(prior)) for prior in PRIORS),
     )
 
 
-def _ends(rates: Rates, name: str) -> str:
-    ends: Interval | None = rates.intervals.get(name)
-    return f"{number(ends[0])} to {number(ends[1])}" if ends else ""
-
-
-def _under(point: OperatingPoint, prior: float) -> Shown:
-    found = point.precision_under(prior)
-    return Shown(NOTHING) if found is None else Shown(number(found), value=found)
+def _number(value: float | None, interval: Interval | None = None, text: str = "") -> TableCell:
+    return TableCell(text or NOTHING) if value is None else TableCell(text or number(value), "", value, interval)

@@ -5,16 +5,20 @@ Each source chooses what it counts, so everything on a card is shown.
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from twicetold_lab.data.corpus import SPLITS
-from twicetold_lab.reporting import twin_groups
 from twicetold_lab.reporting.glossary import magnitude, readable, share
+from twicetold_lab.reporting.tables import Section, Table, TableCell
+from twicetold_lab.runs.records import Provenance
 
 MALFORMED = "malformed"  # on a card: why rows were left out, and how many
-_ELSEWHERE = (MALFORMED, twin_groups.KEY)  # shown in other words
+_NOT_FACTS = (MALFORMED, "twin_groups")  # shown in other words; of cards of earlier code
 
+RESPLIT = (
+    "The split of {data} has changed since its rows were made (data.source in conf/data/{data}.yaml). Its figures and "
+    "counts here are of the former one, until the grid is run again."
+)
 KINDS = {
     "documents": "Texts with labels. Two texts belong together when they share a label, and all pairs of test texts "
     "are evaluated.",
@@ -48,33 +52,45 @@ _APART = "0.500 whatever the split, as no text of test is in a training pair; co
 _FIRST = ("texts", "pairs")  # columns that lead the table of splits
 
 
-@dataclass(frozen=True)
-class SplitTable:
-    """Counts that a card gives per split."""
+def data_section(about: Provenance) -> Section:
+    """Counts, facts, what leaks between the splits, and the raw files."""
+    counted = split_table(about.card)
+    known = [f"{name}: {value}" for name, value in facts(about.card)] + audit_in_words(about.audit)
+    columns = (TableCell("bytes"), TableCell("lines"), TableCell("sha256", value=None))
+    rows = (
+        (
+            TableCell(file.name),
+            (
+                TableCell(f"{file.size:,}", value=file.size),
+                TableCell(f"{file.lines:,}", value=file.lines),
+                TableCell(file.sha256, value=None, is_code=True),
+            ),
+        )
+        for file in about.files
+    )
+    title = f"Raw files and their checksums ({len(about.files)})"
+    files = [Section(title, tables=[Table(columns, tuple(rows), of="file")], is_folded=True)] if about.files else []
+    return Section("The data", tables=[counted] if counted else [], facts=known, parts=files)
 
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[str, ...]], ...]
-    """Split and one cell for each column."""
 
-
-def split_table(card: Mapping[str, Any]) -> SplitTable | None:
+def split_table(card: Mapping[str, Any]) -> Table | None:
     """Every count that a card has for each split, as one table; None if there is none."""
     columns: dict[str, Mapping[str, Any]] = {}
-    for key, value in _leaves({key: value for key, value in card.items() if key not in _ELSEWHERE}):
+    for key, value in _leaves({key: value for key, value in card.items() if key not in _NOT_FACTS}):
         if _is_per_split(value):
             columns |= _per_split(key, value)
     if not columns:
         return None
     columns = {name: columns[name] for name in sorted(columns, key=lambda name: name not in _FIRST)}
-    rows = [(s, tuple(_value(found.get(s)) for found in columns.values())) for s in SPLITS]
-    return SplitTable(tuple(readable(name) for name in columns), tuple(rows))
+    rows = ((TableCell(s), tuple(TableCell(_value(found.get(s))) for found in columns.values())) for s in SPLITS)
+    return Table(tuple(TableCell(readable(name)) for name in columns), tuple(rows), of="split")
 
 
 def facts(card: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Everything on a card that is not per split, as name and value."""
     found = [
         (readable(key), _value(value))
-        for key, value in _leaves({key: value for key, value in card.items() if key not in _ELSEWHERE})
+        for key, value in _leaves({key: value for key, value in card.items() if key not in _NOT_FACTS})
         if not _is_per_split(value) and value is not None and value != []
     ]
     return [*found, ("Malformed rows left out", _malformed(card[MALFORMED]))] if MALFORMED in card else found

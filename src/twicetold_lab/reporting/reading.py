@@ -1,15 +1,10 @@
 """How a model reads texts: what makes no difference to it, as the settings of its features say.
 
-What is fitted to a file reads texts in their normal form; a trained family reads them as it has learnt to. Of those
-that read letters, the report has statistics of word hashing.
+What is fitted to a file reads texts in their normal form; a trained family reads them as it has learnt to.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-
-from twicetold.features.hashing_card import percentage
-from twicetold_lab.reporting.glossary import count
-from twicetold_lab.reporting.leaderboard import Leaderboard
 
 FOLDED = "In their normal form: capitals, Unicode forms and invisible characters make no difference."
 TOKENIZER = "As the tokenizer of its vectors does, which may tell capitals and Unicode forms apart."
@@ -22,43 +17,17 @@ TOKENIZERS = ("static_tokens", "model_tokens", "tokens_and_letters")
 OF_LETTERS = ("bag_of_words", "tfidf", "bm25", "word_hashing", "letter_tfidf", "word_trigrams")
 """Modules whose featurisers read letters and digits alone, in lower case."""
 ALWAYS_LOWER = (*OF_LETTERS, "word_grams")
-COLUMNS = ("words of train", "letter n-grams", "words that collide", "share of words")
-EXPLANATION = (
-    "These models read letters: each word is a set of letter n-grams, so that the input stays small and new words are "
-    "not unknown. Words collide that have all their n-grams in common."
-)
 Settings = Mapping[str, Any]
 
 
 def reading(features: Sequence[Settings]) -> list[str]:
-    """What makes no difference to the parts of a model, in sentences, each once.
+    """Sentences about what makes no difference to the parts of a model, each once.
 
     Args:
         features: settings of the featuriser of the model, or of each member.
     """
     parts = (part for each in features for part in _parts(each, {}))
     return list(dict.fromkeys(_of_part(*part) for part in parts))
-
-
-def hashing_rows(board: Leaderboard) -> list[tuple[str, list[str]]]:
-    """Names of models and the cells of `COLUMNS`; the last row is the paper's. Empty if no model hashes words.
-
-    Models with the same words and n-grams share a row.
-    """
-    rows: list[tuple[list[str], Mapping[str, Any]]] = []
-    for row in sorted(board.rows, key=lambda row: row.model):
-        for view, card in row.first.word_hashing.items():
-            name = f"{row.model} ({view})" if view else row.model
-            for names, known in rows:
-                if known == card:
-                    names.append(name)
-                    break
-            else:
-                rows.append(([name], card))
-    if not rows:
-        return []
-    published = ("Huang et al. 2013", _cells(rows[0][1]["published"]))
-    return [*((", ".join(names), _cells(card)) for names, card in rows), published]
 
 
 def _parts(settings: Any, cleaned: Settings) -> Iterator[tuple[Settings, Settings]]:
@@ -81,7 +50,3 @@ def _of_part(settings: Settings, cleaned: Settings) -> str:
     lower = cleaned.get("lower_case") or settings.get("lower_case", False) or module in ALWAYS_LOWER
     forms = f"{LOWER if lower else CAPITALS}; {COMPATIBLE if cleaned.get('nfkc') else FORMS}."
     return f"{forms} {NO_SYMBOLS}" if cleaned.get("symbols") or module in OF_LETTERS else forms
-
-
-def _cells(card: Mapping[str, Any]) -> list[str]:
-    return [*(count(card[name]) for name in ("words", "letter_grams", "collisions")), percentage(card)]

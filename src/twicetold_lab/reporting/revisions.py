@@ -7,20 +7,17 @@ change within the interval may still be more than chance; what stands outside is
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
 from twicetold import layout
 from twicetold_lab.reporting.glossary import number
-from twicetold_lab.reporting.markdown import code, escaped, table
-from twicetold_lab.reporting.terminal import aligned
+from twicetold_lab.reporting.tables import Section, Table, TableCell, interval_text
 from twicetold_lab.runs.records import intervals_of
 from twicetold_lab.tracking.repository import commit_of, files_at
 
-HEADS = ("cell", "metric of test", "base", "its 95 % interval", "head", "difference")
-HEADS_WITHIN = ("cell", "changed", "largest change", "metric of test", "of its interval's half width")
 NOTE = (
     "Outside: the head's value is not within the base's own 95 % interval on test. Both revisions have the same test "
     "examples, so a change within the interval may be more than chance as well."
@@ -41,7 +38,7 @@ class Moved:
 
     @property
     def outside(self) -> bool:
-        """Whether the new value is not within the old interval; a value that is no number any more is not."""
+        """True if the new value is not within the old interval; a value that is no number any more is not."""
         return not self.low <= self.head <= self.high
 
     @property
@@ -74,7 +71,7 @@ class Revisions:
 
     @property
     def outside(self) -> tuple[Moved, ...]:
-        """What moved outside its interval."""
+        """The metrics that moved outside their intervals."""
         return tuple(one for one in self.moved if one.outside)
 
     @property
@@ -130,37 +127,24 @@ def compare_revisions(base: str, head: str, *, runs: str = "runs") -> Revisions:
     )
 
 
-def revisions_as_text(found: Revisions) -> str:
-    """The comparison for a terminal."""
-    lines = [f"{found.base} ({found.commits[0][:7]}) and {found.head} ({found.commits[1][:7]})", "", *_counts(found)]
-    if found.outside:
-        lines += ["", *aligned(list(HEADS), _outside(found))]
-    if found.within:
-        lines += ["", "Within their intervals:", "", *aligned(list(HEADS_WITHIN), _within(found))]
-    for title, cells in (("New", found.new), ("Gone", found.gone)):
-        if cells:
-            lines += ["", f"{title}: {', '.join(cells)}"]
-    return "\n".join(lines) + "\n"
-
-
-def revisions_as_markdown(found: Revisions) -> str:
-    """The comparison for a pull request: counts, what moved outside its interval, and the rest folded."""
-    title = " and ".join(
-        f"{code(name)} ({commit[:7]})" for name, commit in zip((found.base, found.head), found.commits, strict=True)
-    )
-    parts = [f"## Metrics of {title}\n", *(f"{escaped(line)}\n" for line in _counts(found))]
-    if found.outside:
-        parts += [table(HEADS, map(_escaped, _outside(found))), f"{NOTE}\n"]
+def revisions_section(found: Revisions) -> Section:
+    """The comparison: counts, what moved outside its interval, and the rest folded."""
+    named = zip((found.base, found.head), found.commits, strict=True)
+    parts = []
     if found.within:
         changed = sum(count for _, count, _ in found.within)
-        folded = table(HEADS_WITHIN, map(_escaped, _within(found)))
-        parts.append(_folded(f"{_many(changed, 'metric')} that changed within the interval", folded))
+        title = f"{_many(changed, 'metric')} that changed within the interval"
+        parts.append(Section(title, tables=[_within(found)], is_folded=True))
     for title, cells in (("new", found.new), ("gone", found.gone)):
         if cells:
-            parts.append(
-                _folded(f"{_many(len(cells), 'cell')} {title}", "\n".join(f"- {code(c)}" for c in cells) + "\n")
-            )
-    return "\n".join(parts)
+            parts.append(Section(f"{_many(len(cells), 'cell')} {title}", facts=cells, is_folded=True))
+    return Section(
+        f"Metrics of {' and '.join(f'{name} ({commit[:7]})' for name, commit in named)}",
+        _counts(found),
+        tables=[_outside(found)] if found.outside else [],
+        notes=[NOTE] if found.outside else [],
+        parts=parts,
+    )
 
 
 @dataclass(frozen=True)
@@ -219,34 +203,35 @@ def _counts(found: Revisions) -> list[str]:
     ]
 
 
-def _outside(found: Revisions) -> list[list[str]]:
-    """Rows of what moved outside, the cells in order, the largest change of each first."""
+def _outside(found: Revisions) -> Table:
+    """The metrics that moved outside, the cells in order, the largest change of each first."""
     rows = sorted(found.outside, key=lambda one: (one.cell, -one.share))
-    return [
-        [
-            one.cell,
+    heads = ("metric of test", "base", "its 95 % interval", "head", "difference")
+    cells = (
+        (
             one.metric,
             number(one.base),
-            f"{number(one.low)} to {number(one.high)}",
+            interval_text((one.low, one.high)),
             number(one.head),
             f"{one.head - one.base:+.4f}",
-        ]
+        )
         for one in rows
-    ]
+    )
+    return _texts(heads, zip((one.cell for one in rows), cells, strict=True))
 
 
-def _within(found: Revisions) -> list[list[str]]:
+def _within(found: Revisions) -> Table:
     """One row for each cell, the largest change first."""
     rows = sorted(found.within, key=lambda row: (-row[2].share, row[0]))
-    return [[cell, f"{n}", f"{m.head - m.base:+.4f}", m.metric, f"{m.share:.2f}"] for cell, n, m in rows]
+    heads = ("changed", "largest change", "metric of test", "of its interval's half width")
+    cells = ((f"{n}", f"{m.head - m.base:+.4f}", m.metric, f"{m.share:.2f}") for _, n, m in rows)
+    return _texts(heads, zip((cell for cell, *_ in rows), cells, strict=True))
 
 
-def _escaped(cells: Sequence[str]) -> list[str]:
-    return [escaped(cell) for cell in cells]
-
-
-def _folded(title: str, content: str) -> str:
-    return f"<details><summary>{title}</summary>\n\n{content}\n</details>\n"
+def _texts(heads: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> Table:
+    """A table of cells that are numbers in words."""
+    lines = ((TableCell(cell), tuple(map(TableCell, cells))) for cell, cells in rows)
+    return Table(tuple(map(TableCell, heads)), tuple(lines), of="cell")
 
 
 def _many(count: int, what: str) -> str:

@@ -17,9 +17,10 @@ from twicetold.features.hashing_card import percentage
 from twicetold_lab.reporting.cost import training_seconds
 from twicetold_lab.reporting.glossary import count, describe, magnitude
 from twicetold_lab.reporting.leaderboard import Leaderboard, Row, rank
-from twicetold_lab.reporting.markdown import RESPLIT, code, estimate, interval, table
-from twicetold_lab.reporting.published import PUBLISHED
-from twicetold_lab.runs.records import Cell, read_runs
+from twicetold_lab.reporting.markdown import cell_of, code, table
+from twicetold_lab.reporting.provenance import RESPLIT
+from twicetold_lab.reporting.tables import estimate_cell
+from twicetold_lab.runs.folder import Cell, read_runs
 
 SECONDS, HASHING = "seconds", "word_hashing"
 """Figures that are not among a run's metrics: seconds of training, and the statistics of its word hashing."""
@@ -39,7 +40,7 @@ its numbers are of earlier code, so are these.
 
 
 class Status(StrEnum):
-    """What there is of a system; the value is a column's head."""
+    """The state of a system here; the value is a column's head."""
 
     MEASURED = "measured"
     NOT_RUN = "in the grid, not run"
@@ -55,7 +56,7 @@ class System:
     name: str
     """As the document has it; with what is measured, if there are several figures."""
     here: str
-    """What it is called here."""
+    """Its name here."""
     note: str = ""
     """Why the figures differ, or what to know of the command."""
     cell: str = ""
@@ -72,14 +73,14 @@ class System:
     cited: str = ""
     """Where in the document, or in what it cites, the figure stands."""
     command: str = ""
-    """Of what has no row in the grid."""
+    """The command of a system without a row in the grid."""
     awaits: str = ""
-    """What is missing, of a system that is not here."""
+    """The missing part, of a system that is not here."""
     outside: str = ""
     """Why there is nothing to do about it here."""
 
     def status(self, grid: Mapping[str, Cell], runs: Path) -> Status:
-        """What there is of it.
+        """The state of the system.
 
         Args:
             grid: rows of the grid by their name.
@@ -118,6 +119,10 @@ def _read(file: Path) -> tuple[Document, ...]:
 
 
 DOCUMENTS = _read(Path(__file__).with_name("sources.toml"))
+PUBLISHED: Mapping[str, Mapping[str, float]] = tomllib.loads(
+    Path(__file__).with_name("published.toml").read_text(encoding="utf-8")
+)
+"""Dataset -> model -> what a paper reports of it on test, in percent."""
 
 
 def sources_page(
@@ -144,21 +149,15 @@ def sources_page(
         with_figures = [system for system in document.systems if system.metric]
         others = [system for system in document.systems if not system.metric]
         measured = {grid[s.cell].data for s in with_figures if s.status(grid, runs) is Status.MEASURED}
-        parts += [RESPLIT.format(data=data) for data in sorted(measured.intersection(resplit))]
+        parts += [f"{RESPLIT.format(data=data)}\n" for data in sorted(measured.intersection(resplit))]
         if with_figures:
             lines = [_figure(s, s.status(grid, runs), grid, boards, commands, seconds) for s in with_figures]
             heads = ["in the document", "here", "published", "ours", "command", "why they differ"]
-            parts.append(_of_texts(heads, lines))
+            parts.append(table(heads, lines, words=range(len(heads))))
         if others:
             heads = ["in the document", "here", "command", "remark"]
-            parts.append(_of_texts(heads, [_other(system) for system in others]))
+            parts.append(table(heads, [_other(system) for system in others], words=range(len(heads))))
     return "\n".join(parts)
-
-
-def _of_texts(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table all of whose columns are aligned to the left."""
-    first, line, *rest = table(heads, rows).split("\n")
-    return "\n".join([first, line.replace("---:", "---"), *rest])
 
 
 def _counts(grid: Mapping[str, Cell], runs: Path) -> str:
@@ -227,8 +226,7 @@ def _published(system: System, row: Row | None) -> str:
         shown = describe(system.metric).show(system.published)
     elif system.paper:
         data, model = system.paper
-        (value,) = (result.value for result in PUBLISHED[data].results if result.model == model)
-        shown = describe(system.metric).show(value / 100)
+        shown = describe(system.metric).show(PUBLISHED[data][model] / 100)
     return (shown or NOTHING) + (f" ({system.cited})" if system.cited else "")
 
 
@@ -240,10 +238,10 @@ def _ours(system: System, row: Row, seconds: Mapping[str, float]) -> str:
         card = _hashing(row)
         return f"{percentage(card)} of {count(card['words'])}"
     found = row.metrics.get(system.split, {}).get(system.metric)
-    ends = interval(found)
-    return estimate(system.metric, found) + ("" if ends == NOTHING else f" ({ends})") + row.mark
+    return cell_of(estimate_cell(system.metric, found, with_interval=True)) + row.mark
 
 
 def _hashing(row: Row) -> Mapping[str, Any]:
     """The statistics of its first view."""
-    return next(iter(row.first.word_hashing.values()))
+    found: Mapping[str, Any] = next(iter(row.first.summary["word_hashing"].values()))
+    return found

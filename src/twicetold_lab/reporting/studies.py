@@ -3,14 +3,14 @@
 What came out is `study-<name>.json` in the folder of runs, which is in Git; tools/probe.py writes one.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from twicetold.files import write_json
-from twicetold_lab.reporting.dedupe import DedupeTable, Shown
 from twicetold_lab.reporting.glossary import count, number, share
+from twicetold_lab.reporting.tables import MISSING, Section, Table, TableCell
 from twicetold_lab.runs.records import read_object
 
 _FILE = "study-{}.json"
@@ -34,13 +34,13 @@ class StudyCell:
             raise ValueError(f"a number is written as one of {', '.join(_FORMS)}, got {self.form!r}")
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> TableCell:
         """As a table has it; a dash if there is no number."""
         if self.value is None:
-            return Shown("–")
-        notes = [" to ".join(map(number, self.interval))] if self.interval else []
-        notes += [] if self.deviation is None else [f"± {number(self.deviation)}"]
-        return Shown(_FORMS[self.form](self.value), ", ".join(notes), self.value)
+            return MISSING
+        note = "" if self.deviation is None else f"± {number(self.deviation)}"
+        interval = (self.interval[0], self.interval[1]) if self.interval else None
+        return TableCell(_FORMS[self.form](self.value), note, self.value, interval)
 
 
 @dataclass(frozen=True)
@@ -51,27 +51,17 @@ class StudyTable:
     """Dataset that its numbers are of."""
     title: str
     of: str
-    """What the rows are."""
+    """Name of the rows."""
     columns: Sequence[tuple[str, str]]
     """Heads, each with a note."""
     rows: Sequence[tuple[tuple[str, str], Sequence[StudyCell]]]
     """Name with a note, and the cells of `columns`."""
 
     @property
-    def shown(self) -> DedupeTable:
+    def shown(self) -> Table:
         """The table to write."""
-        rows = ((Shown(*name), tuple(cell.shown for cell in cells)) for name, cells in self.rows)
-        return DedupeTable(tuple(Shown(*column) for column in self.columns), tuple(rows), self.of)
-
-    def numbers(self) -> Iterator[tuple[str, str, float, Sequence[float] | None]]:
-        """Row, measure, value and interval of each number."""
-        for name, cells in self.rows:
-            for column, cell in zip(self.columns, cells, strict=True):
-                measure = ", ".join(filter(None, column))
-                if cell.value is not None:
-                    yield name[0], measure, cell.value, cell.interval
-                if cell.deviation is not None:
-                    yield name[0], f"{measure}, standard deviation", cell.deviation, None
+        rows = ((TableCell(*name), tuple(cell.shown for cell in cells)) for name, cells in self.rows)
+        return Table(tuple(TableCell(*column) for column in self.columns), tuple(rows), self.of)
 
 
 @dataclass(frozen=True)
@@ -82,6 +72,11 @@ class Study:
     how_to_read: Sequence[str]
     """Paragraphs."""
     tables: Sequence[StudyTable]
+
+    def section(self, anchor: str) -> Section:
+        """A section of the report."""
+        parts = [Section(each.title, tables=[each.shown], data=each.data) for each in self.tables]
+        return Section(self.title, self.how_to_read, parts=parts, anchor=anchor)
 
 
 def write_study(study: Study, name: str, runs: Path) -> None:

@@ -6,13 +6,14 @@ A line has at most 100 columns; further metrics are in the report.
 import math
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from twicetold.printable import printable
 from twicetold_lab.reporting.glossary import count, describe, magnitude, number
-from twicetold_lab.reporting.leaderboard import Estimate, Leaderboard, Row, rank
-from twicetold_lab.runs.records import Cell, read_runs
+from twicetold_lab.reporting.leaderboard import Leaderboard, Row, rank
+from twicetold_lab.reporting.tables import Estimate, Section, TableCell
+from twicetold_lab.runs.folder import Cell, read_runs
 
 _WIDTH = 100
 _GAP = "  "
@@ -35,6 +36,28 @@ def leaderboard_text(cells: Sequence[Cell], runs: Path, *, terminal: bool | None
     styled = sys.stdout.isatty() if terminal is None else terminal
     boards = [rank(data, found) for data, found in read_runs(cells, runs).items()]
     return "\n".join([*(_block(board, styled) for board in boards), _NOTE])
+
+
+def section_text(section: Section) -> str:
+    """A section with its tables and parts below each other, for a terminal."""
+    return "\n\n".join(_blocks(section)) + "\n"
+
+
+def _blocks(section: Section) -> Iterator[str]:
+    yield printable(section.title)
+    yield from section.sentences
+    for table in section.tables:
+        heads = [table.of, *(column.text for column in table.columns)]
+        yield "\n".join(aligned(heads, [[_cell_text(name), *map(_cell_text, cells)] for name, cells in table.rows]))
+    yield from section.notes
+    if section.facts:
+        yield "\n".join(f"  {fact}" for fact in section.facts)
+    for part in section.parts:
+        yield from _blocks(part)
+
+
+def _cell_text(cell: TableCell) -> str:
+    return printable(cell.text + (f" ({cell.remark})" if cell.remark else ""))
 
 
 def _block(board: Leaderboard, styled: bool) -> str:

@@ -10,14 +10,23 @@ Where units were not kept, two models count as tied if their intervals overlap, 
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from twicetold.evaluation.intervals import PairedTest
 from twicetold.evaluation.units import holm, paired_test
-from twicetold_lab.reporting.dedupe import DedupeTable, Shown
 from twicetold_lab.reporting.glossary import describe, number, probability
-from twicetold_lab.reporting.leaderboard import Estimate, Leaderboard, Row, or_worst
-from twicetold_lab.reporting.search_vectors import heading
+from twicetold_lab.reporting.leaderboard import MARK, Leaderboard, Row, or_worst, search_heading
+from twicetold_lab.reporting.tables import (
+    MISSING,
+    NOTHING,
+    Estimate,
+    Section,
+    Table,
+    TableCell,
+    difference_cell,
+    estimate_cell,
+    words,
+)
 
 LEVEL = 0.05
 RANK = 10  # of search
@@ -25,20 +34,19 @@ OVERLAP = "not compared in pairs: intervals overlap"
 TIED = "●"
 HOW_TO_READ = (
     f"The measure of each use on test. {TIED}: tied for first, so that a paired test cannot tell it from the highest. "
-    "Set off in colour: the best on validation. A raised p: not clean, as above. Models that are tied for first most "
-    "often stand above."
+    f"Bold: the best on validation. {MARK}: not clean. Models that are tied for first most often stand above."
 )
 
 
 @dataclass(frozen=True)
 class Use:
-    """What somebody does with a model."""
+    """A use of a model."""
 
     title: str
     measure: str
     """The metric that it rests on."""
     needs_threshold: bool = False
-    """Whether the measure depends on a threshold, so that even a model without training needs labels for it."""
+    """True if the measure depends on a threshold, so that even a model without training needs labels for it."""
 
     @property
     def word(self) -> str:
@@ -65,11 +73,11 @@ class Standing:
     value: Estimate
     """On test."""
     first: bool
-    """Whether it is tied for first."""
+    """True if it is tied for first."""
     against_first: PairedTest | None
     """It minus the highest; None for the highest, and where they were not compared in pairs."""
     p_value: float | None
-    """Of `against_first`, corrected for the number of comparisons."""
+    """The p-value of `against_first`, corrected for the number of comparisons."""
 
 
 @dataclass(frozen=True)
@@ -92,29 +100,6 @@ class Tiers:
         return next(each for each in self.standings if each.row is row)
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One model for one use."""
-
-    text: str
-    clean: bool = True
-    """Whether the model, as far as is known, had not met texts of these data before it was trained."""
-    tied: bool = False
-    chosen: bool = False
-    """Whether it is the best on validation."""
-
-
-@dataclass(frozen=True)
-class Glance:
-    """The table."""
-
-    datasets: tuple[tuple[str, int], ...]
-    """Name, and number of columns."""
-    columns: tuple[tuple[str, str], ...]
-    """Use, and its measure."""
-    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
-
-
 def uses_of(board: Leaderboard, kind: str) -> tuple[Use, ...]:
     """The uses of a dataset that were measured, each with its measure.
 
@@ -127,7 +112,9 @@ def uses_of(board: Leaderboard, kind: str) -> tuple[Use, ...]:
     if board.duplicates is not None:
         uses += [Use(DEDUPE, f"average_precision_{board.duplicates}"), Use(GROUPS, "ari_average", needs_threshold=True)]
     uses.append(Use(SEARCH, f"retrieval_ndcg_at_{RANK}"))
-    measured = {use.measure: use for use in reversed(uses) if any(row.has_any([use.measure]) for row in board.rows)}
+    measured = {
+        use.measure: use for use in reversed(uses) if any(use.measure in row.metrics["test"] for row in board.rows)
+    }
     return tuple(use for use in uses if measured.get(use.measure) is use)
 
 
@@ -157,7 +144,7 @@ def value_of(row: Row, measure: str) -> Estimate:
 
 
 def against(pairs: Sequence[tuple[Row, Row]], measure: str) -> list[Standing]:
-    """Whether each first model of two is tied with the other, which is as high or higher on test.
+    """Standings that say whether each first model of two is tied with the other, which is as high or higher on test.
 
     By a paired test, corrected for the number of pairs; by their intervals where units were not kept.
 
@@ -183,7 +170,7 @@ def _paired_test(row: Row, top: Row, measure: str) -> PairedTest | None:
     try:
         return paired_test(one, other, difference=value_of(row, measure).mean - value_of(top, measure).mean)
     except ValueError as error:
-        names = f"{row.first.folder.name} and {top.first.folder.name}"
+        names = f"{row.first.path.name} and {top.first.path.name}"
         raise ValueError(f"{names}, {measure}: {error}") from error
 
 
@@ -193,28 +180,29 @@ def _overlap(one: Estimate, other: Estimate) -> bool:
     return one.interval[0] <= other.interval[1] and other.interval[0] <= one.interval[1]
 
 
-def paired_table(found: Tiers) -> DedupeTable:
+def paired_section(found: Tiers) -> Section:
     """Each model against the highest on test."""
-    metric = describe(found.use.measure)
     columns = (
-        Shown(metric.label, "test"),
-        Shown("Difference", f"from {found.standings[0].row.model}"),
-        Shown("p", "corrected"),
-        Shown("Tied for first", value=None),
+        TableCell(describe(found.use.measure).label, "test"),
+        TableCell("Difference", f"from {found.standings[0].row.model}"),
+        TableCell("p", "corrected"),
+        words("Tied for first"),
     )
-    rows = []
-    for each in found.standings:
-        ends, test = each.value.interval, each.against_first
-        value = Shown(metric.show(each.value.mean), f"{number(ends[0])} to {number(ends[1])}" if ends else "")
-        tied = Shown("yes" if each.first else "no", value=None)
-        cells = [replace(value, value=each.value.mean), Shown("–"), Shown("–"), tied]
-        if test is not None and each.p_value is not None:
-            said = Shown(f"{test.difference:+.3f}", f"{test.low:+.3f} to {test.high:+.3f}", test.difference)
-            cells[1:3] = [said, Shown(probability(each.p_value), value=each.p_value)]
-        elif each is not found.standings[0]:
-            cells[1] = Shown("–", OVERLAP if each.first else "intervals apart")
-        rows.append((Shown(each.row.model + each.row.mark), tuple(cells)))
-    return DedupeTable(columns, tuple(rows))
+    rows = ((each.row.name, _paired_cells(each, found)) for each in found.standings)
+    title = f"{found.use.title}: each model against the highest on test ({len(found.first)} tied for first)"
+    return Section(title, tables=[Table(columns, tuple(rows))], is_folded=True, is_page_only=True)
+
+
+def _paired_cells(each: Standing, found: Tiers) -> tuple[TableCell, ...]:
+    measure, test = found.use.measure, each.against_first
+    difference = p_value = MISSING
+    if test is not None and each.p_value is not None:
+        difference = difference_cell(test.difference, (test.low, test.high))
+        p_value = TableCell(probability(each.p_value), value=each.p_value)
+    elif each is not found.standings[0]:
+        difference = TableCell(NOTHING, OVERLAP if each.first else "intervals apart")
+    value = estimate_cell(measure, each.value, with_interval=True)
+    return value, difference, p_value, words("yes" if each.first else "no")
 
 
 def clean(rows: Sequence[Row]) -> list[Row]:
@@ -222,26 +210,25 @@ def clean(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.first.is_clean]
 
 
-def glance(found: Sequence[tuple[str, Sequence[Tiers]]]) -> Glance:
-    """The table of all models.
+def overview(found: Sequence[tuple[str, Sequence[Tiers]]]) -> Table:
+    """A row for each model and a column for each use of each dataset; those most often tied for first stand above.
 
     Args:
         found: of each dataset its name and its uses.
     """
     uses = [each for _, of_data in found for each in of_data]
-    rows: dict[str, list[Cell]] = {}
+    heads = [(name, each.use) for name, of_data in found for each in of_data]
+    rows: dict[str, list[TableCell]] = {}
     for place, each in enumerate(uses):
         for standing in each.standings:
-            cells = rows.setdefault(standing.row.model, [Cell("")] * len(uses))
-            cells[place] = _cell(standing, each)
-    ordered = sorted(rows.items(), key=lambda row: (-sum(cell.tied for cell in row[1]), row[0]))
-    return Glance(
-        tuple((name, len(of_data)) for name, of_data in found if of_data),
-        tuple((each.use.word, heading(each.use.measure)) for each in uses),
-        tuple((model, tuple(cells)) for model, cells in ordered),
-    )
+            cells = rows.setdefault(standing.row.model, [TableCell("")] * len(uses))
+            cells[place] = _overview_cell(standing, each)
+    ordered = sorted(rows.items(), key=lambda row: (-sum(TIED in cell.note for cell in row[1]), row[0]))
+    columns = tuple(TableCell(name, f"{use.word}: {search_heading(use.measure)}") for name, use in heads)
+    return Table(columns, tuple((TableCell(model), tuple(cells)) for model, cells in ordered))
 
 
-def _cell(standing: Standing, each: Tiers) -> Cell:
-    value = standing.value.mean
-    return Cell(number(value), standing.row.first.is_clean, standing.first, standing.row is each.chosen)
+def _overview_cell(standing: Standing, each: Tiers) -> TableCell:
+    row, value = standing.row, standing.value.mean
+    note = " ".join(filter(None, (row.mark.strip(), TIED if standing.first else "")))
+    return TableCell(number(value), note, value, strong=row is each.chosen)

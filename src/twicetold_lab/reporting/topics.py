@@ -3,20 +3,15 @@
 `pipelines/topics.py` measures them on test; see `twicetold.topics`.
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from markupsafe import Markup
-
-from twicetold_lab.reporting.dedupe import DedupeTable, Shown
 from twicetold_lab.reporting.glossary import count, number
-from twicetold_lab.reporting.panels import Panel
-from twicetold_lab.reporting.rendering import coordinate, part
-from twicetold_lab.runs.records import Cell, read_object
-from twicetold_lab.topics import MAP, RELATED, TOPICS
+from twicetold_lab.reporting.tables import MISSING, Section, Table, TableCell
+from twicetold_lab.runs.folder import Cell
+from twicetold_lab.runs.records import read_json, read_object
+from twicetold_lab.topics import RELATED, TOPICS
 
 TITLE = "Topics and related articles"
 HOW_TO_READ = (
@@ -34,10 +29,6 @@ HOW_TO_READ = (
     "rank by the mean of their vectors or by the last one alone. Intervals resample stories.",
 )
 """Paragraphs that hold on every dataset."""
-ABOUT_MAPS = (
-    "Topics on the plane that keeps most of how their centres differ (principal components). A circle is a topic, its "
-    "area the number of texts, its colour the category that most of them have; pointing at it shows its name."
-)
 MEASURES = {"nmi": "NMI", "v_measure": "V-measure", "ari": "ARI"}
 METHODS = {"kmeans": "k-means", "agglomerative": "Ward"}
 RANKING = {
@@ -51,169 +42,68 @@ RANKING = {
 HISTORY = {"history_mean": "mean of three read", "history_last": "last of three read"}
 WITH_INTERVAL = ("ari", "ndcg_at_10")
 POPULARITY = "popularity"
-Found: TypeAlias = Mapping[str, Mapping[str, Any]]
-"""Label -> method or way of ranking -> metrics, intervals, deviations."""
-_LARGEST = 20  # radius of the largest topic
+ByModel: TypeAlias = Mapping[str, Mapping[str, Any]]
+"""Model -> method or way of ranking -> metrics, intervals, deviations."""
 
 
-@dataclass(frozen=True)
-class MeasuredRun:
-    """What was measured on the vectors of one model."""
-
-    cell: Cell
-    topics: Found
-    related: Found
-    """Empty of texts whose times are not known."""
-    map: Mapping[str, Any]
-    """`topics.plane.TopicMap`; empty if it was not drawn."""
-
-
-@dataclass(frozen=True)
-class TopicSection:
-    """The tables of one dataset, each with its title."""
-
-    data: str
-    tables: tuple[tuple[str, DedupeTable], ...]
-    maps: tuple[Panel, ...]
-    """Of each model; for the report alone."""
-
-
-def read_topics(cells: Sequence[Cell], runs: Path) -> list[MeasuredRun]:
-    """What was measured of some runs, in the order of the cells.
+def topics_section(cells: Sequence[Cell], runs: Path) -> Section | None:
+    """The tables of each dataset; None without cells.
 
     Raises:
         FileNotFoundError: if a run was not measured; says which stage to run.
     """
-    found = []
-    for cell in cells:
-        folder = runs / cell.name
-        if not (folder / TOPICS).is_file():
-            raise FileNotFoundError(f"{folder / TOPICS} is missing: run `dvc repro topics@{cell.name}`")
-        found.append(MeasuredRun(cell, *(read_object(folder / file) for file in (TOPICS, RELATED, MAP))))
-    return found
+    parts: list[Section] = []
+    for data in dict.fromkeys(cell.data for cell in cells):
+        models = {cell.model: runs / cell.name for cell in cells if cell.data == data}
+        topics = {m: read_json(run / TOPICS, stage=f"topics@{run.name}") for m, run in models.items()}
+        for label, by_model in _by_label(topics):
+            count_of = next(found["kmeans"]["metrics"]["count"] for found in by_model.values() if found)
+            title = f"{data}: {count(count_of)} topics against {label}"
+            parts.append(Section(title, tables=[_topics_table(by_model)], data=data))
+        for label, by_model in _by_label({m: read_object(run / RELATED) for m, run in models.items()}):
+            parts.append(Section(f"{data}: related by {label}", tables=[_related_table(by_model)], data=data))
+    return Section(TITLE, HOW_TO_READ, parts=parts, anchor="topics") if parts else None
 
 
-def topic_sections(found: Sequence[MeasuredRun]) -> list[TopicSection]:
-    """The tables, by dataset."""
-    by_data: dict[str, list[MeasuredRun]] = {}
-    for run in found:
-        by_data.setdefault(run.cell.data, []).append(run)
-    return [TopicSection(data, tuple(_tables(data, runs)), tuple(_maps(runs))) for data, runs in by_data.items()]
+def _by_label(found: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, ByModel]]:
+    for label in dict.fromkeys(label for of_model in found.values() for label in of_model):
+        yield label, {model: of_model.get(label, {}) for model, of_model in found.items()}
 
 
-def _maps(runs: Sequence[MeasuredRun]) -> Iterator[Panel]:
-    drawn = [run for run in runs if run.map]
-    labels = labels_of([run.map for run in drawn])
-    for run in drawn:
-        yield map_panel(run.cell.model, run.map, labels)
-
-
-def _tables(data: str, runs: Sequence[MeasuredRun]) -> Iterator[tuple[str, DedupeTable]]:
-    for label in _labels(run.topics for run in runs):
-        topics = next(by["kmeans"]["metrics"]["count"] for run in runs if (by := run.topics.get(label)))
-        yield f"{data}: {count(topics)} topics against {label}", _topics(runs, label)
-    for label in _labels(run.related for run in runs):
-        yield f"{data}: related by {label}", _related(runs, label)
-
-
-def _labels(found: Iterator[Found]) -> list[str]:
-    return list(dict.fromkeys(label for each in found for label in each))
-
-
-def _topics(runs: Sequence[MeasuredRun], label: str) -> DedupeTable:
+def _topics_table(by_model: ByModel) -> Table:
     columns = [(method, measure) for method in METHODS for measure in MEASURES]
-    rows = []
-    by_chance = []
-    for run in runs:
-        methods = run.topics.get(label, {})
-        rows.append((Shown(run.cell.model), tuple(_shown(methods.get(method), measure) for method, measure in columns)))
-        by_chance.append(methods)
-    dealt = {method: [by[method]["metrics"]["by_chance"] for by in by_chance if method in by] for method in METHODS}
-    chance = [
-        _plain(sum(dealt[method]) / len(dealt[method])) if measure == "v_measure" and dealt[method] else Shown("–")
-        for method, measure in columns
+    rows = [
+        (TableCell(model), tuple(_cell(found.get(method), measure) for method, measure in columns))
+        for model, found in by_model.items()
     ]
-    heads = tuple(Shown(MEASURES[measure], METHODS[method]) for method, measure in columns)
-    return DedupeTable(heads, (*rows, (Shown("by chance"), tuple(chance))))
+    chance = []
+    for method, measure in columns:
+        dealt = [found[method]["metrics"]["by_chance"] for found in by_model.values() if method in found]
+        mean = sum(dealt) / len(dealt) if dealt and measure == "v_measure" else None
+        chance.append(MISSING if mean is None else TableCell(number(mean), value=mean))
+    heads = tuple(TableCell(MEASURES[measure], METHODS[method]) for method, measure in columns)
+    return Table(heads, (*rows, (TableCell("by chance"), tuple(chance))))
 
 
-def _related(runs: Sequence[MeasuredRun], label: str) -> DedupeTable:
-    heads = [Shown(name) for name in RANKING.values()]
-    heads += [Shown(RANKING["ndcg_at_10"], name) for name in HISTORY.values()]
-    rows = []
-    for run in runs:
-        ways = run.related.get(label, {})
-        cells = [_shown(ways.get("query"), measure) for measure in RANKING]
-        cells += [_shown(ways.get(way), "ndcg_at_10") for way in HISTORY]
-        rows.append((Shown(run.cell.model), tuple(cells)))
-    popular = next((ways[POPULARITY] for run in runs if POPULARITY in (ways := run.related.get(label, {}))), None)
-    cells = [*(_shown(popular, measure) for measure in RANKING), *(Shown("–") for _ in HISTORY)]
-    return DedupeTable(tuple(heads), (*rows, (Shown(POPULARITY), tuple(cells))))
+def _related_table(by_model: ByModel) -> Table:
+    columns = [("query", measure) for measure in RANKING] + [(way, "ndcg_at_10") for way in HISTORY]
+    heads = tuple(TableCell(RANKING[measure], HISTORY.get(way, "")) for way, measure in columns)
+    rows = [
+        (TableCell(model), tuple(_cell(ways.get(way), measure) for way, measure in columns))
+        for model, ways in by_model.items()
+    ]
+    popular = next((ways[POPULARITY] for ways in by_model.values() if POPULARITY in ways), None)
+    cells = (_cell(popular if way == "query" else None, measure) for way, measure in columns)
+    return Table(heads, (*rows, (TableCell(POPULARITY), tuple(cells))))
 
 
-def _shown(found: Mapping[str, Any] | None, measure: str) -> Shown:
+def _cell(found: Mapping[str, Any] | None, measure: str) -> TableCell:
     """A measure as a cell, with its interval and deviation if it is one that shows them."""
     if found is None or measure not in found["metrics"]:
-        return Shown("–")
-    notes = []
+        return MISSING
+    value, note, interval = found["metrics"][measure], "", None
     if measure in WITH_INTERVAL:
-        if ends := found["intervals"].get(measure):
-            notes.append(f"{number(ends[0])} to {number(ends[1])}")
-        if (deviation := found.get("deviations", {}).get(measure)) is not None:
-            notes.append(f"± {number(deviation)}")
-    return _plain(found["metrics"][measure], ", ".join(notes))
-
-
-def _plain(value: float, note: str = "") -> Shown:
-    return Shown(number(value), note, value)
-
-
-_SIDE, _MARGIN = 300, 22
-
-
-@dataclass(frozen=True)
-class Circle:
-    """A topic, in SVG units."""
-
-    x: str
-    y: str
-    radius: str
-    colour: int
-    said: str
-
-
-def map_panel(model: str, found: Mapping[str, Any], labels: Sequence[str]) -> Panel:
-    """The map of one model.
-
-    Args:
-        model: its name.
-        found: a `topics.plane.TopicMap` as JSON.
-        labels: in the order of their colours.
-    """
-    topics = found["topics"]
-    span = max([1e-9, *(abs(topic[axis]) for topic in topics for axis in "xy")])
-    most = max([1, *(topic["size"] for topic in topics)])
-    half = _SIDE / 2
-    circles = [
-        Circle(
-            coordinate(half + (half - _MARGIN) * topic["x"] / span),
-            coordinate(half - (half - _MARGIN) * topic["y"] / span),
-            coordinate(_LARGEST * math.sqrt(topic["size"] / most)),
-            labels.index(topic["label"]) if topic["label"] in labels else len(labels),
-            _said(topic),
-        )
-        for topic in topics
-    ]
-    figure: Markup = part("figures.html.j2", "circles", _SIDE, circles, f"Topics of {model}")
-    legend = tuple((colour, label, "") for colour, label in enumerate(labels))
-    return Panel(model, f": {100 * found['kept']:.0f} % of the spread of the centres", figure, legend)
-
-
-def labels_of(maps: Sequence[Mapping[str, Any]]) -> list[str]:
-    """All labels of some maps, sorted."""
-    return sorted({topic["label"] for found in maps for topic in found["topics"] if topic["label"]})
-
-
-def _said(topic: Mapping[str, Any]) -> str:
-    about = f"{topic['name']}: {topic['size']:,} texts"
-    return about if topic["label"] is None else f"{about}, {100 * topic['share']:.0f} % {topic['label']}"
+        interval = tuple(found["intervals"].get(measure) or ()) or None
+        deviation = found.get("deviations", {}).get(measure)
+        note = "" if deviation is None else f"± {number(deviation)}"
+    return TableCell(number(value), note, value, interval)

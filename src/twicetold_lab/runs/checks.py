@@ -1,13 +1,13 @@
 """Numbered checks of a run: what its figures do not say by themselves. docs/guides/checks.md shows each of them happen.
 
-A check is a pure function of what was read from a run folder (`Inspected`) and says in a line what it found, nothing,
+A check is a pure function of what was read from a run folder (`RunFolder`) and says in a line what it found, nothing,
 or which file it lacks. Published run folders have metrics and summary alone; the leakage audit is on the card of the
 dataset. What an error finds makes a figure of the run wrong for new texts; a warning, right under a condition alone; a
 note, no fair comparison.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,8 +15,8 @@ from twicetold import layout
 from twicetold.evaluation.guarantee import MeasuredLinks
 from twicetold.neighbours.rules import RULES
 from twicetold.trained.evidence import one_answer
-from twicetold.trained.threshold_record import read_thresholds
-from twicetold_lab.runs.records import Cell, intervals_of, read_card, read_metrics, read_object
+from twicetold_lab.runs.folder import RunFolder
+from twicetold_lab.runs.records import has_card, intervals_of, read_card
 from twicetold_lab.runs.summary import may_have_met
 from twicetold_lab.scoring.elsewhere import MOST_SHARED
 
@@ -24,10 +24,10 @@ Severity = Literal["error", "warning", "note"]
 ERROR: Severity = "error"
 FOUND, CLEAR, NOT_CHECKED = "found", "clear", "not checked"
 LEAST = 0.5
-"""Of the ARI of other rules, and of its own on validation, and of average precision: below it, a value has broken
+"""Share of the ARI of other rules, of its own on validation, and of average precision: below it, a value has broken
 down."""
 LEAST_ARI = 0.1
-"""That there must have been, by another rule or on validation, for it to break down."""
+"""ARI that there must have been, by another rule or on validation, for it to break down."""
 FEWEST_GROUPS = 30
 """Groups with links that a promise rests on."""
 SEEDS = 3
@@ -36,31 +36,6 @@ AS_PUBLISHED = ("published", "by analogy")
 """Begin what a run says of settings that nobody chose on its validation."""
 OF_ENSEMBLES = "weights by stacking"
 """Begins what an ensemble says of them (conf/ensemble.yaml)."""
-
-
-@dataclass(frozen=True)
-class Inspected:
-    """What was read of a run; empty or None where a file is not there.
-
-    Args:
-        name: of the folder.
-        cell: data, model and seed; None if the name does not say them.
-        metrics: split -> metric -> value.
-        summary: content of `layout.SUMMARY`.
-        elsewhere: dataset -> metrics on its test texts.
-        audit: split -> finding of `data.sources.audit`.
-        seeds: how many runs of the same data and model there are beside it, itself included.
-        promised: what links promise of other files; empty without the model, whose folder has it.
-    """
-
-    name: str
-    cell: Cell | None = None
-    metrics: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    summary: Mapping[str, Any] = field(default_factory=dict)
-    elsewhere: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    audit: Mapping[str, Any] | None = None
-    seeds: int | None = None
-    promised: Sequence[MeasuredLinks] = ()
 
 
 @dataclass(frozen=True)
@@ -84,69 +59,54 @@ class Check:
     number: str
     title: str
     severity: Severity
-    of: Callable[[Inspected], str | Missing | None]
+    of: Callable[[RunFolder], str | Missing | None]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a check came to.
+    """The outcome of a check.
 
     Args:
         check: which one.
         state: `FOUND`, `CLEAR` or `NOT_CHECKED`.
-        said: what was found, or why it was not checked; empty if it is clear.
+        detail: what was found, or why it was not checked; empty if it is clear.
     """
 
     check: Check
     state: str
-    said: str = ""
+    detail: str = ""
 
     @property
     def line(self) -> str:
         """The outcome in a line."""
         how = self.check.severity if self.state == FOUND else self.state
-        return f"{self.check.number} {how}, {self.check.title}{': ' if self.said else ''}{self.said}"
+        return f"{self.check.number} {how}, {self.check.title}{': ' if self.detail else ''}{self.detail}"
 
 
-def inspect(place: Path, *, cards: Path | None = None, audit: Mapping[str, Any] | None = None) -> Inspected:
-    """Read a run folder.
+def inspect(place: Path, *, cards: Path | None = None) -> RunFolder:
+    """A run folder, or that of its model, with the leakage audit of its dataset.
 
     Args:
-        place: a run folder, or the folder of its model.
+        place: the folder.
         cards: folder of the cards of datasets.
-        audit: of the dataset, in place of its card.
 
     Raises:
         FileNotFoundError: if there is no such folder, or no file of a run in it.
-        ValueError: if a file holds something else than it should.
     """
     if not place.is_dir():
         raise FileNotFoundError(f"expected the folder of a run, there is no folder {place}")
-    run = place.resolve()
-    run = run.parent if run.name == layout.MODEL else run
+    run = RunFolder.at(place.resolve().parent if place.resolve().name == layout.MODEL else place)
     files = (layout.METRICS, layout.SUMMARY, layout.ELSEWHERE)
-    if not any((run / file).is_file() for file in files):
+    if not any((run.path / file).is_file() for file in files):
         raise FileNotFoundError(
             f"{place} is no folder of a run: expected one of {', '.join(files)} there; evaluate the model first"
         )
-    cell = _cell(run.name)
-    card = None if cards is None or cell is None else cards / f"{cell.data}.json"
-    if audit is None and card is not None and cell is not None and card.is_file():
-        audit = read_card(cell.data, card.parent).audit
-    return Inspected(
-        name=run.name,
-        cell=cell,
-        metrics=read_metrics(run),
-        summary=read_object(run / layout.SUMMARY),
-        elsewhere=_elsewhere(run / layout.ELSEWHERE),
-        audit=audit,
-        seeds=None if cell is None else _seeds(run, cell),
-        promised=_promised(run / layout.MODEL),
-    )
+    audit = read_card(run.cell.data, cards).audit if cards and has_card(run.cell.data, cards) else None
+    return replace(run, audit=audit)
 
 
-def check(run: Inspected, numbers: Iterable[str] = ()) -> list[Outcome]:
-    """What each check comes to, in their order.
+def check(run: RunFolder, numbers: Iterable[str] = ()) -> list[Outcome]:
+    """The outcomes of checks, in their order.
 
     Args:
         run: what was read.
@@ -161,62 +121,36 @@ def check(run: Inspected, numbers: Iterable[str] = ()) -> list[Outcome]:
     return [_outcome(each, run) for each in CHECKS if not chosen or each.number in chosen]
 
 
-def _outcome(which: Check, run: Inspected) -> Outcome:
-    said = which.of(run)
-    if isinstance(said, Missing):
-        return Outcome(which, NOT_CHECKED, said.why)
-    return Outcome(which, CLEAR) if said is None else Outcome(which, FOUND, said)
+def _outcome(which: Check, run: RunFolder) -> Outcome:
+    found = which.of(run)
+    if isinstance(found, Missing):
+        return Outcome(which, NOT_CHECKED, found.why)
+    return Outcome(which, CLEAR) if found is None else Outcome(which, FOUND, found)
 
 
-def _cell(name: str) -> Cell | None:
-    """The cell of a folder that is called as `layout.cell` calls it."""
-    data, _, rest = name.partition("-")
-    model, _, seed = rest.rpartition("-")
-    return Cell(data, model, int(seed)) if data and model and seed.isdecimal() else None
-
-
-def _seeds(run: Path, cell: Cell) -> int:
-    beside = (_cell(folder.name) for folder in run.parent.glob(f"{cell.data}-{cell.model}-*") if _has_metrics(folder))
-    return len({each.seed for each in beside if each and (each.data, each.model) == (cell.data, cell.model)})
-
-
-def _has_metrics(folder: Path) -> bool:
-    return (folder / layout.METRICS).is_file()
-
-
-def _elsewhere(file: Path) -> dict[str, Mapping[str, Any]]:
-    """Dataset -> metrics on its test texts."""
-    found = {}
-    for data, each in read_object(file).items():
-        metrics = each.get("metrics") if isinstance(each, Mapping) else None
-        if not isinstance(metrics, Mapping):
-            raise ValueError(f"expected metrics of {data!r:.80} in {file}: evaluate the run elsewhere again")
-        found[data] = metrics
-    return found
-
-
-def _carried_threshold(run: Inspected) -> str | Missing | None:
-    """Whether the threshold is worse elsewhere than one fixed answer, or than the order of its own scores allows."""
-    if not run.elsewhere:
+def _carried_threshold(run: RunFolder) -> str | Missing | None:
+    """Check whether the threshold is worse on other data than one fixed answer, or than its order of pairs allows."""
+    if not run.cross_domain:
         return Missing(f"there is no {layout.ELSEWHERE}: the run was not evaluated on other data")
-    said = []
-    for data, metrics in run.elsewhere.items():
-        if run.cell is not None and data == run.cell.data:
+    findings = []
+    for data, found in run.cross_domain.items():
+        if data == run.cell.data:
             continue
+        metrics = found.metrics
         ranked = next((value for name, value in metrics.items() if name.startswith("average_precision_")), None)
         f1, same, right = (metrics.get(name) for name in ("f1", "same_share", "accuracy"))
         if right is not None and same is not None:
             if worse := one_answer(right, same, "its threshold"):
-                said.append(f"on {data}, {worse.partition(':')[0].removeprefix('by the labels, ')}")
+                findings.append(f"on {data}, {worse.partition(':')[0].removeprefix('by the labels, ')}")
         elif f1 is not None and ranked is not None and f1 < LEAST * ranked:
-            said.append(
+            findings.append(
                 f"on {data}, its order of all pairs has average precision {ranked:.3f}, and its threshold F1 {f1:.3f}"
             )
-    return "; ".join(said) or None
+    return "; ".join(findings) or None
 
 
-def _giant_component(run: Inspected) -> str | Missing | None:
-    """Whether groups of all that links connect break down: a few wrong links join most groups."""
+def _giant_component(run: RunFolder) -> str | Missing | None:
+    """Check whether groups of all that links connect break down: a few wrong links join most groups."""
     val, test = ({rule: run.metrics.get(split, {}).get(f"ari_{rule}") for rule in RULES} for split in ("val", "test"))
     now, before = test["components"], val["components"]
     if now is None:
@@ -238,8 +172,8 @@ def _giant_component(run: Inspected) -> str | Missing | None:
     )
 
 
-def _time_overlap(run: Inspected) -> str | Missing | None:
-    """Whether test texts are older than the newest of train."""
+def _time_overlap(run: RunFolder) -> str | Missing | None:
+    """Check whether test texts are older than the newest of train."""
     found = _audited(run, "texts_before_end_of_train", "the data have no times, or the audit did not use them")
     if isinstance(found, Missing):
         return found
@@ -247,8 +181,8 @@ def _time_overlap(run: Inspected) -> str | Missing | None:
     return older if found else None
 
 
-def _seen_in_train(run: Inspected) -> str | Missing | None:
-    """Whether test texts or pairs are also in train, word for word, of a model that learnt from train."""
+def _seen_in_train(run: RunFolder) -> str | Missing | None:
+    """Check whether test texts or pairs are also in train, word for word, of a model that learnt from train."""
     if "epochs" in run.summary and _was_trained(run.summary) is False:
         return None
     found = _audited(run, "equal_texts_in_train", "the audit did not compare texts")
@@ -262,15 +196,15 @@ def _seen_in_train(run: Inspected) -> str | Missing | None:
     return f"{found:.1%} of the test texts are also in train, word for word{both}"
 
 
-def _audited(run: Inspected, name: str, otherwise: str) -> float | Missing:
+def _audited(run: RunFolder, name: str, otherwise: str) -> float | Missing:
     if run.audit is None:
         return Missing("there is no card of its dataset (--cards)")
     found = run.audit.get("test", {}).get(name)
     return Missing(otherwise) if found is None else float(found)
 
 
-def _untuned(run: Inspected) -> str | Missing | None:
-    """Whether nobody chose its settings on validation."""
+def _untuned(run: RunFolder) -> str | Missing | None:
+    """Check whether nobody chose its settings on validation."""
     how = run.summary.get("tuned_how")
     if how is None:
         return Missing(f"{layout.SUMMARY} does not say how its settings were chosen")
@@ -279,11 +213,11 @@ def _untuned(run: Inspected) -> str | Missing | None:
     return f"its settings are {how}, and were not tuned on these data; beside tuned families it may be worth more"
 
 
-def _few_seeds(run: Inspected) -> str | Missing | None:
-    """Whether a training that depends on chance was run too seldom to know by how much."""
+def _few_seeds(run: RunFolder) -> str | Missing | None:
+    """Check whether a training that depends on chance was run too seldom to know by how much."""
     if "epochs" not in run.summary:
         return Missing(f"{layout.SUMMARY} does not say whether anything was trained")
-    if run.seeds is None:
+    if not run.cell.data:
         return Missing("the folder is not called DATA-MODEL-SEED, so runs with other seeds are not found")
     trained = _was_trained(run.summary)
     if trained is None:
@@ -295,7 +229,7 @@ def _few_seeds(run: Inspected) -> str | Missing | None:
 
 
 def _was_trained(summary: Mapping[str, Any]) -> bool | None:
-    """Whether a run or, of an ensemble, which has no epochs, a member was trained; None if that is not known."""
+    """True if a run or, of an ensemble, which has no epochs, a member was trained; None if that is not known."""
     if summary["epochs"] or not summary.get("parameters"):
         return bool(summary["epochs"])
     if not summary.get("pretrained_on"):
@@ -303,11 +237,11 @@ def _was_trained(summary: Mapping[str, Any]) -> bool | None:
     return None if str(summary.get("tuned_how")).startswith(OF_ENSEMBLES) else False
 
 
-def _not_clean(run: Inspected) -> str | Missing | None:
-    """Whether its weights may have met texts of the dataset before."""
+def _not_clean(run: RunFolder) -> str | Missing | None:
+    """Check whether its weights may have met texts of the dataset before."""
     if "pretrained_on" not in run.summary:
         return Missing(f"{layout.SUMMARY} does not say what it was pretrained on")
-    if run.cell is None:
+    if not run.cell.data:
         return Missing("the folder is not called DATA-MODEL-SEED, so its dataset is not known")
     sources = run.summary["pretrained_on"]
     if not sources or not may_have_met(run.summary.get("seen"), run.cell.data):
@@ -317,8 +251,8 @@ def _not_clean(run: Inspected) -> str | Missing | None:
     )
 
 
-def _unkept_promise(run: Inspected) -> str | Missing | None:
-    """Whether a precision of links was promised on validation that test denies, or that too few groups support."""
+def _unkept_promise(run: RunFolder) -> str | Missing | None:
+    """Check whether a precision was promised on validation that test denies, or that too few groups support."""
     if not run.summary:
         return Missing(f"there is no {layout.SUMMARY}, so no intervals are known")
     val, test = (run.metrics.get(split, {}) for split in ("val", "test"))
@@ -326,7 +260,7 @@ def _unkept_promise(run: Inspected) -> str | Missing | None:
         intervals = intervals_of(run.summary)
     except (AttributeError, TypeError, ValueError, OverflowError):
         return Missing(f"the intervals of {layout.SUMMARY} are no pairs of numbers")
-    said = []
+    findings = []
     for name in sorted(name for name in val if name.startswith(AIM)):
         aim = float(name.removeprefix(AIM)) / 100
         if val[name] < aim:
@@ -334,19 +268,13 @@ def _unkept_promise(run: Inspected) -> str | Missing | None:
         if name not in test:
             of_links = f"link_ari_at_{name.removeprefix(AIM)}"  # measured also where there is no link
             why = "no pair of test reaches its threshold" if of_links in test else "was not measured on test"
-            said.append(f"precision {aim:g} is promised, and {why}")
+            findings.append(f"precision {aim:g} is promised, and {why}")
         elif name in intervals and intervals[name][1] < aim:
             low, high = intervals[name]
-            said.append(f"precision {aim:g} is promised, test has {test[name]:.3f} ({low:.3f} to {high:.3f})")
+            findings.append(f"precision {aim:g} is promised, test has {test[name]:.3f} ({low:.3f} to {high:.3f})")
         elif (links := _behind(run.promised, aim)) and links.groups < FEWEST_GROUPS:
-            said.append(f"precision {aim:g} is promised by links of {links.groups} groups alone")
-    return "; ".join(said) or None
-
-
-def _promised(model: Path) -> Sequence[MeasuredLinks]:
-    """What the links of a model promise; empty where the folder is not there, as in published runs."""
-    chosen = read_thresholds(model) if (model / layout.PRECISION).is_file() else None
-    return chosen.promised if chosen else ()
+            findings.append(f"precision {aim:g} is promised by links of {links.groups} groups alone")
+    return "; ".join(findings) or None
 
 
 def _behind(promised: Sequence[MeasuredLinks], aim: float) -> MeasuredLinks | None:

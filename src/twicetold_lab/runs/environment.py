@@ -1,4 +1,4 @@
-"""What affects results and stands in no file of the project: versions of libraries, processor, threads.
+"""The environment of a result, which stands in no file of the project: versions of libraries, processor, threads.
 
 `dvc.lock` sees none of it, so each run records it (docs/explanation/decisions/0032-what-a-lock-cannot-see.md).
 """
@@ -58,8 +58,8 @@ def processor() -> str:
 
 def tags(environment: Mapping[str, Any]) -> dict[str, str]:
     """An observed environment as tags of a run."""
-    told = {name: f"{environment[name]}" for name in ("processor", "cpu_capability", "threads")}
-    return {**told, "libraries": _libraries(environment)}
+    found = {name: f"{environment[name]}" for name in ("processor", "cpu_capability", "threads")}
+    return {**found, "libraries": _libraries(environment)}
 
 
 def in_words(environment: Mapping[str, Any]) -> str:

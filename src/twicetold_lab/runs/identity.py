@@ -48,7 +48,7 @@ class Identity:
     learning: Mapping[str, Any]
     data_digest: str
     fingerprint: str
-    """Of all that DVC sees: learning keys, data and code."""
+    """Fingerprint of all that DVC sees: learning keys, data and code."""
 
     @classmethod
     def of(cls, config: Mapping[str, Any], processed: Path, triplets: Path, *, code: str) -> "Identity":

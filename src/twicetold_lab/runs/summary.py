@@ -20,7 +20,7 @@ DRAWN_FROM = {"stsb": ("nli",)}
 
 
 def may_have_met(seen: Sequence[str] | None, data: str) -> bool:
-    """Whether texts of a dataset may be among what was seen.
+    """True if texts of a dataset may be among what was seen.
 
     Args:
         seen: names of sources, or of single datasets; None where they are not known.

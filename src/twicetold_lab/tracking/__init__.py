@@ -14,23 +14,20 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from twicetold_lab.tracking.attached import Attachment, attach
 from twicetold_lab.tracking.notes import COMMAND, command
 from twicetold_lab.tracking.pages import DESCRIPTION, PARENT, runs_page, sweep_page
 from twicetold_lab.tracking.repository import commit_now
 from twicetold_lab.tracking.run import ERROR, MAX_TAG, TrackedRun, shorten
-from twicetold_lab.tracking.store import Settings, Store, existing, insist, open_store, warn_untracked
+from twicetold_lab.tracking.store import Settings, Store, existing, insist, open_store, tracking
 from twicetold_lab.tracking.sweep import describe_sweep, end_lost_runs, report_to_sweep, sweep_parent
 
 FAMILY = "model"  # a tag, and a parameter, since charts of several runs have parameters alone for their axes
 
 __all__ = [
-    "Attachment",
     "Settings",
     "TrackedRun",
     "address_of_sweep",
     "addresses",
-    "attach",
     "describe_sweep",
     "end_lost_runs",
     "reopen",
@@ -133,11 +130,9 @@ def address_of_sweep(
     """
     if not settings.enabled or parent is None:
         return None
-    try:
+    with tracking(f"make a page of the sweep {parent}"):
         return sweep_page(settings, open_store(settings, experiment), parent, primary=primary, params=params)
-    except Exception as error:
-        warn_untracked(f"make a page of the sweep {parent}", error)
-        return None
+    return None
 
 
 def _create(
@@ -155,41 +150,30 @@ def _create(
     if parent is not None:
         every[PARENT] = parent
     every = {key: shorten(str(value), MAX_TAG) for key, value in every.items()}
-    try:
+    run = TrackedRun(None, None, name=name)
+    with tracking(f"start the run {name}"):
         store = open_store(settings, experiment)
         made = insist(lambda: store.client.create_run(store.experiment_id, tags=every, run_name=name))
-    except Exception as error:
-        warn_untracked(f"start the run {name}", error)
-        return TrackedRun(None, None, name=name)
-    run = TrackedRun(store, made.info.run_id, name=name)
+        run = TrackedRun(store, made.info.run_id, name=name)
     run.log_params({FAMILY: tags[FAMILY], **params} if FAMILY in tags else params)
     return run
 
 
 def _find(settings: Settings, experiment: str, fingerprint: str) -> TrackedRun | None:
     """The run to reopen; an untracked one if the store fails; None if the store has no such run."""
-    try:
+    with tracking(f"find the run with fingerprint {fingerprint}"):
         store, runs = _runs_of(settings, experiment, fingerprint)
-    except Exception as error:
-        warn_untracked(f"find the run with fingerprint {fingerprint}", error)
-        return TrackedRun(None, None)
-    if not runs:
-        return None
-    # min() keeps the first of equals, and the newest come first
-    best = min(runs, key=lambda run: (run.data.tags.get("origin") != "dvc", run.info.status != "FINISHED"))
-    models = best.outputs.model_outputs if best.outputs else []
-    return TrackedRun(
-        store,
-        best.info.run_id,
-        name=best.info.run_name,
-        model_id=models[-1].model_id if models else None,
-        earlier=frozenset(best.data.metrics),
-    )
+        # min() keeps the first of equals, and the newest come first
+        best = min(
+            runs, key=lambda run: (run.data.tags.get("origin") != "dvc", run.info.status != "FINISHED"), default=None
+        )
+        return None if best is None else _reopened(store, best)
+    return TrackedRun(None, None)
 
 
 def _unfinished(settings: Settings, experiment: str, fingerprint: str, parent: str | None) -> TrackedRun | None:
     """The newest unfinished run of a training, set to running, as a child of this sweep; None if there is none."""
-    try:
+    with tracking(f"go on with the run with fingerprint {fingerprint}"):
         store, runs = _runs_of(settings, experiment, fingerprint)
         cut = [run for run in runs if run.info.status != "FINISHED" and run.data.tags.get("origin") == settings.origin]
         if not cut:
@@ -199,15 +183,20 @@ def _unfinished(settings: Settings, experiment: str, fingerprint: str, parent: s
             store.client.delete_tag(cut[0].info.run_id, ERROR)
         if parent is not None:
             store.client.set_tag(cut[0].info.run_id, PARENT, parent)
-    except Exception as error:
-        warn_untracked(f"go on with the run with fingerprint {fingerprint}", error)
-        return TrackedRun(None, None)
+        return _reopened(store, cut[0], params=cut[0].data.params)
+    return TrackedRun(None, None)
+
+
+def _reopened(store: Store, run: Any, params: Mapping[str, str] | None = None) -> TrackedRun:
+    """A run of MLflow that is written to again."""
+    models = run.outputs.model_outputs if run.outputs else []
     return TrackedRun(
         store,
-        cut[0].info.run_id,
-        name=cut[0].info.run_name,
-        earlier=frozenset(cut[0].data.metrics),
-        params=cut[0].data.params,
+        run.info.run_id,
+        name=run.info.run_name,
+        model_id=models[-1].model_id if models else None,
+        earlier=frozenset(run.data.metrics),
+        params=params,
     )
 
 

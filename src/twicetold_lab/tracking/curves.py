@@ -7,7 +7,6 @@ allowed; MLflow draws at most 320 points of a series.
 
 import csv
 import logging
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,8 +18,8 @@ from twicetold_lab.tracking.store import Store
 
 STEPS = (*range(100), *range(100, 1001, 5))
 PREFIX = "roc/"  # of the metric's name, before the split
-AFTER = 60.0  # seconds; shorter runs have none
 EVERY = 15.0  # seconds
+SAMPLES = 4  # whose mean is logged
 _logger = logging.getLogger(__name__)
 
 
@@ -59,37 +58,31 @@ def _on_steps(points: list[tuple[float, float]]) -> list[tuple[int, float]]:
 
 @contextmanager
 def system_metrics(store: Store | None, run_id: str | None) -> Iterator[None]:
-    """Log metrics `system/...` of a run from its second minute on, in a thread of their own.
+    """Log metrics `system/...` of a run once a minute, by MLflow's monitor; shorter runs have none.
 
     Args:
         store: the open store; None where nothing is tracked.
         run_id: the run.
     """
-    if store is None or run_id is None:
-        yield
-        return
-    started: list[Any] = []
-
-    def start() -> None:
-        try:
-            from mlflow.system_metrics.system_metrics_monitor import SystemMetricsMonitor
-
-            monitor = SystemMetricsMonitor(
-                run_id, sampling_interval=EVERY, resume_logging=True, tracking_uri=store.client.tracking_uri
-            )
-            monitor.start()
-            started.append(monitor)
-        except Exception as error:  # of any kind: the training is what matters
-            _logger.info("no system metrics: %s", error)
-
-    timer = threading.Timer(AFTER, start)
-    timer.daemon = True
-    timer.start()
+    monitor = _monitor(store, run_id) if store is not None and run_id is not None else None
     try:
         yield
     finally:
-        timer.cancel()
-        timer.join(10.0)  # while it starts the monitor
-        for monitor in started:
+        if monitor is not None:
             with suppress(Exception):
                 monitor.finish()
+
+
+def _monitor(store: Store, run_id: str) -> Any:
+    """MLflow's monitor at work; None if it cannot be."""
+    try:
+        from mlflow.system_metrics.system_metrics_monitor import SystemMetricsMonitor
+
+        monitor = SystemMetricsMonitor(
+            run_id, EVERY, samples_before_logging=SAMPLES, resume_logging=True, tracking_uri=store.client.tracking_uri
+        )
+        monitor.start()
+    except Exception as error:  # of any kind: the training is what matters
+        _logger.info("no system metrics: %s", error)
+        return None
+    return monitor

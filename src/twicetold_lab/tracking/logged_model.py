@@ -16,10 +16,13 @@ from typing import Any
 
 import twicetold
 from twicetold import layout
+from twicetold.fingerprint import folder_digest
 from twicetold_lab.tracking.store import Store
 
 PACKAGE = Path(twicetold.__file__).parent
 SCRIPT = Path(__file__).with_name("served_model.py")
+DIGEST = "model_digest"
+"""Tag of a logged model, and of a version: digest of the files of the model folder."""
 REQUIREMENTS = (
     "mlflow",
     "torch",
@@ -31,7 +34,7 @@ REQUIREMENTS = (
     "jaxtyping",
     "tokenizers",
 )
-"""What scoring imports; training, tracking and reports need more."""
+"""The libraries that scoring imports; training, tracking and reports need more."""
 TRANSFORMER = "transformers"  # what scoring imports besides where a pretrained transformer reads the texts
 
 
@@ -95,7 +98,10 @@ def log(
 
     client = store.client
     plain = re.sub(r"[^\w-]", "-", name) or "model"
-    model = client.create_logged_model(store.experiment_id, name=plain, source_run_id=run_id, params=dict(params or {}))
+    tags = {DIGEST: folder_digest(model_folder)}
+    model = client.create_logged_model(
+        store.experiment_id, name=plain, source_run_id=run_id, params=dict(params or {}), tags=tags
+    )
     status = "FAILED"
     try:
         about = Model(

@@ -76,9 +76,9 @@ def _mend(store: sqlite3.Connection, former: Path, here: Path, names: list[str])
 
 def _changed(store: sqlite3.Connection, table: str, former: Path, here: Path) -> Iterator[int]:
     """Change a table's addresses; yields how many of each column, in either form of MLflow: an address or a path."""
-    there = {column for _, column, *_ in store.execute(f"PRAGMA table_info({table})")}
+    known = {column for _, column, *_ in store.execute(f"PRAGMA table_info({table})")}
     for column in ADDRESSES[table]:
-        for old, new in ((former.as_uri(), here.as_uri()), (f"{former}", f"{here}")) if column in there else ():
+        for old, new in ((former.as_uri(), here.as_uri()), (f"{former}", f"{here}")) if column in known else ():
             statement = f"UPDATE {table} SET {column} = ? || substr({column}, ?) WHERE substr({column}, 1, ?) = ?"
             beginning = f"{old}/"
             yield store.execute(statement, [f"{new}/", len(beginning) + 1, len(beginning), beginning]).rowcount

@@ -29,12 +29,12 @@ _MISSING = object()
 
 @dataclass(frozen=True)
 class Note:
-    """What is known of a run when it ends."""
+    """The facts of a run when it ends."""
 
     tags: Mapping[str, str]
     metrics: Mapping[str, float]
     folder: Path | None
-    """That its files were logged from."""
+    """The folder that its files were logged from."""
     intervals: Mapping[str, tuple[float, float]]
     """Metric of test -> ends of its 95 % interval."""
 
@@ -83,7 +83,9 @@ def intervals_in(folder: Path) -> Mapping[str, tuple[float, float]]:
         return {}
 
 
-def telling(learning: Mapping[str, Any], defaults: Mapping[str, Any], named: Iterable[str] = ()) -> dict[str, Any]:
+def parameters_to_show(
+    learning: Mapping[str, Any], defaults: Mapping[str, Any], named: Iterable[str] = ()
+) -> dict[str, Any]:
     """The parameters to show, by their dotted keys.
 
     They are those that differ from the family's defaults, those that the command names, and learning rate, batch size,

@@ -1,4 +1,4 @@
-"""What MLflow's pages show of an experiment: its description, named views of its runs, and addresses that open them.
+"""MLflow's pages of an experiment: its description, named views of its runs, and addresses that open them.
 
 A view holds columns, order and filter of the table of runs, as the page's own button "Views" saves them: as a tag of
 the experiment. The page itself would show neither metrics nor parameters until columns are ticked.
@@ -188,8 +188,10 @@ def served(settings: Settings, port: int | None = None) -> Iterator[subprocess.P
     """
     existing(settings)
     note = _note(settings)
-    if note is not None and note.is_file() and _listens(there := port_of(settings)):
-        raise ValueError(f"the pages are served already, at http://{HOST}:{there}: open them there, or end that server")
+    if note is not None and note.is_file() and _listens(served_at := port_of(settings)):
+        raise ValueError(
+            f"the pages are served already, at http://{HOST}:{served_at}: open them there, or end that server"
+        )
     port = _free_port() if port is None else port
     if _listens(port):
         raise ValueError(f"port {port} is in use: name another one, with PORT={port + 1} say")
@@ -246,7 +248,7 @@ def _free_port() -> int:
 
 
 def _listens(port: int) -> bool:
-    """Whether anybody listens at a port of this machine."""
+    """True if anybody listens at a port of this machine."""
     with closing(socket.socket()) as connection:
         connection.settimeout(1.0)
         return connection.connect_ex((HOST, port)) == 0

@@ -1,19 +1,17 @@
 """Trained models in MLflow's registry: `twicetold-<data>`, with versions, aliases, numbers and a model card.
 
 A model is found in the store by its content, not by a run id: a version, or a logged model, is the same model if the
-files of its folder are. What is not in the store yet is logged from its folder.
+digest of the files of its folder is, which is a tag of both. What is not in the store yet is logged from its folder.
 
 Models come back as folders. Of what MLflow keeps with a logged model only the model folder is used, which
 `twicetold.trained.model_folder` reads without running code of it.
 """
 
-import math
 import os
 import re
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +26,6 @@ from twicetold_lab.tracking.store import Settings, Store, address, existing, ope
 PREFIX = "twicetold-"
 MAX_DESCRIPTION = 5000  # characters; these two are the limits of MLflow's database schema
 MAX_VERSION_TAG = 5000
-DIGEST = "model_digest"  # tag of a version: digest of the files of the model folder
 MODEL_ID = "model_id"  # tag of a version: its logged model, which SQLite stores do not keep
 INPUT_EXAMPLE = {"left": ["How do I learn Python?"], "right": ["What is the best way to learn Python?"]}
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
@@ -53,7 +50,7 @@ class Version:
 
     @property
     def address(self) -> str:
-        """What `twicetold.load` takes."""
+        """The address that `twicetold.load` takes."""
         return f"{layout.REGISTRY}{self.name}/{self.version}"
 
 
@@ -91,12 +88,12 @@ def register(
         store = open_store(_settings(root), data)
         client = store.client
         _make_model(client, name)
-        found = next((v for v in _versions(client, name) if v.tags.get(DIGEST) == digest), None)
+        found = next((v for v in _versions(client, name) if v.tags.get(logged_model.DIGEST) == digest), None)
         if found is None:
-            there = _logged(store, run_name, digest)
-            run_id, model_id = there or _log(store, model_folder, run_name, metrics, {"data": data, **tags})
+            logged = _logged(store, digest)
+            run_id, model_id = logged or _log(store, model_folder, run_name, metrics, {"data": data, **tags})
             client.log_text(run_id, description, "README.md")
-            every = {**tags, DIGEST: digest, MODEL_ID: model_id, "run_name": run_name}
+            every = {**tags, logged_model.DIGEST: digest, MODEL_ID: model_id, "run_name": run_name}
             every |= {key: mark for key, mark in client.get_run(run_id).data.tags.items() if key == "fingerprint"}
             every |= {metric: repr(value) for metric, value in metrics.items()}
             found = client.create_model_version(
@@ -109,7 +106,6 @@ def register(
             )
         if alias is not None:
             client.set_registered_model_alias(name, alias, found.version)
-        _describe_ranking(client, name)
         return _version(found, client.get_registered_model(name).aliases)
 
 
@@ -172,34 +168,6 @@ def _make_model(client: Any, name: str) -> None:
             raise
 
 
-def _describe_ranking(client: Any, name: str) -> None:
-    """Rank the versions on validation, in the model's description and its tag `best`, those of one metric together."""
-    aliases = client.get_registered_model(name).aliases
-    versions = [_version(found, aliases) for found in _versions(client, name)]
-    measured = [(one, *_measured(one)) for one in versions if not math.isnan(_measured(one)[0])]
-    if not measured:
-        return
-    measured.sort(key=lambda row: (row[0].primary, -row[1], -row[0].version))
-    lines = ["| model | version | metric | validation | test | aliases |", "|---|---:|---|---:|---:|---|"]
-    for one, validation, test in measured:
-        shown = "–" if math.isnan(test) else f"{test:.3f}"
-        aliased, called = ", ".join(one.aliases), one.run_name.replace("|", "\\|")
-        lines.append(f"| {called} | {one.version} | {one.primary} | {validation:.3f} | {shown} | {aliased} |")
-    client.update_registered_model(name, shorten("\n".join(lines), MAX_DESCRIPTION))
-    first = {one.primary: (one, validation) for one, validation, _ in reversed(measured)}
-    said = "; ".join(
-        f"{best.run_name}, version {best.version}: {metric} {validation:.3f} on validation"
-        for metric, (best, validation) in sorted(first.items())
-    )
-    client.set_registered_model_tag(name, "best", shorten(said, MAX_VERSION_TAG))
-
-
-def _measured(one: Version) -> tuple[float, float]:
-    """The primary metric on validation and test, NaN if unknown."""
-    validation, test = (one.metrics.get(f"{split}/{one.primary}", math.nan) for split in ("val", "test"))
-    return validation, test
-
-
 def _versions(client: Any, name: str) -> list[Any]:
     return _all_pages(client.search_model_versions, f"name = '{name}'")
 
@@ -220,17 +188,10 @@ def _version(found: Any, aliases: Mapping[str, str]) -> Version:
     return Version(found.name, int(found.version), names, found.tags.get("run_name", ""), metrics, tags)
 
 
-def _logged(store: Store, run_name: str, digest: str) -> tuple[str, str] | None:
+def _logged(store: Store, digest: str) -> tuple[str, str] | None:
     """Run and logged model with the files of this digest; None if the store has none."""
-    query = f"attributes.run_name = '{run_name}'" if "'" not in run_name else ""
-    for run in store.client.search_runs([store.experiment_id], query, order_by=["attributes.start_time DESC"]):
-        for output in run.outputs.model_outputs if run.outputs else []:
-            with tempfile.TemporaryDirectory() as scratch, suppress(Exception):  # it may have been deleted
-                where = store.client.get_logged_model(output.model_id).artifact_location
-                inner = _download(f"{where}/artifacts", Path(scratch), store.client.tracking_uri)
-                if folder_digest(_only_model(inner, output.model_id)) == digest:
-                    return run.info.run_id, output.model_id
-    return None
+    found = store.client.search_logged_models([store.experiment_id], f"tags.`{logged_model.DIGEST}` = '{digest}'")
+    return next(((each.source_run_id, each.model_id) for each in found if str(each.status) == "READY"), None)
 
 
 def _log(

@@ -70,12 +70,12 @@ class TrackedRun:
 
     @property
     def has_model(self) -> bool:
-        """Whether a model is logged with the run."""
+        """True if a model is logged with the run."""
         return self._model_id is not None
 
     @property
     def tracked(self) -> bool:
-        """Whether what is logged now reaches the store."""
+        """True if what is logged now reaches the store."""
         return self._store is not None and not self._failed
 
     def log_params(self, params: Mapping[str, Any]) -> None:
@@ -289,7 +289,7 @@ class TrackedRun:
         return {(m.step, m.value) for m in client.get_metric_history(self.id, name)} >= set(points)
 
     def _dataset_of(self, metric: str) -> dict[str, str]:
-        """What links a metric to the split it was measured on, as arguments of MLflow's `Metric`."""
+        """The link of a metric to the split it was measured on, as arguments of MLflow's `Metric`."""
         found = self._datasets.get(SPLITS.get(metric.partition("/")[0], ""))
         return {} if found is None else {"dataset_name": found[0], "dataset_digest": found[1]}
 

@@ -49,7 +49,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Settings:
-    """Whether and where runs are tracked.
+    """The store of runs, and whether anything is tracked.
 
     Args:
         enabled: False makes everything a no-op, and MLflow is never imported.
@@ -221,6 +221,15 @@ def _make_database(file: Path) -> None:
             return
         with write_file(file) as temporary:
             SqlAlchemyStore(f"{SQLITE}{temporary}", (file.parent / "artifacts").as_uri()).engine.dispose()
+
+
+@contextmanager
+def tracking(what: str) -> Iterator[None]:
+    """Ask the store, and go on with a warning where it fails; see `warn_untracked`."""
+    try:
+        yield
+    except Exception as error:
+        warn_untracked(what, error)
 
 
 def warn_untracked(what: str, error: Exception) -> None:

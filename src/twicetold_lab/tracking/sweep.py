@@ -15,7 +15,7 @@ from twicetold.files import one_at_a_time
 from twicetold.printable import without_passwords
 from twicetold_lab.tracking.pages import PARENT
 from twicetold_lab.tracking.run import ERROR, TrackedRun
-from twicetold_lab.tracking.store import Settings, Store, insist, open_store, warn_untracked
+from twicetold_lab.tracking.store import Settings, Store, insist, open_store, tracking
 
 
 def sweep_parent(settings: Settings, *, experiment: str, sweep_id: str, name: str) -> str | None:
@@ -32,13 +32,11 @@ def sweep_parent(settings: Settings, *, experiment: str, sweep_id: str, name: st
     """
     if not settings.enabled:
         return None
-    try:
+    with tracking(f"make the parent run of sweep {sweep_id}"):
         store = open_store(settings, experiment)
         with _turn(settings):
             return insist(lambda: _find_or_make(store, {"origin": settings.origin, "sweep": sweep_id}, name))
-    except Exception as error:
-        warn_untracked(f"make the parent run of sweep {sweep_id}", error)
-        return None
+    return None
 
 
 def report_to_sweep(
@@ -59,12 +57,10 @@ def report_to_sweep(
     if not settings.enabled or parent is None or child.id is None:
         return
     name = f"best/{primary}"
-    try:
+    with tracking(f"report to the sweep's parent run {parent}"):
         store = open_store(settings, experiment)
         with _turn(settings):
             insist(lambda: _report(store, parent, name, child.id, value))
-    except Exception as error:
-        warn_untracked(f"report to the sweep's parent run {parent}", error)
 
 
 def end_lost_runs(settings: Settings, parent: str | None, *, experiment: str) -> None:
@@ -77,14 +73,12 @@ def end_lost_runs(settings: Settings, parent: str | None, *, experiment: str) ->
     """
     if not settings.enabled or parent is None:
         return
-    try:
+    with tracking(f"end the lost runs of the sweep {parent}"):
         store = open_store(settings, experiment)
         of_sweep = f"tags.`{PARENT}` = '{parent}' AND attributes.status = 'RUNNING'"
         for run in store.client.search_runs([store.experiment_id], of_sweep):
             store.client.set_tag(run.info.run_id, ERROR, "its process was killed")
             store.client.set_terminated(run.info.run_id, "KILLED")
-    except Exception as error:
-        warn_untracked(f"end the lost runs of the sweep {parent}", error)
 
 
 def describe_sweep(
@@ -108,15 +102,13 @@ def describe_sweep(
     """
     if not settings.enabled or parent is None:
         return
-    try:
+    with tracking(f"describe the sweep in its parent run {parent}"):
         store = open_store(settings, experiment)
         store.client.set_tag(parent, "best", best)
         for name, text in texts.items():
             store.client.log_text(parent, without_passwords(text), name)
         for figure in figures:
             store.client.log_artifact(parent, str(figure), "figures")
-    except Exception as error:
-        warn_untracked(f"describe the sweep in its parent run {parent}", error)
 
 
 def _turn(settings: Settings) -> AbstractContextManager[None]:

@@ -13,7 +13,8 @@ from twicetold.commands import app
 from twicetold.commands.calibrate import _intervals
 from twicetold.files import write_json
 from twicetold.labels.calibration import read_pairs
-from twicetold_lab.reporting.model_card import model_card, read_about
+from twicetold_lab.reporting.model_card import model_card
+from twicetold_lab.runs.folder import RunFolder
 
 
 @pytest.fixture
@@ -36,8 +37,9 @@ def test_the_new_folder_decides_by_the_new_threshold(twicetold, run, pairs, tmp_
     assert "after: corrected for the choice on these labels. About 177 more labels would halve the" in done.stderr
     assert "The model is in new" in done.stderr
     new, old = library.load(tmp_path / "new"), library.load(model)
-    assert "the threshold was chosen on 59 labelled pairs of `pairs.csv`" in model_card(read_about(new.folder))
-    assert "the threshold was chosen on validation" in model_card(read_about(old.folder))
+    after, before = (model_card(RunFolder.with_model(each.folder)) for each in (new, old))
+    assert "the threshold was chosen on 59 labelled pairs of `pairs.csv`" in after
+    assert "the threshold was chosen on validation" in before
     assert new.threshold == found["after"]["threshold"]
     assert old.threshold == found["before"]["threshold"] != new.threshold
     assert new.similarity(["bank rate"], ["rate cut"]) == old.similarity(["bank rate"], ["rate cut"])

@@ -26,7 +26,8 @@ from twicetold.trained.evidence import of_links, of_pairs
 from twicetold.trained.fitted import UNTRAINED
 from twicetold.trained.model_folder import save_scorer
 from twicetold.trained.scoring import Scorer
-from twicetold_lab.reporting.model_card import model_card, read_about
+from twicetold_lab.reporting.model_card import model_card
+from twicetold_lab.runs.folder import RunFolder
 
 TFIDF = {"_target_": "twicetold.models.tfidf.TfIdfCosine"}
 WORDS = [f"word{number:03d}" for number in range(300)]
@@ -151,7 +152,7 @@ def test_the_interval_of_a_precision_holds_that_of_the_links_in_most_files(train
     ]
     said = f"{summary.expected_precision:.3f} (95 % interval {summary.expected_low:.3f} to {summary.expected_high:.3f})"
     assert said in known_of_links(summary)[0]
-    card = model_card(read_about(new.folder))
+    card = model_card(RunFolder.with_model(new.folder))
     assert f"| {summary.threshold:.4g} |" in card
     assert f"| {summary.expected_precision:.3f} | {summary.expected_low:.3f} to {summary.expected_high:.3f} |" in card
 
@@ -245,7 +246,7 @@ def test_the_evidence_is_said(model, tmp_path):
     assert drawn.evidence == of_links(new.record) == of_pairs(new.record) == words
     assert not drawn.labelled_pairs
     assert drawn.covered > 0.9
-    card = model_card(read_about(new.folder))
+    card = model_card(RunFolder.with_model(new.folder))
     assert "chosen on 200 labelled pairs of `new.csv` (labels of 2025-01-01)" in card
     assert "pairs of nearest texts of `headlines.csv` (labels of 2025-01-01)" in card
     plain = calibrated(model, texts, truth, other, drawn=False)

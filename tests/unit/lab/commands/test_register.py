@@ -18,7 +18,8 @@ from twicetold.evaluation.thresholds import DedupeThresholds, GroupingThreshold,
 from twicetold.files import write_json
 from twicetold.neighbours.grouping import RULES
 from twicetold_lab.export.champion import choose, register_run
-from twicetold_lab.reporting.model_card import model_card, read_about
+from twicetold_lab.reporting.model_card import model_card
+from twicetold_lab.runs.folder import RunFolder
 from twicetold_lab.tracking import Settings, registry
 
 
@@ -83,28 +84,6 @@ def test_a_model_is_registered_once_and_the_alias_moves(finished, project):
     assert register_run(first, alias="other", root=project).aliases == ("champion", "other")
     assert register_run(second, alias="champion", root=project).version == 2
     assert {v.version: v.aliases for v in registry.registered(root=project)} == {1: ("other",), 2: ("champion",)}
-
-
-def test_the_registered_model_ranks_its_versions_by_validation(finished, project):
-    for family, auroc, alias in (("static", 0.8, "champion"), ("tfidf", 0.9, None)):
-        register_run(finished(family, auroc=auroc), alias=alias, root=project)
-    found = registry.existing(registry._settings(project)).get_registered_model("twicetold-questions")
-    assert found.description.splitlines()[2:] == [
-        "| tfidf-0 | 2 | auroc | 0.900 | 0.890 |  |",
-        "| static-0 | 1 | auroc | 0.800 | 0.790 | champion |",
-    ]
-    assert found.tags["best"] == "tfidf-0, version 2: auroc 0.900 on validation"
-
-
-def test_versions_that_were_selected_by_other_metrics_are_not_ranked_against_each_other(finished, project):
-    first, second = finished("static"), finished("tfidf", auroc=0.7)
-    training = json.loads((first / layout.MODEL / layout.TRAINING).read_text())
-    write_json(first / layout.MODEL / layout.TRAINING, {**training, "metric": "accuracy"})
-    for folder in (first, second):
-        register_run(folder, alias=None, root=project)
-    found = registry.existing(registry._settings(project)).get_registered_model("twicetold-questions")
-    of_each = ("static-0, version 1: accuracy 0.800 on validation", "tfidf-0, version 2: auroc 0.700 on validation")
-    assert found.tags["best"] == "; ".join(of_each)
 
 
 def test_the_logged_model_of_the_run_is_taken_if_its_files_are_the_same(finished, project):
@@ -279,19 +258,19 @@ def test_a_card_says_what_a_dedupe_was_promised_and_what_it_kept(finished):
     write_json(folder / layout.METRICS, metrics | {"test": metrics["test"] | kept})
     intervals = {"link_precision_at_80": [0.7, 0.83], "ari_average": [0.5, 0.65]}
     write_json(folder / layout.SUMMARY, {"intervals": intervals})
-    text = model_card(read_about(folder)).split("### Dedupe")[1].split("## Cost")[0]
+    text = model_card(RunFolder.with_model(folder)).split("### Dedupe")[1].split("## Cost")[0]
     assert "| 0.8 | 0.625 | 0.810 | 0.400 | 0.770 | 0.700 to 0.830 | 0.350 |" in text
     assert "| 0.9 | – | 0.850 | 0.100 | – | – | – |" in text
     assert "| average | 0.375 | 0.600 | 0.580 | 0.500 to 0.650 | 0.660 | – |" in text
     assert "lower bounds" in text
     assert "Of these pairs 300 share a &lt;story>" in text
-    alone = model_card(read_about(folder / layout.MODEL))
+    alone = model_card(RunFolder.with_model(folder / layout.MODEL))
     assert "| 0.8 | 0.625 | 0.810 | 0.400 | – | – | – |" in alone
 
 
 def test_a_card_says_from_which_threshold_a_precision_is_kept(finished):
     folder = finished()
-    before = model_card(read_about(folder))
+    before = model_card(RunFolder.with_model(folder))
     promised = (
         MeasuredLinks(0.75, 400, 150, 0.92, 0.2, 0.9, 0.2, 0.3),
         MeasuredLinks(0.5, 900, 200, 0.7, 9, 0.6, 9, 1),
@@ -299,34 +278,36 @@ def test_a_card_says_from_which_threshold_a_precision_is_kept(finished):
     known = replace(CHOSEN, promised=promised)
     write_json(folder / layout.MODEL / layout.PRECISION, known.to_json())
     least = known.guarantee.reaching(0.8, 100)
-    text = model_card(read_about(folder / layout.MODEL))
+    text = model_card(RunFolder.with_model(folder / layout.MODEL))
     assert f"| 0.8 | 0.75 | 0.920 | 0.900 | {least.text_least:.3f} |" in text
     assert known.guarantee.reaching(0.9, 100) is None
     assert "nine of ten files" not in before
     write_json(folder / layout.MODEL / layout.PRECISION, replace(known, promised=promised[1:]).to_json())
-    assert "From no known threshold on would nine of ten files" in model_card(read_about(folder / layout.MODEL))
+    text = model_card(RunFolder.with_model(folder / layout.MODEL))
+    assert "From no known threshold on would nine of ten files" in text
 
 
 def test_a_card_doubts_test_texts_only_where_pretraining_may_have_met_them(finished):
-    about = read_about(finished())
-    for seen, data, said in (
+    run = RunFolder.with_model(finished())
+    recipe = run.recipe
+    for seen, data, expected in (
         (["quora"], "uci_news", "Texts of `uci_news` are not known to be among these."),
         (["quora"], "quora_disjoint", "Texts of test may be among these."),
         (None, "uci_news", "Texts of test may be among these."),
     ):
-        recipe = {**about.recipe, "seen": seen, "data": {"name": data}}
-        text = model_card(replace(about, pretrained_on=("a web of texts",), recipe=recipe))
-        assert f"had been pretrained on a web of texts. {said}" in text
+        further = {"seen": seen, "data": {"name": data}, "pretrained_on": ["a web of texts"]}
+        vars(run).update(summary={}, recipe={**recipe, **further})
+        assert f"had been pretrained on a web of texts. {expected}" in model_card(run)
 
 
 def test_a_card_counts_parameters_and_does_not_call_those_that_came_pretrained_trained(finished):
-    about = read_about(finished())
-    text = model_card(replace(about, training={"parameters": 1234, "epochs": 0}))
-    assert "- 1,234 parameters\n" in text
+    run = RunFolder.with_model(finished())
+    vars(run)["training"] = {"parameters": 1234, "epochs": 0}
+    assert "- 1,234 parameters\n" in model_card(run)
 
 
 def test_a_card_without_thresholds_says_that_no_precision_is_known(finished):
-    text = model_card(read_about(finished()))
+    text = model_card(RunFolder.with_model(finished()))
     assert "### Dedupe" not in text
     assert "No precision of a dedupe is known" in text
 
@@ -335,13 +316,13 @@ def test_damaged_thresholds_are_one_message(finished):
     folder = finished()
     (folder / layout.MODEL / layout.PRECISION).write_text('{"texts": 1}', encoding="utf-8")
     with pytest.raises(ValueError, match=layout.PRECISION):
-        read_about(folder)
+        RunFolder.with_model(folder)
 
 
 def test_a_copied_model_folder_says_that_its_quality_is_unknown(run):
     folder = run("tfidf")
     for place in (folder, folder / layout.MODEL):
-        head, text = head_of(model_card(read_about(place)))
+        head, text = head_of(model_card(RunFolder.with_model(place)))
         assert "model-index" not in head
         assert "Nothing is known of its quality on test" in text
 
@@ -353,7 +334,7 @@ def test_names_from_elsewhere_do_not_break_the_page(run, tmp_path):
     recipe["pretrained_on"] = ["<b>bold</b>\n# heading"]
     recipe["encoder"]["_target_"] = 'x.a"\nlicense: mit\n#.B'
     write_json(recipe_file, recipe)
-    page = model_card(read_about(recipe_file.parent))
+    page = model_card(RunFolder.with_model(recipe_file.parent))
     head, text = head_of(page)
     assert set(head) == {"library_name", "pipeline_tag", "tags"}
     headings = [line for line in text.splitlines() if line.startswith("#")]

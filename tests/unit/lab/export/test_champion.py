@@ -5,7 +5,7 @@ import pytest
 
 from twicetold.evaluation.intervals import spearman_statistic
 from twicetold_lab.export.champion import paired
-from twicetold_lab.runs.records import SampledPairs
+from twicetold_lab.runs.folder import SampledPairs
 
 PAIRS = 300
 

@@ -13,7 +13,8 @@ import pytest
 
 from twicetold import layout
 from twicetold_lab import reporting
-from twicetold_lab.reporting import Cell
+from twicetold_lab.reporting import Cell, Grid
+from twicetold_lab.runs.folder import RunFolder
 
 PAIRS = 400
 
@@ -26,14 +27,20 @@ class Project:
 
     @property
     def folders(self) -> dict[str, Path]:
-        return {name: self.root / name for name in ("runs", "processed", "raw", "triplets")}
+        return {name: self.root / name for name in ("runs", "processed", "raw")}
 
-    def markdown(self, cells: Sequence[Cell]) -> str:
+    def markdown(self, cells: Sequence[Cell], **further: Any) -> str:
         """The tables of RESULTS.md."""
         folders = self.folders
         runs, cards = folders.pop("runs"), self.root / "cards"
         reporting.write_cards({cell.data for cell in cells}, cards=cards, **folders)
-        return reporting.markdown({cell: f"train {cell.name}" for cell in cells}, runs=runs, cards=cards)
+        commands = {cell: f"train {cell.name}" for cell in cells}
+        return reporting.markdown(Grid(cells, commands, **further), runs=runs, cards=cards)
+
+    def page(self, cells: Sequence[Cell], **further: Any) -> str:
+        """The page of the report, and files beside it in `reports`."""
+        reporting.build(Grid(cells, **further), **self.folders, target=self.root / "reports")
+        return (self.root / "reports" / layout.REPORT).read_text(encoding="utf-8")
 
     def run(self, cell: Cell) -> Path:
         return self.root / "runs" / cell.name
@@ -54,10 +61,8 @@ class Project:
         parameters: int = 0,
         epochs: int | None = None,
         seconds: float | None = None,
-        samples: Sequence[Mapping[str, Any]] = (),
         pretrained_on: str | None = None,
         seen: Sequence[str] | None = None,
-        word_hashing: Mapping[str, Any] | None = None,
     ) -> Path:
         folder = self.run(cell)
         write(folder / layout.METRICS, {"test": metrics, "val": metrics if val is None else val})
@@ -66,7 +71,7 @@ class Project:
         about["pretrained_on"] = [] if pretrained_on is None else [pretrained_on]
         about["seen"] = seen
         about["intervals"] = {primary: [metrics[primary] - 0.02, metrics[primary] + 0.02], **(intervals or {})}
-        write(folder / layout.SUMMARY, {**about, "samples": list(samples), "word_hashing": word_hashing or {}})
+        write(folder / layout.SUMMARY, about)
         decision = {"threshold": 0.5, "slope": 4.0, "intercept": -2.0}
         write(folder / layout.MODEL / layout.DECISION, decision)
         if seconds is not None:
@@ -92,6 +97,13 @@ def dedupe_metrics(quality: float, *, group: str = "story") -> dict[str, dict[st
         val[f"ari_{rule}"] = quality - 0.3 + 0.1 * place  # average is best on validation, components on test
         test |= {f"ari_{rule}": quality - 0.1 * place, f"b3_{rule}": quality - 0.02, f"pair_f1_{rule}": quality - 0.04}
     return {"val": val, "test": test, "intervals": intervals}
+
+
+def made_run(cell: Cell, metrics: Mapping[str, Mapping[str, float]], summary: Mapping[str, Any], **known: Any):
+    """A run of which this is known, without files."""
+    run = RunFolder(Path(f"runs/{cell.name}"), cell)
+    vars(run).update(metrics=metrics, summary=summary, **known)
+    return run
 
 
 def write(path: Path, content: Any) -> None:
@@ -152,26 +164,11 @@ def finished(project: Project) -> tuple[Project, list[Cell]]:
 
 
 @pytest.fixture
-def add_mined(project: Project) -> Callable[..., None]:
-    """Leave the card of mined triplets, with so many false negatives or, for `negatives=None`, without counts."""
-
-    def add(data: str, strategy: str, negatives: int | None, known: int = 0, judged: int = 0, duplicates: int = 0):
-        card: dict[str, Any] = {"triplets": 1200, "negatives_labelled_different": 300}
-        if negatives is not None:
-            counts = {"known_duplicates": known, "judged": judged, "judged_duplicates": duplicates}
-            card["false_negatives"] = {"share_hidden": 0.2, "pairs_hidden": 50, "negatives": negatives, **counts}
-        write(project.root / "triplets" / data / f"{strategy}{layout.TRIPLETS_CARD}", card)
-
-    return add
-
-
-@pytest.fixture
 def make_page(finished: tuple[Project, list[Cell]]) -> Callable[[], str]:
     """Build the report of the finished project and read its page."""
 
     def make() -> str:
         project, cells = finished
-        reporting.build(cells, **project.folders, target=project.root / "reports")
-        return (project.root / "reports" / layout.REPORT).read_text(encoding="utf-8")
+        return project.page(cells)
 
     return make

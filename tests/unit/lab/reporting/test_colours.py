@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from twicetold_lab.reporting.rendering import content_of
+from twicetold_lab.reporting.html import content_of
 
 # Machado, Oliveira and Fernandes, IEEE Transactions on Visualization and Computer Graphics 2009, severity 1.
 SEEN = {

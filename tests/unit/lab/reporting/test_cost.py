@@ -1,9 +1,7 @@
-import csv
 import dataclasses
 import json
 import re
 from itertools import combinations
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -12,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twicetold.evaluation.units import Units
-from twicetold_lab import reporting
-from twicetold_lab.reporting import FIGURE, cost_figure
 from twicetold_lab.reporting import cost as costs
+from twicetold_lab.reporting import cost_figure
 from twicetold_lab.reporting.cost_figure import LogAxis, Point, front, rivals
 from twicetold_lab.reporting.leaderboard import rank
-from twicetold_lab.runs.records import Cell, Run, read_cost, read_runs
+from twicetold_lab.runs.folder import Cell, RunFolder, read_runs
 from twicetold_lab.scoring.cost import FILE, Cost
+
+from .conftest import made_run
 
 HERE = Cost("A processor", 4_000_000, 1_100_000, 500_000_000, 400_000_000, 500.0, 62_500.0, 1.5, 3.25)
 QUALITY = st.integers(0, 6).map(lambda tenths: tenths / 10)
@@ -129,7 +128,9 @@ def test_what_was_measured_stands_beside_quality_and_a_note_names_the_processor_
     add_cost(project, Cell("questions", "dae", 0))
     text = project.markdown(cells)
     section = text.split("\n## questions\n")[1].split("\n## ")[0]
-    row = "| dae | 0.810 (0.790 to 0.830) | 4.0 MB | 1.1 MB | 500.0 MB | 100.0 MB | 62,500 | 500 | 1.50 | 3.25 |"
+    row = (
+        "| dae | 0.810 ± 0.014 (0.790 to 0.830) | 4.0 MB | 1.1 MB | 500.0 MB | 100.0 MB | 62,500 | 500 | 1.50 | 3.25 |"
+    )
     assert row in section
     assert "| tfidf | 0.700 (0.680 to 0.720) | – | – |" in section
     assert "Observed on A processor." in section
@@ -139,16 +140,19 @@ def test_what_was_measured_stands_beside_quality_and_a_note_names_the_processor_
 
 def test_without_any_cost_the_seconds_of_training_stand_alone_and_a_note_says_so(finished):
     project, cells = finished
-    found = costs.costs(board_of(project, cells), {"questions-dae-0": 10.0, "questions-dae-1": 30.0})
-    assert [column.text for column in found.table.columns] == ["AUROC", "Training"]
-    assert [[cell.text for cell in line] for _, line in found.table.rows] == [["0.810", "20.0"], ["0.700", "–"]]
-    assert found.notes == ("Size, memory and speed of these models are not measured yet.",)
+    found = costs.cost_section(board_of(project, cells), {"questions-dae-0": 10.0, "questions-dae-1": 30.0})
+    assert [column.text for column in found.tables[0].columns] == ["AUROC", "Training"]
+    assert [[cell.text for cell in line] for _, line in found.tables[0].rows] == [
+        ["0.810 ± 0.014", "20.0"],
+        ["0.700", "–"],
+    ]
+    assert found.notes == ["Size, memory and speed of these models are not measured yet."]
 
 
 def test_where_nothing_is_known_there_is_no_section(finished):
     project, cells = finished
-    assert costs.costs(board_of(project, cells), {}) is None
-    assert "Cost" not in project.markdown(cells)
+    assert costs.cost_section(board_of(project, cells), {}) is None
+    assert "### Cost" not in project.markdown(cells)
 
 
 def test_the_page_draws_two_models_and_explains_the_figure(finished, make_page):
@@ -162,18 +166,6 @@ def test_the_page_draws_two_models_and_explains_the_figure(finished, make_page):
     assert page.count('class="bubble on"') == 2, "the slower one is better, the faster one is of the front as well"
 
 
-def test_the_figure_is_a_file_of_each_run_that_stands_alone(finished):
-    project, cells = finished
-    for cell in cells[:3]:
-        add_cost(project, cell, texts_per_second_256=1000.0 * len(cell.name))
-    found = reporting.build(cells, **project.folders, target=project.root / "reports")
-    assert {each.run.cell for each in found} == {*cells[:3]}
-    (text,) = {each.files[FIGURE] for each in found}
-    figure = ElementTree.fromstring(text)
-    assert figure.tag == "{http://www.w3.org/2000/svg}svg"
-    assert "--paper: #fdfdfb" in figure.find("{http://www.w3.org/2000/svg}style").text
-
-
 def kept(seed, worse):
     """Units of a model that is right about nearly the same of 2,000 texts as the others, and its share."""
     rng = np.random.default_rng(0)
@@ -181,40 +173,34 @@ def kept(seed, worse):
     return Units.of_mean(right.astype(float), np.arange(2000)), float(right.mean())
 
 
+MODELS = (("fast", 1e-5, 0.0), ("near", 2e-5, 0.002), ("worse", 3e-5, 0.1))
+
+
 def costing(model, seconds, worse, *, paired=True):
     units, value = kept(len(model), worse)
-    return Run(
-        cell=Cell("mine", model, 0),
-        folder=Path(f"runs/mine-{model}-0"),
-        metrics={"val": {"pearson": value}, "test": {"pearson": value}},
-        intervals={"pearson": (value - 0.1, value + 0.1)},
-        parameters=1,
-        epochs=1,
-        samples=(),
-        primary="pearson",
-        train_seconds=None,
-        cost=dataclasses.replace(HERE, texts_per_second_256=1 / seconds),
-        units={"pearson": units} if paired else {},
-    )
+    metrics = {split: {"pearson": value} for split in ("val", "test")}
+    summary = {"intervals": {"pearson": (value - 0.1, value + 0.1)}, "parameters": 1, "epochs": 1, "primary": "pearson"}
+    cost = dataclasses.replace(HERE, texts_per_second_256=1 / seconds)
+    return made_run(Cell("mine", model, 0), metrics, summary, cost=cost, units={"pearson": units} if paired else {})
 
 
 def test_models_of_the_figure_are_told_apart_in_pairs_where_units_are_kept():
-    fast, near, far = costing("fast", 1e-5, 0.0), costing("near", 2e-5, 0.002), costing("worse", 3e-5, 0.1)
-    found = costs.drawn(rank("mine", [fast, near, far]))
-    on = [name for name in ("fast", "near", "worse") if f'data-model="{name}" class="bubble on">' in found.figure]
+    fast, near, far = (costing(*model) for model in MODELS)
+    found = costs.cost_against_quality(rank("mine", [fast, near, far]))
+    on = [name for name in ("fast", "near", "worse") if f'data-model="{name}" class="bubble on">' in found.drawing]
     assert on == ["fast", "near"]
-    assert found.caption.endswith(costs.BY_TEST)
+    assert found.caption.endswith(f"{costs.BY_TEST}.")
 
-    unpaired = costs.drawn(rank("mine", [fast, near, costing("worse", 3e-5, 0.1, paired=False)]))
-    assert unpaired.figure.count('class="bubble on"') == 3
-    assert unpaired.caption.endswith("; of worse by overlapping intervals")
+    unpaired = costs.cost_against_quality(rank("mine", [fast, near, costing("worse", 3e-5, 0.1, paired=False)]))
+    assert unpaired.drawing.count('class="bubble on"') == 3
+    assert unpaired.caption.endswith("; of worse by overlapping intervals.")
 
-    none = costs.drawn(rank("mine", [dataclasses.replace(each, units={}) for each in (fast, near, far)]))
-    assert none.figure.count('class="bubble on"') == 3
-    assert none.caption.endswith(costs.BY_INTERVALS)
+    none = costs.cost_against_quality(rank("mine", [costing(name, s, w, paired=False) for name, s, w in MODELS]))
+    assert none.drawing.count('class="bubble on"') == 3
+    assert none.caption.endswith(f"{costs.BY_INTERVALS}.")
 
-    alone = costs.drawn(rank("mine", [far, costing("fast", 4e-5, 0.0)]))
-    assert alone.caption == costs.FIGURE
+    alone = costs.cost_against_quality(rank("mine", [far, costing("fast", 4e-5, 0.0)]))
+    assert alone.caption == f": {costs.FIGURE}."
 
 
 def test_times_of_two_processors_are_not_drawn_together(finished):
@@ -222,8 +208,8 @@ def test_times_of_two_processors_are_not_drawn_together(finished):
     for cell, processor in zip(cells[:3], ("here", "here", "there"), strict=True):
         add_cost(project, cell, processor=processor)
     board = board_of(project, cells)
-    assert costs.drawn(board) is None
-    (note, *_) = costs.costs(board, {}).notes
+    assert costs.cost_against_quality(board) is None
+    (note, *_) = costs.cost_section(board, {}).notes
     assert note.startswith("Observed on here: dae; on there: tfidf. Do not compare")
 
 
@@ -232,25 +218,12 @@ def test_a_family_that_scores_pairs_alone_is_named_and_not_drawn(finished):
     add_cost(project, cells[0])
     add_cost(project, cells[2], texts_per_second_1=None, texts_per_second_256=None)
     board = board_of(project, cells)
-    assert costs.drawn(board) is None
-    assert "They score pairs alone, so there is no speed of texts: tfidf." in costs.costs(board, {}).notes
-
-
-def test_the_csv_has_a_row_for_each_run_at_full_precision(finished, make_page):
-    project, cells = finished
-    add_cost(project, cells[0], texts_per_second_256=100 / 3, texts_per_second_1=None)
-    make_page()
-    with (project.root / "reports" / costs.TABLE).open(encoding="utf-8", newline="") as file:
-        rows = {(row["data"], row["model"], int(row["seed"])): row for row in csv.DictReader(file)}
-    assert {(cell.data, cell.model, cell.seed) for cell in cells} == set(rows)
-    first = rows[cells[0].data, cells[0].model, cells[0].seed]
-    assert float(first["texts_per_second_256"]) == 100 / 3
-    assert (first["texts_per_second_1"], first["processor"], first["training_seconds"]) == ("", "A processor", "12.5")
-    assert all(not row["model_bytes"] for key, row in rows.items() if row is not first)
+    assert costs.cost_against_quality(board) is None
+    assert "They score pairs alone, so there is no speed of texts: tfidf." in costs.cost_section(board, {}).notes
 
 
 def test_a_cost_file_that_is_damaged_is_refused_by_name(finished):
     project, cells = finished
     (project.run(cells[0]) / FILE).write_text("{}")
     with pytest.raises(ValueError, match=rf"{cells[0].name}/{FILE}"):
-        read_cost(project.run(cells[0]))
+        _ = RunFolder(project.run(cells[0]), cells[0]).cost

@@ -1,8 +1,6 @@
 """The mistakes on the page are the models' mistakes; the exported labels in doubt are what `label` reads."""
 
-import csv
 import json
-import re
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +13,10 @@ from twicetold.commands import app
 from twicetold.labels.review import Review
 from twicetold_lab import reporting
 from twicetold_lab.data.corpus import Corpus, Pairs
-from twicetold_lab.reporting import MISTAKES, Cell, errors
+from twicetold_lab.reporting import Cell, Grid, errors
 from twicetold_lab.reporting.errors import judged
 from twicetold_lab.reporting.leaderboard import rank
-from twicetold_lab.runs.records import read_runs
+from twicetold_lab.runs.folder import read_runs
 
 COUNT = 60
 MODELS = ("dae", "film", "static", "tfidf")
@@ -73,29 +71,20 @@ def test_a_mistake_is_a_verdict_at_the_model_s_own_threshold_against_the_label(p
         score = pq.read_table(folder / layout.SCORES)["score"].to_numpy()
         threshold = json.loads((folder / "model" / layout.DECISION).read_text())["threshold"]
         np.testing.assert_array_equal(wrong, (score >= threshold) != (corpus.pairs["test"].label > 0.5))
-    for model, by_slice in found.slices.items():
-        inside, outside = by_slice["long"]
-        assert inside.count + outside.count == (~found.wrong[found.models.index(model)]).sum()
 
 
-def test_the_page_shows_each_model_s_surest_mistakes_and_the_widest_disagreement_of_each_two(found):
-    shown = {(each.left, each.right) for each in found.shown}
-    for wrong, sure, one in zip(found.wrong, found.confidence, found.probability, strict=True):
-        surest = sorted(np.flatnonzero(wrong), key=lambda pair: -sure[pair])[: errors.OF_EACH]
-        assert {(found.left[pair], found.right[pair]) for pair in surest} <= shown
-        for also, other in zip(found.wrong, found.probability, strict=True):
-            if (only := np.flatnonzero(wrong & ~also)).size:
-                widest = only[np.argmax(np.abs(one - other)[only])]
-                assert (found.left[widest], found.right[widest]) in shown
-    assert all(each.wrong for each in found.shown)
-
-
-def test_a_row_names_wrong_models_alone_the_surest_first(found):
-    for each in found.shown:
-        wrong = [model for model, digit in zip(found.models, each.wrongs, strict=True) if digit == "1"]
-        assert {model for model, _ in each.named} <= set(wrong)
-        assert len(wrong) == each.wrong
-        sure = [percent if each.label == "not the same" else 100 - percent for _, percent in each.named]
+def test_the_page_shows_the_surest_mistake_of_each_model_first_and_names_wrong_models_alone(found):
+    assert len(found.surest) == errors.LISTED
+    for wrong, sure in zip(found.wrong, found.confidence, strict=True):
+        most = max(np.flatnonzero(wrong), key=lambda pair: sure[pair])
+        assert most in found.surest[: len(MODELS)]
+    for pair, (name, (_, label, named)) in zip(found.surest, found.table(found.surest).rows, strict=True):
+        assert name.text == found.left[pair]
+        shown = [each.split() for each in named.text.split(", ")]
+        assert {model for model, *_ in shown} == {
+            model for model, wrong in zip(MODELS, found.wrong[:, pair], strict=True) if wrong
+        }
+        sure = [int(percent) if label.text == "not the same" else 100 - int(percent) for _, percent, _ in shown]
         assert sure == sorted(sure, reverse=True)
 
 
@@ -112,7 +101,7 @@ def test_two_models_put_no_label_in_doubt(pairs):
 
 def test_the_exported_labels_are_a_review_that_label_asks_about(pairs, found, tmp_path):
     project, cells, _ = pairs
-    reporting.build(cells, **project.folders, target=tmp_path / "reports")
+    reporting.build(Grid(cells), **project.folders, target=tmp_path / "reports")
     file = tmp_path / "reports/questions-doubtful.csv"
     review = Review.read(file)
     assert [pair.left for pair in review.pairs] == [found.left[pair] for pair in found.doubtful]
@@ -122,37 +111,22 @@ def test_the_exported_labels_are_a_review_that_label_asks_about(pairs, found, tm
     assert Review.read(file).answers == ["1"] * len(review.pairs)
 
 
-def test_every_number_of_the_page_is_in_the_file_beside_it(pairs, found, tmp_path):
+def test_all_mistakes_are_in_the_file_beside_the_page_also_those_that_are_not_shown(pairs, found, tmp_path):
     project, cells, _ = pairs
-    reporting.build(cells, **project.folders, target=tmp_path)
+    reporting.build(Grid(cells), **project.folders, target=tmp_path)
     rows = pq.read_table(tmp_path / errors.FILE).to_pylist()
-    percent = {(row["left"], row["model"]): round(100 * row["probability"]) for row in rows}
-    wrong = {(row["left"], row["model"]): row["wrong"] for row in rows}
-    for each in found.shown:
-        assert [percent[each.left, model] for model in found.models] == list(map(int, each.percents.split()))
-        assert [wrong[each.left, model] for model in found.models] == [digit == "1" for digit in each.wrongs]
-    assert sum(row["wrong"] for row in rows) == found.wrong.sum()  # all mistakes, also those that are not shown
+    assert sum(row["wrong"] for row in rows) == found.wrong.sum()
+    probability = {(row["left"], row["model"]): row["probability"] for row in rows}
+    for pair in found.surest:
+        of_models = [probability[found.left[pair], model] for model in MODELS]
+        assert of_models == pytest.approx(found.probability[:, pair].tolist(), abs=1e-6)
 
 
-def test_a_run_s_own_mistakes_are_a_file_the_surest_first(pairs, found, tmp_path):
+def test_texts_are_escaped_on_the_page(pairs):
     project, cells, _ = pairs
-    of_runs = {each.run.cell.model: each.files for each in reporting.build(cells, **project.folders, target=tmp_path)}
-    for model, wrong, sure in zip(found.models, found.wrong, found.confidence, strict=True):
-        rows = list(csv.DictReader(of_runs[model][MISTAKES].splitlines()))
-        assert {row["left"] for row in rows} == {found.left[pair] for pair in np.flatnonzero(wrong)}
-        confident = [max(float(row["probability"]), 1 - float(row["probability"])) for row in rows]
-        assert confident == sorted(confident, reverse=True)
-        assert confident[0] == pytest.approx(sure[wrong].max(), abs=1e-3)
-
-
-def test_the_page_is_read_without_javascript_and_escapes_texts(pairs, found):
-    project, cells, _ = pairs
-    reporting.build(cells, **project.folders, target=project.root / "reports")
-    html = (project.root / "reports" / layout.REPORT).read_text()
-    assert html.count('<tr data-p="') == len(found.shown)
+    html = project.page(cells)
+    assert "Labels in doubt" in html
     assert EVIL not in html
-    assert '<form class="filter" hidden>' in html
-    assert not re.search(r"<t[hd][^>]*style=", html)
 
 
 def test_without_scores_or_texts_a_sentence_stands_in_place_of_mistakes(pairs):
@@ -169,16 +143,14 @@ def test_without_scores_or_texts_a_sentence_stands_in_place_of_mistakes(pairs):
     texts.write_bytes(content)
     assert "no model has scores" in found_in(project, cells)
     texts.unlink()
-    reporting.build(cells, **project.folders, target=project.root / "reports")
-    assert "no texts and no scores are there" in (project.root / "reports" / layout.REPORT).read_text()
+    assert "no texts and no scores are there" in project.page(cells)
     assert not (project.root / "reports" / errors.FILE).exists()
 
 
 def test_documents_have_no_pairs_whose_mistakes_could_be_missed(finished):
     project, cells = finished
-    reporting.build(cells, **project.folders, target=project.root / "reports")
-    html = (project.root / "reports" / layout.REPORT).read_text()
-    of_documents = html.split('<section id="data-news"')[1].split("</section>")[0]
+    html = project.page(cells)
+    of_documents = html.split('<section id="data-news"')[1].split('<section id="')[0]
     assert errors.TITLE not in of_documents
     assert errors.TITLE in html
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twicetold.evaluation.ranking import RocCurve
-from twicetold_lab.reporting.figures import roc_figure, thinned, whisker
-from twicetold_lab.reporting.reliability import reliability_bins
-from twicetold_lab.reporting.rendering import COLOURS
+from twicetold_lab.reporting.figures import Axis, Line, Reliability, _drawing, thinned
+from twicetold_lab.reporting.html import whisker
+from twicetold_lab.reporting.tables import Drawn, Table, TableCell
 
 
 def curve(points: int, seed: int = 0) -> RocCurve:
@@ -45,26 +45,33 @@ def test_a_straight_line_is_drawn_with_its_two_ends():
     assert thinned(x, x)[0].tolist() == [0, 1]
 
 
-def test_a_figure_is_well_formed_however_strange_the_names():
-    text = roc_figure([('<script>&"', "AUROC 0.5", 0, curve(9))], title='a "title" <b>')
+def drawing(name="m", colour=0, points=9, title="t"):
+    full, axis = curve(points), Axis.of_shares("x")
+    return _drawing([Line(name, "AUROC 0.5", colour, full.fpr, full.tpr)], title, axis, axis)
 
+
+def test_a_figure_is_well_formed_however_strange_the_names():
+    text = drawing('<script>&"', title='a "title" <b>')
     titles = [e.text for e in ElementTree.fromstring(text).iter() if e.tag == "title"]
     assert titles == ['<script>&": AUROC 0.5']
+    assert text == drawing('<script>&"', title='a "title" <b>')
 
 
 def test_a_ninth_model_is_dashed_instead_of_taking_a_new_colour():
-    text = roc_figure([("m", "", COLOURS, curve(3))], title="t")
-
-    assert 'class="line c0 dashed"' in text
+    assert 'class="line c0 dashed"' in drawing(colour=8)
 
 
-def test_the_same_curves_give_the_same_bytes():
-    assert roc_figure([("m", "", 0, curve(99))], title="t") == roc_figure([("m", "", 0, curve(99))], title="t")
+@pytest.mark.parametrize("values", [[0.597, 0.648], [0.6, 0.6], [0, 0.066], [0.1, 3.7], [0.6912, 0.6931], [12.0, 190]])
+def test_an_axis_holds_its_values_between_few_round_ticks(values):
+    axis = Axis.around("loss", values)
+    assert axis.low <= min(values) <= max(values) <= axis.high
+    assert 2 <= len(axis.ticks) <= 8
 
 
 def test_a_whisker_spans_its_interval_on_the_shared_axis():
-    text = whisker(0.5, interval=(0.0, 1.0), axis=(0.0, 1.0), baseline=0.5)
-
+    cell = TableCell("", value=0.5, interval=(0.0, 1.0))
+    table = Table((TableCell("95 % interval"),), ((TableCell("m"), (cell,)),), drawn=Drawn(0, mark=0.5))
+    text = whisker(table, cell)
     x1, x2 = map(float, re.search(r'class="span" x1="([\d.]+)" x2="([\d.]+)"', text).groups())
     dot = float(re.search(r'cx="([\d.]+)"', text).group(1))
     assert x1 < dot < x2
@@ -73,10 +80,8 @@ def test_a_whisker_spans_its_interval_on_the_shared_axis():
 
 def test_reliability_bins_hold_every_pair_once_with_their_means():
     probability = np.array([0.0, 0.05, 0.1, 0.55, 0.99, 1.0])
-    label = np.array([0.0, 1.0, 0.0, 1.0, 1.0, 0.0])
-
-    bins = reliability_bins(probability, label)
-
-    assert [(b.low, b.count) for b in bins] == [(0.0, 2), (0.1, 1), (0.5, 1), (0.9, 2)]
-    assert bins[0].predicted == pytest.approx(0.025)
-    assert bins[-1].observed == pytest.approx(0.5)
+    found = Reliability.of(probability, np.array([0.0, 1.0, 0.0, 1.0, 1.0, 0.0]))
+    assert found.count.tolist() == [2, 1, 1, 2]
+    assert found.predicted[0] == pytest.approx(0.025)
+    assert found.observed[-1] == pytest.approx(0.5)
+    assert found.gap == pytest.approx((2 * 0.475 + 0.1 + 0.45 + 2 * 0.495) / 6)

@@ -1,26 +1,19 @@
 import csv
 import io
 import math
-from pathlib import Path
 
 import pytest
 
 from twicetold_lab.reporting.leaderboard import leaderboard_csv, rank
-from twicetold_lab.runs.records import Cell, Run
+from twicetold_lab.runs.folder import Cell
+
+from .conftest import made_run
 
 
 def run(model, seed=0, *, val=0.5, test=0.5, parameters=10, primary="auroc", interval=None, **further):
-    return Run(
-        cell=Cell("d", model, seed),
-        folder=Path("d"),
-        metrics={"val": {"auroc": val, **further}, "test": {"auroc": test, **further}},
-        intervals={"auroc": interval} if interval else {},
-        parameters=parameters,
-        epochs=3,
-        samples=(),
-        primary=primary,
-        train_seconds=None,
-    )
+    metrics = {"val": {"auroc": val, **further}, "test": {"auroc": test, **further}}
+    summary = {"intervals": {"auroc": interval} if interval else {}, "parameters": parameters, "primary": primary}
+    return made_run(Cell("d", model, seed), metrics, {**summary, "epochs": 3})
 
 
 def test_the_order_comes_from_validation_even_where_test_disagrees():

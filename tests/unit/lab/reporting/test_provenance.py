@@ -3,6 +3,10 @@ from twicetold_lab.data.sources import audit, toy_questions
 from twicetold_lab.reporting.provenance import audit_in_words, facts, split_table
 
 
+def texts_of(table):
+    return [[name.text, *(cell.text for cell in cells)] for name, cells in table.rows]
+
+
 def test_every_count_of_a_card_is_shown_exactly_once():
     card = {
         "splits": {s: {"pairs": 10, "share_of_duplicates": 0.25, "category": {"business": 3}} for s in SPLITS},
@@ -15,8 +19,8 @@ def test_every_count_of_a_card_is_shown_exactly_once():
     table = split_table(card)
 
     assert table is not None
-    assert table.columns == ("Pairs", "Share of duplicates", "Category business")
-    assert table.rows[0] == ("train", ("10", "25.0 %", "3"))
+    assert [column.text for column in table.columns] == ["Pairs", "Share of duplicates", "Category business"]
+    assert texts_of(table)[0] == ["train", "10", "25.0 %", "3"]
     assert facts(card) == [
         ("Clusters", "4"),
         ("Clusters largest", "12,345"),
@@ -29,7 +33,7 @@ def test_a_split_that_counts_something_the_others_do_not_leaves_a_dash():
     table = split_table({"splits": {"train": {"pairs": 5}, "val": {}, "test": {"pairs": 6}}})
 
     assert table is not None
-    assert table.rows == (("train", ("5",)), ("val", ("–",)), ("test", ("6",)))
+    assert texts_of(table) == [["train", "5"], ["val", "–"], ["test", "6"]]
 
 
 def test_a_card_without_counts_per_split_has_no_table():

@@ -6,12 +6,10 @@ import pytest
 import yaml
 
 import twicetold
-from twicetold import layout
 from twicetold.features.hashing_card import by_view, card, in_words
-from twicetold_lab import reporting
-from twicetold_lab.reporting import Cell
-from twicetold_lab.reporting.model_card import model_card, read_about
+from twicetold_lab.reporting.model_card import model_card
 from twicetold_lab.reporting.reading import reading
+from twicetold_lab.runs.folder import RunFolder
 
 ROOT = Path(__file__).parents[4]
 LETTERS = {"_target_": "twicetold.features.letter_tfidf.LetterTfIdf"}
@@ -42,47 +40,14 @@ def test_the_features_of_each_name_in_conf_are_described(file):
 
 def test_the_card_of_a_fitted_model_says_that_texts_are_read_in_their_normal_form(tmp_path):
     twicetold.fit(["bank rate", "film star"], lexical=True, folder=tmp_path / "model")
-    card = model_card(read_about(tmp_path / "model"))
+    card = model_card(RunFolder.with_model(tmp_path / "model"))
     assert "## How it reads texts\n\n- In their normal form: capitals, Unicode forms and invisible" in card
-    assert "- In lower case: capitals make no difference" in model_card(read_about(ROOT / "tests/models/letters"))
+    assert "- In lower case: capitals make no difference" in model_card(
+        RunFolder.with_model(ROOT / "tests/models/letters")
+    )
 
 
 QUESTIONS = card(3, words=40_000, letter_grams=9_000)
-SLUGS = card(0, words=100, letter_grams=300)
-
-
-@pytest.fixture
-def hashed(project):
-    """Two models that hash the same words, one of several views, one without words."""
-    project.add_data("questions", "labelled_pairs", {})
-    cells = []
-    for model, found in {"dssm": QUESTIONS, "cdssm": QUESTIONS, "mv_dssm": {"slug": SLUGS}, "tfidf": None}.items():
-        cells.append(Cell("questions", model, 0))
-        project.add_run(cells[-1], {"auroc": 0.7}, primary="auroc", word_hashing=by_view(found))
-    return project, cells
-
-
-def test_models_with_the_same_words_share_a_row_and_the_papers_figures_come_last(hashed):
-    project, cells = hashed
-    text = project.markdown(cells)
-    assert (
-        "| cdssm, dssm | 40,000 | 9,000 | 3 | 0.0075 % |\n"
-        "| mv_dssm (slug) | 100 | 300 | 0 | 0 % |\n"
-        "| Huang et al. 2013 | 500,000 | 30,000 | 22 | 0.0044 % |\n"
-    ) in text
-
-
-def test_the_page_shows_the_same(hashed):
-    project, cells = hashed
-    reporting.build(cells, **project.folders, target=project.root / "reports")
-    html = (project.root / "reports" / layout.REPORT).read_text(encoding="utf-8")
-    rows = html.split("Word hashing</h3>")[1].split("</table>")[0].split("<tr>")[2:]
-    assert ["cdssm, dssm" in rows[0], "mv_dssm (slug)" in rows[1], "Huang et al. 2013" in rows[2]] == [True] * 3
-    assert "<td>0.0075 %</td>" in rows[0]
-
-
-def test_where_no_model_hashes_words_nothing_is_said_of_it(make_page):
-    assert "Word hashing" not in make_page()
 
 
 def test_the_report_is_a_line_of_text_with_the_papers_figures():

@@ -10,7 +10,7 @@ from markupsafe import escape
 
 from twicetold import layout
 from twicetold_lab import reporting
-from twicetold_lab.reporting import Cell
+from twicetold_lab.reporting import Cell, Grid
 from twicetold_lab.reporting.markdown import escaped
 from twicetold_lab.reporting.markdown import table as markdown_table
 
@@ -43,14 +43,9 @@ class Balance(HTMLParser):
             self.widths[-1].add(self.cells)
 
 
-def build(project, cells):
-    reporting.build(cells, **project.folders, target=project.root / "reports")
-    return (project.root / "reports" / layout.REPORT).read_text(encoding="utf-8")
-
-
 def test_the_csv_holds_every_metric_of_every_run_and_nothing_observed(finished):
     project, cells = finished
-    build(project, cells)
+    project.page(cells)
 
     with (project.root / "reports" / layout.LEADERBOARD).open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -86,31 +81,28 @@ def test_every_link_leads_somewhere_on_the_page(make_page):
     assert set(re.findall(r'href="#([^"]+)"', html)) <= set(re.findall(r'id="([^"]+)"', html))
 
 
-def test_a_model_of_a_leaderboard_leads_to_its_runs_and_its_command(finished):
+def test_the_runs_and_the_command_of_each_model_are_on_the_page(finished):
     project, cells = finished
     commands = {cell: f"python train.py data={cell.data} model='{cell.model}' seed={cell.seed}" for cell in cells}
-    reporting.build(cells, **project.folders, target=project.root / "reports", commands=commands)
-    html = (project.root / "reports" / layout.REPORT).read_text(encoding="utf-8")
+    html = project.page(cells, commands=commands)
     for cell in (cell for cell in cells if cell.seed == 0):
-        assert html.count(f'<a href="#run-{cell.name}">{cell.model}</a>') == 1
-        line = html.split(f'<tr id="run-{cell.name}">')[1].split("</tr>")[0]
-        assert f"<code>{escape(commands[cell])}</code>" in line
         seeds = [each.name for each in cells if (each.data, each.model) == (cell.data, cell.model)]
-        assert [name for name in seeds if f"<code>{name}</code>" in line] == seeds
+        runs = html.split(f'<td class="text">{", ".join(seeds)}</td>')[1].split("</tr>")[0]
+        assert f"<code>{escape(commands[cell])}</code>" in runs
 
 
 def test_the_same_files_give_the_same_bytes_in_whatever_order_runs_are_named(finished):
     project, cells = finished
-    first = build(project, cells)
+    first = project.page(cells)
     backwards = [cell for data in ("questions", "news", "graded") for cell in reversed(cells) if cell.data == data]
 
-    assert build(project, backwards) == first
+    assert project.page(backwards) == first
 
 
 def test_no_path_of_this_machine_is_on_the_page(finished):
     project, cells = finished
 
-    assert str(project.root) not in build(project, cells)
+    assert str(project.root) not in project.page(cells)
 
 
 def test_names_and_notes_from_outside_are_escaped(project):
@@ -121,53 +113,72 @@ def test_names_and_notes_from_outside_are_escaped(project):
     project.add_data("data", "labelled_pairs", card, files=[record])
     project.add_run(cell, {"auroc": 0.7, evil: 0.1}, primary="auroc")
 
-    html = build(project, [cell])
+    html = project.page([cell])
 
     assert "<img" not in html
     assert "m<script>" not in html
     assert "&lt;img" in html
 
 
-def test_a_page_of_documents_draws_one_roc_figure_for_each_label(make_page):
+def test_a_check_is_said_once_with_the_models_that_it_is_said_of(finished, make_page):
+    project, _ = finished
+    about = project.root / "processed/questions" / layout.CARD
+    card = json.loads(about.read_text())
+    card["card"]["audit"]["test"]["equal_texts_in_train"] = 0.5
+    about.write_text(json.dumps(card))
     html = make_page()
+    found = {line[:5]: line.rpartition("(")[2] for line in re.findall("<li>(TW[^<]*)</li>", html.split("<h2>news")[0])}
+    assert found == {"TW004": "dae)", "TW006": "dae)"}  # nothing was trained of tfidf
+    assert html.count("<h3>Checks</h3>") == 3
+    assert "TW006 note, fewer than three seeds" in html
 
-    assert html.count('aria-label="ROC curves for category"') == 1
-    assert html.count('aria-label="ROC curves for story"') == 1
+
+def test_without_a_finding_of_a_check_the_page_says_so(project):
+    project.add_data("data", "labelled_pairs", {"audit": {}})
+    project.add_run(Cell("data", "tfidf", 0), {"auroc": 0.7}, primary="auroc")
+    assert "No check found anything." in project.page([Cell("data", "tfidf", 0)])
 
 
-def test_only_labelled_pairs_get_a_reliability_figure(make_page):
+def test_search_has_a_row_for_each_model_with_vectors_and_columns_in_order_of_rank(project):
+    search = {f"retrieval_recall_at_{rank}": value for rank, value in ((1, 0.31), (10, 0.72), (100, 0.93))}
+    search |= {"retrieval_mrr_at_10": 0.51, "retrieval_ndcg_at_10": 0.55, "index_agreement_at_10": 0.98}
+    project.add_data("questions", "labelled_pairs", {})
+    cells = [Cell("questions", "dae", 0), Cell("questions", "re2", 0)]
+    project.add_run(cells[0], {"auroc": 0.7, **search}, primary="auroc")
+    project.add_run(cells[1], {"auroc": 0.7}, primary="auroc")
+    (table,) = re.findall("### Search in the whole corpus\n\n.*\n\n((?:[|].*\n)+)", project.markdown(cells))
+    head, _, *rows = table.splitlines()
+    assert head == "| model | R@1 | R@10 | R@100 | MRR@10 | nDCG@10 | Index agreement@10 |"
+    assert rows == ["| dae | **0.310** | **0.720** | **0.930** | **0.510** | **0.550** | **0.980** |"]
+
+
+def test_there_is_a_roc_figure_for_each_label_and_a_reliability_figure_of_labelled_pairs_alone(make_page):
     html = make_page()
+    figures = ["ROC curves for category", "ROC curves for story", "Observed share against predicted probability"]
+    assert [html.count(f'aria-label="{title}"') for title in figures] == [1, 1, 1]
 
-    assert html.count("Observed share against predicted probability") == 1
 
-
-def test_the_audit_is_told_in_words_and_undefined_findings_are_left_out(make_page):
+def test_audit_and_malformed_rows_are_told_in_words_and_undefined_findings_are_left_out(make_page):
     html = make_page()
 
     assert "25.0 % of the test texts occur in training pairs, too (validation 25.0 %)." in html
     assert "AUROC of 0.580 (validation 0.580)" in html
     assert "mean label of those pairs" not in html
-
-
-def test_malformed_rows_are_counted_with_their_reasons(make_page):
-    html = make_page()
-
     assert "3 (bad label 3)" in html
-    assert "1 (bad grade 1)" in html
-    assert "<dd>none</dd>" in html
+    assert "<li>Malformed rows left out: none</li>" in html
 
 
 def test_the_glossary_explains_each_metric_on_the_page_and_no_other(make_page):
     glossary = make_page().split('id="glossary"')[1]
 
     for label in ("AUROC", "AUROC category", "P@10 story", "Threshold", "Spearman"):
-        assert f"<dt>{label}</dt>" in glossary
-    assert "<dt>MCC</dt>" not in glossary
+        assert f"<b>{label}</b>" in glossary
+    assert "<b>MCC</b>" not in glossary
 
 
 def test_the_page_says_of_paired_tests_that_they_compare_the_mean_over_seeds(make_page):
-    (said,) = re.findall("<li><b>Several seeds:</b>(.*?)</li>", make_page(), re.DOTALL)
-    mean, first = " ".join(said.split()).split(";")
+    (said,) = re.findall("<li><b>Several seeds:</b>(.*?)</li>", make_page())
+    mean, first = said.split(";")
     assert "paired tests compare the mean" in mean
     assert "smallest seed" in first
     assert "paired" not in first
@@ -177,7 +188,7 @@ def test_seconds_are_shown_where_they_were_observed_and_nowhere_else(make_page):
     questions, news = make_page().split('<section id="data-news"')
 
     assert "12.5" in questions
-    assert "Training<small>seconds" not in news.split("</section>")[0]
+    assert "Training<small>seconds" not in news.split('<section id="')[0]
 
 
 def test_an_undefined_metric_is_a_dash_on_the_page_and_nan_in_the_csv(project):
@@ -185,7 +196,7 @@ def test_an_undefined_metric_is_a_dash_on_the_page_and_nan_in_the_csv(project):
     project.add_data("data", "graded_pairs", {})
     project.add_run(cell, {"pearson": 0.5, "spearman": math.nan}, primary="pearson")
 
-    html = build(project, [cell])
+    html = project.page([cell])
 
     assert "nan<" not in html
     assert f"{'data,dae,0,test,spearman'},nan" in (project.root / "reports" / layout.LEADERBOARD).read_text()
@@ -204,7 +215,7 @@ def test_a_missing_run_file_names_the_stage_to_run_and_nothing_is_written(finish
     (project.run(Cell("questions", "tfidf", 0)) / missing).unlink()
 
     with pytest.raises(FileNotFoundError, match=f"dvc repro {stage}"):
-        build(project, cells)
+        project.page(cells)
     assert not (project.root / "reports").exists()
 
 
@@ -217,7 +228,7 @@ def test_a_missing_data_file_names_the_stage_to_run(finished, missing, stage):
     (project.root / missing).unlink()
 
     with pytest.raises(FileNotFoundError, match=f"dvc repro {stage}"):
-        build(project, cells)
+        project.page(cells)
 
 
 def test_metrics_without_a_split_say_what_was_expected(finished):
@@ -225,12 +236,12 @@ def test_metrics_without_a_split_say_what_was_expected(finished):
     (project.run(cells[0]) / layout.METRICS).write_text('{"test": {"auroc": 0.5}}')
 
     with pytest.raises(ValueError, match=r"has no 'val', only \['test'\].*evaluate@questions-dae-0"):
-        build(project, cells)
+        project.page(cells)
 
 
 def test_no_cells_are_an_error_and_not_an_empty_report(project):
     with pytest.raises(ValueError, match="no cells to report on"):
-        build(project, [])
+        project.page([])
 
 
 def test_a_model_that_was_pretrained_is_marked_and_the_note_says_on_what(finished):
@@ -242,7 +253,7 @@ def test_a_model_that_was_pretrained_is_marked_and_the_note_says_on_what(finishe
         (folder / file).write_bytes((project.run(cells[0]) / file).read_bytes())
     note = "not clean: minilm had been pretrained on pairs of &lt;Quora"
 
-    html = build(project, cells)
+    html = project.page(cells)
     text = reporting.leaderboard_text(cells, project.root / "runs", terminal=False)
     markdown = project.markdown(cells)
 
@@ -250,7 +261,7 @@ def test_a_model_that_was_pretrained_is_marked_and_the_note_says_on_what(finishe
     assert "minilm (p)" in html
     assert note in html
     assert note in markdown
-    assert "minilm (p)**" in markdown
+    assert "**minilm (p)** (not clean)" in markdown
     assert "minilm (p)" in text
     assert "pretrained on pairs of <Quora>" in text
     assert all(len(line) <= 100 for line in text.splitlines())
@@ -265,7 +276,7 @@ def test_a_model_whose_pretraining_data_are_not_those_of_the_dataset_is_not_mark
         folder = project.add_run(cell, metrics, primary="auroc", parameters=9, pretrained_on="the web", seen=seen)
         for file in (layout.ROC, layout.SCORES):
             (folder / file).write_bytes((project.run(cells[0]) / file).read_bytes())
-    html, markdown = build(project, cells), project.markdown(cells)
+    html, markdown = project.page(cells), project.markdown(cells)
     assert html.count('<span class="tag">not clean</span>') == 1
     assert "minilm (p)" not in html + markdown
     assert "wordllama (p)" in html
@@ -275,17 +286,16 @@ def test_a_model_whose_pretraining_data_are_not_those_of_the_dataset_is_not_mark
 
 
 def test_without_a_pretrained_model_nothing_is_said_about_pretraining(make_page):
-    assert "pretrained" not in make_page()
+    assert "had been pretrained" not in make_page()
 
 
 def test_other_files_in_the_target_folder_stay(finished):
     project, cells = finished
     (project.root / "reports").mkdir()
     (project.root / "reports" / "mine.txt").write_text("mine")
-    build(project, cells)
+    project.page(cells)
 
     assert sorted(p.name for p in (project.root / "reports").iterdir()) == [
-        "cost.csv",
         "index.html",
         "leaderboard.csv",
         "mine.txt",
@@ -293,42 +303,28 @@ def test_other_files_in_the_target_folder_stay(finished):
     ]
 
 
-def test_the_terminal_text_is_ascii_and_fits_100_columns_where_there_is_no_terminal(finished):
+def test_the_terminal_text_has_a_block_for_each_dataset_in_ascii_and_stars_the_best(finished):
     project, cells = finished
     text = reporting.leaderboard_text(cells, project.root / "runs", terminal=False)
 
     assert text.isascii()
     assert max(map(len, text.splitlines())) <= 100
     assert "\033" not in text
-
-
-def test_the_terminal_text_has_a_block_for_each_dataset_and_stars_the_best(finished):
-    project, cells = finished
-    text = reporting.leaderboard_text(cells, project.root / "runs", terminal=False)
-
     *blocks, note = text.strip().split("\n\n")
-    assert [block.splitlines()[0] for block in blocks] == [
-        "questions: AUROC",
-        "news: AUROC category",
-        "graded: Spearman",
-    ]
+    titles = ["questions: AUROC", "news: AUROC category", "graded: Spearman"]
+    assert [block.splitlines()[0] for block in blocks] == titles
     assert all(block.count("* ") == 1 for block in blocks)
     assert note.startswith("* best on validation")
     assert re.search(r"\* dae +0\.810 \+-0\.014 +0\.790-0\.830 +0\.820", blocks[0])
-
-
-def test_a_terminal_gets_the_best_row_in_bold(finished):
-    project, cells = finished
-    text = reporting.leaderboard_text(cells, project.root / "runs", terminal=True)
-
-    assert text.count("\033[1m* ") == 3
+    in_bold = reporting.leaderboard_text(cells, project.root / "runs", terminal=True)
+    assert in_bold.count("\033[1m* ") == 3
 
 
 def test_the_markdown_tables_hold_intervals_counts_and_checksums_but_nothing_observed(finished):
     project, cells = finished
     text = project.markdown(cells)
 
-    assert "| **dae** | **0.810 ± 0.014** | 0.790 to 0.830 | 0.820 ± 0.014 |" in text
+    assert "| **dae** (2 seeds) | **0.810 ± 0.014** | 0.790 to 0.830 | 0.820 ± 0.014 |" in text
     assert f"| pairs.tsv | 12,345 | 9 | `{'ab' * 32}` |" in text
     assert "| train | 400 | 50.0 % |" in text
     assert "12.5" not in text
@@ -350,39 +346,39 @@ def test_the_rows_of_a_markdown_table_are_equally_wide(finished):
 def test_the_markdown_is_made_from_metrics_summaries_and_cards_alone(finished):
     project, cells = finished
     text = project.markdown(cells)
-    for folder in ("processed", "raw", "triplets", "reports"):
+    for folder in ("processed", "raw", "reports"):
         shutil.rmtree(project.root / folder, ignore_errors=True)
     for file in (project.root / "runs").rglob("*"):
         if file.is_file() and file.name not in (layout.METRICS, layout.SUMMARY):
             file.unlink()
     commands = {cell: f"train {cell.name}" for cell in cells}
-    again = reporting.markdown(commands, runs=project.root / "runs", cards=project.root / "cards")
+    again = reporting.markdown(Grid(cells, commands), runs=project.root / "runs", cards=project.root / "cards")
 
     assert again == text
-    assert "- dae: `train questions-dae-0`" in text
+    assert "| dae | questions-dae-0, questions-dae-1 | `train questions-dae-0` |" in text
 
 
 def test_the_page_is_made_from_files_in_git_where_the_data_are_not_there(finished):
     project, cells = finished
     project.markdown(cells)  # writes the cards
-    for folder in ("processed", "raw", "triplets"):
+    for folder in ("processed", "raw"):
         shutil.rmtree(project.root / folder, ignore_errors=True)
     for file in (project.root / "runs").rglob("*"):
         if file.is_file() and file.name not in (layout.METRICS, layout.SUMMARY):
             file.unlink()
-    reporting.build(cells, **project.folders, target=project.root / "reports", cards=project.root / "cards")
+    reporting.build(Grid(cells), **project.folders, target=project.root / "reports", cards=project.root / "cards")
     html = (project.root / "reports" / layout.REPORT).read_text(encoding="utf-8")
 
     assert all(f'id="data-{cell.data}"' in html for cell in cells)
     assert "0.810" in html, "an accuracy"
     shutil.rmtree(project.root / "cards")
     with pytest.raises(FileNotFoundError, match="prepare@"):
-        reporting.build(cells, **project.folders, target=project.root / "reports", cards=project.root / "cards")
+        reporting.build(Grid(cells), **project.folders, target=project.root / "reports", cards=project.root / "cards")
 
 
 def test_a_dataset_that_is_not_there_keeps_its_card(finished):
     project, cells = finished
-    text, folders = project.markdown(cells), {name: project.root / name for name in ("processed", "raw", "triplets")}
+    text, folders = project.markdown(cells), {name: project.root / name for name in ("processed", "raw")}
     before = {card: card.read_bytes() for card in (project.root / "cards").iterdir()}
     for folder in folders.values():
         shutil.rmtree(folder, ignore_errors=True)
@@ -413,6 +409,6 @@ def test_where_train_was_measured_it_stands_beside_test_in_the_markdown_and_has_
     columns = [f"AUROC {group}, {split}" for group in ("category", "story") for split in ("train", "test")]
     assert table[0] == f"| model | {' | '.join(columns)} |"
     assert table[2:] == ["| dae | 0.840 | 0.750 | 0.950 | 0.900 |"]
-    html = build(project, cells)
+    html = project.page(cells)
     assert "ROC, same category (train)" in html
     assert "AUROC 0.840" in html

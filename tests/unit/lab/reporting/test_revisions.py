@@ -4,11 +4,21 @@ import subprocess
 
 import pytest
 
-from twicetold_lab.reporting.revisions import compare_revisions, revisions_as_markdown, revisions_as_text
+from twicetold_lab.reporting.markdown import rendered
+from twicetold_lab.reporting.revisions import compare_revisions, revisions_section
+from twicetold_lab.reporting.terminal import section_text
 from twicetold_lab.tracking import repository
 
 AUROC = {"auroc": 0.80, "f1": 0.70, "threshold": 0.5}
 INTERVALS = {"auroc": [0.78, 0.82], "f1": [0.66, 0.74]}
+
+
+def as_markdown(found):
+    return rendered([revisions_section(found)])
+
+
+def as_text(found):
+    return section_text(revisions_section(found))
 
 
 def git(folder, *arguments):
@@ -56,26 +66,25 @@ def test_what_is_not_within_the_stored_interval_has_moved_outside_and_the_rest_i
 
 
 def test_markdown_has_the_counts_first_and_what_stayed_within_its_interval_folded(two):
-    text = revisions_as_markdown(compare_revisions(*two))
+    text = as_markdown(compare_revisions(*two))
     open_part, folded = text[: text.index("<details>")], text[text.index("<details>") :]
     assert "1 metric in 1 cell moved outside the interval." in text.splitlines()[2]
     assert "| quora-dae-0 | auroc | 0.800 | 0.780 to 0.820 | 0.830 | +0.0300 |" in open_part
     assert "| quora-dae-0 | 1 | +0.0100 | f1 | 0.25 |" in folded
-    assert "`quora-new-0`" in folded
+    assert "- quora-new-0" in folded
     assert text.count("<details>") == text.count("</details>") == 3
 
 
 def test_the_terminal_shows_the_same_cells(two):
-    text = revisions_as_text(compare_revisions(*two))
+    text = as_text(compare_revisions(*two))
     assert re.search(r"quora-dae-0 +auroc +0.800 +0.780 to 0.820 +0.830 +\+0.0300", text)
-    assert "New: quora-new-0" in text
-    assert "Gone: quora-old-0" in text
+    assert "1 cell new\n\n  quora-new-0\n\n1 cell gone\n\n  quora-old-0\n" in text
 
 
 def test_the_same_revision_twice_has_nothing_to_say(two):
     found = compare_revisions(two[1], two[1])
     assert not found.moved
-    assert "No metric moved outside its interval." in revisions_as_markdown(found)
+    assert "No metric moved outside its interval." in as_markdown(found)
 
 
 def test_files_of_the_working_tree_are_not_read(project, two):
@@ -94,9 +103,9 @@ def test_values_that_the_head_has_no_more_are_counted(project):
     head = publish(project, {"a-b-0": ({"auroc": 0.80, "mcc": 0.5}, INTERVALS)})
     said = "Of the cells in both, the head lacks 2 values of the base."
     found = compare_revisions(base, head)
-    assert said in revisions_as_text(found)
-    assert said in revisions_as_markdown(found)
-    assert "the head lacks" not in revisions_as_text(compare_revisions(head, head))
+    assert said in as_text(found)
+    assert said in as_markdown(found)
+    assert "the head lacks" not in as_text(compare_revisions(head, head))
 
 
 @pytest.mark.parametrize("revision", ["nothing", "--help", "HEAD:runs"])

@@ -2,9 +2,8 @@
 
 import pytest
 
-from twicetold_lab.reporting.markdown import shown_table
+from twicetold_lab.reporting.markdown import rendered
 from twicetold_lab.reporting.numbers import numbers_csv
-from twicetold_lab.reporting.page import page
 from twicetold_lab.reporting.studies import Study, StudyCell, StudyTable, read_studies, write_study
 
 CELLS = [
@@ -37,7 +36,7 @@ def test_a_study_is_read_as_it_was_written_with_the_tables_of_the_datasets_that_
 
 
 def test_a_number_is_written_by_its_form_with_its_spread_or_interval(study):
-    (row,) = (line for line in shown_table(study.tables[0].shown).splitlines() if "in-batch" in line)
+    (row, _) = (line for line in rendered([study.section("study-1")]).splitlines() if "in-batch" in line)
     assert row == "| in-batch (negatives) | 0.250 (± 0.015) | -0.500 | 1,234 | 12.5 % (0.100 to 0.200) | – |"
     with pytest.raises(ValueError, match="written as one of number, difference, count, share, got 'roman'"):
         StudyCell(1, "roman")
@@ -52,13 +51,14 @@ def test_another_file_is_refused_by_name(tmp_path, text):
         read_studies(tmp_path, ["news"])
 
 
-def test_the_page_has_a_section_for_each_study_and_a_file_has_its_numbers(study):
-    html = page([], studied=[study])
-    assert '<a href="#study-1">Choosing &lt;pairs&gt;</a>' in html
-    assert html.count("<h3>Of news</h3>") == 1
-    assert '<th scope="col">Pairs</th>' in html
-    lines = numbers_csv([], [], [], [study]).splitlines()
-    assert 'news,Choosing <pairs>,in-batch,Of news,"test, average precision",0.25,,' in lines
-    assert 'news,Choosing <pairs>,in-batch,Of news,"test, average precision, standard deviation",0.015,,' in lines
-    assert "questions,Choosing <pairs>,in-batch,Of questions,leak,0.125,0.1,0.2" in lines
-    assert len(lines) == 1 + 2 * 5
+def test_a_study_is_a_section_and_a_file_has_its_numbers(study):
+    section = study.section("study-1")
+    assert (section.title, section.anchor, [part.title for part in section.parts]) == (
+        study.title,
+        "study-1",
+        ["Of news", "Of questions"],
+    )
+    lines = numbers_csv([section]).splitlines()
+    assert 'news,Of news,in-batch,negatives,"test, average precision",0.25,,' in lines
+    assert "questions,Of questions,in-batch,negatives,leak,0.125,0.1,0.2" in lines
+    assert len(lines) == 1 + 2 * 4

@@ -1,7 +1,6 @@
 """Each numbered check finds the fault where it is, nothing where it is not, and says which file it lacks."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,8 @@ import yaml
 
 from twicetold import layout
 from twicetold.evaluation.guarantee import MeasuredLinks
-from twicetold_lab.runs.checks import CHECKS, CLEAR, FEWEST_GROUPS, FOUND, NOT_CHECKED, Inspected, check, inspect
-from twicetold_lab.runs.records import Cell
+from twicetold_lab.runs.checks import CHECKS, CLEAR, FEWEST_GROUPS, FOUND, NOT_CHECKED, check, inspect
+from twicetold_lab.runs.folder import Cell, CrossDomain, RunFolder
 
 ENSEMBLE = Path(__file__).parents[4] / "conf" / "ensemble.yaml"
 PROMISED = {"link_precision_at_80": 0.8, "link_precision_at_90": 0.9, "link_precision_at_95": 0.85}
@@ -20,10 +19,8 @@ def promise(groups):
     return (MeasuredLinks(0.9, 900, groups, 0.9, 0.1, text_precision=0.9, text_spread=0.1, recall=0.5),)
 
 
-SOUND = Inspected(
-    name="news-static-0",
-    cell=Cell("news", "static", 0),
-    metrics={
+KNOWN = {
+    "metrics": {
         "val": {"ari_components": 0.6, "ari_average": 0.7, "ari_complete": 0.5, **PROMISED},
         "test": {
             "ari_components": 0.5,
@@ -33,36 +30,48 @@ SOUND = Inspected(
             "link_precision_at_90": 0.91,
         },
     },
-    summary={
+    "summary": {
         "tuned_how": "searched, 24 trials",
         "epochs": 10,
         "pretrained_on": ["other news"],
         "seen": ["quora"],
         "intervals": {"link_precision_at_80": [0.7, 0.85], "link_precision_at_90": [0.85, 0.95]},
     },
-    elsewhere={
+    "cross_domain": {
         "news": {"f1": 0.1, "average_precision_story": 0.9, "same_share": 0.01},  # its own
         "questions": {"accuracy": 0.7, "same_share": 0.4, "f1": 0.1, "average_precision_cluster": 0.9},
         "articles": {"f1": 0.6, "average_precision_story": 0.7, "same_share": 0.01},
     },
-    audit={"test": {"equal_texts_in_train": 0.01, "equal_pairs_in_train": 0.0, "texts_before_end_of_train": 0.0}},
-    seeds=3,
-    promised=promise(FEWEST_GROUPS),
-)
+    "audit": {"test": {"equal_texts_in_train": 0.01, "equal_pairs_in_train": 0.0, "texts_before_end_of_train": 0.0}},
+    "seeds": 3,
+    "promised": promise(FEWEST_GROUPS),
+}
 
 
-def changed(part, **values):
+def run_of(**known):
+    """A run of which this is known, without files; the rest is as of the sound one."""
+    found = {**KNOWN, **known}
+    run = RunFolder(Path("runs/news-static-0"), Cell("news", "static", 0), found.pop("audit"))
+    found["cross_domain"] = {data: CrossDomain(metrics, {}, 0) for data, metrics in found["cross_domain"].items()}
+    vars(run).update(found)
+    return run
+
+
+SOUND = run_of()
+
+
+def changed(part, *, further=None, **values):
     """The sound run with other values in one part, for a metric also in one split."""
-    now = dict(getattr(SOUND, part))
+    now = dict(KNOWN[part])
     for name, value in values.items():
         now[name] = {**now[name], **value} if isinstance(now.get(name), dict) else value
-    return replace(SOUND, **{part: now})
+    return run_of(**{part: now}, **(further or {}))
 
 
 FAULTS = {
     "TW001": [
-        changed("elsewhere", questions={"accuracy": 0.55}),  # always no is right for 0.6
-        changed("elsewhere", articles={"f1": 0.3}),
+        changed("cross_domain", questions={"accuracy": 0.55}),  # always no is right for 0.6
+        changed("cross_domain", articles={"f1": 0.3}),
     ],
     "TW002": [
         changed("metrics", test={"ari_components": 0.2}),
@@ -74,12 +83,12 @@ FAULTS = {
         changed("audit", test={"equal_pairs_in_train": 0.001}),
     ],
     "TW005": [changed("summary", tuned_how="published"), changed("summary", tuned_how="by analogy")],
-    "TW006": [replace(SOUND, seeds=2)],
+    "TW006": [run_of(seeds=2)],
     "TW007": [changed("summary", seen=None), changed("summary", seen=["news"])],
     "TW008": [
         changed("summary", intervals={"link_precision_at_90": [0.8, 0.89]}),
-        replace(SOUND, promised=promise(FEWEST_GROUPS - 1)),
-        replace(SOUND, metrics={**SOUND.metrics, "test": {"ari_components": 0.5, "link_precision_at_80": 0.8}}),
+        run_of(promised=promise(FEWEST_GROUPS - 1)),
+        run_of(metrics={**KNOWN["metrics"], "test": {"ari_components": 0.5, "link_precision_at_80": 0.8}}),
     ],
 }
 
@@ -101,40 +110,39 @@ def test_numbers_are_given_once_in_order():
 def test_a_check_finds_its_fault_and_no_other_does(number, run):
     assert [each.check.number for each in check(run) if each.state == FOUND] == [number]
     found = outcome(number, run)
-    assert found.said
+    assert found.detail
     assert "\n" not in found.line
     assert found.line.startswith(f"{number} {found.check.severity}, {found.check.title}: ")
 
 
 def test_what_was_not_trained_remembers_no_text_of_train():
-    leaking = changed("audit", test={"equal_texts_in_train": 0.5})
-    assert outcome("TW004", leaking).state == FOUND
-    untrained = {**leaking.summary, "epochs": 0}
-    assert outcome("TW004", replace(leaking, summary=untrained)).state == CLEAR
-    assert outcome("TW004", replace(leaking, summary={})).state == FOUND  # it is not known
+    leaking = {"test": {**KNOWN["audit"]["test"], "equal_texts_in_train": 0.5}}
+    assert outcome("TW004", run_of(audit=leaking)).state == FOUND
+    untrained = {**KNOWN["summary"], "epochs": 0}
+    assert outcome("TW004", run_of(audit=leaking, summary=untrained)).state == CLEAR
+    assert outcome("TW004", run_of(audit=leaking, summary={})).state == FOUND  # it is not known
     ensemble = {**untrained, "parameters": 9, "pretrained_on": [], "tuned_how": "ensembles"}
-    assert outcome("TW004", replace(leaking, summary=ensemble)).state == FOUND  # of trained members
+    assert outcome("TW004", run_of(audit=leaking, summary=ensemble)).state == FOUND  # of trained members
 
 
 def test_what_was_not_trained_needs_no_seeds_and_what_was_not_pretrained_is_clean():
-    assert outcome("TW006", replace(changed("summary", epochs=0), seeds=1)).state == CLEAR
+    assert outcome("TW006", changed("summary", epochs=0, further={"seeds": 1})).state == CLEAR
     assert outcome("TW007", changed("summary", pretrained_on=[], seen=None)).state == CLEAR
 
 
 def test_an_ensemble_of_trained_members_needs_seeds_though_it_has_no_epochs_itself():
     joined = {"epochs": 0, "parameters": 1000, "tuned_how": yaml.safe_load(ENSEMBLE.read_text())["tuned_how"]}
-    one_seed = replace(changed("summary", **joined, pretrained_on=[]), seeds=1)
-    assert outcome("TW006", one_seed).state == FOUND
-    assert outcome("TW006", replace(one_seed, seeds=3)).state == CLEAR
-    with_pretrained = replace(changed("summary", **joined), seeds=1)
+    of_seeds = {seeds: changed("summary", **joined, pretrained_on=[], further={"seeds": seeds}) for seeds in (1, 3)}
+    assert {seeds: outcome("TW006", run).state for seeds, run in of_seeds.items()} == {1: FOUND, 3: CLEAR}
+    with_pretrained = changed("summary", **joined, further={"seeds": 1})
     assert outcome("TW006", with_pretrained).state == NOT_CHECKED
     ready_made = {**joined, "tuned_how": "nothing to tune"}
-    assert outcome("TW006", replace(changed("summary", **ready_made), seeds=1)).state == CLEAR
+    assert outcome("TW006", changed("summary", **ready_made, further={"seeds": 1})).state == CLEAR
 
 
 def test_groups_that_never_agreed_with_the_labels_do_not_break_down():
     metrics = {split: {"ari_components": 0.02, "ari_average": 0.09, "ari_complete": 0.05} for split in ("val", "test")}
-    assert outcome("TW002", replace(SOUND, metrics=metrics)).state == CLEAR
+    assert outcome("TW002", run_of(metrics=metrics)).state == CLEAR
 
 
 def test_single_wrong_links_are_named_as_the_reason_only_where_another_rule_is_better():
@@ -142,25 +150,25 @@ def test_single_wrong_links_are_named_as_the_reason_only_where_another_rule_is_b
     low, others = FAULTS["TW002"]
     nothing = changed("metrics", test={f"ari_{rule}": 0.01 for rule in ("components", "average", "complete")})
     for run, why in ((low, because), (others, ""), (nothing, as_well)):
-        said = outcome("TW002", run).said
+        said = outcome("TW002", run).detail
         assert [each for each in (because, as_well) if each in said] == [each for each in (why,) if each]
 
 
 def test_a_promise_that_no_link_of_test_bears_out_is_told_from_one_that_was_not_measured():
     without = {"ari_components": 0.5, "link_precision_at_80": 0.8}
     for further, why in (({"link_ari_at_90": 0.0}, "no pair of test reaches its threshold"), ({}, "was not measured")):
-        run = replace(SOUND, metrics={**SOUND.metrics, "test": {**without, **further}})
-        assert f"precision 0.9 is promised, and {why}" in outcome("TW008", run).said
+        run = run_of(metrics={**KNOWN["metrics"], "test": {**without, **further}})
+        assert f"precision 0.9 is promised, and {why}" in outcome("TW008", run).detail
 
 
 def test_an_aim_that_validation_did_not_reach_is_no_promise():
-    assert "0.95" not in outcome("TW008", FAULTS["TW008"][0]).said
+    assert "0.95" not in outcome("TW008", FAULTS["TW008"][0]).detail
 
 
-def test_without_files_each_check_says_what_it_lacks():
-    found = check(Inspected("somewhere"))
+def test_without_files_each_check_says_what_it_lacks(tmp_path):
+    found = check(RunFolder.at(tmp_path))
     assert {each.state for each in found} == {NOT_CHECKED}
-    assert all(each.said for each in found)
+    assert all(each.detail for each in found)
 
 
 def test_an_unknown_number_is_refused():
@@ -177,28 +185,30 @@ def folder(tmp_path):
         file.write_text(json.dumps(content))
 
     for seed in (0, 1, 7):
-        write(tmp_path / f"runs/news-static-{seed}" / layout.METRICS, SOUND.metrics)
-    write(tmp_path / "runs/news-static_two-2" / layout.METRICS, SOUND.metrics)
+        write(tmp_path / f"runs/news-static-{seed}" / layout.METRICS, KNOWN["metrics"])
+    write(tmp_path / "runs/news-static_two-2" / layout.METRICS, KNOWN["metrics"])
     run = tmp_path / "runs/news-static-0"
-    write(run / layout.SUMMARY, SOUND.summary)
-    write(run / layout.ELSEWHERE, {data: {"metrics": each} for data, each in SOUND.elsewhere.items()})
-    card = {"name": "news", "kind": "documents", "card": {}, "audit": SOUND.audit, "files": [], "mined": []}
+    write(run / layout.SUMMARY, KNOWN["summary"])
+    write(run / layout.ELSEWHERE, {data: {"metrics": each} for data, each in KNOWN["cross_domain"].items()})
+    card = {"name": "news", "kind": "documents", "card": {}, "audit": KNOWN["audit"], "files": [], "mined": []}
     write(tmp_path / "cards/news.json", card)
     return run
 
 
 def test_a_run_folder_is_read_whole(folder):
-    found = inspect(folder, cards=folder.parents[1] / "cards")
-    assert found == replace(SOUND, elsewhere=found.elsewhere, promised=())
-    assert dict(found.elsewhere) == SOUND.elsewhere
+    cards = folder.parents[1] / "cards"
+    found = inspect(folder, cards=cards)
+    for name in ("name", "cell", "metrics", "summary", "audit", "seeds"):
+        assert getattr(found, name) == getattr(SOUND, name), name
+    assert {data: each.metrics for data, each in found.cross_domain.items()} == KNOWN["cross_domain"]
+    assert found.promised == ()
     (folder / "model").mkdir()
-    assert inspect(folder / "model", audit=SOUND.audit) == found
+    assert inspect(folder / "model", cards=cards) == found
 
 
 def test_a_folder_of_another_name_has_no_seeds_beside_it(folder):
-    other = folder.rename(folder.with_name("best"))
-    found = inspect(other)
-    assert (found.cell, found.seeds, found.audit) == (None, None, None)
+    found = inspect(folder.rename(folder.with_name("best")))
+    assert (found.cell, found.audit) == (Cell("", "best", 0), None)
     assert outcome("TW006", found).state == outcome("TW007", found).state == NOT_CHECKED
 
 
@@ -209,4 +219,4 @@ def test_what_is_no_run_is_refused(tmp_path, folder):
         inspect(tmp_path)
     (folder / layout.ELSEWHERE).write_text('{"stsb": 3}')
     with pytest.raises(ValueError, match="expected metrics of 'stsb'"):
-        inspect(folder)
+        check(inspect(folder))

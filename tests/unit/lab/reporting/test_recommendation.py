@@ -1,16 +1,12 @@
 """What the report says to take: the best by validation, the cheapest that is tied for first, what needs no labels."""
 
-from dataclasses import replace
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from twicetold.evaluation.units import Units, Verdicts
-from twicetold_lab import reporting
-from twicetold_lab.reporting import Cell
-from twicetold_lab.reporting.choice import HOW_TO_READ, Grid, answers
+from twicetold_lab.reporting import Cell, Grid
 from twicetold_lab.reporting.leaderboard import rank
+from twicetold_lab.reporting.recommendation import HOW_TO_READ, recommend
 from twicetold_lab.reporting.tiers import (
     DECIDE,
     DEDUPE,
@@ -18,52 +14,49 @@ from twicetold_lab.reporting.tiers import (
     SEARCH,
     TIED,
     all_tiers,
-    glance,
-    paired_table,
+    overview,
+    paired_section,
     tiers,
     uses_of,
 )
-from twicetold_lab.runs.records import Abroad, Run
+from twicetold_lab.runs.folder import CrossDomain
 from twicetold_lab.scoring.cost import Cost
+
+from .conftest import made_run
 
 MEASURE = "auroc"
 TEXTS = np.arange(2000)
 
 
-def run(model, val, test, *, parameters=10, seed=0, units=None, width=0.05, **further):
-    """A run with one metric, whose interval has such a half width."""
+def run(
+    model, val, test, *, parameters=10, seed=0, units=None, width=0.05, cost=None, data="mine", accuracy=None, **how
+):
+    """A run with one metric, whose interval has such a half width; or with two."""
     metrics = {"val": {MEASURE: val}, "test": {MEASURE: test}}
-    return Run(
-        cell=Cell("mine", model, seed),
-        folder=Path(f"runs/mine-{model}-{seed}"),
-        metrics=metrics,
-        intervals={MEASURE: (test - width, test + width)},
-        parameters=parameters,
-        epochs=3 if parameters else 0,
-        samples=(),
-        primary=MEASURE,
-        train_seconds=None,
-        units={} if units is None else {MEASURE: units},
-        **further,
-    )
+    if accuracy is not None:
+        metrics = {split: {**values, "accuracy": accuracy} for split, values in metrics.items()}
+    summary = {"intervals": {MEASURE: (test - width, test + width)}, "parameters": parameters, "primary": MEASURE}
+    summary |= {"epochs": 3 if parameters else 0, "pretrained_on": [], **how}
+    kept = units if isinstance(units, dict) else {} if units is None else {MEASURE: units}
+    return made_run(Cell(data, model, seed), metrics, summary, units=kept, cost=cost)
 
 
 def kept(right):
     return Units.of_mean(np.asarray(right, dtype=float), TEXTS)
 
 
-def answered(kind, runs, **further):
+def of_uses(kind, runs, **further):
     board = rank("mine", runs)
-    return answers(board, all_tiers(board, kind), **further)
+    return recommend(board, all_tiers(board, kind), **further)
 
 
 def one_use(runs, **further):
-    [found] = answered("graded_pairs", runs, **further)
+    [found] = of_uses("graded_pairs", runs, **further)
     return found
 
 
-def said(answer):
-    return {sentence.head: sentence for sentence in answer.sentences}
+def by_head(found):
+    return {row.head: row for row in found.rows}
 
 
 @pytest.fixture
@@ -80,25 +73,28 @@ def alike():
 
 def test_models_that_a_paired_test_tells_apart_are_not_tied_though_their_intervals_overlap(alike):
     sizes = {"big": 1000, "small": 10, "worse": 1}
-    runs = [
-        run(name, right.mean(), right.mean(), parameters=sizes[name], units=kept(right), width=0.2)
-        for name, right in alike.items()
-    ]
-    found = one_use(runs)
+
+    def runs(units):
+        return [
+            run(name, right.mean(), right.mean(), parameters=sizes[name], units=units(right), width=0.2)
+            for name, right in alike.items()
+        ]
+
+    found = one_use(runs(kept))
     assert {each.row.model for each in found.tiers.first} == {"big", "small"}
     assert all(each.against_first is not None for each in found.tiers.standings[1:])
-    assert said(found)["Cheapest tied for first"].model == "small"
-    without = one_use([replace(each, units={}) for each in runs])
+    assert by_head(found)["Cheapest tied for first"].model == "small"
+    without = one_use(runs(lambda _: None))
     assert {each.row.model for each in without.tiers.first} == {"big", "small", "worse"}
-    cheapest = said(without)["Cheapest tied for first"]
+    cheapest = by_head(without)["Cheapest tied for first"]
     assert cheapest.model == "small"  # the worse one is tied, and too much lower
-    assert "of 3 tied, 2 of them by overlapping intervals, 2 of them at most 0.05 lower" in cheapest.said
-    assert OVERLAP in cheapest.said
+    assert "of 3 tied, 2 of them by overlapping intervals, 2 of them at most 0.05 lower" in cheapest.reason
+    assert OVERLAP in cheapest.reason
 
 
 def test_the_column_of_ties_is_sorted_by_its_words(alike):
     runs = [run(name, 0.8, right.mean(), units=kept(right)) for name, right in alike.items()]
-    table = paired_table(one_use(runs).tiers)
+    (table,) = paired_section(one_use(runs).tiers).tables
     place = [column.text for column in table.columns].index("Tied for first")
     cells = [of_model[place] for _, of_model in table.rows]
     assert {cell.text for cell in cells} == {"yes", "no"}
@@ -110,10 +106,10 @@ def test_the_best_is_chosen_on_validation_and_a_higher_one_on_test_is_named(alik
         run("small", 0.9, alike["worse"].mean(), units=kept(alike["worse"])),
         run("big", 0.8, alike["big"].mean(), units=kept(alike["big"])),
     ]
-    best = said(one_use(runs))["Best"]
+    best = by_head(one_use(runs))["Best"]
     assert best.model == "small"
-    assert "but big is higher on test" in best.said
-    assert "corrected p < 0.001" in best.said
+    assert "but big is higher on test" in best.reason
+    assert "corrected p < 0.001" in best.reason
 
 
 def test_the_truly_best_of_equal_models_is_left_out_in_at_most_a_twentieth_of_samples():
@@ -133,9 +129,8 @@ def test_verdicts_of_labelled_pairs_are_compared_by_mcnemars_test_with_holms_cor
     label = np.ones(len(TEXTS))
     runs = []
     for name, right in alike.items():
-        one = run(name, 0.8, 0.9)
-        metrics = {split: {MEASURE: 0.9, "accuracy": right.mean()} for split in ("val", "test")}
-        runs.append(replace(one, metrics=metrics, units={"accuracy": Verdicts.of(right, label)}))
+        verdicts = {"accuracy": Verdicts.of(right, label)}
+        runs.append(run(name, 0.9, 0.9, accuracy=right.mean(), units=verdicts))
     board = rank("mine", runs)
     [use] = uses_of(board, "labelled_pairs")
     assert (use.title, use.measure, use.needs_threshold) == (DECIDE, "accuracy", True)
@@ -161,70 +156,67 @@ def test_the_seeds_of_a_model_are_compared_as_their_mean(alike):
 
 
 def test_a_model_that_is_not_clean_is_marked_and_a_clean_one_named(monkeypatch):
-    seen = run("seen", 0.9, 0.9, pretrained_on="the web")
-    found = said(one_use([seen, run("own", 0.8, 0.85)]))
+    seen = run("seen", 0.9, 0.9, pretrained_on=["the web"])
+    found = by_head(one_use([seen, run("own", 0.8, 0.85)]))
     assert found["Best"].model == "seen (p)"
-    assert "clean: own, 0.850" in found["Best"].said
+    assert "clean: own, 0.850" in found["Best"].reason
 
 
-def test_speed_decides_what_is_cheapest_where_it_was_measured():
-    runs = [
-        replace(run(name, 0.8, 0.8, parameters=size), cost=Cost("one", 4000, 1000, None, None, 1.0, speed, 1.0, 2.0))
-        for name, size, speed in (("table", 1000, 5000.0), ("network", 10, 20.0))
-    ]
-    cheap = said(one_use(runs))["Cheapest tied for first"]
+def cost(speed, processor="one", pair=1.0):
+    return Cost(processor, 4000, 1000, None, None, 1.0, speed, pair, 2.0)
+
+
+def test_speed_decides_what_is_cheapest_where_it_was_measured_on_one_processor():
+    def named(table, network):
+        runs = run("table", 0.8, 0.8, parameters=1000, cost=table), run("network", 0.8, 0.8, cost=network)
+        return by_head(one_use(runs))["Cheapest tied for first"]
+
+    cheap = named(cost(5000.0), cost(20.0))
     assert cheap.model == "table"
-    assert "1,000 parameters, 4 kB, 5,000 texts a second" in cheap.said
-    assert said(one_use([replace(each, cost=None) for each in runs]))["Cheapest tied for first"].model == "network"
-    elsewhere = replace(runs[0], cost=replace(runs[0].cost, processor="another"))
-    assert said(one_use([elsewhere, runs[1]]))["Cheapest tied for first"].model == "network"
+    assert "1,000 parameters, 4 kB, 5,000 texts a second" in cheap.reason
+    assert named(None, None).model == named(cost(5000.0, "another"), cost(20.0)).model == "network"
 
 
 def test_of_a_model_that_scores_pairs_alone_the_time_of_a_pair_is_said():
-    measured = Cost("one", 4000, 1000, None, None, None, None, 7.253, 9.0)
-    best = said(one_use([replace(run("network", 0.8, 0.8), cost=measured)]))["Best"]
-    assert "10 parameters, 4 kB, 7.25 milliseconds a pair" in best.said
+    best = by_head(one_use([run("network", 0.8, 0.8, cost=cost(None, pair=7.253))]))["Best"]
+    assert "10 parameters, 4 kB, 7.25 milliseconds a pair" in best.reason
 
 
-def test_of_as_few_parameters_the_fastest_is_the_cheapest_though_others_were_not_measured():
-    def cost(speed):
-        return Cost("one", 4000, 1000, None, None, 1.0, speed, 1.0, 2.0)
-
-    joined = replace(run("joined", 0.9, 0.81), cost=cost(20.0))  # with lexical features, which have no parameters
-    member, network = replace(run("member", 0.8, 0.8), cost=cost(30.0)), run("network", 0.7, 0.79, parameters=1000)
-    assert said(one_use([joined, member, network]))["Cheapest tied for first"].model == "member"
-    other = replace(member, cost=replace(member.cost, processor="another"))
-    assert said(one_use([joined, other, network]))["Cheapest tied for first"].model == "joined"
+@pytest.mark.parametrize(("processor", "cheapest"), [("one", "member"), ("another", "joined")])
+def test_of_as_few_parameters_the_fastest_is_the_cheapest_though_others_were_not_measured(processor, cheapest):
+    joined = run("joined", 0.9, 0.81, cost=cost(20.0))  # with lexical features, which have no parameters
+    member = run("member", 0.8, 0.8, cost=cost(30.0, processor))
+    found = one_use([joined, member, run("network", 0.7, 0.79, parameters=1000)])
+    assert by_head(found)["Cheapest tied for first"].model == cheapest
 
 
 def test_each_tie_by_overlapping_intervals_is_said():
-    seen = run("seen", 0.9, 0.9, pretrained_on="the web", parameters=1)
-    found = said(one_use([seen, run("own", 0.8, 0.88), run("words", 0.7, 0.86, parameters=0)]))
-    assert f"clean: own, 0.880, tied for first ({OVERLAP})" in found["Best"].said
-    assert "of 3 tied, 2 of them by overlapping intervals" in found["Cheapest tied for first"].said
-    assert f"tied for first ({OVERLAP})" in found["Without labels"].said
+    seen = run("seen", 0.9, 0.9, pretrained_on=["the web"], parameters=1)
+    found = by_head(one_use([seen, run("own", 0.8, 0.88), run("words", 0.7, 0.86, parameters=0)]))
+    assert f"clean: own, 0.880, tied for first ({OVERLAP})" in found["Best"].reason
+    assert "of 3 tied, 2 of them by overlapping intervals" in found["Cheapest tied for first"].reason
+    assert f"tied for first ({OVERLAP})" in found["Without labels"].reason
 
 
 def test_without_labels_an_untrained_model_is_named_and_no_ensemble():
     runs = [run("trained", 0.9, 0.9), run("words", 0.6, 0.6, parameters=0), run("joined", 0.7, 0.7, parameters=0)]
-    grid = Grid({runs[1].cell: "train words"}, [runs[2].cell])
-    found = said(one_use(runs, grid=grid))["Without labels"]
+    grid = Grid(commands={runs[1].cell: "train words"}, ensembles=[runs[2].cell])
+    found = by_head(one_use(runs, grid=grid))["Without labels"]
     assert (found.model, found.command) == ("words", "train words")
 
 
 def test_for_verdicts_without_labels_a_model_with_the_threshold_of_other_data_is_named():
-    metrics = {split: {MEASURE: 0.9, "accuracy": 0.8} for split in ("val", "test")}
-    own = replace(run("own", 0.9, 0.9), metrics=metrics)
-    there = replace(run("words", 0.9, 0.9, parameters=0), cell=Cell("news", "words", 0))
-    abroad = Abroad(there, {"mine": {"accuracy": 0.7}}, {"mine": {"accuracy": (0.6, 0.8)}}, {})
-    [found] = answered("labelled_pairs", [own], elsewhere=[abroad])
-    sentence = said(found)["Without labels"]
+    own = run("own", 0.9, 0.9, accuracy=0.8)
+    other = run("words", 0.9, 0.9, parameters=0, data="news")
+    vars(other)["cross_domain"] = {"mine": CrossDomain({"accuracy": 0.7}, {"accuracy": (0.6, 0.8)}, 0)}
+    [found] = of_uses("labelled_pairs", [own], cross_domain=[other])
+    sentence = by_head(found)["Without labels"]
     assert sentence.model == "words"
-    assert "the highest on test of the models from other data" in sentence.said
+    assert "the highest on test of the models from other data" in sentence.reason
     assert "Test has a part in two choices" in HOW_TO_READ
-    assert "Accuracy 0.700 (0.600 to 0.800), threshold of news" in sentence.said
-    [found] = answered("labelled_pairs", [own])
-    assert "a threshold needs labels" in said(found)["Without labels"].said
+    assert "Accuracy 0.700 (0.600 to 0.800), threshold of news" in sentence.reason
+    [found] = of_uses("labelled_pairs", [own])
+    assert "a threshold needs labels" in by_head(found)["Without labels"].reason
 
 
 def test_the_uses_of_documents_are_decisions_dedupe_and_search(finished):
@@ -237,22 +229,19 @@ def test_the_uses_of_documents_are_decisions_dedupe_and_search(finished):
     assert text.startswith("## What to take")
 
 
-def test_at_a_glance_rows_are_models_and_columns_are_uses(finished):
+def test_rows_of_the_overview_are_models_and_columns_are_uses(finished):
     project, cells = finished
-    page = project.root / "reports" / "index.html"
-    reporting.build(cells, **project.folders, target=page.parent)
-    table = page.read_text().split('id="glance"')[1].split("</table>")[0]
-    rows = [row.split("</th>")[0].rpartition(">")[2] for row in table.split("<tbody>")[1].split("<tr>")[1:]]
-    assert sorted(rows) == ["dae", "tfidf"]
+    table = project.page(cells).split('id="overview"')[1].split("</table>")[0]
+    assert sorted(row.split("<")[0] for row in table.split('<th scope="row">')[1:]) == ["dae", "tfidf"]
     assert TIED in table
 
 
 def test_a_model_without_a_use_has_an_empty_cell_there():
     boards = [rank("mine", [run("a", 0.8, 0.8), run("b", 0.7, 0.5)]), rank("mine", [run("a", 0.8, 0.8)])]
-    found = glance([(name, all_tiers(b, "graded_pairs")) for name, b in zip(("one", "two"), boards, strict=True)])
-    assert found.datasets == (("one", 1), ("two", 1))
-    assert {model: [cell.text for cell in cells] for model, cells in found.rows} == {
+    found = overview([(name, all_tiers(b, "graded_pairs")) for name, b in zip(("one", "two"), boards, strict=True)])
+    assert [column.text for column in found.columns] == ["one", "two"]
+    assert {model.text: [cell.text for cell in cells] for model, cells in found.rows} == {
         "a": ["0.800", "0.800"],
         "b": ["0.500", ""],
     }
-    assert [cell.tied for cell in found.rows[1][1]] == [False, False]
+    assert TIED not in [cell.note for cell in found.rows[1][1]]

@@ -2,10 +2,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from twicetold import layout
-from twicetold_lab import reporting
 from twicetold_lab.data.corpus import SPLITS, UNKNOWN, Corpus, Pairs
-from twicetold_lab.reporting import twin_groups
+from twicetold_lab.reporting.near_equal import count_near_equal, near_equal
 
 TITLES = [  # story, title
     (0, "Fannie Mae and Freddie Mac post profits driven by settlements"),
@@ -51,51 +49,24 @@ def test_near_equal_texts_are_those_of_a_naive_loop():
     rng = np.random.default_rng(0)
     vocabulary = [f"word{i}" for i in range(12)]
     texts = [" ".join(rng.choice(vocabulary, rng.integers(1, 10))) for _ in range(150)]
-    left, right = twin_groups.near_equal(texts)
+    left, right = near_equal(texts)
     found = naive(texts)
     assert len(found) > 20
     assert set(zip(left.tolist(), right.tolist(), strict=True)) == found
 
 
 def test_pairs_are_counted_within_and_between_groups_and_unlabelled_texts_left_out(corpus):
-    card = twin_groups.find_twins(corpus)
+    card = count_near_equal(corpus)
     assert card["near_equal_pairs_in_one_group"] == {"val": 2, "test": 2}
     assert card["near_equal_pairs_of_two_groups"] == {"val": 5, "test": 5}
-    first, second = card["twin_groups"][0], card["twin_groups"][2]
-    assert (first["pairs"], first["texts"], first["example"]) == (4, (2, 2), (TITLES[0][1], TITLES[2][1]))
-    assert (second["pairs"], second["texts"]) == (1, (1, 1))
-    assert {each["split"] for each in card["twin_groups"]} == {"val", "test"}
 
 
 def test_texts_without_words_have_no_twins():
-    left, right = twin_groups.near_equal(["?", "!", "a b"])
+    left, right = near_equal(["?", "!", "a b"])
     assert len(left) == len(right) == 0
 
 
 def test_graded_pairs_have_no_groups_and_no_twins(corpus):
     whole = {split: Pairs(m[:2], m[1:3], np.array([1.0, 4.0], np.float32)) for split, m in corpus.members.items()}
     graded = Corpus("graded", "graded_pairs", corpus.ids, corpus.texts, {}, corpus.members, whole)
-    assert twin_groups.find_twins(graded) == {}
-
-
-@pytest.fixture
-def shown(finished, corpus):
-    """The finished project, with the texts of the corpus of documents."""
-    project, cells = finished
-    about = (project.root / "processed" / "news" / layout.CARD).read_text(encoding="utf-8")
-    corpus.save(project.root / "processed" / "news")
-    (project.root / "processed" / "news" / layout.CARD).write_text(about, encoding="utf-8")
-    return project, cells
-
-
-def test_the_page_and_the_markdown_list_them(shown):
-    project, cells = shown
-    text = project.markdown(cells)
-    assert f"| val | 4 | 2 and 2 | {TITLES[0][1]} / {TITLES[2][1]} |" in text
-    assert "<b>" not in text
-    assert "near equal pairs of two groups" in text.lower()
-    reporting.build(cells, **project.folders, target=project.root / "reports")
-    html = (project.root / "reports" / layout.REPORT).read_text(encoding="utf-8")
-    assert html.count("Groups that may be one</h3>") == 1
-    assert "&lt;b&gt;ants&lt;/b&gt;" in html
-    assert "<b>ants" not in html
+    assert count_near_equal(graded) == {}

@@ -1,0 +1,349 @@
+"""A run folder: what a training and its evaluation left of one model on one dataset.
+
+Every reader of run folders (report, model card, checks, registration) has this one. A file is read when it is first
+asked for. What is missing is empty or None, so that a published run folder (metrics and summary alone) and a bare model
+folder can be read as well.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from twicetold import layout
+from twicetold.evaluation.decision import Decision
+from twicetold.evaluation.guarantee import MeasuredLinks
+from twicetold.evaluation.inputs import ScoredPairs
+from twicetold.evaluation.labels import Decisions
+from twicetold.evaluation.ranking import RocCurve
+from twicetold.evaluation.stored import record
+from twicetold.evaluation.units import Kept
+from twicetold.evaluation.units import from_json as units_from_json
+from twicetold.trained.folder_files import read_recipe, require_model_files
+from twicetold.trained.threshold_record import ThresholdRecord, read_decisions, read_thresholds
+from twicetold_lab.evaluation.operating_points import OperatingPoint, points_from_json
+from twicetold_lab.runs.records import intervals_of, read_json, read_metrics, read_object, require
+from twicetold_lab.runs.summary import POINTS, UNITS, may_have_met
+from twicetold_lab.scoring.cost import FILE, Cost
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One cell of the grid: one model on one dataset with one seed."""
+
+    data: str
+    model: str
+    seed: int
+
+    @classmethod
+    def of(cls, name: str) -> "Cell":
+        """The cell of a folder that is called as `layout.cell` calls it; of another one, without data."""
+        data, _, rest = name.partition("-")
+        model, _, seed = rest.rpartition("-")
+        return cls(data, model, int(seed)) if data and model and seed.isdecimal() else cls("", name, 0)
+
+    @property
+    def name(self) -> str:
+        """The name of its config file, run folder and stages."""
+        return layout.cell(self.data, self.model, self.seed) if self.data else self.model
+
+
+@dataclass(frozen=True)
+class SampledPairs(ScoredPairs):
+    """Scores of pairs.
+
+    Args:
+        units: (P,) unit of sampling of each pair, see `evaluation.pairwise_knn.units_of`; None where it is not known.
+    """
+
+    units: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True)
+class CrossDomain:
+    """Results of a model on the test texts of one dataset."""
+
+    metrics: Mapping[str, float]
+    intervals: Mapping[str, tuple[float, float]]
+    """Metric -> ends of its 95 % interval."""
+    shared_texts: int
+    """How many of these test texts train or validation of the model's own data has."""
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A run folder, or the folder of a model without its run.
+
+    Args:
+        path: of the folder.
+        cell: which data, model and seed it is of; without data if nobody knows.
+        audit: split -> finding of the leakage audit of its dataset; None if it is not known.
+    """
+
+    path: Path
+    cell: Cell
+    audit: Mapping[str, Any] | None = None
+
+    @classmethod
+    def at(cls, place: Path, *, audit: Mapping[str, Any] | None = None) -> "RunFolder":
+        """The folder at a place, whose name may say which cell it is of."""
+        return cls(place, Cell.of(place.resolve().name), audit)
+
+    @classmethod
+    def with_model(cls, place: Path) -> "RunFolder":
+        """The folder at a place, which must hold a trained model or be the folder of one.
+
+        Raises:
+            FileNotFoundError: if there is no trained model.
+        ValueError: if something in the folder leads out of it, or its recipe or thresholds hold something else.
+        """
+        require_model_files(place, what=f"the folder {place}")
+        run = cls.at(place)
+        read_recipe(run.model)
+        ThresholdRecord.read(run.model)
+        return run
+
+    @property
+    def name(self) -> str:
+        """The name of the folder."""
+        return self.path.resolve().name
+
+    @cached_property
+    def model(self) -> Path:
+        """The model folder."""
+        return self.path if (self.path / layout.RECIPE).is_file() else self.path / layout.MODEL
+
+    @cached_property
+    def metrics(self) -> Mapping[str, Mapping[str, float]]:
+        """Split -> metric -> value; NaN where the metric is undefined."""
+        return read_metrics(self.path)
+
+    @cached_property
+    def summary(self) -> Mapping[str, Any]:
+        """The results of the evaluation besides metrics, see `runs.summary`."""
+        return read_object(self.path / layout.SUMMARY)
+
+    @cached_property
+    def observed(self) -> Mapping[str, Any]:
+        """Seconds and speed of the training, and its environment."""
+        return read_object(self.path / layout.OBSERVED)
+
+    @cached_property
+    def recipe(self) -> Mapping[str, Any]:
+        """How the model is built."""
+        return read_recipe(self.model) if (self.model / layout.RECIPE).is_file() else {}
+
+    @property
+    def data(self) -> str | None:
+        """Name of the dataset that the model was trained on, as its recipe says; None if it does not."""
+        return self._of_data("name")
+
+    @property
+    def digest(self) -> str | None:
+        """Digest of the train texts; None if the recipe does not have it."""
+        return self._of_data("train")
+
+    def _of_data(self, key: str) -> str | None:
+        data = self.recipe.get("data")
+        found = data.get(key) if isinstance(data, Mapping) else None
+        return found if isinstance(found, str) else None
+
+    @cached_property
+    def training(self) -> Mapping[str, Any]:
+        """The training's own record: parameters, epochs, metric."""
+        return read_object(self.model / layout.TRAINING)
+
+    @cached_property
+    def decisions(self) -> Decisions:
+        """The model's decisions by label."""
+        return read_decisions(self.model)
+
+    @cached_property
+    def thresholds(self) -> ThresholdRecord:
+        """All that the model folder says of thresholds."""
+        return ThresholdRecord.read(self.model)
+
+    @cached_property
+    def promised(self) -> Sequence[MeasuredLinks]:
+        """The promises of links for other files; empty without the model, whose folder has it."""
+        chosen = read_thresholds(self.model) if (self.model / layout.PRECISION).is_file() else None
+        return chosen.promised if chosen else ()
+
+    @cached_property
+    def decision(self) -> Decision:
+        """The threshold and the calibration that were chosen on validation.
+
+        Raises:
+            FileNotFoundError: if there are none; says which stage to run.
+        """
+        file = self.model / layout.DECISION
+        return record(Decision, read_json(file, stage=f"evaluate@{self.cell.name}"), layout.DECISION)
+
+    @cached_property
+    def intervals(self) -> Mapping[str, tuple[float, float]]:
+        """Test metric -> ends of its 95 % interval."""
+        return intervals_of(self.summary)
+
+    @cached_property
+    def cost(self) -> Cost | None:
+        """The cost of the model in use; None if it was not measured."""
+        file = self.path / FILE
+        return Cost.from_json(read_object(file), file) if file.is_file() else None
+
+    @cached_property
+    def units(self) -> Mapping[str, Kept]:
+        """Test measure -> what a comparison of two models in pairs needs; empty in summaries of earlier code."""
+        return units_from_json(self.summary.get(UNITS, []))
+
+    @cached_property
+    def points(self) -> tuple[OperatingPoint, ...]:
+        """Operating points of labelled pairs."""
+        return points_from_json(self.summary.get(POINTS, []))
+
+    @cached_property
+    def cross_domain(self) -> Mapping[str, CrossDomain]:
+        """Dataset -> results on its test texts; empty if there are none.
+
+        Raises:
+            ValueError: if the file holds something else.
+        """
+        file, found = self.path / layout.ELSEWHERE, {}
+        for data, each in read_object(file).items():
+            if not isinstance(each, Mapping) or not isinstance(each.get("metrics"), Mapping):
+                raise ValueError(f"expected metrics of {data!r:.80} in {file}: evaluate the run elsewhere again")
+            found[data] = CrossDomain(each["metrics"], intervals_of(each), each.get("shared_texts", 0))
+        return found
+
+    @cached_property
+    def curves(self) -> Mapping[str, RocCurve]:
+        """ROC curves by label (`category`, `story`)."""
+        file = self.path / layout.ROC
+        if not file.exists() or not (table := pa_csv.read_csv(file)).num_rows:
+            return {}
+        names = ("false_positive_rate", "true_positive_rate")
+        labels = pc.unique(table["label"]).to_pylist()
+        parts = {str(label): table.filter(pc.equal(table["label"], label)) for label in labels}
+        return {
+            label: RocCurve(*(rows[name].cast("float64").to_numpy() for name in names)) for label, rows in parts.items()
+        }
+
+    @property
+    def parameters(self) -> int:
+        """Number of trained or pretrained parameters."""
+        return int(self.summary.get("parameters", 0))
+
+    @property
+    def epochs(self) -> int:
+        """How many it was trained for."""
+        return int(self.summary.get("epochs", 0))
+
+    @property
+    def primary(self) -> str:
+        """The metric that training selected by on validation; empty if unknown."""
+        found = self.training.get("metric", self.summary.get("primary"))
+        return found if isinstance(found, str) else ""
+
+    @property
+    def train_seconds(self) -> float | None:
+        """Seconds of its training; None if they were not observed."""
+        return self.observed.get("train_seconds")
+
+    @property
+    def tuned_how(self) -> str | None:
+        """Where its settings come from, in words; None where an older summary does not say it."""
+        return self.summary.get("tuned_how")
+
+    @property
+    def pretrained_on(self) -> tuple[str, ...] | None:
+        """The sources that its weights were pretrained on; None if unknown."""
+        found = self.summary.get("pretrained_on", self.recipe.get("pretrained_on"))
+        return tuple(map(str, found)) if isinstance(found, list) else None
+
+    @property
+    def seen(self) -> tuple[str, ...] | None:
+        """Sources of data that these texts are known to have; None where nobody knows."""
+        found = self.summary.get("seen", self.recipe.get("seen"))
+        return tuple(map(str, found)) if isinstance(found, list) else None
+
+    @property
+    def is_clean(self) -> bool:
+        """True if its weights, as far as is known, had never met texts of its dataset before it was trained."""
+        return self.is_clean_of(self.cell.data)
+
+    def is_clean_of(self, data: str) -> bool:
+        """True if its weights, as far as is known, had never met texts of a dataset before it was trained."""
+        return not self.pretrained_on or not may_have_met(self.seen, data)
+
+    @property
+    def is_baseline(self) -> bool:
+        """True if no parameter was trained: the lexical baselines."""
+        return self.parameters == 0
+
+    @cached_property
+    def seeds(self) -> int:
+        """How many runs of the same data and model there are beside it, itself included."""
+        beside = self.path.resolve().parent.glob(f"{self.cell.data}-{self.cell.model}-*")
+        cells = {Cell.of(folder.name) for folder in beside if (folder / layout.METRICS).is_file()}
+        return len([cell for cell in cells if (cell.data, cell.model) == (self.cell.data, self.cell.model)])
+
+    def scores(self, split: str) -> SampledPairs | None:
+        """Scores on one split, in the corpus's order of pairs.
+
+        None for documents, whose pairs are too many to keep, and where nothing was evaluated.
+        """
+        file = self.path / layout.SCORES
+        if not file.is_file():
+            return None
+        units = "unit" if "unit" in pq.read_schema(file).names else None  # runs of earlier code have none
+        rows = pq.read_table(file, columns=["split", "label", "score", *filter(None, [units])])
+        rows = rows.filter(pc.equal(rows["split"].cast("string"), split))
+        if not rows.num_rows:
+            return None
+        score, label = (rows[name].cast("float64").to_numpy() for name in ("score", "label"))
+        return SampledPairs(score, label, rows[units].cast("int64").to_numpy() if units else None)
+
+
+def read_runs(cells: Sequence[Cell], runs: Path) -> dict[str, list[RunFolder]]:
+    """The evaluated runs of each dataset, datasets in order of first appearance, runs by model and seed.
+
+    Raises:
+        ValueError: if there are no cells, or a run has no metrics of validation or test.
+        FileNotFoundError: if a cell was not trained or not evaluated; says which stage to run.
+    """
+    if not cells:
+        raise ValueError("no cells to report on: name datasets, models and seeds, then run `dvc repro compose`")
+    by_data: dict[str, list[RunFolder]] = {cell.data: [] for cell in cells}
+    for cell in sorted(cells):
+        by_data[cell.data].append(_evaluated(RunFolder(runs / cell.name, cell)))
+    return by_data
+
+
+def read_cross_domain(cells: Sequence[Cell], runs: Path) -> list[RunFolder]:
+    """Runs that were evaluated on other datasets as well, in the order of the cells.
+
+    Raises:
+        FileNotFoundError: if a model was not evaluated there; says which stage to run.
+    """
+    for cell in cells:
+        require(runs / cell.name / layout.ELSEWHERE, stage=f"evaluate_elsewhere@{cell.name}")
+    return [_evaluated(RunFolder(runs / cell.name, cell)) for cell in cells]
+
+
+def _evaluated(run: RunFolder) -> RunFolder:
+    stage = f"evaluate@{run.cell.name}"
+    for file in (layout.METRICS, layout.SUMMARY):
+        require(run.path / file, stage=stage)
+    for split in ("val", "test"):
+        if split not in run.metrics:
+            raise ValueError(
+                f"{run.path.name}/{layout.METRICS} has no {split!r}, only {sorted(run.metrics)}: "
+                f"expected 'val' and 'test'. Run `dvc repro --force {stage}`."
+            )
+    return run
