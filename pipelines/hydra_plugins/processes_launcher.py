@@ -1,8 +1,10 @@
 """A launcher of Hydra for processes of this machine, `hydra/launcher=processes`: a lost process leaves the others.
 
-joblib's ends all of them if one is killed, by a lack of memory say.
+It is the launcher of sweeps with several workers and of `fan_out.py`. hydra-joblib-launcher ends all jobs if one
+process is killed, by a lack of memory say.
 """
 
+import os
 import signal
 import sys
 from collections import deque
@@ -38,11 +40,11 @@ class ProcessesLauncher(Launcher):
     """Runs jobs in several processes, each of which takes one job after another.
 
     Args:
-        processes: how many.
+        processes: how many; None: one for each core.
     """
 
-    def __init__(self, processes: int) -> None:
-        self.processes = processes
+    def __init__(self, processes: int | None) -> None:
+        self.processes = processes or os.cpu_count() or 1
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         """Called by Hydra before `launch`."""
@@ -148,7 +150,7 @@ class ProcessesLauncherConf:
     """Settings of the launcher."""
 
     _target_: str = "hydra_plugins.processes_launcher.ProcessesLauncher"
-    processes: int = 1
+    processes: int | None = None
 
 
 ConfigStore.instance().store(

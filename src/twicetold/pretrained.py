@@ -13,6 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from twicetold.packages import naming_the_extra
+
 ENCODERS = (
     "albert",
     "bert",
@@ -91,15 +93,11 @@ def transformers() -> ModuleType:
     """The package, imported when it is needed: it takes seconds.
 
     Raises:
-        ModelUnavailable: if it is not installed.
+        PackageMissing: if it is not installed.
     """
-    try:
+    with naming_the_extra("a pretrained transformer"):
         import transformers
-    except ImportError as error:
-        raise ModelUnavailable(
-            "a pretrained transformer needs the package transformers, which is not installed: "
-            "pip install 'twicetold[transformers]', or choose another model"
-        ) from error
+
     module: ModuleType = transformers
     return module
 

@@ -22,7 +22,7 @@ from twicetold_lab.grid.cell_job import LOG, RESULT
 from twicetold_lab.tracking.repository import IN_GIT
 from twicetold_lab.tracking.store import SQLITE, Settings, address
 
-ON_THIS_MACHINE = ("BasicLauncher", "JoblibLauncher", "LocalLauncher", "ProcessesLauncher")
+ON_THIS_MACHINE = ("BasicLauncher", "LocalLauncher", "ProcessesLauncher")
 
 
 def committed() -> str:
@@ -102,8 +102,7 @@ def stores(cells: Iterable[str], cfg: DictConfig) -> dict[str, str]:
         settings = Settings(**yaml.safe_load(rendered)["tracking"], root=Path.cwd(), origin="dvc")
         if settings.enabled:
             found[cell] = absolute(address(settings))
-    launcher = cfg.hydra.launcher
-    here = launcher._target_.endswith(ON_THIS_MACHINE) or launcher.get("init", {}).get("address") == "local"
+    here = cfg.hydra.launcher._target_.endswith(ON_THIS_MACHINE)
     if not here and (files := {store for store in found.values() if store.startswith(SQLITE)}):
         raise ValueError(
             f"several machines cannot write one SQLite file ({', '.join(sorted(files))}): set MLFLOW_TRACKING_URI to a "

@@ -158,6 +158,12 @@ def pair_corpus(
     return replace(corpus, card={**card, "splits": splits, "clusters": counts, "audit": audit(corpus)})
 
 
+def numbered(*columns: pa.StringArray) -> tuple[pa.StringArray, NDArray[np.int64]]:
+    """The distinct texts of columns of equal length, by first occurrence, and (columns, R) the number of each text."""
+    encoded = pa.concat_arrays(list(columns)).dictionary_encode()
+    return encoded.dictionary, np.asarray(encoded.indices).astype(np.int64).reshape(len(columns), -1)
+
+
 def first_of_each(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
     """Rows with the first occurrence of each unordered pair, so that a pair that is labelled twice is on one side."""
     return np.sort(np.unique(pair_keys(left, right), return_index=True)[1])
