@@ -26,11 +26,11 @@ from twicetold_lab.data.transfer import (
     download,
     is_address,
     set_aside,
-    text_at,
 )
 
 GIBIBYTE = 1 << 30
 CHECKSUMS = "SHA256SUMS"
+MOST_SUMS = 1 << 24  # bytes of these
 
 log = logging.getLogger(__name__)
 
@@ -240,7 +240,7 @@ def _from_mirror(file: RemoteFile, places: _Places, tried: list[str]) -> _Found 
         cache = places.store / ".mirror"
         path = cache / where
         try:
-            expected = _listed(text_at(f"{base}/{CHECKSUMS}", patience), where)
+            expected = _listed(_sums_at(base, cache, patience), where)
             if not (expected and path.is_file() and measure(path)[1] == expected):
                 address = f"{base}/{urllib.parse.quote(where)}"
                 download(address, path, file.max_bytes, patience, checked=expected is not None)
@@ -266,6 +266,17 @@ def _from_mirror(file: RemoteFile, places: _Places, tried: list[str]) -> _Found 
             f"got {actual}. Repair the mirror, or unset TWICETOLD_MIRROR to use the public addresses"
         )
     return _Found(file, path, "mirror")
+
+
+def _sums_at(base: str, cache: Path, patience: Patience) -> str:
+    """The checksums of a mirror at an address; empty when it has none."""
+    try:
+        download(f"{base}/{CHECKSUMS}", cache / CHECKSUMS, MOST_SUMS, patience, last=False)
+    except AddressError as error:
+        if error.missing:
+            return ""
+        raise
+    return (cache / CHECKSUMS).read_text(encoding="utf-8", errors="replace")
 
 
 def _from_store(file: RemoteFile, store: Path) -> _Found | None:
@@ -319,7 +330,8 @@ def _from_public(file: RemoteFile, places: _Places, tried: list[str], *, others_
                 if not archive.is_file():
                     _download(url, archive, file, places, last=last)
                 unpack(archive, file.member, path, file.max_bytes)
-            _check(file, path)
+            if fault := _fault(file, path):
+                raise AddressError(f"{fault} (set aside as {set_aside(path).name})")
         except AddressError as error:
             tried.append(f"{url}: {error}")
             log.warning("%s: %s", url, error)
@@ -341,11 +353,6 @@ def _download(url: str, target: Path, file: RemoteFile, places: _Places, *, last
     except AddressError as error:
         places.failed[url] = str(error)
         raise
-
-
-def _check(file: RemoteFile, path: Path) -> None:
-    if fault := _fault(file, path):
-        raise AddressError(f"{fault} (set aside as {set_aside(path).name})")
 
 
 def _fault(file: RemoteFile, path: Path) -> str | None:
