@@ -83,16 +83,16 @@ class ProcessesLauncher(Launcher):
 
     def _start(self) -> Worker:
         context = get_context("spawn")  # a fork would have the threads' locks of this process, and not its threads
-        here, there = context.Pipe()
-        arguments = (there, self.context, self.config, self.task.__name__, Singleton.get_state()["instances"])
+        own, other = context.Pipe()
+        arguments = (other, self.context, self.config, self.task.__name__, Singleton.get_state()["instances"])
         process = context.Process(target=_serve, args=arguments)
         signal.pthread_sigmask(signal.SIG_BLOCK, CTRL_C)  # also in the process, until it can end without a traceback
         try:
             process.start()
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, CTRL_C)
-        there.close()
-        return Worker(process, here)
+        other.close()
+        return Worker(process, own)
 
 
 def _serve(

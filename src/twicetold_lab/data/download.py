@@ -193,16 +193,18 @@ def fetch(
             continue
         choices = [file, *(other for other in files if file.name in other.instead_of)]
         tried: list[str] = []
-        found = _find(choices, places, tried)
-        if found:
-            at_hand[found.file.name] = found
-            replaced.update(found.file.instead_of)
+        available = _find(choices, places, tried)
+        if available:
+            at_hand[available.file.name] = available
+            replaced.update(available.file.instead_of)
         elif not file.optional:
             raise DownloadError(_both_ways_out(choices, store, tried))
         else:
             log.info("doing without %s, which is optional: %s", file.name, "; ".join(tried) or "no address")
     with write_folder(folder) as target:
-        manifest = Manifest(tuple(_place(found, target) for name, found in at_hand.items() if name not in replaced))
+        manifest = Manifest(
+            tuple(_place(available, target) for name, available in at_hand.items() if name not in replaced)
+        )
         manifest.save(target)
     return manifest
 
@@ -210,25 +212,25 @@ def fetch(
 def _find(choices: Sequence[RemoteFile], places: _Places, tried: list[str]) -> _Found | None:
     """The first available one of several files; what is at hand is tried for all before any public address."""
     for file in choices:
-        found = _from_package(file, tried) if file.installed else None
-        if places.mirror and found is None:
-            found = _from_mirror(file, places, tried)
-        if found := found or _from_store(file, places.store):
-            return found
+        available = _from_package(file, tried) if file.installed else None
+        if places.mirror and available is None:
+            available = _from_mirror(file, places, tried)
+        if available := available or _from_store(file, places.store):
+            return available
     for place, file in enumerate(choices):
         others_follow = any(other.urls for other in choices[place + 1 :])
-        if found := _from_public(file, places, tried, others_follow=others_follow):
-            return found
+        if available := _from_public(file, places, tried, others_follow=others_follow):
+            return available
     return None
 
 
-def _place(found: _Found, target: Path) -> FileRecord:
+def _place(source: _Found, target: Path) -> FileRecord:
     # A copy and not a hard link: an edit in the raw folder, or DVC's write protection, must not reach the store.
-    file = found.file
+    file = source.file
     with write_file(target / file.name) as temporary:
-        shutil.copyfile(found.path, temporary)
+        shutil.copyfile(source.path, temporary)
         size, sha256, lines = measure(temporary)
-    return FileRecord(file.name, file.source, found.origin, size, sha256, lines)
+    return FileRecord(file.name, file.source, source.origin, size, sha256, lines)
 
 
 def _from_mirror(file: RemoteFile, places: _Places, tried: list[str]) -> _Found | None:

@@ -134,10 +134,10 @@ class LabelledPairs:
         """
         group = corpus.group(self.group)
         if corpus.kind == "documents":
-            found = mined(corpus, triplets, self.strategy)
-            left = np.concatenate([found.anchor, found.anchor])
-            right = np.concatenate([found.positive, found.negative])
-            same = np.repeat(np.array([True, False]), len(found))
+            mined_triplets = mined(corpus, triplets, self.strategy)
+            left = np.concatenate([mined_triplets.anchor, mined_triplets.anchor])
+            right = np.concatenate([mined_triplets.positive, mined_triplets.negative])
+            same = np.repeat(np.array([True, False]), len(mined_triplets))
         else:
             pairs = corpus.pairs["train"]
             left, right, same = pairs.left, pairs.right, pairs.label >= corpus.positive_label
@@ -166,10 +166,10 @@ def mined(corpus: Corpus, triplets: Path, strategy: str) -> Triplets:
         f"Run `dvc repro mine@{corpus.name}` (neighbours: `python pipelines/mine.py data={corpus.name} "
         "mining=neighbours`), or choose another examples.strategy"
     )
-    found = Triplets.of(corpus, triplets, strategy, remedy=remedy)
-    if not len(found):
-        raise ValueError(f"this training needs triplets, and mining found none: {found.card['reason']}")
-    return found
+    mined_triplets = Triplets.of(corpus, triplets, strategy, remedy=remedy)
+    if not len(mined_triplets):
+        raise ValueError(f"this training needs triplets, and mining found none: {mined_triplets.card['reason']}")
+    return mined_triplets
 
 
 def implied_pairs(labelled: Pairs, *, copies: int, cluster: NDArray[np.int64], code: NDArray[np.int64]) -> Pairs:

@@ -58,8 +58,8 @@ class HardNegatives:
             FileNotFoundError: if nothing was mined for this corpus.
             ValueError: if it was mined from another train split.
         """
-        found = mined_with_model(Triplets, corpus, self.mined, HARD_NEGATIVES)
-        return MinedTriplets(HARD_NEGATIVES, self.group, self.labelled, self.different).of(corpus, found)
+        mined = mined_with_model(Triplets, corpus, self.mined, HARD_NEGATIVES)
+        return MinedTriplets(HARD_NEGATIVES, self.group, self.labelled, self.different).of(corpus, mined)
 
 
 @dataclass(frozen=True)
@@ -130,14 +130,16 @@ class TeacherSimilarities:
             FileNotFoundError: if nothing was mined for this corpus.
             ValueError: if it was mined from another train split.
         """
-        found = mined_with_model(Similarities, corpus, self.mined, SIMILARITIES)
+        similarities = mined_with_model(Similarities, corpus, self.mined, SIMILARITIES)
         if self.margins:
-            margin = found.of_positive - found.of_negative
-            return ExampleIndex(anchor=found.anchor, positive=found.positive, negative=found.negative, label=margin)
+            margin = similarities.of_positive - similarities.of_negative
+            return ExampleIndex(
+                anchor=similarities.anchor, positive=similarities.positive, negative=similarities.negative, label=margin
+            )
         return ExampleIndex(
-            anchor=np.concatenate([found.anchor, found.anchor]),
-            positive=np.concatenate([found.positive, found.negative]),
-            label=np.concatenate([found.of_positive, found.of_negative]),
+            anchor=np.concatenate([similarities.anchor, similarities.anchor]),
+            positive=np.concatenate([similarities.positive, similarities.negative]),
+            label=np.concatenate([similarities.of_positive, similarities.of_negative]),
         )
 
 
@@ -158,8 +160,8 @@ class VectorNeighbours:
             FileNotFoundError: if nothing was mined for this corpus.
             ValueError: if it was mined from another train split.
         """
-        found = mined_with_model(NearestPairs, corpus, self.mined, VECTOR_NEIGHBOURS)
-        return neighbour_pairs(corpus, found.anchor, found.positive)
+        pairs = mined_with_model(NearestPairs, corpus, self.mined, VECTOR_NEIGHBOURS)
+        return neighbour_pairs(corpus, pairs.anchor, pairs.positive)
 
 
 def mined_with_model(kind: type[M], corpus: Corpus, folder: str, strategy: str) -> M:

@@ -120,8 +120,8 @@ def push(clone: Path) -> None:
 
 def reason(log: Path) -> str:
     """The first error in what a job printed: that of the stage, or of DVC if the stage said none."""
-    found = re.search(r"^(?:error|ERROR|fatal): (.*)", log.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
-    return found[1] if found else ""
+    error = re.search(r"^(?:error|ERROR|fatal): (.*)", log.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
+    return error[1] if error else ""
 
 
 OF_TRAINING = {"torch", "train", "transformers", "static"}
@@ -130,22 +130,22 @@ OF_TRAINING = {"torch", "train", "transformers", "static"}
 
 def environment() -> dict[str, str]:
     """Versions of Python and of what trainings depend on directly; CPU and CUDA builds count as one."""
-    found = {"python": platform.python_version(), "machine": platform.machine()}
+    versions = {"python": platform.python_version(), "machine": platform.machine()}
     for one in requires("twicetold") or []:
         name, extra = re.split(r"[^\w.-]", one, maxsplit=1)[0], re.search(r'extra == "(\w+)"', one)
         if name == "twicetold" or (extra is not None and extra[1] not in OF_TRAINING):
             continue
         try:
-            found[name] = version(name).partition("+")[0]
+            versions[name] = version(name).partition("+")[0]
         except PackageNotFoundError:
-            found[name] = "none"
-    return found
+            versions[name] = "none"
+    return versions
 
 
-def differences(expected: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
+def differences(expected: Mapping[str, str], actual: Mapping[str, str]) -> list[str]:
     """What differs, in words."""
     return [
-        f"{name} {found.get(name, 'none')} (expected {wanted})"
+        f"{name} {actual.get(name, 'none')} (expected {wanted})"
         for name, wanted in expected.items()
-        if found.get(name) != wanted
+        if actual.get(name) != wanted
     ]

@@ -95,22 +95,22 @@ def stores(cells: Iterable[str], cfg: DictConfig) -> dict[str, str]:
     Raises:
         ValueError: if it is a SQLite file and jobs may run on other machines.
     """
-    found = {}
+    addresses = {}
     for cell in cells:
         rendered = Path(cfg.paths.rendered, "train", f"{cell}.yaml").read_text(encoding="utf-8")
         settings = Settings(**yaml.safe_load(rendered)["tracking"], root=Path.cwd(), origin="dvc")
         if settings.enabled:
             store = address(settings)
             path = store.removeprefix(SQLITE)
-            found[cell] = store if path == store else f"{SQLITE}{Path(path).resolve()}"
+            addresses[cell] = store if path == store else f"{SQLITE}{Path(path).resolve()}"
     here = cfg.hydra.launcher._target_.endswith(ON_THIS_MACHINE)
-    if not here and (files := {store for store in found.values() if store.startswith(SQLITE)}):
+    if not here and (files := {store for store in addresses.values() if store.startswith(SQLITE)}):
         raise ValueError(
             f"several machines cannot write one SQLite file ({', '.join(sorted(files))}): set MLFLOW_TRACKING_URI to a "
             "server (docs/guides/many-machines.md#tracking), or switch tracking off in params.yaml: overrides: "
             "[tracking.enabled=false]"
         )
-    return found
+    return addresses
 
 
 @contextmanager

@@ -23,10 +23,10 @@ from twicetold.errors import readable_errors
 from twicetold.files import only_process
 from twicetold.printable import print
 from twicetold_lab import tracking
-from twicetold_lab.grid.by_hand import prepare_data, reads_triplets
 from twicetold_lab.grid.jobs import code_of
 from twicetold_lab.grid.recipe import parts_of
 from twicetold_lab.grid.settings import check_used, check_whole, is_trained, readable_refusals, without_hydra
+from twicetold_lab.grid.standalone import prepare_data, reads_triplets
 from twicetold_lab.grid.study import (
     CODE,
     METRIC,
@@ -134,8 +134,8 @@ def begin(config: DictConfig) -> None:
         open_search(sweep, configs[0])
         return
     forget_others(sweep, configs)
-    if there := sum("value" in read_result(sweep.model(number)) for number in range(len(jobs))):
-        print(f"{folder}: {there} of {len(jobs)} jobs are there and will not be repeated")
+    if finished_jobs := sum("value" in read_result(sweep.model(number)) for number in range(len(jobs))):
+        print(f"{folder}: {finished_jobs} of {len(jobs)} jobs are there and will not be repeated")
 
 
 def end_lost(sweep: Sweep, config: DictConfig) -> None:
@@ -184,8 +184,8 @@ def end(sweep: Sweep, *, trials: int | None = None) -> None:
             print(f"its runs, with `make ui`: {page}", flush=True)
     if not finished(study):
         raise ValueError("no training of the sweep has a value")
-    if trials is not None and (there := len(ended(study))) < trials:
-        raise ValueError(f"{there} of {trials} trials are there, as workers were lost; the same command goes on")
+    if trials is not None and (ended_trials := len(ended(study))) < trials:
+        raise ValueError(f"{ended_trials} of {trials} trials are there, as workers were lost; the same command goes on")
 
 
 @contextmanager

@@ -105,11 +105,11 @@ def params_of(cfg: DictConfig, who: Identity, named: Iterable[str] = ()) -> dict
     if "members" in who.learning:
         return {name: who.learning[name] for name in ("members", "seed")}
     hydra = HydraConfig.get()
-    told = [override.lstrip("+~").partition("=")[0].partition("@")[0] for override in hydra.overrides.task]
+    overridden = [override.lstrip("+~").partition("=")[0].partition("@")[0] for override in hydra.overrides.task]
     family = hydra.runtime.choices.get("model") or cfg.get("family")  # the latter in what compose.py rendered
     data = hydra.runtime.choices.get("data") or cfg.data.name
     defaults = _defaults(f"data={data}", f"model={family}") if family else {}
-    return telling(who.learning, defaults, [*told, *named])
+    return telling(who.learning, defaults, [*overridden, *named])
 
 
 def _defaults(*choices: str) -> dict[str, Any]:

@@ -123,9 +123,9 @@ def check_settings(cfg: DictConfig, **read_by: tuple[type, ...]) -> None:
         accepted = _accepted(get_object(part["_target_"]))
         for name, value in _settings(part):
             if not accepted.any_name and name not in accepted.names:
-                there = [name for name in part if not name.startswith("_") and name in accepted.names]
+                named = [name for name in part if not name.startswith("_") and name in accepted.names]
                 raise ValueError(
-                    f"{no_such(f'{key}.{name}', name, there, before=f'{key}.')} ({part['_target_']} reads them). "
+                    f"{no_such(f'{key}.{name}', name, named, before=f'{key}.')} ({part['_target_']} reads them). "
                     f"{name} may come from the recipe, whose values are for its own {key}, or from conf/tuned/: then "
                     "add tuned=none"
                 )
@@ -184,8 +184,8 @@ def _check_read(node: Any, key: str) -> None:
             return
         if name not in node:
             before = "".join(f"{above}." for above in names[:depth])
-            there = [f"{other}" for other in node if not f"{other}".startswith("_")]
-            raise ValueError(f"{no_such(before + name, name, there, before=before)}. Nothing would read +{key}")
+            known = [f"{other}" for other in node if not f"{other}".startswith("_")]
+            raise ValueError(f"{no_such(before + name, name, known, before=before)}. Nothing would read +{key}")
         node = node[name]
 
 

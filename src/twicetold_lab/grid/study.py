@@ -92,10 +92,10 @@ class Sweep:
 
 def sweep_folder(overrides: Sequence[str]) -> Path:
     """Where the sweep of a command is: `multirun/<data>-<model>-<hash of the overrides>`."""
-    told = [override for override in overrides if not override.lstrip("+~").startswith(NOT_IN_ID)]
-    named = dict(override.partition("=")[::2] for override in told)
+    identifying = [override for override in overrides if not override.lstrip("+~").startswith(NOT_IN_ID)]
+    named = dict(override.partition("=")[::2] for override in identifying)
     words = [re.sub(r"[^\w.]+", "+", named[key]).strip("+") for key in ("data", "model") if key in named]
-    digest = hashlib.sha256("\n".join(told).encode()).hexdigest()[:8]
+    digest = hashlib.sha256("\n".join(identifying).encode()).hexdigest()[:8]
     return SWEEPS / "-".join([*words, digest])
 
 
@@ -105,15 +105,15 @@ def find_sweep(which: str) -> Sweep:
     Raises:
         FileNotFoundError: if there is none.
     """
-    found = sorted(SWEEPS.glob(f"*/{SWEEP}"), key=lambda file: file.stat().st_mtime)
+    files = sorted(SWEEPS.glob(f"*/{SWEEP}"), key=lambda file: file.stat().st_mtime)
     if which == "latest":
-        for file in reversed(found):
+        for file in reversed(files):
             if not (sweep := Sweep.read(file.parent)).of_seeds:
                 return sweep
     for folder in (SWEEPS / which, Path(which)):
         if (folder / SWEEP).is_file():
             return Sweep.read(folder)
-    names = ", ".join(file.parent.name for file in found[::-1][:SHOWN])
+    names = ", ".join(file.parent.name for file in files[::-1][:SHOWN])
     raise FileNotFoundError(f"there is no sweep {which!r} in {SWEEPS}/; there are: {names or 'none'}")
 
 
@@ -195,9 +195,9 @@ def save_figures(study: "optuna.Study", folder: Path) -> list[Path]:
 def counts(study: "optuna.Study") -> str:
     """How many trials ended how: `9 finished, 26 pruned, 1 failed`."""
     names = {"COMPLETE": "finished", "PRUNED": "pruned", "RUNNING": "running"}
-    said = Counter(names.get(t.state.name, "failed" if ERROR in t.user_attrs else "stopped") for t in study.trials)
-    said.pop("stopped", None)  # they are tried again
-    return ", ".join(f"{said[name]} {name}" for name in (*names.values(), "failed") if said[name]) or "none"
+    numbers = Counter(names.get(t.state.name, "failed" if ERROR in t.user_attrs else "stopped") for t in study.trials)
+    numbers.pop("stopped", None)  # they are tried again
+    return ", ".join(f"{numbers[name]} {name}" for name in (*names.values(), "failed") if numbers[name]) or "none"
 
 
 def counted(trial: "optuna.trial.FrozenTrial") -> bool:

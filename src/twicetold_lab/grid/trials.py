@@ -85,15 +85,15 @@ def ranges(sweep: Sweep) -> dict[str, "optuna.distributions.BaseDistribution"]:
 
 def values_now(cfg: DictConfig, space: Mapping[str, "optuna.distributions.BaseDistribution"]) -> dict[str, Any]:
     """What the config has now, as the space has it: `'[300]'` for a list. Values out of range are left out."""
-    found = {}
+    values = {}
     for key, distribution in space.items():
         value = OmegaConf.select(cfg, key)
         if OmegaConf.is_list(value):
             texts = [choice for choice in getattr(distribution, "choices", ()) if isinstance(choice, str)]
             value = next((text for text in texts if yaml.safe_load(text) == list(value)), value)
         if _holds(distribution, value):
-            found[key] = value
-    return found
+            values[key] = value
+    return values
 
 
 def open_search(sweep: Sweep, cfg: DictConfig) -> None:

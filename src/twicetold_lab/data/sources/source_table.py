@@ -80,12 +80,12 @@ class SourceTable:
         if not len(rows):
             return self
         got = self.table[column].take(pa.array(rows)).to_pylist() if column else [reason] * len(rows)
-        found = (
+        faults = (
             BadRow(line, reason, f"expected {expected}; got {shown(value)}", column)
             for line, value in zip(self.lines[rows].tolist(), got, strict=True)
         )
         table = self.table.filter(pa.array(~mask))
-        return replace(self, table=table, lines=self.lines[~mask], bad=(*self.bad, *found))
+        return replace(self, table=table, lines=self.lines[~mask], bad=(*self.bad, *faults))
 
     def with_texts(self, *columns: str, reason: str) -> Self:
         """The rows with a text in each of some columns.

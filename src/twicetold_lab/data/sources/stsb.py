@@ -55,7 +55,7 @@ def read(
         raise ValueError(f"positive_grade is a grade above 0 and at most {HIGHEST}, got {positive_grade}")
     tables, files = _read_copy(raw / COPY) if _has_the_copy_alone(raw) else _read_official(raw)
     counts = {file: rows.account(max_bad_rows=max_bad_rows) for file, rows in files.items()}
-    lines = {file: found["malformed_lines"] for file, found in counts.items() if found["malformed"]}
+    lines = {file: account["malformed_lines"] for file, account in counts.items() if account["malformed"]}
     sizes = [len(tables[split]) for split in SPLITS]
     table = pa.concat_tables([tables[split] for split in SPLITS])
     texts, (left, right) = numbered(one_piece(table["left"]), one_piece(table["right"]))
@@ -72,8 +72,8 @@ def read(
         limit=limit,
         card={
             "split": "official",
-            "rows": sum(found["rows"] for found in counts.values()),
-            "malformed": {file: found["malformed"] for file, found in counts.items() if found["malformed"]},
+            "rows": sum(account["rows"] for account in counts.values()),
+            "malformed": {file: account["malformed"] for file, account in counts.items() if account["malformed"]},
             **({"malformed_lines": lines} if lines else {}),
             "positive_grade": positive_grade,
         },

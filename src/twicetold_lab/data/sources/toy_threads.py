@@ -124,7 +124,7 @@ def _of_another_thread(thread: Numbers, side: Side, rng: np.random.Generator) ->
     other = np.empty(len(thread), np.int64)
     for place in np.unique(side):
         rows = np.flatnonzero(side == place)  # a thread's turns are neighbours
-        start, size = (found[np.unique(thread[rows], return_inverse=True)[1]] for found in _ranges(thread[rows]))
+        start, size = (ranges[np.unique(thread[rows], return_inverse=True)[1]] for ranges in _ranges(thread[rows]))
         if (size == len(rows)).any():
             raise ValueError("a history of another thread needs two threads in every split: use more `threads`")
         drawn = rng.integers(len(rows) - size)

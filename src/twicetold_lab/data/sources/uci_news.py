@@ -167,13 +167,13 @@ def _of_uci_news(corpus: Corpus, file: Path) -> Days:
     rows = read_unquoted(file, COLUMNS)
     stamps = rows.column("timestamp")
     place = pc.index_in(corpus.ids, rows.column("id"))
-    found = stamps.take(place)
-    numbers = pc.match_substring_regex(found, r"^[0-9]{1,18}$")
+    times = stamps.take(place)
+    numbers = pc.match_substring_regex(times, r"^[0-9]{1,18}$")
     if bad := pc.sum(pc.invert(pc.fill_null(numbers, False))).as_py():
         first = pc.index(pc.fill_null(numbers, False), False).as_py()
         raise ValueError(
-            f"{file}: expected a time in milliseconds for each document, got {found[first].as_py()!r} for id "
+            f"{file}: expected a time in milliseconds for each document, got {times[first].as_py()!r} for id "
             f"{corpus.ids[first].as_py()} and none for {bad - 1:,} others: prepare {corpus.name} from this file again"
         )
-    days = np.asarray(pc.cast(found, pa.int64()), np.float64) / MILLISECONDS
+    days = np.asarray(pc.cast(times, pa.int64()), np.float64) / MILLISECONDS
     return np.asarray(days - days.min())

@@ -1,4 +1,4 @@
-"""What is seen of a training: its run in MLflow, loggers of one's own, the terminal. No stage depends on any of it."""
+"""Observation of a training: its run in MLflow, loggers of one's own, the terminal. No stage depends on any of it."""
 
 import os
 import shutil
