@@ -70,8 +70,8 @@ def stage(folder: Path, *, report: Path | None) -> None:
     shutil.copytree(DOCS / "images", folder / "pages/images")
     shutil.copy(STYLE, folder / "pages")
     config = CONFIG.read_text(encoding="utf-8")
-    written = tomllib.loads(config)["project"]["nav"]
-    nav = list(expanded(written, sorted(set(pages) - set(paths_in(written)))))
+    handwritten = tomllib.loads(config)["project"]["nav"]
+    nav = list(expanded(handwritten, sorted(set(pages) - set(paths_in(handwritten)))))
     named = list(paths_in(nav))
     if missing := sorted(set(named) - set(pages)):
         raise Broken(f"nav of {CONFIG.relative_to(TOP)} names what is not there: {', '.join(missing)}")
