@@ -98,7 +98,7 @@ class ProcessesLauncher(Launcher):
 def _serve(
     connection: Connection, context: HydraContext, config: DictConfig, task: str, state: dict[type, Any]
 ) -> None:
-    """What a process does: jobs until there are no more, or until its launcher has ended."""
+    """Run jobs in a process until there are no more, or until its launcher has ended."""
     with suppress(KeyboardInterrupt, EOFError, ConnectionError):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, CTRL_C)
         setup_globals()

@@ -119,7 +119,7 @@ def read(model: str) -> tuple[Any, Any]:
 
 
 def pooling(model: str) -> str:
-    """How a model in the format of sentence-transformers makes one vector of a text's states: `mean` or `cls`.
+    """Pooling of a model in the format of sentence-transformers, one vector of a text's states: `mean` or `cls`.
 
     Args:
         model: from `located`. `mean` where it does not say.

@@ -78,7 +78,7 @@ class Synonyms:
 
 @dataclass(frozen=True)
 class Alterations:
-    """How often each kind of alteration happens to a word.
+    """Probabilities of each kind of alteration of a word.
 
     Args:
         drop: probability of dropping a word.

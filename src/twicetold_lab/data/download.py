@@ -147,7 +147,7 @@ class _Found:
 
 @dataclass(frozen=True)
 class _Places:
-    """Where to look for files, and the addresses that have already failed."""
+    """Mirror and store, and the addresses that have already failed."""
 
     mirror: str | None
     store: Path
@@ -358,7 +358,7 @@ def _download(url: str, target: Path, file: RemoteFile, places: _Places, *, last
 
 
 def _fault(file: RemoteFile, path: Path) -> str | None:
-    """How a file differs from the declared size, checksum and content."""
+    """The first difference from the declared size, checksum and content."""
     size, sha256, _ = measure(path)
     faults = [
         f"wrong {what}: expected {expected}, got {actual}"

@@ -135,7 +135,7 @@ def _download_rest(
 
 
 def _goes_on(answer: HTTPResponse, start: int, before: dict[str, Any] | None, total: int | None) -> bool:
-    """Whether an answer is the rest of the file of a partial download."""
+    """Check that a response is the rest of a partial download."""
     given = answer.headers.get("Content-Range", "")
     return before is not None and total == before["total"] and given.startswith(f"bytes {start}-")
 
@@ -199,7 +199,7 @@ def _chunks(answer: HTTPResponse, patience: Patience) -> Iterator[bytes]:
 
 
 def _is_packed(url: str) -> bool:
-    """Whether the file itself is a .gz: some servers take that for an encoding of another file."""
+    """Check for a .gz by its name: some servers take that for an encoding of another file."""
     return urllib.parse.urlsplit(url).path.endswith((".gz", ".tgz"))
 
 
@@ -232,14 +232,14 @@ def _total(headers: HTTPMessage, status: int) -> int | None:
 
 
 def _validator(headers: HTTPMessage) -> str | None:
-    """What If-Range may hold: a strong ETag, else the date of the last change (RFC 9110, section 13.1.5)."""
+    """The value for If-Range: a strong ETag, else the date of the last change (RFC 9110, section 13.1.5)."""
     etag: str | None = headers.get("ETag")
     validator = etag if etag and not etag.startswith("W/") else headers.get("Last-Modified")
     return validator if validator and validator.isprintable() else None
 
 
 def is_address(where: str) -> bool:
-    """Whether this is an http(s) address and not a path."""
+    """Check for an http(s) address, as opposed to a path."""
     return where.lower().startswith(("http://", "https://"))
 
 

@@ -165,7 +165,7 @@ class VectorNeighbours:
 
 
 def mined_with_model(kind: type[M], corpus: Corpus, folder: str, strategy: str) -> M:
-    """What the stage `mine_with_model` wrote by one strategy.
+    """The output of the stage `mine_with_model` for one strategy.
 
     Raises:
         FileNotFoundError: if it did not.

@@ -28,7 +28,7 @@ UNTRACKED = (layout.OBSERVED, layout.MODEL_CARD)  # what a cell writes and DVC d
 
 @dataclass(frozen=True)
 class Plan:
-    """What the jobs of a call have in common.
+    """Settings shared by the jobs of a call.
 
     Args:
         home: the project's folder.
@@ -143,7 +143,7 @@ def environment() -> dict[str, str]:
 
 
 def differences(expected: Mapping[str, str], actual: Mapping[str, str]) -> list[str]:
-    """What differs, in words."""
+    """Differing versions, in words."""
     return [
         f"{name} {actual.get(name, 'none')} (expected {wanted})"
         for name, wanted in expected.items()

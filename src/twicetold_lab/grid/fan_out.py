@@ -1,4 +1,4 @@
-"""What goes before the jobs of a fan-out, and what is told of them: which cells run, and what they need at home."""
+"""Steps before the jobs of a fan-out, and their progress: which cells run, and what they need at home."""
 
 import json
 import logging

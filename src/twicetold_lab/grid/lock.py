@@ -1,4 +1,4 @@
-"""Whether dvc.lock is of what the checkout would run now: stages whose settings or code are others than it records.
+"""Staleness of dvc.lock: stages whose settings or code differ from those that it records.
 
 Read from files in Git alone, without the data and without DVC, which would also compare files.
 """
@@ -44,7 +44,7 @@ def rendered(root: Path) -> Iterator[Path]:
 
 
 def locked_stages(root: Path) -> dict[str, Any]:
-    """What a checkout's dvc.lock has, by stage."""
+    """The entries of a checkout's dvc.lock, by stage."""
     stages: dict[str, Any] = _read(root / "dvc.lock")["stages"]
     return stages
 

@@ -1,4 +1,4 @@
-"""What a multirun does before its jobs and after them, as a callback of Hydra.
+"""Steps before and after the jobs of a multirun, as a callback of Hydra.
 
 Before: every job is composed and its choices checked, data is prepared once, and the parent run in MLflow is made.
 After: the ranking is printed, and the parent run gets it.
@@ -87,7 +87,7 @@ class Multirun(Callback):
 
 
 def begin(config: DictConfig) -> None:
-    """What comes before the first job.
+    """Prepare a sweep before its first job.
 
     Raises:
         ValueError: if the choices of a job make no sense.
@@ -149,7 +149,7 @@ def _settings(cfg: DictConfig) -> tracking.Settings:
 
 
 def end(sweep: Sweep, *, trials: int | None = None) -> None:
-    """What comes after the last job.
+    """Report a sweep after its last job.
 
     Args:
         sweep: that has ended.

@@ -101,7 +101,7 @@ def _sigterm_as_ctrl_c() -> Iterator[None]:
 
 @contextmanager
 def epochs_logged(training: Training, run: tracking.TrackedRun) -> Iterator[OnEpoch]:
-    """What takes the metrics of each epoch, for MLflow, loggers of one's own and the sweep.
+    """A callback for the metrics of each epoch: MLflow, loggers of one's own and the sweep.
 
     Raises:
         ValueError: if a logger that the settings name is none.

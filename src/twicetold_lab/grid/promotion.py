@@ -26,7 +26,7 @@ PIPELINES = Path(__file__).resolve().parents[3] / "pipelines"
 LEFT_OUT = ("data=", "model=", "seed=", "profile=", "origin=", "hydra", "tracking.", "runtime.", "paths.")
 """Beginnings of overrides that say where and how, and so are no tuned values."""
 BUDGET = ("trainer.epochs", "trainer.patience")
-"""How long a training may take; values are compared at the same budget only."""
+"""Settings of the length of a training; values are compared at the same budget only."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def by_data(sweep: Sweep, trials: Sequence["optuna.trial.FrozenTrial"]) -> dict[
 
 
 def candidates(sweep: Sweep, trials: Sequence["optuna.trial.FrozenTrial"], best_of: int) -> list[Candidate]:
-    """What was tried, the best first; trials that differ in the seed alone are one candidate.
+    """Candidates, the best first; trials that differ in the seed alone are one candidate.
 
     Numbers of a search are rounded to three digits, as they will be written.
     """
@@ -133,7 +133,7 @@ def candidates(sweep: Sweep, trials: Sequence["optuna.trial.FrozenTrial"], best_
 
 
 def difference(one: Candidate, other: Candidate) -> str:
-    """How far apart two candidates are, and whether seeds could explain it (paired t-test over the seeds of both)."""
+    """Difference of two candidates, with a paired t-test over the seeds of both."""
     gap = f"{one.mean - other.mean:+.4f}"
     both = [seed for seed in one.values if seed in other.values]
     if len(both) < 2:

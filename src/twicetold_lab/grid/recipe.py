@@ -62,7 +62,7 @@ def parts_of(cfg: DictConfig) -> Parts:
 
 
 def _descend(*args: Any, **kwargs: Any) -> Fitted:
-    """What trains, imported when it is called: Lightning takes seconds, and settings may yet be refused."""
+    """Gradient descent, imported when it is called: Lightning takes seconds, and settings may yet be refused."""
     trained: Fitted = get_object(DESCENT)(*args, **kwargs)
     return trained
 
@@ -78,7 +78,7 @@ def schedule_of(cfg: DictConfig) -> Schedule:
 
 
 def runtime_of(cfg: DictConfig) -> Runtime:
-    """Where to compute.
+    """The device and the workers of a training.
 
     Raises:
         ValueError: for what this machine does not have.

@@ -26,9 +26,9 @@ SECTIONS = {
     "elsewhere": ("<data>-<name>-<seed>", ("data", "others", "seed"), ("mined", "pretrained")),
     "topics": ("<data>-<name>-<seed>", ("data", "seed"), ("mined", "pretrained")),
 }
-"""What params.yaml has rows of: how a row is named, keys that it has, and keys that it may have."""
+"""Sections of params.yaml: the pattern of a row's name, its required keys, and its optional keys."""
 OF_ALL = ("profile", "overrides")
-"""What params.yaml says of all rows."""
+"""Keys of params.yaml that hold for all rows."""
 SET_BY_ROW = {
     "data": "the key `data` of a row chooses data, and other data are another file in conf/data/",
     "model": "`model` is a key of the row",
@@ -39,7 +39,7 @@ SET_BY_ROW = {
     "origin": "dvc.yaml says it",
     "hydra": "dvc.yaml says how stages run",
 }
-"""What no override may set, and what says it instead."""
+"""Parts that no override may set, and what sets them instead."""
 OF_DATA = ("data.", "data@")
 """Beginnings of overrides that may stand for all rows, since the data stages get them as well."""
 MOST_MEMBERS = 4  # of an ensemble, whose stage in dvc.yaml depends on so many
@@ -247,7 +247,7 @@ def _check_experiment(where: str, override: str) -> None:
 
 
 def _is_named(key: str, name: str, row: Config) -> bool:
-    """Whether a row is named after what it says; what it does not say is free."""
+    """Check that a row is named after its own keys; keys that it lacks are free."""
     pattern = re.sub(r"<(\w+)>", lambda part: re.escape(f"{row[part[1]]}") if part[1] in row else ".+", name)
     return re.fullmatch(pattern, key) is not None
 

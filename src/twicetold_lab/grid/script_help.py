@@ -1,4 +1,4 @@
-"""What a script of `pipelines/` answers to `--help`: its docstring, and the choices of its config.
+"""Answer of a script of `pipelines/` to `--help`: its docstring, and the choices of its config.
 
 The choices are read from the names of files in `conf/`, without Hydra: a script with `--help` imports nothing large.
 """

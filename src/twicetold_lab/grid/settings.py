@@ -1,6 +1,6 @@
 """Settings that make no sense, refused in a line or two: unknown keys and choices, values of a wrong type.
 
-What a part accepts is said once, by the annotations of what its `_target_` builds.
+The settings of a part are declared once, by the annotations of what its `_target_` builds.
 """
 
 import difflib
@@ -78,7 +78,7 @@ def readable_refusals() -> Iterator[None]:
 
 
 def _in_words(error: Exception) -> str | None:
-    """What is wrong, if a key or a choice does not exist; None for other errors."""
+    """The message for a key or a choice that does not exist; None for other errors."""
     if isinstance(error, MissingConfigException) and error.options:
         group, _, choice = (error.missing_cfg_file or "").rpartition("/")
         return no_such(f"{group}={choice}", choice, error.options, before=f"{'+' * (group == APPENDED)}{group}=")
@@ -190,12 +190,12 @@ def _check_read(node: Any, key: str) -> None:
 
 
 def _is_part(value: Any) -> bool:
-    """Whether it is a part, one of several that a config may name as it likes, such as strategies of mining."""
+    """Check for a part, one of several that a config may name as it likes, such as strategies of mining."""
     return isinstance(value, dict) and "_target_" in value
 
 
 def is_trained(cfg: Mapping[str, Any] | DictConfig) -> bool:
-    """Whether there is something to learn from, and what to learn of it."""
+    """True if there are examples to learn from, and an objective."""
     return all(cfg[part]["_target_"] is not None for part in ("objective", "examples"))
 
 
@@ -237,7 +237,7 @@ def check_whole(cfg: DictConfig, key: str, *, least: int = 1) -> None:
 
 
 class _Accepted(NamedTuple):
-    """What a class or function can be called with."""
+    """Arguments that a class or function accepts."""
 
     names: frozenset[str]
     any_name: bool
@@ -280,7 +280,7 @@ def _check(key: str, value: Any, hint: Any) -> None:
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value of a config may be passed where a type is expected; any may where the type says nothing."""
+    """Check a value of a config against an expected type; a type that says nothing accepts any value."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return any(_fits(value, one) for one in inner)
@@ -306,7 +306,7 @@ def _all_fit(values: list[Any], hints: tuple[Any, ...]) -> bool:
 
 
 def _expected(hint: Any) -> str:
-    """What a type is called in a message."""
+    """Name of a type for a message."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         known = [_expected(one) for one in inner if one is not NoneType and (get_args(one) or one in IN_WORDS)]

@@ -96,7 +96,7 @@ def _missing(cfg: DictConfig) -> list[str]:
 
 
 def reads_triplets(cfg: DictConfig) -> bool:
-    """Whether a training may read what the stage `mine` writes: its examples name one of the strategies.
+    """True if a training may read the output of the stage `mine`: its examples name one of the strategies.
 
     Those count as its data then (`runs.identity`), also where a corpus has labelled pairs and none is read.
     """

@@ -31,7 +31,7 @@ from twicetold_lab.training.schedule import OnEpoch
 
 @dataclass(frozen=True)
 class Training:
-    """What a training starts from.
+    """A training that is ready to begin.
 
     Args:
         cfg: its settings.
@@ -55,7 +55,7 @@ class Training:
 
     @property
     def name(self) -> str:
-        """Of its run in MLflow."""
+        """Name of its run in MLflow."""
         return self.job.name(self.who) if self.job else self.who.run_name
 
     @property
@@ -65,7 +65,7 @@ class Training:
 
     @property
     def tracking(self) -> tracking.Settings:
-        """Whether and where it is tracked."""
+        """Settings of its tracking."""
         return tracking.Settings(**self.cfg.tracking, root=Path.cwd(), origin="sweep" if self.job else self.cfg.origin)
 
     @property

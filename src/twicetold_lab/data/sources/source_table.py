@@ -41,7 +41,7 @@ class SourceTable:
     bad: tuple[BadRow, ...] = ()
     """Rows that are left out, in the order in which they were found."""
     unit: str = "line"
-    """What `lines` are."""
+    """Unit of `lines`."""
     several: int = 0
     """Rows that go on over further lines."""
 
@@ -102,7 +102,7 @@ class SourceTable:
         return self.without(pc.invert(pc.is_in(self.table[column], pa.array(list(values)))), reason)
 
     def account(self, *, bad_rows: OnBadRow = "skip", max_bad_rows: float = MAX_BAD_ROWS) -> dict[str, Any]:
-        """What a card says about the rows: how many there were, how many were left out for what, and where.
+        """Counts for the card: rows, rows left out by reason, and the first lines of these.
 
         Args:
             bad_rows: `error`: a bad row is one.

@@ -26,7 +26,7 @@ _SMALL_WORDS = frozenset(re.findall(r"\w+", "a an and as at by for from in is it
 
 
 class Publisher(NamedTuple):
-    """Who prints headlines, and how."""
+    """A publisher and its typography."""
 
     name: str
     host: str
