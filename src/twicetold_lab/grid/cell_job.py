@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import chdir
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import requires
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,6 +21,7 @@ from omegaconf import DictConfig
 
 from twicetold import layout
 from twicetold.files import write_text
+from twicetold_lab.runs.environment import versions
 
 PLAN, RESULT, LOG = "plan.json", "result.json", "log.txt"  # in multirun/fan_out; the last two for each cell
 UNTRACKED = (layout.OBSERVED, layout.MODEL_CARD)  # what a cell writes and DVC does not restore
@@ -129,17 +130,14 @@ OF_TRAINING = {"torch", "train", "transformers", "static"}
 
 
 def environment() -> dict[str, str]:
-    """Versions of Python and of what trainings depend on directly; CPU and CUDA builds count as one."""
-    versions = {"python": platform.python_version(), "machine": platform.machine()}
+    """Versions of Python and of the direct dependencies of trainings; CPU and CUDA builds count as one."""
+    names = set()
     for one in requires("twicetold") or []:
-        name, extra = re.split(r"[^\w.-]", one, maxsplit=1)[0], re.search(r'extra == "(\w+)"', one)
-        if name == "twicetold" or (extra is not None and extra[1] not in OF_TRAINING):
-            continue
-        try:
-            versions[name] = version(name).partition("+")[0]
-        except PackageNotFoundError:
-            versions[name] = "none"
-    return versions
+        extra = re.search(r'extra == "(\w+)"', one)
+        if extra is None or extra[1] in OF_TRAINING:
+            names.add(re.split(r"[^\w.-]", one, maxsplit=1)[0])
+    installed = versions(sorted(names - {"twicetold"}))
+    return {"machine": platform.machine(), **{name: each.partition("+")[0] for name, each in installed.items()}}
 
 
 def differences(expected: Mapping[str, str], actual: Mapping[str, str]) -> list[str]:

@@ -16,7 +16,6 @@ from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.experimental.callback import Callback
-from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from twicetold.errors import readable_errors
@@ -24,8 +23,8 @@ from twicetold.files import only_process
 from twicetold.printable import print
 from twicetold_lab import tracking
 from twicetold_lab.grid.jobs import code_of
-from twicetold_lab.grid.recipe import parts_of
-from twicetold_lab.grid.settings import check_used, check_whole, is_trained, readable_refusals, without_hydra
+from twicetold_lab.grid.recipe import composed, parts_of
+from twicetold_lab.grid.settings import check_used, check_whole, is_trained, readable_refusals
 from twicetold_lab.grid.standalone import prepare_data, reads_triplets
 from twicetold_lab.grid.study import (
     CODE,
@@ -161,14 +160,12 @@ def end(sweep: Sweep, *, trials: int | None = None) -> None:
     study = read_study(sweep)
     text = ranking(sweep, study)
     print(text, flush=True)
-    loader = GlobalHydra.instance().config_loader()
     for data, parent in sweep.parents.items():
         done = [trial for trial in finished(study) if trial.params.get("data", data) == data]
         if not done:
             continue
-        choices = [*sweep.overrides, *overrides_of(done[0].params)]
-        best = loader.load_configuration("train", choices, RunMode.RUN)
-        config_of_best = OmegaConf.to_yaml(without_hydra(best), resolve=True)
+        best = composed([*sweep.overrides, *overrides_of(done[0].params)])
+        config_of_best = OmegaConf.to_yaml(best, resolve=True)
         settings = _settings(best)
         tracking.describe_sweep(
             settings,

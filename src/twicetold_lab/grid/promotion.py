@@ -22,7 +22,6 @@ from twicetold_lab.grid.study import CODE, METRIC, Sweep, overrides_of, read_res
 if TYPE_CHECKING:
     import optuna
 
-PIPELINES = Path(__file__).resolve().parents[3] / "pipelines"
 LEFT_OUT = ("data=", "model=", "seed=", "profile=", "origin=", "hydra", "tracking.", "runtime.", "paths.")
 """Beginnings of overrides that say where and how, and so are no tuned values."""
 BUDGET = ("trainer.epochs", "trainer.patience")
@@ -200,7 +199,7 @@ def _on_seeds(chosen: Sequence[Candidate], seeds: int, workers: str) -> list[Can
     for each in chosen:
         arguments = [*each.overrides, f"seed={','.join(tried)}"]
         print(f"training with {seeds} seeds: {each.label}", flush=True)
-        script = str(PIPELINES / "sweep.py")
+        script = str(CONF.with_name("pipelines") / "sweep.py")
         ended = subprocess.run(
             [sys.executable, script, *arguments, f"workers={workers}"], capture_output=True, text=True, check=False
         )

@@ -121,13 +121,8 @@ def _defaults(*choices: str) -> dict[str, Any]:
 
 
 def composed(overrides: list[str]) -> DictConfig:
-    """The configuration of a training with other overrides, within a program of Hydra."""
-    running = GlobalHydra.instance().hydra  # this program's own, beside which no other may be
-    GlobalHydra.instance().clear()
-    try:
-        with initialize_config_dir(f"{CONF}", version_base="1.3"):
-            return compose("train", overrides)
-    finally:
-        GlobalHydra.instance().clear()
-        if running is not None:
-            GlobalHydra.instance().initialize(running)
+    """The configuration of a training with other overrides, also within a program of Hydra."""
+    if GlobalHydra.instance().is_initialized():
+        return compose("train", overrides)
+    with initialize_config_dir(f"{CONF}", version_base="1.3"):
+        return compose("train", overrides)

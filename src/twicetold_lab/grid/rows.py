@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from twicetold.trained.provenance import pretrained_files
-from twicetold_lab.grid.settings import APPENDED, CONF, check_added, check_used, no_such, part_of
+from twicetold_lab.grid.settings import APPENDED, CONF, check_added, check_used, choices, no_such, part_of
 
 Config = Mapping[str, Any]
 SECTIONS = {
@@ -124,13 +124,8 @@ def _check_pretrained(names: Any) -> None:
     """Check the list of pretrained files to fetch."""
     if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
         raise ValueError(f"params.yaml: pretrained must be a list of names in conf/pretrained/; got {names!r}")
-    if unknown := [name for name in names if name not in _published()]:
-        raise ValueError(f"params.yaml: {no_such(f'pretrained: {unknown[0]}', unknown[0], _published())}")
-
-
-def _published() -> list[str]:
-    """Names of pretrained files that can be fetched."""
-    return sorted(path.stem for path in (CONF / "pretrained").glob("*.yaml"))
+    if unknown := [name for name in names if name not in choices("pretrained")]:
+        raise ValueError(f"params.yaml: {no_such(f'pretrained: {unknown[0]}', unknown[0], choices('pretrained'))}")
 
 
 def _check_pretrained_of(where: str, row: Config, config: Config) -> None:
@@ -166,7 +161,7 @@ def _check_row(section: str, key: str, row: Any, grid: Config) -> None:
         raise ValueError(f"{where} must be a row with the keys {', '.join(needed)}; got {row!r}")
     _check_keys(where, row, needed, optional)
     _check_choices(where, row)
-    if (files := Path(f"{row.get('pretrained', '')}").name) in set(_published()) - set(grid["pretrained"]):
+    if (files := Path(f"{row.get('pretrained', '')}").name) in set(choices("pretrained")) - set(grid["pretrained"]):
         raise ValueError(
             f"{where}: {row['pretrained']} is no output of a stage: add {files} to `pretrained:` of params.yaml"
         )
@@ -221,9 +216,8 @@ def _check_choices(where: str, row: Config, *, of_all: bool = False) -> None:
     )
     if type(seed) is not int:
         raise ValueError(f"{where}: seed must be a whole number; got {seed!r}")
-    profiles = sorted(path.stem for path in (CONF / "profile").glob("*.yaml"))
-    if profile not in ("", *profiles):
-        raise ValueError(f"{where}: {no_such(f'profile: {profile}', f'{profile}', profiles)}")
+    if profile not in ("", *choices("profile")):
+        raise ValueError(f"{where}: {no_such(f'profile: {profile}', f'{profile}', choices('profile'))}")
     if not (isinstance(overrides, list) and all(isinstance(override, str) for override in overrides)):
         raise ValueError(f"{where}: overrides must be a list such as [optimizer.lr=0.01]; got {overrides!r}")
     for override in overrides:
@@ -237,10 +231,9 @@ def _check_choices(where: str, row: Config, *, of_all: bool = False) -> None:
 def _check_experiment(where: str, override: str) -> None:
     """Check that an experiment chooses neither data nor model, which are keys of the row."""
     name = override.partition("=")[2]
-    experiments = {path.stem: path for path in (CONF / APPENDED).glob("*.yaml")}
-    if name not in experiments:
-        raise ValueError(f"{where}: {no_such(f'{APPENDED}={name}', name, sorted(experiments))}")
-    if choice := re.search(r"override /(data|model):", experiments[name].read_text(encoding="utf-8")):
+    if name not in choices(APPENDED):
+        raise ValueError(f"{where}: {no_such(f'{APPENDED}={name}', name, choices(APPENDED))}")
+    if choice := re.search(r"override /(data|model):", (CONF / APPENDED / f"{name}.yaml").read_text(encoding="utf-8")):
         raise ValueError(
             f"{where}: {override} chooses {choice[1]}, which is a key of the row: choose another experiment"
         )

@@ -43,6 +43,11 @@ APPENDED = "experiment"
 """The group that no primary config has: a command adds one of its recipes of choices, `+experiment=static_ema`."""
 
 
+def choices(group: str) -> list[str]:
+    """Names of the files of a group of conf/."""
+    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
+
+
 def without_hydra(cfg: DictConfig) -> DictConfig:
     """The settings without Hydra's own, which are not all there before a job of a sweep begins."""
     return OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"])
